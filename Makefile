@@ -41,7 +41,7 @@ pytest = $(check_types) & types=$$!; \
 	$(BIN)/python -m pytest -m $(1) $(PYTEST_ARGS) || { wait $$types; exit 1; }; \
 	wait $$types || $(call stop,basedpyright has errors: see above)
 
-.PHONY: help venv demo test test-all test-gpu test-ray test-learn lint style format bench validation release-check docs clean compiler chromium fast-dds
+.PHONY: help venv demo test test-all test-gpu test-ray test-learn lint style format bench validation validation-real release-check docs clean compiler chromium fast-dds
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -82,6 +82,10 @@ bench: $(READY) ## measure speed beside the alternatives; options in BENCH_ARGS
 
 validation: $(READY) ## compare skidpad with theory and other programs; writes docs/validation.md
 	@$(BIN)/python tools/make_validation_page.py
+
+validation-real: $(READY) ## fit cars to public recordings in DATA=folder; writes docs/validation_real.md
+	@[ -n "$(DATA)" ] || $(call stop,say where the recordings are: make validation-real DATA=folder)
+	@$(BIN)/python tools/make_real_validation.py "$(DATA)"
 
 release-check: $(READY) ## build wheel and sdist into dist/, check them, try them in an empty environment
 	@$(BIN)/python tools/check_release.py $(RELEASE_ARGS)

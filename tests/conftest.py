@@ -144,8 +144,10 @@ LARGE_IN = ("recordings", "recorded", "tests/testing/")
 
 
 LONGEST = (
-    *("docs/test_docs.py", "view/live/test_server.py", "view/pages/test_replay_page.py"),
-    *("view/live/test_browser.py", "testing/test_registered_vehicles.py"),
+    *("study/manoeuvres/test_formula_events.py", "docs/test_docs.py", "view/live/test_server.py"),
+    *("testing/test_registered_vehicles.py", "docs/test_figures.py", "control/test_nmpc.py"),
+    *("vehicles/test_car_sets.py", "core/test_field_docs.py", "view/pages/test_replay_page.py"),
+    *("view/live/test_browser.py", "world/test_edges.py"),
     *("study/manoeuvres/test_logs_of_drives.py", "run/fleet/test_interrupt.py"),
     *("study/test_campaign.py", "bench/test_bench.py", "demo/test_demos.py"),
     *("vehicles/test_two_track_powertrain.py", "view/pages/test_campaign_report.py"),

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +35,7 @@ Written by tools/derive_coefficients.py, which says how; change that file, not t
 Polynomials are listed from the highest power down and leave out the pinned lowest coefficients.
 """
 
+# fmt: off
 Table = dict[str, tuple[float, ...]]
 '''
 
@@ -275,10 +277,10 @@ def entry(name: str, meaning: str, table: dict[str, tuple[float, ...]]) -> str:
     """One table as source text."""
     lines = [f"{name}: Table = {{"]
     for precision, numbers in table.items():
-        if len(numbers) == 1:
-            lines.append(f'    "{precision}": ({numbers[0]!r},),')
-        else:
-            lines += [f'    "{precision}": (', *[f"        {c!r}," for c in numbers], "    ),"]
+        text = f'"{precision}": ({", ".join(map(repr, numbers))}{"," * (len(numbers) == 1)}),'
+        lines += textwrap.wrap(
+            text, 100, initial_indent=" " * 4, subsequent_indent=" " * 8, break_on_hyphens=False
+        )
     return "\n".join([*lines, "}", f'"""{meaning}."""', ""])
 
 

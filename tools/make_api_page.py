@@ -85,7 +85,7 @@ FIRST = {
         "study.Sobol study.LatinHypercube study.Refinement study.SubsetSimulation study.Study "
         "study.Keep study.manoeuvres.perform study.manoeuvres.Subject "
         "study.manoeuvres.sensitivity study.manoeuvres.tune study.identify.fit "
-        "study.identify.compare study.identify.read_log testing.check"
+        "study.identify.compare study.logs.read_log testing.check"
     ),
     "Learning": (
         "learn.Task learn.Environments learn.SkidpadEnv learn.SkidpadVectorEnv "

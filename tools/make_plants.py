@@ -18,10 +18,10 @@ from skidpad.bench import work
 from skidpad.control import speed
 from skidpad.core.policy import Policy
 from skidpad.units import m, m_s, one, per_m
-from skidpad.vehicles.command_driven import NAMES
 from skidpad.vehicles.command_driven.records import PARAMETERS
 from skidpad.vehicles.formula import Input, State
 from skidpad.vehicles.parts.spinning_wheel import FirstOrderSlip
+from skidpad.vehicles.registry import COMMAND_DRIVEN
 
 FOLDER = Path(__file__).parent.parent / "tests" / "data" / "plants"
 CASES = (
@@ -83,7 +83,7 @@ def loop_results(fleet: sp.Fleet) -> np.ndarray:
 
 
 MAPS = FOLDER.parent / "autoware" / "maps"
-COMMANDED = tuple(name for name in NAMES if name != "LEARNED_STEER_VEL")
+COMMANDED = tuple(name for name in COMMAND_DRIVEN if name != "LEARNED_STEER_VEL")
 COMMAND_PERIOD = 0.02
 _RANGES = {
     "velocity": (-3.0, 8.0),

@@ -1,7 +1,7 @@
-"""Write a ground vehicle once, as a pure Python function; run it bit-exact and fast.
+"""Write a ground vehicle once, as a pure Python function; simulate it fast and bit-exactly.
 
-The names below are loaded on first use, so `import skidpad` costs little: the compiler, the tracer
-and plotting come in only with the first call that needs them.
+The names below are loaded on first use, so `import skidpad` is quick: the compiler, the tracer and
+plotting are imported by the first call that needs them.
 """
 
 from __future__ import annotations
@@ -38,16 +38,7 @@ if TYPE_CHECKING:
     from .compat.commonroad.simulation import Simulation
     from .compat.truck.engine import Engine
     from .compile.program import Program
-    from .core.body import (
-        Body,
-        Demand,
-        Geometry,
-        Limits,
-        Pose,
-        Trailer,
-        Velocity,
-        Wheel,
-    )
+    from .core.body import Body, Demand, Geometry, Limits, Pose, Trailer, Velocity, Wheel
     from .core.model import Model, Vehicle, VehicleFactory
     from .core.policy import Cost, Policy
     from .errors import (
@@ -74,65 +65,15 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Body",
-    "Campaign",
-    "Cost",
-    "Demand",
-    "Engine",
-    "Fleet",
-    "Geometry",
-    "ImplausibleParameter",
-    "InvalidValue",
-    "Limits",
-    "Map",
-    "MissingExtra",
-    "MissingFile",
-    "Model",
-    "PlanningSimulator",
-    "Policy",
-    "Pose",
-    "Program",
-    "Road",
-    "Simulation",
-    "SimulationDiverged",
-    "Simulator",
-    "SimulatorInUse",
-    "SkidpadError",
-    "StepNotConverged",
-    "TraceError",
-    "Trailer",
-    "Trajectory",
-    "UnknownOperation",
-    "Vehicle",
-    "VehicleFactory",
-    "Velocity",
-    "Wheel",
-    "World",
-    "__version__",
-    "compat",
-    "control",
-    "core",
-    "export",
-    "geometry",
-    "integrate",
-    "learn",
-    "linearise",
-    "ops",
-    "random",
-    "road",
-    "ros2",
-    "run",
-    "sensors",
-    "study",
-    "testing",
-    "tyres",
-    "units",
-    "vehicles",
-    "view",
-    "with_disturbance",
-    "world",
-]
+__all__ = ["Body", "Campaign", "Cost", "Demand", "Engine", "Fleet", "Geometry"]
+__all__ += ["ImplausibleParameter", "InvalidValue", "Limits", "Map", "MissingExtra", "MissingFile"]
+__all__ += ["Model", "PlanningSimulator", "Policy", "Pose", "Program", "Road", "Simulation"]
+__all__ += ["SimulationDiverged", "Simulator", "SimulatorInUse", "SkidpadError", "StepNotConverged"]
+__all__ += ["TraceError", "Trailer", "Trajectory", "UnknownOperation", "Vehicle", "VehicleFactory"]
+__all__ += ["Velocity", "Wheel", "World", "__version__", "compat", "control", "core", "export"]
+__all__ += ["geometry", "integrate", "learn", "linearise", "ops", "random", "road", "ros2", "run"]
+__all__ += ["sensors", "study", "testing", "tyres", "units", "vehicles", "view", "with_disturbance"]
+__all__ += ["world"]
 
 if "gymnasium" in sys.modules:
     from .learn import registration
@@ -148,35 +89,15 @@ __getattr__ = lazy_attributes(
         ".compat.truck.engine": ("Engine",),
         ".compile.program": ("Program",),
         ".core.body": (
-            "Body",
-            "Geometry",
-            "Limits",
-            "Pose",
-            "Trailer",
-            "Velocity",
-            "Wheel",
-            "Demand",
+            *("Body", "Demand", "Geometry", "Limits"),
+            *("Pose", "Trailer", "Velocity", "Wheel"),
         ),
-        ".core.model": (
-            "Model",
-            "Vehicle",
-            "VehicleFactory",
-        ),
-        ".core.policy": (
-            "Cost",
-            "Policy",
-        ),
+        ".core.model": ("Model", "Vehicle", "VehicleFactory"),
+        ".core.policy": ("Cost", "Policy"),
         ".errors": (
-            "ImplausibleParameter",
-            "InvalidValue",
-            "MissingExtra",
-            "MissingFile",
-            "SimulationDiverged",
-            "SimulatorInUse",
-            "SkidpadError",
-            "StepNotConverged",
-            "TraceError",
-            "UnknownOperation",
+            *("ImplausibleParameter", "InvalidValue", "MissingExtra", "MissingFile"),
+            *("SimulationDiverged", "SimulatorInUse", "SkidpadError", "StepNotConverged"),
+            *("TraceError", "UnknownOperation"),
         ),
         ".geometry.maps.map": ("Map",),
         ".road.road": ("Road",),

@@ -1,6 +1,6 @@
-"""The exceptions skidpad raises. Each message names the field, the value and what is allowed.
+"""The exceptions that skidpad raises. Each message names the field, the value and what is allowed.
 
-Optional packages: imported where they are used, and named in one sentence when absent.
+Optional packages are imported by `require` where they are used; its error says what to install.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from typing import Any
 
 
 class SkidpadError(Exception):
-    """Base of every error raised on purpose by skidpad."""
+    """Base of every error that skidpad raises deliberately."""
 
 
 class InvalidValue(SkidpadError, ValueError):
-    """A value that cannot be used: wrong field, shape, sign, unit range, NaN or infinity."""
+    """A value is invalid: wrong field, shape, sign, range, NaN or infinity."""
 
 
 class ImplausibleParameter(UserWarning):
-    """A parameter that is allowed but implausible, such as a length in mm; never an error."""
+    """Warning about a parameter that is allowed but implausible, such as a length in mm."""
 
 
 class MissingFile(InvalidValue, FileNotFoundError):
-    """A file to be read does not exist, or the folder of a file to be written."""
+    """A file to be read does not exist, or the folder of a file to be written does not."""
 
 
 class TraceError(SkidpadError, TypeError):
-    """A model function did something that cannot be compiled, such as a Python `if` on a state,
-    or a function that has no derivative was differentiated."""
+    """A model function cannot be compiled, as with a Python `if` on a state, or a function without
+    a derivative was differentiated."""
 
 
 class UnknownOperation(TraceError):
-    """The tracer or the lowering met an operation it has no rule for; the message names it."""
+    """The compiler met an operation that it does not support; the message names it."""
 
 
 class MissingExtra(SkidpadError, ImportError):
@@ -45,8 +45,28 @@ class SimulatorInUse(SkidpadError, RuntimeError):
     """A simulator or a world was called while another thread steps it; nothing was changed."""
 
 
-class StepNotConverged(SkidpadError, ArithmeticError):
-    """An implicit step left a Newton residual above its tolerance, so its result is not used."""
+class NotOptimal(SkidpadError, ArithmeticError):
+    """The search for a lap of least time did not converge; the message names the constraint that
+    is violated most."""
+
+    def __init__(self, message: str, *, lap: Any = None) -> None:
+        super().__init__(message)
+        self.lap = lap
+        """The last iterate, a `Lap` whose `converged` is False."""
+
+    def __reduce__(self) -> Any:
+        return _restored, (type(self), self.args[0], {})
+
+
+class _FailedStep(SkidpadError, ArithmeticError):
+    """Base of errors with keyword-only arguments, which `pickle` needs to know of."""
+
+    def __reduce__(self) -> Any:
+        return _restored, (type(self), self.args[0], vars(self))
+
+
+class StepNotConverged(_FailedStep):
+    """The Newton iteration of an implicit step did not converge, so its result is not used."""
 
     def __init__(
         self, message: str, *, time: float, residual: float, trajectory: Any = None
@@ -55,16 +75,13 @@ class StepNotConverged(SkidpadError, ArithmeticError):
         self.time = time
         """Time at the start of the step that failed, in s."""
         self.residual = residual
-        """Newton residual of that step, relative (see `integrate.radau`)."""
+        """Relative Newton residual of that step (see `integrate.radau`)."""
         self.trajectory = trajectory
-        """The `Trajectory` before, if `Simulator.run` raised the error."""
-
-    def __reduce__(self) -> Any:
-        return _restored, (type(self), self.args[0], vars(self))
+        """The `Trajectory` up to the failed step, if `Simulator.run` raised the error."""
 
 
-class SimulationDiverged(SkidpadError, ArithmeticError):
-    """A state became NaN or infinite. The error has the last finite state and its time."""
+class SimulationDiverged(_FailedStep):
+    """A state became NaN or infinite; the error has the last finite state and its time."""
 
     def __init__(
         self,
@@ -81,16 +98,13 @@ class SimulationDiverged(SkidpadError, ArithmeticError):
         self.last_state = last_state
         """The last finite state, a State record."""
         self.vehicles = vehicles
-        """In a fleet: the indices of the vehicles that diverged."""
+        """Indices of the vehicles of a fleet that diverged."""
         self.trajectory = trajectory
-        """The `Trajectory` before, if `Simulator.run` raised the error."""
-
-    def __reduce__(self) -> Any:
-        return _restored, (type(self), self.args[0], vars(self))
+        """The `Trajectory` up to the failed step, if `Simulator.run` raised the error."""
 
 
 def _restored(kind: Any, message: str, fields: dict[str, Any]) -> Exception:
-    """An exception with keyword-only arguments, from its pickled parts."""
+    """Rebuild an exception with keyword-only arguments from its pickled parts."""
     return kind(message, **fields)
 
 
@@ -101,6 +115,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "export": ("ziglang",),
     "jax": ("jax",),
     "learn": ("gymnasium", "pettingzoo"),
+    "logs": ("asammdf", "can", "cantools", "libxrk"),
     "maps": ("PIL", "defusedxml"),
     "mesh": ("collada", "trimesh"),
     "onnx": ("onnx",),
@@ -116,28 +131,29 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "world": ("Box2D",),
     "zenoh": ("zenoh",),
 }
-"""The extras of `pyproject.toml` and what each brings, by the names under which it is imported."""
+"""The extras of `pyproject.toml`, with the import names of their packages."""
 _EXTRA_OF = {package: extra for extra, packages in EXTRAS.items() for package in packages}
 _FIRST_WITHOUT_WHEEL = (3, 14)
-"""The Python from which on these have no wheel; their extras leave them out there."""
+"""Python version from which some packages have no wheel; their extras omit them there."""
 _INSTEAD = {
     "Box2D": "take an older Python, or build it with pip install box2d, which needs a C++ compiler "
     "and SWIG",
     "cyclonedds": "take Zenoh in its place, or an x86_64 with an older Python",
 }
-"""Advice where a package has no wheel."""
+"""Advice by package if it has no wheel."""
 
 
 def require(module: str, *, purpose: str, extra: str | None = None) -> Any:
-    """The imported module; `purpose` begins the message, as in "Trajectory.to_pandas".
+    """Import and return an optional module; the error names the extra to install.
 
-    The message names the extra whose package it is, or `extra`, which brings it with all else that
-    is needed there."""
+    `purpose` begins the message, as in "Trajectory.to_pandas". `extra` overrides the extra that has
+    the module, for one that installs everything else that is needed too.
+    """
     return _imported(module, purpose, extra or _EXTRA_OF[module.partition(".")[0]])
 
 
 def require_extras(*extras: str, purpose: str) -> None:
-    """Raise where a package of these is missing: before work that needs it only at its end."""
+    """Raise if a package of these extras is missing, ahead of long work that needs it."""
     for package in (package for extra in extras for package in EXTRAS[extra]):
         _imported(package, purpose, ",".join(extras))
 
@@ -158,7 +174,8 @@ def _remedy(package: str, extras: str) -> str:
 
 
 def _without_wheel(package: str) -> str:
-    """The present platform, if a package has no wheel for it; its extra leaves it out there."""
+    """Description of this platform, if a package has no wheel for it and its extra omits it; else
+    empty."""
     if package in _INSTEAD and sys.version_info >= _FIRST_WITHOUT_WHEEL:
         return f"Python {'.'.join(map(str, _FIRST_WITHOUT_WHEEL))} and newer"
     machine = platform.machine()

@@ -1,19 +1,19 @@
-"""One elementary vocabulary for floats, NumPy arrays, CasADi symbols and JAX arrays.
+"""Elementary functions for floats, NumPy arrays, CasADi symbols and JAX arrays.
 
-Model functions are written with these and the arithmetic operators; the argument decides which
-library computes. `where` takes the place of `if`. Rules that hold for every backend and for
-compiled code:
+Model functions are written with these and the arithmetic operators; the type of the argument
+selects the library. `where` replaces `if`. Rules that hold for every backend and for compiled code:
 
 * `minimum`, `maximum` and `clip` propagate NaN (CasADi's own evaluation alone does not).
 * `sign(0)` is 0.
 * `pow` takes a constant exponent.
-* A function outside its domain gives NaN and raises nothing.
+* A function outside its domain returns NaN and does not raise.
 
-Another scalar type joins by having an attribute `__skidpad_ops__`: an object with these functions.
+Another scalar type is supported if it has an attribute `__skidpad_ops__`, an object with these
+functions.
 
 Tables of values: `grid` makes a record of values on a regular grid (a shared array, and start, step
-and count along each axis), `interpolate` evaluates it from a few reads. The index of a cell has no
-derivative; the weights of its corners have. `lookup` and `lookup2` are tables of a few knots, whose
+and count along each axis), which `interpolate` evaluates with a few reads. The index of a cell is
+not differentiable; the weights of its corners are. `lookup` and `lookup2` are small tables whose
 numbers are part of the equations.
 """
 
@@ -34,51 +34,12 @@ from .core.record import made_once
 from .errors import InvalidValue
 from .units import Allowed, one, positive
 
-__all__ = [
-    "Grid1",
-    "Grid2",
-    "Grid3",
-    "abs",
-    "acos",
-    "asin",
-    "atan",
-    "atan2",
-    "called",
-    "clip",
-    "cos",
-    "cosh",
-    "equal",
-    "exp",
-    "floor",
-    "greater",
-    "greater_equal",
-    "grid",
-    "grid_type",
-    "hypot",
-    "interpolate",
-    "less",
-    "less_equal",
-    "log",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "maximum",
-    "minimum",
-    "not_equal",
-    "pow",
-    "read",
-    "shared_array",
-    "sign",
-    "sin",
-    "sinh",
-    "smooth_abs",
-    "smooth_hypot",
-    "smooth_step",
-    "sqrt",
-    "tan",
-    "tanh",
-    "where",
-]
+__all__ = ["Grid1", "Grid2", "Grid3", "abs", "acos", "asin", "atan", "atan2", "called", "clip"]
+__all__ += ["cos", "cosh", "equal", "exp", "floor", "greater", "greater_equal", "grid", "grid_type"]
+__all__ += ["hypot", "interpolate", "less", "less_equal", "log", "logical_and", "logical_not"]
+__all__ += ["logical_or", "maximum", "minimum", "not_equal", "pow", "read", "shared_array", "sign"]
+__all__ += ["sin", "sinh", "smooth_abs", "smooth_hypot", "smooth_step", "sqrt", "tan", "tanh"]
+__all__ += ["where"]
 
 T = TypeVar("T")
 
@@ -171,12 +132,12 @@ def sign(x: T) -> T:
 
 
 def minimum(a: T, b: Any) -> T:
-    """The smaller one; NaN if either is NaN."""
+    """The smaller of a and b; NaN if either is NaN."""
     return backend_of(a, b).minimum(a, b)
 
 
 def maximum(a: T, b: Any) -> T:
-    """The larger one; NaN if either is NaN."""
+    """The larger of a and b; NaN if either is NaN."""
     return backend_of(a, b).maximum(a, b)
 
 
@@ -186,7 +147,7 @@ def clip(x: T, low: Any, high: Any) -> T:
 
 
 def floor(x: T) -> T:
-    """Largest whole number not above x."""
+    """Largest integer not above x."""
     return backend_of(x).floor(x)
 
 
@@ -197,7 +158,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def less(a: Any, b: Any) -> Any:
-    """a < b, as the operator. Comparisons with NaN do not hold, except `not_equal`."""
+    """a < b, as the operator. Comparisons with NaN are false, except `not_equal`."""
     return a < b
 
 
@@ -242,10 +203,11 @@ def logical_not(a: Any) -> Any:
 
 
 def read(number: Any, index: Any) -> Any:
-    """The element at a whole index of a shared array (see `shared_array`), by its number.
+    """Element of a shared array (see `shared_array`) at an integer index; `number` identifies the
+    array.
 
-    An index before the first element or after the last reads that element. A number without
-    an array, and NaN, read NaN. Derivatives are zero.
+    An index before the first element or after the last reads that element. A number without an
+    array, and NaN, read NaN. Derivatives are zero.
     """
     return backend_of(number, index).read(number, index)
 
@@ -267,7 +229,7 @@ def smooth_step(x: T, low: Any, high: Any) -> T:
 
 
 def weighted_sum(weights: Sequence[Any], values: Sequence[Any]) -> Any:
-    """The sum of the products of two lists, from the first on."""
+    """Sum of products of two sequences, accumulated in order."""
     total: Any = weights[0] * values[0]
     for weight, value in zip(weights[1:], values[1:], strict=True):
         total = total + weight * value
@@ -275,102 +237,108 @@ def weighted_sum(weights: Sequence[Any], values: Sequence[Any]) -> Any:
 
 
 METHODS = ("linear", "cubic")
-"""Methods of interpolation between the points."""
+"""Interpolation methods."""
 
 _array = Allowed(1.0, MOST_ARRAYS - 1.0, whole=True)
 _points = Allowed(2.0, 2.0**53, whole=True)
 
 
 class Grid1(NamedTuple):
-    """Values along one axis, with straight lines between them."""
+    """Values on a regular grid along one axis, interpolated linearly."""
 
     values: Annotated[one, _array]
-    """Number of the array of the values; see `shared_array`."""
+    """Number of the shared array of the values; see `shared_array`."""
     start_0: one
     """Coordinate of the first value."""
     step_0: Annotated[one, positive]
-    """Distance of neighbouring values."""
+    """Distance between neighbouring values."""
     count_0: Annotated[one, _points]
     """Number of values."""
 
 
 class Grid2(NamedTuple):
-    """Values over two axes, the second one running fastest, with bilinear patches between them."""
+    """Values on a regular grid over two axes, interpolated bilinearly.
+
+    The index of the second axis changes fastest.
+    """
 
     values: Annotated[one, _array]
-    """Number of the array of the values; see `shared_array`."""
+    """Number of the shared array of the values; see `shared_array`."""
     start_0: one
     """First coordinate of the first row."""
     step_0: Annotated[one, positive]
-    """Distance of neighbouring rows."""
+    """Distance between neighbouring rows."""
     count_0: Annotated[one, _points]
     """Number of rows."""
     start_1: one
     """Second coordinate of the first column."""
     step_1: Annotated[one, positive]
-    """Distance of neighbouring columns."""
+    """Distance between neighbouring columns."""
     count_1: Annotated[one, _points]
     """Number of columns."""
 
 
 class Grid3(NamedTuple):
-    """Values over three axes, the last one running fastest, with trilinear cells between them."""
+    """Values on a regular grid over three axes, interpolated trilinearly.
+
+    The index of the last axis changes fastest.
+    """
 
     values: Annotated[one, _array]
-    """Number of the array of the values; see `shared_array`."""
+    """Number of the shared array of the values; see `shared_array`."""
     start_0: one
     """First coordinate of the first layer."""
     step_0: Annotated[one, positive]
-    """Distance of neighbouring layers."""
+    """Distance between neighbouring layers."""
     count_0: Annotated[one, _points]
     """Number of layers."""
     start_1: one
     """Second coordinate of the first row."""
     step_1: Annotated[one, positive]
-    """Distance of neighbouring rows."""
+    """Distance between neighbouring rows."""
     count_1: Annotated[one, _points]
     """Number of rows."""
     start_2: one
     """Third coordinate of the first column."""
     step_2: Annotated[one, positive]
-    """Distance of neighbouring columns."""
+    """Distance between neighbouring columns."""
     count_2: Annotated[one, _points]
     """Number of columns."""
 
 
 class CubicGrid1(Grid1):
-    """Values along one axis, with a smooth curve through them."""
+    """Values on a regular grid along one axis, interpolated by a cubic spline."""
 
     __slots__ = ()
     _interpolation = "cubic"
 
 
 class CubicGrid2(Grid2):
-    """Values over two axes, with a smooth surface through them."""
+    """Values on a regular grid over two axes, interpolated by cubic splines."""
 
     __slots__ = ()
     _interpolation = "cubic"
 
 
 class CubicGrid3(Grid3):
-    """Values over three axes, with a smooth function through them."""
+    """Values on a regular grid over three axes, interpolated by cubic splines."""
 
     __slots__ = ()
     _interpolation = "cubic"
 
 
 _PLAIN: dict[tuple[int, str], Any] = {
-    (1, "linear"): Grid1,
-    (2, "linear"): Grid2,
-    (3, "linear"): Grid3,
-    (1, "cubic"): CubicGrid1,
-    (2, "cubic"): CubicGrid2,
-    (3, "cubic"): CubicGrid3,
+    (axes, method): kind
+    for method, kinds in (
+        ("linear", (Grid1, Grid2, Grid3)),
+        ("cubic", (CubicGrid1, CubicGrid2, CubicGrid3)),
+    )
+    for axes, kind in enumerate(kinds, 1)
 }
 
 
 def grid_type(axes: int, method: str = "linear", units: Sequence[Any] | None = None) -> Any:
-    """The record class of grids with 1, 2 or 3 axes.
+    """Record class of grids with 1, 2 or 3 axes.
 
     `method` is "linear" or "cubic"; `units` are units of the values and of each axis, as for record
     fields: `grid_type(2, units=(si.one, si.m, si.m))` is a map of friction over a plane in m.
@@ -411,12 +379,12 @@ def grid(
     method: str = "linear",
     units: Sequence[Any] | None = None,
 ) -> Any:
-    """The record of values on a regular grid, for `interpolate`.
+    """Make a record of values on a regular grid, for `interpolate`.
 
     Args:
-        values: array of 1, 2 or 3 axes, at least 2 values along each; copied.
-        start: coordinate of the first value along every axis, one for all or one for each.
-        step: distance of neighbouring values, likewise, greater than zero.
+        values: array with 1, 2 or 3 axes and at least 2 values along each; copied.
+        start: coordinate of the first value along every axis; one number for all axes or one each.
+        step: distance between neighbouring values, likewise, greater than zero.
         method: "linear", or "cubic" for a function with a continuous slope.
         units: see `grid_type`.
     """
@@ -449,37 +417,36 @@ def _of_axis(name: str, values: Any, axis: int, axes: int) -> float:
 
 
 class _Axis(NamedTuple):
-    """The points along one axis that contribute at a coordinate."""
+    """The points along one axis that contribute to the value at a coordinate."""
 
     places: list[Any]
-    """Their indices."""
+    """Indices of the points."""
     weights: list[Any]
-    """Their weights, which sum to one."""
+    """Weights of the points, which sum to one."""
     slopes: list[Any]
-    """Derivatives of the weights, which sum to zero; zero outside of the axis. Empty if not needed.
-    """
+    """Derivatives of the weights by the coordinate, which sum to zero; zero outside of the
+    axis. Empty if not needed."""
     count: Any
-    """Number of points of the axis."""
 
 
 def interpolate(grid: Any, *coordinates: Any) -> Any:
-    """The value of a grid (see `grid`) at a coordinate for each of its axes.
+    """Value of a grid (see `grid`) at one coordinate per axis.
 
-    A linear grid is linear between neighbouring values along every axis. A cubic one is the
-    Catmull-Rom spline: it passes through the values, its slope there is that of the line through
-    the neighbours on both sides, and is continuous; at an edge it is that of the last two values.
-    Outside the value is that of the nearest point of the edge and the slope is zero.
-    Differentiable with respect to coordinates, start and step, not to the values.
+    A linear grid is linear between neighbouring values along every axis. A cubic grid is the
+    Catmull-Rom spline: it passes through the values with a continuous slope, at each value that of
+    the line through its two neighbours, at an edge that of the last two values. Outside of the grid
+    the value is that of the nearest edge point and the slope is zero. Differentiable with respect
+    to coordinates, start and step, but not to the values.
     """
     axes = _axes(grid, coordinates, sloped=False)
     return _value(axes, _read(grid.values, axes, None))
 
 
 def sloped_value(grid: Any, *coordinates: Any) -> tuple[Any, ...]:
-    """The value of `interpolate(grid, ...)`, then its derivative by each coordinate.
+    """Value of `interpolate(grid, ...)`, then its derivative with respect to each coordinate.
 
-    All come from the same reads, which are what costs. A linear grid has the slope of the cell
-    behind each line of points.
+    All use the same reads, which dominate the cost. At a grid point, a linear grid has the slope of
+    the cell that follows it.
     """
     axes = _axes(grid, coordinates, sloped=True)
     return tuple(_sloped(axes, _read(grid.values, axes, None)))
@@ -497,8 +464,8 @@ def _axes(grid: Any, coordinates: Sequence[Any], *, sloped: bool) -> list[_Axis]
 
 
 def _read(number: Any, axes: list[_Axis], row: Any) -> list[Any]:
-    """The values at the points of some axes, in lists of lists; `row` counts the points of the
-    axes before."""
+    """Values at the points of some axes, as nested lists; `row` is the flat index from the
+    preceding axes."""
     axis, *rest = axes
     base = None if row is None else row * axis.count
     indices = [place if base is None else base + place for place in axis.places]
@@ -506,13 +473,12 @@ def _read(number: Any, axes: list[_Axis], row: Any) -> list[Any]:
 
 
 def _value(axes: list[_Axis], values: list[Any]) -> Any:
-    """The weighted sum over all axes."""
     axis, *rest = axes
     return weighted_sum(axis.weights, [_value(rest, line) for line in values] if rest else values)
 
 
 def _sloped(axes: list[_Axis], values: list[Any]) -> list[Any]:
-    """The weighted sum over all axes and its derivative by the coordinate of each."""
+    """Weighted sum over all axes, and its derivative with respect to each coordinate."""
     axis, *rest = axes
     below = [_sloped(rest, line) for line in values] if rest else [[value] for value in values]
     across, *slopes = (list(column) for column in zip(*below, strict=True))
@@ -524,15 +490,16 @@ def _sloped(axes: list[_Axis], values: list[Any]) -> list[Any]:
 
 
 class _Cell(NamedTuple):
-    """The cell of an axis that a coordinate is in."""
+    """The cell of an axis that contains a coordinate."""
 
     index: Any
     f: Any
-    """Place within it, from 0 to 1."""
+    """Position within the cell, from 0 to 1."""
     last: Any
     """Index of the last cell."""
     density: Any
-    """Derivative of `f`: cells per length, zero outside of the axis; None if not needed."""
+    """Derivative of `f` by the coordinate: cells per length, zero outside of the axis; None if
+    not needed."""
 
 
 def _cell(x: Any, place: Any, sloped: bool) -> _Cell:
@@ -553,7 +520,8 @@ def _linear(x: Any, place: Any, sloped: bool) -> _Axis:
 
 
 def _cubic(x: Any, place: Any, sloped: bool) -> _Axis:
-    """Catmull and Rom (1974), with a point beyond each edge in line with the last two."""
+    """Weights of the Catmull-Rom spline (1974), extrapolated linearly by one point beyond each
+    edge."""
     cell, f, last, density = _cell(x, place, sloped)
     weights = [
         f * (f * (1.0 - 0.5 * f) - 0.5),
@@ -573,7 +541,8 @@ def _cubic(x: Any, place: Any, sloped: bool) -> _Axis:
 
 
 def _folded(four: list[Any], cell: Any, last: Any) -> list[Any]:
-    """The weight of a point beyond an edge goes to the last two, with which it is in line."""
+    """Move the weight of a point beyond an edge to the last two points, of which it is the linear
+    extrapolation."""
     before, here, there, behind = four
     missing_before = where(cell < 1.0, before, 0.0)
     missing_behind = where(cell < last, 0.0, behind)
@@ -588,7 +557,8 @@ def _folded(four: list[Any], cell: Any, last: Any) -> list[Any]:
 def lookup(x: Any, knots: Sequence[Any], values: Sequence[Any]) -> Any:
     """Piecewise linear table: `values[i]` at `knots[i]`, edge values outside.
 
-    Written as a sum of hat functions: branch-free, differentiable with respect to x and the values.
+    Implemented as a sum of hat functions: branch-free, differentiable with respect to x and the
+    values.
     """
     weights = hats(x, _checked_knots(knots, len(values)))
     return weighted_sum(weights, values)
@@ -627,12 +597,12 @@ def _checked_knots(knots: Sequence[Any], count: int) -> Sequence[Any]:
 
 
 def ramps(x: Any, knots: Sequence[Any]) -> list[Any]:
-    """For each interval between knots, the share of it that lies below x."""
+    """Fraction of each interval between knots that lies below x."""
     return [clip((x - a) * (1.0 / (b - a)), 0.0, 1.0) for a, b in pairwise(knots)]
 
 
 def hats(x: Any, knots: Sequence[Any]) -> list[Any]:
-    """Weight of each knot at x: the difference of neighbouring ramps, which sum to one."""
+    """Weight of each knot at x, the difference of neighbouring ramps; the weights sum to one."""
     shares = ramps(x, knots)
     inner = [before - after for before, after in pairwise(shares)]
     return [1.0 - shares[0], *inner, shares[-1]]

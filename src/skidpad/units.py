@@ -1,7 +1,7 @@
 """Unit aliases for record fields and kernel arguments; SI only.
 
-`m_s` is `Annotated[float, Unit(...)]`: a type checker sees a float, `record.fields` sees the unit.
-An angle is dimensionless in SI; `rad` keeps its own symbol so that tables and plots can show it.
+`m_s` is `Annotated[float, Unit(...)]`: a type checker sees a float, `record.fields` the unit. An
+angle is dimensionless in SI; `rad` has its own symbol so that tables and plots can show it.
 """
 
 from __future__ import annotations
@@ -9,34 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-__all__ = [
-    "A",
-    "Allowed",
-    "J",
-    "N",
-    "N_s_m",
-    "Nm",
-    "Pa",
-    "Unit",
-    "V",
-    "W",
-    "drifting",
-    "kg",
-    "kg_m2",
-    "m",
-    "m2",
-    "m_s",
-    "m_s2",
-    "non_negative",
-    "one",
-    "per_m",
-    "per_s",
-    "positive",
-    "rad",
-    "rad_s",
-    "rad_s2",
-    "s",
-]
+__all__ = ["A", "Allowed", "J", "N", "N_s_m", "Nm", "Pa", "Unit", "V", "W", "drifting", "kg"]
+__all__ += ["kg_m2", "m", "m_s", "m_s2", "non_negative", "one", "per_m", "per_s", "positive"]
+__all__ += ["rad", "rad_s", "rad_s2", "s"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +29,7 @@ class Unit:
         return (self.length, self.mass, self.time)
 
     def behind(self, number: str) -> str:
-        """A number with its unit, for texts; a number without a unit stands alone."""
+        """Format a number with its unit; a dimensionless number has no symbol."""
         return number if self.symbol == "1" else f"{number} {self.symbol}"
 
     def __str__(self) -> str:
@@ -63,13 +38,13 @@ class Unit:
 
 @dataclass(frozen=True)
 class Allowed:
-    """The open or closed range a parameter may take; part of a field's annotation."""
+    """The open or closed range of a parameter; part of a field's annotation."""
 
     low: float = float("-inf")
     high: float = float("inf")
     open_low: bool = False
     whole: bool = False
-    """Whether only whole numbers count, as of gears."""
+    """Whether only integers are allowed, as for gears."""
 
     def __contains__(self, value: float) -> bool:
         above = value > self.low if self.open_low else value >= self.low
@@ -87,28 +62,27 @@ class Allowed:
 
 @dataclass(frozen=True)
 class Drifting:
-    """Marks a state that changes for as long as a vehicle drives steadily."""
+    """Type of the mark `drifting`."""
 
 
 drifting = Drifting()
-"""Marks a state whose rate does not vanish in steady motion, such as a charge, a temperature that
-rises for minutes, or wear: `soc: Annotated[one, drifting]`. A trim holds it at its value."""
+"""Marks a state whose rate is nonzero in steady motion, such as a charge, a temperature that
+rises for minutes, or wear: `soc: Annotated[one, drifting]`. A trim keeps its value constant."""
 positive = Allowed(low=0.0, open_low=True)
 """Marks a field that must be greater than zero: `m: Annotated[kg, positive]`."""
 non_negative = Allowed(low=0.0)
 """Marks a field that must not be negative."""
 
 one = Annotated[float, Unit("1")]
-"""A pure number."""
+"""A dimensionless number."""
 rad = Annotated[float, Unit("rad")]
 rad_s = Annotated[float, Unit("rad/s", time=-1)]
 rad_s2 = Annotated[float, Unit("rad/s²", time=-2)]
 rad_m = Annotated[float, Unit("rad/m", length=-1)]
-"""Angle per length, as toe over the travel of a wheel."""
+"""Angle per length, such as toe per wheel travel."""
 rad_N = Annotated[float, Unit("rad/N", length=-1, mass=-1, time=2)]
-"""Angle per force, as of a compliant suspension."""
+"""Angle per force, as in a compliant suspension."""
 rad_Nm = Annotated[float, Unit("rad/(N·m)", length=-2, mass=-1, time=2)]
-"""Angle per moment."""
 m = Annotated[float, Unit("m", length=1)]
 m2 = Annotated[float, Unit("m²", length=2)]
 per_m = Annotated[float, Unit("1/m", length=-1)]
@@ -126,28 +100,27 @@ N = Annotated[float, Unit("N", length=1, mass=1, time=-2)]
 Nm = Annotated[float, Unit("N·m", length=2, mass=1, time=-2)]
 N_rad = Annotated[float, Unit("N/rad", length=1, mass=1, time=-2)]
 N_Nm = Annotated[float, Unit("N/(N·m)", length=-1)]
-"""Force per torque, as of a wheel of radius r driven without slip: 1/r."""
+"""Force per torque, such as 1/r for a wheel of radius r driven without slip."""
 N_s_m = Annotated[float, Unit("N·s/m", mass=1, time=-1)]
 N_s2_m2 = Annotated[float, Unit("N·s²/m²", length=-1, mass=1)]
 N_m = Annotated[float, Unit("N/m", mass=1, time=-2)]
 N_m2 = Annotated[float, Unit("N/m²", length=-1, mass=1, time=-2)]
-"""How much stiffer a spring becomes per length."""
+"""Increase of a spring's stiffness per length."""
 N_m3 = Annotated[float, Unit("N/m³", length=-2, mass=1, time=-2)]
-"""The same per squared length."""
+"""Increase of a spring's stiffness per squared length."""
 m_N = Annotated[float, Unit("m/N", mass=-1, time=2)]
 Pa = Annotated[float, Unit("Pa", length=-1, mass=1, time=-2)]
 """Pressure."""
 J = Annotated[float, Unit("J", length=2, mass=1, time=-2)]
 Nm_s = Annotated[float, Unit("N·m/s", length=2, mass=1, time=-3)]
-"""Torque per time."""
 Nm_rad = Annotated[float, Unit("N·m/rad", length=2, mass=1, time=-2)]
-"""Stiffness of a shaft."""
+"""Torsional stiffness."""
 Nm_s_rad = Annotated[float, Unit("N·m·s/rad", length=2, mass=1, time=-1)]
-"""Torque per angular rate, as of a damper."""
+"""Torsional damping: torque per angular rate."""
 W = Annotated[float, Unit("W", length=2, mass=1, time=-3)]
 """Power."""
 W_Nm2 = Annotated[float, Unit("W/(N²·m²)", length=-2, mass=-1, time=1)]
-"""Loss of a motor by the square of its torque."""
+"""Power loss of a motor per squared torque."""
 # The ampere counts as a pure number: volts and ohms then have the exponents of a power, and
 # equations of power, torque and charge still balance.
 A = Annotated[float, Unit("A")]
@@ -156,6 +129,6 @@ A_s = Annotated[float, Unit("A·s", time=1)]
 V = Annotated[float, Unit("V", length=2, mass=1, time=-3)]
 Ohm = Annotated[float, Unit("Ω", length=2, mass=1, time=-3)]
 Nm_A = Annotated[float, Unit("N·m/A", length=2, mass=1, time=-2)]
-"""Torque of a motor per current."""
+"""Torque constant of a motor: torque per current."""
 per_m_s = Annotated[float, Unit("1/(m·s)", length=-1, time=-1)]
-"""Curvature per time."""
+"""Rate of change of curvature."""

@@ -20,8 +20,7 @@ from skidpad import bench
 from skidpad.bench import timing, work
 from skidpad.bench.peers import jax as jax_device
 from skidpad.bench.peers import jax as jax_scan
-from skidpad.bench.processes import environment
-from skidpad.bench.timing import RATE, TIME, Entry, Measured, best_rate, typical
+from skidpad.bench.timing import RATE, TIME, Entry, Measured, best_rate, environment, typical
 from skidpad.cli import main
 
 TINY = timing.Budget(

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("cyclonedds")
 
-from skidpad.bench import ros2, servers, timing
+from skidpad.bench import ros2, timing
 from skidpad.bench.timing import TIME
 from skidpad.world.world import World
 
@@ -36,11 +36,11 @@ def test_entries_have_their_names_and_what_they_measure(monkeypatch: pytest.Monk
 
 
 def test_the_robots_of_the_fleet_keep_apart() -> None:
-    world = World(servers.fleet())
-    assert len(world.vehicles) == servers.ROBOTS
+    world = World(ros2.fleet())
+    assert len(world.vehicles) == ros2.ROBOTS
     for _ in range(400):
         world.step()
     assert not world.contact_events
     speeds = [vehicle.truth.v_x for vehicle in world.vehicles.values()]
-    assert speeds == pytest.approx([0.5] * servers.ROBOTS, abs=0.1)
-    assert len(world.readings("r0")["scan"].ranges) == servers.RAYS
+    assert speeds == pytest.approx([0.5] * ros2.ROBOTS, abs=0.1)
+    assert len(world.readings("r0")["scan"].ranges) == ros2.RAYS

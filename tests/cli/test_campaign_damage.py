@@ -62,7 +62,7 @@ def test_a_manifest(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines(out, "manifest.json is damaged") == 1
     code, _, err = said(capsys, "resume", "runs")
     assert code == 2
-    assert f"skidpad campaign run FILE --out {Path('runs').resolve()} goes on" in err
+    assert f"skidpad campaign run FILE --out {Path('runs').resolve()} continues" in err
     assert "Python:" not in err
     code, out, _ = said(capsys, "run", "plan.yaml", "--out", "runs")
     assert code == 0

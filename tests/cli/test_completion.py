@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from skidpad import bench, demo, tyres, vehicles
-from skidpad.cli import completion
+from skidpad.cli import options
 from skidpad.cli.options import vehicle_of
 from skidpad.errors import InvalidValue
 from skidpad.study import manoeuvres
@@ -125,34 +125,34 @@ def test_tyres_are_completed() -> None:
 
 def test_parameter_sets_are_completed_behind_the_colon() -> None:
     sets = ["two_track:sports", "two_track:suv", "two_track:small_scale"]
-    assert completion.vehicles_and_sets("two_track:s") == sets
+    assert options.vehicles_and_sets("two_track:s") == sets
     # Bash takes the colon as a word of its own.
     assert answered("bash", "skidpad test two_track : s")[0] == ["sports", "suv", "small_scale"]
 
 
 def test_the_sets_written_down_are_those_there_are() -> None:
-    for name in completion.VEHICLES:
+    for name in options.VEHICLES:
         try:
             vehicle_of(f"{name}:none")
         except InvalidValue as error:
             _, _, allowed = str(error).partition("Allowed are ")
         else:
             allowed = "any"
-        sets = ", ".join(completion.SETS) if name in completion.WITH_SETS else ""
+        sets = ", ".join(options.SETS) if name in options.WITH_SETS else ""
         assert allowed == sets, name
 
 
 def test_the_names_written_down_are_those_there_are() -> None:
     # Other tests of this process may have registered vehicles of their own.
     own = [name for name in vehicles.names() if hasattr(vehicles, name)]
-    assert list(completion.VEHICLES) == own
-    assert completion.COMMAND_DRIVEN == vehicles.COMMAND_DRIVEN
-    assert list(completion.MANOEUVRES) == manoeuvres.names()
-    assert list(completion.TYRES) == list(tyres.names())
-    assert completion.bench_groups("") == list(bench.GROUPS)
-    assert [name for name, _ in completion.run_targets("")][: len(demo.DEMOS)] == list(demo.DEMOS)
-    assert completion.manoeuvre_names("slalom") == ["slalom_18_m", "slalom_36_m"]
-    assert completion.command_driven_names("LEARNED") == ["LEARNED_STEER_VEL"]
+    assert list(options.VEHICLES) == own
+    assert options.COMMAND_DRIVEN == vehicles.COMMAND_DRIVEN
+    assert list(options.MANOEUVRES) == manoeuvres.names()
+    assert list(options.TYRES) == list(tyres.names())
+    assert options.bench_groups("") == list(bench.GROUPS)
+    assert [name for name, _ in options.run_targets("")][: len(demo.DEMOS)] == list(demo.DEMOS)
+    assert options.manoeuvre_names("slalom") == ["slalom_18_m", "slalom_36_m"]
+    assert options.command_driven_names("LEARNED") == ["LEARNED_STEER_VEL"]
 
 
 @pytest.mark.skipif(os.name == "nt" or shutil.which("bash") is None, reason="needs bash")

@@ -17,6 +17,7 @@ from skidpad.errors import require_extras
 from skidpad.view.recording import BagWriter, Recorder
 from skidpad.view.recording.mcap import open_mcap
 from skidpad.world.xml.reader import review
+from study.identify.drives import MODEL, drive
 from view.recording.stages import full_stage, some_rows
 from world.worlds import WORLDS
 
@@ -89,7 +90,7 @@ def test_a_program_is_no_document(capsys: pytest.CaptureFixture[str]) -> None:
         main(["models", "four_wheel", "--program", "--json"])
     out, err = capsys.readouterr()
     assert (stop.value.code, out) == (2, "")
-    assert err.startswith("error: --json is of vehicles; --save writes a program")
+    assert err.startswith("error: --json prints vehicles; for a program use --save")
 
 
 def test_a_recording_is_told_with_bodies_channels_and_topics(
@@ -190,6 +191,23 @@ def test_what_shows_when_a_world_is_built_is_a_problem_too(
     (problem,) = document["problems"]
     assert "friction_mu = -1.0 must be" in problem["message"]
     assert (document["ok"], document["counts"]) == (False, None)
+
+
+def test_a_log_and_its_comparison_are_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "run.csv"
+    drive(steps=200).to_csv(path)
+    (log,) = said(capsys, "log", str(path))["logs"]
+    assert {"u_steer", "v_x"} <= {channel["name"] for channel in log["channels"]}
+    own = ("--set", "wheel_base=2.79", "--log", str(path))
+    estimates = said(capsys, "estimate", MODEL, *own, "--states", "a_x")["logs"][0]["estimates"]
+    assert [one["name"] for one in estimates] == ["a_x"]
+    fitted = said(capsys, "fit", MODEL, *own, "--free", "steer_bias", "--starts", "1")
+    assert [one["name"] for one in fitted["estimates"]] == ["steer_bias"]
+    document = said(capsys, "compare", MODEL, "--set", "wheel_base=2.79", "--log", str(path))
+    assert document["vehicles"] == [MODEL]
+    assert {error["channel"] for error in document["errors"]} >= {"position", "omega"}
 
 
 @pytest.mark.parametrize("command", ["info", "check"])

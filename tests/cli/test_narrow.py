@@ -7,12 +7,17 @@ import re
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from rich.console import Console, RenderableType
 
 import skidpad as sp
-from skidpad.cli.identify import change_table, error_table, estimate_table
+from skidpad.cli.identify_sheets import comparison_sheet, fit_sheet, log_sheet
 from skidpad.cli.models import vehicle_sheet
+from skidpad.study.identify.comparison import Comparison
+from skidpad.study.identify.training import ErrorRow
+from skidpad.study.identify.window_errors import Error
+from skidpad.study.logs.log import Channel, Log
 
 NUMBERS = (-0.012345, 1234.5, 0.38012, 1e-7)
 
@@ -27,39 +32,51 @@ def numbers_in(text: str) -> list[str]:
     return sorted(re.findall(r"\d[\d.e+-]*", text))
 
 
-def error(name: str) -> Any:
-    rmse, most, mean, _ = NUMBERS
-    return SimpleNamespace(channel=name, unit="m/s", rmse=rmse, max=most, mean=mean)
+def comparison(*vehicles: str) -> Comparison:
+    errors = [
+        Error(vehicle, channel, "m/s", horizon, *NUMBERS[:3], 12, 0)
+        for vehicle in vehicles
+        for channel in ("position", "v_x")
+        for horizon in (0.0, 0.5, 1.0, 2.0, 5.0, 10.0)
+    ]
+    cars = dict.fromkeys(vehicles, sp.vehicles.kinematic_bicycle())
+    verdict = f"The logs support {vehicles[0]}." if len(vehicles) > 1 else ""
+    noise = {"v_x": 0.0321}
+    return Comparison(cars, ("run.mcap",), 10.0, 12, tuple(errors), (), verdict, (), noise)
 
 
 def tables() -> dict[str, RenderableType]:
     estimate = SimpleNamespace(
-        name="steer_time_constant", unit="s", start=0.27, value=0.38012, low=0.38001, high=0.38023
+        name="steer_time_constant",
+        unit="s",
+        start=0.27,
+        value=0.38012,
+        low=0.38001,
+        high=0.38023,
+        at_bound="low",
     )
-    errors = (error("position"), error("v_x"))
-    curve = SimpleNamespace(t=(0.0, 12.0))
-    compared: Any = SimpleNamespace(
-        log="run.mcap",
-        model="DELAY_STEER_ACC_GEARED",
-        errors=errors,
-        curves={"v_x": curve},
-        starts=(0.0,),
-        dt=0.01,
-    )
+    errors = [
+        ErrorRow(name, "m/s", 0.0, part, *NUMBERS[:2])
+        for name in ("position", "v_x")
+        for part in ("training", "held out")
+    ]
     fit: Any = SimpleNamespace(
-        model="DELAY_STEER_ACC_GEARED",
-        log="run.mcap",
+        vehicle=SimpleNamespace(name="DELAY_STEER_ACC_GEARED"),
+        logs=("run.mcap",),
         estimates=(estimate,),
         windows=3,
-        resolution=0.01,
-        before=compared,
-        after=compared,
+        window=5.0,
+        errors=tuple(errors),
+        untold=(),
     )
     sheets = {name: vehicle_sheet(sp.vehicles.get(name)()) for name in sp.vehicles.names()}
+    t = np.arange(100) / 7.0
+    log = Log("run.mcap", {"v_x": Channel(t, 12.5 - t, "m/s"), "wheel_speed_fl": Channel(t, t)})
     return {
-        "errors": error_table(compared),
-        "estimates": estimate_table(fit),
-        "changes": change_table(fit),
+        "one vehicle": comparison_sheet(comparison("DELAY_STEER_ACC_GEARED"), ["a note"]),
+        "several": comparison_sheet(comparison("kinematic_bicycle", "two_track:sports"), []),
+        "log": log_sheet(log, None, "speed and yaw rate contradict each other"),
+        "estimates": fit_sheet(fit, []),
         **sheets,
     }
 

@@ -75,7 +75,7 @@ def test_limits_of_which_none_applies_are_an_error(capsys, text: str) -> None:
     code, out, err = said(capsys, *STEP, "--limits", "limits.yaml")
     assert code == 2
     assert "0 limits checked" in out
-    assert "0 limits checked" in err
+    assert "0 limits were checked" in err
 
 
 def test_limits_that_are_skipped_are_not_kept(capsys) -> None:
@@ -222,7 +222,7 @@ def test_nothing_driven_and_nothing_compared_are_errors(capsys) -> None:
     status, out, errors = said(capsys, "kinematic_bicycle", "--manoeuvre", "step_steer")
     assert status == 2
     assert "not driven: step_steer: kinematic_bicycle has no tyres" in " ".join(out.split())
-    assert "nothing was driven: kinematic_bicycle can do none of it" in errors
+    assert "no manoeuvre was driven: kinematic_bicycle can do none of those requested" in errors
     t = np.arange(0.0, 10.0, 0.05)
     table = np.column_stack([t, 20.0 + 0.0 * t, 0.0 * t])
     np.savetxt("straight.csv", table, delimiter=",", header="t,v_x,steer", comments="")
@@ -313,4 +313,4 @@ def test_a_changed_vehicle_is_beside_what_it_was(capsys) -> None:
     assert any(entry["value"] != entry["reference"] for entry in found.values())
     code, _, err = said(capsys, *beside)
     assert code == 2
-    assert "change the one under test" in err
+    assert "change the vehicle under test" in err

@@ -23,6 +23,7 @@ from skidpad.compile.cpu import (
     CpuMap,
     CpuRollout,
     RolloutArrays,
+    StepOptions,
     swept_arrays,
 )
 from skidpad.compile.cuda import NATIVE
@@ -113,15 +114,8 @@ class Rolled:
         self.launch = cuda_harness.kernel(source, "rollout", folder)
 
     def by_llvm(self, given: RolloutArrays, out: np.ndarray, every: int) -> np.ndarray:
-        engine = CpuRollout(
-            self.plant.step,
-            dt=self.dt,
-            tolerance=self.tolerance,
-            precision=self.precision,
-            lanes=4,
-            threads=1,
-            substeps=self.substeps,
-        )
+        options = StepOptions(self.dt, self.tolerance, self.precision, self.substeps)
+        engine = CpuRollout(self.plant.step, options, lanes=4, threads=1)
         return engine.run(given, out, every, lengths=self.lengths)
 
     def by_text(

@@ -38,7 +38,7 @@ def looped(policy: Policy | None = None, substeps: int = 1, **params: float) -> 
 
 def test_what_is_found_is_what_was_traced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     traced = looped()
-    monkeypatch.setattr(loops, "trace", None)  # nothing is traced any more
+    monkeypatch.setattr(loops, "trace_records", None)  # nothing is traced any more
     found = looped()
     for program, own in ((found.step, traced.step), (found.outputs, traced.outputs)):
         assert program is not own

@@ -66,7 +66,7 @@ def test_what_is_found_is_what_was_traced(folder: Path, monkeypatch: pytest.Monk
     model = sp.vehicles.kinematic_bicycle().model
     traced = again(model)
     assert len(traces(folder)) == 1
-    monkeypatch.setattr(pipeline, "trace", None)  # nothing is traced any more
+    monkeypatch.setattr(pipeline, "trace_records", None)  # nothing is traced any more
     found = again(model)
     assert found is not traced
     assert "code" not in vars(found)  # it is read when it is asked for

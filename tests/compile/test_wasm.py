@@ -26,8 +26,7 @@ from skidpad import Program
 from skidpad.compile.lower import lower
 from skidpad.compile.passes import scheduled, with_held_parts
 from skidpad.compile.program import LOWERED_OPS, Builder, Instruction, Port
-from skidpad.compile.wasm.binary import op
-from skidpad.compile.wasm.dialects import Dialect, vector_dialect
+from skidpad.compile.wasm.binary import Dialect, op, vector_dialect
 from skidpad.compile.wasm.module import assembled
 from skidpad.core.arrays import LONGEST_FLOAT32
 from skidpad.errors import InvalidValue, UnknownOperation

@@ -361,7 +361,7 @@ def test_what_is_no_aid_and_no_driver_is_refused() -> None:
 
 def test_names_of_aids_are_their_own() -> None:
     for pair in ((driver_aids.anti_lock(CAR),) * 2, (replace(ALL[0], name="driver"),)):
-        with pytest.raises(sp.InvalidValue, match="names of their own other than 'driver'"):
+        with pytest.raises(sp.InvalidValue, match="different names, none of them 'driver'"):
             driver_aids.aided(PLAIN, *pair)
 
 

@@ -16,7 +16,7 @@ FIELD = Input._fields[0]
 
 @pytest.mark.parametrize("value", [-1.0, 0.0, -1])
 def test_one_number_is_for_both_sides(value: float) -> None:
-    with pytest.raises(InvalidValue, match=rf"= {value!r} is meant for both sides"):
+    with pytest.raises(InvalidValue, match=rf"= {value!r} is a symmetric limit"):
         bounds(Input, "input_bounds", {FIELD: value})
 
 

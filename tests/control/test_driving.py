@@ -24,7 +24,7 @@ from skidpad.control.keyboard import (
 from skidpad.core import record
 from skidpad.core.body import Demand, Pose, Velocity
 from skidpad.vehicles import wheeled
-from skidpad.vehicles.command_driven import NAMES as AUTOWARE
+from skidpad.vehicles.registry import COMMAND_DRIVEN as AUTOWARE
 from skidpad.vehicles.wheeled.description import KINDS, default_description
 from vehicles.autoware.recordings import Recording
 

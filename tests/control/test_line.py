@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from skidpad.control.car import Deviation, LinePoint, Motion, advance, deviation
+from skidpad.control.car import Deviation, Motion, advance, deviation
+from skidpad.geometry.line import LinePoint
 
 WEST = LinePoint(x=10.0, y=5.0, heading=math.pi, curvature=0.0)
 

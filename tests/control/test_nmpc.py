@@ -166,10 +166,14 @@ SLOW_SPEEDS = pytest.mark.filterwarnings("ignore:rk4 with dt = 0.05 s is unstabl
 
 
 @SLOW_SPEEDS
-def test_every_solver_plans_for_a_single_track_and_finds_the_same() -> None:
+@pytest.mark.parametrize(
+    "solvers",
+    [("ipopt", "fatrop"), pytest.param(("ipopt", "fatrop", "sqpmethod"), marks=pytest.mark.slow)],
+    ids=len,
+)
+def test_every_solver_plans_for_a_single_track_and_finds_the_same(solvers: tuple[str, ...]) -> None:
     """The steering rate is at its limit in most of them."""
     car = sp.vehicles.single_track()
-    solvers = ("ipopt", "fatrop", "sqpmethod")
     found = {name: plans_of_a_single_track(name, STARTS) for name in solvers}
     reach = car.params.t_steer * car.params.steer_rate_max
     felt = list[bool]()
@@ -204,16 +208,16 @@ def test_a_step_that_is_unstable_is_told_with_options_that_exist() -> None:
     car = sp.vehicles.single_track()
     given: dict[str, Any] = {"Q": {"y": 1.0}, "R": [1.0, 1e-7]}
     with pytest.warns(UserWarning, match="is unstable") as told:
-        Nmpc(car, 0.05, 2, **given)
+        Nmpc(car, 0.05, 1, **given)
     advice = str(told[0].message).partition("Take ")[2]
     substeps = int(advice.rpartition("substeps = ")[2])
     assert "integrator='auto'" in advice
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Nmpc(car, 0.05, 2, **given, substeps=substeps)
-        Nmpc(car, 0.05, 2, **given, integrator="auto")
+        Nmpc(car, 0.05, 1, **given, substeps=substeps)
+        Nmpc(car, 0.05, 1, **given, integrator="auto")
     with pytest.raises(InvalidValue, match="substeps = 0 must be at least 1"):
-        Nmpc(car, 0.05, 2, **given, substeps=0)
+        Nmpc(car, 0.05, 1, **given, substeps=0)
 
 
 def test_a_constraint_of_ones_own() -> None:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skidpad.control.car import Deviation, LinePoint, Motion, deviation
+from skidpad.control.car import Deviation, Motion, deviation
 from skidpad.control.path_following import Params, kinematic_steer, steer
+from skidpad.geometry.line import LinePoint
 
 P = Params(l_f=0.9, l_r=0.7, steer_max=0.5)
 ON_LINE = Deviation(0.0, 0.0, 0.0)

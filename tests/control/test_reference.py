@@ -199,7 +199,7 @@ def test_its_arrays_cannot_be_changed() -> None:
     [
         (lambda: Reference.along([[0.0, 0.0]], 1.0), "line must have shape"),
         (lambda: Reference.along([[0, 0], [1, 0]], -1.0), "v has -1 m/s; speeds must not be neg"),
-        (lambda: Reference.along([[0, 0], [1, 0]], 0.0), "nor two points in a row have none"),
+        (lambda: Reference.along([[0, 0], [1, 0]], 0.0), "not 0 at two successive points"),
         (lambda: Reference.along([[0, 0], [1, 0]], [1.0, 2.0, 3.0]), r"v has shape \(3,\)"),
         (lambda: Reference.along([[0, 0], [1, 0]], 1.0, spacing=0.0), "spacing = 0.0 m"),
         (lambda: Reference.from_arrays([0.0, 0.0], [0, 1], [0, 0]), "they must increase"),

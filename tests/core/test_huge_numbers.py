@@ -121,7 +121,15 @@ def test_a_number_too_large_is_refused_by_name(name: str) -> None:
 PACKAGES = [
     *("", "control", "core", "export", "geometry", "geometry.maps", "integrate", "learn", "ros2"),
     *("learn.tasks", "random", "road", "run", "sensors", "study", "tyres", "view"),
-    *("study.manoeuvres", "study.identify", "vehicles", "view.plots", "view.recording", "world"),
+    *(
+        "study.manoeuvres",
+        "study.logs",
+        "study.identify",
+        "vehicles",
+        "view.plots",
+        "view.recording",
+        "world",
+    ),
     *("compat.autoware", "compat.commonroad", "compat.truck"),
 ]
 PLAIN = {"tyres.mounted"}

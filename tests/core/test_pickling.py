@@ -220,7 +220,7 @@ def test_a_body_comes_along_but_for_what_only_a_closure_knows() -> None:
         assert there.body.command(*demand) == vehicle.body.command(*demand)
         assert there.limits == vehicle.limits
     assert elsewhere(importable).geometry == importable.geometry
-    with pytest.raises(InvalidValue, match="geometry of 'cart' did not come along"):
+    with pytest.raises(InvalidValue, match="geometry of 'cart' was not transferred"):
         _ = elsewhere(here).geometry
 
 

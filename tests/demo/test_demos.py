@@ -15,9 +15,9 @@ from printed import unlike
 from skidpad import demo
 from skidpad.demo import drift, fan, lane_change, lap, trailers
 from skidpad.demo.drift import balance
+from skidpad.demo.laps import random_track
 from skidpad.demo.performing import Figures, Outcome, perform, perform_into, run_table
-from skidpad.demo.show import Show
-from skidpad.demo.track import random_track
+from skidpad.demo.shows import Show
 from skidpad.view.recording import read
 from skidpad.view.recording.reading import Recording
 

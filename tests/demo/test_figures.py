@@ -11,7 +11,7 @@ import pytest
 import skidpad as sp
 from skidpad.demo.laps import StartLine
 from skidpad.demo.performing import Figures, Tally
-from skidpad.demo.show import InputColumn, Segment, input_columns
+from skidpad.demo.shows import InputColumn, Segment, input_columns
 
 DT = 0.01
 

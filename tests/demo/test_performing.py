@@ -12,8 +12,15 @@ import pytest
 
 import skidpad as sp
 from skidpad.demo.performing import perform, perform_into
-from skidpad.demo.show import FilmBuffer, Segment
-from skidpad.demo.shows import Driver, TrajectoryShow, WorldShow, driving_show, finished_show
+from skidpad.demo.shows import (
+    Driver,
+    FilmBuffer,
+    Segment,
+    TrajectoryShow,
+    WorldShow,
+    driving_show,
+    finished_show,
+)
 from skidpad.view.recording import read
 from skidpad.view.stage import Disc
 from skidpad.world.world import World

@@ -7,7 +7,7 @@ import pytest
 
 from skidpad.control.speed import Course, Grip, speed_profile
 from skidpad.demo.lap import racing_line
-from skidpad.demo.track import (
+from skidpad.demo.laps import (
     BLUE,
     CLEARANCE,
     LENGTHS,

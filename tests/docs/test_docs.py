@@ -33,6 +33,8 @@ def pages_with_python() -> list[Path]:
 
 
 @pytest.mark.slow_cases(
+    "CONTRIBUTING.md",
+    "docs/learn.md",
     "docs/controllers.md",
     "docs/driver_aids.md",
     "docs/gradients.md",

@@ -12,6 +12,7 @@ that is set, quoted or measured rather than computed. So a new figure fails here
 the other. Of those of `ELSEWHERE`
 
 * `docs/validation.md` is written from its tables of checks (`tests/validation/test_page.py`),
+* `docs/validation_real.md` is written from recordings that are not part of the project,
 * `docs/performance.md` is tables of entries of the benchmarks, whose values are compared here; what
   is beside the values (peers, sizes, remarks) is not,
 * `docs/api.md` lists names, with what their docstrings say.
@@ -63,6 +64,10 @@ def spans(sentence: Sentence) -> list[re.Match[str]]:
     return list(re.finditer(words, text_of(sentence.page)))
 
 
+@pytest.mark.slow_cases(
+    "docs/proving_ground.md: `slow_ramp` finds {} to {} % more than turns o",
+    "docs/proving_ground.md: near its top speed there, and the ramp finds {",
+)
 @pytest.mark.parametrize("sentence", SENTENCES, ids=lambda one: f"{one.page}: {one.words}"[:70])
 def test_figures_in_sentences_are_those_of_the_tool(sentence: Sentence) -> None:
     found = spans(sentence)
@@ -85,6 +90,7 @@ def rows_of(column: Column) -> dict[str, str]:
     return {row[0]: row[at] for row in table[1:]}
 
 
+@pytest.mark.slow_cases("100-0 km/h-sports", "0-100 km/h-sports", "skidpad test: 0-100 km/h-sports")
 @pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in SETS],

@@ -63,6 +63,7 @@ from skidpad.compat.autoware import motion as autoware
 from skidpad.compat.truck.model_file import truck_model
 from skidpad.compile import host
 from skidpad.control import keyboard, stanley
+from skidpad.control.optimal import corners
 from skidpad.core import progress
 from skidpad.demo import drift, lane_change
 from skidpad.geometry.maps import cones, grid
@@ -77,27 +78,25 @@ from skidpad.study.identify import fitting
 from skidpad.study.manoeuvres import (
     StepSteer,
     Subject,
-    autocross,
     cone_courses,
     events,
-    frequency_response,
     logs,
     on_centre,
     sine_with_dwell,
+    transient_response,
 )
-from skidpad.study.manoeuvres.autocross import Autocross
-from skidpad.study.manoeuvres.cone_courses import LongSlalom
-from skidpad.study.manoeuvres.hill import HillHold, HillStart
+from skidpad.study.manoeuvres.cone_courses import Autocross, LongSlalom
+from skidpad.study.manoeuvres.longitudinal import HillHold, HillStart
 from skidpad.study.manoeuvres.on_centre import Transition, Weave
 from skidpad.study.manoeuvres.ride import Bump, RoughRoad
 from skidpad.study.manoeuvres.sine_with_dwell import SineWithDwell
-from skidpad.study.manoeuvres.single_sine import SingleSine
 from skidpad.study.manoeuvres.steady_state import ConstantRadius
+from skidpad.study.manoeuvres.transient_response import SingleSine
 from skidpad.testing import body as testing_body
 from skidpad.tyres.fitting import least_squares, measurements, stages
-from skidpad.vehicles.command_driven import NAMES as COMMAND_DRIVEN
 from skidpad.vehicles.parts import FirstOrderSlip
 from skidpad.vehicles.parts.load_transfer import UPRIGHT
+from skidpad.vehicles.registry import COMMAND_DRIVEN
 from skidpad.vehicles.twin_track.sets import SETS
 from skidpad.vehicles.twin_track.trailers import CARAVAN
 from skidpad.view import film
@@ -157,7 +156,7 @@ SENTENCES = [
         lambda: [FOUR.C_down, *FOUR.tyre[:4]],
     ),
     Sentence(
-        VEHICLES, "goes like 1/v ({} 1/s at 1 m/s, {} at 0.1 m/s)",
+        VEHICLES, "is proportional to 1/v ({} 1/s at 1 m/s, {} at 0.1 m/s)",
         lambda: [mode_at(sp.vehicles.four_wheel(), v) for v in (1.0, 0.1)],
     ),
     Sentence(
@@ -204,7 +203,8 @@ SENTENCES = [
         VEHICLES, "a motor at each wheel, {} kW, brakes", lambda: [1e-3 * MOTORS.powertrain.P_max]
     ),
     Sentence(
-        VEHICLES, "since brains2's {} N + {} N·s/m v are no air", lambda: [FOUR.C_r0, FOUR.C_r1]
+        VEHICLES, "since brains2's {} N + {} N·s/m v do not represent air resistance",
+        lambda: [FOUR.C_r0, FOUR.C_r1],
     ),
     Sentence(VEHICLES, "3/8 of `rate_max` ({} 1/s)", lambda: [MOTORS.slip.low.rate_max]),
     Sentence(VEHICLES, "Below `v_low` ({} m/s)", lambda: [MOTORS.slip.low.v_low]),
@@ -254,13 +254,13 @@ SENTENCES = [
     ),
     Sentence(
         EVENTS, "flying lap of {} m on a track of skidpad's own, {} m wide",
-        lambda: [autocross.middle().length, Autocross().width],
+        lambda: [cone_courses.middle().length, Autocross().width],
     ),
     Sentence(
         EVENTS, "to a resolution ({} km/h, {} % in a slalom, {} % of the speeds in the autocross",
         lambda: [
             3.6 * cone_courses.RESOLUTION, 1e2 * cone_courses.SLALOM_RESOLUTION,
-            1e2 * autocross.RESOLUTION,
+            1e2 * cone_courses.LAP_RESOLUTION,
         ],
     ),
     Sentence(
@@ -293,11 +293,11 @@ SENTENCES = [
     ),
     Sentence(
         "docs/proving_ground.md", "stays within {} % of its median",
-        lambda: [100.0 * frequency_response.STEADY_SPEED],
+        lambda: [100.0 * transient_response.STEADY_SPEED],
     ),
     Sentence(
         "docs/proving_ground.md", "a speed within {} % of the median",
-        lambda: [100.0 * frequency_response.STEADY_SPEED],
+        lambda: [100.0 * transient_response.STEADY_SPEED],
     ),
     Sentence(
         "docs/proving_ground.md", "circle of {} m that ISO 4138",
@@ -370,7 +370,7 @@ SENTENCES = [
         "docs/tutorials/formula_student.md", "{} m from rest, with the clock started after {} m",
         lambda: [manoeuvres.FormulaAcceleration().way, manoeuvres.FormulaAcceleration().before],
     ),
-    Sentence("docs/learn_tasks.md", "none within {} m", lambda: [SIGHT]),
+    Sentence("docs/learn_tasks.md", "such a car within {} m", lambda: [SIGHT]),
     Sentence(
         COMMONROAD,
         "(`l_f` {} m, `l_r` {} m, `m` {} kg, `I_z` {} kg·m², `C_f` = `C_r` = {} per rad and load, "
@@ -436,7 +436,7 @@ SENTENCES = [
         ),
     ),
     Sentence(
-        "docs/world.md", "up a slope of {} % a robot at {} m/s comes {} m/s far on the map",
+        "docs/world.md", "up a slope of {} % a robot at {} m/s advances at {} m/s on the map",
         holds=lambda slope, v, far: rounded(v * cos(atan(0.01 * slope)), f"{far:g}"),
     ),
     Sentence(
@@ -457,10 +457,14 @@ SENTENCES = [
         lambda: [2e3 * cones.CONE_RADII[colour] for colour in ("blue", "orange")],
     ),
     Sentence(
-        "docs/identify.md", "into windows of {} s (`window`)", lambda: [fitting.WINDOW]
+        "docs/identify.md", "The last {} % of each log is not fitted",
+        lambda: [100.0 * fitting.HOLD_OUT],
     ),
     Sentence(
-        "docs/identify.md", "Up to {} s is tried (`longest`)", lambda: [fitting.LONGEST]
+        "docs/identify.md", "into windows of {} s, fewer", lambda: [fitting.LONGEST_WINDOW]
+    ),
+    Sentence(
+        "docs/identify.md", "each delay up to {} s (`longest`)", lambda: [fitting.LONGEST]
     ),
     Sentence(
         "docs/proving_ground.md", "moved by the step ({} %), by half of it",
@@ -502,7 +506,7 @@ SENTENCES = [
         lambda: [DELAYED.least_time_constant],
     ),
     Sentence(
-        "docs/coming_from/autoware.md", "cut into updates of at most {} s",
+        "docs/coming_from/autoware.md", "split into updates of at most {} s",
         lambda: [autoware.LONGEST_UPDATE],
     ),
     Sentence(
@@ -585,16 +589,16 @@ SENTENCES = [
     ),
     Sentence(
         "docs/demo.md",
-        "all cars hold {} m/s and {}° of slip angle; the circle takes what grip there is, from {} "
-        "to {} m",
+        "all cars hold {} m/s and {}° of slip angle; the radius of the circle depends on the grip, "
+        "from {} to {} m",
         lambda: [drift.SPEED, degrees(-drift.SLIP), *drift_radii()],
     ),
     Sentence(
-        "docs/demo.md", "with commands to the steering {}, {} and {} s late",
+        "docs/demo.md", "with steering commands {}, {} and {} s late",
         lambda: lane_change.DELAYS,
     ),
     Sentence(
-        "docs/simulator.md", "a bar after {} s if somebody can see it",
+        "docs/simulator.md", "a bar after {} s in a terminal",
         lambda: [private(progress, "_PATIENCE")],
     ),
     Sentence(
@@ -605,19 +609,20 @@ SENTENCES = [
         lambda: [stability.DRIVING],
     ),
     Sentence(
-        "docs/identify.md", "in steps of {} ms the steering, which is one of Euler's, has a time "
-        "constant that is {} ms off",
+        "docs/identify.md",
+        "in steps of {} ms the time constant of the steering, which is integrated by Euler's "
+        "method, is {} ms off",
         holds=lambda step, off: abs(0.5 * step - off) <= 0.5,
     ),
     Sentence(
-        "docs/identify.md", "replayed in steps of {} ms, too", lambda: [1e3 * fitting.CONTINUOUS]
+        "docs/identify.md", "also replayed in steps of {} ms", lambda: [1e3 * fitting.CONTINUOUS]
     ),
     Sentence(
         "docs/identify.md", "below {} s count as {} s in these models",
         lambda: 2 * [DELAYED.least_time_constant],
     ),
     Sentence(
-        LEARNING, "and asked every {} ms", lambda: [1e3 * Task.dt]
+        LEARNING, "the agent acts every {} ms", lambda: [1e3 * Task.dt]
     ),
     Sentence(
         LEARNING,
@@ -649,7 +654,7 @@ SENTENCES = [
         lambda: [len(race_example()["UNSEEN"]), race_example()["WIDE"], race_example()["LAPS"]],
     ),
     Sentence(
-        LEARNING, "Who trains on tracks of {} m", lambda: [race_example()["NARROW"]]
+        LEARNING, "A network that trains on tracks of {} m", lambda: [race_example()["NARROW"]]
     ),
     Sentence(
         LEARNING, "so that example trains at {} m", lambda: [race_example()["WIDE"]]
@@ -659,7 +664,7 @@ SENTENCES = [
         lambda: [1e-6 * last_row(curve)[1] for curve in CURVES],
     ),
     Sentence(
-        LEARNING, "| time, judgements included | {} s | {} s |",
+        LEARNING, "| time, including evaluation | {} s | {} s |",
         lambda: [last_row(curve)[0] for curve in CURVES],
     ),
     Sentence(
@@ -668,7 +673,7 @@ SENTENCES = [
     ),
     Sentence(
         LEARNING,
-        "this took {} s, judgements included, for {} million steps: {} % of 64 laps on unseen "
+        "this took {} s, including evaluation, for {} million steps: {} % of 64 laps on unseen "
         "tracks, in {} s on average. The simulation alone made {} million steps/s, learning alone "
         "{} million",
         lambda: [
@@ -696,7 +701,7 @@ SENTENCES = [
         lambda: [most(run["seconds"] for run in policy_gradient()["runs"]) for most in (min, max)],
     ),
     Sentence(
-        "docs/world.md", "a bar shows by itself after {} s",
+        "docs/world.md", "a progress bar appears after {} s in",
         lambda: [private(progress, "_PATIENCE")],
     ),
     Sentence(
@@ -708,7 +713,7 @@ SENTENCES = [
         lambda: [1e3 * solver.NEARLY],
     ),
     Sentence(
-        "docs/world.md", "at the start by more than {} mm is named", lambda: [1e3 * build.DEEP]
+        "docs/world.md", "at the start by more than {} mm", lambda: [1e3 * build.DEEP]
     ),
     Sentence(
         "docs/world.md", "both torques by {} N·m | left torque down, right up by {} N·m",
@@ -760,9 +765,13 @@ SENTENCES = [
             runs == runs_for_quantile(0.01 * share, 0.01 * confidence)
         ),
     ),
+    Sentence(
+        "docs/lap.md", "are rounded within {} % of the typical size",
+        lambda: [100.0 * corners.ROUNDING],
+    ),
     Sentence("docs/tyres.md", "`v_x` ({} m/s)", lambda: [default(sp.tyres.Tyre.forces, "v_x")]),
     Sentence(
-        "docs/tyres.md", "with damping below {} m/s that goes",
+        "docs/tyres.md", "with damping below {} m/s that depends",
         lambda: [sp.vehicles.two_track(slip=FirstOrderSlip()).params.slip.low.v_low],
     ),
     Sentence(
@@ -789,11 +798,11 @@ SENTENCES = [
         lambda: [100.0 * private(least_squares, "_LEAST_LOAD")],
     ),
     Sentence(
-        "docs/bodies.md", "What is put below {} m/s need not come back",
+        "docs/bodies.md", "Below {} m/s, a velocity set by `placed` need not be preserved",
         lambda: [testing_body.SPEED],
     ),
     Sentence(
-        "docs/bodies.md", "through its change over {} ms", lambda: [1e3 * testing_body.DT]
+        "docs/bodies.md", "is checked by its change over {} ms", lambda: [1e3 * testing_body.DT]
     ),
     Sentence(
         "docs/recording.md", "| `/tf` | `foxglove.FrameTransforms` | up to {} Hz",
@@ -816,7 +825,7 @@ SENTENCES = [
         holds=lambda step, span: rounded(1e6 * span * 2.0**-film.POSE_BITS, f"{step:g}"),
     ),
     Sentence(
-        "docs/architecture.md", "a call that may take more than {} ms runs in the pool",
+        "docs/architecture.md", "call that may take more than {} ms runs in the pool",
         lambda: [1e3 * private(host, "_LONG")],
     ),
     Sentence(
@@ -842,7 +851,7 @@ SENTENCES = [
         ],
     ),
     Sentence(
-        CAMPAIGNS, "a million runs of {} s in {} s, which no longer pays",
+        CAMPAIGNS, "a million runs of {} s in {} s, too few to justify a cluster",
         holds=lambda each, all_of_them: (
             rounded(1e6 / runs_a_second(), f"{all_of_them:g}")
             and each == 1e-3 * kept("campaign.local")["details"]["steps"]
@@ -852,7 +861,7 @@ SENTENCES = [
         CAMPAIGNS, "at {} MB a second to one place", lambda: [38e-6 * runs_a_second()]
     ),
     Sentence(
-        CAMPAIGNS, "{} processors with chunks of {} s ask for {}.",
+        CAMPAIGNS, "{} processors with chunks of {} s need {}.",
         holds=lambda processors, chunk, asked: asked == processors / chunk,
     ),
     Sentence(
@@ -860,7 +869,7 @@ SENTENCES = [
     ),
     Sentence("docs/ros2.md", "If time stands still for {} s", lambda: [waiting_loop().patience]),
     Sentence(
-        "docs/simulator.md", "longer than that: 10 ms with actuators of {} ms",
+        "docs/simulator.md", "too long for an explicit method: 10 ms with actuators of {} ms",
         lambda: [1e3 * FOUR.t_tau],
     ),
     Sentence(
@@ -882,7 +891,7 @@ SENTENCES = [
         ),
     ),
     Sentence(
-        "docs/tyres.md", "answered by compiled code in some {} µs",
+        "docs/tyres.md", "compiled code returns the result in about {} µs",
         lambda: [1e6 * kept("tyre.call")["value"]],
     ),
     Sentence(
@@ -894,7 +903,7 @@ SENTENCES = [
         lambda: [world_recorder.RATE],
     ),
     Sentence(
-        "docs/recording.md", "states at {} Hz, before", lambda: [world_recorder.RATE]
+        "docs/recording.md", "and states at {} Hz: first", lambda: [world_recorder.RATE]
     ),
     Sentence("docs/recording.md", "A car with 45 channels at {} Hz", lambda: [page.FPS]),
     Sentence(
@@ -923,7 +932,7 @@ SENTENCES = [
         holds=lambda each, period, rate: rounded(each / period, f"{rate:g}"),
     ),
     Sentence(
-        ERRATA, "cut into updates of at most {} s, the least",
+        ERRATA, "split into updates of at most {} s, the least",
         lambda: [autoware.LONGEST_UPDATE],
     ),
     Sentence(
@@ -938,8 +947,10 @@ SENTENCES = [
         ],
     ),
     Sentence(
-        ERRATA, "told to stop from {} m/s on ice (friction {}) has not after 8 m | the torque is "
-        "that of the spin at the end of the step: it stops in the {} m that friction needs",
+        ERRATA,
+        "commanded to stop from {} m/s on ice (friction {}) has not stopped after 8 m | the "
+        "torque is that of the spin at the end of the step: the robot stops in the {} m given by "
+        "friction",
         holds=lambda v, mu, far: rounded(v**2 / (2.0 * mu * 9.81), f"{far:g}"),
     ),
     Sentence(

@@ -22,7 +22,7 @@ COLUMNS = [
     }.items()
 ]
 
-QUICK = ("sports", "formula_student")
+QUICK = ("sports",)
 """Sets whose rows are computed in every run of the tests; the others in the slow ones."""
 
 BENCHMARKS = {

@@ -256,8 +256,8 @@ def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str], tmp_
     for arguments, text in {
         ("kinematic_bicycle", "--name", "2fast"): "is not a name in C",
         ("kinematic_bicycle", "--queue", "5"): "has no dead times",
-        ("kinematic_bicycle", "--name", "int"): "means something else in C",
-        ("kinematic_bicycle", "--name", "size_t"): "means something else in C",
+        ("kinematic_bicycle", "--name", "int"): "is reserved in C",
+        ("kinematic_bicycle", "--name", "size_t"): "is reserved in C",
         ("kinematic_bicycle", "--integrator", "scipy:RK45"): "cannot be exported",
         ("no_such_car",): "skidpad has no vehicle",
     }.items():

@@ -131,7 +131,7 @@ def test_a_field_that_compilers_may_not_tell_from_another_is_refused() -> None:
     ],
 )
 def test_a_vehicle_cannot_have_a_name_of_c(name: str) -> None:
-    with pytest.raises(InvalidValue, match=f"name = '{name}' means something else in C or C"):
+    with pytest.raises(InvalidValue, match=f"name = '{name}' is reserved in C or C"):
         Export(sp.vehicles.get("commonroad_ks")(), name=name)
 
 

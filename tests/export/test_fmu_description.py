@@ -16,8 +16,14 @@ from fmu_cart import DT, cart
 from skidpad.core.record import Field
 from skidpad.export import Export
 from skidpad.export.fmu import fat_binary, fmu_files, target_names, write_fmu
-from skidpad.export.fmu_description import BaseUnit, base_unit, model_description, shapes_of
-from skidpad.export.fmu_programs import Programs, dependencies
+from skidpad.export.fmu_description import (
+    BaseUnit,
+    Programs,
+    base_unit,
+    dependencies,
+    model_description,
+    shapes_of,
+)
 from skidpad.units import Unit
 
 VERSIONS = (2, 3)

@@ -41,5 +41,5 @@ def test_it_acts_from_the_first_period_on() -> None:
 
 
 def test_it_is_said_by_a_function_or_drawn() -> None:
-    with pytest.raises(InvalidValue, match=r"disturbance.F_x is drawn, but disturb says"):
+    with pytest.raises(InvalidValue, match=r"disturbance.F_x is sampled, but disturb returns"):
         task(vehicle=CAR, disturb=pushed, randomised={"disturbance.F_x": FORCE})

@@ -253,7 +253,7 @@ def test_an_observation_that_is_not_finite_is_named() -> None:
 def test_tasks_that_cannot_be_are_refused() -> None:
     with pytest.raises(sp.InvalidValue, match="observe has no argument 'speed'"):
         task(observe=lambda speed: Seen(speed, 0.0, 0.0))
-    with pytest.raises(sp.InvalidValue, match="asks for ranges, but there is no lidar"):
+    with pytest.raises(sp.InvalidValue, match="takes ranges, but there is no lidar"):
         task(reward=lambda ranges: ranges[0])
     with pytest.raises(sp.InvalidValue, match=r"randomised has no field 'params\.mass'"):
         task(randomised={"params.mass": 1.0})

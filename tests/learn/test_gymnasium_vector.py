@@ -210,7 +210,7 @@ def test_bad_input_is_named(task: Task) -> None:
     bad("autoreset_mode = 'later'.*next_step, same_step, disabled", make, 2, autoreset_mode="later")
     bad("autoreset_mode = 3", make, 2, autoreset_mode=3)
     bad("render_mode = 'human'.*rgb_array", make, 2, render_mode="human")
-    bad("library = 'torch' is of arrays on the GPU", make, 2, library="torch")
+    bad("library = 'torch' is for arrays on the GPU", make, 2, library="torch")
     bad("statistics are counted on the host", make, 2, device="cuda", statistics=True)
     bad("device = 'tpu'", make, 2, device="tpu")
     bad("copy = 1 must be True or False", make, 2, copy=1)
@@ -223,7 +223,7 @@ def test_bad_input_is_named(task: Task) -> None:
     )
     vector.reset(seed=0)
     for mask in (np.ones(2), np.ones(3, bool), np.zeros(2, bool), [True, False]):
-        bad("reset_mask'] must be an array of truths", vector.reset, options={"reset_mask": mask})
+        bad("reset_mask'] must be an array of booleans", vector.reset, options={"reset_mask": mask})
     bad("no option mask; allowed is reset_mask", vector.reset, options={"mask": np.ones(2, bool)})
     bad("3 seeds are given for 2 environments", vector.reset, seed=[1, 2, 3])
     bad("action drive of environment 1 is nan", vector.step, [[0.0, 0.0], [0.0, np.nan]])

@@ -42,7 +42,7 @@ def test_the_page_has_the_figures_of_the_gpu() -> None:
     page = " ".join((ROOT / "docs" / "tutorials/learning.md").read_text("utf-8").split())
     there = last_row(LEARNING / "race_ppo_gpu.csv")
     wanted = [
-        f"took {there['seconds']:.0f} s, judgements included",
+        f"took {there['seconds']:.0f} s, including evaluation",
         f"for {there['steps'] / 1e6:.0f} million",
         f"{100.0 * there['finished']:.0f} % of 64 laps on unseen",
         f"in {there['lap_time']:.1f} s",

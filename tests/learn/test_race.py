@@ -96,5 +96,5 @@ def test_starts_have_room_on_a_narrow_track() -> None:
 def test_places_that_single_precision_cannot_tell_apart_are_refused() -> None:
     utm = sp.geometry.maps.random_track(3).centre + np.array([5e5, 5.4e6])
     far = sp.geometry.maps.Track.between(utm, 2.0, 2.0)
-    with pytest.raises(sp.InvalidValue, match=r"float32 tells 0\.6\d* m apart"):
+    with pytest.raises(sp.InvalidValue, match=r"float32 resolves 0\.6\d* m:"):
         Environments(tasks.race(tracks=far))

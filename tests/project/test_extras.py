@@ -20,6 +20,7 @@ DECLARED: dict[str, list[str]] = PROJECT["optional-dependencies"]
 COLLECTIONS = {"all", "dev", "docs", "raycast"}
 """Extras that bring nothing of their own for users."""
 DISTRIBUTIONS = {
+    "can": "python-can",
     "Box2D": "box2d",
     "PIL": "pillow",
     "collada": "pycollada",

@@ -36,12 +36,14 @@ CONFINED = {
 
 
 DOORS = {
+    ("skidpad.study.identify.comparison", "skidpad.view.pages.comparison_report"),
+    ("skidpad.study.identify.fitting", "skidpad.view.pages.fit_report"),
     ("skidpad.study.results", "skidpad.study.plan_file"),
     ("skidpad.study.results", "skidpad.view.pages.campaign_report"),
     ("skidpad.study.results", "skidpad.view.pages.campaign_report"),
     ("skidpad.study.worlds", "skidpad.view.recording.world_recorder"),
     ("skidpad.compile.pipeline", "skidpad.vehicles.registry"),
-    ("skidpad.study.identify.log", "skidpad.view.recording.reading"),
+    ("skidpad.study.logs.reading", "skidpad.view.recording.reading"),
     ("skidpad.learn.environments", "skidpad.learn.cuda_environments"),
     ("skidpad.learn.pictures", "skidpad.view.live.sources"),
     ("skidpad.study.manoeuvres.evaluation", "skidpad.view.pages.report"),
@@ -52,7 +54,7 @@ DOORS = {
     ("skidpad.core.model", "skidpad.view.plots.notebook"),
     ("skidpad.core.model", "skidpad.run.linearisation"),
     ("skidpad.core.model", "skidpad.vehicles.registry"),
-    ("skidpad.geometry.maps.map", "skidpad.geometry.maps.load"),
+    ("skidpad.geometry.maps.map", "skidpad.geometry.maps.files"),
     ("skidpad.geometry.maps.map", "skidpad.view.plots.runs"),
     ("skidpad.geometry.maps.track", "skidpad.random.race_track"),
     ("skidpad.geometry.raycast.scene", "skidpad.geometry.raycast.cuda"),

@@ -1,7 +1,7 @@
 """The public surface: what the packages declare, and that all of it says what it is.
 
-Ruff (D1) asks for a docstring wherever one can be written. Here is what only the loaded package
-shows: which names are public, and units and meanings of the fields of vehicles.
+Public names need docstrings; private ones only where name and types do not say all. Only the loaded
+package shows which names are public, and the units and meanings of the fields of vehicles.
 """
 
 from __future__ import annotations

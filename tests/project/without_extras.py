@@ -52,7 +52,7 @@ from skidpad.cli import main  # noqa: E402
 from skidpad.compat.autoware.road import read_lanelets  # noqa: E402
 from skidpad.export import toolchain  # noqa: E402
 from skidpad.ros2.cyclone import CycloneTransport  # noqa: E402
-from skidpad.ros2.transport import Identity  # noqa: E402
+from skidpad.ros2.dds import Identity  # noqa: E402
 from skidpad.ros2.zenoh import ZenohTransport  # noqa: E402
 from skidpad.study.engines import RayEngine  # noqa: E402
 from skidpad.study.folder import Folder  # noqa: E402
@@ -120,7 +120,7 @@ def needing_an_extra(run: sp.Trajectory) -> dict[str, list[Callable[[], Any]]]:
     """Calls by the extra they need."""
     car = sp.vehicles.kinematic_bicycle()
     fleet = sp.Fleet(car, dt=0.02)
-    for name in ("log.parquet", "road.osm", "room.png", "road.xml"):
+    for name in ("log.parquet", "log.mf4", "log.xrk", "road.osm", "room.png", "road.xml"):
         (FOLDER / name).write_bytes(b"")
     shutil.copy(RECORDING, "log.mcap")
     stage, _, _ = trajectory_stage({"car": run}, car)
@@ -133,7 +133,7 @@ def needing_an_extra(run: sp.Trajectory) -> dict[str, list[Callable[[], Any]]]:
         "parquet": [
             lambda: run.to_parquet("run.parquet"),
             lambda: sp.Trajectory.from_parquet("log.parquet"),
-            lambda: sp.study.identify.read_log("log.parquet"),
+            lambda: sp.study.logs.read_log("log.parquet"),
         ],
         "campaigns": [
             lambda: Folder.create("campaign", {"columns": []}),
@@ -148,7 +148,7 @@ def needing_an_extra(run: sp.Trajectory) -> dict[str, list[Callable[[], Any]]]:
             lambda: read("log.mcap"),
             lambda: info("log.mcap"),
             lambda: recover("log.mcap"),
-            lambda: sp.study.identify.read_log("log.mcap"),
+            lambda: sp.study.logs.read_log("log.mcap"),
             command("run", "four_wheel"),
             command("replay", "log.mcap"),
             command("html", "log.mcap", "log.html"),
@@ -156,6 +156,10 @@ def needing_an_extra(run: sp.Trajectory) -> dict[str, list[Callable[[], Any]]]:
         ],
         "world": [lambda: sp.World(Scene()), command("run", "warehouse", "--no-record")],
         "viewer": [lambda: LiveServer(None)],  # pyright: ignore[reportArgumentType]
+        "logs": [
+            lambda: sp.study.logs.read_log("log.mf4"),
+            lambda: sp.study.logs.read_log("log.xrk"),
+        ],
         "maps": [
             lambda: sp.Map.load("room.png", resolution=0.1),
             lambda: read_lanelets("road.osm"),

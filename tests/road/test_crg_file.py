@@ -88,7 +88,7 @@ def test_a_bytes_of_binary_rows_may_look_like_lines(tmp_path: Path) -> None:
         ("#:LRFI\n", "", "must have a format"),
         ("phi,rad", "phi,deg", r"line 19: the unit 'deg'"),
         ("-1.500,m", "-1.500,mm", r"line 20: the unit 'mm'"),
-        ("v =  0.500", "2", r"at v = and others"),
+        ("v =  0.500", "2", r"both long sections at v ="),
         ("v = -1.500", "v = x", r"line 20: .* has no number"),
         ("v =  0.500", "v = -1.500", "same place"),
         ("D:long section at v =  0.500,m\n", "", "1 long sections"),

@@ -187,7 +187,7 @@ def test_the_end_of_the_line_is_met(tmp_path: Path) -> None:
     place = made.surface.line.place(float(x), float(y))
     assert (place.u, place.v) == pytest.approx((120.0, 0.0), abs=1e-9)
     road["reference_line_end_x"] = x + 1.0
-    with pytest.raises(sp.InvalidValue, match=r"1\.00005 m beside the end"):
+    with pytest.raises(sp.InvalidValue, match=r"1\.00005 m from the end"):
         sp.Road.load(stored(tmp_path, crg_bytes(rows, channels, "KDBI", road=road)))
 
 

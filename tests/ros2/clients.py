@@ -8,9 +8,8 @@ from typing import Any
 
 from ros2.dds import ENVIRONMENT, wait_for
 from skidpad.ros2.cyclone import Participant, pairs_of
-from skidpad.ros2.dds import sample_type, settings_of
+from skidpad.ros2.dds import Qos, sample_type, settings_of
 from skidpad.ros2.messages.types import ServiceType
-from skidpad.ros2.transport import Qos
 
 HEADER = struct.Struct("<Qq")
 """Client and sequence number."""

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import skidpad
 from skidpad.ros2.cyclone import CycloneTransport
+from skidpad.ros2.dds import Identity
 from skidpad.ros2.messages import message_type
-from skidpad.ros2.transport import Identity
 from waiting import PATIENCE
 
 DOMAIN = 1 + os.getpid() % 100

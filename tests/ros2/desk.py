@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from skidpad.ros2.arguments import parse_arguments
-from skidpad.ros2.in_process import Exchange, InProcess
-from skidpad.ros2.loop import Loop, Program
+from skidpad.ros2.dds import Identity, Qos
+from skidpad.ros2.loop import Exchange, InProcess, Loop, Program
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.messages.types import service_type
 from skidpad.ros2.node import Clock, Node, Topic
-from skidpad.ros2.transport import Identity, Qos
 
 
 class Desk:

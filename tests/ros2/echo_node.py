@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 
 from skidpad.ros2.cyclone import CycloneTransport
+from skidpad.ros2.dds import DEFAULT, LATCHED, Identity
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.messages.types import service_type
-from skidpad.ros2.transport import DEFAULT, LATCHED, Identity
 
 STRING = message_type("std_msgs/msg/String")
 

@@ -25,8 +25,13 @@ from rosbags import typesys
 from ros2.samples import as_fast_rtps, foreign, native
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.messages.codec import DUMMY
-from skidpad.ros2.messages.definitions import MESSAGES, SERVICES
-from skidpad.ros2.messages.types import MessageType, definition_text, service_type
+from skidpad.ros2.messages.types import (
+    MESSAGES,
+    SERVICES,
+    MessageType,
+    definition_text,
+    service_type,
+)
 
 
 class SignalHandlerOptions(Enum):

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from skidpad.cli import app
 from skidpad.errors import InvalidValue
 from skidpad.ros2.messages import message_type
-from skidpad.study.identify.bags import is_bag
+from skidpad.study.logs.bags import is_bag
 from skidpad.view.recording import BagWriter
 from skidpad.view.recording.bag_tools import bag_film
 

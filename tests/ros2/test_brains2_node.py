@@ -13,10 +13,10 @@ import skidpad as sp
 from ros2.rig import Rig, pose_request
 from skidpad.demo.laps import StartLine
 from skidpad.errors import InvalidValue, SimulationDiverged
+from skidpad.ros2.dds import Qos
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.nodes import brains2
 from skidpad.ros2.nodes.brains2 import LapClock, cone_track
-from skidpad.ros2.transport import Qos
 
 DATA = Path(__file__).parents[1] / "data" / "brains2" / "sim_upstream.npz"
 RUNS = sorted({key.partition("/")[0] for key in np.load(DATA).files})

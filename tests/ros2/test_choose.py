@@ -11,7 +11,7 @@ import pytest
 
 from skidpad.errors import InvalidValue, MissingExtra
 from skidpad.ros2 import launch
-from skidpad.ros2.transport import Identity
+from skidpad.ros2.dds import Identity
 
 WHO = Identity("sim", "/robot")
 CLASSES = {"cyclone": "CycloneTransport", "zenoh": "ZenohTransport", "rclpy": "RclpyTransport"}

@@ -15,8 +15,7 @@ from ros2.samples import as_fast_rtps, foreign, native, random_record, same
 from skidpad.errors import InvalidValue
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.messages.codec import DUMMY, PRIMITIVES, Shape, Structure, leaves
-from skidpad.ros2.messages.definitions import MESSAGES, SERVICES
-from skidpad.ros2.messages.types import Definitions, declare, service_type
+from skidpad.ros2.messages.types import MESSAGES, SERVICES, Definitions, declare, service_type
 
 rosbags_types = pytest.importorskip("rosbags.typesys")
 STORES = {
@@ -160,7 +159,7 @@ def test_a_bool_that_is_neither_is_refused() -> None:
         ("std_msgs/String", "00 01 00 00 02 00 00 00 61 61", "data does not end with its first"),
         ("std_msgs/String", "00 01 00 00 03 00 00 00 00 61 00", "data does not end with its first"),
         ("std_msgs/String", "00 01 00 00 02 00 00 00 ff 00", "data is not UTF-8"),
-        ("std_msgs/Int8", "00 01 00 00 01 00 00 00 00", "4 bytes behind the last field; at most 3"),
+        ("std_msgs/Int8", "00 01 00 00 01 00 00 00 00", "4 bytes after the last field; at most 3"),
         ("std_msgs/Float64", "00 01 00 00 00 00 00 00", "data needs 8 bytes, 4 are left"),
         ("sensor_msgs/LaserEcho", "00 01 00 00 ff ff ff ff 00", "echoes claims 4294967295 values"),
         ("nav_msgs/Path", "00 01" + " 00" * 10 + " 01 00 00 00 00 00 00 00 ff ff ff ff",
@@ -186,7 +185,7 @@ def test_the_surplus_of_fast_rtps_is_taken_and_no_more(part: Any) -> None:
         assert len(data) >= len(cdr)
         for more in range(4):
             assert same(part.decode(data + b"\xa5" * more), record)
-        with pytest.raises(InvalidValue, match=f"{len(data) - len(cdr) + 4} bytes behind the last"):
+        with pytest.raises(InvalidValue, match=f"{len(data) - len(cdr) + 4} bytes after the last"):
             part.decode(data + bytes(4))
         with pytest.raises(InvalidValue):
             part.decode(cdr[:-1])

@@ -12,10 +12,9 @@ from ros2.dds import ENVIRONMENT, STRING, program, string, transport, wait_for
 from ros2.samples import random_record
 from skidpad.errors import InvalidValue
 from skidpad.ros2.cyclone import Participant
-from skidpad.ros2.dds import sample_type, settings_of
+from skidpad.ros2.dds import DEFAULT, LATCHED, SENSOR, Qos, sample_type, settings_of
 from skidpad.ros2.messages import message_type
-from skidpad.ros2.messages.definitions import MESSAGES
-from skidpad.ros2.transport import DEFAULT, LATCHED, SENSOR, Qos
+from skidpad.ros2.messages.types import MESSAGES
 from waiting import PATIENCE
 
 pytest.importorskip("cyclonedds", reason="DDS is not tested: cyclonedds is not installed")

@@ -15,7 +15,10 @@ from ros2.dds import ENVIRONMENT, STRING, transport, wait_for
 from skidpad.errors import InvalidValue
 from skidpad.ros2.cyclone import CycloneTransport, Participant
 from skidpad.ros2.dds import (
+    DEFAULT,
+    LATCHED,
     DiscoveryInfo,
+    Identity,
     NodeEntities,
     decoded_info,
     encoded_info,
@@ -27,7 +30,6 @@ from skidpad.ros2.dds import (
     user_pairs,
 )
 from skidpad.ros2.messages.types import service_type
-from skidpad.ros2.transport import DEFAULT, LATCHED, Identity
 from texts import texts
 
 pytest.importorskip("cyclonedds", reason="DDS is not tested: cyclonedds is not installed")

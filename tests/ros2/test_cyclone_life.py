@@ -11,7 +11,7 @@ import pytest
 from ros2.dds import ENVIRONMENT, STRING, program, string, transport, wait_for
 from skidpad.errors import InvalidValue
 from skidpad.ros2.cyclone import CycloneTransport
-from skidpad.ros2.transport import DEFAULT, TF, Identity, Qos
+from skidpad.ros2.dds import DEFAULT, TF, Identity, Qos
 from waiting import PATIENCE
 
 pytest.importorskip("cyclonedds", reason="DDS is not tested: cyclonedds is not installed")
@@ -58,7 +58,7 @@ FORKING = """
 import os, sys, warnings
 warnings.simplefilter("ignore")  # Pythons since 3.12 warn of forks beside threads.
 from ros2.dds import STRING, string, transport
-from skidpad.ros2.transport import DEFAULT
+from skidpad.ros2.dds import DEFAULT
 with transport() as here:
     publisher = here.publisher("/topic", STRING, DEFAULT)
     here.subscribe("/topic", STRING, DEFAULT, lambda data: None)

@@ -11,8 +11,8 @@ import pytest
 from ros2.clients import Client
 from ros2.dds import STRING, program, string, transport, wait_for
 from skidpad.errors import InvalidValue
+from skidpad.ros2.dds import DEFAULT, Reply
 from skidpad.ros2.messages.types import service_type
-from skidpad.ros2.transport import DEFAULT, Reply
 
 pytest.importorskip("cyclonedds", reason="DDS is not tested: cyclonedds is not installed")
 

@@ -10,8 +10,7 @@ import pytest
 from ros2.dds import DOMAIN, ENVIRONMENT, transport
 from skidpad.errors import InvalidValue
 from skidpad.ros2.cyclone import CycloneTransport
-from skidpad.ros2.dds import settings_of
-from skidpad.ros2.transport import Identity
+from skidpad.ros2.dds import Identity, settings_of
 
 pytest.importorskip("cyclonedds", reason="DDS is not tested: cyclonedds is not installed")
 

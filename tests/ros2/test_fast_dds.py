@@ -11,10 +11,9 @@ import pytest
 
 from ros2.dds import STRING, string, transport, wait_for
 from ros2.fast_dds import fast_dds
-from skidpad.ros2.dds import decoded_info
+from skidpad.ros2.dds import DEFAULT, LATCHED, SENSOR, TF, Identity, Qos, decoded_info
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.messages.types import service_type
-from skidpad.ros2.transport import DEFAULT, LATCHED, SENSOR, TF, Identity, Qos
 from waiting import PATIENCE
 
 pytest.importorskip("cyclonedds", reason="DDS is not tested: cyclonedds is not installed")

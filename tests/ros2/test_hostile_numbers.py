@@ -18,13 +18,13 @@ from ros2.dds import transport, wait_for
 from ros2.planning_desk import desk as planning_desk
 from ros2.rig import Rig
 from ros2.world_stand import CARS, TWO, Stand, pose_message, robot, scene
+from skidpad.ros2.dds import Identity, Qos
 from skidpad.ros2.loop import Loop
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.node import Clock, Node
 from skidpad.ros2.nodes import brains2, truck
 from skidpad.ros2.nodes.vehicle import SingleVehicle
 from skidpad.ros2.nodes.world import WorldProgram
-from skidpad.ros2.transport import Identity, Qos
 
 HOSTILE = (math.nan, math.inf, -math.inf, 1e308, -1e308, 3.5e38, 1e9)
 STEERED = f"<vehicle name='r'><init_pose>0 0 0</init_pose>{CARS['twist']}</vehicle>"

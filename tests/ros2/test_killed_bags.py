@@ -21,7 +21,7 @@ from skidpad.cli import app
 from skidpad.errors import InvalidValue
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.messages.types import definition_text
-from skidpad.study.identify import read_log
+from skidpad.study.logs import read_log
 from skidpad.view.recording.bag_tools import bag_info, recover_bag
 from skidpad.view.recording.bags import ROOT
 from skidpad.view.recording.mcap import open_mcap
@@ -303,7 +303,7 @@ def test_what_was_kept_is_not_overwritten(killed: Path, tmp_path: Path) -> None:
     bag = Path(shutil.copytree(killed, tmp_path / "bag"))
     (bag / "bag_0.mcap.torn").write_text("mine")
     before = (bag / "bag_0.mcap").read_bytes()
-    with pytest.raises(InvalidValue, match=r"bag_0\.mcap\.torn is there already"):
+    with pytest.raises(InvalidValue, match=r"bag_0\.mcap\.torn exists already"):
         recover_bag(bag)
     assert (bag / "bag_0.mcap.torn").read_text() == "mine"
     assert (bag / "bag_0.mcap").read_bytes() == before
@@ -330,15 +330,15 @@ def test_readers_say_what_to_do(killed: Path, tmp_path: Path, how: str) -> None:
     params = tmp_path / "params.yaml"
     params.write_text("wheel_base: 2.79\n")
     arguments: dict[str, list[Any]] = {
-        "replay": ["--no-browser"],
-        "compare": ["--model", "IDEAL_STEER_VEL", "--params", str(params)],
+        "replay": [str(bag), "--no-browser"],
+        "compare": ["IDEAL_STEER_VEL", "--params", str(params), "--log", str(bag)],
     }
     for command, more in arguments.items():
-        said = CliRunner().invoke(app, [command, str(bag), *more])
+        said = CliRunner().invoke(app, [command, *more])
         assert isinstance(said.exception, InvalidValue)
         assert f"skidpad recover {bag}" in str(said.exception)
     recover_bag(bag)
-    assert "/number.data" in read_log(bag).series or how == "torn"
+    assert "/number.data" in read_log(bag).channels or how == "torn"
 
 
 def test_files_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ import pytest
 import skidpad
 from ros2.dds import ENVIRONMENT, transport, wait_for
 from skidpad.cli import main
+from skidpad.ros2.dds import Qos
 from skidpad.ros2.messages import message_type
-from skidpad.ros2.transport import Qos
 from waiting import PATIENCE
 
 BEST_EFFORT = Qos(reliable=False)

@@ -8,7 +8,7 @@ import pytest
 
 from skidpad.errors import InvalidValue
 from skidpad.ros2.arguments import Remap, RosArguments, full_name, parse_arguments, remapped
-from skidpad.ros2.transport import Identity
+from skidpad.ros2.dds import Identity
 
 ME = Identity("sim", "/robots/one")
 
@@ -67,7 +67,7 @@ def test_ros_args_as_users_type_them() -> None:
     ("words", "message"),
     [
         (["stray"], "unexpected argument 'stray'"),
-        (["--ros-args", "--wrong"], "'--wrong' behind --ros-args is not known"),
+        (["--ros-args", "--wrong"], "'--wrong' after --ros-args is unknown"),
         (["--ros-args", "-r"], "-r needs a value"),
         (["--ros-args", "-r", "ab"], "remap 'ab' must be FROM:=TO"),
         (["--ros-args", "-p", "ab"], "parameter 'ab' must be NAME:=VALUE"),

@@ -16,7 +16,7 @@ from skidpad.compat.autoware.messages import ControlCommand
 from skidpad.compat.autoware.reports import Quaternion, yaw_of
 from skidpad.ros2.node import SECOND
 from skidpad.ros2.transforms import Broadcaster, Rigid, send_static
-from skidpad.vehicles.command_driven.records import NAMES
+from skidpad.vehicles.registry import COMMAND_DRIVEN
 
 
 def test_before_a_pose_only_the_control_mode_is_published() -> None:
@@ -84,7 +84,7 @@ def test_what_is_published_is_what_the_simulator_reports() -> None:
     assert all(len(messages) == 60 for messages in heard.values())
 
 
-COMPILED = [name for name in NAMES if name != "LEARNED_STEER_VEL"]
+COMPILED = [name for name in COMMAND_DRIVEN if name != "LEARNED_STEER_VEL"]
 
 
 @pytest.mark.parametrize("name", COMPILED)

@@ -11,8 +11,8 @@ from ros2.samples import random_record
 from skidpad.errors import InvalidValue
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.messages.codec import leaves
-from skidpad.ros2.messages.definitions import MESSAGES
 from skidpad.ros2.messages.prepared import Prepared
+from skidpad.ros2.messages.types import MESSAGES
 
 ODOMETRY = message_type("nav_msgs/msg/Odometry")
 

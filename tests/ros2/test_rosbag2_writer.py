@@ -17,11 +17,10 @@ from mcap.reader import make_reader
 from ros2.rosbag2_readers import DURATIONS, RELEASES, Offered, read_metadata, read_qos
 from ros2.samples import random_record
 from skidpad.errors import InvalidValue
+from skidpad.ros2.dds import DEFAULT, LATCHED, SENSOR
 from skidpad.ros2.messages import message_type
-from skidpad.ros2.messages.definitions import MESSAGES
-from skidpad.ros2.messages.types import MessageType, definition_text, type_of_text
-from skidpad.ros2.transport import DEFAULT, LATCHED, SENSOR
-from skidpad.study.identify import read_log
+from skidpad.ros2.messages.types import MESSAGES, MessageType, definition_text, type_of_text
+from skidpad.study.logs import read_log
 from skidpad.view.recording import BagWriter, RecordingFailed
 from skidpad.view.recording.mcap import McapFile
 from waiting import PATIENCE
@@ -183,7 +182,7 @@ def test_what_was_flushed_is_there_when_the_program_is_killed(tmp_path: Path) ->
         program.send_signal(signal.SIGKILL)
         program.wait(PATIENCE)
     log = read_log(tmp_path / "bag")
-    assert log.series["/number.data"].values.tolist() == [float(k) for k in range(100)]
+    assert log.channels["/number.data"].values.tolist() == [float(k) for k in range(100)]
 
 
 def test_a_full_disk_is_told_and_what_was_written_stays(

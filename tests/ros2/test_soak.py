@@ -16,8 +16,8 @@ import pytest
 
 from ros2.dds import transport, wait_for
 from ros2.test_launch import WORLD, ended, started
+from skidpad.ros2.dds import Qos
 from skidpad.ros2.messages import message_type
-from skidpad.ros2.transport import Qos
 
 DURATION = float(os.environ.get("SKIDPAD_SOAK", "120"))
 """In s."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from skidpad.ros2.messages import message_type
-from skidpad.ros2.messages.definitions import MESSAGES
-from skidpad.ros2.messages.types import service_of, service_type
+from skidpad.ros2.messages.types import MESSAGES, service_of, service_type
 
 rosbags_types = pytest.importorskip("rosbags.typesys")
 STORE = rosbags_types.get_typestore(rosbags_types.Stores.ROS2_JAZZY)

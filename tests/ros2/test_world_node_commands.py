@@ -17,8 +17,8 @@ from ros2.world_stand import (
     robot,
     scene,
 )
+from skidpad.ros2.dds import Qos
 from skidpad.ros2.messages import message_type
-from skidpad.ros2.transport import Qos
 
 
 def test_commands_drive_and_end_after_a_second() -> None:

@@ -19,9 +19,9 @@ from ros2.world_stand import (
     scene,
     yaw_of,
 )
+from skidpad.ros2.dds import LATCHED, Qos
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.node import SECOND
-from skidpad.ros2.transport import LATCHED, Qos
 
 
 def test_scans_are_the_readings() -> None:

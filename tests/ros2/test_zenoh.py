@@ -12,9 +12,9 @@ import zenoh
 
 from ros2.zenoh_router import DOMAIN, override, peer, router, until
 from skidpad.ros2 import zenoh as transport_module
+from skidpad.ros2.dds import DEFAULT, LATCHED, SENSOR, Identity, Qos, Reply
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.messages.types import service_type
-from skidpad.ros2.transport import DEFAULT, LATCHED, SENSOR, Identity, Qos, Reply
 from skidpad.ros2.zenoh import ZenohTransport, attachment, endpoint
 from waiting import PATIENCE
 

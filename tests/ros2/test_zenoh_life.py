@@ -16,10 +16,9 @@ import skidpad
 from ros2.zenoh_router import DOMAIN, free_port, override, peer, router, until
 from skidpad.errors import InvalidValue, MissingFile
 from skidpad.ros2 import zenoh as transport_module
-from skidpad.ros2.dds import domain_id
+from skidpad.ros2.dds import DEFAULT, LATCHED, Identity, Reply, domain_id
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.messages.types import service_type
-from skidpad.ros2.transport import DEFAULT, LATCHED, Identity, Reply
 from skidpad.ros2.zenoh import ZenohTransport, endpoint, session_settings
 from waiting import PATIENCE
 
@@ -222,7 +221,7 @@ def test_a_session_that_cannot_open_says_where_it_wanted_to(
 
 PROCESS = """
 import sys, time
-from skidpad.ros2.transport import DEFAULT, Identity
+from skidpad.ros2.dds import DEFAULT, Identity
 from skidpad.ros2.zenoh import ZenohTransport
 from skidpad.ros2.messages import message_type
 kind, heard = message_type("std_msgs/msg/String"), []

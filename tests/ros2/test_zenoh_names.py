@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skidpad.errors import InvalidValue
+from skidpad.ros2.dds import DEFAULT, LATCHED, SENSOR, Identity, Qos
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.messages.types import service_type
-from skidpad.ros2.transport import DEFAULT, LATCHED, SENSOR, Identity, Qos
 from skidpad.ros2.zenoh import (
     PUBLISHER,
     SERVICE,

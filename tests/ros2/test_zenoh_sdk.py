@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from ros2.zenoh_router import DOMAIN, override, router, until
+from skidpad.ros2.dds import DEFAULT, LATCHED, Identity, Reply
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.messages.types import service_type
-from skidpad.ros2.transport import DEFAULT, LATCHED, Identity, Reply
 from skidpad.ros2.zenoh import ZenohTransport
 from waiting import PATIENCE
 

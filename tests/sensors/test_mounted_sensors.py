@@ -261,7 +261,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: MountedSensor(sp.vehicles.ackermann_truck(), Imu()),
-        "vehicle = 'ackermann_truck' tells no accelerations, which Imu shows: give motion=",
+        "vehicle = 'ackermann_truck' provides no accelerations, which Imu measures: give motion=",
     ),
 ]
 

@@ -20,7 +20,8 @@ from skidpad.random import (
     Recorded,
     UncertaintyModel,
 )
-from skidpad.sensors import FullStateFeedback, OutputFunction, SelectedOutputs, SensorModel
+from skidpad.sensors import FullStateFeedback, OutputFunction, SelectedOutputs
+from skidpad.sensors.models import SensorModel
 from skidpad.units import m_s, rad
 
 CAR = sp.vehicles.four_wheel()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from skidpad.errors import InvalidValue
 from skidpad.sensors import Channel, FullState, Gnss, Imu, Motion
-from skidpad.sensors.runner import arrival_rows, old_enough, sampled_rows
+from skidpad.sensors.sensor import arrival_rows, old_enough, sampled_rows
 
 
 @given(

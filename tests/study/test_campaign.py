@@ -59,7 +59,7 @@ def test_a_stop_loses_the_chunk_under_way_and_nothing_else(name: str, tmp_path: 
     undisturbed = bowl(design).run(tmp_path / "undisturbed", progress=False)
     runs = 0
     for stop in (20, 70, 150):
-        with pytest.raises(KeyboardInterrupt, match="again to go on"):
+        with pytest.raises(KeyboardInterrupt, match="again to continue"):
             bowl(design, stops_at=stop).run(
                 tmp_path / "stopped", chunk_seconds=1e-7, progress=False
             )
@@ -173,7 +173,7 @@ def test_a_replay_is_the_run_or_says_that_the_code_changed(tmp_path: Path) -> No
         (lambda: bowl(keep=Keep(highest={"high": 3})), "height"),
         (lambda: bowl(SubsetSimulation("hight", 1.0)), "height"),
         (lambda: bowl(seed=-1), "seed"),
-        (lambda: bowl(SubsetSimulation("high", 0.5)), "column = 'high' is true or false.*height"),
+        (lambda: bowl(SubsetSimulation("high", 0.5)), "column = 'high' is boolean.*height"),
         (lambda: bowl(columns_more=("a",)), "column 'a' is the name of a factor"),
         (lambda: bowl(columns_more=("high",)), "column 'high': there is another"),
         (lambda: bowl(columns_more=("run",)), "column 'run'"),

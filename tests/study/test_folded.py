@@ -15,7 +15,7 @@ from compile.called_cars import car as called_car
 from compile.lanes_harness import canonical
 from skidpad import ops
 from skidpad.compile import cuda
-from skidpad.compile.cpu import CpuRollout, RolloutArrays
+from skidpad.compile.cpu import CpuRollout, RolloutArrays, StepOptions
 from skidpad.compile.gpu import RolloutLaunch
 from skidpad.compile.lower import lower
 from skidpad.compile.plant import Plant
@@ -67,10 +67,8 @@ def test_cuda_text_has_the_bits_of_llvm(
             for begin, end in pairwise([0, 5, STEPS]):
                 launch(begin, end)
         else:
-            engine = CpuRollout(
-                step, dt=0.125, tolerance=1e-6, precision=precision, lanes=4, threads=1,
-                substeps=substeps,
-            )  # fmt: skip
+            options = StepOptions(0.125, 1e-6, precision, substeps)
+            engine = CpuRollout(step, options, lanes=4, threads=1)
             engine.run(arrays, out, STEPS)
         outs.append(out)
     assert canonical(outs[0]) == canonical(outs[1])

@@ -102,9 +102,11 @@ def test_events_are_truths(event: str, expected: bool) -> None:
 @pytest.mark.parametrize("substeps", [1, 4])
 def test_a_time_is_that_of_a_sample(substeps: int) -> None:
     """What is called "v at t = 0.55 s" would be v at another time; the neighbours are told."""
-    with pytest.raises(InvalidValue, match=r"'c' = 0.55 s is no whole number.* 0.5 s or 0.625 s"):
+    with pytest.raises(
+        InvalidValue, match=r"'c' = 0.55 s is not a whole number.* 0.5 s or 0.625 s"
+    ):
         drive(metrics={"c": at("v", 0.55)}, substeps=substeps)
-    with pytest.raises(InvalidValue, match=r"is of t = 2.125 s; a run ends at 2 s"):
+    with pytest.raises(InvalidValue, match=r"needs t = 2.125 s; a run ends at 2 s"):
         drive(metrics={"c": at("v", 2.125)}, substeps=substeps)
     sixtieth = {"dt": 1.0 / 60.0, "substeps": substeps, "x0": {"v": 0.0}}
     assert column(at("t", 0.016667), **sixtieth) == pytest.approx(1.0 / 60.0)

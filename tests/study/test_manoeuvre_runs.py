@@ -15,7 +15,7 @@ import pytest
 import skidpad as sp
 from skidpad.study.experiment import Column, Resources, Rows
 from skidpad.study.manoeuvres import Slalom, StepSteer, Subject, perform
-from skidpad.study.manoeuvres.frequency_response import RandomSteer
+from skidpad.study.manoeuvres.transient_response import RandomSteer
 from skidpad.study.runs import ManoeuvreRuns
 from study.own_manoeuvres import Moody
 from study.test_function_runs import OTHER_PROCESS, TESTS, same
@@ -40,7 +40,7 @@ def test_columns_are_metrics_with_units_and_definitions(steps: ManoeuvreRuns) ->
     assert names["step_steer.yaw_rate_rise_time"] == Column(
         "step_steer.yaw_rate_rise_time",
         "s",
-        "From half the angle to 90 % of the steady yaw rate.",
+        "Time from half the angle to 90 % of the steady yaw rate.",
     )
     units = steps.factor_units()
     assert units["m"] == "kg"

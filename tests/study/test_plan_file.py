@@ -150,9 +150,7 @@ def test_a_folder_of_a_python_campaign_says_that_it_has_no_file(tmp_path: Path) 
     plan = campaign_of(written(tmp_path))
     own = Campaign(experiment=plan.experiment, factors=plan.factors, design=plan.design)
     own.run(tmp_path / "runs", progress=False)
-    with pytest.raises(
-        InvalidValue, match=r"runs does not hold the file .* Study\.open\(folder, c"
-    ):
+    with pytest.raises(InvalidValue, match=r"runs has no plan file.* Study\.open\(folder, c"):
         Study.open(tmp_path / "runs").replay(0)
 
 
@@ -314,7 +312,7 @@ def test_logs_are_looked_for_beside_the_file(tmp_path: Path) -> None:
         ("dt: 0.1", "dt: 0.1\n  until: s > q", "drive.until: .*no name 'q'"),
         ("dt: 0.1", "dt: 0.1\n  params: {m: 1}", "drive.params has no field 'm'"),
         ("dt: 0.1", "dt: 0.1\n  disturbance: {x: 1}", "drive.disturbance has no field 'x'"),
-        ("duration: 2", "duration: 2.05", "drive: duration = 2.05 s is no whole number of steps"),
+        ("duration: 2", "duration: 2.05", "drive: duration = 2.05 s is not a whole number"),
         ("duration: 2\n", "\n", "drive: number of steps: none given"),
         ("{v_s: 3}", "{v_q: 3}", "drive.x0 has no field 'v_q'"),
         ("{v_s: 3}", "3", "drive.x0 = 3 must be a mapping"),
@@ -330,7 +328,7 @@ def test_logs_are_looked_for_beside_the_file(tmp_path: Path) -> None:
         ("{highest: v_s}", "{at: s}", "drive.metrics.fastest: .*needs its time"),
         ("{highest: v_s}", "v_s", "drive.metrics.fastest = 'v_s' must be a mapping"),
         ("{highest: v_s}", "{unit: m}", "drive.metrics.fastest = .* must be one of highest"),
-        ("time: 1.0", "time: 7.0", "drive: metric 'half_way' is of t = 7 s; a run ends at 2 s"),
+        ("time: 1.0", "time: 7.0", "drive: metric 'half_way' needs t = 7 s; a run ends at 2 s"),
         ('"s > 9"', '"s + 9"', "drive.events.far: .*must say whether something happens"),
         ("range: [1, 5]", "range: [5, 1]", r"factors\['x0.v_s'\] = .*low = 5 must be below"),
         ("range: [1, 5]", "rage: [1, 5]", r"factors\['x0.v_s'\] = .*'rage' is unknown"),
@@ -356,9 +354,9 @@ def test_mistakes_are_told_with_their_place(tmp_path: Path, old: str, new: str, 
     [
         (
             PLAN.replace("dt: 0.1", "dt: 0.1\n  dt: 0.2"),
-            "plan.yaml, line 6: the key 'dt' stands tw",
+            "plan.yaml, line 6: the key 'dt' appears twice",
         ),
-        (PLAN + "seed: 4\n", "line 20: the key 'seed' stands twice"),
+        (PLAN + "seed: 4\n", "line 20: the key 'seed' appears twice"),
         (PLAN.replace("dt: 0.1", "dt: [0.1"), "plan.yaml, line "),
         ("- 1\n", "must be a mapping"),
         ("", "must be a mapping"),

@@ -92,7 +92,7 @@ def test_errors_have_words(tmp_path: Path) -> None:
         LocalStorage(tmp_path / "file").entries()
     with pytest.raises(InvalidValue, match="cannot be a folder"):
         LocalStorage(tmp_path / "file" / "below").prepare(())
-    with pytest.raises(InvalidValue, match=r"nosuchprotocol.* is no place to use"):
+    with pytest.raises(InvalidValue, match=r"nosuchprotocol.* cannot be used"):
         storage_of("nosuchprotocol://x")
     with pytest.raises(InvalidValue, match="folder = 3 must be a path"):
         storage_of(3)  # pyright: ignore[reportArgumentType]

@@ -268,7 +268,7 @@ def test_identity_is_that_of_what_files_say(
     sent = pickle.dumps(one)
     (tmp_path / "one" / "robot.xml").write_text(heavier)
     monkeypatch.setattr(worlds, "_SETUPS", RecentCache())
-    with pytest.raises(sp.InvalidValue, match=r"world\.xml is not what it was"):
+    with pytest.raises(sp.InvalidValue, match=r"world\.xml has changed"):
         pickle.loads(sent).evaluate(rows_of(), Resources())
 
 

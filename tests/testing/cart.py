@@ -13,7 +13,7 @@ from skidpad.core.body import Demand, Geometry, Limits, car_geometry
 from skidpad.core.model import Model, Vehicle, VehicleFactory
 from skidpad.ops import clip, cos, sin
 from skidpad.units import N, N_s_m, Nm, Unit, kg, kg_m2, m, m_s, m_s2, positive, rad, rad_s, s
-from skidpad.vehicles.parts.car_bodies import sliding_car
+from skidpad.vehicles.parts.assembly import sliding_car
 
 J = Annotated[float, Unit("J", length=2, mass=1, time=-2)]
 

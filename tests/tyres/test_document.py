@@ -100,7 +100,7 @@ def test_remarks_sections_and_tables_of_unknown_kind_are_kept() -> None:
         ("\n[]\n", "line 2"),
         ("[A]\nK = 'open\n", "line 2: K"),
         ("[A]\n{x y\n", "line 2"),
-        ("[A]\n\0", "bytes that are 0"),
+        ("[A]\n\0", "zero bytes"),
     ],
 )
 def test_what_is_no_document_is_refused_with_its_line(text: str, where: str) -> None:

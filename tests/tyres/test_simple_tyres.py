@@ -14,8 +14,7 @@ from skidpad.core import record
 from skidpad.errors import InvalidValue
 from skidpad.testing.dimensions import Quantity
 from skidpad.tyres import BrushTyre, Contact, LinearTyre, LoadSensitiveTyre, ProportionalTyre
-from skidpad.tyres.contract import Carcass, Tyre, mounted, record_of
-from skidpad.tyres.low_speed import above_zero
+from skidpad.tyres.contract import Carcass, Tyre, above_zero, mounted, record_of
 from skidpad.tyres.simple import LoadSensitiveLaw, MagicFormula
 
 KINDS = (ProportionalTyre, LoadSensitiveTyre, LinearTyre, BrushTyre)

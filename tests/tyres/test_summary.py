@@ -13,7 +13,7 @@ from skidpad.core import record
 from skidpad.errors import InvalidValue
 from skidpad.tyres import BrushTyre, LinearTyre, LoadSensitiveTyre
 from skidpad.tyres.characteristics import peak
-from skidpad.tyres.curves import answers
+from skidpad.tyres.reading import answers
 from tyres.magic_sets import DATA, SETS
 
 OWN = sp.tyres.names()

@@ -92,6 +92,7 @@ def test_launch_takes_what_its_power_and_the_published_figure_allow(name: str) -
     assert car_of(name).limits.a_max * time > goal
 
 
+@pytest.mark.slow_cases("small_scale", "suv", "compact", "sports")
 def test_the_same_car_without_a_limit_of_power_is_no_slower(name: str) -> None:
     assert launch(name, plain=True) <= launch(name) + 1e-3
 

@@ -21,7 +21,6 @@ from skidpad.vehicles.parts.kinematics import (
 )
 from skidpad.vehicles.parts.load_transfer import (
     AxleLoad,
-    CarLoad,
     Force,
     Friction,
     Velocity,
@@ -204,7 +203,7 @@ WEIGHT = 200.0 * 9.81
 def test_rigid_loads_balance_pitch_and_roll() -> None:
     law = rigid_load_law(WEIGHT, **CAR)
     a = Acceleration(-3.0, 5.0)
-    fl, fr, rl, rr = wheel_loads(CarLoad(axle_load(a, law.front), axle_load(a, law.rear)))
+    fl, fr, rl, rr = wheel_loads(axle_load(a, law.front), axle_load(a, law.rear))
     assert fl + fr + rl + rr == pytest.approx(WEIGHT)
     # Moments about the ground below the centre of mass.
     assert 0.9 * (fl + fr) - 0.6 * (rl + rr) == pytest.approx(200.0 * 3.0 * 0.3)
@@ -216,7 +215,7 @@ def test_force_at_the_centre_of_mass_leans_on_the_tyres() -> None:
     """Held in place against a push of 100 N, the tyres carry a moment of 100 N times the height."""
     law = under_force(rigid_load_law(WEIGHT, **CAR), Force(100.0, -50.0), 200.0)
     still = Acceleration(0.0, 0.0)
-    fl, fr, rl, rr = wheel_loads(CarLoad(axle_load(still, law.front), axle_load(still, law.rear)))
+    fl, fr, rl, rr = wheel_loads(axle_load(still, law.front), axle_load(still, law.rear))
     assert 0.9 * (fl + fr) - 0.6 * (rl + rr) == pytest.approx(100.0 * 0.3)
     assert 0.6 * (fr + rr - fl - rl) == pytest.approx(50.0 * 0.3)
 

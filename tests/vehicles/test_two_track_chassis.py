@@ -175,7 +175,7 @@ def test_springs_and_share_alike_are_the_same_car() -> None:
 
 def test_the_nose_dives_by_what_the_links_leave() -> None:
     """Front and rear compress by (1 - anti) m a h / (2 k L); the deceleration still changes with
-    the slip, by some thousandths in the time of the springs."""
+    the slip, by some thousandths within the springs."""
     car = two_track(tyre=LINEAR, chassis=RollPitch(SPRUNG), slip=FirstOrderSlip(), C_drag=0.0)
     p = car.params
     sim = sp.Simulator(car, dt=0.002)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -164,6 +164,18 @@ def test_numbers_that_make_no_car_are_refused_wherever_they_are_given() -> None:
             sp.Vehicle(car.model, record.build(car.model.Params, base=car.params, **values))
     assert car == two_track(chassis=RollPitch())
     assert pickle.loads(pickle.dumps(car)) == car
+
+
+@pytest.mark.parametrize("duty", ["tilt_rate", "turns_by_pitch", "loss", "rates"])
+def test_a_chassis_without_a_duty_of_its_contract_is_refused(duty: str) -> None:
+    class Own(NamedTuple):
+        suspension: Suspension = Suspension()
+
+    for name, value in vars(RollPitch).items():
+        if not name.startswith("__") and name not in (*RollPitch._fields, duty):
+            setattr(Own, name, value)
+    with pytest.raises(sp.InvalidValue, match="chassis must be a QuasiStatic"):
+        two_track(chassis=Own())
 
 
 def test_all_parts_that_messages_name_are_in_one_module() -> None:

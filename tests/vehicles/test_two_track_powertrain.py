@@ -36,10 +36,10 @@ from skidpad.vehicles.parts.powertrain.electric import (
     CurveEnvelope,
     ElectricMotor,
     Supply,
+    WheelTorques,
     loss_map,
 )
 from skidpad.vehicles.parts.powertrain.gearing import FinalDrive
-from skidpad.vehicles.twin_track.model import WheelTorques
 from vehicles.two_track_turns import LINEAR
 
 two_track = sp.vehicles.two_track

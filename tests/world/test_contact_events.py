@@ -10,9 +10,16 @@ from typing import Any
 import pytest
 
 import skidpad as sp
-from skidpad.world.contact.solids import Inertia, Moving, Part, Pushed, Surface
+from skidpad.world.contact.solids import (
+    MOST_EVENTS,
+    ContactEvent,
+    Inertia,
+    Moving,
+    Part,
+    Pushed,
+    Surface,
+)
 from skidpad.world.contact.solver import Contacts
-from skidpad.world.contact.touches import MOST_EVENTS, ContactEvent
 from skidpad.world.xml import loads
 
 DT = 0.005

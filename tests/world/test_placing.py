@@ -141,7 +141,7 @@ def test_one_on_a_joint_stays() -> None:
         " max_length='6'/>"
     )
     before = world.motion().tolist()
-    with pytest.raises(InvalidValue, match="a hangs on a joint"):
+    with pytest.raises(InvalidValue, match="a is attached to a joint"):
         world.place("a", 1.0, 1.0, 0.0)
     assert world.motion().tolist() == before
 

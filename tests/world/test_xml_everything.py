@@ -12,8 +12,7 @@ import pytest
 
 from skidpad.control.pid import Form, Gains
 from skidpad.vehicles import wheeled
-from skidpad.vehicles.parts.drivetrain import Splits
-from skidpad.vehicles.parts.wheel_friction import Ellipse, Friction, WardIagnemma
+from skidpad.vehicles.parts.wheel_friction import Ellipse, Friction, Splits, WardIagnemma
 from skidpad.vehicles.wheeled.description import (
     FRICTIONS,
     Chassis,
@@ -25,7 +24,7 @@ from skidpad.vehicles.wheeled.description import (
 from skidpad.world import scene as described
 from skidpad.world.scene import SENSORS, Scene, WorldWarning, ranges, written
 from skidpad.world.xml import load
-from skidpad.world.xml.elements import PICTURES, READERS
+from skidpad.world.xml.reader import PICTURES, READERS
 from skidpad.world.xml.shapes import GEOMETRIES
 from skidpad.world.xml.vehicles import CLASSES, FRICTION_TAGS
 from world.worlds import WORLDS

@@ -1,8 +1,9 @@
 """`skidpad bench`: speed and accuracy on this machine, compared with the alternatives.
 
 A group is a module of this package with `entries(budget)`, on a GPU `entries(budget, plants)`;
-`GROUPS` lists them. Times are wall clock. A peer gets the same model, step, precision, number of
-threads and random inputs, and both report the error of their end state against a tight reference.
+`GROUPS` lists them. Times are wall clock. A peer (an alternative library) has the same model, step,
+precision, number of threads and random inputs, and both report the error of their end state
+relative to a precise reference solution.
 """
 
 from __future__ import annotations
@@ -22,11 +23,9 @@ __all__ = ["main"]
 
 
 class Group(NamedTuple):
-    """Entries that are measured together."""
-
     module: str
     device: str = "cpu"
-    """"cpu" or "cuda"."""
+    """Device: "cpu" or "cuda"."""
     function: str = "entries"
 
 
@@ -40,6 +39,9 @@ GROUPS = {
     "ros2": Group(".ros2"),
     "tyres": Group(".tyres"),
     "proving_ground": Group(".proving_ground"),
+    "estimators": Group(".estimators"),
+    "identify": Group(".identify"),
+    "lap": Group(".lap"),
     "cars": Group(".cars"),
     "campaigns": Group(".campaigns"),
     "learn": Group(".learn"),
@@ -47,7 +49,6 @@ GROUPS = {
     "gpu": Group(".gpu", "cuda"),
     "learn_gpu": Group(".learn", "cuda", "gpu_entries"),
 }
-"""The groups by name."""
 
 
 def main(
@@ -58,10 +59,10 @@ def main(
     as_json: bool = False,
     quick: bool = False,
 ) -> None:
-    """Measure one group, or all of a device, and print a table, or one JSON object.
+    """Measure one group, or all groups of a device, and print a table or one JSON object.
 
     Args:
-        group: name of a group; None for all of a device.
+        group: name of a group; None for all groups of the device.
         device: "cpu" or "cuda".
         plants: folder of saved vehicles, for a GPU machine without CasADi.
         as_json: print JSON and nothing else.
@@ -81,7 +82,7 @@ def main(
 
 
 def measure(group: str, budget: Budget, plants: Path | None = None) -> Iterator[Entry]:
-    """The entries of a group, each when it is measured."""
+    """Measure the entries of a group, yielding each when it is finished."""
     module: Any = import_module(GROUPS[group].module, __name__)
     arguments = (budget,) if GROUPS[group].device == "cpu" else (budget, plants)
     yield from getattr(module, GROUPS[group].function)(*arguments)

@@ -1,4 +1,5 @@
-"""The group `campaigns`: the cost of a campaign compared with the fleet that makes its runs."""
+"""The group `campaigns`: speed and memory of campaigns, compared with a fleet that makes the same
+runs."""
 
 from __future__ import annotations
 
@@ -6,23 +7,22 @@ import tempfile
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-from .processes import run_job
-from .timing import FULL, RATE, TIME, Budget, Entry, Measured, best_rate, typical
+from .timing import FULL, RATE, TIME, Budget, Entry, Measured, best_rate, run_job, typical
 
 RUNS, STEPS = 20_000, 10_000
-"""Size of the campaign: runs of 10 s at 1 ms."""
+"""Runs of the campaign, and steps per run: 10 s at 1 ms."""
 QUICK_RUNS, QUICK_STEPS = 4_000, 2_000
 SHORT_RUNS = (10_000, 1_000_000)
-"""Campaigns of short runs whose memory is compared."""
+"""Numbers of runs of the two campaigns of short runs whose memory is compared."""
 CHUNKS, QUICK_CHUNKS = 100_000, 2_000
-"""Finished chunks of the campaign that is resumed."""
+"""Number of finished chunks in the campaign that is resumed."""
 ASKED = {"local": 0.85, "ray": 0.8, "memory": 1.3, "resume": 5.0}
-"""Targets for the details: shares of the fleet's rate, ratio of peaks, and seconds."""
+"""Targets, reported in the details: fractions of the fleet's rate, ratio of peak memory, and
+time in s."""
 FLEET = "the bare fleet"
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
-    """All figures of campaigns, each from fresh processes."""
     runs, steps = (RUNS, STEPS) if budget is FULL else (QUICK_RUNS, QUICK_STEPS)
     for engine in ("local", "ray"):
         yield _rate(engine, runs, steps)
@@ -31,7 +31,7 @@ def entries(budget: Budget) -> Iterator[Entry]:
 
 
 def _rate(engine: str, runs: int, steps: int) -> Entry:
-    """Steps per second with storage, compared with the fleet alone, in turns in one process."""
+    """Steps per second of a campaign with storage and of the fleet alone, measured alternately."""
     name = f"campaign.{engine}"
     if engine == "ray" and find_spec("ray") is None:
         absent = {FLEET: 'Ray is not installed: pip install "skidpad[ray]", apart from commonroad'}
@@ -45,7 +45,7 @@ def _rate(engine: str, runs: int, steps: int) -> Entry:
 
 
 def _memory() -> Entry:
-    """Peak memory of a million short runs, compared with that of ten thousand."""
+    """Peak memory of a million short runs, relative to ten thousand."""
     few, many = (run_job("campaigns_job", "memory", "local", count, 1) for count in SHORT_RUNS)
     details = {
         "asked": ASKED["memory"],

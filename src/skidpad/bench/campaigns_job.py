@@ -25,14 +25,14 @@ from ..study.rollouts import Drive
 
 DT = 0.001
 TURNS = 3
-"""Number of measurements of campaign and fleet, in turns."""
+"""Number of alternating measurements of campaign and fleet."""
 
 
 class _Unused:
-    """A writer for an engine that sends all results back."""
+    """Writer for an engine that returns all results, so that it is never called."""
 
     def write_part(self, begin: int, end: int, columns: Any) -> None:
-        """Never called."""
+        """Do nothing; never called."""
 
 
 class _Ready:
@@ -52,7 +52,7 @@ class _Ready:
 
 
 def drive(steps: int) -> Drive:
-    """A turn with typical metrics."""
+    """Experiment of a steady turn with typical metrics."""
     return Drive(
         vehicles.four_wheel(),
         steps=steps,
@@ -65,13 +65,14 @@ def drive(steps: int) -> Drive:
 
 
 def campaign(runs: int, steps: int, seed: int) -> Campaign:
-    """Runs of the drive with random mass and yaw inertia."""
+    """Campaign of the drive with random mass and yaw inertia."""
     factors = {"m": Range(1300.0, 1700.0), "I_z": Range(2000.0, 3000.0)}
     return Campaign(experiment=drive(steps), factors=factors, design=Random(runs), seed=seed)
 
 
 def rate(engine: str, runs: int, steps: int) -> dict[str, Any]:
-    """Times in s of the campaign and of the fleet, in turns, with kernels and engine ready."""
+    """Times in s of the campaign and of the fleet, measured alternately with kernels and engine
+    ready."""
     begin = perf_counter()
     running = engine_of(engine, drive(steps))
     running.start(drive(steps), _Unused())
@@ -113,8 +114,8 @@ def memory(engine: str, runs: int, steps: int) -> dict[str, Any]:
 
 
 def chunks(engine: str, count: int, steps: int, folder: str) -> dict[str, Any]:
-    """Write a folder with `count` finished chunks of one run each, as a campaign leaves it, without
-    flushing each to the disk, which would take most of an hour."""
+    """Write a folder with `count` finished chunks of one run each, as a campaign leaves it, but
+    without flushing each to the disk, which would take most of an hour."""
     os.fsync = lambda fd: None
     plan = campaign(count + 1, steps, 0)
     place = Folder.create(folder, plan.plan())
@@ -129,7 +130,7 @@ def chunks(engine: str, count: int, steps: int, folder: str) -> dict[str, Any]:
 
 
 def resume(engine: str, count: int, steps: int, folder: str) -> dict[str, Any]:
-    """Time in s until the folder is open and the missing runs are known."""
+    """Time in s to open the folder and find the missing runs."""
     plan = campaign(count + 1, steps, 0)
     begin = perf_counter()
     place = Folder.create(folder, plan.plan())

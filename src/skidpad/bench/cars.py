@@ -1,6 +1,6 @@
 """The group `cars`: fleets of cars on one thread, single steps from Python, and first steps.
 
-The rate of a fleet is compared with a limit: the products that a core can start per second.
+The rate of a fleet is compared with a limit: the multiplications per second that a core can start.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compile.cpu import CpuRollout, RolloutArrays
+from ..compile.cpu import CpuRollout, RolloutArrays, StepOptions
 from ..compile.lower import lower
 from ..compile.passes import with_held_parts
 from ..compile.pipeline import step_program
@@ -23,8 +23,18 @@ from ..run.fleet import Fleet
 from ..run.simulator import Simulator
 from .fresh import first_call
 from .peers import jax as jax_device
-from .processes import cold_and_cached
-from .timing import RATE, TIME, Budget, Entry, Measured, best_rate, each, interleaved, typical
+from .timing import (
+    RATE,
+    TIME,
+    Budget,
+    Entry,
+    Measured,
+    best_rate,
+    cold_and_cached,
+    each,
+    interleaved,
+    typical,
+)
 from .work import (
     CAR_RADAU_DT,
     CAR_SPEED,
@@ -37,14 +47,14 @@ from .work import (
 )
 
 CHAINS = 12
-"""Independent products: more than a core executes at once."""
+"""Number of independent chains of products, more than a core executes at once."""
 LENGTH = 40
-"""Products of a chain per step."""
+"""Number of products in a chain per step."""
 VEHICLES, CHAIN_STEPS, REPEATS = 512, 200, 20
 
 
 def every_step(traced: Program, precision: str) -> Counter[str]:
-    """Operations of a step within the loop over time, with those of each call."""
+    """Number of operations of each kind in a time step, with those of called functions."""
     program = with_held_parts(lower(traced, precision))
     counts: Counter[str] = Counter()
 
@@ -60,17 +70,14 @@ def every_step(traced: Program, precision: str) -> Counter[str]:
 
 
 def products(counts: Counter[str]) -> int:
-    """Number of multiplications, fused ones included."""
     return counts["mul"] + counts["fma"]
 
 
 @cache
 def products_per_second(precision: str) -> float:
-    """Fused products per second of one thread in all lanes, without other work: the limit for the
-    products of a step times the steps per second."""
-    engine = CpuRollout(
-        chains_of_products(), dt=1.0, tolerance=1.0, precision=precision, lanes=None, threads=1
-    )
+    """Fused multiply-adds per second of one thread in all SIMD lanes, without other work: the limit
+    for products per step times steps per second."""
+    engine = CpuRollout(chains_of_products(), StepOptions(1.0, 1.0, precision), None, 1)
     none = np.zeros((1, 1, 0), precision)
     arrays = RolloutArrays(np.ones((1, VEHICLES, CHAINS), precision), none, none, none)
     out = np.zeros((2, VEHICLES, CHAINS), precision)
@@ -79,7 +86,7 @@ def products_per_second(precision: str) -> float:
 
 
 def chains_of_products() -> Program:
-    """A step of fused products only."""
+    """Program whose step consists of fused multiply-adds only."""
 
     def step(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
         chains = list(ports[0])
@@ -96,27 +103,28 @@ def chains_of_products() -> Program:
 
 PRECISIONS = ("float64", "float32")
 STEPS = 40
-"""Steps of a rollout; a step of these cars is several times that of the four-wheel car."""
+"""Steps of a rollout; a step of these cars costs several times that of the four-wheel car."""
 JAX_VEHICLES, JAX_STEPS, JAX_REPEATS = 1024, 10, 3
 CALLS = 1000
-"""Timed single steps of one repetition."""
 MAIN = ("two_track", "full_car")
-"""Cars that are compared with JAX and measured in single and first steps."""
+"""Cars that are compared with JAX, and whose single and first steps are measured."""
 LFDM = {
     "lfdm_11_dof": 6.461e6,
     "lfdm_18_dof": 3.835e6,
     "lfdm_24_dof": 2.720e6,
 }
-"""Published steps of 1 ms per second of one thread of an i7-13700K (Unjhawala et al., A Library of
-Lower Fidelity Dynamics Models, Journal of Open Source Software, 2024: 10 s of acceleration, its
-1/RTF times 1000). Its half-implicit step evaluates the right-hand side once, RK4 four times; its
-tyres are TMeasy, its 11 degrees are a single track, 18 have roll, 24 heave, pitch and travel."""
+"""Published number of 1 ms steps per second of one thread of an i7-13700K, for comparison.
+
+Unjhawala et al., A Library of Lower Fidelity Dynamics Models, Journal of Open Source Software,
+2024: 10 s of acceleration, 1000 divided by the published RTF. Its half-implicit step evaluates
+the right-hand side once, RK4 four times. Its tyres are TMeasy; its model with 11 degrees of
+freedom is a single track, 18 adds roll, 24 adds heave, pitch and suspension travel.
+"""
 EVALUATIONS = 4
-"""Evaluations of the right-hand side in a step of RK4."""
+"""Evaluations of the right-hand side per step of RK4."""
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
-    """All figures of cars on the CPU."""
     names = available_cars()
     for precision in PRECISIONS:
         yield from _fleets(names, precision, budget)
@@ -127,7 +135,7 @@ def entries(budget: Budget) -> Iterator[Entry]:
 
 
 def _fleets(names: list[str], precision: str, budget: Budget) -> Iterator[Entry]:
-    """Cars by RK4 at 1 ms on one thread; all take turns on the clock."""
+    """Fleets of cars by RK4 at 1 ms on one thread, measured alternately."""
     count, steps = budget.vehicles // 4, min(STEPS, budget.rk4_steps)
     works = {name: car_work(name, count, steps, budget.checked) for name in names}
     cast = {name: work.cast(precision) for name, work in works.items()}
@@ -162,7 +170,7 @@ def _jax(name: str, precision: str, budget: Budget) -> tuple[dict[str, Measured]
 
 
 def _details(fleet: Fleet, work: FleetWork, precision: str, rate: float) -> dict[str, Any]:
-    """Sizes, operations, and the share of the limit by products."""
+    """Details of an entry: sizes, operations, and the achieved fraction of the limit."""
     counts = every_step(step_program(work.vehicle, "rk4"), precision)
     limit = products_per_second(precision) / products(counts)
     return {
@@ -178,7 +186,7 @@ def _details(fleet: Fleet, work: FleetWork, precision: str, rate: float) -> dict
 
 
 def _single(name: str, integrator: str, dt: float, budget: Budget) -> Entry:
-    """One step from Python with the input as a record: the median."""
+    """Median time of one step from Python with the input as a record."""
     vehicle = car(name)
     simulator = Simulator(vehicle, dt=dt, integrator=integrator)
     inputs = [record.build(vehicle.Input, steer=steer) for steer in (0.02, -0.02)]
@@ -193,8 +201,8 @@ def _single(name: str, integrator: str, dt: float, budget: Budget) -> Entry:
 
 
 def _first_steps(name: str, budget: Budget) -> Iterator[Entry]:
-    """Building the car and its first step in a fresh process, without imports, with an empty and
-    with a filled cache."""
+    """Time to build the car and make its first step in a fresh process, without imports, with an
+    empty and with a filled cache."""
     for integrator in ("rk4", "radau"):
         job = partial(first_call, f"{integrator}:{name}")
         for kind, times in cold_and_cached(job, budget.fresh).items():

@@ -1,8 +1,8 @@
 """The group `core`: fleets, gradients, single steps, compilation and import on the CPU.
 
-Fleets are compared by steps per second with NumPy, SciPy, CasADi and JAX, single steps from Python
-by their median time. All contenders of single steps drive the same weave and are compared by their
-end state.
+Fleets are compared with NumPy, SciPy, CasADi and JAX by steps per second, single steps from Python
+by their median time. All contenders of single steps drive the same slalom; their end states are
+compared.
 """
 
 from __future__ import annotations
@@ -51,19 +51,17 @@ DOUBLE_ONLY = "computes in float64 only"
 NO_METHOD = "has no implicit method of its own"
 
 Contender = tuple[str, int]
-"""The name of a contender, and its number of threads."""
+"""Name of a contender, and its number of threads."""
 
 
 class Run(NamedTuple):
-    """A timed rollout."""
-
     steps: int
-    """Steps of single vehicles in one call."""
+    """Steps per call, summed over the vehicles."""
     call: Callable[[], object]
 
 
 def rk4_entries(budget: Budget) -> Iterator[Entry]:
-    """RK4 at 1 ms, in both precisions, with one thread and with two."""
+    """Fleets by RK4 at 1 ms, in both precisions, with one thread and with two."""
     work = fleet_work(budget.vehicles, RK4_DT, budget.rk4_steps, budget.checked)
     reference = fleet_reference(work)
     entries: list[Entry] = []
@@ -73,7 +71,7 @@ def rk4_entries(budget: Budget) -> Iterator[Entry]:
 
 
 def radau_entries(budget: Budget) -> Iterator[Entry]:
-    """Radau IIA with 3 stages at 10 ms, actuators of 1 ms, one thread."""
+    """Fleets by Radau IIA with 3 stages at 10 ms, with actuators of 1 ms, on one thread."""
     work = fleet_work(budget.vehicles, RADAU_DT, budget.radau_steps, budget.checked)
     reference = fleet_reference(work)
     fleet = Fleet(work.vehicle, work.dt, "radau", threads=1)
@@ -92,7 +90,8 @@ def radau_entries(budget: Budget) -> Iterator[Entry]:
 def _of_precision(
     work: FleetWork, precision: str, reference: Reference, budget: Budget
 ) -> Iterator[Entry]:
-    """The entries of one precision; all contenders run in turns, so that their ratios are sound."""
+    """Entries of one precision; all contenders are measured alternately, so that ratios are
+    reliable."""
     fleets = {
         n: Fleet(work.vehicle, work.dt, "rk4", precision=precision, threads=n) for n in THREADS
     }
@@ -140,7 +139,7 @@ def _advances(work: FleetWork, precision: str, threads: int) -> dict[str, Advanc
 
 
 def _fitted(advance: Advance, work: FleetWork, time: float) -> Run:
-    """A run of the steps that fit into a time in s, at least one."""
+    """Timed run of as many steps as fit into a time in s, at least one."""
     one = seconds(partial(advance, work.x0, work.u, 1))
     steps = min(max(int(time / one), 1), work.steps)
     return Run(len(work.x0) * steps, partial(advance, work.x0, work.u, steps))
@@ -169,8 +168,8 @@ def _peer_errors(
 def _peers(
     rates: dict[Contender, Measured], threads: int, errors: dict[str, float]
 ) -> tuple[dict[str, Measured], list[str]]:
-    """Results of the other libraries with `threads` threads, and the names of those that are faster
-    with one thread, whose one-thread result is used instead."""
+    """Results of the peers with `threads` threads, and the names of those that are faster with one
+    thread, whose one-thread result is used instead."""
     names = [name for name, n in rates if n == threads and name != OWN]
     alone = [name for name in names if rates[name, 1].value > rates[name, threads].value]
     peers = {
@@ -181,8 +180,8 @@ def _peers(
 
 
 def _few(advance: Advance, work: FleetWork, reference: Reference) -> Measured:
-    """Rate and error of one rollout of the checked vehicles, for peers that gain nothing from a
-    larger batch, which would take minutes."""
+    """Rate and error of one rollout of the checked vehicles, for peers whose rate does not improve
+    with a larger batch, which would take minutes."""
     few = work.first(work.checked)
     advance(few.x0, few.u, 1)
     begin = perf_counter()
@@ -196,7 +195,7 @@ def _details(work: FleetWork, fleet: Fleet) -> dict[str, Any]:
 
 
 POSE_AND_VELOCITY = 6
-"""The first fields of the state: x, y, yaw, v_x, v_y, omega."""
+"""Number of leading state fields for pose and velocity: x, y, yaw, v_x, v_y, omega."""
 
 
 def _rk4_steps(course: Weave, reference: Reference, budget: Budget) -> Iterator[Entry]:
@@ -265,7 +264,7 @@ def _steps_details(drive: Drive, dt: float, form: str, reference: Reference) -> 
 
 
 def _drive(drive: Drive, reference: Reference, repeats: int) -> Measured:
-    """The median over all calls of all repetitions, and the error at the end of the last one."""
+    """Median time over all calls of all repetitions, and the error at the end of the last one."""
     step, times = drive.step, list[float]()
     for row in drive.rows[:10]:
         step(row)
@@ -276,7 +275,6 @@ def _drive(drive: Drive, reference: Reference, repeats: int) -> Measured:
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
-    """All figures of the core."""
     yield from rk4_entries(budget)
     yield from radau_entries(budget)
     yield from gradients.entries(budget)

@@ -1,6 +1,6 @@
 """The device of a measurement: its arrays, synchronisation and description.
 
-All measurements of a GPU run on the CPU through the same functions, for the tests.
+All GPU measurements also run on the CPU through the same functions, for the tests.
 """
 
 from __future__ import annotations
@@ -16,25 +16,22 @@ from ..run.fleet import Fleet
 
 
 class Device(NamedTuple):
-    """A CPU or a GPU."""
-
     name: str
-    """"cpu" or "cuda", as for `Fleet`."""
     xp: Any
-    """The module of its arrays, NumPy or CuPy."""
+    """Array module, NumPy or CuPy."""
     wait: Callable[[], object]
-    """Waits for all work on the device."""
+    """Function that waits for all work on the device."""
 
     @classmethod
     def of(cls, name: str) -> Device:
-        """The device with this name; raises if it is missing."""
+        """Device with this name; raises if it is missing."""
         if name == "cpu":
             return cls(name, np, lambda: None)
         xp = gpu.cupy()
         return cls(name, xp, xp.cuda.Device().synchronize)
 
     def finished(self, call: Callable[[], object]) -> Callable[[], object]:
-        """The call followed by waiting for its result, for timing."""
+        """Wrap a call so that it waits for its result, for timing."""
 
         def and_wait() -> None:
             call()
@@ -43,18 +40,16 @@ class Device(NamedTuple):
         return and_wait
 
     def vehicles_last(self, array: AnyArray) -> Any:
-        """An array (..., B, n) on the device, with neighbouring vehicles side by side in memory."""
+        """Copy an array (..., B, n) to the device, with the vehicle axis contiguous in memory."""
         rows = np.ascontiguousarray(np.swapaxes(array, -1, -2))
         return np.swapaxes(self.xp.asarray(rows), -1, -2)
 
     def free(self) -> None:
-        """Release unused memory of the device."""
         if self.name == "cuda":
             self.xp.get_default_memory_pool().free_all_blocks()
 
 
 def on_host(array: Any) -> AnyArray:
-    """An array of either device as NumPy."""
     return array.get() if hasattr(array, "get") else np.asarray(array)
 
 
@@ -79,20 +74,20 @@ def described(device: Device) -> dict[str, Any]:
 
 
 def _dotted(version: int) -> str:
-    """CUDA counts 1000 per major and 10 per minor version."""
+    """Version text from a CUDA version number, major × 1000 + minor × 10."""
     return f"{version // 1000}.{version % 1000 // 10}"
 
 
 def resources(fleet: Fleet) -> dict[str, dict[str, int]]:
     """Registers and bytes of local memory per thread of the kernels that have run on a GPU.
 
-    Local memory holds what does not fit into registers, so it should be 0.
+    Local memory has what does not fit into registers, so it should be 0.
     """
     # Engines are private, and no user needs these numbers.
     parts = vars(fleet)
     engines: dict[str, Any] = {"rollout": parts["_runner"].engines.rollout}
     if "_derivatives" in parts:
-        for engine in parts["_derivatives"].sweep.adjoints.values():
+        for engine in vars(parts["_derivatives"])["_adjoints"].values():
             engines["adjoint"] = engine
     needs = {name: getattr(engine, "resources", {}) for name, engine in engines.items()}
     return {name: need for name, need in needs.items() if need}

@@ -1,7 +1,7 @@
 """The group `export`: a step of a car as C, FMU and WebAssembly, compared with the simulator.
 
-Each contender drives the car from the same start with the same input for a number of steps and
-returns the end state, which is the same to the bit.
+Each contender drives the car from the same start with the same input for a number of steps; the end
+states agree to the bit.
 """
 
 from __future__ import annotations
@@ -38,10 +38,12 @@ from .work import start_at
 
 
 class RowsDrive(Protocol):
-    """Drives rows of inputs (T, nu), one step each; returns the states after each, (T, nx)."""
+    """Function that drives rows of inputs (T, nu), one step each; returns the states after each,
+    (T, nx)."""
 
     def __call__(self, rows: AnyArray, start: AnyArray | None = None) -> AnyArray:
-        """Start from a state (nx,) without settling it; from the default one if None."""
+        """Drive from the state `start` (nx,) without making it consistent; from the default start
+        if None."""
         ...
 
 
@@ -98,24 +100,24 @@ def built_drive(
 
 
 SPEED: m_s = 15.0
-"""Speed at the start."""
+"""Speed at the start, in m/s."""
 DT: s = 1e-3
 CARS: dict[str, str] = {"four_wheel": "rk4", "two_track": "radau"}
-"""Integrators by car: a simple one, and one whose tyres need an implicit method."""
+"""Integrators by car: an explicit one, and an implicit one, which its tyres need."""
 FLAGS = ("-mfma",)
-"""Further flags of the C compiler, for the present processor."""
+"""Additional flags of the C compiler, for this processor."""
 
 Drive = Callable[[int], Array]
-"""Drives a number of steps from the start; returns the end state."""
+"""Function that drives a number of steps from the start and returns the end state."""
 
 
 def car(name: str) -> Export:
-    """A car of this group, to be exported."""
+    """Export of a car of this group."""
     return Export(vehicles.get(name)(), DT, CARS[name])
 
 
 def input_of(vehicle: Vehicle) -> Array:
-    """A gentle bend: a small steering angle, all other inputs at their defaults."""
+    """Inputs of a gentle bend: a small steering angle, all others at their defaults."""
     u = np.array(record.flatten(record.build(vehicle.Input)))
     names = record.names(vehicle.Input)
     steered = [k for k, name in enumerate(names) if name.startswith("steer")]
@@ -124,12 +126,11 @@ def input_of(vehicle: Vehicle) -> Array:
 
 
 def installed_compilers() -> list[str]:
-    """The installed C compilers."""
     return [name for name in ("gcc", "zig") if (has_zig() if name == "zig" else shutil.which(name))]
 
 
 def native(work: Export) -> Drive:
-    """The compiled step of `Simulator`, without Python between steps."""
+    """Drive with the compiled step of `Simulator`, without Python between steps."""
     stepper = CompiledStepper(Plant.of(work.vehicle, work.method), work.settings)
     start, row = tuple(start_at(work.vehicle, SPEED)), input_of(work.vehicle)
 
@@ -172,7 +173,7 @@ class Unit:
         self.fmu.setFloat64([self.places[f"{kind}.{name}"] for name in names], values.tolist())
 
     def drive(self, steps: int, calls: int = 1) -> Array:
-        """Drive from the start, `steps` in each call of `doStep`."""
+        """Drive from the start, with `calls` calls of `doStep` of `steps` steps each."""
         fmu, dt = self.fmu, self.work.dt
         fmu.setFMUState(self.begin)
         for k in range(calls):
@@ -181,7 +182,7 @@ class Unit:
         return np.array(fmu.getFloat64([self.places[f"state.{name}"] for name in names]))
 
     def close(self) -> None:
-        """Free the instance, so that its library can be deleted."""
+        """Free the instance, so that its library file can be deleted."""
         self.fmu.freeFMUState(self.begin)
         self.fmu.terminate()
         self.fmu.freeInstance()
@@ -207,7 +208,7 @@ _IN_PAGE = """async ({loader, fused, exact, layout, want, p, x, u, w, dt}) => {
 
 
 def in_page(tab: Any, work: Export, wasm: WebAssembly, want: str) -> Callable[[int], Any]:
-    """The step in a page of a browser; a drive returns its `seconds` there and its `state`."""
+    """Drive with the step in a browser page; returns its `seconds` there and its `state`."""
     assert work.substeps == 1
     text = {"fused": wasm.fused, "exact": wasm.exact, "loader": LOADER.read_bytes()}
     arguments = {
@@ -226,7 +227,6 @@ def in_page(tab: Any, work: Export, wasm: WebAssembly, want: str) -> Callable[[i
 
 
 STEPS = 2000
-"""Steps of a timed drive."""
 CONTROL = 1000.0
 """Steps per second of a car in real time."""
 NOTHING = Measured(float("nan"), None)
@@ -263,7 +263,7 @@ def _c_entry(
 def _fmu_entries(
     name: str, work: Export, drive: Drive, folder: Path, budget: Budget
 ) -> Iterator[Entry]:
-    """Many steps in one call, for the code alone, and one step per call, as by a master."""
+    """FMU with many steps per call, for the code alone, and with one step per call."""
     compilers = installed_compilers()
     missing = "needs fmpy" if find_spec("fmpy") is None else "needs a C compiler"
     if find_spec("fmpy") is None or not compilers:
@@ -283,7 +283,7 @@ def _fmu_entries(
 
 
 def _by_calls(work: Export, calls: int) -> Callable[[], Array]:
-    """Steps of a `Simulator` from Python."""
+    """Drive with steps of a `Simulator` from Python."""
     vehicle = work.vehicle
     sim = Simulator(vehicle, work.dt, work.method)
     start = vehicle.State(*start_at(vehicle, SPEED))
@@ -323,7 +323,8 @@ def _entry(
     details: Mapping[str, Any],
     budget: Budget,
 ) -> Entry:
-    """Time of a step of two drives that run in turns, and the difference of their end states."""
+    """Time per step of skidpad and a peer, measured alternately, and the difference of their end
+    states."""
     ((peer_name, other),) = peer.items()
     error = _difference(own(), other())
     mine, theirs = interleaved([own, other], 2 * budget.repeats)
@@ -336,6 +337,6 @@ def _difference(own: Array, other: Array) -> float:
 
 
 def _per_step(times: Sequence[float]) -> Measured:
-    """Time of a step of the best run, as disturbances only slow a run down."""
+    """Time per step of the best run, as disturbances only slow a run down."""
     best = min(times)
     return Measured(best / STEPS, median(times) / best - 1.0)

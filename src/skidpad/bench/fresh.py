@@ -1,4 +1,4 @@
-"""Figures from fresh processes: the first step, with and without a cache, and the import."""
+"""Measurements in fresh processes: the first step, with and without a cache, and the import."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from statistics import median
 
 from ..compile import pipeline
 from .peers import jax as jax_scan
-from .processes import environment, run_job
-from .timing import TIME, Budget, Entry, Measured, interleaved, typical
+from .timing import TIME, Budget, Entry, Measured, environment, interleaved, run_job, typical
 
 
 def compile_entries(budget: Budget) -> Iterator[Entry]:
-    """Median times of first calls, without imports, in processes with empty caches at first."""
+    """Median times of first calls, without imports, with an empty and a filled cache."""
     jobs = {"cold": "step", "cached": "step", "fleet": "fleet", "casadi": "casadi"}
     times: dict[str, list[float]] = {kind: [] for kind in jobs}
     for _ in range(budget.fresh):
@@ -41,7 +40,7 @@ def _jax_first_call(budget: Budget, part: str) -> tuple[dict[str, Measured], dic
 
 
 def first_call(name: str, cache: str) -> float:
-    """The time of a job of `fresh_job` in a fresh process with this cache, in s."""
+    """Time in s of a job of `fresh_job` in a fresh process with this cache folder."""
     return float(run_job("fresh_job", name, SKIDPAD_CACHE=cache))
 
 
@@ -49,7 +48,7 @@ IMPORTS = {
     "import": "import skidpad",
     "import.simulator": "import skidpad; skidpad.Simulator, skidpad.Fleet, skidpad.vehicles",
 }
-"""Entries and their statements; names of skidpad load on first use."""
+"""Import statements by entry; names of skidpad load on first use."""
 PEER_IMPORTS = {
     "scipy": "import scipy.integrate",
     "casadi": "import casadi",
@@ -58,7 +57,7 @@ PEER_IMPORTS = {
 
 
 def import_entries(budget: Budget) -> Iterator[Entry]:
-    """Median times from start to end of the interpreter, less those of an empty program."""
+    """Median times of imports in a fresh interpreter, minus the time of an empty program."""
     absent = {name: "not installed" for name in PEER_IMPORTS if find_spec(name) is None}
     peers = [name for name in PEER_IMPORTS if name not in absent]
     statements = ["pass", *IMPORTS.values(), *(PEER_IMPORTS[name] for name in peers)]

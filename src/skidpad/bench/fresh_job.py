@@ -1,7 +1,7 @@
-"""`python -m skidpad.bench.fresh_job NAME`: time something in a fresh process and print it as JSON.
+"""`python -m skidpad.bench.fresh_job NAME`: time a job in a fresh process and print it as JSON.
 
-The result is the time of a first call in s, or the figures of all manoeuvres of a car. Everything
-needed is imported before the clock starts; the compiler's work counts.
+The result is the time of a first call in s, or the times of all manoeuvres of a car. Everything
+needed is imported before the clock starts; compilation is included.
 """
 
 from __future__ import annotations
@@ -27,14 +27,13 @@ from .work import CAR_RADAU_DT, RK4_DT, SPEED, car, weave
 
 
 def first_step() -> None:
-    """Make a simulator and its first step."""
     simulator = Simulator(vehicles.four_wheel(), dt=RK4_DT)
     simulator.reset(v_x=SPEED)
     simulator.step(steer=0.01, tau_rl=20.0, tau_rr=20.0)
 
 
 def first_rollout() -> None:
-    """Make a fleet and its first rollout, with the widest lanes."""
+    """Create a fleet and make its first rollout, with the widest SIMD lanes."""
     lanes = max(pipeline.LANES)
     car = vehicles.four_wheel()
     fleet = Fleet(car, dt=RK4_DT, threads=1, lanes=lanes)
@@ -42,13 +41,12 @@ def first_rollout() -> None:
 
 
 def first_casadi_call() -> None:
-    """Make CasADi's function and its first call."""
     course = weave(0.01)
     casadi_vm.rk4_function(course.vehicle, RK4_DT)(course.x0, course.rows[0])
 
 
 def first_environments() -> None:
-    """Make thousands of environments by Gymnasium, and their first step."""
+    """Create thousands of environments through Gymnasium and make their first step."""
     import gymnasium
 
     environments: Any = gymnasium.make_vec("skidpad/Race-v0", num_envs=4096)
@@ -65,28 +63,28 @@ JOBS: dict[str, Callable[[], None]] = {
 
 
 def first_car_step(integrator: str, name: str) -> None:
-    """Build a car of the group `cars`, a simulator for it, and its first step."""
+    """Build a car of the group `cars` and a simulator for it, and make its first step."""
     simulator = Simulator(car(name), dt=CAR_STEPS[integrator], integrator=integrator)
     simulator.reset(v_x=SPEED)
     simulator.step(steer=0.01)
 
 
 CAR_STEPS = {"rk4": RK4_DT, "radau": CAR_RADAU_DT}
-"""Integrators and steps in s of the jobs with the name of a car, as in `rk4:two_track`."""
+"""Steps in s by integrator, for jobs with the name of a car, as in `rk4:two_track`."""
 
 
-LOADED_LATE = ("kernels", "native")
-"""Modules that the compiler imports on first use."""
+LOADED_LATE = ("compile.kernels", "compile.native", "integrate.derivatives", "tyres.reading")
+"""Modules that are imported on first use."""
 LOADED_FOR = {
     "make_vec": ("gymnasium", "skidpad.learn.gymnasium_envs", "scipy.spatial"),
 }
-"""Further imports of a job."""
+"""Further modules to import, by job."""
 
 
 def seconds_of(job: str) -> float:
     """The time of a job in s, without imports."""
     for module in LOADED_LATE:
-        import_module(f"skidpad.compile.{module}")
+        import_module(f"skidpad.{module}")
     for module in LOADED_FOR.get(job, ()):
         import_module(module)
     for vehicle in vehicles.__all__:
@@ -99,11 +97,14 @@ def seconds_of(job: str) -> float:
 
 
 def manoeuvres() -> dict[str, Any]:
-    """Seconds for all manoeuvres of a two-track car and for their report, and their numbers."""
-    from ..study.manoeuvres import STANDARD, Evaluation, Subject, perform
+    """Times in s of all manoeuvres of a two-track car and of their report, and their results."""
+    from ..study.manoeuvres.catalogue import STANDARD
+    from ..study.manoeuvres.evaluation import Evaluation
+    from ..study.manoeuvres.proving_ground import perform
+    from ..study.manoeuvres.subject import Subject
 
     for module in LOADED_LATE:
-        import_module(f"skidpad.compile.{module}")
+        import_module(f"skidpad.{module}")
     begin = perf_counter()
     results = perform(STANDARD, [Subject(vehicles.two_track())])
     driven = perf_counter() - begin

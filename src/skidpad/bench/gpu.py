@@ -1,6 +1,6 @@
 """The group `gpu`: a million vehicles, gradients and single calls on a CUDA device, and JAX.
 
-The functions take the device, so that the tests can measure the same way without a GPU.
+The functions take the device, so that the tests can measure on the CPU.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ SAME_BITS = 64
 
 
 class Sizes(NamedTuple):
-    """Vehicles and steps; entries are defined by them, so `--quick` keeps the vehicles."""
+    """Numbers of vehicles and steps; the entries are defined by them, so `--quick` does not change
+    the number of vehicles."""
 
     fleet: tuple[int, int]
     gradient: tuple[int, int] = (65_536, GRADIENT_STEPS)
@@ -44,7 +45,7 @@ class Sizes(NamedTuple):
 
 
 def entries(budget: Budget, plants: Path | None = None) -> Iterator[Entry]:
-    """All figures of a GPU; `plants` as for `Source.of`."""
+    """Measure all entries of a GPU; `plants` as for `Source.of`."""
     # Several times the steps of the CPU's rollouts, so that the start of a kernel is negligible.
     sizes = Sizes(fleet=(1 << 20, 4 * budget.rk4_steps))
     device = Device.of("cuda")
@@ -53,7 +54,7 @@ def entries(budget: Budget, plants: Path | None = None) -> Iterator[Entry]:
 
 
 def measured(device: Device, source: Source, sizes: Sizes, budget: Budget) -> Iterator[Entry]:
-    """The group's entries on any device, named after it."""
+    """Measure the entries of the group on any device, whose name they contain."""
     yield from fleet_entries(device, source, sizes.fleet, budget)
     work = gradient_work(*sizes.gradient, budget.checked)
     name = f"gradient.four_wheel.float32.{device.name}"
@@ -64,7 +65,7 @@ def measured(device: Device, source: Source, sizes: Sizes, budget: Budget) -> It
 def fleet_entries(
     device: Device, source: Source, size: tuple[int, int], budget: Budget
 ) -> Iterator[Entry]:
-    """RK4 at 1 ms with held inputs: exact in both precisions, and fast in float32 on a GPU."""
+    """RK4 at 1 ms with constant inputs: exact in both precisions, and fast in float32 on a GPU."""
     work = fleet_work(size[0], RK4_DT, size[1], budget.checked)
     reference = fleet_reference(work)
     for precision in ("float32", "float64"):
@@ -117,7 +118,7 @@ def deviation(device: Device, fleet: Fleet, end: Any, exact: Any) -> dict[str, f
 
 
 def _same_bits(source: Source, work: FleetWork, end: Any) -> bool:
-    """Whether the first vehicles end as on the CPU, to the last bit."""
+    """Whether the first vehicles end in the same state as on the CPU, to the last bit."""
     few = work.first(SAME_BITS)
     fleet = source.fleet(precision=str(work.x0.dtype))
     on_cpu = fleet.rollout(few.x0, few.u, steps=work.steps, every=work.steps)[-1]
@@ -126,7 +127,7 @@ def _same_bits(source: Source, work: FleetWork, end: Any) -> bool:
 
 
 def call_entry(device: Device, source: Source, size: tuple[int, int], budget: Budget) -> Entry:
-    """Median time of one call in float32, NumPy in and out, held inputs, end states."""
+    """Median time of one call in float32: NumPy arrays in and out, constant inputs, end states."""
     vehicles, steps = size
     work = fleet_work(vehicles, RK4_DT, steps, budget.checked)
     reference = fleet_reference(work)
@@ -151,7 +152,8 @@ def call_entry(device: Device, source: Source, size: tuple[int, int], budget: Bu
 
 
 def _call_forms(device: Device, work: FleetWork) -> dict[str, tuple[Any, Any]]:
-    """Start states and inputs as NumPy or device arrays, inputs held or with a row per step."""
+    """Forms of a call: start states and inputs as NumPy or device arrays, inputs constant or one
+    row per step."""
     streamed: AnyArray = np.broadcast_to(work.u, (work.steps, *work.u.shape)).copy()
     there = [device.xp.asarray(a) for a in (work.x0, work.u, streamed)]
     return {

@@ -1,4 +1,4 @@
-"""Gradients of rollouts with respect to all controls: steps per second, and those of JAX."""
+"""Gradients of rollouts with respect to all inputs: steps per second, compared with JAX."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from .work import GradientWork, Reference, Source, gradient_reference, gradient_
 STEPS = 100
 CPU_VEHICLES = 4096
 SAME_BITS = 64
-"""Number of vehicles, from the first, whose derivatives are compared with the CPU's bits."""
+"""Number of vehicles, from the first, whose derivatives are compared with the CPU's bit for
+bit."""
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
-    """One thread of the CPU in float64."""
+    """Gradients on one thread of the CPU in float64."""
     work = gradient_work(min(budget.vehicles, CPU_VEHICLES), STEPS, budget.checked)
     name = "gradient.four_wheel.float64.threads1"
     cpu = Device.of("cpu")
@@ -38,7 +39,7 @@ def gradient_entry(
     budget: Budget,
     **options: Any,
 ) -> Entry:
-    """Rate of gradients with respect to all controls, and that of the rollout alone."""
+    """Rate of gradients with respect to all inputs, and the rate of the rollout alone."""
     reference = gradient_reference(work)
     work = work.cast(precision)
     fleet = source.fleet(precision=precision, device=device.name, **options)
@@ -83,14 +84,15 @@ def gradient_entry(
 
 
 def _error(reference: Reference, gradient: AnyArray) -> float:
-    """Largest error of derivatives (T, K, nu), relative to the largest of the same input."""
+    """Largest error of derivatives (T, K, nu), relative to the largest derivative of the same
+    input."""
     return reference.error(np.swapaxes(gradient, 0, 1))
 
 
 def _same_bits(
     source: Source, work: GradientWork, value: AnyArray, gradient: AnyArray, precision: str
 ) -> bool:
-    """Whether the first vehicles have the cost and derivatives of the CPU, to the last bit."""
+    """Whether cost and derivatives of the first vehicles equal those of the CPU bit for bit."""
     few = work.first(SAME_BITS)
     fleet: Fleet = source.fleet(precision=precision)
     cost, derived = fleet.gradient(few.x0, few.u, source.cost, wrt="controls")

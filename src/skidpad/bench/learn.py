@@ -1,9 +1,9 @@
 """The groups `learn` and `learn_gpu`: environment steps per second of a race, and the first step.
 
-A step is a control period of one environment: 10 sub-steps of 1 ms of `four_wheel`, the scan,
-contacts, reward, observation and, after its end, a new episode; float32, on the CPU two threads.
-Episodes end at the walls or after a minute. Actions are random and prepared beforehand. The peer
-does the work of f1tenth_gym in a period, compiled from end to end; see `MarchedRace`.
+A step is a control period of one environment: 10 substeps of 1 ms of `four_wheel`, lidar scan,
+contacts, reward, observation and, after an episode ends, its restart; in float32, on two threads of
+the CPU. Episodes end at the walls or after a minute. Actions are random and generated in advance.
+The peer does the work of f1tenth_gym in a period, compiled completely; see `MarchedRace`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,20 @@ from ..learn.saved_task import load_task, save_task
 from .device import Device, on_host
 from .fresh import first_call
 from .peers.numpy import MarchedRace
-from .processes import cold_and_cached
-from .timing import RATE, TIME, Budget, Entry, best_rate, interleaved, seconds, typical
+from .timing import (
+    RATE,
+    TIME,
+    Budget,
+    Entry,
+    best_rate,
+    cold_and_cached,
+    interleaved,
+    seconds,
+    typical,
+)
 
 THREADS = 2
-"""Threads of many environments, and of the peer."""
+"""Number of threads for many environments, and for the peer."""
 
 
 class Sizes(NamedTuple):
@@ -39,20 +48,19 @@ class Sizes(NamedTuple):
     few_rays: int = 4096
     many_rays: int = 1024
     warm_up: int = 400
-    """Control periods before a measurement, and those in which restarts are counted."""
+    """Control periods before a measurement, over which restarts are counted too."""
     periods: int = 40
-    """Control periods of a timed run."""
     peer: int = 32
-    """Environments of the peer's timed run, which do not affect its rate."""
+    """Number of environments in the peer's timed run, which does not affect its rate."""
     single: int = 2000
-    """Timed steps of one environment."""
 
 
 SIZES = Sizes()
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
-    """Many environments, one, the first; and those of a GPU if there is one."""
+    """Measure many environments, one environment and the first step, also on a GPU if there is
+    one."""
     sizes = SIZES
     yield _many("race.frenet", "frenet", sizes.frenet, sizes, budget)
     yield _many("race.lidar108", "lidar108", sizes.few_rays, sizes, budget)
@@ -93,7 +101,7 @@ def _with_peer(sizes: Sizes, budget: Budget) -> Entry:
 
 
 def _not_installed() -> dict[str, str]:
-    """f1tenth_gym, with the reason why its technique is measured instead."""
+    """Entry for f1tenth_gym with the reason why its method is measured instead."""
     if find_spec("f110_gym") is None:
         return {"f1tenth_gym": "not installed"}
     return {"f1tenth_gym": "its technique is measured, compiled"}
@@ -125,7 +133,8 @@ def _single(sizes: Sizes) -> Entry:
 
 
 def _one_environment(task: Any) -> tuple[Callable[[Any], bool], Callable[[], object]]:
-    """`step`, which returns whether the episode is over, and `reset`; by Gymnasium if installed."""
+    """Functions `step`, which returns whether the episode has ended, and `reset`; through Gymnasium
+    if installed."""
     if find_spec("gymnasium") is not None:
         from ..learn.gymnasium_envs import SkidpadEnv
 
@@ -157,15 +166,14 @@ def _first(budget: Budget) -> Iterator[Entry]:
 GPU_SIZES = {"frenet": 65_536, "lidar108": 65_536, "lidar1080": 16_384}
 """Number of environments by task."""
 GPU_WARM_UP = 400
-"""Control periods before a measurement, and those in which restarts are counted."""
+"""Control periods before a measurement, over which restarts are counted too."""
 GPU_PERIODS = 100
-"""Control periods of a timed run."""
 
 
 def gpu_entries(budget: Budget, plants: Path | None = None) -> Iterator[Entry]:
-    """The group `learn_gpu`: races on a CUDA device, where actions and observations stay.
+    """The group `learn_gpu`: races on a CUDA device, where actions and observations remain.
 
-    `plants` is a folder of `save_tasks`.
+    `plants` is a folder written by `save_tasks`.
     """
     yield from measure_on(Device.of("cuda"), task_source(plants), GPU_SIZES, budget)
 
@@ -173,7 +181,7 @@ def gpu_entries(budget: Budget, plants: Path | None = None) -> Iterator[Entry]:
 def measure_on(
     device: Device, task_of: Callable[[str], Any], sizes: Mapping[str, int], budget: Budget
 ) -> Iterator[Entry]:
-    """The entries of a device, named after it; the tests use the CPU."""
+    """Measure the entries of a device, whose name they contain; the tests use the CPU."""
     for name, count in sizes.items():
         driven = Driven(task_of(name), count, device, GPU_WARM_UP)
         run = device.finished(partial(driven.run, GPU_PERIODS))
@@ -187,13 +195,12 @@ def measure_on(
 
 
 ACTIONS = 64
-"""Number of sets of actions, which repeat."""
+"""Number of sets of actions, which are used cyclically."""
 RAYS = {"frenet": 0, "lidar108": 108, "lidar1080": 1080}
-"""Number of lidar rays by task."""
 
 
 def task_of(name: str) -> Any:
-    """The race without a lidar, on eight random tracks, or with one, on one of them."""
+    """Race without a lidar on eight random tracks, or with a lidar on one of them."""
     rays = RAYS[name]
     return tasks.race(tracks=random_track(0), lidar=rays) if rays else tasks.race()
 
@@ -206,7 +213,7 @@ def save_tasks(folder: str | Path) -> None:
 
 
 def task_source(plants: Path | None) -> Callable[[str], Any]:
-    """The source of a task by name: files of `save_tasks`, or tracing."""
+    """Function that returns a task by name: from files of `save_tasks`, or by tracing."""
     if plants is not None:
         return lambda name: load_task(_file(plants, name))
     if find_spec("casadi") is None:
@@ -222,7 +229,7 @@ def _file(folder: Path, name: str) -> Path:
 
 
 class Driven:
-    """Environments under prepared actions.
+    """Environments driven by prepared actions.
 
     Args:
         task: the task.
@@ -245,7 +252,7 @@ class Driven:
         self.run(warm_up)
 
     def run(self, periods: int) -> Any:
-        """Make some control periods; returns the result of the last one."""
+        """Run some control periods; returns the result of the last one."""
         stepped = None
         for _ in range(periods):
             stepped = self.environments.step(self._actions[self._periods % ACTIONS])
@@ -253,7 +260,7 @@ class Driven:
         return stepped
 
     def restarts(self, periods: int) -> float:
-        """Share of the environments that restart in a control period."""
+        """Share of the environments that restart per control period."""
         count, begun = len(self.environments), 0
         for _ in range(periods):
             ended: AnyArray = on_host(self.run(1).ended)
@@ -261,7 +268,6 @@ class Driven:
         return begun / (periods * count)
 
     def details(self, periods: int) -> dict[str, Any]:
-        """Facts for an entry."""
         share = self.restarts(periods)
         return {
             "environments": len(self.environments),

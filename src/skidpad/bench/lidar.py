@@ -1,4 +1,4 @@
-"""The group `lidar`: rays per second, exact, on one thread and on a GPU if there is one."""
+"""The group `lidar`: exact rays per second, on one thread and, if there is one, on a GPU."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from .timing import RATE, Budget, Entry, Measured, best_rate, interleaved
 from .work import RESOLUTION, Scenery, clutter, corridor
 
 LIDAR = Lidar(rays=1080)
-"""A full turn without errors."""
+"""Lidar that covers a full turn, without errors."""
 CAR = np.array([[-0.25, -0.16], [0.25, -0.16], [0.25, 0.16], [-0.25, 0.16]])
-"""Outline of the other cars, of the size of the truck's, in m."""
+"""Outline of the other cars in m, as large as the truck's."""
 OPPONENTS = 20
 RAYS_PER_RUN = 400_000
-"""Rays of a timed run of skidpad; slow peers cast fewer."""
+"""Number of rays in a timed run of skidpad; slow peers cast fewer."""
 CUDA_LIDARS = 4096
 CHECKED = 8
 """Number of poses whose ranges are compared with the exact ones, ray by ray."""
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
-    """Clutter of three densities, a raster, a world with other cars; and the GPU's."""
+    """Rooms with clutter of three densities, a grid map, a room with other cars; also on a GPU."""
     poses = max(RAYS_PER_RUN // LIDAR.rays, CHECKED)
     sceneries = {n: clutter(n, poses) for n in (100, 1000, 10_000)}
     for segments, scenery in sceneries.items():
@@ -72,7 +72,7 @@ def _grid_entry(scenery: Scenery, budget: Budget) -> Entry:
 
 
 def _opponents_entry(scenery: Scenery, budget: Budget) -> Entry:
-    """The same scans with other cars in the room, compared with those without."""
+    """Scans with other cars in the room, compared with the same scans without them."""
     rng = np.random.default_rng(7)
     cars = np.column_stack(
         [rng.uniform(1.0, 49.0, (OPPONENTS, 2)), rng.uniform(-np.pi, np.pi, OPPONENTS)]
@@ -115,7 +115,7 @@ def _rate(
 
 
 def _error(ranges: Array, reference: Array) -> float:
-    """Largest difference in m; a ray with only one finite range counts with its length."""
+    """Largest difference in m; a ray with only one finite range counts with that range."""
     both = np.isfinite(ranges) & np.isfinite(reference)
     apart = np.where(np.isfinite(ranges), ranges, reference)[
         np.isfinite(ranges) != np.isfinite(reference)
@@ -124,7 +124,7 @@ def _error(ranges: Array, reference: Array) -> float:
 
 
 def _by_all_segments(segments: Array, poses: Array) -> Array:
-    """Ranges by crossing every ray with every segment."""
+    """Ranges by intersecting every ray with every segment."""
     a, b = segments[:, :2], segments[:, 2:]
     out = np.empty((len(poses), LIDAR.rays))
     for k, (x, y, yaw) in enumerate(poses):
@@ -141,7 +141,7 @@ def _by_all_segments(segments: Array, poses: Array) -> Array:
 
 
 def _walk(occupied: NDArray[np.bool_], x: float, y: float, angle: float) -> float:
-    """The range of a ray by walking from cell border to cell border."""
+    """Range of a ray by walking from cell border to cell border."""
     c, s = float(np.cos(angle)), float(np.sin(angle))
     rows, columns = occupied.shape
     i, j = int(y // RESOLUTION), int(x // RESOLUTION)
@@ -160,7 +160,6 @@ def _walk(occupied: NDArray[np.bool_], x: float, y: float, angle: float) -> floa
 
 
 def _cuda_entries(budget: Budget) -> Iterator[Entry]:
-    """Thousands of lidars at once on a GPU, if there is one."""
     try:
         device = Device.of("cuda")
     except MissingExtra:

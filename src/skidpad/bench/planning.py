@@ -30,7 +30,7 @@ TICKS = 2000
 
 
 class Work(NamedTuple):
-    """Vehicles, each with its own commands and gears at every step."""
+    """Vehicles with individual commands and gears at every step."""
 
     vehicle: Vehicle
     x0: AnyArray
@@ -47,7 +47,7 @@ def entries(budget: Budget) -> Iterator[Entry]:
 
 
 def vehicle_of(name: str) -> Vehicle:
-    """The model with upstream's default delays, and a map of 19 by 13 if it has one."""
+    """Model with upstream's default delays, and a 19 by 13 acceleration map if it uses one."""
     maps: dict[str, Any] = {}
     if "MAP" in name:
         # The size of the map in upstream's documentation; accelerations fall with the speed.
@@ -94,7 +94,7 @@ def _fleet_entry(name: str, budget: Budget) -> Entry:
 
 
 def _reference(work: Work, checked: int) -> Reference:
-    """End states of the first vehicles, by updates on numbers of Python."""
+    """End states of the first vehicles, by updates on Python numbers."""
     ends = [_alone(work, b) for b in range(checked)]
     return Reference(np.array(ends), np.abs(np.array(ends)).max(axis=0))
 
@@ -117,7 +117,8 @@ def _update(vehicle: Vehicle, x: Any, row: Any) -> Any:
 
 
 def _by_numpy(work: Work, reference: Reference, budget: Budget) -> Measured:
-    """The same function on an array per field of the whole fleet, with a list of rows as queue."""
+    """Peer that evaluates the same function with NumPy, one array per field of the whole fleet and
+    a list of rows as queue."""
     seconds = budget.repeats * budget.peer_seconds
     begin, steps_made = perf_counter(), 0
     for _ in _numpy_states(work):
@@ -132,7 +133,6 @@ def _by_numpy(work: Work, reference: Reference, budget: Budget) -> Measured:
 
 
 def _numpy_states(work: Work) -> Iterator[Any]:
-    """The state after every step, each field an array of all vehicles."""
     line = DelayLine.of(work.vehicle.model, work.vehicle.params, DT)
     assert line is not None
     x = record.unflatten(work.vehicle.State, tuple(work.x0))

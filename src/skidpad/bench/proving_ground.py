@@ -11,31 +11,29 @@ from .. import vehicles
 from ..study.manoeuvres.kernels import Kernels
 from ..study.manoeuvres.proving_ground import perform
 from ..study.manoeuvres.sensitivities import own_value
-from ..study.manoeuvres.step_steer import StepSteer
 from ..study.manoeuvres.subject import Subject
+from ..study.manoeuvres.transient_response import StepSteer
 from ..tyres.simple import LoadSensitiveTyre
 from ..vehicles.parts.spinning_wheel import FirstOrderSlip
-from .processes import cold_and_cached, run_job
-from .timing import TIME, Budget, Entry, Measured, seconds, typical
+from .timing import TIME, Budget, Entry, Measured, cold_and_cached, run_job, seconds, typical
 from .work import SEED
 
 VARIANTS = 1000
 THREADS = 2
 SPREAD = 0.1
-"""Largest relative difference of the parameters of a variant from the car's."""
+"""Largest relative difference of a variant's parameters from the car's."""
 VARIED = ("m", "I_z", "l_f", "tyres.tyre.lateral.K")
 ASKED = {"cold": 60.0, "cached": 5.0, "report": 5.0, "variants": 4.0}
-"""Targets in s, for the details."""
+"""Target times in s, reported in the details."""
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
-    """All figures of the proving ground."""
     yield from _whole(budget)
     yield _variants(budget)
 
 
 def _whole(budget: Budget) -> Iterator[Entry]:
-    """Time all manoeuvres of a two-track car in fresh processes, and the writing of a report."""
+    """Time of all manoeuvres of a two-track car in fresh processes, and of writing a report."""
     times = cold_and_cached(_job, budget.fresh)
     for kind, runs in times.items():
         own = typical([run["manoeuvres"] for run in runs])
@@ -54,7 +52,8 @@ def _job(cache: str) -> dict[str, Any]:
 
 
 def _variants(budget: Budget) -> Entry:
-    """A step steer of 4 s at 1 ms with metrics, to one side, of 1000 cars; kernels are ready."""
+    """Time of a step steer of 4 s at 1 ms with metrics, to one side, of 1000 cars; kernels are
+    ready."""
     kernels, manoeuvre = Kernels(threads=THREADS), StepSteer(duration=4.0, sides=("left",))
     perform([manoeuvre], [_cars(2, SEED)], kernels)
     times = [

@@ -1,8 +1,16 @@
-"""The group `ros2`: processor time of a node, round trips, and the serialisation of messages."""
+"""The group `ros2`: CPU time of a node, round trips, and the serialisation of messages.
+
+`python -m skidpad.bench.ros2 NAME`: a server that ends when its standard input is closed.
+
+`fleet` and `robot` are nodes of a world: robots in real time, and a single one that moves when it
+is commanded. `crowd` and `playground` are live pages. Each prints a line when it is ready.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
+import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
@@ -15,13 +23,99 @@ from ..errors import SkidpadError, require_extras
 from ..ros2.messages.prepared import Prepared
 from ..ros2.messages.types import MessageType, message_type
 from ..units import s
-from .processes import processor_time, serving
-from .servers import RAYS, ROBOTS
-from .timing import TIME, Budget, Entry, Measured, interleaved, typical
+from ..world.scene import Scene
+from ..world.xml.reader import loads
+from .timing import TIME, Budget, Entry, Measured, interleaved, processor_time, serving, typical
+
+ROBOTS = 20
+RAYS = 1080
+PERIOD_MS = 10.0
+"""Period of odometry and tf, in ms."""
+_APART = 4.0
+"""Distance in m between the centres of neighbouring circles, which are 1 m wide."""
+_STEP = "<simul_timestep>0.005</simul_timestep>"
+_DRIVE = (
+    "<dynamics class='differential'><controller class='twist_pid'><KP>10</KP><V>0.5</V>"
+    "<W>57.3</W></controller></dynamics>"
+)
+_LIDAR = (
+    "<sensor class='laser' name='scan'><sensor_period>0.1</sensor_period>"
+    f"<fov_degrees>270</fov_degrees><nrays>{RAYS}</nrays><max_range>20</max_range></sensor>"
+)
+
+
+def fleet() -> Scene:
+    """Robots on separate circles that detect each other with lidars."""
+    robots = "".join(
+        f"<vehicle name='r{k}'><init_pose>{_APART * (k % 5)} {_APART * (k // 5)} {17 * k}"
+        f"</init_pose>{_DRIVE}{_LIDAR}</vehicle>"
+        for k in range(ROBOTS)
+    )
+    return loads(f"<mvsim_world version='1.0'>{_STEP}{robots}</mvsim_world>")
+
+
+def single() -> Scene:
+    """One robot without sensors."""
+    robot = f"<vehicle name='r0'><init_pose>0 0 0</init_pose>{_DRIVE}</vehicle>"
+    return loads(f"<mvsim_world version='1.0'>{_STEP}{robot}</mvsim_world>")
+
+
+def serve_node(scene: Scene, *, lock_step: bool) -> None:
+    from ..ros2.arguments import parse_arguments
+    from ..ros2.cyclone import CycloneTransport
+    from ..ros2.dds import Identity
+    from ..ros2.loop import Loop
+    from ..ros2.node import Clock, Node
+    from ..ros2.nodes.world import WorldProgram
+
+    arguments = parse_arguments(["--ros-args", "-p", f"period_ms_publish_tf:={PERIOD_MS}"])
+    identity = Identity("mvsim")
+    node = Node(identity, CycloneTransport(identity), arguments, Clock(wall=False))
+    loop = Loop(node, WorldProgram(node, scene), lock_step=lock_step)
+    node.announce()
+
+    def wait_for_the_end() -> None:
+        sys.stdin.read()
+        loop.ending = True
+
+    threading.Thread(target=wait_for_the_end, daemon=True).start()
+    print("up", flush=True)
+    loop.run()
+    node.close()
+
+
+def serve_page(kind: str) -> None:
+    """Serve the live page of a crowd at 30 frames/s, or of the playground at 60."""
+    from ..view.live.arena import Arena
+    from ..view.live.server import LiveServer
+    from ..view.live.session import Session
+    from ..view.live.sources import playground
+    from .world import crowd
+
+    if kind == "crowd":
+        arena, rate = Arena(crowd("differential", 100).scene), 30.0
+    else:
+        place = playground()
+        arena, rate = Arena(place.scene, lines=place.lines), 60.0
+    server = LiveServer(Session(arena, rate=rate), port=0)
+    server.start()
+    print(server.url, flush=True)
+    sys.stdin.read()
+    server.stop()
+
+
+if __name__ == "__main__":
+    match sys.argv[1]:
+        case "fleet":
+            serve_node(fleet(), lock_step=False)
+        case "robot":
+            serve_node(single(), lock_step=True)
+        case page:
+            serve_page(page)
 
 CORES = "cores"
 SETTLING: s = 2.0
-"""Time from the first messages to the measured interval."""
+"""Time in s from the first messages to the measured interval."""
 STRETCH: s = 10.0
 TRIES = 1000
 _PATIENCE: s = 60.0
@@ -33,11 +127,10 @@ _ODOMETRY, _TF, _SCAN = (
 
 
 class NothingHeard(SkidpadError):
-    """A node in another process did not answer."""
+    """A node in another process did not respond."""
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
-    """Processor time of a fleet, round trips, and serialised messages."""
     require_extras("ros2", "world", purpose="skidpad bench ros2")
     yield _fleet_entry(budget)
     yield _round_trip_entry(budget)
@@ -45,8 +138,8 @@ def entries(budget: Budget) -> Iterator[Entry]:
 
 
 def _fleet_entry(budget: Budget) -> Entry:
-    """Processor time of the node with its world, while this process receives everything."""
-    from ..ros2.transport import Qos
+    """CPU time of the node with its world, while this process receives everything."""
+    from ..ros2.dds import Qos
 
     counts: dict[str, int] = {}
     with _node("fleet") as (process, transport):
@@ -79,7 +172,7 @@ def _fleet_entry(budget: Budget) -> Entry:
 
 def _round_trip_entry(budget: Budget) -> Entry:
     """Time from a command to the odometry of its tick, through another process."""
-    from ..ros2.transport import Qos
+    from ..ros2.dds import Qos
 
     twist = message_type("geometry_msgs/msg/Twist")
     command = twist.encode(twist.Record())
@@ -112,7 +205,8 @@ def _round_trip(publisher: Any, command: bytes, answered: Event) -> float:
 
 
 def _codec_entry(budget: Budget) -> Entry:
-    """Serialised odometry with a new position: by a prepared message, a record, and the peers."""
+    """Serialisation of odometry with a new position: by a prepared message, a record, and the
+    peers."""
     header = message_type("std_msgs/msg/Header").Record(frame_id="base_link")
     record = _ODOMETRY.Record(header, "base_link")
     prepared = Prepared(_ODOMETRY, record)
@@ -161,9 +255,10 @@ def _batch(make: Callable[[float], Any]) -> Callable[[], None]:
 
 @contextmanager
 def _node(kind: str) -> Generator[tuple[int, Any]]:
-    """A node in a process of its own, by its number, and a transport that hears it."""
+    """Run a node in a process of its own; yields its process id and a transport that receives from
+    it."""
     from ..ros2.cyclone import CycloneTransport
-    from ..ros2.transport import Identity
+    from ..ros2.dds import Identity
 
     alone = {"ROS_DOMAIN_ID": str(1 + os.getpid() % 100), "ROS_LOCALHOST_ONLY": "1"}
     with serving(kind, **alone) as (ready, process):
@@ -186,11 +281,11 @@ def _wait(reached: Callable[[], bool]) -> None:
 
 
 Make = Callable[[float], bytes]
-"""A function from a position x to the bytes of a message."""
+"""Function from a position x in m to the bytes of a message."""
 
 
 def rosbags_maker(type_: MessageType) -> Make:
-    """A message object of `rosbags`, changed and serialised."""
+    """Changes and serialises a message object of `rosbags`."""
     from rosbags.typesys import Stores, get_typestore
 
     store = get_typestore(Stores.ROS2_HUMBLE)
@@ -204,7 +299,7 @@ def rosbags_maker(type_: MessageType) -> Make:
 
 
 def cyclone_maker(type_: MessageType) -> Make:
-    """An `IdlStruct` of `cyclonedds`, changed and serialised."""
+    """Changes and serialises an `IdlStruct` of `cyclonedds`."""
     from cyclonedds import idl
 
     made: dict[str, Any] = {}
@@ -241,7 +336,7 @@ def _named(types: Any, base: str) -> Any:
 def _filled(
     type_: Any, build: Callable[[str, dict[str, Any]], Any], zeros: Callable[[int], Any]
 ) -> Any:
-    """A message of a type without sequences, all zero but for a unit quaternion."""
+    """Message of a type without sequences, all zero except for a unit quaternion."""
     fields: dict[str, Any] = {}
     for field in type_.fields:
         if field.nested is not None:

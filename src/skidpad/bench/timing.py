@@ -1,23 +1,28 @@
 """The harness of all groups: budgets, clocks, entries with their peers, and their table.
 
 Throughput is the best of several runs, a single call the median. The table fits 80 columns;
-progress goes to stderr.
+progress is printed to stderr.
+
+Fresh processes: jobs that print JSON, and servers that run until their input is closed.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from rich import box
 from rich.console import Console
@@ -32,26 +37,24 @@ from ..core.threads import cores
 
 @dataclass(frozen=True)
 class Budget:
-    """Sizes and repetitions, which change the noise of a figure but not its meaning."""
+    """Sizes and repetitions; they change the noise of a result but not its meaning."""
 
     vehicles: int
-    """Vehicles in a fleet."""
     rk4_steps: int
-    """Steps of 1 ms in a rollout with RK4."""
+    """Number of 1 ms steps in a rollout with RK4."""
     radau_steps: int
-    """Steps of 10 ms in a rollout with Radau."""
+    """Number of 10 ms steps in a rollout with Radau."""
     checked: int
     """Number of vehicles, from the first, whose end state is compared with the reference."""
     repeats: int
-    """Timed runs of a fleet and of each of its peers, in turns; the best is reported."""
+    """Timed runs of a fleet and of each of its peers, alternately; the best is reported."""
     peer_seconds: float
     """Approximate time of one run of a fleet peer, in s; slow peers make fewer steps."""
     weave: float
-    """Length of the manoeuvre for single steps, in s, a multiple of 10 ms."""
+    """Length of the slalom for single steps, in s, a multiple of 10 ms."""
     weave_repeats: int
-    """Repetitions of the manoeuvre by the fast contenders."""
     fresh: int
-    """Fresh processes per figure that needs them; imports, which vary more, take three times as
+    """Fresh processes per result that needs them; imports, which vary more, use three times as
     many."""
 
 
@@ -82,33 +85,34 @@ RATE = "steps/s"
 EVALUATIONS = "evaluations/s"
 TIME = "s"
 REAL_TIME = "times real time"
-"""Simulated time divided by computing time."""
+"""Unit of simulated time divided by computing time."""
 
 
 class Measured(NamedTuple):
-    """The figure of a contender."""
+    """Measured result of a contender."""
 
     value: float
-    """Steps or evaluations per second, seconds, or times real time."""
+    """Steps or evaluations per second, time in s, or times real time."""
     spread: float | None
-    """Noise relative to the value, None for a single run: from the best to the median run for
-    throughput, between the quartiles for a median."""
+    """Noise relative to the value, None for a single run: difference between the best and the
+    median run for throughput, between the quartiles for a median."""
     error: float | None = None
-    """Largest error of the end state against the reference, relative to each field's scale."""
+    """Largest error of the end state, relative to each field's scale."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A figure of skidpad under a stable dotted name, and those of its peers for the same work."""
+    """A result of skidpad under a stable dotted name, and the results of its peers for the same
+    work."""
 
     name: str
     unit: str
     own: Measured
     peers: Mapping[str, Measured] = field(default_factory=dict[str, Measured])
     absent: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Reasons of peers that could not be measured."""
+    """Reasons why peers could not be measured, by name."""
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Further facts: sizes, step, lanes, scaling."""
+    """Further information: sizes, step, SIMD lanes, scaling."""
 
     __repr__ = brief_repr
 
@@ -118,7 +122,7 @@ class Entry:
         return other / own if self.unit == TIME else own / other
 
     def as_json(self) -> dict[str, Any]:
-        """The entry as JSON values; numbers that are not finite become null."""
+        """Entry as JSON values; numbers that are not finite become null."""
         return {
             "name": self.name,
             "value": _finite(self.own.value),
@@ -146,7 +150,7 @@ def seconds(action: Callable[[], object]) -> float:
 
 
 def interleaved(actions: Sequence[Callable[[], object]], repeats: int) -> list[list[float]]:
-    """Times of each action in s, run in turns so that disturbances affect all of them equally."""
+    """Times of each action in s, run alternately so that disturbances affect all equally."""
     times: list[list[float]] = [[] for _ in actions]
     for _ in range(repeats):
         for action, own in zip(actions, times, strict=True):
@@ -161,7 +165,7 @@ def best_rate(work: float, times: Sequence[float]) -> Measured:
 
 
 def each(call: Callable[[Any], object], arguments: Iterable[Any]) -> list[float]:
-    """Time of a call with each argument in turn, in s."""
+    """Times in s of a call with each argument in turn."""
     times: list[float] = []
     for argument in arguments:
         begin = perf_counter()
@@ -171,7 +175,7 @@ def each(call: Callable[[Any], object], arguments: Iterable[Any]) -> list[float]
 
 
 def typical(times: Sequence[float]) -> Measured:
-    """The median time, with the distance between the quartiles as its spread."""
+    """Median time, with the distance between the quartiles as its spread."""
     middle = median(times)
     if len(times) < 2:
         return Measured(middle, None)
@@ -183,7 +187,7 @@ LIBRARIES = ("numpy", "scipy", "casadi", "llvmlite", "jax")
 
 
 def machine() -> dict[str, Any]:
-    """Processor, cores, vector width, system, Python, and how busy the machine is."""
+    """Processor, cores, vector width, system, Python version, and load of the machine."""
     return {
         "cpu": cpu_model(),
         "cores": cores(),
@@ -197,12 +201,11 @@ def machine() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str | None]:
-    """Versions of skidpad and of the measured libraries; null for one that is not installed."""
+    """Versions of skidpad and of the measured libraries; None for one that is not installed."""
     return {"skidpad": __version__, **{name: _version(name) for name in LIBRARIES}}
 
 
 def cpu_model() -> str:
-    """The name of the processor."""
     if sys.platform == "linux":
         for line in Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines():
             if line.startswith("model name"):
@@ -244,7 +247,6 @@ def show(machine: Mapping[str, Any], versions: Mapping[str, Any], entries: Itera
 
 
 def table(entries: Iterable[Entry]) -> Table:
-    """A table with each entry in bold and its peers below it."""
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     # A long name folds, so that its figures always show.
     grid.add_column("entry", overflow="fold")
@@ -292,7 +294,7 @@ def _row(
 
 
 def quantity(value: float, unit: str) -> str:
-    """A rate or a time with three digits and a prefix: `11.3 M/s`, `2.82 µs`, `1.22 krt`."""
+    """Format a rate or a time with three digits and a prefix: `11.3 M/s`, `2.82 µs`, `1.22 krt`."""
     factor, prefix = next(
         ((f, p) for f, p in _PREFIXES if abs(value) >= 0.9995 * f), (_PREFIXES[-1])
     )
@@ -306,3 +308,63 @@ def _about(machine: Mapping[str, Any], versions: Mapping[str, Any]) -> str:
         f"{machine['cpu']}, {machine['cores']} cores, {machine['vector_bits']}-bit vectors, "
         f"{machine['os']}, Python {machine['python']}; {libraries}.{load}"
     )
+
+
+T = TypeVar("T")
+PACKAGE_HOME = str(Path(__file__).parents[2])
+_PATIENCE = 60.0
+"""Time in s that a server has to end."""
+
+
+def environment(**settings: str) -> dict[str, str]:
+    """Environment variables of this process with additions, which find the same skidpad."""
+    path = os.pathsep.join(filter(None, [PACKAGE_HOME, os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path, **settings}
+
+
+def run_job(module: str, *arguments: object, **settings: str) -> Any:
+    """Run a module of this package in a process of its own; returns the last line it prints, as
+    JSON."""
+    command = [sys.executable, "-m", f"skidpad.bench.{module}", *map(str, arguments)]
+    with tempfile.TemporaryDirectory() as room:
+        run = subprocess.run(
+            command, cwd=room, env=environment(**settings), capture_output=True, text=True
+        )
+    if run.returncode:
+        raise RuntimeError(f"{' '.join(command[2:])} failed in a fresh process:\n{run.stderr}")
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def cold_and_cached(job: Callable[[str], T], repeats: int) -> dict[str, list[T]]:
+    """Results of a job that takes a cache folder: with an empty cache ("cold"), and repeated with
+    the cache thus filled ("cached")."""
+    results: dict[str, list[T]] = {"cold": [], "cached": []}
+    for _ in range(repeats):
+        with tempfile.TemporaryDirectory() as cache:
+            for kind in results.values():
+                kind.append(job(cache))
+    return results
+
+
+@contextmanager
+def serving(kind: str, **settings: str) -> Generator[tuple[str, int]]:
+    """Run a server of `servers` in a process of its own; yields the line that it prints when ready,
+    and its process id."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "skidpad.bench.ros2", kind],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(**settings),
+    )
+    try:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip(), process.pid
+    finally:
+        process.communicate(timeout=_PATIENCE)
+
+
+def processor_time(process: int) -> float:
+    """CPU time in s that a process has used."""
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""The group `tyres`: a Magic Formula tyre in lanes and in single calls, and cars on tyres."""
+"""The group `tyres`: a Magic Formula tyre in SIMD lanes and single calls, and cars with tyres."""
 
 from __future__ import annotations
 
@@ -46,13 +46,11 @@ from .work import (
 
 PRECISIONS = ("float64", "float32")
 CALLS = 2000
-"""Timed single calls of one repetition."""
 CAR_STEPS = 40
-"""Steps of a rollout of cars; one is several times the work of the four-wheel car."""
+"""Steps of a rollout of cars; a step costs several times that of the four-wheel car."""
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
-    """All figures of tyres on the CPU."""
     program = tyre_program()
     work = tyre_work(budget.vehicles)
     for precision in PRECISIONS:
@@ -62,7 +60,7 @@ def entries(budget: Budget) -> Iterator[Entry]:
 
 
 def _in_lanes(program: Program, work: TyreWork, precision: str, budget: Budget) -> Entry:
-    """Evaluations in lanes on one thread, arrays in and out."""
+    """Evaluations in SIMD lanes on one thread, arrays in and out."""
     engine = CpuMap(program, precision, 1, shared=(1,))
     # Inputs of neighbouring contacts lie side by side.
     ports, count = [work.columns[None].swapaxes(1, 2), work.leaves()[None, None]], work.contacts
@@ -96,7 +94,6 @@ def _jax(
 
 
 def _single(budget: Budget) -> Entry:
-    """Median time of `tyre.forces`, called from Python with numbers."""
     tyre = tyres.get(TYRE)
     random = np.random.default_rng(SEED)
     loads, angles = random.uniform(500.0, 8000.0, CALLS), random.uniform(-0.3, 0.3, CALLS)
@@ -123,8 +120,8 @@ def _single(budget: Budget) -> Entry:
 
 
 def _cars(budget: Budget) -> Iterator[Entry]:
-    """Cars by RK4 at 1 ms on one thread: on the Magic Formula, on a simple tyre, and a
-    Formula Student car whose wheels do not spin."""
+    """Cars by RK4 at 1 ms on one thread: with the Magic Formula, with a simple tyre, and a Formula
+    Student car whose wheels do not spin."""
     cars = {
         "mf61": vehicles.two_track(tyre=tyres.get(TYRE), slip=FirstOrderSlip()),
         "load_sensitive": vehicles.two_track(tyre=LoadSensitiveTyre(), slip=FirstOrderSlip()),
@@ -143,7 +140,7 @@ def _cars(budget: Budget) -> Iterator[Entry]:
 
 
 def _rollout(car: Vehicle, count: int) -> Any:
-    """A rollout of cars at 20 m/s that steer and drive a little, each in its own way."""
+    """Rollout of cars at 20 m/s with small individual steering angles and drive inputs."""
     random = np.random.default_rng(SEED)
     fleet = Fleet(car, RK4_DT, "rk4", threads=1)
     x0 = np.tile(start_at(car, 20.0), (count, 1))
@@ -156,7 +153,7 @@ def _rollout(car: Vehicle, count: int) -> Any:
 
 
 def device_entry(device: Device, program: Program, count: int, budget: Budget) -> Entry:
-    """Evaluations in float32 on a device, arrays there in and out."""
+    """Evaluations in float32 on a device, with input and output arrays there."""
     work = tyre_work(count).cast("float32")
     engine = (
         CpuMap(program, "float32", 1, shared=(1,))

@@ -13,7 +13,7 @@ from ..compat.commonroad.simulation import Simulation
 from ..core import record
 from ..core.arrays import AnyArray
 from ..core.model import Vehicle
-from ..random import Gaussian
+from ..random.distributions import Gaussian
 from ..run.fleet import Fleet
 from ..vehicles.registry import get
 from .peers.numpy import simulating
@@ -24,10 +24,10 @@ CALLS = "calls/s"
 HORIZON = 0.1
 """Length of a simulation in s."""
 FINE = 0.02
-"""The shorter sampling of disturbances in s, in the details."""
+"""Shorter sampling interval of disturbances in s, reported in the details."""
 UPSTREAM = {"kinematic": (250.0, 108.0), "dynamic": (184.0, 99.0)}
-"""Calls per second of commonroad-control, measured once on a similar machine, at `delta_t_w` of
-`HORIZON` and `FINE`; it needs Python 3.10 and an old commonroad-io, so it cannot run here."""
+"""Calls per second of commonroad-control, measured once on a similar machine, with `delta_t_w`
+of `HORIZON` and `FINE`; it needs Python 3.10 and an old commonroad-io, so it is not run here."""
 RUNS, DURATION, SUBSTEPS = 100_000, 10.0, 20
 """Size of the Monte Carlo: runs, duration in s, and steps of RK4 within 0.1 s."""
 STD = {"v_x": 0.5, "v_y": 0.3, "omega": 0.025}
@@ -70,7 +70,7 @@ def _simulate_entry(name: str, method: str, budget: Budget) -> Entry:
 
 
 def _start(vehicle: Vehicle) -> AnyArray:
-    """10 m/s with a small steering angle."""
+    """Start state at 10 m/s with a small steering angle."""
     names = record.names(vehicle.State)
     values = {"v": 10.0, "v_x": 10.0, "steer": 0.02}
     return np.array([values.get(name, 0.0) for name in names])
@@ -94,7 +94,6 @@ def _rates(
     calls: int,
     budget: Budget,
 ) -> tuple[Measured, Measured]:
-    """Calls a second of skidpad and of the peer."""
     sim = Simulation(vehicle, delta_t_w=delta_t_w)
     theirs = simulating(vehicle, delta_t_w)
     mine = _repeated(lambda: sim.simulate(x0, u, HORIZON, ivp_method=ivp), calls)
@@ -150,7 +149,8 @@ PEER_STEPS = 4
 
 
 def _by_numpy(vehicle: Vehicle, x0: AnyArray, steps: int, budget: Budget) -> Measured:
-    """The same RK4 on arrays of all runs with NumPy's normal numbers, scaled from a few steps."""
+    """The same RK4 on arrays of all runs with NumPy's normal random numbers, extrapolated from a
+    few steps."""
     rng = np.random.default_rng(SEED)
     x = np.tile(x0[:, None], (1, RUNS))
     dt = HORIZON / SUBSTEPS

@@ -25,14 +25,23 @@ import numpy as np
 
 from ..errors import require_extras
 from ..run.simulator import Simulator
-from ..vehicles import four_wheel
+from ..vehicles.formula import four_wheel
 from ..view.film import Film, ScanAt
 from ..view.recording.recorder import Recorder
 from ..view.recording.world_recorder import WorldRecorder
 from ..view.stage import Body, Channel, Scan, Stage, Wheel
 from ..view.stages import trajectory_stage
-from .processes import processor_time, serving
-from .timing import TIME, Budget, Entry, Measured, interleaved, seconds, typical
+from .timing import (
+    TIME,
+    Budget,
+    Entry,
+    Measured,
+    interleaved,
+    processor_time,
+    seconds,
+    serving,
+    typical,
+)
 from .work import SEED
 from .world import crowd
 
@@ -43,7 +52,7 @@ PITCH, FPS, SCANS_PER_SECOND = 9.0, 30, 10
 
 
 def crowd_film(cars: int = 1000, lidars: int = 20, rays: int = 360, duration: float = 10.0) -> Film:
-    """Cars on circles side by side, some with a lidar whose scans change continually."""
+    """Film of cars on neighbouring circles, some with a lidar whose scans change continually."""
     rng = np.random.default_rng(SEED)
     t = np.arange(int(duration * FPS) + 1) / FPS
     names = [f"car{k:04}" for k in range(cars)]
@@ -94,7 +103,7 @@ def _scans(lidars: int, rays: int, duration: float) -> tuple[ScanAt, ...]:
 
 
 def long_film(minutes: float = 10.0) -> Film:
-    """One car for minutes with all its states, inputs and outputs, a picture every 1/60 s."""
+    """Film of one car for minutes with all its states, inputs and outputs, a frame every 1/60 s."""
     car = four_wheel()
     simulator = Simulator(car, dt=1.0 / 60.0, substeps=17)
     simulator.reset(v_x=8.0)
@@ -123,7 +132,7 @@ _COUNT = """seconds => new Promise(done => {
 
 
 def why_not() -> str | None:
-    """The reason why no browser is available, or None."""
+    """Reason why no browser is available, or None."""
     if find_spec("playwright") is None:
         return "needs playwright"
     return None if _executable() else "needs Chromium"
@@ -136,7 +145,7 @@ def _executable() -> str | None:
 
 @contextmanager
 def page(width: int = 1440, height: int = 900) -> Generator[Any]:
-    """A page of a browser that ends with the block."""
+    """Context manager for a browser page."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
@@ -148,7 +157,7 @@ def page(width: int = 1440, height: int = 900) -> Generator[Any]:
 
 
 def opened(tab: Any, file: Path) -> float:
-    """Open a replay page; seconds until its film is ready to play."""
+    """Open a replay page; returns the time in s until its film is ready to play."""
     begin = perf_counter()
     tab.goto(file.as_uri())
     tab.wait_for_function("window.skidpad && window.skidpad.film")
@@ -156,7 +165,6 @@ def opened(tab: Any, file: Path) -> float:
 
 
 def frame_rate(tab: Any, duration: float = 3.0) -> float:
-    """Frames per second while the film of an open page plays."""
     tab.evaluate("window.skidpad.seek(1); window.skidpad.play()")
     tab.wait_for_timeout(500)
     return float(tab.evaluate(_COUNT, duration))
@@ -171,11 +179,10 @@ RUN = 3.0
 """Simulated time of a recorded world in s."""
 LATENCY_TRIES = 25
 RELEASED = 1.0
-"""Torque of a wheel in N·m below which the key counts as released."""
+"""Wheel torque in N·m below which the key counts as released."""
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
-    """Pages, live view and recordings, measured from outside."""
     require_extras("viewer", "world", "recording", purpose="skidpad bench viewer")
     with tempfile.TemporaryDirectory() as folder:
         yield from _page_entries(Path(folder))
@@ -208,7 +215,7 @@ def _page_entries(folder: Path) -> Iterator[Entry]:
 
 
 def _latency_entry() -> Entry:
-    """Median time from a key press of the page to a frame in which the torque has changed."""
+    """Median time from a key press on the page to a frame with a changed torque."""
     from websockets.sync.client import connect
 
     from ..view.stage import Stage
@@ -236,7 +243,6 @@ def _latency_entry() -> Entry:
 
 
 def _until(connection: Any, stage: Any, reached: Callable[[Any], bool]) -> None:
-    """Receive frames until one fulfils a condition."""
     from ..view.live.messages import decode
 
     heard: Any = ""
@@ -245,7 +251,7 @@ def _until(connection: Any, stage: Any, reached: Callable[[Any], bool]) -> None:
 
 
 def _viewers_entry() -> Entry:
-    """Processor time of a server with 50 viewers and a world of 100 robots."""
+    """CPU time of a server with 50 viewers and a world of 100 robots."""
     from websockets.sync.client import connect
 
     ending = threading.Event()
@@ -277,14 +283,17 @@ def _viewers_entry() -> Entry:
 
 @contextmanager
 def _server(kind: str) -> Generator[tuple[str, int]]:
-    """A live server in a process of its own: the address of its socket, and its number."""
+    """Run a live server in a process of its own; yields its socket address and its process id."""
     with serving(kind) as (url, process):
         yield url.replace("http://", "ws://") + "/live", process
 
 
 def _world_recording(folder: Path, budget: Budget) -> Entry:
-    """100 robots with a sample every 1/30 s of simulated time, until all is in the file: pending
-    writes would slow down the next run without recording."""
+    """Recording of 100 robots with a sample every 1/30 s of simulated time.
+
+    It is timed until everything is in the file: pending writes would slow down the next run, which
+    has no recording.
+    """
     plain, recorded = crowd("differential", 100), crowd("differential", 100)
     recorder = WorldRecorder(recorded, folder / "crowd.mcap", rate=RATE)
     steps = round(RUN / plain.dt)
@@ -309,7 +318,8 @@ def _world_recording(folder: Path, budget: Budget) -> Entry:
 
 
 def _car_recording(folder: Path, budget: Budget) -> Entry:
-    """Every step of one car under a controller in Python, until all is in the file."""
+    """Recording of every step of one car under a Python controller, until everything is in the
+    file."""
     car = four_wheel()
     simulator = Simulator(car, dt=0.001)
     steps = 4000
@@ -336,6 +346,6 @@ def _car_recording(folder: Path, budget: Budget) -> Entry:
 
 
 def _ratio(alone: Sequence[float], recorded: Sequence[float]) -> Measured:
-    """The median ratio of neighbouring runs, which disturbances affect equally."""
+    """Median ratio of neighbouring runs, which disturbances affect equally."""
     pairs = [b / a for a, b in zip(alone, recorded, strict=True)]
     return typical(pairs)

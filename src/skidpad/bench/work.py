@@ -1,4 +1,4 @@
-"""The work of all contenders: fleets, a weave for single steps, gradients, cars, tyres and maps.
+"""The work of all contenders: fleets, a slalom for single steps, gradients, cars, tyres and maps.
 
 The same seed gives the same numbers in every process. The reference solutions are here too.
 """
@@ -31,19 +31,19 @@ from ..vehicles.parts.spinning_wheel import FirstOrderSlip
 
 SEED = 20240917
 RK4_DT = 1e-3
-"""Step of RK4 in s; with the torque actuators' time constant of 1 ms it is stable up to 2.8 ms."""
+"""Step of RK4 in s; with torque actuators of 1 ms it is stable up to 2.8 ms."""
 RADAU_DT = 1e-2
 """Step of Radau in s, ten time constants of the torque actuators."""
 CONTROL_PERIOD = 1e-2
-"""Time over which an input of the weave is held, in s."""
+"""Time in s for which an input of the slalom is constant."""
 SPEED = 10.0
 """Speed at the start, in m/s."""
 REFERENCE_TOLERANCE = 1e-12
-"""rtol and atol of the reference solution by DOP853."""
+"""Relative and absolute tolerance of the reference solution by DOP853."""
 
 
 class FleetWork(NamedTuple):
-    """Vehicles to roll out, each with its own held input."""
+    """Vehicles to roll out, each with an individual constant input."""
 
     vehicle: Vehicle
     dt: float
@@ -56,38 +56,36 @@ class FleetWork(NamedTuple):
     """Number of vehicles, from the first, with a reference."""
 
     def rollout(self, fleet: Fleet) -> AnyArray:
-        """End states (B, nx) by a fleet."""
+        """End states (B, nx) of a fleet."""
         return fleet.rollout(self.x0, self.u, steps=self.steps, every=self.steps)[-1]
 
     def details(self) -> dict[str, Any]:
-        """The sizes, for an entry."""
         return {"vehicles": len(self.x0), "steps": self.steps, "dt": self.dt}
 
     def first(self, count: int) -> FleetWork:
-        """The same work with only the first vehicles."""
+        """The work for the first vehicles only."""
         return self._replace(x0=self.x0[:count], u=self.u[:count])
 
     def cast(self, precision: str) -> FleetWork:
-        """The same work in another precision."""
         return self._replace(x0=self.x0.astype(precision), u=self.u.astype(precision))
 
 
 class Weave(NamedTuple):
-    """A slalom at 10 m/s: steering 0.08 sin(π t), random constant torques that keep the speed."""
+    """Slalom at 10 m/s: steering 0.08 sin(π t), random constant torques that maintain the speed."""
 
     vehicle: Vehicle
     x0: AnyArray
     """Start state (nx,)."""
     rows: AnyArray
-    """Inputs (T, nu), each held for `CONTROL_PERIOD`."""
+    """Inputs (T, nu), each constant for `CONTROL_PERIOD`."""
 
     def held_rows(self, dt: float) -> AnyArray:
-        """An input for each step of `dt`."""
+        """Inputs for each step of `dt` in s."""
         return np.repeat(self.rows, round(CONTROL_PERIOD / dt), axis=0)
 
 
 class Reference(NamedTuple):
-    """End states of the checked vehicles."""
+    """Reference end states of the checked vehicles."""
 
     end: AnyArray
     """End states (K, nx)."""
@@ -95,7 +93,8 @@ class Reference(NamedTuple):
     """Magnitude of each field (nx,)."""
 
     def error(self, end: Any) -> float:
-        """Largest difference of end states (K, nx), or (nx,) of one, relative to the scales."""
+        """Largest difference of end states (K, nx), or (nx,) of a single vehicle, relative to the
+        scales."""
         scale = np.where(self.scale > 0.0, self.scale, 1.0)
         return float((self._difference(end) / scale).max())
 
@@ -108,7 +107,8 @@ class Reference(NamedTuple):
 
 
 def fleet_work(count: int, dt: float, steps: int, checked: int) -> FleetWork:
-    """`count` four-wheel cars at 10 m/s, steering within ±0.05 rad, torques from 0 to 20 N·m."""
+    """Work of `count` four-wheel cars at 10 m/s, steering within ±0.05 rad, torques from 0 to 20
+    N·m."""
     car = vehicles.four_wheel()
     random = np.random.default_rng(SEED)
     u = random.uniform((-0.05, 0.0, 0.0, 0.0, 0.0), (0.05, 20.0, 20.0, 20.0, 20.0), (count, 5))
@@ -117,7 +117,7 @@ def fleet_work(count: int, dt: float, steps: int, checked: int) -> FleetWork:
 
 
 def weave(duration: float) -> Weave:
-    """The slalom of `duration` seconds."""
+    """The slalom, lasting `duration` in s."""
     car = vehicles.four_wheel()
     t = CONTROL_PERIOD * np.arange(round(duration / CONTROL_PERIOD))
     torques = np.random.default_rng(SEED).uniform(33.0, 53.0, 4)
@@ -126,7 +126,7 @@ def weave(duration: float) -> Weave:
 
 
 def start_at(vehicle: Vehicle, speed: float) -> AnyArray:
-    """The start state (nx,) straight ahead at a speed in m/s, with rolling wheels."""
+    """Start state (nx,) straight ahead at a speed in m/s, with rolling wheels."""
     start = record.build(vehicle.State, v_x=speed)
     if vehicle.model.settle is not None:
         start = vehicle.model.settle(start, vehicle.params)
@@ -134,7 +134,8 @@ def start_at(vehicle: Vehicle, speed: float) -> AnyArray:
 
 
 def derivative_of(vehicle: Vehicle, u: Any) -> Any:
-    """x' as a function of x (nx, ...), called directly on arrays, for inputs u (nu, ...) held."""
+    """Function from x (nx, ...) to x', evaluated directly on arrays, for constant inputs u (nu,
+    ...)."""
     model = vehicle.model
     assert model.derivative is not None
     equations, kind = model.derivative, model.State
@@ -158,7 +159,7 @@ def skip_transient(work: FleetWork, steps: int = 20) -> FleetWork:
 
 
 def fleet_reference(work: FleetWork) -> Reference:
-    """The end of the checked vehicles by DOP853 on the vehicle's function called on arrays."""
+    """End states of the checked vehicles by DOP853 with the vehicle's function on arrays."""
     few = work.first(work.checked)
     derivative = derivative_of(work.vehicle, few.u.T)
     end = _solve(derivative, few.x0.T, work.steps * work.dt).T
@@ -166,7 +167,8 @@ def fleet_reference(work: FleetWork) -> Reference:
 
 
 def weave_reference(course: Weave) -> Reference:
-    """The end of the weave, solved anew for each held input; scales are the largest values."""
+    """End state of the slalom, integrated piecewise over each constant input; scales are the
+    largest values."""
     states = [course.x0]
     for row in course.rows:
         derivative = derivative_of(course.vehicle, row.tolist())
@@ -203,26 +205,26 @@ def _solve(derivative: Any, x: AnyArray, duration: float) -> AnyArray:
 
 FILE = "four_wheel.rk4.plant"
 CHECKOUT = Path(__file__).parents[3] / "tests" / "data" / "plants"
-"""Folder of a checkout with the saved vehicles of its GPU tests."""
+"""Folder in a source checkout with the saved vehicles of its GPU tests."""
 
 COST = Cost(
     stage=lambda x, u: (x.v_x - 10.0) ** 2 + 0.1 * u.steer * u.steer + x.y * x.y,
     terminal=lambda x: x.yaw * x.yaw + x.omega * x.omega,
 )
-"""Cost of the gradients: speed 10 m/s on the x axis, little steering, straight at the end. A saved
-vehicle must have the same one."""
+"""Cost whose gradients are computed: 10 m/s along the x axis, little steering, straight at the
+end. A saved vehicle must have the same cost."""
 
 
 class Source(NamedTuple):
-    """Source of fleets of the four-wheel car."""
+    """Source of fleets of the four-wheel car: traced, or loaded from a file."""
 
     file: Path | None
-    """A saved vehicle, or None to trace it."""
+    """Path of a saved vehicle, or None to trace it."""
 
     @classmethod
     def of(cls, plants: Path | None = None) -> Source:
-        """The file in the folder `plants`; without a folder the traced car, or the file of this
-        checkout if CasADi is not installed."""
+        """Source with the file in the folder `plants`; without a folder the traced car, or the file
+        of this checkout if CasADi is not installed."""
         if plants is None and find_spec("casadi") is not None:
             return cls(None)
         file = (CHECKOUT if plants is None else plants) / FILE
@@ -235,26 +237,26 @@ class Source(NamedTuple):
         )
 
     def fleet(self, **options: Any) -> Fleet:
-        """A fleet with RK4 at 1 ms; options as for `Fleet`."""
+        """Make a fleet with RK4 at 1 ms; options as for `Fleet`."""
         if self.file is None:
             return Fleet(vehicles.four_wheel(), RK4_DT, "rk4", **options)
         return Fleet.load(self.file, dt=RK4_DT, **options)
 
     @property
     def cost(self) -> Cost | None:
-        """The cost for `Fleet.gradient`; None for a loaded fleet, which has its own."""
+        """Cost for `Fleet.gradient`; None for a loaded fleet, which contains its cost."""
         return COST if self.file is None else None
 
 
 LOWEST = (-0.009, 0.0, 0.0, 0.0, 0.0)
 HIGHEST = (0.009, 20.0, 20.0, 20.0, 20.0)
-"""Range of the inputs, in rad and N·m."""
+"""Largest inputs, in rad and N·m."""
 _STENCIL = ((-2.0, 1.0 / 12.0), (-1.0, -2.0 / 3.0), (1.0, 2.0 / 3.0), (2.0, -1.0 / 12.0))
-"""Places and weights of a central difference of fourth order."""
+"""Offsets and weights of a central difference of fourth order."""
 
 
 class GradientWork(NamedTuple):
-    """Vehicles to roll out, each with its own random input at every step."""
+    """Vehicles to roll out, each with an individual random input at every step."""
 
     vehicle: Vehicle
     dt: float
@@ -267,24 +269,22 @@ class GradientWork(NamedTuple):
 
     @property
     def steps(self) -> int:
-        """Steps of a rollout."""
         return len(self.u)
 
     def details(self) -> dict[str, Any]:
-        """The sizes, for an entry."""
         return {"vehicles": len(self.x0), "steps": self.steps, "dt": self.dt}
 
     def first(self, count: int) -> GradientWork:
-        """The same work with only the first vehicles."""
+        """The work for the first vehicles only."""
         return self._replace(x0=self.x0[:count], u=self.u[:, :count])
 
     def cast(self, precision: str) -> GradientWork:
-        """The same work in another precision."""
         return self._replace(x0=self.x0.astype(precision), u=self.u.astype(precision))
 
 
 def gradient_work(count: int, steps: int, checked: int) -> GradientWork:
-    """`count` four-wheel cars at 10 m/s, steering within ±0.009 rad, torques from 0 to 20 N·m.
+    """Work of `count` four-wheel cars at 10 m/s, steering within ±0.009 rad, torques from 0 to 20
+    N·m.
 
     The steering never reaches the limit of its rate, where the cost has a kink and central
     differences are useless.
@@ -297,7 +297,7 @@ def gradient_work(count: int, steps: int, checked: int) -> GradientWork:
 def gradient_reference(work: GradientWork) -> Reference:
     """Derivatives (K T, nu) of the checked vehicles' costs, by central differences in float64.
 
-    The vehicle's function is called directly on arrays, one column for every moved input.
+    The vehicle's function is evaluated directly on arrays, one column for every perturbed input.
     """
     few = work.first(work.checked)
     steps, count, inputs = few.u.shape
@@ -317,7 +317,7 @@ def gradient_reference(work: GradientWork) -> Reference:
 
 
 def _costs(vehicle: Vehicle, dt: float, x0: AnyArray, u: AnyArray) -> AnyArray:
-    """The cost (N,) of rollouts from x0 (N, nx) with inputs (T, N, nu)."""
+    """Costs (N,) of rollouts from x0 (N, nx) with inputs (T, N, nu)."""
     model, p = vehicle.model, vehicle.params
     update = integrate.discretise(model, integrate.get("rk4"))
     w = record.build(model.Disturbance)
@@ -333,60 +333,55 @@ def _costs(vehicle: Vehicle, dt: float, x0: AnyArray, u: AnyArray) -> AnyArray:
 TYRE_FILE = "tyre.mf61.program"
 TYRE = "passenger_car"
 V_X = 20.0
-"""Speed in m/s; the spin of the wheel is that of slip 0, on which the forces do not depend."""
+"""Speed in m/s; the wheel speed is that of zero slip and does not affect the forces."""
 OMEGA = 65.0
 TYRE_INPUTS = ("F_z", "kappa", "alpha", "gamma")
 TYRE_OUTPUTS = ("F_x", "F_y", "M_z")
 TYRE_LOW, TYRE_HIGH = (500.0, -0.3, -0.3, -0.08), (8000.0, 0.3, 0.3, 0.08)
-"""Range of each input."""
+"""Range of the inputs: F_z in N, kappa, alpha in rad and gamma in rad."""
 
 
 class TyreWork(NamedTuple):
     """Contacts of a Magic Formula 6.1 tyre at one speed and pressure: combined slip and camber.
 
-    All contenders evaluate the same function. The tyre's numbers are arguments of skidpad's kernel,
-    which serves every tyre of its kind; for the peers they are constants, which is faster.
+    All contenders evaluate the same function. The tyre's parameters are arguments of skidpad's
+    kernel, which serves every tyre of its kind; for the peers they are constants, which is faster.
     """
 
     tyre: Any
-    """Record of the tyre."""
     columns: AnyArray
     """Inputs (4, B)."""
 
     def cast(self, precision: str) -> TyreWork:
-        """The same work in another precision."""
         return self._replace(columns=self.columns.astype(precision))
 
     @property
     def contacts(self) -> int:
-        """Number of contacts."""
         return self.columns.shape[1]
 
     def first(self, count: int) -> TyreWork:
-        """The same work with only the first contacts."""
+        """The work for the first contacts only."""
         return self._replace(columns=self.columns[:, :count])
 
     def leaves(self) -> AnyArray:
-        """The tyre's numbers in the precision of the columns."""
         return np.array(record.flatten(self.tyre), dtype=self.columns.dtype)
 
     def error(self, forces: Any) -> float:
-        """Largest difference of forces (3, B) from those in extended precision, relative to the
-        largest of each."""
+        """Largest difference of forces (3, B) from those in extended precision, each relative to
+        its largest value."""
         exact = np.array(combined(self.tyre, *self.columns.astype(np.longdouble)))
         scale = np.abs(exact).max(axis=1, keepdims=True)
         return float((np.abs(np.asarray(forces, dtype=np.longdouble) - exact) / scale).max())
 
 
 def tyre_work(count: int) -> TyreWork:
-    """`count` random contacts, the same in every process."""
     random = np.random.default_rng(SEED)
     columns = random.uniform(TYRE_LOW, TYRE_HIGH, (count, len(TYRE_INPUTS))).T
     return TyreWork(tyres.get(TYRE).record, np.ascontiguousarray(columns))
 
 
 def combined(tyre: Any, F_z: Any, kappa: Any, alpha: Any, gamma: Any) -> tuple[Any, Any, Any]:
-    """F_x, F_y and M_z, for numbers, arrays or symbols."""
+    """F_x and F_y in N and M_z in N·m at combined slip, for numbers, arrays or symbols."""
     at = Contact(
         F_z=F_z, kappa=kappa, alpha=alpha, gamma=gamma, v_x=V_X, omega=OMEGA, p=tyre.pressure
     )
@@ -395,7 +390,7 @@ def combined(tyre: Any, F_z: Any, kappa: Any, alpha: Any, gamma: Any) -> tuple[A
 
 
 def tyre_program(plants: Path | None = None) -> Program:
-    """The work as a Program: traced, or from a file where CasADi is not installed."""
+    """The work as a Program: traced, or from a file if CasADi is not installed."""
     if plants is None and find_spec("casadi") is not None:
         return traced_tyre()
     file = (CHECKOUT if plants is None else plants) / TYRE_FILE
@@ -407,7 +402,6 @@ def tyre_program(plants: Path | None = None) -> Program:
 
 
 def traced_tyre() -> Program:
-    """The Program of contact and tyre."""
     kind = type(tyres.get(TYRE).record)
 
     def function(at: tuple[Any, ...], leaves: tuple[Any, ...]) -> Any:
@@ -435,21 +429,24 @@ CARS: dict[str, Callable[[], Vehicle]] = {
     "two_track.sports": lambda: vehicles.two_track("sports", slip=FirstOrderSlip()),
     "single_track": lambda: vehicles.single_track(tyre=tyres.get(TYRE), slip=FirstOrderSlip()),
 }
-"""Each has first-order slip, and MF 6.1 except with the simple tyre and the parameter set."""
+"""Factories of the cars by name.
+
+Each has first-order slip, and Magic Formula 6.1 tyres except with the simple tyre and the
+parameter set.
+"""
 
 
 def car(name: str) -> Vehicle:
-    """A car by its name in this group."""
+    """Build a car of this group by name."""
     return CARS[name]()
 
 
 def available_cars() -> list[str]:
-    """Names of the cars that skidpad has."""
     return [name for name in CARS if name.partition(".")[0] in vehicles.names()]
 
 
 def car_work(name: str, count: int, steps: int, checked: int) -> FleetWork:
-    """`count` coasting cars that steer within ±0.05 rad, each in its own way."""
+    """Work of `count` coasting cars that steer individually within ±0.05 rad."""
     vehicle = car(name)
     u = np.zeros((count, record.size(vehicle.Input)))
     steer = record.names(vehicle.Input).index("steer")
@@ -459,24 +456,24 @@ def car_work(name: str, count: int, steps: int, checked: int) -> FleetWork:
 
 
 ROOM = 50.0
-"""Side of the room of `clutter` in m."""
+"""Side length in m of the room of `clutter`."""
 SQUARE = 0.3
-"""Side of a square in it, in m."""
+"""Side length in m of a square in that room."""
 CELLS = 1600
-"""Rows and columns of `corridor`."""
+"""Number of rows and of columns of the grid of `corridor`."""
 RESOLUTION = 0.05
-"""Side of its cells in m."""
+"""Side length in m of the cells of `corridor`."""
 
 
 class Scenery(NamedTuple):
-    """A map, and free poses x, y, yaw (B, 3) of sensors in it."""
+    """A map, and free sensor poses in it: x, y in m and yaw in rad, (B, 3)."""
 
     map: Map
     poses: Array
 
 
 def clutter(segments: int, poses: int) -> Scenery:
-    """A square room with randomly turned squares in it, with `segments` edges in total."""
+    """Square room with randomly rotated squares in it, with `segments` edges in total."""
     rng = np.random.default_rng(SEED)
     count = (segments - 4) // 4
     centres = rng.uniform(SQUARE, ROOM - SQUARE, (count, 2))
@@ -497,7 +494,7 @@ _QUARTERS = np.pi * (0.25 + 0.5 * np.arange(4))
 
 
 def ring(segments: int, poses: int) -> Scenery:
-    """A winding annular track between two closed polylines."""
+    """Winding annular track between two closed polylines."""
     rng = np.random.default_rng(SEED)
     angle = np.linspace(0.0, 2.0 * np.pi, segments // 2, endpoint=False)
     radius = 20.0 + 3.0 * np.sin(3.0 * angle) + 1.5 * np.cos(7.0 * angle)
@@ -511,7 +508,7 @@ def ring(segments: int, poses: int) -> Scenery:
 
 
 def corridor(poses: int) -> Scenery:
-    """A raster of 80 m by 80 m: a winding corridor about 3 m wide in solid ground."""
+    """Occupancy grid of 80 m by 80 m: a winding corridor about 3 m wide in solid ground."""
     rng = np.random.default_rng(SEED)
     side = CELLS * RESOLUTION
     t = np.linspace(0.0, 1.0, 20_000)

@@ -1,6 +1,6 @@
 """The group `world`: worlds of robots compared with real time, on one thread.
 
-`crowd` makes the worlds, the same for each seed.
+`crowd` builds the worlds, which are identical for the same seed.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from .timing import REAL_TIME, Budget, Entry, Measured, best_rate, interleaved, 
 SEED = 20240917
 DT: s = 5e-3
 CELL: m = 0.05
-"""Side of the cells of a grid."""
+"""Side length in m of the cells of a grid."""
 PITCH = {"differential": 4.0, "ackermann": 9.0}
-"""Distance of the centres of the circles, in m."""
+"""Distance in m between the centres of the circles, by type of vehicle."""
 _CONTROLLERS = {
     "differential": "<controller class='twist_pid'><KP>10</KP><KI>2</KI></controller>",
     "ackermann": "<controller class='twist_front_steer_pid'><KP>100</KP><KI>20</KI></controller>",
@@ -33,10 +33,11 @@ _CONTROLLERS = {
 
 
 def crowd(kind: str, count: int, *, grid: bool = False, extra: str = "") -> World:
-    """A world of `count` robots that drive circles side by side; some meet their neighbours.
+    """World of `count` robots that drive neighbouring circles; some meet their neighbours.
 
     Args:
         kind: type of the vehicles, "differential" or "ackermann".
+        count: number of robots.
         grid: whether they are in a hall with pillars, drawn on an occupancy grid.
         extra: further elements of each vehicle in a world file, such as a sensor.
     """
@@ -63,7 +64,7 @@ def crowd(kind: str, count: int, *, grid: bool = False, extra: str = "") -> Worl
 
 
 def _in_hall(scene: Scene, pitch: m, side: int) -> Scene:
-    """The scene in a square hall with a round pillar between any four circles."""
+    """The scene in a square hall with a round pillar between every four circles."""
     cells = round((side + 1.0) * pitch / CELL)
     # Distance from the nearest pillar, half a pitch from the circles; the walls are a whole one.
     along = np.abs(((np.arange(cells) + 0.5) * CELL / pitch) % 1.0 - 0.5) * pitch
@@ -80,8 +81,8 @@ UPSTREAM = {
     "world.differential100.grid": 0.28,
     "world.differential100.lidar": 2.5,
 }
-"""Times real time of the upstream program with 5 ms, one thread, measured once on a similar
-machine."""
+"""Real-time factors of the upstream program with steps of 5 ms on one thread, measured once on
+a similar machine."""
 VEHICLES = (1, 100, 1000)
 MANY = 100
 SETTLING = 5.0
@@ -91,11 +92,11 @@ LIDAR = (
     "<sensor class='laser' name='scan'><sensor_period>0.1</sensor_period>"
     "<fov_degrees>360</fov_degrees><nrays>360</nrays><max_range>20</max_range></sensor>"
 )
-"""A scan of 360 rays ten times a second."""
+"""World-file element of a lidar with 360 rays at 10 Hz."""
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
-    """Robots alone, in crowds, between pillars and with lidars; and cars."""
+    """Worlds of single robots, crowds, crowds between pillars and with lidars; and cars."""
     for count in VEHICLES:
         yield _entry(f"world.differential{count}", crowd("differential", count), budget)
     name = f"world.differential{MANY}"
@@ -105,7 +106,7 @@ def entries(budget: Budget) -> Iterator[Entry]:
 
 
 def _entry(name: str, world: World, budget: Budget) -> Entry:
-    """The world, compared with the same robots in a Simulator each, without contacts."""
+    """Speed of the world, compared with the same robots in one Simulator each, without contacts."""
     steps, count = budget.rk4_steps, len(world.vehicles)
     world.run(SETTLING)
     start = world.snapshot()
@@ -132,7 +133,7 @@ def _entry(name: str, world: World, budget: Budget) -> Entry:
 
 
 def _one_by_one(world: World, budget: Budget) -> tuple[Callable[[], None], int]:
-    """A function that steps every robot by itself from Python, and its number of steps."""
+    """Function that steps every robot individually from Python, and its number of steps."""
     robots: list[tuple[Simulator, Any]] = []
     for vehicle in world.vehicles.values():
         alone = Simulator(vehicle.built.vehicle, world.dt)
@@ -154,7 +155,7 @@ def _one_by_one(world: World, budget: Budget) -> tuple[Callable[[], None], int]:
 
 
 def _touching(world: World, start: Any, steps: int) -> float:
-    """Mean number of contacts in a step of the measured interval."""
+    """Mean number of contacts per step of the measured interval."""
     world.restore(start)
     contacts = 0
     for _ in range(steps):

@@ -1,8 +1,8 @@
 """The command line of `skidpad`, one module per command or group of commands.
 
-Each command imports what it needs inside itself, so that `skidpad --help` and completion answer at
-once. `main` runs it: an error raised on purpose ends the program with one line on stderr and exit
-code 2, never with a traceback.
+Each command imports what it needs when called, so that `skidpad --help` and completion respond
+immediately. `main` runs it: an error raised on purpose ends the program with one line on stderr and
+exit code 2, never with a traceback.
 """
 
 from __future__ import annotations
@@ -14,26 +14,12 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer import Argument, Option
 
 from .. import __version__
 from ..errors import SkidpadError
-from . import (
-    campaign,
-    export,
-    identify,
-    models,
-    recordings,
-    replay,
-    ros2,
-    run,
-    serve,
-    test,
-    tune,
-    tyre,
-    world,
-)
-from .completion import bench_groups
-from .options import AsJson, with_groups
+from . import campaign, export, identify, lap, models, recordings, ros2, run, test, tune, tyre
+from .options import AsJson, bench_groups, with_options
 from .output import write_everything
 
 app = typer.Typer(
@@ -68,7 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 @cache
 def _commands() -> Any:
-    """All commands with their options; to read them from the functions takes Typer 20 ms."""
+    """All commands with their options, cached; Typer needs 20 ms to read them from the
+    functions."""
     return typer.main.get_command(app)
 
 
@@ -88,16 +75,16 @@ def _print_version(wanted: bool) -> None:
 
 
 @app.callback()
+@with_options
 def _options(
     context: typer.Context,
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
-        ),
-    ] = False,
+    version: Annotated[bool, Option("--version", callback=_print_version, is_eager=True)] = False,
 ) -> None:
-    """Options before the command; without a command, the start screen."""
+    """Options before the command; without a command, show the start screen.
+
+    Args:
+        version: Print the version and exit.
+    """
     if context.invoked_subcommand is None:
         from rich.console import Console
 
@@ -106,43 +93,43 @@ def _options(
         Console().print(start_screen())
 
 
-def demo(
-    out: Annotated[
-        Path, typer.Option(help="Folder for recordings, replay pages and pictures.")
-    ] = Path("out"),
-) -> None:
-    """Run the best of the demos; `skidpad run` lists them all."""
+def demo(out: Path = Path("out")) -> None:
+    """Run the best of the demos; `skidpad run` lists them all.
+
+    Args:
+        out: Folder for recordings, replay pages and pictures.
+    """
     from ..demo import main as show
 
     show(out)
 
 
 def bench(
-    group: Annotated[
-        str | None, typer.Argument(help="Measure only this group.", autocompletion=bench_groups)
-    ] = None,
-    device: Annotated[
-        str | None, typer.Option(help="Measure what runs on this device: cpu or cuda.")
-    ] = None,
-    plants: Annotated[
-        Path | None,
-        typer.Option(help="Folder of saved vehicles, for cuda where CasADi is not installed."),
-    ] = None,
+    group: Annotated[str | None, Argument(autocompletion=bench_groups)] = None,
+    device: str | None = None,
+    plants: Path | None = None,
     json: AsJson = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer repetitions, rougher.")] = False,
+    quick: bool = False,
 ) -> None:
-    """Measure speed and accuracy, compared with what one would use instead."""
+    """Measure speed and accuracy, compared with what one would use instead.
+
+    Args:
+        group: Measure only this group.
+        device: Measure what runs on this device: cpu or cuda.
+        plants: Folder of saved vehicles, for cuda where CasADi is not installed.
+        quick: Fewer repetitions, rougher.
+    """
     from ..bench import main as measure
 
     measure(group, device=device, plants=plants, as_json=json, quick=quick)
 
 
 for _command in (
-    *(models.models, demo, bench, identify.compare, identify.fit),
-    *(recordings.info, recordings.recover, replay.replay, replay.html),
-    *(run.run, serve.serve, world.check, tyre.tyre, test.test, tune.tune),
+    *(models.models, demo, bench, identify.log, identify.compare, identify.fit, identify.estimate),
+    *(recordings.info, recordings.recover, recordings.replay, recordings.html),
+    *(run.run, run.serve, run.check, tyre.tyre, test.test, lap.lap, tune.tune),
 ):
-    app.command()(with_groups(_command))
+    app.command()(with_options(_command))
 app.add_typer(ros2.ros2)
 app.add_typer(campaign.campaign)
 app.add_typer(export.export)

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument
 
 from ..errors import InvalidValue
-from .options import AsJson, CampaignRun, NoBrowser, with_groups
+from .options import AsJson, CampaignRun, NoBrowser, command_of
 from .output import print_json, warnings_as_notes
 
 campaign = typer.Typer(
@@ -18,22 +19,19 @@ campaign = typer.Typer(
     no_args_is_help=True,
 )
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The campaign in YAML.")]
-Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="A path, or a URL of fsspec's.")]
+command = command_of(campaign)
+
+File = Annotated[Path, Argument(metavar="FILE", help="The campaign in YAML.")]
+Folder = Annotated[str, Argument(metavar="FOLDER", help="A path, or a URL of fsspec's.")]
 
 
-@campaign.command()
-@with_groups
-def run(
-    file: File,
-    out: Annotated[
-        str | None,
-        typer.Option(metavar="FOLDER", help="skidpad-campaigns and the file's name if not given."),
-    ] = None,
-    *,
-    request: CampaignRun,
-) -> None:
-    """Do all runs that the folder does not have yet, and sum them up; resume goes on."""
+@command
+def run(file: File, out: str | None = None, *, request: CampaignRun) -> None:
+    """Run all simulations missing in the folder and summarise them; resume continues later.
+
+    Args:
+        out [FOLDER]: skidpad-campaigns and the file's name if not given.
+    """
     from ..study.plan_file import campaign_of
     from .campaign_work import run_campaign
 
@@ -41,10 +39,9 @@ def run(
         run_campaign(campaign_of(file), out or str(Path("skidpad-campaigns") / file.stem), request)
 
 
-@campaign.command()
-@with_groups
+@command
 def resume(folder: Folder, *, request: CampaignRun) -> None:
-    """Go on with what was stopped; the folder has the file."""
+    """Resume a stopped campaign; its file is stored in the folder."""
     from ..study.folder import Folder as CampaignFolder
     from ..study.plan_file import campaign_of_folder
     from .campaign_work import run_campaign
@@ -53,13 +50,12 @@ def resume(folder: Folder, *, request: CampaignRun) -> None:
         run_campaign(campaign_of_folder(CampaignFolder.open(folder)), folder, request)
 
 
-@campaign.command()
+@command
 def check(file: File, json: AsJson = False) -> None:
-    """Check a file: names, numbers of runs, time and size, told from some first runs."""
-    from rich.console import Console
-
+    """Check a file: names, numbers of runs, time and size, estimated from some first runs."""
     from ..study.plan_file import campaign_of
     from .campaign_work import plan_sheet
+    from .sheets import Console
 
     with warnings_as_notes():
         plan = campaign_of(file)
@@ -70,14 +66,13 @@ def check(file: File, json: AsJson = False) -> None:
         Console().print(plan_sheet(plan, estimate))
 
 
-@campaign.command()
+@command
 def status(folder: Folder, json: AsJson = False) -> None:
-    """How far a campaign is, also while another process runs it."""
-    from rich.console import Console
-
+    """Show the progress of a campaign, also while another process runs it."""
     from ..study.results import Study, state_of
     from ..study.tables import DamagedPart
     from .campaign_work import state_sheet
+    from .sheets import Console
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DamagedPart)  # the state has it
@@ -88,14 +83,13 @@ def status(folder: Folder, json: AsJson = False) -> None:
         Console().print(state_sheet(state))
 
 
-@campaign.command()
-def report(
-    folder: Folder,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="report.html in the folder if not given.")
-    ] = None,
-) -> None:
-    """Write one page with everything that was found."""
+@command
+def report(folder: Folder, out: Path | None = None) -> None:
+    """Write all results to one page.
+
+    Args:
+        out [FILE]: report.html in the folder if not given.
+    """
     from ..core.files import target_of
     from ..study.results import Study
     from .sheets import print_files
@@ -103,36 +97,39 @@ def report(
     with warnings_as_notes():
         study = Study.open(folder)
     if out is None and not isinstance(study.folder.path, Path):
-        raise InvalidValue(f"{folder} is not on this machine: say where to with --out")
+        raise InvalidValue(f"{folder} is not a local folder: choose the output with --out")
     target = target_of(out or Path(study.folder.path) / "report.html")
     with warnings_as_notes():
         study.report(target)
     print_files({"report": target})
 
 
-@campaign.command()
+@command
 def replay(
     folder: Folder,
-    run: Annotated[int, typer.Argument(metavar="RUN", min=0, help="Its number, from 0.")],
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="run.parquet or run.html; without, the browser opens."),
-    ] = None,
+    run: Annotated[int, Argument(min=0)],
+    out: Path | None = None,
     no_browser: NoBrowser = False,
 ) -> None:
-    """Repeat a run, bit for bit, and look at it."""
+    """Repeat a run, bit for bit, and show it.
+
+    Args:
+        run [RUN]: Its number, from 0.
+        out [FILE]: run.parquet or run.html; without, the browser opens.
+    """
     from ..study.results import Study
     from .campaign_work import replay_run
 
     replay_run(Study.open(folder), run, out, browser=not no_browser)
 
 
-@campaign.command()
-def export(
-    folder: Folder,
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="table.csv or table.parquet.")],
-) -> None:
-    """Write all runs as one table."""
+@command
+def export(folder: Folder, table: Path) -> None:
+    """Write all runs as one table.
+
+    Args:
+        table [TABLE]: table.csv or table.parquet.
+    """
     from ..core.files import counted
     from ..study import results
     from .sheets import print_files

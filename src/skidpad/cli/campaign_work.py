@@ -1,4 +1,4 @@
-"""What `skidpad campaign` does: run a campaign, which may be stopped; its tables; a run again."""
+"""Work of `skidpad campaign`: run or resume a campaign, print its tables, replay a run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .options import CampaignRun
 from .output import print_json, serve_film, size_text
 
 STOPPED = 130
-"""Exit status after Ctrl-C, as shells have it."""
+"""Exit status after Ctrl-C, as in shells."""
 SUFFIXES = (".parquet", ".html")
 PAGE_MB = 15.0
 NONE = "–"
@@ -41,21 +41,15 @@ def run_campaign(plan: Campaign, folder: str, request: CampaignRun) -> None:
     engine = _engine(plan, request)
     try:
         with _watched(plan, folder, engine, request) as watched:
-            study = plan.run(
-                folder,
-                engine=watched,
-                chunk_seconds=request.chunk_seconds,
-                progress=interactive() and not request.json,
-            )
+            shows, chunk = interactive() and not request.json, request.chunk_seconds
+            study = plan.run(folder, engine=watched, chunk_seconds=chunk, progress=shows)
     except KeyboardInterrupt:
         try:
             done = _runs_done(plan, folder)
         except InvalidValue:
             done = 0
-        _print_aside(
-            f"stopped: {done} of {plan.runs} runs are in {folder}; go on with ",
-            (f"skidpad campaign resume {quote(folder)}", "bold"),
-        )
+        stopped = f"stopped: {done} of {plan.runs} runs are in {folder}; go on with "
+        _print_aside(stopped, (f"skidpad campaign resume {quote(folder)}", "bold"))
         raise typer.Exit(STOPPED) from None
     summary = summary_of(study)
     if request.json:
@@ -88,7 +82,7 @@ def _engine(plan: Campaign, request: CampaignRun) -> Engine:
 def _watched(
     plan: Campaign, folder: str, engine: Engine, request: CampaignRun
 ) -> Generator[Engine]:
-    """The engine, with a page that shows its progress while it runs, if one is requested."""
+    """The job engine, with a progress page while it runs, if requested."""
     if not request.page:
         yield engine
         return
@@ -106,12 +100,11 @@ def _watched(
 
 
 def _print_aside(*parts: str | tuple[str, str]) -> None:
-    """A line on stderr that is not broken."""
+    """Print a line on stderr without wrapping."""
     Console(stderr=True, soft_wrap=True).print(Text.assemble(*parts), highlight=False)
 
 
 def _runs_done(plan: Campaign, folder: str) -> int:
-    """Runs that a folder has already."""
     try:
         missing = Folder.open(folder).missing(0, plan.runs)
     except MissingFile:
@@ -122,15 +115,10 @@ def _runs_done(plan: Campaign, folder: str) -> int:
 def plan_sheet(plan: Campaign, estimate: Estimate) -> RenderableType:
     """Factors, columns, and an estimate of time and size."""
     units = plan.experiment.factor_units()
-    factors = [
-        (name, units[name], _number(one.low), _number(one.high))
-        for name, one in plan.factors.items()
-    ]
-    own = [
-        (column.name, column.unit, column.kind, column.meaning)
-        for column in plan.columns()
-        if column.name not in plan.factors
-    ]
+    pairs = plan.factors.items()
+    factors = [(name, units[name], _number(one.low), _number(one.high)) for name, one in pairs]
+    columns = (column for column in plan.columns() if column.name not in plan.factors)
+    own = [(column.name, column.unit, column.kind, column.meaning) for column in columns]
     parts: list[RenderableType] = [Text(plan.name, "bold cyan"), Text(str(estimate))]
     if factors:
         parts += [Text(), _table(("factor", "unit", "lowest", "highest"), factors, (2, 3))]
@@ -138,7 +126,6 @@ def plan_sheet(plan: Campaign, estimate: Estimate) -> RenderableType:
 
 
 def state_sheet(state: Mapping[str, Any]) -> RenderableType:
-    """How far a campaign is."""
     done, most, rate = state["runs"], state["most"], state["rate"]
     runs = str(done) if done == most else f"{done} (at most {most})"
     if state["writer"]:
@@ -164,7 +151,6 @@ def state_sheet(state: Mapping[str, Any]) -> RenderableType:
 
 
 def summary_sheet(summary: Mapping[str, Any]) -> RenderableType:
-    """State and results of a campaign."""
     parts: list[RenderableType] = [state_sheet(summary)]
     if summary["reason"]:
         parts += [Text(), Text(f"No means: {summary['reason']}.", "yellow")]
@@ -172,10 +158,10 @@ def summary_sheet(summary: Mapping[str, Any]) -> RenderableType:
         parts += [Text(), Text(f"No intervals: {summary['caution']}.", "yellow")]
     numbers, truths = summary["numbers"], summary["truths"]
     if numbers and summary["reason"]:
-        extremes = [
-            (name, one["unit"], _number(one["lowest"]), _number(one["highest"]))
-            for name, one in numbers.items()
-        ]
+        ends = {
+            name: map(_number, (one["lowest"], one["highest"])) for name, one in numbers.items()
+        }
+        extremes = [(name, numbers[name]["unit"], *texts) for name, texts in ends.items()]
         parts += [Text(), _table(("metric", "unit", "lowest", "highest"), extremes, (2, 3))]
     elif numbers:
         parts += [Text(), _means(numbers)]
@@ -194,7 +180,8 @@ def summary_sheet(summary: Mapping[str, Any]) -> RenderableType:
 
 
 def _means(numbers: Mapping[str, Any]) -> RenderableType:
-    """Mean and quantiles of each metric, and how many runs are without it, if any are."""
+    """Table of mean and quantiles of each metric, with the number of runs without a value, if
+    any."""
     heads = ("metric", "unit", "mean", *(f"{100 * share:g} %" for share in SHARES), "without")
     most = max(one["runs"] for one in numbers.values())
     rows: list[list[str]] = []
@@ -224,7 +211,7 @@ def _shares(truths: Mapping[str, Any], share: str) -> RenderableType:
 
 
 def _table_without_last(sheet: Sheet, nothing: str) -> RenderableType:
-    """The table, without its last column if all its cells say nothing."""
+    """Table of the sheet, without its last column if all its cells are `nothing`."""
     empty = all(row[-1] == nothing for row in sheet.rows)
     return sheets.legible(sheet.without(-1) if empty else sheet)
 
@@ -239,7 +226,7 @@ def _table(
 
 
 def _words(value: Any) -> str:
-    """A value of the outcome in words; of long lists only the beginning."""
+    """Text for a value of the outcome; long lists are shortened."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (int, str)):
@@ -256,7 +243,7 @@ def _number(value: float | None) -> str:
 
 
 def replay_run(study: Study, run: int, out: Path | None, *, browser: bool) -> None:
-    """Repeat a run, print its numbers, and write it or show it."""
+    """Repeat a run, print its metrics, and write it to a file or show it."""
     if out is not None:
         target_of(out)
         if out.suffix.lower() not in SUFFIXES:
@@ -265,12 +252,11 @@ def replay_run(study: Study, run: int, out: Path | None, *, browser: bool) -> No
     names = (RUN, *(column.name for column in study.columns))
     row = {name: values[0] for name, values in study.folder.read(names, run, run + 1).items()}
     # In full: a run is known by its bits.
+    values = ((one, row[one.name]) for one in study.columns)
     rows = [
-        (one.name, one.unit, repr(float(value)) if isinstance(value, float)
-         else str(bool(value)).lower())
-        for one in study.columns
-        for value in [row[one.name]]
-    ]  # fmt: skip
+        (one.name, one.unit, repr(float(v)) if isinstance(v, float) else str(bool(v)).lower())
+        for one, v in values
+    ]
     Console().print(_table((f"run {run}", "unit", "value"), rows, (2,)))
     if out is None:
         serve_film(_film(study, run, again), "the replay is", limit_mb=PAGE_MB, browser=browser)
@@ -285,9 +271,8 @@ def replay_run(study: Study, run: int, out: Path | None, *, browser: bool) -> No
 def _film(study: Study, run: int, again: Trajectory) -> Film:
     vehicle: Any = getattr(study.campaign.experiment, "vehicle", None)
     if vehicle is None:
-        raise InvalidValue(
-            f"run {run} has no vehicle that could be drawn: --out run.parquet writes its numbers"
-        )
+        instead = "--out run.parquet writes its numbers"
+        raise InvalidValue(f"run {run} has no vehicle that could be drawn: {instead}")
     title = f"{study.plan['name']}, run {run}"
     stage, times, rows = trajectory_stage({title: again}, vehicle, title=title)
     return Film(stage, times, rows.astype(np.float32))

@@ -1,7 +1,7 @@
-"""`skidpad models`: the vehicles, and what one of them consists of; and the screen of `skidpad`.
+"""`skidpad models`: list of the vehicles, details of one of them, and the start screen.
 
-`models_document` is what `--json` prints. Its keys stay: further ones may be added under the same
-`schema`; one that goes, or means another thing, takes the next number. docs/cli.md lists them.
+`models_document` is what `--json` prints. Its keys are stable: new ones may be added under the same
+`schema`; removing one, or changing its meaning, increments the number. docs/cli.md lists them.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
+from typer import Argument
 
 from .. import __version__
 from ..errors import EXTRAS, InvalidValue
-from .completion import vehicles_and_sets
-from .options import Settings, vehicle_of
+from .options import Settings, vehicle_of, vehicles_and_sets
+from .output import finite, print_json
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -33,39 +34,30 @@ SECTIONS = {
     "disturbances": "Disturbance",
     "outputs": "Outputs",
 }
-"""Records of a model, by the words for their fields."""
+"""Records of a model, by the name of the section that lists their fields."""
 
 
 def models(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            help="Show this vehicle in full; NAME:SET has a set, MODULE:NAME is one of your own.",
-            autocompletion=vehicles_and_sets,
-        ),
-    ] = None,
+    name: Annotated[str | None, Argument(autocompletion=vehicles_and_sets)] = None,
     settings: Settings = None,
-    program: Annotated[
-        bool, typer.Option("--program", help="Print the traced step, one operation a line.")
-    ] = False,
-    integrator: Annotated[
-        str | None,
-        typer.Option(help="The method that makes the step of the program. [default: rk4]"),
-    ] = None,
-    lowered: Annotated[
-        bool, typer.Option("--lowered", help="The program lowered to IEEE operations, float64.")
-    ] = False,
-    precision: Annotated[
-        str | None, typer.Option(help="The program lowered to float32 or float64.")
-    ] = None,
-    save: Annotated[
-        Path | None, typer.Option(help="Write the program to this file instead of printing it.")
-    ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, every vehicle in full.")
-    ] = False,
+    program: bool = False,
+    integrator: str | None = None,
+    lowered: bool = False,
+    precision: str | None = None,
+    save: Path | None = None,
+    json: bool = False,
 ) -> None:
-    """List the vehicles, or show one with its states, inputs, parameters and outputs."""
+    """List the vehicles, or show one with its states, inputs, parameters and outputs.
+
+    Args:
+        name: Show this vehicle in full; NAME:SET has a set, MODULE:NAME is one of your own.
+        program: Print the traced step, one operation a line.
+        integrator: The method that makes the step of the program. [default: rk4]
+        lowered: The program lowered to IEEE operations, float64.
+        precision: The program lowered to float32 or float64.
+        save: Write the program to this file instead of printing it.
+        json: Print one JSON object, every vehicle in full.
+    """
     lower = lowered or precision is not None
     wants_program = program or lower or save is not None
     if integrator is not None and not wants_program:
@@ -73,7 +65,9 @@ def models(
     if name is None and wants_program:
         raise InvalidValue("a program belongs to one vehicle: give its name, as in four_wheel")
     if json and wants_program:
-        raise InvalidValue("--json is of vehicles; --save writes a program, in JSON too")
+        raise InvalidValue(
+            "--json prints vehicles; for a program use --save, which also writes JSON"
+        )
     if settings and name is None:
         raise InvalidValue("--set belongs to one vehicle: give its name, as in four_wheel")
     car = None if name is None else vehicle_of(name, settings=settings)
@@ -84,11 +78,9 @@ def models(
 
     shown = [car] if car is not None else [vehicles.get(one)() for one in vehicles.names()]
     if json:
-        from .output import print_json
-
         print_json(models_document(shown, () if car is not None else vehicles.COMMAND_DRIVEN))
     else:
-        from rich.console import Console
+        from .sheets import Console
 
         Console().print(vehicle_list(shown) if car is None else vehicle_sheet(car))
 
@@ -108,7 +100,7 @@ def _write_program(car: Vehicle, integrator: str, precision: str | None, path: P
 
 
 def own_fields(vehicle: Vehicle, kind: type) -> tuple[record.Field, ...]:
-    """The fields of one of a vehicle's records; those of its parameters have its values."""
+    """Fields of a record of the vehicle; parameters with the values of this vehicle."""
     from ..core import record
 
     leaves = record.fields(kind)
@@ -119,53 +111,36 @@ def own_fields(vehicle: Vehicle, kind: type) -> tuple[record.Field, ...]:
 
 
 def models_document(vehicles: Sequence[Vehicle], command_driven: Sequence[str]) -> dict[str, Any]:
-    """Vehicles in full, and the names of further ones that are driven by commands."""
-    return {
-        "schema": "models/1",
-        "vehicles": [
-            {
-                "name": vehicle.model.name,
-                "summary": vehicle.model.summary,
-                "reproduces": vehicle.model.reproduces or None,
-                **{
-                    key: [
-                        _field(leaf) for leaf in own_fields(vehicle, getattr(vehicle.model, kind))
-                    ]
-                    for key, kind in SECTIONS.items()
-                },
-            }
-            for vehicle in vehicles
-        ],
-        "command_driven": list(command_driven),
-    }
+    """JSON document with all details of vehicles, and the names of command-driven ones."""
+
+    def in_full(vehicle: Vehicle) -> dict[str, Any]:
+        model = vehicle.model
+        about: dict[str, Any] = {"name": model.name, "summary": model.summary}
+        about["reproduces"] = model.reproduces or None
+        records = {key: own_fields(vehicle, getattr(model, kind)) for key, kind in SECTIONS.items()}
+        return about | {key: list(map(_field, leaves)) for key, leaves in records.items()}
+
+    listed = [in_full(vehicle) for vehicle in vehicles]
+    return {"schema": "models/1", "vehicles": listed, "command_driven": list(command_driven)}
 
 
 def _field(leaf: record.Field) -> dict[str, Any]:
     from ..units import Allowed
-    from .output import finite
 
     allowed = leaf.allowed or Allowed()
     return {
-        "name": leaf.name,
-        "unit": leaf.unit.symbol,
-        "default": finite(leaf.default),
-        "minimum": finite(allowed.low),
-        "maximum": finite(allowed.high),
-        "exclusive_minimum": allowed.open_low,
-        "whole": allowed.whole,
+        **{"name": leaf.name, "unit": leaf.unit.symbol, "default": finite(leaf.default)},
+        **{"minimum": finite(allowed.low), "maximum": finite(allowed.high)},
+        **{"exclusive_minimum": allowed.open_low, "whole": allowed.whole},
         "meaning": " ".join(leaf.doc.split()),
     }
 
 
 def vehicle_list(listed: Sequence[Vehicle]) -> RenderableType:
-    """All vehicles: a line on each, the names of its states and inputs, how many parameters."""
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
+    """Table of all vehicles: description, names of states and inputs, number of parameters."""
     from ..core import record
-    from ..vehicles.command_driven.records import NAMES
-    from .sheets import plain_table
+    from ..vehicles.registry import COMMAND_DRIVEN
+    from .sheets import Group, Table, Text, plain_table
 
     table = plain_table(show_edge=True)
     table.add_column("vehicle", style="bold cyan", no_wrap=True)
@@ -183,18 +158,16 @@ def vehicle_list(listed: Sequence[Vehicle]) -> RenderableType:
         table.add_row(vehicle.name, Group(Text(model.summary), grid))
         table.add_section()
     notes = (
-        f"Command-driven, as in Autoware's planning simulator: {', '.join(NAMES)}.",
+        f"Command-driven, as in Autoware's planning simulator: {', '.join(COMMAND_DRIVEN)}.",
         "skidpad models NAME shows units, defaults and meanings.",
     )
     return Group(table, *(Text(note, "dim") for note in notes))
 
 
 def vehicle_sheet(vehicle: Vehicle) -> RenderableType:
-    """One vehicle in full: a table for each of its records that has fields."""
-    from rich.console import Group
-    from rich.text import Text
-
+    """Details of one vehicle: a table for each of its records that has fields."""
     from ..core import record
+    from .sheets import Group, Text
 
     model = vehicle.model
     parts: list[RenderableType] = [Text.assemble((model.name, "bold cyan"), f"  {model.summary}")]
@@ -209,10 +182,8 @@ def vehicle_sheet(vehicle: Vehicle) -> RenderableType:
 
 
 def _field_table(word: str, fields: Sequence[record.Field], name_width: int) -> RenderableType:
-    """Fields with unit and meaning; default and range where the record has any."""
-    from rich.text import Text
-
-    from .sheets import Legible, plain_table
+    """Table of fields with unit and meaning, and default and range where the record has any."""
+    from .sheets import Legible, Text, plain_table
 
     table = plain_table(
         title=f"{len(fields)} {word if len(fields) > 1 else word.rstrip('s')}",
@@ -238,7 +209,7 @@ def _field_table(word: str, fields: Sequence[record.Field], name_width: int) -> 
 
 
 def _range(allowed: Allowed | None) -> str:
-    """The allowed range in signs: `> 0`, `≥ 0`, `≤ 1`, `[0, 1]`."""
+    """Allowed range as text: `> 0`, `≥ 0`, `≤ 1`, `[0, 1]`."""
     if allowed is None:
         return ""
     if math.isinf(allowed.high):
@@ -253,9 +224,9 @@ class Suggestion(NamedTuple):
 
     purpose: str
     command: str
-    """As it is typed, without `skidpad`."""
+    """Command line without `skidpad`."""
     extras: tuple[str, ...] = ()
-    """Optional extras that it needs."""
+    """Optional extras that the command needs."""
 
 
 SUGGESTIONS = (
@@ -270,24 +241,22 @@ SUGGESTIONS = (
     Suggestion("take a vehicle to other tools", "export fmu four_wheel", ("export",)),
     Suggestion("know how fast it is here", "bench core --quick"),
 )
-"""From the first look to studies. Each runs as it stands, on files of those before it at most."""
+"""Suggestions from first steps to studies; each uses at most files written by those before
+it."""
 
 
 def start_screen() -> RenderableType:
-    """The suggestions, what to install for those that do not run here, and where all else is."""
-    from rich.console import Group
-    from rich.padding import Padding
-    from rich.table import Table
-    from rich.text import Text
+    """Start screen: suggestions, missing extras for those that cannot run here, and further
+    help."""
+    from .sheets import Group, Padding, Table, Text
 
     grid = Table.grid(padding=(0, 2))
     grid.add_column()
     grid.add_column(style="bold cyan", overflow="fold")
     for suggestion in SUGGESTIONS:
         grid.add_row(suggestion.purpose, f"skidpad {suggestion.command}")
-    heading = Text.assemble(
-        ("skidpad", "bold"), f" {__version__} simulates ground vehicles. You can"
-    )
+    what = f" {__version__} simulates ground vehicles. You can"
+    heading = Text.assemble(("skidpad", "bold"), what)
     notes = ["All commands: skidpad --help. Completion by TAB: skidpad --install-completion."]
     if missing := missing_extras():
         notes.append(f'Some of these need more: pip install "skidpad[{",".join(missing)}]"')
@@ -297,6 +266,6 @@ def start_screen() -> RenderableType:
 
 
 def missing_extras() -> list[str]:
-    """Extras that suggestions need and of which a package is not installed; nothing is imported."""
+    """Extras of suggestions with a package that is not installed; nothing is imported."""
     needed = dict.fromkeys(extra for suggestion in SUGGESTIONS for extra in suggestion.extras)
     return [extra for extra in needed if any(find_spec(one) is None for one in EXTRAS[extra])]

@@ -1,50 +1,157 @@
-"""Options that several commands share, and what they stand for: vehicles, parameters, world files.
+"""Options that several commands share, and their values: vehicles, parameters, world files.
 
-A group of options is a NamedTuple whose fields are annotated for Typer. A command takes the group
-as one parameter, and `with_groups` makes options of its fields:
+`with_options` makes a command of a function. Its options have the texts of the section "Args" of
+the docstring, "name: text" or "name [METAVAR]: text". A group of options is a NamedTuple with such
+a docstring; a command takes it as one parameter, and its fields become options:
 
-    @with_groups
+    @with_options
     def check(file: File, reading: WorldReading) -> None: ...
 
-Nothing here loads what is heavy before it is needed, as completion imports this module.
+Heavy modules are imported only when needed, as completion imports this module.
+
+Shell completion: names of vehicles, tyres, demos, manoeuvres and groups of benchmarks.
+
+A shell asks at every key press, so nothing here imports heavy modules. Loading all vehicles or
+manoeuvres takes a second; their names are listed here, and a test compares them with the real ones.
 """
 
 from __future__ import annotations
 
 import inspect
+import os
+import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_type_hints
 
 import typer
+from typer import Argument, Option
 
 from ..core.files import json_of, yaml_of
 from ..errors import InvalidValue
-from .completion import vehicles_and_sets
+from .output import warnings_as_notes
 
 if TYPE_CHECKING:
     from ..core.model import Vehicle
     from ..world.scene import Scene
 
+VEHICLES = (
+    *("ackermann_truck", "brains2", "commonroad_dynamic_bicycle", "commonroad_kinematic_bicycle"),
+    *("commonroad_ks", "commonroad_kst", "commonroad_mb", "commonroad_st", "commonroad_std"),
+    *("double_integrator", "formula_student", "four_wheel", "full_car", "kinematic_bicycle"),
+    *("single_track", "two_track"),
+)
+"""Vehicle names, equal to `skidpad.vehicles.names()`."""
 
-def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for each field of the NamedTuples among its parameters."""
+COMMAND_DRIVEN = (
+    *("IDEAL_STEER_VEL", "IDEAL_STEER_ACC", "IDEAL_STEER_ACC_GEARED", "DELAY_STEER_VEL"),
+    *("DELAY_STEER_ACC", "DELAY_STEER_ACC_GEARED", "DELAY_STEER_ACC_GEARED_WO_FALL_GUARD"),
+    *("DELAY_STEER_MAP_ACC_GEARED", "LEARNED_STEER_VEL", "ACTUATION_CMD", "ACTUATION_CMD_VGR"),
+    *("ACTUATION_CMD_STEER_MAP", "ACTUATION_CMD_MECHANICAL"),
+)
+"""Names of Autoware's models, values of its parameter `vehicle_model_type`."""
+
+MANOEUVRES = (
+    *("constant_radius", "constant_speed", "constant_steer", "slow_ramp", "step_steer"),
+    *("single_sine", "sine_sweep", "random_steer", "weave", "transition", "sine_with_dwell"),
+    *("double_lane_change", "obstacle_avoidance"),
+    *("straight_braking", "braking_in_turn", "split_braking"),
+    *("acceleration", "coast_down", "turning_circle", "slalom_18_m", "slalom_36_m"),
+    *("formula_skidpad", "formula_acceleration", "autocross"),
+    *("hill_hold", "hill_start", "rough_road", "bump"),
+    *("command_steps", "stop_from_speed", "spin_in_place", "straight_and_arc", "square_path"),
+)
+"""Manoeuvre names, equal to `skidpad.study.manoeuvres.names()`."""
+
+
+SETS = ("compact", "sports", "suv", "race", "formula_student", "small_scale")
+"""Parameter sets of the vehicles in `WITH_SETS`."""
+WITH_SETS = ("full_car", "single_track", "two_track")
+
+TYRES = ("passenger_car", "race_slick", "robot")
+"""Tyre names, equal to `skidpad.tyres.names()`."""
+
+
+def vehicle_choices(incomplete: str) -> list[str]:
+    """Vehicles that begin like this, command-driven ones last."""
+    return _beginning(incomplete, (*VEHICLES, *COMMAND_DRIVEN))
+
+
+def vehicles_and_sets(incomplete: str) -> list[str]:
+    """Vehicles with this prefix or, after a colon, the parameter sets of one vehicle."""
+    vehicle, colon, beginning = incomplete.partition(":")
+    if colon:
+        return [f"{vehicle}:{name}" for name in _sets(vehicle, beginning)]
+    words = os.environ.get("COMP_WORDS", "").split("\n")
+    at = int(os.environ.get("COMP_CWORD", "0"))
+    parted = words[at - 2] if at >= 2 and words[at - 1 : at] == [":"] else ""
+    return _sets(parted, incomplete) if parted else vehicle_choices(incomplete)
+
+
+def drive_targets(context: typer.Context, incomplete: str) -> list[str]:
+    """With `--drive`, vehicles and worlds with this prefix; the shell completes files."""
+    if not context.params.get("drive"):
+        return []
+    return [*vehicle_choices(incomplete), *_beginning(incomplete, ("playground",))]
+
+
+def tyre_names(incomplete: str) -> list[str]:
+    return _beginning(incomplete, TYRES)
+
+
+def command_driven_names(incomplete: str) -> list[str]:
+    return _beginning(incomplete, COMMAND_DRIVEN)
+
+
+def manoeuvre_names(incomplete: str) -> list[str]:
+    return _beginning(incomplete, MANOEUVRES)
+
+
+def run_targets(incomplete: str) -> list[tuple[str, str]]:
+    """Demos, with a description, and vehicles with this prefix; the shell completes files."""
+    from ..demo import DEMOS
+
+    demos = [(demo.name, demo.text) for demo in DEMOS.values() if demo.name.startswith(incomplete)]
+    return [*demos, *((name, "a vehicle") for name in vehicle_choices(incomplete))]
+
+
+def bench_groups(incomplete: str) -> list[str]:
+    from ..bench import GROUPS
+
+    return _beginning(incomplete, tuple(GROUPS))
+
+
+def _sets(vehicle: str, incomplete: str) -> list[str]:
+    return _beginning(incomplete, SETS if vehicle in WITH_SETS else ())
+
+
+def _beginning(incomplete: str, names: tuple[str, ...]) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]
+
+
+ENTRY = re.compile(r"^(\w+)(?: \[(.+?)\])?: ", re.M)
+"""Beginning of the text of an option in a docstring: its name and metavar."""
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with options as its docstring and those of its groups describe them."""
     hints = get_type_hints(command, include_extras=True)
     groups = {n: kind for n, kind in hints.items() if issubclass(_class_of(kind), tuple)}
+    text, described = _described(command)
     parameters: list[inspect.Parameter] = []
     for name, own in inspect.signature(command).parameters.items():
-        fields, defaults = {name: hints[name]}, {name: own.default}
+        fields, defaults, texts = {name: hints[name]}, {name: own.default}, described
         if name in groups:
             fields = get_type_hints(groups[name], include_extras=True)
-            defaults = groups[name]._field_defaults
-        parameters += [
-            inspect.Parameter(
-                field, inspect.Parameter.KEYWORD_ONLY, default=defaults[field], annotation=hint
-            )
-            for field, hint in fields.items()
-        ]
+            defaults, texts = groups[name]._field_defaults, _described(groups[name])[1]
+        for field, hint in fields.items():
+            if field in texts:
+                hint = _with_text(field, hint, defaults[field], *texts[field])
+            how: Any = {"default": defaults[field], "annotation": hint}
+            parameters.append(inspect.Parameter(field, inspect.Parameter.KEYWORD_ONLY, **how))
 
     @wraps(command)
     def ungrouped(**values: Any) -> None:
@@ -53,77 +160,94 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
         command(**values)
 
     changed: Any = ungrouped
+    changed.__doc__ = text
     changed.__signature__ = inspect.Signature(parameters)
     changed.__annotations__ = {one.name: one.annotation for one in parameters}
     return changed
+
+
+def command_of(app: typer.Typer, **settings: Any) -> Callable[[Callable[..., None]], Any]:
+    """Decorator that adds a function `with_options` to a group of commands."""
+    return lambda command: app.command(**settings)(with_options(command))
+
+
+def _described(owner: Any) -> tuple[str, dict[str, tuple[str, str]]]:
+    """Docstring without its section "Args", and metavar and text of each option in that section."""
+    text, _, options = (inspect.getdoc(owner) or "").partition("\n\nArgs:\n")
+    _, *parts = ENTRY.split(inspect.cleandoc(options))
+    texts = (" ".join(part.split()) for part in parts[2::3])
+    return text, dict(zip(parts[::3], zip(parts[1::3], texts, strict=True), strict=True))
+
+
+def _with_text(name: str, hint: Any, default: Any, metavar: str | None, text: str) -> Any:
+    """Type of an option with its metavar and text; without default, that of an argument."""
+    kind, *infos = get_args(hint) if hasattr(hint, "__metadata__") else (hint,)
+    flag = [f"--{name.replace('_', '-')}"] if default is False else []
+    plain = Argument() if default is inspect.Parameter.empty else Option(*flag)
+    info: Any = copy(infos[0]) if infos else plain
+    info.help, info.metavar = text, metavar or info.metavar
+    return Annotated[kind, info]
 
 
 def _class_of(hint: Any) -> type:
     return hint if isinstance(hint, type) else object
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-NoBrowser = Annotated[
-    bool, typer.Option("--no-browser", help="Only print the address of the page.")
-]
+AsJson = Annotated[bool, Option("--json", help="Print one JSON object.")]
+NoBrowser = Annotated[bool, Option("--no-browser", help="Only print the address of the page.")]
 RecordingFile = Annotated[
-    Path, typer.Argument(help="Recording: an .mcap file; or a bag of ROS 2.", show_default=False)
+    Path, Argument(help="Recording: an .mcap file; or a bag of ROS 2.", show_default=False)
 ]
 ParameterFiles = Annotated[
     list[Path] | None,
-    typer.Option("--params", metavar="FILE", help="Parameters in YAML or JSON; later files win."),
+    Option("--params", metavar="FILE", help="Parameters in YAML or JSON; later files win."),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set", metavar="NAME=VALUE", help="A parameter in SI, or tyre=FILE. May be repeated."
-    ),
+    Option("--set", metavar="NAME=VALUE", help="A parameter in SI, or tyre=FILE. May be repeated."),
 ]
 VehicleName = Annotated[
     str,
-    typer.Argument(
+    Argument(
         metavar="VEHICLE",
-        help="As skidpad models lists it; NAME:SET has a set, MODULE:NAME is your own.",
+        help="As skidpad models lists it; NAME:SET has a set, NAME:FILE parameters of a file, "
+        "MODULE:NAME is your own.",
         autocompletion=vehicles_and_sets,
     ),
 ]
 Compat = Annotated[
-    str | None, typer.Option(help='"upstream": read as the upstream program does, errors included.')
+    str | None, Option(help='"upstream": read as the upstream program does, errors included.')
 ]
 
 
 class WorldReading(NamedTuple):
-    """How a world file is read."""
+    """Options for reading a world file.
+
+    Args:
+        variables [NAME=VALUE]: A world variable from the outside.
+        limit: Most rounds of all loops together.
+        allow_shell: Let $(command) in the file run commands.
+        allow_download: Download models at remote addresses.
+        models: Folder in which remote models are looked up.
+    """
 
     compat: Compat = None
-    variables: Annotated[
-        list[str] | None,
-        typer.Option("--var", metavar="NAME=VALUE", help="A world variable from the outside."),
-    ] = None
-    limit: Annotated[int | None, typer.Option(help="Most rounds of all loops together.")] = None
-    allow_shell: Annotated[
-        bool, typer.Option("--allow-shell", help="Let $(command) in the file run commands.")
-    ] = False
-    allow_download: Annotated[
-        bool, typer.Option("--allow-download", help="Download models at remote addresses.")
-    ] = False
-    models: Annotated[
-        Path | None, typer.Option("--models", help="Folder in which remote models are looked up.")
-    ] = None
+    variables: Annotated[list[str] | None, Option("--var")] = None
+    limit: int | None = None
+    allow_shell: bool = False
+    allow_download: bool = False
+    models: Path | None = None
 
     def options(self) -> dict[str, Any]:
         """Keyword arguments of `world.xml.reader.load`."""
         fault = "--var {}: expected NAME=VALUE, as in ROBOTS=20"
-        options = {
-            **self._asdict(),
-            "variables": dict(split_pairs(self.variables, fault, empty=True)),
-        }
-        if self.limit is None:
-            del options["limit"]
-        return options
+        variables = dict(split_pairs(self.variables, fault, empty=True))
+        options = {**self._asdict(), "variables": variables}
+        return {n: value for n, value in options.items() if n != "limit" or value is not None}
 
     def load(self, file: Path, **more: Any) -> Scene:
-        """The scene of a file, without warnings of what is not simulated, which it lists."""
+        """Load the scene of a file, without warnings about unsupported elements, which the scene
+        lists."""
         from ..world.scene import WorldWarning
         from ..world.xml.reader import load
 
@@ -133,28 +257,28 @@ class WorldReading(NamedTuple):
 
 
 class CampaignRun(NamedTuple):
-    """How a campaign is to be run."""
+    """Options for running a campaign.
 
-    engine: Annotated[str, typer.Option(help="Who does the runs: local, cuda or ray.")] = "local"
-    address: Annotated[
-        str | None, typer.Option(help="Of a Ray cluster that runs; without, one of this machine.")
-    ] = None
-    shared: Annotated[
-        bool,
-        typer.Option("--shared", help="All machines see the folder: workers of Ray write to it."),
-    ] = False
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes of this machine.")] = None
-    chunk_seconds: Annotated[
-        float, typer.Option(help="Time that a chunk takes, about: what a stop may lose.")
-    ] = 4.0
-    page: Annotated[
-        bool, typer.Option("--page", help="Show the progress as a page of this machine.")
-    ] = False
+    Args:
+        engine: Who does the runs: local, cuda or ray.
+        address: Of a Ray cluster that runs; without, one of this machine.
+        shared: All machines see the folder: workers of Ray write to it.
+        workers: Processes of this machine.
+        chunk_seconds: Time that a chunk takes, about: what a stop may lose.
+        page: Show the progress as a page of this machine.
+    """
+
+    engine: str = "local"
+    address: str | None = None
+    shared: bool = False
+    workers: Annotated[int | None, Option(min=1)] = None
+    chunk_seconds: float = 4.0
+    page: bool = False
     json: AsJson = False
 
 
 def refuse(options: Mapping[str, Any], owner: str) -> None:
-    """Raise if one of these options was given, which belong to something else."""
+    """Raise an error if any of these options was given, since they belong to `owner`."""
     for name, value in options.items():
         if value not in (None, False, (), []):
             option = {"variables": "var"}.get(name, name).replace("_", "-")
@@ -162,7 +286,7 @@ def refuse(options: Mapping[str, Any], owner: str) -> None:
 
 
 def check_port(port: int | None) -> None:
-    """Raise for a number that is not a port."""
+    """Raise an error for a number that is not a valid port."""
     if port is not None and not 0 <= port <= 65535:
         raise InvalidValue(f"--port {port} must be from 0 to 65535")
 
@@ -170,12 +294,13 @@ def check_port(port: int | None) -> None:
 def split_pairs(
     texts: Iterable[str] | None, fault: str, *, last: bool = False, empty: bool = False
 ) -> list[tuple[str, str]]:
-    """`name=value` pairs; raises `fault`, with the text in place of {}, for other texts.
+    """Split `name=value` texts into pairs; raises `fault`, with the text in place of {}, for
+    others.
 
     Args:
         texts: as typed.
         fault: message of the error.
-        last: split at the last equals sign, as names may have some, and not at the first.
+        last: split at the last equals sign, since names may contain some, not at the first.
         empty: values may be empty.
     """
     pairs: list[tuple[str, str]] = []
@@ -188,15 +313,39 @@ def split_pairs(
 
 
 def number_of(option: str, name: str, text: str) -> float:
-    """The number in the text of an option `name=text`."""
+    """Number in the text of an option `name=text`."""
     try:
         return float(text)
     except ValueError:
         raise InvalidValue(f"{option} {name}={text}: {text!r} must be a number") from None
 
 
+def pairs_of(option: str, texts: Iterable[str]) -> list[tuple[str, str]]:
+    """Pairs of the texts of an option `NAME=VALUE`, without spaces around them."""
+    pairs = split_pairs(texts, f"{option} {{}}: expected a name, = and a value")
+    return [(name.strip(), value.strip()) for name, value in pairs]
+
+
+def names_of(texts: Iterable[str] | None) -> list[str]:
+    """Names of an option that may be repeated and takes several separated by commas."""
+    return [name.strip() for text in texts or () for name in text.split(",") if name.strip()]
+
+
+def bounds_of(
+    texts: Iterable[str] | None, option: str = "--bounds"
+) -> dict[str, tuple[float, float]]:
+    """Ends by name, from texts of an option `--bounds NAME=LOW:HIGH`."""
+    ends: dict[str, tuple[float, float]] = {}
+    for name, text in pairs_of(option, texts or ()):
+        low, colon, high = text.partition(":")
+        if not colon:
+            raise InvalidValue(f"{option} {name}={text}: expected NAME=LOW:HIGH, as in l_f=1.0:1.4")
+        ends[name] = number_of(option, name, low), number_of(option, name, high)
+    return ends
+
+
 def set_values(settings: Sequence[str] | None) -> dict[str, float | str]:
-    """Parameters from `--set` by dotted name; files or names for tyres."""
+    """Parameters from `--set` by dotted name; tyres are files or names."""
     from ..study.named_code import TYRE_NAMES
 
     pairs = split_pairs(settings, "--set {}: expected NAME=VALUE", last=True)
@@ -206,7 +355,8 @@ def set_values(settings: Sequence[str] | None) -> dict[str, float | str]:
 def parameter_changes(
     files: Sequence[Path] | None = None, values: Mapping[str, float | str] | None = None
 ) -> dict[str, Any]:
-    """Parameters by dotted name: those of YAML or JSON files, later ones winning, then `values`."""
+    """Parameters by dotted name from YAML or JSON files, then from `values`; later ones
+    override."""
     changes: dict[str, Any] = {}
     for file in files or ():
         tree = json_of(file) if file.suffix.lower() == ".json" else yaml_of(file)
@@ -216,12 +366,18 @@ def parameter_changes(
     return changes | dict(values or {})
 
 
-def _leaves(tree: Mapping[Any, Any], prefix: str) -> list[tuple[str, Any]]:
-    leaves: list[tuple[str, Any]] = []
+def _leaves(tree: Mapping[Any, Any], prefix: str) -> Iterator[tuple[str, Any]]:
     for name, value in tree.items():
-        nested = isinstance(value, Mapping)
-        leaves += _leaves(value, f"{prefix}{name}.") if nested else [(f"{prefix}{name}", value)]
-    return leaves
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+WITH_FILE = re.compile(r"(.+?):((?:[A-Za-z]:)?[^:]+\.(?:ya?ml|json))")
+"""Name of a vehicle, and a parameter file of its own."""
+CALIBRATION = ("log.", "delay.")
+"""Beginnings of the names of parameters that belong to a log and not to a vehicle."""
 
 
 def vehicle_of(
@@ -231,31 +387,62 @@ def vehicle_of(
     *,
     telling: bool = False,
 ) -> Vehicle:
-    """A vehicle with some parameters replaced: by those of files, then by `--set`.
+    """Vehicle with some parameters replaced: by those of files, then by `--set`.
 
     Args:
-        name: of the vehicle, name and parameter set, or `module:name`.
-        files: of parameters, later ones winning.
-        settings: as typed behind `--set`.
-        telling: warn of parameters that are assumed.
+        name: of the vehicle, name and parameter set, or `module:name`; each may be followed by a
+            colon and a parameter file.
+        files: of parameters, later ones override.
+        settings: as typed after `--set`.
+        telling: warn about assumed parameters.
     """
-    from ..study.named_code import vehicle_by_text
-    from ..vehicles.command_driven.records import NAMES
-    from .output import warnings_as_notes
+    return _vehicle(name, files, set_values(settings), telling=telling)[0]
 
-    values = set_values(settings)
+
+def calibrated_vehicle(
+    name: str, files: Sequence[Path] | None = None, settings: Sequence[str] | None = None
+) -> tuple[Vehicle, dict[str, float]]:
+    """Vehicle as `vehicle_of` makes it, and parameters with the prefixes `log.` and `delay.`."""
+    return _vehicle(name, files, set_values(settings), calibrated=True)
+
+
+def _vehicle(
+    name: str,
+    files: Sequence[Path] | None,
+    values: dict[str, float | str],
+    *,
+    telling: bool = False,
+    calibrated: bool = False,
+) -> tuple[Vehicle, dict[str, float]]:
+    from ..study.named_code import vehicle_by_text
+    from ..vehicles.registry import COMMAND_DRIVEN
+
+    if own := WITH_FILE.fullmatch(name):
+        name, files = own[1], (Path(own[2]), *(files or ()))
     with warnings_as_notes():
-        if name in NAMES:  # files of Autoware's
-            return vehicle_by_text(name, values, files=files or (), telling=telling)
-        return vehicle_by_text(name, parameter_changes(files, values), telling=telling)
+        if name in COMMAND_DRIVEN:  # files of Autoware's
+            apart = {n: v for n, v in values.items() if calibrated and n.startswith(CALIBRATION)}
+            values = {n: v for n, v in values.items() if n not in apart}
+            car = vehicle_by_text(name, values, files=files or (), telling=telling)
+        else:
+            typed, values = values, parameter_changes(files, values)
+            # Files of a fit have them too, and other commands have no log.
+            apart = {
+                n: v
+                for n, v in values.items()
+                if n.startswith(CALIBRATION) and (calibrated or n not in typed)
+            }
+            values = {n: v for n, v in values.items() if n not in apart}
+            car = vehicle_by_text(name, values, telling=telling)
+    return car, {n: float(v) for n, v in apart.items()}
 
 
 def vehicle_names() -> list[str]:
-    """All vehicles, with Autoware's models."""
+    """Names of all vehicles, including Autoware's models."""
     from .. import vehicles
-    from ..vehicles.command_driven.records import NAMES
+    from ..vehicles.registry import COMMAND_DRIVEN
 
-    return [*vehicles.names(), *NAMES]
+    return [*vehicles.names(), *COMMAND_DRIVEN]
 
 
 def is_vehicle(target: str) -> bool:

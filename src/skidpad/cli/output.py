@@ -1,7 +1,7 @@
-"""Output of commands: JSON, notes, pages, and text for streams that lack characters.
+"""Output of commands: JSON, notes, pages, and a fallback for characters a stream cannot encode.
 
 Units and tables have characters such as ², − and ≥ that code pages of Windows and of older systems
-lack. They are written in characters that the stream has, so that no command fails because of them.
+lack. They are transliterated, so that no command fails because of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 @contextmanager
 def warnings_as_notes() -> Generator[None]:
-    """Print what the block warns of on stderr; the filters stay those of the caller."""
+    """Print warnings of the block on stderr as notes; the caller's warning filters are
+    unchanged."""
     from rich.console import Console
     from rich.text import Text
 
@@ -39,8 +40,18 @@ def warnings_as_notes() -> Generator[None]:
         yield
 
 
+@contextmanager
+def caught_texts(*kinds: type[Warning]) -> Generator[list[str]]:
+    """Collect the texts of warnings of these kinds; available after the block."""
+    texts: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield texts
+    texts += [str(one.message) for one in caught if issubclass(one.category, kinds)]
+
+
 def print_json(value: dict[str, Any]) -> None:
-    """One object, in JSON that every program reads: without NaN and infinity, and in UTF-8."""
+    """Print one JSON object in UTF-8 that every program can read: without NaN and infinity."""
     # Where stdout is not in UTF-8, escapes keep every character and are ASCII, which is UTF-8 too.
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     escaped = not encoding.lower().startswith("utf-8")
@@ -59,7 +70,7 @@ def finite(value: Any) -> Any:
 
 
 def size_text(count: int) -> str:
-    """A number of bytes in the unit that suits it."""
+    """Number of bytes in a suitable unit, as text."""
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= size:
             return f"{count / size:.3g} {unit}"
@@ -84,7 +95,7 @@ def serve_film(film: Film, what: str, *, limit_mb: float, port: int = 0, browser
 
 
 HANDLER = "skidpad.spelled"
-"""Name under which `spell` is registered for streams."""
+"""Name of the codec error handler `spell`."""
 
 _WORDS = {
     **{"−": "-", "⁻": "-", "–": "-", "—": "-", "─": "-", "│": "|", "·": "*", "×": "x", "⊗": "x"},
@@ -92,11 +103,12 @@ _WORDS = {
     **{"°": "deg", "√": "sqrt", "∂": "d", "∫": "integral", "∞": "inf", "½": "1/2", "⅛": "1/8"},
     **{"µ": "u", "μ": "u", "ø": "o", "ß": "ss", "‘": "'", "’": "'", "“": '"', "”": '"'},
 }
-"""Characters that are spelled neither by their decomposition nor by their name."""
+"""Transliterations of characters that neither decomposition nor the Unicode name provides."""
 
 
 def write_everything() -> None:
-    """Let stdout and stderr spell what their encodings lack, unless the user chose otherwise."""
+    """Let stdout and stderr transliterate characters they cannot encode, unless the user chose
+    otherwise."""
     codecs.register_error(HANDLER, spell)
     for stream, replaced in (
         (sys.stdout, ("strict", "surrogateescape")),
@@ -108,7 +120,7 @@ def write_everything() -> None:
 
 
 def spell(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Replacement for a character that an encoding lacks, and where to continue."""
+    """Codec error handler: transliteration of a character, and the position to continue at."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     character = error.object[error.start]

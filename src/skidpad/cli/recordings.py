@@ -1,79 +1,95 @@
-"""`skidpad info` and `skidpad recover`: what is inside a recording or a bag, and mending one.
+"""`skidpad info` and `skidpad recover`: describe a recording or a bag, and repair one.
 
 `recording_document` and `bag_document` are what `--json` prints; docs/cli.md lists their keys.
+
+`skidpad replay` and `skidpad html`: show a recording, or write it as a page.
+
+`skidpad html --drive` writes a page on which a vehicle or a world is driven without a server.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
+from typer import Argument
 
-from ..core.files import counted
-from .options import RecordingFile
+from ..core.files import counted, regular_file
+from ..errors import InvalidValue, require_extras
+from ..view.sheet import Sheet
+from .options import (
+    NoBrowser,
+    ParameterFiles,
+    RecordingFile,
+    Settings,
+    WorldReading,
+    drive_targets,
+    is_vehicle,
+    parameter_changes,
+    refuse,
+    set_values,
+    vehicle_names,
+    vehicle_of,
+)
+from .output import caught_texts, finite, print_json, serve_film, size_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.text import Text
 
-    from ..view.recording.bag_tools import BagInfo
-    from ..view.recording.inspection import Info, Recovered, Topic
+    from ..view.film import Film
+    from ..view.pages.drive import Place
+    from ..view.recording.bag_tools import BagInfo, Info, Recovered, Topic
+    from .sheets import Text
 
 
-def info(
-    file: RecordingFile,
-    topics: Annotated[
-        bool, typer.Option("--topics", help="Every topic, not only every kind.")
-    ] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, with every topic.")
-    ] = False,
-) -> None:
-    """Say what is inside a recording: how long, who, which topics, and whether it is whole."""
-    from rich.console import Console
+def info(file: RecordingFile, topics: bool = False, json: bool = False) -> None:
+    """Describe a recording: duration, vehicles, topics, and whether it is complete.
 
-    from ..study.identify.bags import is_bag
-    from ..view.recording import bag_tools, inspection
+    Args:
+        topics: Every topic, not only every kind.
+        json: Print one JSON object, with every topic.
+    """
+    from ..study.logs.bags import is_bag
+    from ..view.recording import bag_tools
+    from .sheets import Console
 
     console = Console()
-    known: Any = bag_tools.bag_info(file) if is_bag(file) else inspection.info(file)
+    known = bag_tools.bag_info(file) if is_bag(file) else bag_tools.info(file)
+    bag = isinstance(known, bag_tools.BagInfo)
     if json:
-        from .output import print_json
-
-        document: Callable[[Any], Any] = bag_document if is_bag(file) else recording_document
-        print_json(document(known))
-    elif is_bag(file):
+        print_json(bag_document(known) if bag else recording_document(known))
+    elif bag:
         console.print(bag_sheet(known))
     else:
         console.print(recording_sheet(known, every=topics, width=console.width))
 
 
-def recover(
-    file: RecordingFile,
-    out: Annotated[
-        Path | None,
-        typer.Argument(
-            help="Where to; NAME.recovered.mcap next to it by default. The folder of a bag is "
-            "mended where it is."
-        ),
-    ] = None,
-) -> None:
-    """Write a complete recording with everything that is whole in one that was cut off."""
-    from ..study.identify.bags import is_bag
-    from ..view.recording import bag_tools, inspection
+def recover(file: RecordingFile, out: Annotated[Path | None, Argument()] = None) -> None:
+    """Write a complete recording from one that was cut off, with all intact records.
+
+    Args:
+        out: Where to; NAME.recovered.mcap next to it by default. The folder of a bag is mended
+            where it is.
+    """
+    from ..study.logs.bags import is_bag
+    from ..view.recording import bag_tools
 
     try:
         if is_bag(file):
             _print_recovered_bag(file, bag_tools.recover_bag(file, out))
             return
-        recovery = inspection.recover(file, out)
-    except inspection.NothingWhole as error:
+        recovery = bag_tools.recover(file, out)
+    except bag_tools.NothingWhole as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from error
-    mended = inspection.info(recovery.path)
+    mended = bag_tools.info(recovery.path)
     if recovery.was_complete:
         typer.echo(f"{file} was complete")
     typer.echo(
@@ -108,40 +124,20 @@ def _print_left_out(recovery: Recovered) -> None:
 
 
 def recording_document(info: Info) -> dict[str, Any]:
-    """A recording: when, how much, whose numbers, on which topics."""
-    from .output import finite
-
-    stage, some = info.stage, bool(info.messages)
+    """JSON document on a recording: times, sizes, vehicles and topics."""
+    stage, channels = info.stage, dict[str, list[Any]]()
+    for channel in stage.channels:
+        channels.setdefault(channel.body, []).append(_picked(channel, "name unit role"))
     return {
-        "schema": "info/1",
-        "kind": "recording",
-        "file": str(info.path),
-        "title": stage.title,
+        **{"schema": "info/1", "kind": "recording", "file": str(info.path), "title": stage.title},
         "complete": info.complete,
-        "start": info.start if some else None,
-        "end": info.end if some else None,
-        "duration": info.duration if some else None,
-        "samples": info.samples,
-        "messages": info.messages,
-        "chunks": info.chunks,
-        "damaged": info.damaged,
-        "size": info.size,
-        "unpacked": info.unpacked,
-        "lost": info.lost,
-        "compression": info.compression or None,
-        "program": info.program or None,
+        **_picked(info, "start end duration", known=bool(info.messages)),
+        **_picked(info, "samples messages chunks damaged size unpacked lost"),
+        **{"compression": info.compression or None, "program": info.program or None},
         "format": info.format,
         "bodies": [
-            {
-                "name": body.name,
-                "kind": body.kind,
-                "model": body.model or None,
-                "channels": [
-                    {"name": channel.name, "unit": channel.unit, "role": channel.role}
-                    for channel in stage.channels
-                    if channel.body == body.name
-                ],
-            }
+            _picked(body, "name kind")
+            | {"model": body.model or None, "channels": channels.get(body.name, [])}
             for body in stage.bodies
         ],
         "lidars": [
@@ -150,11 +146,8 @@ def recording_document(info: Info) -> dict[str, Any]:
         ],
         "topics": [
             {
-                "name": topic.name,
-                "type": topic.schema,
-                "role": topic.role or None,
-                "messages": topic.messages,
-                "rate": topic.rate,
+                **{"name": topic.name, "type": topic.schema, "role": topic.role or None},
+                **_picked(topic, "messages rate"),
             }
             for topic in info.topics
         ],
@@ -162,51 +155,45 @@ def recording_document(info: Info) -> dict[str, Any]:
     }
 
 
+def _picked(record: Any, names: str, *, known: bool = True) -> dict[str, Any]:
+    """Fields of a record by name; None for all if they are not known."""
+    return {name: getattr(record, name) if known else None for name in names.split()}
+
+
 def bag_document(info: BagInfo) -> dict[str, Any]:
-    """A bag of ROS 2; its times are in ns since the epoch that the bag has."""
-    some = bool(info.messages)
+    """JSON document on a bag of ROS 2; times are in ns since the epoch of the bag."""
+    times = _picked(info, "start end duration", known=bool(info.messages))
     return {
-        "schema": "info/1",
-        "kind": "bag",
-        "file": str(info.path),
+        **{"schema": "info/1", "kind": "bag", "file": str(info.path)},
         "complete": info.closed and not info.metadata,
-        "start_ns": info.start if some else None,
-        "end_ns": info.end if some else None,
-        "duration": info.duration if some else None,
-        "messages": info.messages,
-        "size": info.size,
-        "storage": info.storage,
+        **{"start_ns": times["start"], "end_ns": times["end"], "duration": times["duration"]},
+        **_picked(info, "messages size storage"),
         "metadata": info.metadata or None,
-        "files": [
-            {"file": str(file.path), "closed": file.closed, "messages": file.messages}
-            for file in info.files
-        ],
-        "topics": [
-            {"name": topic.name, "type": topic.type, "messages": topic.messages}
-            for topic in info.topics
-        ],
+        "files": [{"file": str(f.path), **_picked(f, "closed messages")} for f in info.files],
+        "topics": [_picked(topic, "name type messages") for topic in info.topics],
     }
 
 
 WIDE = 80
-"""Columns of a screen on which everything has room."""
+"""Screen width in characters from which on all columns fit."""
 _SHOWN = 2
-"""Names that are listed of things alike."""
+"""Largest number of names listed for similar rows."""
 _NUMBERS = ("numbers", "messages", "rate", "rays", "reach")
-"""Columns that are aligned to the right."""
+"""Right-aligned columns."""
 _OF_OUR_DAYS = 10**18
-"""Times in ns from which on they count from 1970 rather than from the beginning of a simulation:
-September 2001."""
+"""Times in ns above which they count from 1970 rather than from the start of a simulation.
+
+It is a time in September 2001.
+"""
 
 
 def recording_sheet(info: Info, *, every: bool = False, width: int = WIDE) -> RenderableType:
-    """Facts, bodies, topics (one line per kind, or `every` one) and notes; on a screen of less than
-    80 columns without the types of the topics, whose long words would be broken."""
-    from rich.console import Group
-    from rich.text import Text
+    """Facts, bodies, topics (one line per kind, or `every` one) and notes on a recording.
 
+    Below 80 columns the types of the topics are left out, as their long names would wrap.
+    """
     from . import sheets
-    from .output import size_text
+    from .sheets import Group, Text
 
     stage, packing = info.stage, ""
     if info.chunks:
@@ -223,26 +210,20 @@ def recording_sheet(info: Info, *, every: bool = False, width: int = WIDE) -> Re
         "state": _state(info),
     }
     parts: list[RenderableType] = [sheets.facts(facts.items()), "", _bodies(info)]
-    if stage.scans:
-        scans = [
-            ((str(scan.count), f"{scan.max_range:g} m"), f"{scan.body}/{scan.name}")
-            for scan in stage.scans
-        ]
+    scans = [((str(s.count), f"{s.max_range:g} m"), f"{s.body}/{s.name}") for s in stage.scans]
+    if scans:
         parts += ["", _alike(("lidars", "rays", "reach", "on"), scans)]
     parts += ["", _topics(info.topics, every, with_types=width >= WIDE)]
     if info.notes:
-        notes = [
-            (name, Text(str(value), "red" if name == "error" else ""))
-            for name, value in info.notes.items()
-        ]
+        styles = {"error": "red"}
+        notes = ((n, Text(str(value), styles.get(n, ""))) for n, value in info.notes.items())
         parts += ["", sheets.facts(notes)]
     return Group(*parts)
 
 
 def _state(info: Info) -> Text:
-    from rich.text import Text
-
     from ..view.recording.topics import LOST
+    from .sheets import Text
 
     if info.complete:
         return Text("complete", "green")
@@ -260,10 +241,8 @@ def _state(info: Info) -> Text:
 
 
 def _bodies(info: Info) -> RenderableType:
-    counts: dict[str, int] = {}
-    for channel in info.stage.channels:
-        counts[channel.body] = counts.get(channel.body, 0) + 1
-    rows = [((b.kind, b.model, str(counts.get(b.name, 0))), b.name) for b in info.stage.bodies]
+    counts = Counter(channel.body for channel in info.stage.channels)
+    rows = [((b.kind, b.model, str(counts[b.name])), b.name) for b in info.stage.bodies]
     return _alike(("bodies", "kind", "model", "numbers", "names"), rows)
 
 
@@ -283,7 +262,7 @@ def _topics(topics: Sequence[Topic], every: bool, *, with_types: bool) -> Render
 
 
 def _alike(heads: Sequence[str], rows: Iterable[tuple[tuple[str, ...], str]]) -> RenderableType:
-    """A row for all that have the same facts: how many they are, the facts, their names."""
+    """Group rows with the same facts: their number, the facts and their names."""
     alike: dict[tuple[str, ...], list[str]] = {}
     for facts, name in rows:
         alike.setdefault(facts, []).append(name)
@@ -308,12 +287,9 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def bag_sheet(info: BagInfo) -> RenderableType:
-    """Facts as `ros2 bag info` has them, and a line for every topic."""
-    from rich.console import Group
-    from rich.text import Text
-
+    """Facts as in `ros2 bag info`, and a line for every topic."""
     from . import sheets
-    from .output import size_text
+    from .sheets import Group, Text
 
     rows: list[tuple[str, str | Text]] = [
         ("bag", Text(info.path.name or str(info.path), "bold cyan")),
@@ -328,13 +304,9 @@ def bag_sheet(info: BagInfo) -> RenderableType:
         ("messages", f"{info.messages} of {counted(len(info.topics), 'topic')}"),
         ("state", _bag_state(info)),
     ]
-    table = sheets.plain_table()
-    for name in ("topic", "type", "messages"):
-        justify = "right" if name == "messages" else "left"
-        table.add_column(name, justify=justify, overflow="fold")
-    for topic in info.topics:
-        table.add_row(Text(topic.name), Text(topic.type), str(topic.messages))
-    return Group(sheets.facts(rows), "", table)
+    topics = [(topic.name, topic.type, str(topic.messages)) for topic in info.topics]
+    listed = Sheet(("topic", "type", "messages"), topics, numbers=(2,), wraps=(0, 1, 2))
+    return Group(sheets.facts(rows), "", sheets.table(listed, first=""))
 
 
 def _time(ns: int) -> str:
@@ -346,7 +318,7 @@ def _time(ns: int) -> str:
 
 
 def _bag_state(info: BagInfo) -> Text:
-    from rich.text import Text
+    from .sheets import Text
 
     faults = [] if info.closed else ["not closed: cut off, or still being written"]
     faults += [f"metadata.yaml is {info.metadata}"] if info.metadata else []
@@ -356,3 +328,147 @@ def _bag_state(info: BagInfo) -> Text:
     hopeless = not info.messages and info.path.is_file()
     rest = "nothing can be saved" if hopeless else "skidpad recover mends it"
     return Text(f"{'; '.join(faults)}; {rest}", "yellow")
+
+
+PLAYGROUND = "playground"
+"""Name of the default world of `skidpad serve`."""
+
+
+class Driving(NamedTuple):
+    """Options for the vehicle on a page and how it drives.
+
+    Args:
+        dt: Step in s: 0.01, or that of the world.
+        integrator: How a step is made, as in rk4; auto by itself.
+        substeps: Steps of the integrator within one of dt.
+        track [FILE|SEED]: Drive on a track: a file, or a seed.
+        vehicle [NAME]: Which vehicle of a world; the first by itself.
+    """
+
+    params: ParameterFiles = None
+    settings: Settings = None
+    dt: float | None = None
+    integrator: str | None = None
+    substeps: int | None = None
+    track: str | None = None
+    vehicle: str | None = None
+
+
+def replay(
+    file: RecordingFile, no_browser: NoBrowser = False, port: int = 0, limit_mb: float = 60.0
+) -> None:
+    """Open a recording in the browser; Ctrl-C ends it.
+
+    Args:
+        port: Port of this machine; 0: any that is free.
+        limit_mb: Size of the page in MB; beyond it, pictures are left out, then numbers.
+    """
+    serve_film(_film(file), f"{file} is", limit_mb=limit_mb, port=port, browser=not no_browser)
+
+
+def html(
+    file: Annotated[Path, Argument(show_default=False, autocompletion=drive_targets)],
+    out: Annotated[Path, Argument(show_default=False)],
+    limit_mb: float | None = None,
+    drive: bool = False,
+    *,
+    driving: Driving,
+    reading: WorldReading,
+) -> None:
+    """Write a recording, or a vehicle to drive, as one self-contained HTML page.
+
+    Args:
+        file [FILE|VEHICLE|WORLD]: Recording: an .mcap file; or a bag of ROS 2. With --drive, a
+            vehicle as `skidpad models` lists them, a world file, or playground.
+        out: Page to write.
+        limit_mb: Size of the page of a recording in MB, 15 by itself; beyond it, pictures are left
+            out, then numbers.
+        drive: A page to drive a vehicle on, without a server.
+    """
+    if out.is_dir():
+        raise InvalidValue(f"{out} is a folder: give the name of a file in it, as in replay.html")
+    if drive:
+        if limit_mb is not None:
+            raise InvalidValue("--limit-mb goes with a recording, not with --drive")
+        _write_drive_page(str(file), driving, reading, out)
+    else:
+        own = {("set" if name == "settings" else name): v for name, v in driving._asdict().items()}
+        refuse({**own, **reading._asdict()}, "--drive")
+        _film(file).to_html(out, limit_mb=15.0 if limit_mb is None else limit_mb)
+    typer.echo(f"{out}: {out.stat().st_size / 1e6:.1f} MB")
+
+
+def _film(file: Path) -> Film:
+    from ..study.logs.bags import is_bag
+    from ..view.recording.bag_tools import bag_film
+    from ..view.recording.reading import read
+
+    if is_bag(file):
+        return bag_film(file)
+    recording = read(file)
+    if not recording.times.size:
+        raise InvalidValue(f"{file} has no samples: there is nothing to show")
+    film = recording.film()
+    return film if recording.complete else replace(film, note="the recording was cut off")
+
+
+def _write_drive_page(target: str, driving: Driving, reading: WorldReading, out: Path) -> None:
+    """Write a page to drive a vehicle, a vehicle on a track, or one in a world."""
+    from ..view.pages.drive import write_drive_page
+
+    place_of = _vehicle_place if is_vehicle(target) else _world_place
+    place = place_of(target, driving, reading)
+    with caught_texts(UserWarning) as caught:
+        how: Any = {name: getattr(driving, name) for name in ("dt", "integrator", "substeps")}
+        write_drive_page(place, out, **how)
+    for note in (*(f"on the page {note}" for note in place.notes), *caught):
+        sys.stderr.write(f"note: {note}\n")
+
+
+def _vehicle_place(target: str, driving: Driving, reading: WorldReading) -> Place:
+    from ..view.pages.drive import plane_place, track_of, track_place
+
+    refuse({"vehicle": driving.vehicle, **reading._asdict()}, "a world file")
+    car = vehicle_of(target, driving.params, driving.settings, telling=True)
+    track = driving.track
+    return plane_place(car) if track is None else track_place(car, track_of(track, car))
+
+
+def _world_place(target: str, driving: Driving, reading: WorldReading) -> Place:
+    from ..view.pages.drive import world_place
+    from ..world.scene import WorldWarning
+
+    refuse({"track": driving.track}, "a vehicle; a world has its own ground")
+    options: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WorldWarning)
+        if target == PLAYGROUND:
+            from ..view.live.sources import playground
+
+            refuse(reading._asdict(), "a world file")
+            play = playground()
+            scene, options = play.scene, {"lines": play.lines, "title": play.title}
+        elif not Path(target).is_file():
+            raise _unknown(target)
+        else:
+            scene = reading.load(Path(target))
+        require_extras("world", purpose="a page that drives in a world")
+        place = world_place(scene, driving.vehicle, **options)
+    changes = parameter_changes(driving.params, set_values(driving.settings))
+    return replace(place, vehicle=place.vehicle.with_params(changes)) if changes else place
+
+
+def _unknown(target: str) -> InvalidValue:
+    """Error for a target that is neither a vehicle nor a file."""
+    from ..core.record import unknown_name
+
+    path = Path(target)
+    if path.exists() and not path.is_dir():
+        regular_file(path)
+    if path.suffix or path.name != target:
+        return InvalidValue(
+            f"there is no file {target}; skidpad html --drive takes world files (.xml), vehicles "
+            f"and {PLAYGROUND}"
+        )
+    known = [*vehicle_names(), PLAYGROUND]
+    return InvalidValue(unknown_name("skidpad html --drive", target, known, "vehicle"))

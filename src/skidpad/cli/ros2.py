@@ -1,15 +1,17 @@
-"""`skidpad ros2 NODE`: nodes of ROS 2 that stand in for those of other programs."""
+"""`skidpad ros2 NODE`: nodes of ROS 2 that replace those of other programs."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer import Argument
 
 from ..errors import InvalidValue
-from .completion import vehicle_names
-from .options import Compat, WorldReading, check_port, split_pairs, with_groups
+from .options import Compat, WorldReading, check_port, command_of, split_pairs, vehicle_choices
+from .output import warnings_as_notes
 
 ros2 = typer.Typer(
     name="ros2",
@@ -19,30 +21,22 @@ ros2 = typer.Typer(
 
 
 class Running(NamedTuple):
-    """How a node is run."""
+    """Options for running a node.
 
-    middleware: Annotated[
-        str, typer.Option(help="What carries the messages: auto, cyclonedds, zenoh or rclpy.")
-    ] = "auto"
-    record: Annotated[
-        Path | None,
-        typer.Option(help="Write everything published and heard to a rosbag2 in this folder."),
-    ] = None
-    lock_step: Annotated[
-        bool,
-        typer.Option(
-            "--lock-step", help="Advance only when a command or a call of ~/step arrives."
-        ),
-    ] = False
-    package: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--package", metavar="NAME=FOLDER", help="What $(find-pkg-share NAME) stands for."
-        ),
-    ] = None
+    Args:
+        middleware: What carries the messages: auto, cyclonedds, zenoh or rclpy.
+        record: Write everything published and heard to a rosbag2 in this folder.
+        lock_step: Advance only when a command or a call of ~/step arrives.
+        package [NAME=FOLDER]: What $(find-pkg-share NAME) stands for.
+    """
+
+    middleware: str = "auto"
+    record: Path | None = None
+    lock_step: bool = False
+    package: list[str] | None = None
 
     def run(self, context: typer.Context, *node: Any, **options: Any) -> None:
-        """Run a node, whose arguments are those of `Launch.run`, with those of ROS."""
+        """Run a node with the arguments of `Launch.run` and those of ROS."""
         from ..ros2.launch import Launch
 
         folders = split_pairs(self.package, "--package {!r} must be NAME=FOLDER")
@@ -60,51 +54,39 @@ class Running(NamedTuple):
         launch.run(*node, **options)
 
 
-_TAKING_ALL: dict[str, Any] = {"allow_extra_args": True, "ignore_unknown_options": True}
-"""Behind the options that a command knows, those of ROS may stand."""
+_TAKING_ALL = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""Typer settings that let ROS arguments follow the options of a command."""
+node_command = command_of(ros2, context_settings=_TAKING_ALL)
 
 
-@ros2.command(context_settings=_TAKING_ALL)
-@with_groups
+@node_command
 def planning(
     context: typer.Context,
-    names: Annotated[
-        str | None,
-        typer.Option(
-            help="Topics named as by Autoware's launch file: full_motion or pose_only; else as the "
-            "node itself has them."
-        ),
-    ] = None,
-    converter: Annotated[
-        bool,
-        typer.Option(help="Models with pedals take control commands, as behind the converter."),
-    ] = True,
-    allow_import: Annotated[
-        bool, typer.Option("--allow-import", help="Let parameters name modules of learned models.")
-    ] = False,
-    seed: Annotated[int | None, typer.Option(help="Of the noise; drawn if not given.")] = None,
+    names: str | None = None,
+    converter: bool = True,
+    allow_import: bool = False,
+    seed: int | None = None,
     compat: Compat = None,
     *,
     running: Running,
 ) -> None:
-    """Autoware's simple_planning_simulator."""
+    """Autoware's simple_planning_simulator.
+
+    Args:
+        names: Topics named as by Autoware's launch file: full_motion or pose_only; else as the node
+            itself has them.
+        converter: Models with pedals take control commands, as behind the converter.
+        allow_import: Let parameters name modules of learned models.
+        seed: Of the noise; drawn if not given.
+    """
     from ..ros2.nodes.planning import NAME, NAMESPACE, Planning
 
-    def program(node: Any) -> Planning:
-        return Planning(
-            node,
-            compat=compat,
-            seed=seed,
-            motion_publish_mode=names,
-            convert=converter,
-            allow_import=allow_import,
-        )
-
+    how: Any = {"compat": compat, "seed": seed, "motion_publish_mode": names}
+    program = partial(Planning, convert=converter, allow_import=allow_import, **how)
     running.run(context, NAME, program, simulates_time=False, namespace=NAMESPACE)
 
 
-@ros2.command(context_settings=_TAKING_ALL)
-@with_groups
+@node_command
 def truck(context: typer.Context, compat: Compat = None, *, running: Running) -> None:
     """The node `simulator_2d` of robotics-laboratory/truck."""
     from ..ros2.nodes.truck import NAME, Truck
@@ -112,8 +94,7 @@ def truck(context: typer.Context, compat: Compat = None, *, running: Running) ->
     running.run(context, NAME, lambda node: Truck(node, compat=compat), simulates_time=True)
 
 
-@ros2.command(context_settings=_TAKING_ALL)
-@with_groups
+@node_command
 def brains2(context: typer.Context, compat: Compat = None, *, running: Running) -> None:
     """The sim_node of brains2: a Formula Student car among cones."""
     from ..ros2.nodes.brains2 import NAME, Brains2
@@ -121,25 +102,25 @@ def brains2(context: typer.Context, compat: Compat = None, *, running: Running) 
     running.run(context, NAME, lambda node: Brains2(node, compat=compat), simulates_time=False)
 
 
-@ros2.command(context_settings=_TAKING_ALL)
-@with_groups
+@node_command
 def world(
     context: typer.Context,
-    file: Annotated[
-        Path | None, typer.Argument(help="World file; or the parameter world_file names it.")
-    ] = None,
-    page: Annotated[
-        bool, typer.Option("--page", help="Show the world live in a browser, to watch.")
-    ] = False,
-    port: Annotated[
-        int | None, typer.Option(help="Of the page; 8000 or the next free one.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
+    file: Annotated[Path | None, Argument()] = None,
+    page: bool = False,
+    port: int | None = None,
+    seed: int = 0,
     *,
     reading: WorldReading,
     running: Running,
 ) -> None:
-    """MVSim's node: a world of robots, ready for Nav2."""
+    """MVSim's node: a world of robots, ready for Nav2.
+
+    Args:
+        file: World file; or the parameter world_file names it.
+        page: Show the world live in a browser, to watch.
+        port: Of the page; 8000 or the next free one.
+        seed: Of all random numbers.
+    """
     from ..ros2.nodes.world import page_of, program
 
     check_port(port)
@@ -153,22 +134,21 @@ def world(
     )
 
 
-@ros2.command(context_settings=_TAKING_ALL)
-@with_groups
+@node_command
 def vehicle(
     context: typer.Context,
-    name: Annotated[
-        str,
-        typer.Argument(help="A vehicle that `skidpad models` lists.", autocompletion=vehicle_names),
-    ],
+    name: Annotated[str, Argument(autocompletion=vehicle_choices)],
     compat: Compat = None,
     *,
     running: Running,
 ) -> None:
-    """Any vehicle: its inputs and states as topics."""
+    """Any vehicle: its inputs and states as topics.
+
+    Args:
+        name: A vehicle that `skidpad models` lists.
+    """
     from ..ros2.nodes.vehicle import SingleVehicle
     from ..study.named_code import is_own, vehicle_by_text
-    from .output import warnings_as_notes
 
     with warnings_as_notes():
         own = vehicle_by_text(name) if is_own(name) else name
@@ -178,14 +158,14 @@ def vehicle(
     )
 
 
-@ros2.command()
-def interfaces(
-    folder: Annotated[Path, typer.Argument(help="Where the package skidpad_msgs goes.")],
-    names: Annotated[
-        list[str] | None, typer.Argument(help="Vehicles; all that are listed if none is named.")
-    ] = None,
-) -> None:
-    """Write a package of ROS 2 with the message types of vehicles, for colcon."""
+@command_of(ros2)
+def interfaces(folder: Path, names: Annotated[list[str] | None, Argument()] = None) -> None:
+    """Write a package of ROS 2 with the message types of vehicles, for colcon.
+
+    Args:
+        folder: Where the package skidpad_msgs goes.
+        names: Vehicles; all that are listed if none is named.
+    """
     from ..ros2.nodes.common import write_package
     from ..vehicles import registry
 

@@ -1,77 +1,93 @@
-"""`skidpad run`: a world, a vehicle or a demo, without pictures and as fast as it goes."""
+"""`skidpad run`: run a world, a vehicle or a demo, without pictures and as fast as possible.
+
+`skidpad check`: problems of a world file, with file and line.
+
+`skidpad serve`: a world that runs in real time, on a page to watch and to drive.
+"""
 
 from __future__ import annotations
 
 import difflib
+import sys
 import warnings
+import webbrowser
+from collections.abc import Sequence
 from datetime import datetime
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
+from typer import Argument, Option
 
 from .. import demo
-from ..core.files import regular_file
-from ..errors import InvalidValue, require_extras
-from .completion import run_targets
-from .options import WorldReading, is_vehicle, refuse, vehicle_names
+from ..core.files import counted, regular_file
+from ..errors import InvalidValue, MissingExtra, SkidpadError, require_extras
+from .options import (
+    AsJson,
+    WorldReading,
+    check_port,
+    is_vehicle,
+    refuse,
+    run_targets,
+    vehicle_names,
+)
+from .output import caught_texts, print_json
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ..demo.show import Show
+    from ..demo.shows import Show
+    from ..view.live.arena import Arena
+    from ..world.scene import Scene
     from ..world.world import World
+
 
 FOLDER = Path("skidpad-runs")
 
-Target = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="WORLD|VEHICLE|DEMO",
-        help="A world file, a vehicle as `skidpad models` lists them, or a demo; "
-        "without one, the demos are listed.",
-        autocompletion=run_targets,
-    ),
-]
-
 
 class VehicleRun(NamedTuple):
-    """Options that go with a vehicle, None where they are not given."""
+    """Options that apply to a vehicle, None if not given.
 
-    controller: Annotated[
-        str | None, typer.Option(help="Who steers a vehicle: path_follower, pure_pursuit, stanley.")
-    ] = None
-    track: Annotated[
-        str | None,
-        typer.Option(help="Where to: circuit, lane_change, or a file with a centre line."),
-    ] = None
-    speed: Annotated[float | None, typer.Option(help="Fastest speed of a vehicle in m/s.")] = None
+    Args:
+        controller: Who steers a vehicle: path_follower, pure_pursuit, stanley.
+        track: Where to: circuit, lane_change, or a file with a centre line.
+        speed: Fastest speed of a vehicle in m/s.
+    """
+
+    controller: str | None = None
+    track: str | None = None
+    speed: float | None = None
 
 
 def run(
-    target: Target = None,
-    duration: Annotated[float | None, typer.Option(help="Simulated time in s.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of all random numbers.")] = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for the recording and the page; one of its own if not given."),
-    ] = None,
-    rate: Annotated[
-        float | None, typer.Option(help="Samples recorded per second of simulated time, in Hz.")
-    ] = None,
-    no_record: Annotated[bool, typer.Option("--no-record", help="Write no recording.")] = False,
-    no_page: Annotated[bool, typer.Option("--no-page", help="Write no replay page.")] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="No bar and no notes, only the result.")
-    ] = False,
+    target: Annotated[str | None, Argument(autocompletion=run_targets)] = None,
+    duration: float | None = None,
+    seed: Annotated[int, Option(min=0)] = 0,
+    out: Path | None = None,
+    rate: float | None = None,
+    no_record: bool = False,
+    no_page: bool = False,
+    quiet: bool = False,
     *,
     driving: VehicleRun,
     reading: WorldReading,
 ) -> None:
-    """Run a world, a vehicle or a demo and report on every vehicle; Ctrl-C ends the run early."""
+    """Run a world, a vehicle or a demo and report on every vehicle; Ctrl-C ends the run early.
+
+    Args:
+        target [WORLD|VEHICLE|DEMO]: A world file, a vehicle as `skidpad models` lists them, or a
+            demo; without one, the demos are listed.
+        duration: Simulated time in s.
+        seed: Of all random numbers.
+        out: Folder for the recording and the page; one of its own if not given.
+        rate: Samples recorded per second of simulated time, in Hz.
+        no_record: Write no recording.
+        no_page: Write no replay page.
+        quiet: No bar and no notes, only the result.
+    """
     if target is None:
-        from rich.console import Console
+        from .sheets import Console
 
         Console().print(demo_list())
         return
@@ -85,24 +101,21 @@ def run(
     from ..demo.performing import perform_into, progress_bar, report
 
     with progress_bar(show.duration if duration is None else duration, quiet) as watch:
-        done = perform_into(
-            show,
-            new_folder(name) if out is None else out,
-            name,
-            record=not no_record,
-            page=not no_page,
-            duration=duration,
-            rate=rate,
-            watch=watch,
-            meta={"name": name, "seed": seed},
-        )
+        how: Any = {
+            "record": not no_record,
+            "page": not no_page,
+            "duration": duration,
+            "rate": rate,
+        }
+        folder, meta = out or new_folder(name), {"name": name, "seed": seed}
+        done = perform_into(show, folder, name, watch=watch, meta=meta, **how)
     report(show, done)
     if done.outcome.error is not None:
         raise done.outcome.error
 
 
 def new_folder(name: str) -> Path:
-    """A folder that does not exist yet, named after what runs and the time."""
+    """Create a folder named after the target and the time."""
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     folder, number = FOLDER / f"{name}-{stamp}", 1
     while folder.exists():
@@ -116,13 +129,13 @@ _OTHERS = {
     ".py": "a Python program, not a world file: python {0} runs it",
     ".html": "a page: open it in a browser",
 }
-"""Advice on files that are not worlds, by their suffix."""
+"""Hints for files that are not worlds, by suffix."""
 
 
 def show_of(
     target: str, seed: int, driving: VehicleRun, reading: WorldReading, *, quiet: bool
 ) -> tuple[str, Show]:
-    """The show of a demo, a vehicle or a world file, and a name for its files."""
+    """The show of a demo, a vehicle or a world file, and a base name for its files."""
     if target in demo.DEMOS:
         refuse(driving._asdict(), "a vehicle")
         refuse(reading._asdict(), "a world file")
@@ -144,28 +157,25 @@ def show_of(
 
 
 def _world(file: Path, seed: int, reading: WorldReading, quiet: bool) -> Show:
-    """The world of a file, with a note on stderr for each thing in it that is not simulated."""
-    from rich.console import Console
-
+    """World of a file, with a note on stderr for each element that is not simulated."""
     from ..demo.shows import WorldShow
     from ..world.scene import WorldWarning
     from ..world.world import World
     from ..world.xml.markup import in_brief
     from . import sheets
+    from .sheets import Console
 
     scene = reading.load(file, seed=seed)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", WorldWarning)
+    with caught_texts(WorldWarning) as later:
         world = World(scene, seed=seed, on_diverge="raise")
     console = Console(stderr=True, soft_wrap=True, quiet=quiet)
-    later = [str(w.message) for w in caught if issubclass(w.category, WorldWarning)]
     for line in sheets.notes([*in_brief(scene.warnings, scene.file), *later, *_idle(world)]):
         console.print(line)
     return WorldShow(world)
 
 
 def _idle(world: World) -> list[str]:
-    """A sentence on the vehicles that nothing commands and that therefore stand still."""
+    """A sentence on vehicles that stand still because nothing commands them."""
     idle = world.uncommanded
     if not idle:
         return []
@@ -199,12 +209,8 @@ def _unknown(target: str) -> str:
 
 
 def demo_list() -> RenderableType:
-    """The demos with a line on each."""
-    from rich.console import Group
-    from rich.text import Text
-
     from ..view.sheet import Sheet
-    from .sheets import table
+    from .sheets import Group, Text, table
 
     rows = [(one.name, one.text) for one in demo.DEMOS.values()]
     hints = (
@@ -215,3 +221,179 @@ def demo_list() -> RenderableType:
     )
     listed = table(Sheet(("demo", "what one sees"), rows, wraps=(1,)), "bold cyan")
     return Group(listed, *(Text(hint, "dim") for hint in hints))
+
+
+File = Annotated[Path, Argument(help="World file: an .xml file of MVSim's format.")]
+
+
+def check(file: File, *, reading: WorldReading, json: AsJson = False) -> None:
+    """Report all errors in a world file; exit code 1 if there are any.
+
+    Notes on unknown or unsupported elements leave it at 0.
+    """
+    from ..world.xml.reader import review
+
+    if file.is_dir():
+        raise InvalidValue(f"{file} is a folder; a world is a file")
+    if not file.exists():
+        raise InvalidValue(f"there is no file {file}")
+    regular_file(file)
+    errors, notes, scene = review(file, **reading.options())
+    problems: list[SkidpadError] = list(errors)
+    if scene is not None:
+        more, later = _built(scene)
+        problems, notes = [*problems, *more], (*notes, *later)
+    if json:
+        print_json(check_document(file, problems, notes, scene))
+    else:
+        _print_lines(file, problems, notes, scene)
+    if problems:
+        raise typer.Exit(1)
+
+
+def _built(scene: Scene) -> tuple[list[SkidpadError], list[str]]:
+    """Errors and warnings that only appear when the world is built."""
+    from ..world.scene import WorldWarning
+    from ..world.world import World
+
+    problems: list[SkidpadError] = []
+    with caught_texts(WorldWarning) as caught:
+        try:
+            World(scene)
+        except MissingExtra as error:
+            return [], [f"not built: {error}"]
+        except SkidpadError as error:
+            problems.append(error)
+    return problems, caught
+
+
+def _print_lines(
+    file: Path, problems: Sequence[SkidpadError], notes: Sequence[str], scene: Scene | None
+) -> None:
+    from . import sheets
+    from .sheets import Console, Text
+
+    console = Console(soft_wrap=True)
+    for problem in problems:
+        console.print(Text(str(problem), "red"))
+    if problems or scene is None:
+        typer.echo(f"{file}: {counted(len(problems), 'problem')}")
+    else:
+        parts = [counted(n, kind) for kind, n in scene_counts(scene).items() if n]
+        about = ", ".join(parts) or "an empty world"
+        typer.echo(f"{file}: {about}, step {scene.timestep * 1e3:g} ms")
+    for line in sheets.notes(notes):
+        console.print(line)
+
+
+def check_document(
+    file: Path, problems: Sequence[SkidpadError], notes: Sequence[str], scene: Scene | None
+) -> dict[str, Any]:
+    """JSON document: problems of a world file and the contents of a usable one.
+
+    docs/cli.md lists the keys.
+    """
+    usable = None if problems else scene
+    return {
+        **{"schema": "check/1", "file": str(file), "ok": usable is not None},
+        **{"problems": list(map(_problem, problems)), "notes": list(notes)},
+        "counts": None if usable is None else scene_counts(usable),
+        "timestep": None if usable is None else usable.timestep,
+    }
+
+
+def _problem(error: SkidpadError) -> dict[str, Any]:
+    from ..world.scene import WorldError
+
+    place, message, element = None, str(error), None
+    if isinstance(error, WorldError):
+        place, message, element = error.source, error.message, error.element or None
+    where = {name: getattr(place, name, None) for name in ("file", "line", "column")}
+    return {"message": message, **where, "element": element}
+
+
+def scene_counts(scene: Scene) -> dict[str, int]:
+    """Number of elements of each kind in a world."""
+    kinds = ("vehicle", "block", "wall", "element", "joint", "actor", "sensor")
+    counts = {kind: len(getattr(scene, f"{kind}s")) for kind in kinds}
+    counts["sensor"] += sum(len(vehicle.sensors) for vehicle in scene.vehicles)
+    return counts
+
+
+def serve(
+    world: Annotated[Path | None, Argument()] = None,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    token: str | None = None,
+    rate: float = 60.0,
+    factor: float = 1.0,
+    record: Path | None = None,
+    no_browser: bool = False,
+    seed: int = 0,
+    *,
+    reading: WorldReading,
+) -> None:
+    """Show a world live in the browser: watch it, drive it, change it; Ctrl-C ends it.
+
+    Args:
+        world: World file; without one, a car on a track of cones with things to push.
+        host: Address to listen on.
+        port: Port to listen on; by default 8000 or the next free one.
+        token: What viewers need; made up if others can reach the host.
+        rate: Frames a second for each viewer.
+        factor: Times real time.
+        record: Record to this file from the start.
+        no_browser: Only print the address.
+        seed: Of all random numbers.
+    """
+    from ..view.live.messages import FACTORS, RATES
+    from ..view.live.server import PORT, LiveServer, has_display
+    from ..view.live.session import Session
+
+    for name, value, allowed in (("factor", factor, FACTORS), ("rate", rate, RATES)):
+        if not isfinite(value) or value not in allowed:
+            raise InvalidValue(f"--{name} {value:g} must be {allowed}")
+    check_port(port)
+    if token == "":
+        raise InvalidValue("--token must not be empty")
+    require_extras("viewer", "world", purpose="skidpad serve")
+    session = Session(_arena(world, seed, reading), rate=rate, factor=factor, record=record)
+    server = LiveServer(session, host=host, port=port, token=token)
+    if port is None and server.port != PORT:
+        _say(f"port {PORT} is in use; using {server.port}")
+    _say(f"skidpad is at {server.url}  (Ctrl-C ends it)")
+    if not no_browser and has_display():
+        webbrowser.open(server.url)
+    try:
+        server.run()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        session.stop()
+    if session.news:
+        _say(session.news)
+
+
+def _arena(file: Path | None, seed: int, reading: WorldReading) -> Arena:
+    """World of a file, or the playground; notes on unsupported elements go to stderr."""
+
+    from ..view.live.arena import Arena
+    from ..view.live.sources import playground
+    from ..world.scene import WorldWarning
+    from ..world.xml.markup import in_brief
+
+    if file is None:
+        play = playground()
+        return Arena(play.scene, seed=seed, lines=play.lines, starts=play.starts, title=play.title)
+    scene = reading.load(file, seed=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WorldWarning)
+        arena = Arena(scene, seed=seed)
+    for line in in_brief(scene.warnings, scene.file):
+        sys.stderr.write(f"note: {line}\n")
+    return arena
+
+
+def _say(text: str) -> None:
+    typer.echo(text)
+    sys.stdout.flush()

@@ -1,6 +1,6 @@
-"""Tables on a terminal: what a `view.sheet.Sheet` looks like there, facts, notes.
+"""Tables on a terminal: layout of a `view.sheet.Sheet`, facts and notes.
 
-Tables cut off nothing: where the columns do not fit, the cells of a row stand below each other.
+Tables truncate nothing: where the columns do not fit, the cells of a row are stacked.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Group as Group
 from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
@@ -19,13 +20,14 @@ from rich.text import Text
 from ..view.sheet import Sheet
 
 LEAST_TEXT = 24
-"""Characters that a column of sentences takes at least to be read."""
+"""Least readable width of a column of sentences, in characters."""
 _AROUND = 2
-"""Characters around all columns."""
+"""Characters of margin around all columns."""
 
 
 class Legible:
-    """A table whose columns that do not wrap, those with numbers, are shown as they are."""
+    """A table that never wraps its number columns; on narrow screens the cells of a row are
+    stacked."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -38,7 +40,7 @@ class Legible:
 
 
 def needed_width(table: Table) -> int:
-    """Characters that a table takes at least to be read."""
+    """Least readable width of a table, in characters."""
     _, right, _, left = table.padding
     between = left + 1 + right
     return sum(map(_width, table.columns)) + between * (len(table.columns) - 1) + _AROUND
@@ -52,7 +54,7 @@ def _width(column: Column) -> int:
 
 
 def _stacked(table: Table) -> Iterator[RenderableType]:
-    """The first cell of each row as a heading, the others below with the names of their columns."""
+    """First cell of each row as a heading, the others below with the names of their columns."""
     if table.title:
         yield Text(_plain(table.title), "bold")
     first, *others = table.columns
@@ -70,30 +72,31 @@ def _plain(cell: Any) -> str:
 
 
 def plain_table(**look: Any) -> Table:
-    """A table without columns yet, with a line below its heads alone."""
+    """Table without columns yet, with a line below its header only."""
     look = {"pad_edge": False, "show_edge": False, **look}
     return Table(box=box.SIMPLE_HEAD, **look)
 
 
 def table(sheet: Sheet, first: str = "cyan", **look: Any) -> Table:
-    """The table of a sheet; `first` is the style of its first column."""
+    """Table of a sheet; `first` is the style of its first column."""
     made = plain_table(**look)
     for k, head in enumerate(sheet.heads):
         style = first if k == 0 else ""
         justify = "right" if k in sheet.numbers else "left"
-        made.add_column(head, style=style, justify=justify, no_wrap=k not in sheet.wraps)
+        wraps: Any = {"overflow": "fold"} if k in sheet.wraps else {"no_wrap": True}
+        made.add_column(head, style=style, justify=justify, **wraps)
     for row in sheet.rows:
         made.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
     return made
 
 
 def legible(sheet: Sheet, **look: Any) -> Legible:
-    """The table of a sheet, which fits on narrow terminals too."""
+    """Table of a sheet that fits narrow terminals too."""
     return Legible(table(sheet, **look))
 
 
 def facts(rows: Iterable[tuple[str, str | Text]]) -> Table:
-    """Names, dimmed, with a value each."""
+    """Table of dimmed names with a value each."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
@@ -103,12 +106,12 @@ def facts(rows: Iterable[tuple[str, str | Text]]) -> Table:
 
 
 def notes(texts: Iterable[str], kind: str = "note") -> list[Text]:
-    """A yellow line for each text."""
+    """Each text as a yellow line."""
     return [Text(f"{kind}: {text}", "yellow") for text in texts]
 
 
 def print_files(files: Mapping[str, Path]) -> None:
-    """A line for each file that was written, by what it is."""
+    """Print a line for each written file, with what it contains."""
     from ..demo.performing import file_line
 
     for what, path in files.items():

@@ -1,4 +1,5 @@
-"""`skidpad test`: vehicles on the proving ground, against theory, each other, a log or limits."""
+"""`skidpad test`: vehicles on the proving ground, compared with theory, each other, a log or
+limits."""
 
 # ruff: noqa: PT028 (the command is called test, but is not a test)
 
@@ -8,85 +9,65 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from ..errors import InvalidValue
-from .completion import manoeuvre_names, vehicles_and_sets
-from .options import ParameterFiles, Settings, split_pairs
+from .options import ParameterFiles, Settings, manoeuvre_names, split_pairs, vehicles_and_sets
+from .output import print_json
 
 if TYPE_CHECKING:
     from ..study.manoeuvres.evaluation import Evaluation
 
 OUT_OF_LIMITS = 1
-"""Exit status where a limit is broken."""
+"""Exit status if a limit is broken."""
 
 
 def test(
     # Hidden, as the table of arguments would call it a list[str]; the text below says what it is.
     vehicle: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="VEHICLE", hidden=True, autocompletion=vehicles_and_sets),
+        list[str] | None, Argument(metavar="VEHICLE", hidden=True, autocompletion=vehicles_and_sets)
     ] = None,
-    manoeuvre: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Only this one; may be given several times.",
-            autocompletion=manoeuvre_names,
-        ),
-    ] = None,
+    manoeuvre: Annotated[list[str] | None, Option(autocompletion=manoeuvre_names)] = None,
     params: ParameterFiles = None,
     settings: Settings = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|LOG|VEHICLE",
-            help="Compare with an earlier JSON file, a measured log or another vehicle.",
-        ),
-    ] = None,
-    names: Annotated[
-        list[str] | None,
-        typer.Option("--map", metavar="COLUMN=SIGNAL", help="What a column of the log is."),
-    ] = None,
-    at: Annotated[
-        float | None, typer.Option(metavar="S", help="Time of the log at which the test begins.")
-    ] = None,
-    wheelbase: Annotated[
-        float | None, typer.Option(metavar="M", help="Wheelbase of the vehicle of the log in m.")
-    ] = None,
-    limits: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Limits of metrics in YAML.")
-    ] = None,
-    variants: Annotated[
-        int, typer.Option(min=0, help="Vehicles whose parameters differ by --spread.")
-    ] = 0,
-    spread: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=WIDTH", help="How uncertain a parameter is, as in m=5%."),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the variants.")] = 0,
-    json: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write all numbers as JSON; - prints them.")
-    ] = None,
-    junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the verdicts as JUnit XML.")
-    ] = None,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the report, one page.")
-    ] = None,
-    listed: Annotated[
-        bool, typer.Option("--list", help="List the manoeuvres, and who can do them.")
-    ] = False,
+    against: str | None = None,
+    names: Annotated[list[str] | None, Option("--map")] = None,
+    at: float | None = None,
+    wheelbase: float | None = None,
+    limits: Path | None = None,
+    variants: Annotated[int, Option(min=0)] = 0,
+    spread: list[str] | None = None,
+    seed: Annotated[int, Option(min=0)] = 0,
+    json: str | None = None,
+    junit: Path | None = None,
+    html: Path | None = None,
+    listed: Annotated[bool, Option("--list")] = False,
 ) -> None:
     """Put vehicles to the standard tests of the field: ISO manoeuvres and others.
 
     A VEHICLE is one of those that skidpad models lists, or one of its parameter sets, as in
     two_track:sports. The exit status is 1 if a limit is broken, and 2 if nothing could be tested,
-    compared or held to limits.
-    """
-    from rich.console import Console
+    compared or checked against limits.
 
+    Args:
+        manoeuvre [NAME]: Only this one; may be given several times.
+        against [FILE|LOG|VEHICLE]: Compare with an earlier JSON file, a measured log or another
+            vehicle.
+        names [COLUMN=SIGNAL]: What a column of the log is.
+        at [S]: Time of the log at which the test begins.
+        wheelbase [M]: Wheelbase of the vehicle of the log in m.
+        limits [FILE]: Limits of metrics in YAML.
+        variants: Vehicles whose parameters differ by --spread.
+        spread [NAME=WIDTH]: How uncertain a parameter is, as in m=5%.
+        seed: Of the variants.
+        json [FILE]: Write all numbers as JSON; - prints them.
+        junit [FILE]: Write the verdicts as JUnit XML.
+        html [FILE]: Write the report, one page.
+        listed: List the manoeuvres, and who can do them.
+    """
     from ..core.files import target_of
     from ..study.manoeuvres.catalogue import select
+    from .sheets import Console
     from .test_work import compared_with, manoeuvre_list, subjects_of
 
     for path in (None if json == "-" else json, junit, html):
@@ -108,34 +89,31 @@ def test(
     cars = subjects_of(vehicle, params, settings, variants, spread, seed)
     columns = dict(split_pairs(names, "--map {}: expected NAME=VALUE", last=True))
     changed = bool(params or settings)
-    other = compared_with(
-        against, manoeuvre, cars, columns, at, changed=changed, wheel_base=wheelbase
-    )
+    given = against, manoeuvre, cars, columns, at
+    other = compared_with(*given, changed=changed, wheel_base=wheelbase)
     tests, other = other.adapt(tests)
     results = perform(tests, [*cars, *other.cars])
     own, others = results[: len(tests) * len(cars)], results[len(tests) * len(cars) :]
     evaluation = Evaluation(own, other.reference(own, others), held_to)
     _write(evaluation, json, junit, html)
     if all(result.unfit for result in own):
-        raise InvalidValue(f"nothing was driven: {own[0].car.name} can do none of it, see above")
+        raise InvalidValue(
+            f"no manoeuvre was driven: {own[0].car.name} can do none of those requested (see above)"
+        )
     if evaluation.reference is not None and not evaluation.compared:
         raise InvalidValue(f"--against {against}: none of the manoeuvres could be compared with it")
     if held_to is not None and not evaluation.checked:
         raise InvalidValue(
-            f"--limits {limits}: 0 limits checked; it has those of {held_to.summary or 'nothing'}, "
-            f"and none of them was tested"
+            f"--limits {limits}: 0 limits were checked: the file has limits of "
+            f"{held_to.summary or 'nothing'}, and none of these was tested"
         )
     if evaluation.failed:
         raise typer.Exit(OUT_OF_LIMITS)
 
 
 def _write(evaluation: Evaluation, json: str | None, junit: Path | None, html: Path | None) -> None:
-    """Print the evaluation and write the files that were asked for."""
-    from rich.console import Console
-
     from ..study.manoeuvres.evaluation import as_json, write_json, write_junit
-    from .output import print_json
-    from .sheets import print_files
+    from .sheets import Console, print_files
     from .test_work import evaluation_tables
 
     written: dict[str, Path] = {}

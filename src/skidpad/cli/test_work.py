@@ -1,11 +1,11 @@
-"""What `skidpad test` compares: vehicles under test, a reference, and how results look."""
+"""Work of `skidpad test`: vehicles under test, the reference, and the tables of results."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -37,7 +37,8 @@ from .options import is_vehicle, vehicle_of
 
 LOGS = (".csv", ".parquet", ".mcap", ".db3")
 UNCHANGED = "(unchanged)"
-"""Behind the name of a vehicle that is compared with itself as it was."""
+"""Suffix of the name of a vehicle that a changed one is compared with: itself without
+changes."""
 
 
 def subjects_of(
@@ -48,10 +49,10 @@ def subjects_of(
     spread: Sequence[str] | None = None,
     seed: int = 0,
 ) -> list[Subject]:
-    """The vehicles under test, with variants if there are to be any."""
+    """Vehicles under test, with variants if requested."""
     twice = first_repeated(names)
     if twice is not None:
-        raise InvalidValue(f"{twice} is there twice; vehicles under test must differ")
+        raise InvalidValue(f"{twice} is named twice; vehicles under test must differ")
     if spread and not variants:
         raise InvalidValue("--spread goes with --variants, as in --variants 200")
     if variants and not spread:
@@ -65,19 +66,20 @@ def subjects_of(
 
 @dataclass(frozen=True)
 class Against:
-    """What the vehicles under test are compared with, as far as it is known before they drive."""
+    """Comparison requested by `--against`, as far as it is known before the runs."""
 
     earlier: Reference | None = None
     drive: CaseRun | None = None
     aligned: bool = True
     wheel_base: float | None = None
-    """Wheelbase of the measured vehicle in m; that of the vehicle under test if None."""
+    """Wheelbase of the measured vehicle in m; None for that of the vehicle under test."""
     notes: Sequence[str] = ()
     cars: Sequence[Subject] = ()
-    """Another vehicle, which has to drive, too."""
+    """Other vehicles, which have to drive too."""
 
     def adapt(self, tests: Sequence[Manoeuvre]) -> tuple[Sequence[Manoeuvre], Against]:
-        """Tests as the log was driven, where it says how, and notes on what differs from usual."""
+        """Tests with the settings of the log, where they can be determined, and notes on the
+        changes."""
         if self.drive is None:
             return tests, self
         as_driven: list[Manoeuvre] = []
@@ -92,15 +94,10 @@ class Against:
         return as_driven, replace(self, notes=notes)
 
     def reference(self, results: Sequence[Result], others: Sequence[Result]) -> Reference | None:
-        """With the results of the vehicles under test, and of the other one."""
+        """Reference from the results of the vehicles under test and of the other ones."""
         if self.drive is not None:
-            return measured_reference(
-                self.drive,
-                results,
-                notes=self.notes,
-                aligned=self.aligned,
-                wheel_base=self.wheel_base,
-            )
+            how: Any = {"aligned": self.aligned, "wheel_base": self.wheel_base}
+            return measured_reference(self.drive, results, notes=self.notes, **how)
         if self.cars:
             return Reference.of_results(self.cars[0].name, others)
         return self.earlier
@@ -116,8 +113,11 @@ def compared_with(
     changed: bool = False,
     wheel_base: float | None = None,
 ) -> Against:
-    """What `--against` names; `tests` are the manoeuvres that were named. With `changed` the
-    vehicles under test are not as their names say, and one may be compared with what it was."""
+    """Comparison that `--against` names; `tests` are the manoeuvres chosen by the user.
+
+    With `changed`, the vehicles under test have other parameters than their names say, and one may
+    be compared with its original.
+    """
     path = Path(against) if against is not None else Path()
     log = against is not None and (path.is_dir() or path.suffix.lower() in LOGS)
     of_log = {"map": names or None, "at": at, "wheelbase": wheel_base}
@@ -127,11 +127,12 @@ def compared_with(
     if against is None:
         return Against()
     if log:
-        from ..study.identify.log import read_log
+        from ..study.logs.reading import read_log
 
         if not tests:
             raise InvalidValue(
-                f"--against {against}: say what the log is of with --manoeuvre, as in step_steer"
+                f"--against {against}: name the manoeuvre of the log with --manoeuvre, such as "
+                "step_steer"
             )
         drive, notes = drive_of_log(read_log(path, names), at)
         return Against(drive=drive, aligned=at is None, wheel_base=wheel_base, notes=notes)
@@ -140,8 +141,8 @@ def compared_with(
     under_test = against in [car.name for car in cars]
     if under_test and not changed:
         raise InvalidValue(
-            f"--against {against}: it is under test itself; name another one, or change the one "
-            f"under test with --set or --params"
+            f"--against {against}: this vehicle is itself under test; name another one, or "
+            "change the vehicle under test with --set or --params"
         )
     if not is_vehicle(against):
         raise InvalidValue(
@@ -154,11 +155,11 @@ def compared_with(
 
 STYLES = {PASS: "green", FAIL: "bold red"}
 ABOVE = ("metric", "unit", "verdict")
-"""Columns that stand above the numbers where all of them do not fit in one row."""
+"""Columns placed above the numbers if they do not all fit in one row."""
 
 
 class Column(NamedTuple):
-    """A column of the table, and when it is there."""
+    """A column of the table, and the condition for showing it."""
 
     name: str
     cell: Callable[[Row], str | Text]
@@ -174,7 +175,7 @@ def _interval(row: Row) -> str:
 
 
 def _compared(head: str, wanted: Callable[[Row], float | None]) -> tuple[Column, Column]:
-    """What a row is compared with, and the difference from it."""
+    """Columns of a compared value and of the difference from it."""
 
     def there(rows: Sequence[Row]) -> bool:
         return any(wanted(row) is not None for row in rows)
@@ -207,8 +208,8 @@ COLUMNS = (
 
 
 def evaluation_tables(evaluation: Evaluation) -> RenderableType:
-    """A table for each manoeuvre of each vehicle; below them what was not driven and what was
-    broken."""
+    """A table for each manoeuvre of each vehicle, followed by skipped manoeuvres and broken
+    limits."""
     parts: list[RenderableType] = []
     for car in evaluation.cars:
         own = [result for result in evaluation.results if result.car.name == car]
@@ -236,19 +237,19 @@ def evaluation_tables(evaluation: Evaluation) -> RenderableType:
 
 
 def _of_result(result: Result, rows: Sequence[Row]) -> Iterator[RenderableType]:
-    """A heading, the table and notes; `rows` are all of the vehicle."""
+    """Heading, table and notes of a result; `rows` are all of the vehicle."""
     if result.findings is None:
         return
     manoeuvre = result.manoeuvre
-    yield Text.assemble(
-        "\n", (manoeuvre.name, "bold"), (f"  {manoeuvre.title}, {manoeuvre.source}", "dim")
-    )
+    about = f"  {manoeuvre.title}, {manoeuvre.source}", "dim"
+    yield Text.assemble("\n", (manoeuvre.name, "bold"), about)
     yield _Metrics([row for row in rows if row.manoeuvre == manoeuvre.name])
     yield from sheets.notes(result.findings.notes)
 
 
 class _Metrics:
-    """Metrics in a row each; on a narrow terminal in two, names and verdicts above the numbers."""
+    """Metrics with a row each; on a narrow terminal two lines, with names and verdicts above the
+    numbers."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self.rows = rows
@@ -284,7 +285,7 @@ class _Metrics:
 
 
 def _padded(texts: Sequence[str], widths: Sequence[int]) -> str:
-    """Numbers of a line, to the right of their columns."""
+    """Numbers of a line, right-aligned in their columns."""
     pairs = zip(texts, widths, strict=True)
     return "".join("  " + " " * (width - cell_len(text)) + text for text, width in pairs).rstrip()
 
@@ -298,8 +299,7 @@ def _above(row: Row) -> Text:
 def _verdicts(evaluation: Evaluation) -> list[Text]:
     checked, failed = len(evaluation.checked), evaluation.failed
     lines = [
-        Text(f"{FAIL} {row.car}, {row.manoeuvre}, {row.name}: {row.reason} {row.unit}", "red")
-        for row in failed
+        Text(f"{FAIL} {r.car}, {r.manoeuvre}, {r.name}: {r.reason} {r.unit}", "red") for r in failed
     ]
     limits = counted(checked, "limit")
     text = f"{len(failed)} of {limits} broken" if failed else f"{limits} kept"
@@ -309,18 +309,15 @@ def _verdicts(evaluation: Evaluation) -> list[Text]:
 
 
 def manoeuvre_list(manoeuvres: Sequence[Manoeuvre], cars: Sequence[Subject]) -> RenderableType:
-    """All manoeuvres with their sources, and why a vehicle cannot do one."""
-    return _List(
-        [
-            (one.name, one.title, one.source, *(one.unfit(car) or "yes" for car in cars))
-            for one in manoeuvres
-        ],
-        [car.name for car in cars],
-    )
+    """Table of all manoeuvres with their sources, and why a vehicle cannot do one."""
+    answers = ([one.unfit(car) or "yes" for car in cars] for one in manoeuvres)
+    pairs = zip(manoeuvres, answers, strict=True)
+    rows = [(one.name, one.title, one.source, *own) for one, own in pairs]
+    return _List(rows, [car.name for car in cars])
 
 
 class _List:
-    """Manoeuvres in a row each; on a narrow terminal with all that is said of one in a cell."""
+    """Manoeuvres with a row each; on a narrow terminal a single cell per manoeuvre."""
 
     def __init__(self, rows: Sequence[Sequence[str]], cars: Sequence[str]) -> None:
         self.rows, self.cars = rows, cars

@@ -1,18 +1,20 @@
-"""`skidpad tyre`: what matters about tyres, as a table and as a sheet of curves."""
+"""`skidpad tyre`: key properties of tyres, as a table and as a sheet of curves."""
 
 from __future__ import annotations
 
 import math
-import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from ..errors import InvalidValue
-from .completion import tyre_names
+from .options import tyre_names
+from .output import caught_texts, print_json
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,44 +27,26 @@ PASCAL_PER_BAR = 1e5
 
 def tyre(
     # Hidden, as the table of arguments would call it a list[str]; the text below says what it is.
-    files: Annotated[
-        list[str], typer.Argument(metavar="FILE", hidden=True, autocompletion=tyre_names)
-    ],
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw the curves to this file: PNG, SVG or PDF.")
-    ] = None,
-    load: Annotated[
-        list[float] | None,
-        typer.Option(
-            metavar="N",
-            help="A load; may be given several times. [default: 0.5, 1 and 1.5 times the nominal]",
-            show_default=False,
-        ),
-    ] = None,
-    camber: Annotated[
-        list[float] | None,
-        typer.Option(
-            metavar="DEG",
-            help="A camber, positive when the top leans to the right; may be given several times.",
-            show_default=False,
-        ),
-    ] = None,
-    pressure: Annotated[
-        list[float] | None,
-        typer.Option(
-            metavar="BAR",
-            help="An inflation pressure; may be given several times. [default: the tyre's own]",
-            show_default=False,
-        ),
-    ] = None,
-    filled: Annotated[
-        bool, typer.Option("--filled", help="Name the keys that a file left out.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, in SI.")] = False,
+    files: Annotated[list[str], Argument(metavar="FILE", hidden=True, autocompletion=tyre_names)],
+    plot: Path | None = None,
+    load: Annotated[list[float] | None, Option(show_default=False)] = None,
+    camber: Annotated[list[float] | None, Option(show_default=False)] = None,
+    pressure: Annotated[list[float] | None, Option(show_default=False)] = None,
+    filled: bool = False,
+    as_json: Annotated[bool, Option("--json")] = False,
 ) -> None:
-    """Say what matters about tyres, side by side: friction, stiffness, trail, radii and so on.
+    """Show the key properties of tyres in columns: friction, stiffness, trail, radii and so on.
 
     A FILE is a tyre property file (.tir), or the name of a tyre that comes with skidpad.
+
+    Args:
+        plot: Draw the curves to this file: PNG, SVG or PDF.
+        load [N]: A load; may be given several times. [default: 0.5, 1 and 1.5 times the nominal]
+        camber [DEG]: A camber, positive when the top leans to the right; may be given several
+            times.
+        pressure [BAR]: An inflation pressure; may be given several times. [default: the tyre's own]
+        filled: Name the keys that a file left out.
+        as_json: Print one JSON object, in SI.
     """
     from ..tyres.characteristics import summary
 
@@ -86,11 +70,9 @@ def tyre(
         cambers = None if camber is None else angles
         sheet(tyres, loads=loads, cambers=cambers, pressures=pressures, path=plot)
     if as_json:
-        from .output import print_json
-
         print_json({"tyres": [column.as_json() for column in columns], "warnings": notes})
         return
-    from rich.console import Console
+    from .sheets import Console
 
     Console().print(tyre_sheet(columns, notes, filled=filled))
     if plot is not None:
@@ -98,12 +80,12 @@ def tyre(
 
 
 def _read(files: Sequence[str]) -> tuple[list[Tyre], list[str]]:
-    """The tyres, and what reading them warned of. Files of the same name keep their folders."""
+    """The tyres, and warnings from reading them; files of the same name are shown with their
+    folders."""
     from ..tyres.reading import get, names, read
 
     tyres: list[Tyre] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with caught_texts(Warning) as caught:
         for file in files:
             if Path(file).is_file() or Path(file).suffix or Path(file).name != file:
                 tyres.append(read(file))
@@ -113,30 +95,24 @@ def _read(files: Sequence[str]) -> tuple[list[Tyre], list[str]]:
                 raise InvalidValue(
                     f"{file!r} is neither a file nor a tyre of skidpad's: {', '.join(names())}"
                 )
-    places = {tyre.name: set[str]() for tyre in tyres}
-    for file, tyre in zip(files, tyres, strict=True):
-        places[tyre.name].add(file)
-    tyres = [
-        tyre if len(places[tyre.name]) == 1 else replace(tyre, name=file)
-        for file, tyre in zip(files, tyres, strict=True)
-    ]
-    return tyres, list(dict.fromkeys(str(one.message) for one in caught))
+    pairs = list(zip(files, tyres, strict=True))
+    count = Counter(name for name, _ in {(tyre.name, file) for file, tyre in pairs})
+    tyres = [tyre if count[tyre.name] == 1 else replace(tyre, name=file) for file, tyre in pairs]
+    return tyres, list(dict.fromkeys(caught))
 
 
 Row = tuple[str, str, "Callable[[Summary], str]"]
-"""Name of a row, its unit, and its cell for a tyre."""
+"""Name of a row, its unit, and the function that makes its cell for a tyre."""
 NONE = "–"
-"""In place of a missing value."""
+"""Text in place of a missing value."""
 DEGREES = 180.0 / math.pi
 DIGITS = 3
 
 
 def tyre_sheet(columns: Sequence[Summary], notes: Sequence[str], *, filled: bool) -> RenderableType:
-    """Tyres side by side, a row for each quantity; below them what to be careful with."""
-    from rich.console import Group
-    from rich.text import Text
-
+    """Table of tyres, a row for each quantity, followed by notes."""
     from . import sheets
+    from .sheets import Group, Text
 
     table = sheets.plain_table()
     table.add_column("", style="cyan", no_wrap=True)
@@ -163,7 +139,7 @@ def tyre_sheet(columns: Sequence[Summary], notes: Sequence[str], *, filled: bool
 
 
 def number(value: float | None, scale: float = 1.0, digits: int = DIGITS) -> str:
-    """A value with some digits, never in powers of ten."""
+    """A number with `digits` digits, never in scientific notation."""
     if value is None or not math.isfinite(value):
         return NONE
     shown = float(f"{value * scale:.{digits - 1}e}")
@@ -186,7 +162,7 @@ def _each(
 
 
 def _relaxation(key: str, value: Callable[[AtLoad], float]) -> Callable[[Summary], str]:
-    """Relaxation lengths; a file of 5.2 without their coefficient has none."""
+    """Cell of a relaxation length; empty for a file of version 5.2 without its coefficient."""
     shown = _each(value, 1e3)
     return lambda s: "none in the file" if key in s.filled else shown(s)
 
@@ -206,7 +182,7 @@ WHOLE: tuple[Row, ...] = (
     ("  at a load of", "N", lambda s: number(s.F_z_of_K_y_max)),
     ("keys filled", "", lambda s: str(len(s.filled))),
 )
-"""Rows of what does not depend on the load."""
+"""Rows of quantities that do not depend on the load."""
 UNDER_LOADS: tuple[Row, ...] = (
     ("load", "N", lambda s: " / ".join(_plain(at.F_z) for at in s.at)),
     ("peak friction, driving", "", _each(lambda a: a.mu_x)),

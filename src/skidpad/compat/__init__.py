@@ -1,4 +1,4 @@
-"""Programs that skidpad stands in for, each behind the interface its users know."""
+"""Replacements for other programs, each with the interface its users know."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Derivatives of one step as Programs: its adjoint, its tangent, and the end of a cost."""
+"""Derivatives of one step as Programs: its adjoint, its tangent, and those of the terminal cost."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import integrate
-from ..core import record
-from ..core.model import Model, Vehicle
-from ..core.policy import Cost, NoReference
+from ..core.model import Model, Vehicle, model_of, port_kinds
+from ..core.policy import Cost, NoReference, Nothing
 from ..integrate.base import Integrator
-from .pipeline import kept
-from .program import Port, Program
-from .trace import trace
-
-DT = Port("dt", ("dt",))
+from .pipeline import kept, step_name
+from .program import Program
+from .trace import trace_records
 
 
 def adjoint_program(
@@ -24,13 +21,14 @@ def adjoint_program(
     *,
     params: bool = True,
 ) -> Program:
-    """The adjoint of one step: x, u, w, p, dt, r, lam to derivatives x, u, p and the stage cost.
+    """Return the adjoint of one step as a Program.
 
-    `lam` is the derivative of everything later with respect to the state after the step. Without
-    `params` the port `p` of the outputs is empty, and what it would take is not computed; `value`
-    is empty without a stage cost.
+    It takes the ports x, u, w, p, dt, r, lam and returns the derivatives with respect to x, u and
+    p, and the stage cost as `value`. `lam` is the derivative of all later costs with respect to the
+    state after the step. Without `params` the output port `p` is empty and its operations are not
+    computed; without a stage cost `value` is empty.
     """
-    model = _model(vehicle)
+    model = model_of(vehicle)
     method = integrate.get(integrator)
     if cost is None:  # a cost is the user's: what its functions read may be another next time
         key = ("adjoint", method, params)
@@ -43,60 +41,39 @@ def _adjoint(model: Model, method: Integrator, cost: Cost | None, *, params: boo
     from ..integrate.adjoint import adjoint
 
     stage = None if cost is None or cost.stage is None else cost.at_step
-    gradients = adjoint(model, method, stage)
-    x, u, w, p = _ports(model)
     reference = NoReference if cost is None else cost.Reference
-
-    def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-        x, u, w, p = _records(_kinds(model), ports[:4])
-        r, lam = _records((reference, model.State), ports[5:])
-        g = gradients(x, u, w, p, ports[4][0], r, lam)
-        return (
-            record.flatten(g.x),
-            record.flatten(g.u),
-            record.flatten(g.p) if params else (),
-            () if stage is None else (g.value,),
-        )
-
-    outputs = (x, u, p if params else Port("p", ()), value_port(stage is not None))
-    inputs = (x, u, w, p, DT, _port("r", reference), _port("lam", model.State))
-    name = f"{model.name}.adjoint.{_method_name(model, method)}"
-    return trace(name, function, inputs, outputs)
+    inputs = {**port_kinds(model), "dt": None, "r": reference, "lam": model.State}
+    outputs = {"x": model.State, "u": model.Input, "p": model.Params if params else Nothing}
+    outputs |= value_port(stage is not None)
+    name = f"{model.name}.adjoint.{step_name(model, method)}"
+    return trace_records(name, adjoint(model, method, stage), inputs, outputs)
 
 
-def terminal_program(
-    vehicle: Vehicle | Model,
-    cost: Cost,
-    *,
-    params: bool = True,
-) -> Program:
-    """The end of a cost: x, p, r to the derivatives x and p of the terminal cost, and its value.
+def terminal_program(vehicle: Vehicle | Model, cost: Cost, *, params: bool = True) -> Program:
+    """Return the terminal cost and its derivatives as a Program.
 
+    It takes the ports x, p, r and returns the derivatives with respect to x and p, and `value`.
     Without a terminal cost all of them are zero. Without `params` the port `p` is empty.
     """
     from ..integrate.adjoint import terminal_gradients
 
-    model = _model(vehicle)
-    x, _, _, p = _ports(model)
+    model = model_of(vehicle)
 
-    def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-        x, p, r = _records((model.State, model.Params, cost.Reference), ports)
-        g_x, g_p, value = terminal_gradients(model, cost.at_end, x, p, r)
-        return record.flatten(g_x), record.flatten(g_p) if params else (), (value,)
+    def function(x: Any, p: Any, r: Any) -> Sequence[Any]:
+        return terminal_gradients(model, cost.at_end, x, p, r)
 
-    outputs = (x, p if params else Port("p", ()), value_port(True))
-    inputs = (x, p, _port("r", cost.Reference))
-    name = f"{model.name}.terminal"
-    return trace(name, function, inputs, outputs)
+    inputs = {"x": model.State, "p": model.Params, "r": cost.Reference}
+    outputs = {"x": model.State, "p": model.Params if params else Nothing} | value_port(True)
+    return trace_records(f"{model.name}.terminal", function, inputs, outputs)
 
 
-def tangent_program(
-    vehicle: Vehicle | Model,
-    integrator: str | Integrator = "rk4",
-) -> Program:
-    """The tangent of one step: x, u, w, p, dt and changes dx, du, dp to the change of the next x,
-    the output port `dx`."""
-    model = _model(vehicle)
+def tangent_program(vehicle: Vehicle | Model, integrator: str | Integrator = "rk4") -> Program:
+    """Return the tangent (directional derivative) of one step as a Program.
+
+    It takes the ports x, u, w, p, dt and the perturbations dx, du, dp, and returns the perturbation
+    of the next state as `dx`.
+    """
+    model = model_of(vehicle)
     method = integrate.get(integrator)
     return kept(model, ("tangent", method), lambda: _tangent(model, method))
 
@@ -105,44 +82,12 @@ def _tangent(model: Model, method: Integrator) -> Program:
     from ..integrate.adjoint import tangent
 
     change = tangent(model, method)
-    x, u, w, p = _ports(model)
-
-    def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-        x, u, w, p = _records(_kinds(model), ports[:4])
-        dx, du, dp = _records((model.State, model.Input, model.Params), ports[5:])
-        return (record.flatten(change(x, u, w, p, ports[4][0], dx, du, dp)),)
-
-    changes = [Port(f"d{port.name}", port.fields) for port in (x, u, p)]
-    inputs = (x, u, w, p, DT, *changes)
-    name = f"{model.name}.tangent.{_method_name(model, method)}"
-    return trace(name, function, inputs, changes[:1])
+    changes = {"dx": model.State, "du": model.Input, "dp": model.Params}
+    inputs = {**port_kinds(model), "dt": None, **changes}
+    name = f"{model.name}.tangent.{step_name(model, method)}"
+    return trace_records(name, lambda *records: (change(*records),), inputs, {"dx": model.State})
 
 
-def _model(vehicle: Vehicle | Model) -> Model:
-    return vehicle.model if isinstance(vehicle, Vehicle) else vehicle
-
-
-def _method_name(model: Model, method: Integrator) -> str:
-    return method.name if model.continuous else "update"
-
-
-def _port(name: str, kind: type) -> Port:
-    return Port(name, record.names(kind))
-
-
-def _ports(model: Model) -> tuple[Port, ...]:
-    """The ports x, u, w, p."""
-    return tuple(_port(*named) for named in zip("xuwp", _kinds(model), strict=True))
-
-
-def _kinds(model: Model) -> tuple[type, ...]:
-    return model.State, model.Input, model.Disturbance, model.Params
-
-
-def _records(kinds: Sequence[type], ports: Sequence[Sequence[Any]]) -> list[Any]:
-    return [record.unflatten(kind, port) for kind, port in zip(kinds, ports, strict=True)]
-
-
-def value_port(present: bool) -> Port:
-    """The output port of a cost; empty without a cost."""
-    return Port("value", ("value",) if present else ())
+def value_port(present: bool) -> dict[str, type | None]:
+    """The output port `value` of a cost, for `trace_records`; empty unless `present`."""
+    return {"value": None if present else Nothing}

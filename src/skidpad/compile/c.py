@@ -12,17 +12,17 @@ A Program that reads shared arrays has a second function, to be called before th
 
     void NAME_set_arrays(const void* const* arrays, int64_t count)
 
-`arrays[n]` is the array with the number n of the parameters, from 1 to count - 1: its number of
-elements as an int64_t, followed by the elements in T; or null. The table is not copied. A number
-that has no array reads NaN.
+`arrays[n]` is the array that parameters refer to by the number n, from 1 to count - 1: its number
+of elements as an int64_t, followed by the elements in T; or null. The table is not copied. Reading
+a number that has no array gives NaN.
 
-Built with `FLAGS` the bits equal those of the other targets: contraction only where the Program
+Built with `FLAGS`, the bits equal those of the other targets: contraction only where the Program
 says `fma`, no reassociation, numbers written in hexadecimal.
 
-No library is needed. Instructions of the processor are written so that no compiler makes a call of
-a library of them, whatever its options; functions without an instruction are in `c_exact`. So the
-bits are the same with and without the instructions. `SKIDPAD_NO_INSTRUCTIONS`, defined, takes the
-functions even where there are instructions.
+No library is needed. Processor instructions are written so that no compiler replaces them by a
+library call, whatever its options; functions without an instruction are in `c_exact`. So the bits
+are the same with and without the instructions. If `SKIDPAD_NO_INSTRUCTIONS` is defined, the
+functions are used even where the processor has the instruction.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ CHOSEN = (
     *("fma", "sqrt", "rint", "floor", "lt", "le", "eq", "ne", "and", "or", "xor", "not"),
     *("select", "testbit"),
 )
-"""Operations whose functions, OP_T, `chosen_functions` defines."""
+"""Operations that `chosen_functions` defines as functions named OP_T."""
 
 _V3 = """\
 #ifndef SKIDPAD_V3
@@ -226,14 +226,17 @@ _ONCE = """\
 
 
 def chosen_functions(precision: str) -> str:
-    """The functions of `CHOSEN`: an instruction where the target has it, else an exact one; and
-    the type `truth_T`. They can stand in a file twice, for two targets, if macros rename them."""
+    """C source of the functions of `CHOSEN` and of the type `truth_T`.
+
+    A function uses the processor's instruction where the target has one, else the exact
+    implementation. The text may occur in a file twice, for two targets, if macros rename it.
+    """
     words = c_words(TYPES[precision])
     return "".join([_V3, *(part.format(**words) for part in (_FOUND, _INSTRUCTIONS, _TRUTH))])
 
 
 def helpers(precision: str, magic: str) -> str:
-    """Both, guarded so that they may be repeated in one file."""
+    """C source of the exact and the chosen functions, guarded against repeated definition."""
     once = _ONCE.format(T=TYPES[precision].name)
     return exact_functions(precision, magic) + once + chosen_functions(precision) + "#endif\n"
 
@@ -243,7 +246,7 @@ FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fno-fast-math")
 
 
 Write = Callable[[int, int], str]
-"""How a field of a port is written in C."""
+"""Function of (port, field) that returns the C expression of an input."""
 
 # An element of a shared array. Whatever the numbers are, nothing outside is read.
 _READ = """\
@@ -273,19 +276,16 @@ void {name}_set_arrays(const void* const* arrays, int64_t count) {{
 """
 
 _INFIX = INFIX | {"and": "&", "or": "|", "xor": "^"}
-_CALLED = frozenset(
-    [
-        *("fma", "abs", "sqrt", "rint", "floor", "copysign"),
-        *("pow2", "mantissa", "exponent", "read"),
-    ]
+_CALLED = (
+    *("fma", "abs", "sqrt", "rint", "floor", "copysign"),
+    *("pow2", "mantissa", "exponent", "read"),
 )
-"""Operations that are functions, OP_T; CUDA has other ones of the same names."""
+"""Operations emitted as calls of functions OP_T; CUDA has its own of the same names."""
 BOOLEAN = tuple(BOOL_OPS)
-"""Operations whose result is a truth value."""
 
 
 def emit(program: Program, name: str) -> str:
-    """The Program as C99 source of the function `name`, with everything it needs before it."""
+    """Return the C99 source of a Program as the function `name`, with all definitions it needs."""
     if program.precision not in TYPES:
         raise InvalidValue(
             f"program {program.name!r} has precision {program.precision!r}; "
@@ -323,13 +323,15 @@ def emit(program: Program, name: str) -> str:
 
 
 def array_helper(kind: Type) -> str:
-    """The function that reads an element of a shared array, as C source."""
+    """C source of the function that reads an element of a shared array."""
     return _READ.format(T=kind.name)
 
 
 def all_functions(program: Program, stem: str, table: Sequence[str] = ()) -> list[str]:
-    """The functions of a Program, split at what is held, as C functions STEM_0, STEM_1, ...; for
-    `table` see `statements`."""
+    """C source of all functions of a Program, split at held values, as STEM_0, STEM_1, ...
+
+    For `table` see `statements`.
+    """
     return [
         line
         for k, function in enumerate(program.functions)
@@ -340,7 +342,10 @@ def all_functions(program: Program, stem: str, table: Sequence[str] = ()) -> lis
 def _function_lines(
     function: Program, number: int, stem: str, program: Program, table: Sequence[str]
 ) -> list[str]:
-    """One of them: it reads the array a, and h if it has held values, and writes the array r."""
+    """C source of one function of a Program.
+
+    It reads the array a, and h if it has held values, and writes the array r.
+    """
     kind = TYPES[str(function.precision)]
     arrays, functions = "ah", program.functions
     apart = "" if _in_place(number, program) else " restrict"
@@ -361,7 +366,7 @@ def _function_lines(
 
 
 def _in_place(number: int, program: Program) -> bool:
-    """Whether the results of a function may lie where its arguments are."""
+    """Whether the results of a function may overwrite its arguments."""
     calls = (i for part in (program, *program.functions) for i in part.code if i.op == "call")
     again = any(i.imm[0] == number and i.imm[1] > 1 for i in calls)
     return again or skipped_by(program.functions[number]) is not None
@@ -370,9 +375,9 @@ def _in_place(number: int, program: Program) -> bool:
 def call_statement(
     k: int, i: Instruction, args: list[str], kind: Type, stem: str, functions: tuple[Program, ...]
 ) -> tuple[str, str]:
-    """The statement of a call, and the array that then holds its results.
+    """The C statement of a call, and the name of the array that then holds the results.
 
-    The address of the held values of the function, if it has some, is the last of `args`.
+    If the function has held values, their address is the last of `args`.
     """
     number, times = i.imm
     function, arguments, results = functions[number], f"arguments{k}", f"results{k}"
@@ -394,12 +399,12 @@ class Statements(NamedTuple):
 
     lines: list[str]
     text: dict[int, str]
-    """How the value of each instruction is written."""
+    """C expression of the value of each instruction."""
     made_in: dict[int, int]
-    """The line that makes it, by instruction."""
+    """Index of the line that computes each instruction."""
 
     def with_stores(self, results: tuple[int, ...], place: Callable[[int], str]) -> list[str]:
-        """The lines, and each result stored to its place as soon as it is there."""
+        """The lines, with each result stored to its place as soon as it is computed."""
         after: dict[int, list[str]] = {}
         for n, r in enumerate(results):
             store = f"    {place(n)} = {self.text[r]};"
@@ -418,10 +423,12 @@ def statements(
     write: Write,
     table: Sequence[str] = (),
 ) -> Statements:
-    """One statement per operation; constants are written where they are used.
+    """The C statements of a Program, one per operation; constants are written where they are used.
 
-    `write` says how a field of an input port is written; the functions are called STEM_0, STEM_1,
-    ...; and `table` is what the function that reads shared arrays takes before its numbers.
+    Args:
+        write: returns the C expression of a field of an input port.
+        stem: the functions of the Program are called STEM_0, STEM_1, ...
+        table: leading arguments (the table of arrays) of the function that reads shared arrays.
     """
     text: dict[int, str] = {}
     lines: list[str] = []
@@ -456,33 +463,29 @@ def statements(
 
 
 def _values_of(i: Instruction, functions: tuple[Program, ...]) -> tuple[int, ...]:
-    """The arguments of an instruction whose values it takes, not only the address."""
+    """The arguments that an instruction takes by value, without one passed by address."""
     by_address = i.op == "call" and len(functions[i.imm[0]].inputs) > 1
     return i.args[:-1] if by_address else i.args
 
 
 def _in_memory(i: Instruction, text: dict[int, str], write: Write) -> str:
-    """Where a value lies in memory: a result of a call or an input."""
+    """C expression of a value that lies in memory: a result of a call or an input."""
     return f"{text[i.args[0]]}[{i.imm}]" if i.op == "item" else write(*i.imm)
 
 
 def literal(value: float, kind: Type) -> str:
-    """A number as it is written in C, exact."""
+    """A number as an exact C literal."""
     if math.isnan(value):
         return f"({kind.name})SKIDPAD_NAN"
     if math.isinf(value):
-        return (
-            f"({kind.name})SKIDPAD_INFINITY" if value > 0 else f"(-({kind.name})SKIDPAD_INFINITY)"
-        )
-    return (
-        f"({value.hex()}{kind.suffix})"
-        if math.copysign(1.0, value) < 0
-        else (f"{value.hex()}{kind.suffix}")
-    )
+        infinity = f"({kind.name})SKIDPAD_INFINITY"
+        return infinity if value > 0 else f"(-{infinity})"
+    text = f"{value.hex()}{kind.suffix}"
+    return f"({text})" if math.copysign(1.0, value) < 0 else text
 
 
 def _called(i: Instruction, args: list[str], kind: Type) -> str:
-    """The expression of an operation with the functions of `c_helpers`."""
+    """C expression of an operation, with the functions of `helpers` where one is needed."""
     if i.op in CHOSEN:
         bit = [] if i.imm is None else [str(i.imm)]
         return f"{i.op}_{kind.name}({', '.join([*args, *bit])})"
@@ -512,7 +515,7 @@ _SPECIAL: dict[str, Callable[[Instruction, list[str], Type], str]] = {
 def compile_shared(source: str, folder: Path) -> ctypes.CDLL:
     """Build C source into a shared library in `folder` and load it.
 
-    The compiler is the environment variable CC, or the first of cc, gcc and clang that is found.
+    The compiler is the environment variable CC, or else the first of cc, gcc and clang on the path.
     """
     compiler = _compiler()
     stem = "skidpad_" + hashlib.sha256(source.encode()).hexdigest()[:16]

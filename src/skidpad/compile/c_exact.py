@@ -1,8 +1,9 @@
-"""Exact functions in C99 for what a processor may not have: `fma` with one rounding, `sqrt` to the
-nearest, `rint` and `floor`, for all numbers with subnormals, infinities and signed zeros. They need
-no library, and no header but `<stdint.h>`.
+"""Exact functions in C99 for operations that a processor may lack.
 
-The fused multiply-add takes error-free transformations where neither overflow nor underflow is near
+`fma` with one rounding, `sqrt` to nearest, `rint` and `floor`, for all numbers including
+subnormals, infinities and signed zeros. They need no library, and no header but `<stdint.h>`.
+
+The fused multiply-add uses error-free transformations where neither overflow nor underflow is near
 (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using
 rounding to odd", IEEE Transactions on Computers 57, 2008), and integers elsewhere. In single
 precision the product is exact in double, and one sum rounded to odd is enough.
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 
 class Type(NamedTuple):
-    """How one precision is written in C."""
+    """C type names, literal suffix and bit layout of one precision."""
 
     name: str
     suffix: str
@@ -28,7 +29,7 @@ TYPES: dict[str, Type] = {
     "float64": Type("double", "", "uint64_t", "int64_t", 52, 1023),
     "float32": Type("float", "f", "uint32_t", "int32_t", 23, 127),
 }
-"""How each precision is written."""
+"""The C type of each precision."""
 
 # Attributes that a compiler may know, numbers that no header gives. The order of operations fills a
 # processor and lets more values live than x86 has registers; scheduling that knows of these makes
@@ -325,7 +326,7 @@ SKIDPAD_MAYBE_UNUSED static double exact_fma_double(double a, double b, double c
 
 
 def exact_functions(precision: str, magic: str) -> str:
-    """Everything that is the same for every target; `magic` is `builder.MAGIC` as a literal."""
+    """C source shared by all targets; `magic` is `program.MAGIC` as a literal."""
     kind = TYPES[precision]
     words = c_words(kind) | {"magic": magic}
     parts = [_SETUP, _BITS.format(**words)]
@@ -337,7 +338,7 @@ def exact_functions(precision: str, magic: str) -> str:
 
 
 def c_words(kind: Type) -> dict[str, object]:
-    """What the texts of C that are for both precisions have in their gaps."""
+    """Values of the placeholders in the C templates that serve both precisions."""
     double, m = kind.name == "double", kind.mantissa_bits
     return {
         "T": kind.name,

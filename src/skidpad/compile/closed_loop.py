@@ -1,13 +1,14 @@
 """A vehicle and its policy as one plant, so that everything that runs a plant runs closed loops.
 
-The records are the vehicle's followed by those of the policy: the state has the policy's memory
-(`memory.integral`), the parameters the policy's (`policy.k_p`), the outputs the vehicle's input
-(`command.steer`); the input is the reference.
+The records of the plant join those of the vehicle and of the policy: the state contains the
+policy's memory (`memory.integral`), the parameters the policy's (`policy.k_p`), the outputs the
+vehicle's input (`command.steer`). The input of the plant is the reference of the policy.
 
 Derivatives: with u, m⁺ = π(x, m, r, q) the policy and x⁺ = F(x, u, w, p) the vehicle's step, λ and
-μ the derivatives of everything later with respect to x⁺ and m⁺, the vehicle's own adjoint gives
-(∂F/∂x)ᵀ λ, (∂F/∂u)ᵀ λ and (∂F/∂p)ᵀ λ; the second of them and μ go back through the policy. So every
-method with a derivative for the vehicle has one for the loop, also implicit ones.
+μ the derivatives of all later costs with respect to x⁺ and m⁺, the vehicle's own adjoint gives
+(∂F/∂x)ᵀ λ, (∂F/∂u)ᵀ λ and (∂F/∂p)ᵀ λ; the second of them and μ are propagated back through the
+policy. So every integrator with a derivative for the vehicle has one for the loop, also implicit
+ones.
 """
 
 from __future__ import annotations
@@ -20,21 +21,21 @@ from typing import Any, NamedTuple, get_type_hints
 from .. import integrate
 from ..core import record
 from ..core.model import Model, Vehicle
-from ..core.policy import Cost, NoReference, Policy
+from ..core.policy import Cost, NoReference, Nothing, Policy
 from ..errors import InvalidValue
 from ..integrate.base import Integrator, as_written, flat_result
-from .adjoint import DT, value_port
-from .pipeline import counted, stored
+from .adjoint import value_port
+from .pipeline import counted, step_name, stored
 from .plant import Plant
-from .program import Port, Program
-from .trace import trace
+from .program import Program
+from .trace import trace_records
 
 MEMORY, POLICY, COMMAND = "memory", "policy", "command"
 """Fields that a closed loop adds to the vehicle's state, parameters and outputs."""
 
 
 class Loop(NamedTuple):
-    """A model, what drives it, and the records that the two have together."""
+    """A model, its policy, and the joined records of the two."""
 
     model: Model
     policy: Policy
@@ -44,7 +45,6 @@ class Loop(NamedTuple):
 
     @classmethod
     def of(cls, model: Model, policy: Policy) -> Loop:
-        """The loop of a model and a policy."""
         return cls(
             model,
             policy,
@@ -54,30 +54,21 @@ class Loop(NamedTuple):
         )
 
     @property
-    def ports(self) -> tuple[Port, Port, Port, Port]:
-        """The ports x, u, w, p; the input is the reference."""
-        kinds = (self.State, self.policy.Reference, self.model.Disturbance, self.Params)
-        x, u, w, p = (Port(n, record.names(k)) for n, k in zip("xuwp", kinds, strict=True))
-        return x, u, w, p
+    def kinds(self) -> dict[str, type]:
+        """Record classes of the input ports x, u, w, p of the loop; u is the reference."""
+        kinds = {"x": self.State, "u": self.policy.Reference}
+        return kinds | {"w": self.model.Disturbance, "p": self.Params}
 
-    def parts(self, state: Sequence[Any]) -> tuple[Any, Any]:
-        """Vehicle state and memory."""
-        return _split(self.model.State, self.policy.Memory, state)
+    def parts(self, state: Any) -> tuple[Any, Any]:
+        """Split a state of the loop into vehicle state and policy memory."""
+        return _split(self.model.State, self.policy.Memory, record.flatten(state))
 
-    def reference(self, values: Sequence[Any]) -> Any:
-        """The reference of the policy."""
-        return record.unflatten(self.policy.Reference, values)
-
-    def disturbance(self, values: Sequence[Any]) -> Any:
-        """The disturbance of the vehicle."""
-        return record.unflatten(self.model.Disturbance, values)
-
-    def params(self, values: Sequence[Any]) -> tuple[Any, Any]:
-        """Parameters of the vehicle and of the policy."""
-        return _split(self.model.Params, self.policy.Params, values)
+    def params(self, params: Any) -> tuple[Any, Any]:
+        """Split parameters of the loop into those of the vehicle and those of the policy."""
+        return _split(self.model.Params, self.policy.Params, record.flatten(params))
 
     def command(self, x: Any, m: Any, r: Any, p: Any, dt: Any) -> tuple[Any, Any]:
-        """The vehicle's input and the next memory."""
+        """Evaluate the policy; returns the vehicle's input and the next memory."""
         with as_written(dt):
             u, following = self.policy.command(x, m, r, p, dt)
         if not isinstance(u, self.model.Input):
@@ -89,12 +80,12 @@ class Loop(NamedTuple):
 
 
 def _with(kind: type, name: str, inner: type, default: Any) -> type:
-    """The record with one more field, itself a record; as it is if that would be empty."""
+    """A record class with one more field, itself a record; unchanged if that record is empty."""
     if not record.size(inner):
         return kind
     fields: tuple[str, ...] = kind._fields
     if name in fields:
-        raise InvalidValue(f"{kind.__qualname__}.{name}: a closed loop needs this name for itself")
+        raise InvalidValue(f"{kind.__qualname__}.{name}: this name is reserved for the closed loop")
     hints = get_type_hints(kind, include_extras=True)
     docs = {leaf.name: leaf.doc for leaf in record.fields(kind)}
     defaults = {**kind._field_defaults, name: default}
@@ -107,53 +98,44 @@ def _split(first: type, second: type, values: Sequence[Any]) -> tuple[Any, Any]:
 
 
 class LoopDerivatives(NamedTuple):
-    """What the derivatives of a closed loop are traced from.
+    """Adjoint and terminal Programs of a closed loop.
 
-    A cost sees the state with the memory behind it, the parameters with the policy's behind them,
-    and as `u` the command that the policy gives.
+    A cost gets the state followed by the memory, the parameters followed by those of the policy,
+    and as `u` the command of the policy.
     """
 
     loop: Loop
     method: Integrator
 
     def adjoint(self, cost: Cost | None, *, params: bool) -> Program:
-        """The adjoint of one step, with the ports of `adjoint.adjoint_program`; its `u` is the
-        reference."""
-        loop, reference = self.loop, NoReference if cost is None else cost.Reference
-        x, u, w, p = loop.ports
-
-        def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-            r = record.unflatten(reference, ports[5])
-            on_x, on_r, on_p, value = self._pulled_back(cost, ports, r)
-            return on_x, on_r, on_p if params else (), (value,) if staged else ()
-
-        staged = cost is not None and cost.stage is not None
-        inputs = (x, u, w, p, DT, Port("r", record.names(reference)), Port("lam", x.fields))
-        outputs = (x, u, p if params else Port("p", ()), value_port(staged))
-        return trace(self._name("adjoint"), function, inputs, outputs)
+        """The adjoint of one step, with the ports of `adjoint_program`; `u` is the reference."""
+        loop = self.loop
+        reference = NoReference if cost is None else cost.Reference
+        inputs = {**loop.kinds, "dt": None, "r": reference, "lam": loop.State}
+        outputs = {"x": loop.State, "u": loop.policy.Reference}
+        outputs |= {"p": loop.Params if params else Nothing}
+        outputs |= value_port(cost is not None and cost.stage is not None)
+        function = partial(self._pulled_back, cost)
+        return trace_records(self._name("adjoint"), function, inputs, outputs)
 
     def terminal(self, cost: Cost, *, params: bool) -> Program:
-        """The end of a cost, with the ports of `adjoint.terminal_program`."""
+        """The terminal cost and its derivatives, with the ports of `adjoint.terminal_program`."""
         from ..integrate.adjoint import terminal_gradients
 
         loop = self.loop
-        x, _, _, p = loop.ports
 
-        def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-            kinds = (loop.State, loop.Params, cost.Reference)
-            end = [record.unflatten(kind, port) for kind, port in zip(kinds, ports, strict=True)]
-            on_x, on_p, value = terminal_gradients(loop.model, cost.at_end, *end)
-            return record.flatten(on_x), record.flatten(on_p) if params else (), (value,)
+        def function(x: Any, p: Any, r: Any) -> Sequence[Any]:
+            return terminal_gradients(loop.model, cost.at_end, x, p, r)
 
-        inputs = (x, p, Port("r", record.names(cost.Reference)))
-        outputs = (x, p if params else Port("p", ()), value_port(True))
-        return trace(self._name("terminal"), function, inputs, outputs)
+        inputs = {"x": loop.State, "p": loop.Params, "r": cost.Reference}
+        outputs = {"x": loop.State, "p": loop.Params if params else Nothing} | value_port(True)
+        return trace_records(self._name("terminal"), function, inputs, outputs)
 
     def _name(self, what: str) -> str:
         return f"{self.loop.model.name}.{self.loop.policy.name}.{what}.{self.method.name}"
 
     def _pulled_back(
-        self, cost: Cost | None, ports: tuple[tuple[Any, ...], ...], r: Any
+        self, cost: Cost | None, x: Any, u: Any, w: Any, p: Any, dt: Any, r: Any, lam: Any
     ) -> tuple[Any, Any, Any, Any]:
         """Derivatives with respect to state, reference and parameters, and the stage cost."""
         import casadi as ca
@@ -162,53 +144,41 @@ class LoopDerivatives(NamedTuple):
         from ..integrate.derivatives import pullback
         from ..integrate.symbols import column
 
-        loop, (state, told, w, p, (dt,), _, lam) = self.loop, ports
-        (x, memory), (car, own) = loop.parts(state), loop.params(p)
-        u, following = loop.command(x, memory, loop.reference(told), own, dt)
+        loop, state, told, params = self.loop, *map(record.flatten, (x, u, p))
+        (car, memory), (own, of_policy) = loop.parts(x), loop.params(p)
+        command, following = loop.command(car, memory, u, of_policy, dt)
         # The vehicle's adjoint is with respect to symbols, so the command is one until the end.
         names = record.names(loop.model.Input)
         placeholder = [ca.SX.sym(f"command.{name}") for name in names]
         input_record = record.unflatten(loop.model.Input, placeholder)
         on_next, on_memory = loop.parts(lam)
-        vehicle = adjoint(loop.model, self.method)(
-            x, input_record, loop.disturbance(w), car, dt, NoReference(), on_next
-        )
-        value = self._stage_cost(cost, state, u, p, r)
-        symbols = column((*state, *told, *p))
-        outputs = column(map(ca.SX, (*record.flatten(u), *record.flatten(following), value)))
+        gradients = adjoint(loop.model, self.method)
+        vehicle = gradients(car, input_record, w, own, dt, NoReference(), on_next)
+        value = 0.0 if cost is None else cost.at_step(x, command, p, r)
+        symbols = column((*state, *told, *params))
+        outputs = column(map(ca.SX, (*record.flatten(command), *record.flatten(following), value)))
         weights = column((*record.flatten(vehicle.u), *record.flatten(on_memory), ca.SX(1)))
-        direct = column(
-            (
-                *_padded(vehicle.x, len(state)),
-                *[ca.SX(0)] * len(told),
-                *_padded(vehicle.p, len(p)),
-            )
-        )
-        gradient = pullback(outputs, weights, symbols) + direct
+        n, nothing = len(state) + len(told), [ca.SX(0)] * len(told)
+        direct = (*_padded(vehicle.x, len(state)), *nothing, *_padded(vehicle.p, len(params)))
+        gradient = pullback(outputs, weights, symbols) + column(direct)
         gradient = ca.substitute(gradient, column(placeholder), outputs[: len(names)])
-        leaves, n = ca.vertsplit(gradient), len(state) + len(told)
+        leaves = ca.vertsplit(gradient)
         return leaves[: len(state)], leaves[len(state) : n], leaves[n:], value
-
-    def _stage_cost(self, cost: Cost | None, state: Any, u: Any, p: Any, r: Any) -> Any:
-        if cost is None:
-            return 0.0
-        x, own = record.unflatten(self.loop.State, state), record.unflatten(self.loop.Params, p)
-        return cost.at_step(x, u, own, r)
 
 
 def _padded(values: Any, count: int) -> list[Any]:
-    """The leaves of a record of derivatives, followed by zeros."""
+    """The leaves of a record of derivatives, padded with zeros to `count`."""
     leaves = [*record.flatten(values)]
     return leaves + [0.0] * (count - len(leaves))
 
 
 def policy_of(plant: Plant) -> str | None:
-    """Name of the policy that a plant has compiled in; None for a vehicle alone."""
+    """Name of the policy compiled into a plant; None for a vehicle alone."""
     return plant.step.meta.get("policy")
 
 
 def closed_loop(vehicle: Vehicle, integrator: Integrator, policy: Policy, substeps: int) -> Plant:
-    """The plant of a vehicle with a policy, with `substeps` sub-steps between two commands."""
+    """The plant of a vehicle with a policy that commands it every `substeps` sub-steps."""
     model = vehicle.model
     loop = Loop.of(model, policy)
     values = (*record.flatten(vehicle.params), *record.flatten(policy.params))
@@ -235,10 +205,11 @@ def closed_loop(vehicle: Vehicle, integrator: Integrator, policy: Policy, subste
 
 
 def _stored(loop: Loop, key: tuple[Any, ...], traced: Callable[[], Program]) -> Program:
-    """A Program of a closed loop, from disk where model and policy are skidpad's own.
+    """A Program of a closed loop, from disk if model and policy belong to skidpad.
 
-    A policy is if its `act` is pickled by names of skidpad: a function of the package, or an object
-    of a class of it, whose fields then count. A closure cannot be, and a user's function is theirs.
+    A policy belongs to skidpad if its `act` can be pickled by names of the package: a function of
+    the package, or an instance of one of its classes, whose fields are then part of the key.
+    Closures and users' own functions are traced in every process.
     """
     policy = loop.policy
     records = (policy.Memory, policy.Reference, policy.Params)
@@ -249,9 +220,8 @@ def _stored(loop: Loop, key: tuple[Any, ...], traced: Callable[[], Program]) -> 
 
 
 def _settled(loop: Loop, state: Any, params: Any) -> Any:
-    """A start with the vehicle's dependent fields made consistent; what is remembered stays."""
-    x, memory = loop.parts(record.flatten(state))
-    car, _ = loop.params(record.flatten(params))
+    """A start state with consistent dependent fields of the vehicle; the memory is unchanged."""
+    (x, memory), (car, _) = loop.parts(state), loop.params(params)
     assert loop.model.settle is not None
     whole = (*record.flatten(loop.model.settle(x, car)), *record.flatten(memory))
     return record.unflatten(type(state), whole)
@@ -260,72 +230,54 @@ def _settled(loop: Loop, state: Any, params: Any) -> Any:
 def policy_program(policy: Policy, model: Model) -> Program:
     """The policy alone as a Program of x, m, r, p, dt to u and the next m.
 
-    Traced before the rest, so that an error in it is not blamed on the vehicle.
+    It is traced before the vehicle, so that an error in the policy is reported as one.
     """
     loop = Loop.of(model, policy)
 
-    def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-        x, m = record.unflatten(model.State, ports[0]), record.unflatten(policy.Memory, ports[1])
-        p = record.unflatten(policy.Params, ports[3])
-        u, following = loop.command(x, m, loop.reference(ports[2]), p, ports[4][0])
-        return record.flatten(u), record.flatten(following)
-
-    memory = Port("m", record.names(policy.Memory))
-    inputs = (
-        Port("x", record.names(model.State)),
-        memory,
-        Port("r", record.names(policy.Reference)),
-        Port("p", record.names(policy.Params)),
-        Port("dt", ("dt",)),
-    )
-    outputs = (Port("u", record.names(model.Input)), memory)
-    return trace(f"policy {policy.name!r}", function, inputs, outputs)
+    inputs = {"x": model.State, "m": policy.Memory, "r": policy.Reference, "p": policy.Params}
+    outputs = {"u": model.Input, "m": policy.Memory}
+    return trace_records(f"policy {policy.name!r}", loop.command, inputs | {"dt": None}, outputs)
 
 
 def _step_program(loop: Loop, method: Integrator, substeps: int) -> Program:
-    """One sub-step, with the ports of `pipeline.step_program`; `dt` is that of the sub-step.
+    """One sub-step, with the ports of `pipeline.step_program`; `dt` is the length of the sub-step.
 
-    The policy sees the state at the start of the step (`start`), memory included, so that all
-    sub-steps find the same command and the same next memory. Without sub-steps that is x itself.
+    The policy is evaluated at the start of the step (`start`), memory included, so that all
+    sub-steps have the same command and the same next memory. Without sub-steps `start` is x itself.
     """
     model = loop.model
     policy_program(loop.policy, model)
     advance = integrate.discretise(model, method)
-    implicit = model.continuous and method.implicit
 
-    def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-        state, r, w, p, (dt,), start = ports
-        x, _ = loop.parts(state)
-        begun, memory = loop.parts(start or state)
+    def function(x: Any, r: Any, w: Any, p: Any, dt: Any, start: Any) -> Sequence[Any]:
+        here, _ = loop.parts(x)
+        begun, memory = loop.parts(start or x)
         car, own = loop.params(p)
         period = dt if substeps == 1 else float(substeps) * dt
-        u, memory = loop.command(begun, memory, loop.reference(r), own, period)
-        following, residual = advance(x, u, loop.disturbance(w), car, dt, begun)
-        after = (*record.flatten(following), *record.flatten(memory))
-        return after, (residual,) if implicit else ()
+        u, memory = loop.command(begun, memory, r, own, period)
+        following, residual = advance(here, u, w, car, dt, begun)
+        return (*record.flatten(following), *record.flatten(memory)), residual
 
-    x, u, w, p = loop.ports
-    inputs = (x, u, w, p, Port("dt", ("dt",)), Port("start", x.fields if substeps > 1 else ()))
-    outputs = (x, Port("residual", ("residual",) if implicit else ()))
-    name = f"{model.name}.{loop.policy.name}.step.{method.name if model.continuous else 'update'}"
-    traced = trace(name, function, inputs, outputs)
+    inputs = {**loop.kinds, "dt": None, "start": loop.State if substeps > 1 else Nothing}
+    residual = None if model.continuous and method.implicit else Nothing
+    name = f"{model.name}.{loop.policy.name}.step.{step_name(model, method)}"
+    traced = trace_records(name, function, inputs, {"x": loop.State, "residual": residual})
     return replace(traced, meta={"policy": loop.policy.name})
 
 
 def _outputs_program(loop: Loop) -> Program:
-    """The outputs, with the ports of `pipeline.outputs_program` and the step: x, start, u, w, p,
-    dt. The command is the one given at `start`."""
+    """The outputs, with the ports of `pipeline.outputs_program` and dt: x, start, u, w, p, dt.
+
+    The command among them is the one computed at `start`.
+    """
     model = loop.model
 
-    def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-        state, start, r, w, p, (dt,) = ports
-        (x, _), (begun, memory) = loop.parts(state), loop.parts(start)
-        (car, own), w = loop.params(p), loop.disturbance(w)
-        u, _ = loop.command(begun, memory, loop.reference(r), own, dt)
-        y = model.outputs(x, model.held_input(begun, u, w, car), w, car)
+    def function(x: Any, start: Any, r: Any, w: Any, p: Any, dt: Any) -> Sequence[Any]:
+        (here, _), (begun, memory), (car, own) = loop.parts(x), loop.parts(start), loop.params(p)
+        u, _ = loop.command(begun, memory, r, own, dt)
+        y = model.outputs(here, model.held_input(begun, u, w, car), w, car)
         return ((*flat_result(model, "outputs", y), *record.flatten(u)),)
 
-    x, u, w, p = loop.ports
-    inputs = (x, Port("start", x.fields), u, w, p, Port("dt", ("dt",)))
-    outputs = (Port("y", record.names(loop.Outputs)),)
-    return trace(f"{model.name}.{loop.policy.name}.outputs", function, inputs, outputs)
+    inputs = {"x": loop.State, "start": loop.State, **loop.kinds, "dt": None}
+    name = f"{model.name}.{loop.policy.name}.outputs"
+    return trace_records(name, function, inputs, {"y": loop.Outputs})

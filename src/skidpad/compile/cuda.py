@@ -2,8 +2,8 @@
 
 The statements are those of the C target. With `EXACT_FLAGS` no product is contracted with a sum
 except where the Program says `fma`, and division and square root are correctly rounded, so the bits
-are those of the CPU. In fast mode the Program leaves sines and the like to the GPU (see `NATIVE`)
-and is built with `FAST_FLAGS`.
+are those of the CPU. In fast mode the functions of `NATIVE`, such as sines, are left to the GPU,
+and the source is built with `FAST_FLAGS`.
 
 A kernel has one thread per vehicle, `v`. An array (step, vehicle, field) is passed as its address
 and its strides of field, vehicle and step, counted in numbers.
@@ -20,7 +20,7 @@ from .passes import step_values, with_held_parts
 from .program import MAGIC, Instruction, Program
 
 NATIVE = frozenset({"sin", "cos", "tanh", "exp", "log", "min", "max"})
-"""Operations that a GPU has in hardware, or nearly so; fast mode leaves them to it."""
+"""Operations that a GPU computes in hardware, or nearly so; fast mode uses its own."""
 
 # NVRTC has no standard headers.
 _TYPEDEFS = """\
@@ -83,19 +83,18 @@ static __device__ inline float max_nan(float a, float b) { return a >= b || a !=
 
 
 ARRAYS = "shared_arrays"
-"""The two words by which a module knows the shared arrays: the address of the table of their
-addresses and its length; see `c.emit`."""
+"""Name of the two words in a module that hold address and length of the array table."""
 
 FUNCTION = "function"
-"""How the functions of a Program are called: function_0, function_1, ..."""
+"""Stem of the names of a Program's functions: function_0, function_1, ..."""
 
 
 HELD = "held"
-"""The array of the held values of a function, in its own text."""
+"""Name of the array of held values inside a function."""
 
 
 class Lines:
-    """Statements of a Program, taken in parts; `text` is how each value is written."""
+    """Statements of a Program, taken in parts; `text` is the C expression of each value."""
 
     def __init__(
         self, program: Program, precision: str, functions: tuple[Program, ...] | None = None
@@ -105,7 +104,7 @@ class Lines:
         self.text: dict[int, str] = {}
 
     def take(self, condition: Callable[[int], bool]) -> list[str]:
-        """Statements of the instructions that are wanted and not taken yet."""
+        """Return the statements of instructions that meet the condition and are not taken yet."""
         lines: list[str] = []
         for k, i in enumerate(self.program.code):
             if k in self.text or not condition(k):
@@ -135,7 +134,7 @@ class Lines:
         return lines
 
     def results(self, port: int) -> list[str]:
-        """How the fields of an output port are written, once everything is taken."""
+        """C expressions of the fields of an output port, once all statements are taken."""
         return [self.text[r] for r in self.program.results[port]]
 
 
@@ -150,8 +149,11 @@ def _value(i: Instruction, args: list[str], kind: Type) -> str:
 
 
 def prelude(precision: str, program: Program) -> str:
-    """What stands before the kernels: integer types, extrema, the functions on bits, what reads
-    shared arrays, and the functions of the Program."""
+    """C source that precedes the kernels.
+
+    It holds integer types, extrema, functions on bits, reads of shared arrays, and the functions of
+    the Program.
+    """
     kind, functions = TYPES[precision], program.functions
     on_bits = _on_bits(kind, literal(MAGIC[precision], kind))
     table = f'extern "C" {{ __device__ unsigned long long {ARRAYS}[2]; }}\n'
@@ -174,7 +176,7 @@ def _on_bits(kind: Type, magic: str) -> str:
 
 
 def _function(number: int, precision: str, functions: tuple[Program, ...]) -> str:
-    """A function of a Program; it reads the arrays `in` and `held` and writes the array `out`."""
+    """C source of a function of a Program; it reads `in` and `held` and writes `out`."""
     function, kind = functions[number], TYPES[precision].name
     lines = Lines(function, precision, functions)
     arrays = dict(zip(("in", HELD), function.inputs, strict=False))
@@ -200,18 +202,17 @@ def view_parameters(kind: Type, read: tuple[str, ...], written: tuple[str, ...])
 
 
 def at(name: str, field: int, step: str = "") -> str:
-    """A field of this thread's vehicle in an array, at a step if one is given."""
+    """C expression of a field of this thread's vehicle in an array, at a step if one is named."""
     moved = f" + {step} * {name}_step" if step else ""
     return f"{name}[{field} * {name}_field + v * {name}_vehicle{moved}]"
 
 
 def loads(kind: Type, name: str, count: int, step: str = "") -> list[str]:
-    """Statements that read all fields of an array into variables NAME0, NAME1, ..."""
+    """Statements that read all fields of an array into the variables NAME0, NAME1, ..."""
     return [f"{kind.name} {name}{f} = {at(name, f, step)};" for f in range(count)]
 
 
 def indent(lines: list[str], spaces: int) -> str:
-    """Lines of C as a block of text."""
     return "\n".join(" " * spaces + line for line in lines)
 
 
@@ -219,8 +220,11 @@ EXACT_FLAGS = ("--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=fal
 FAST_FLAGS = ("--use_fast_math",)
 
 THREADS = {"rollout": 128, "apply": 128, "adjoint": 64}
-"""Threads of a block, by kernel. An adjoint holds so many registers that few blocks fit on a
-processor: small ones fill it better."""
+"""Threads per block of each kernel.
+
+An adjoint needs a large number of registers, so few blocks fit on a multiprocessor: small
+blocks fill it better.
+"""
 
 _HEAD = """\
 extern "C" __global__ void __launch_bounds__({bounds}) {name}({parameters}) {{
@@ -273,13 +277,14 @@ def emit(
 ) -> str:
     """CUDA C source with the kernel `rollout` for a lowered step Program.
 
-    Parameters: views x, u, w, p, out, after; then health, count, the sub-steps [first, last) to do
-    of a total, those between samples, those of a step, dt, tolerance. `x` are the states before the
-    first of them. The states after the last go to `after`, unless the rollout is done with it. The
-    health is added to.
-    With inputs that act late, at the places `delayed`, there are further views pending and late
-    before out, and at the end the rows of pending; see `late.LateViews`. With `timed`, steps differ
-    in length: in place of dt is an array of one for each step.
+    Parameters: views x, u, w, p, out, after; then health, count, the sub-steps [first, last) to run
+    out of a total, the sub-steps per sample, the sub-steps per step, dt, tolerance. `x` are the
+    states before sub-step `first`. The states after the last sub-step are written to `after`,
+    unless the rollout is finished. The health is accumulated.
+
+    With delayed inputs, at the indices `delayed`, there are further views pending and late before
+    out, and at the end the number of rows of pending; see `kernels.LateViews`. With `timed`, steps
+    differ in length: dt is an array with one number per step.
     """
     program = with_held_parts(program)
     kind, sizes = TYPES[precision], _sizes(program)
@@ -315,7 +320,7 @@ def emit(
 
 
 def _streams(sizes: dict[str, int]) -> list[str]:
-    """Inputs with a row per step are read again; those that are held are not."""
+    """Statements that read inputs with a row per step; constant inputs are read before the loop."""
     lines: list[str] = []
     for name in ("u", "w"):
         reads = " ".join(f"{name}{f} = {at(name, f, 'step')};" for f in range(sizes[name]))
@@ -325,15 +330,15 @@ def _streams(sizes: dict[str, int]) -> list[str]:
 
 
 class _StartOfStep(NamedTuple):
-    """Values computed at the first sub-step of a step for the others."""
+    """Statements of the values that the first sub-step of a step computes for the others."""
 
     declared: tuple[str, ...] = ()
-    """Declarations of these values, before the loop."""
+    """Declarations of these values, placed before the loop."""
     lines: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, program: Program, lines: Lines) -> _StartOfStep:
-        """That of a Program, whose other statements are taken after it."""
+        """The statements of a Program's start of step; all others must be taken afterwards."""
         values, fields = step_values(program), _sizes(program)["start"]
         before = lines.take(values.before.__contains__)
         inside = [f"start{f} = x{f};" for f in range(fields)]
@@ -349,7 +354,7 @@ class _StartOfStep(NamedTuple):
 
 
 def _late_inputs(delayed: tuple[int, ...]) -> list[str]:
-    """An input that acts late is read from its row, or from those before the first."""
+    """Statements that read each delayed input from its earlier row, or from `pending`."""
     return [
         f"{{ const long long row = step - late{c}; u{f} = row < 0 "
         f"? {at('pending', f, '(row + pending_rows)')} : {at('u', f, 'row')}; }}"
@@ -358,7 +363,7 @@ def _late_inputs(delayed: tuple[int, ...]) -> list[str]:
 
 
 def _advance(program: Program, sizes: dict[str, int], lines: Lines) -> list[str]:
-    """Check the inputs, look at the residual and move on to the next state."""
+    """Statements that check the inputs and the residual and advance the state."""
     statements = [f"bad_input += 0 * {n}{f};" for n in ("u", "w") for f in range(sizes[n])]
     following = lines.results(0)
     if program.results[1]:
@@ -377,7 +382,7 @@ def emit_apply(program: Program, precision: str, *, masked: bool = False) -> str
     """CUDA C source with the kernel `apply`: a lowered Program once per vehicle.
 
     Parameters: a view per input port, a view per output port, then count. With `masked`, then bytes
-    (count,): nothing is done for vehicles whose byte is 0.
+    (count,): vehicles whose byte is 0 are skipped.
     """
     program = with_held_parts(program)
     kind = TYPES[precision]
@@ -402,8 +407,8 @@ def emit_adjoint(program: Program, precision: str) -> str:
 
     Parameters: views x, u, w, p, r, lam, seed and the results grad_x, grad_u, grad_p, value; then
     count, the steps [first, last) to go back over, dt. `lam` is λ after the last of them. The
-    contract is that of `adjoint_kernel`, which does the same in lanes, except that `grad_p` and
-    `value` are added to as well.
+    contract is that of `kernels.adjoint_module`, which does the same in lanes, except that `grad_p`
+    and `value` are accumulated as well.
     """
     program = with_held_parts(program)
     kind, sizes = TYPES[precision], _sizes(program)

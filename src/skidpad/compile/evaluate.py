@@ -1,4 +1,4 @@
-"""Evaluate a traced Program by `skidpad.ops`: on floats, arrays, symbols, and to trace it again."""
+"""Evaluate a traced Program with `skidpad.ops`: on floats, arrays or symbols, or to retrace it."""
 
 from __future__ import annotations
 
@@ -11,27 +11,16 @@ from ..core.backends import called
 from .program import Program
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": operator.truediv,
-    "neg": operator.neg,
-    "lt": ops.less,
-    "le": ops.less_equal,
-    "eq": ops.equal,
-    "ne": ops.not_equal,
-    "not": ops.logical_not,
-    "and": ops.logical_and,
-    "or": ops.logical_or,
-    "select": ops.where,
-    "min": ops.minimum,
-    "max": ops.maximum,
+    **{op: getattr(operator, op) for op in ("add", "sub", "mul", "neg")},
+    **{"div": operator.truediv, "lt": ops.less, "le": ops.less_equal, "eq": ops.equal},
+    **{"ne": ops.not_equal, "select": ops.where, "min": ops.minimum, "max": ops.maximum},
+    **{op: getattr(ops, f"logical_{op}") for op in ("not", "and", "or")},
 }
-"""Operations that have another name or an operator; the others are called as in `ops`."""
+"""Functions of operations that are operators or named differently in `ops`."""
 
 
 def evaluate(program: Program, ports: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """The values of a traced Program's output ports from those of its input ports."""
+    """Return the values of a traced Program's output ports for the values of its input ports."""
     return _values(program, ports, program.functions)
 
 
@@ -59,7 +48,7 @@ def _values(
 
 
 def _called(functions: tuple[Program, ...], imm: Any, arguments: list[Any]) -> Sequence[Any]:
-    """The results of a function that is run several times on its own results."""
+    """Results of a function called repeatedly, each time on its own results."""
     number, times = imm
     results: Sequence[Any] = []
     for _ in range(times):
@@ -69,7 +58,7 @@ def _called(functions: tuple[Program, ...], imm: Any, arguments: list[Any]) -> S
 
 
 class _Kernel:
-    """A function of a Program, to be called: traced again it is one function for all calls."""
+    """A function of a Program as a callable; retraced, all its calls share one function."""
 
     def __init__(self, functions: tuple[Program, ...], number: int) -> None:
         self._functions, self._number = functions, number

@@ -1,9 +1,9 @@
-"""The engine that runs compiled Programs on a CUDA device, through CuPy's NVRTC.
+"""Run compiled Programs on a CUDA device, through CuPy's NVRTC.
 
 Shared arrays are copied to the device when a kernel first needs them, and freed with their arrays.
 
 A launch cannot be stopped, so a long rollout or sweep is split in time into launches of at most
-some 0.2 s, and Python runs between the pieces. One piece passes states, sums and the health of the
+some 0.2 s, and Python runs between them. Each launch passes states, sums and the health of the
 vehicles to the next through memory; steps are counted from the start of the whole, so the bits are
 those of a single launch.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from importlib import import_module
 from time import perf_counter
 from typing import Any
@@ -24,19 +24,22 @@ from ..core.arrays import Blocks, alive, table_address
 from ..core.progress import Progress
 from ..errors import InvalidValue, MissingExtra, require
 from . import cuda
-from .cpu import HEALTH, Backward, Late, RolloutArrays, Swept, swept_arrays
+from .cpu import HEALTH, Backward, Late, RolloutArrays, StepOptions, Swept, swept_arrays
 from .cuda import ARRAYS, NATIVE
 from .lower import lower
 from .program import Program
 
 LOCK = threading.Lock()
-"""Held from telling a kernel where the arrays are until it is launched: they stay there so long."""
+"""Held from the update of a module's array addresses until its launch.
+
+The arrays must stay at these addresses until then.
+"""
 
 _Words = tuple[int, int]
 
 
 class DeviceArrays:
-    """The arrays of one precision on one device."""
+    """Copies of the shared arrays of one precision on one device."""
 
     def __init__(self, xp: Any, precision: str) -> None:
         self._xp, self._precision = xp, precision
@@ -46,7 +49,7 @@ class DeviceArrays:
         self._table: Any = None
 
     def words(self) -> _Words:
-        """Address and length of the table, with all arrays that there are at this moment."""
+        """Address and length of the table, which contains all arrays that exist at this moment."""
         now = alive()
         if now is not self._seen:
             self._refresh(now)
@@ -74,15 +77,15 @@ _on_devices: dict[tuple[int, str], DeviceArrays] = {}
 
 
 class ModuleArrays:
-    """What one compiled module knows of the arrays."""
+    """The addresses of the shared arrays as set in one compiled module."""
 
     def __init__(self, xp: Any, module: Any, precision: str) -> None:
         self._xp, self._module, self._precision = xp, module, precision
         self._told: dict[int, _Words] = {}
-        """By device."""
+        """Address and length of the table last written to the module, by device."""
 
     def update(self) -> None:
-        """Tell the module where the arrays are. Under `LOCK`, before a launch."""
+        """Write the present array addresses to the module; call before a launch, under `LOCK`."""
         xp = self._xp
         device = int(xp.cuda.Device().id)
         key = device, self._precision
@@ -97,26 +100,35 @@ class ModuleArrays:
 
 
 Launch = Callable[[int, Sequence[Any], Sequence[Any]], object]
-"""`launch(count, arrays, tail)`: one thread per vehicle, with views of arrays (step, vehicle,
-field), then arrays by their address alone and numbers."""
+"""`launch(count, arrays, tail)`: start one thread per vehicle.
+
+`arrays` are passed as views of arrays (step, vehicle, field); `tail` are arrays passed by
+address alone, and numbers.
+"""
 
 _SHORT, _FIRST, _LONG = 0.05, 0.01, 0.1
-"""Times in s: what is estimated to take less is one launch; else the first piece is to take so much
-by the estimate, and the others by what was measured."""
+"""Times in s that decide how steps are split.
+
+Work estimated at less than `_SHORT` is one launch. Otherwise the first launch takes about
+`_FIRST` by the estimate, and later ones `_LONG` by measurement.
+"""
 _GROWTH = 16
-"""Most times as long as the one before that a piece may be: a short one is measured badly."""
+"""Largest growth factor of a launch over the one before.
+
+A short launch is measured inaccurately.
+"""
 
 
 class RolloutLaunch:
-    """The launches of one rollout. `health` are (3, vehicle), the numbers of `cpu.HEALTH`.
+    """Launches of one rollout. `health`, (3, vehicle), holds the numbers of `cpu.HEALTH`.
 
     Args:
         launch: runs the kernel of `cuda.emit`.
-        xp: the library of the arrays.
+        xp: array library.
         arrays, out, every, late: as in `CudaRollout.run`.
-        substeps: of a step.
-        dt, tolerance: of a sub-step, as numbers of the precision; dt may be an array of one for
-            each step.
+        substeps: sub-steps per step.
+        dt, tolerance: of a sub-step, as numbers of the precision; dt may be an array with one
+            number per step.
     """
 
     def __init__(
@@ -142,7 +154,7 @@ class RolloutLaunch:
         self.health = xp.zeros((len(HEALTH), self.count), out.dtype)
 
     def __call__(self, begin: int, end: int) -> None:
-        """Launch the steps from `begin` to before `end`; those before must have been launched."""
+        """Launch the steps from `begin` up to but not including `end`, after all earlier ones."""
         n, more = self._substeps, end < self.steps
         after = self._states() if more else self._out[:1]
         steps = [begin * n, end * n, self.steps * n, self._every * n, n]
@@ -158,7 +170,7 @@ class RolloutLaunch:
 
 
 class AdjointLaunch:
-    """The launches of one adjoint sweep into `swept`, whose arrays must be zero at first.
+    """Launches of one adjoint sweep into `swept`, whose arrays must be zero at first.
 
     Args:
         launch: runs the kernel of `cuda.emit_adjoint`.
@@ -174,7 +186,7 @@ class AdjointLaunch:
         self.steps, self.count, self._dt = steps, count, dt
 
     def __call__(self, begin: int, end: int) -> None:
-        """Launch the steps from `begin` to before `end`, counted backwards from the last one."""
+        """Launch the steps from `begin` to before `end`, counted back from the last one."""
         if begin:
             self._arrays = self._arrays._replace(lam=self._swept.x.copy())
         steps = [self.steps - end, self.steps - begin]
@@ -182,26 +194,23 @@ class AdjointLaunch:
 
 
 class Pieces:
-    """Splits the steps of one kernel into launches and learns how long a step takes.
+    """Splits the steps of one kernel into launches and measures how long a step takes.
 
     Args:
-        operations: of one vehicle in one step, at most.
+        operations: upper limit of the operations of one vehicle in one step.
         wait: waits until everything launched is done.
-        clock: the time in s.
+        clock: returns the time in s.
     """
 
     def __init__(
-        self,
-        operations: int,
-        wait: Callable[[], object],
-        clock: Callable[[], float] = perf_counter,
+        self, operations: int, wait: Callable[[], object], clock: Callable[[], float] = perf_counter
     ) -> None:
         self._operations, self._wait, self._clock = operations, wait, clock
         self._measured: dict[int, float] = {}
-        """Time of a step in s, by the number of vehicles."""
+        """Measured time of a step in s, by the number of vehicles."""
 
     def run(self, launch: RolloutLaunch | AdjointLaunch, progress: Progress | None = None) -> None:
-        """Launch all steps; returns when all but the last piece are done."""
+        """Launch all steps; returns when all launches but the last are finished."""
         steps, count = launch.steps, launch.count
         step, first = self._measured.get(count), _LONG
         if step is None:
@@ -222,13 +231,13 @@ class Pieces:
             begin = end
 
     def _estimate(self, count: int) -> float:
-        """The most time in s that a step takes on a slow device: latency and throughput."""
+        """Upper estimate of the time of a step in s on a slow device: latency and throughput."""
         return self._operations * (2e-8 + 2e-11 * count)
 
 
 @cache
 def cupy() -> Any:
-    """The CuPy module, if it is installed and there is a device to use."""
+    """Return the CuPy module, if it is installed and a device is available."""
     library = require("cupy", purpose="device = 'cuda'")
     try:
         count = library.cuda.runtime.getDeviceCount()
@@ -250,31 +259,18 @@ def strided(array: Any) -> tuple[Any, Any, Any, Any]:
 
 
 class CudaRollout:
-    """A step Program with one thread per vehicle. It is compiled when first used."""
+    """A step Program run with one thread per vehicle, compiled at the first call."""
 
     lanes = 1
 
-    def __init__(
-        self,
-        program: Program,
-        *,
-        dt: float,
-        tolerance: float,
-        precision: str,
-        fast: bool,
-        substeps: int = 1,
-        delayed: tuple[int, ...] = (),
-    ) -> None:
-        self.program, self.precision, self.fast = program, precision, fast
-        self.delayed = delayed
-        self.substeps = substeps
-        self.xp = cupy()
-        self.dtype = np.dtype(precision)
-        self.dt, self.tolerance = dt / substeps, tolerance
+    def __init__(self, program: Program, options: StepOptions, *, fast: bool) -> None:
+        self.program, self.fast, self.xp = program, fast, cupy()
+        dt, self.tolerance, self.precision, self.substeps, self.delayed = options
+        self.dtype, self.dt = np.dtype(self.precision), dt / self.substeps
         self._kernels: dict[bool, tuple[Kernel, Pieces]] = {}
 
     def source(self, *, timed: bool = False) -> str:
-        """The CUDA C of the kernel; with `timed`, of the one whose steps differ in length."""
+        """CUDA C source of the kernel; with `timed`, of the variant with variable steps."""
         # A GPU has no double-precision sines in hardware: its own are slower than ours.
         native = NATIVE if self.fast and self.precision == "float32" else frozenset[str]()
         lowered = lower(self.program, self.precision, native, careful=not self.fast)
@@ -292,8 +288,8 @@ class CudaRollout:
     ) -> Any:
         """Fill `out` (sample, vehicle, field) after its first sample; returns the health.
 
-        With delayed inputs, `late` is needed. `lengths` are those of the steps in s (step,), on the
-        host, if it is not dt for all. The progress is advanced by the steps of all vehicles. A long
+        With delayed inputs, `late` is required. `lengths` (step,) are the step lengths in s, on the
+        host, if they differ from dt. The progress advances by the steps of all vehicles. A long
         rollout is several launches, so that it can be interrupted.
         """
         kernel, pieces = self._compiled(timed=lengths is not None)
@@ -317,8 +313,10 @@ class CudaRollout:
     def prepared(
         self, arrays: RolloutArrays, out: Any, health: Any
     ) -> tuple[Kernel, Callable[[], object]]:
-        """One step from `arrays` to `out[1]`, a launch that can be done again and again; what it
-        finds is added to the health, (3, vehicle)."""
+        """Prepare a repeatable launch of one step from `arrays` to `out[1]`.
+
+        The launch accumulates into the health, (3, vehicle).
+        """
         kernel, _ = self._compiled(timed=False)
         count, n, number = out.shape[1], self.substeps, self.dtype.type
         tail = [health, count, 0, n, n, n, n, number(self.dt), number(self.tolerance)]
@@ -333,24 +331,24 @@ class CudaRollout:
 
     @property
     def resources(self) -> dict[str, int]:
-        """What a thread of the kernel needs; empty before it has run."""
+        """Registers and local memory of a thread of the kernel; empty before it has run."""
         return next((kernel.resources for kernel, _ in self._kernels.values()), {})
 
 
 class CudaMap:
-    """A Program applied to each vehicle once. It is compiled when first used."""
+    """A Program applied to each vehicle once, compiled at the first call."""
 
     def __init__(self, program: Program, precision: str) -> None:
         self.program, self.precision = program, precision
         self.xp = cupy()
-        self._kernel: Kernel | None = None
+
+    @cached_property
+    def _kernel(self) -> Kernel:
+        return Kernel(cuda.emit_apply(lower(self.program, self.precision), self.precision), "apply")
 
     def run(self, ports: list[Any], count: int) -> list[Any]:
-        """The output ports, each (1, count, field), for input ports (1, count or 1, field)."""
+        """Return output ports, each (1, count, field), for input ports (1, count or 1, field)."""
         xp = self.xp
-        if self._kernel is None:
-            source = cuda.emit_apply(lower(self.program, self.precision), self.precision)
-            self._kernel = Kernel(source, "apply")
         sizes = [len(port.fields) for port in self.program.outputs]
         out = [xp.empty((1, count, size), self.precision) for size in sizes]
         self._kernel(count, (*ports, *out), [count])
@@ -358,13 +356,13 @@ class CudaMap:
 
 
 def masked_map(program: Program, precision: str) -> Kernel:
-    """A Program for some vehicles: a kernel whose last argument is a byte for each of them."""
+    """A kernel of a Program for some vehicles; its last argument is a byte mask of vehicles."""
     lowered = lower(program, precision)
     return Kernel(cuda.emit_apply(lowered, precision, masked=True), "apply")
 
 
 class CudaAdjoint:
-    """An adjoint Program run backwards over a rollout. It is compiled when first used."""
+    """An adjoint Program run backwards over a rollout, compiled at the first call."""
 
     def __init__(self, program: Program, *, dt: float, precision: str) -> None:
         self.program, self.precision = program, precision
@@ -377,9 +375,9 @@ class CudaAdjoint:
     def run(
         self, arrays: Backward, steps: int, count: int, *, progress: Progress | None = None
     ) -> Swept:
-        """Derivatives with respect to the first state, the inputs and the parameters.
+        """Return the derivatives with respect to the first state, the inputs and the parameters.
 
-        The progress is advanced by the steps of all vehicles.
+        The progress advances by the steps of all vehicles.
         """
         if self._kernel is None:
             source = cuda.emit_adjoint(lower(self.program, self.precision), self.precision)
@@ -392,12 +390,12 @@ class CudaAdjoint:
 
     @property
     def resources(self) -> dict[str, int]:
-        """What a thread of the kernel needs; empty before it has run."""
+        """Registers and local memory of a thread of the kernel; empty before it has run."""
         return {} if self._kernel is None else self._kernel.resources
 
 
 class Kernel:
-    """The kernel of a source, as a function that launches it."""
+    """The kernel of a CUDA source, as a callable that launches it."""
 
     def __init__(self, source: str, name: str, flags: tuple[str, ...] = cuda.EXACT_FLAGS) -> None:
         self._xp, self._threads = cupy(), cuda.THREADS[name]
@@ -409,7 +407,7 @@ class Kernel:
             self._arrays = ModuleArrays(self._xp, module, precision)
 
     def __call__(self, count: int, arrays: Sequence[Any], tail: Sequence[Any]) -> None:
-        """See `launches.Launch`."""
+        """Launch one thread per vehicle; see `Launch`."""
         launch = self.prepared(count, arrays, tail)
         if self._arrays is None:
             launch()
@@ -421,7 +419,7 @@ class Kernel:
     def prepared(
         self, count: int, arrays: Sequence[Any], tail: Sequence[Any]
     ) -> Callable[[], object]:
-        """A launch with the same arguments again and again; see `tell_arrays`."""
+        """A repeatable launch with the same arguments; call `tell_arrays` before each."""
         xp = self._xp
         arguments: list[Any] = []
         for array in arrays:
@@ -432,13 +430,16 @@ class Kernel:
         return partial(self._kernel, blocks, (self._threads,), tuple(arguments))
 
     def tell_arrays(self) -> None:
-        """Before a prepared launch, tell the kernel where shared arrays are; under `LOCK`."""
+        """Write the shared-array addresses to the kernel before a prepared launch, under `LOCK`."""
         if self._arrays is not None:
             self._arrays.update()
 
     @property
     def resources(self) -> dict[str, int]:
-        """Registers and bytes of local memory of a thread; what is local did not fit."""
+        """Registers and bytes of local memory per thread.
+
+        Local memory holds the values for which there were no registers.
+        """
         attributes = self._kernel.attributes
         return {
             "registers": int(attributes["num_regs"]),
@@ -451,11 +452,10 @@ def _pieces(program: Program) -> Pieces:
 
 
 _CUDA_DEVICE = 2
-"""kDLCUDA of the DLPack header."""
+"""The device type kDLCUDA in the DLPack header."""
 
 
 def is_on_device(array: Any) -> bool:
-    """Whether an array lives on a CUDA device."""
     if hasattr(array, "__cuda_array_interface__"):
         return True
     tells = getattr(array, "__dlpack_device__", None)
@@ -463,7 +463,7 @@ def is_on_device(array: Any) -> bool:
 
 
 def device_array(what: str, values: Any, dtype: Any) -> Any:
-    """Anything array-like on the device: DLPack and CUDA arrays as they are, the rest copied."""
+    """Return array-like values on the device: DLPack and CUDA arrays as they are, others copied."""
     xp = cupy()
     if not is_on_device(values):
         return xp.asarray(values, dtype=dtype)
@@ -477,7 +477,7 @@ def device_array(what: str, values: Any, dtype: Any) -> Any:
 
 
 def like(array: Any, example: Any) -> Any:
-    """A device array as the kind of array `example` is (CuPy, PyTorch, JAX), without a copy."""
+    """Convert a device array to the type of `example` (CuPy, PyTorch, JAX) without a copy."""
     library = type(example).__module__.partition(".")[0]
     if library == "torch":
         return import_module("torch").from_dlpack(array)

@@ -1,4 +1,4 @@
-"""NumPy arrays as kernels see them: four words per array, and calls shared out over threads."""
+"""NumPy arrays as kernel arguments (four words per array), and calls distributed over threads."""
 
 from __future__ import annotations
 
@@ -14,28 +14,32 @@ from ..core.progress import Progress
 from ..core.threads import NEVER, Stop, share
 
 STRIP = 256
-"""Steps between two looks of a kernel at the flag that ends it early."""
+"""Steps between two checks of the flag that ends a kernel early."""
 WATCH_WORDS = ("begin", "end", "stop", "strips")
-"""The words of a block that every kernel in strips has after its arrays: the vehicles [begin, end)
-it works on, the address of a 64-bit word that is not zero once it is to return, and the number
-of strips done, which the kernel counts up for the thread that watches."""
+"""Words that every interruptible kernel has after its arrays.
+
+They are the vehicles [begin, end) it works on, the address of a 64-bit word that is not zero
+once the kernel has to return, and the number of strips done, which the kernel counts for the
+thread that watches it.
+"""
 UNWATCHED = (NEVER.address, 0)
-"""The last two of `WATCH_WORDS` for a call that is short."""
+"""Values of the last two `WATCH_WORDS` for a short call, which is not watched."""
 
 _LONG = 0.02
-"""Estimated time in s above which a call leaves the thread that asks for it."""
+"""Estimated time in s above which a call runs in threads other than the caller's."""
 _WORTH_A_THREAD = 2e-4
 """Estimated time in s below which another thread costs more than it saves."""
 
 TICK_OK, TICK_BAD_INPUT, TICK_DIVERGED, TICK_NOT_CONVERGED = range(4)
-"""What the `tick` and `drive` kernels return. Unless it is TICK_OK, the state is as before."""
+"""Return codes of the `tick` and `drive` kernels; only TICK_OK changes the state."""
 
 
 def strided(array: AnyArray, lanes: int) -> tuple[AnyArray, tuple[int, int, int, int]]:
     """An array (step, vehicle, field) and its words: address and strides of field, vehicle, step.
 
-    A vehicle stride of 0 (all vehicles share the values) is laid out as one tile of `lanes` equal
-    values per field, which a kernel reads as a vector; the tile comes back to be kept alive.
+    An array with a vehicle stride of 0 (all vehicles share the values) is laid out as one tile of
+    `lanes` equal values per field, which a kernel reads as a vector. The tile is returned so that
+    the caller keeps it alive.
     """
     if array.shape[1] == 1 or array.strides[1] == 0:
         tile = np.repeat(array[:, 0, :, None], lanes, axis=2)
@@ -53,39 +57,39 @@ def _in_numbers(strides: Sequence[int], array: AnyArray) -> tuple[int, int, int]
 def writable(array: AnyArray) -> tuple[int, int, int, int]:
     """The words of an array (step, vehicle, field) that a kernel writes.
 
-    An array of one step is written at every step: what is added up over steps needs one row.
+    An array of one step is written at every step: a sum over steps needs one row.
     """
     step, vehicle, field = array.strides
     return array.ctypes.data, *_in_numbers((field, vehicle, step), array)
 
 
 def bits(value: float, dtype: Any) -> int:
-    """The representation of a number in a 64-bit word."""
+    """The representation of a number as a 64-bit word."""
     if dtype == np.float64:
         return struct.unpack("<q", struct.pack("<d", value))[0]
     return struct.unpack("<i", struct.pack("<f", value))[0]
 
 
 class Load(NamedTuple):
-    """How much there is to do in a call of a kernel."""
+    """The amount of work in a call of a kernel."""
 
     operations: int = 0
-    """Traced operations of one vehicle in one step, at most."""
+    """Upper limit of the traced operations of one vehicle in one step."""
     steps: int | None = None
-    """Sub-steps of a kernel in strips; None for a kernel that has no time and no `WATCH_WORDS`."""
+    """Sub-steps of an interruptible kernel; None for one without time and `WATCH_WORDS`."""
     total: int = 0
-    """What the progress is advanced by in all."""
+    """Total by which the progress advances."""
 
     def time(self, groups: int, lanes: int) -> float:
-        """Time in s of some groups of vehicles on a slow processor.
+        """Estimated time in s for a number of vehicle groups on a slow processor.
 
-        An operation takes some 0.1 ns a lane in wide vectors and 1 ns in a single lane.
+        An operation takes some 0.1 ns per lane in wide vectors and 1 ns in a single lane.
         """
         each = 1e-9 * self.operations * (2.0 + 0.25 * lanes)
         return groups * each * (1 if self.steps is None else self.steps)
 
     def plan(self, groups: int, lanes: int, threads: int) -> _Plan:
-        """How to share groups of vehicles among at most `threads` threads."""
+        """Plan how to share groups of vehicles among at most `threads` threads."""
         time = self.time(groups, lanes)
         used = max(1, min(threads, groups, int(time / _WORTH_A_THREAD)))
         long = time > _LONG * used
@@ -101,7 +105,7 @@ class _Plan(NamedTuple):
     threads: int
     parts: int
     apart: bool
-    """Whether it may take so long that the thread that asks for it should only wait."""
+    """Whether the call may take so long that the calling thread should only wait."""
 
 
 _LITTLE = Load()
@@ -121,17 +125,17 @@ def run(
 ) -> None:
     """Call a kernel over `count` vehicles in parts, spread over threads.
 
-    The block is `words`, begin, end, the other `WATCH_WORDS` if the kernel is in strips, `tail`.
-    Parts begin at multiples of the lane width, and a lane never sees its neighbours, so the split
-    changes no bits. A call that may take long leaves the waiting thread free to answer signals and
-    ends early when it is interrupted; see `workers.share`.
+    The block is `words`, begin, end, the other `WATCH_WORDS` if the kernel is interruptible,
+    `tail`. Parts begin at multiples of the lane width, and lanes are independent, so the split
+    changes no bits. During a long call the waiting thread can handle signals, and the call ends
+    early when it is interrupted; see `workers.share`.
 
     Args:
         kernel, words, tail, count, lanes: as above.
-        threads: how many to use at most.
-        load: how much there is to do.
-        keep: what must stay alive while the kernel runs.
-        progress: is advanced by `load.total`.
+        threads: largest number of threads.
+        load: amount of work, to choose the number of parts.
+        keep: object to keep alive while the kernel runs.
+        progress: advances by `load.total`.
     """
     groups = -(-count // lanes)
     if load.time(groups, lanes) < 2.0 * _WORTH_A_THREAD:
@@ -157,25 +161,24 @@ def run(
 
 
 class _Call(NamedTuple):
-    """Blocks of a kernel and what they point to: alive as long as a thread may use them."""
+    """Argument blocks of a kernel and their arrays, alive as long as a thread may use them."""
 
     kernel: Callable[[int], None]
     blocks: AnyArray
     keep: object
 
     def __call__(self, k: int) -> None:
-        """Run the kernel on one of the blocks."""
         self.kernel(self.blocks.ctypes.data + k * self.blocks.strides[0])
 
 
 class _Look(NamedTuple):
-    """Tells how many strips of a kernel are done."""
+    """Progress of a kernel, from the number of strips that are done."""
 
     reach: Callable[[float], None]
     strips: AnyArray | None
     total: int
 
     def __call__(self) -> None:
-        """Report the fraction that is done."""
+        """Report the completed fraction."""
         if self.strips is not None:
             self.reach(int(self.strips.sum()) / self.total)

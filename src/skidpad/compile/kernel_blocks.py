@@ -1,13 +1,13 @@
 """Parts of kernels: counted loops, the rounding mode, and strided memory.
 
-`counter` counts; `strips` counts long and can be watched and stopped: a kernel that may run long
-reads a flag in memory between strips of `STRIP` steps and returns early once it is set. Reading it
-at every step was tried: it made rollouts 4 to 26 % slower.
+`counter` is a plain loop. `strips` is a long loop that can be watched and stopped: a kernel that
+may run long reads a flag in memory between strips of `STRIP` steps and returns early once it is
+set. Reading it at every step made rollouts 4 to 26 % slower.
 
-Kernels round to nearest whatever their caller does, and restore its rounding mode. A program that a
-Simulator runs in may have changed the rounding of the processor, or flush tiny numbers to zero
+Kernels round to nearest whatever the mode of their caller, and restore that mode. A program that
+hosts a Simulator may have changed the rounding of the processor, or flush tiny numbers to zero
 (code built with -ffast-math does when it is loaded). The bits of a kernel must not depend on that:
-it sets the processor's control register at its entry if that differs, and puts it back at its end.
+it sets the processor's control register at its entry if necessary, and restores it at its end.
 
 A kernel reads arrays of any layout. Field f of vehicle v at step k lies at
 `base + f*field + v*vehicle + k*step`, strides counted in numbers. Neighbouring vehicles in memory
@@ -20,31 +20,28 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, Protocol
+from typing import Any
 
 from llvmlite import ir
 
 from .host import STRIP, WATCH_WORDS
-from .llvm_text import I1, Target
-from .llvm_text import I64 as memory_I64
-from .llvm_text import POINTER as memory_POINTER
-
-I32, I64 = ir.IntType(32), ir.IntType(64)
-POINTER = ir.PointerType()
+from .llvm_text import I1, I32, I64, POINTER, Target
 
 X86_USUAL, X86_STATUS = 0x1F80, 0x3F
-"""The control register MXCSR of a program that has changed nothing, and its bits that are not
-control but note what has happened (Intel, *Software Developer's Manual*, volume 1, 10.2.3)."""
+"""Default value of the control register MXCSR, and the mask of its status bits.
+
+Status bits only record exceptions (Intel, *Software Developer's Manual*, volume 1, 10.2.3).
+"""
 ARM_USUAL = 0
-"""FPCR likewise (Arm, *Architecture Reference Manual*, C5.2)."""
+"""Default value of the control register FPCR (Arm, *Architecture Reference Manual*, C5.2)."""
 INNER = ".inner"
-"""Behind the name of a function that `entered` makes callable."""
+"""Suffix of the functions that `entered` makes callable."""
 
 
 def entered(module: ir.Module, *names: str) -> ir.Module:
-    """The module with a function NAME for each NAME.inner, which it calls rounding to nearest."""
+    """Add a function NAME for each NAME.inner, which it calls with rounding to nearest."""
     machine = platform.machine().lower()
-    register: _Register | None = None
+    register: _Mxcsr | _Fpcr | None = None
     if machine in ("x86_64", "amd64"):
         register = _Mxcsr(module)
     elif machine in ("aarch64", "arm64"):
@@ -54,7 +51,7 @@ def entered(module: ir.Module, *names: str) -> ir.Module:
     return module
 
 
-def _enter(module: ir.Module, name: str, register: _Register | None) -> None:
+def _enter(module: ir.Module, name: str, register: _Mxcsr | _Fpcr | None) -> None:
     inner: Any = module.globals[name + INNER]
     inner.linkage = "internal"
     outer = ir.Function(module, inner.function_type, name)
@@ -73,24 +70,6 @@ def _enter(module: ir.Module, name: str, register: _Register | None) -> None:
         b.ret_void()
     else:
         b.ret(result)
-
-
-class _Register(Protocol):
-    """The control register of a processor's floating-point unit."""
-
-    usual: Any
-
-    def read(self, b: ir.IRBuilder) -> Any:
-        """Its content."""
-        ...
-
-    def write(self, b: ir.IRBuilder, value: Any) -> None:
-        """Give it another content."""
-        ...
-
-    def is_usual(self, b: ir.IRBuilder, value: Any) -> Any:
-        """Whether this content rounds as it should."""
-        ...
 
 
 class _Mxcsr:
@@ -140,8 +119,7 @@ SLOTS = ("base", "field", "vehicle", "step")
 
 
 def word(value: int) -> Any:
-    """A 64-bit constant."""
-    return ir.Constant(memory_I64, value)
+    return ir.Constant(I64, value)
 
 
 class View:
@@ -149,28 +127,25 @@ class View:
 
     def __init__(self, target: Target, b: ir.IRBuilder, block: Any, slot: int) -> None:
         self.target = target
-        read = [
-            b.load(b.gep(block, [word(slot + k)], source_etype=memory_I64), typ=memory_I64)
-            for k in range(4)
-        ]
-        self.base = b.inttoptr(read[0], memory_POINTER)
+        read = [b.load(b.gep(block, [word(slot + k)], source_etype=I64), typ=I64) for k in range(4)]
+        self.base = b.inttoptr(read[0], POINTER)
         self.field, self.vehicle, self.step = read[1:]
 
     def instead(self, **words: Any) -> View:
-        """The view with other words: `base` as a pointer, `field`, `vehicle`, `step`."""
+        """A copy of the view with other words: `base` as a pointer, `field`, `vehicle`, `step`."""
         other = copy(self)
         for name, value in words.items():
             setattr(other, name, value)
         return other
 
     def load_field(self, b: ir.IRBuilder, group: Group, field: int, step: Any) -> Any:
-        """The vector of one field for this group of vehicles."""
+        """Load one field of this group of vehicles as a vector."""
         return self.load(b, group, range(field, field + 1), step)[0]
 
     def load(
         self, b: ir.IRBuilder, group: Group, fields: int | Sequence[int], step: Any = None
     ) -> list[Any]:
-        """The vectors of some fields, or of the first ones, for this group of vehicles."""
+        """Load some fields, or the first `fields` ones, of this group of vehicles as vectors."""
         fields = range(fields) if isinstance(fields, int) else fields
         if not fields:
             return []
@@ -192,16 +167,10 @@ class View:
             with no:
                 gathered = [self._gather(b, group, f, step) for f in fields]
                 from_no = b.block
-        merged: list[Any] = []
-        for near, far in zip(direct, gathered, strict=True):
-            phi = b.phi(self.target.vector)
-            phi.add_incoming(near, from_yes)
-            phi.add_incoming(far, from_no)
-            merged.append(phi)
-        return merged
+        return merged(b, direct, from_yes, gathered, from_no)
 
     def store(self, b: ir.IRBuilder, group: Group, values: list[Any], step: Any = None) -> None:
-        """Write the vectors of all fields of this group of vehicles."""
+        """Store the vectors of all fields of this group of vehicles."""
         if self.target.lanes == 1:
             self._store_direct(b, group, values, step)
             return
@@ -233,9 +202,7 @@ class View:
         first = b.mul(group.first, self.vehicle)
         return [
             b.gep(
-                self.base,
-                [b.add(first, self._offset(b, f, step))],
-                source_etype=self.target.scalar,
+                self.base, [b.add(first, self._offset(b, f, step))], source_etype=self.target.scalar
             )
             for f in fields
         ]
@@ -244,7 +211,7 @@ class View:
         return self._pointers(b, group, self.target.splat(b, self._offset(b, field, step)))
 
     def pointers(self, b: ir.IRBuilder, group: Group, field: int, steps: Any) -> Any:
-        """Where a field of each lane's vehicle lies, with a step for every lane."""
+        """Pointers to a field of each lane's vehicle, with a step per lane."""
         t = self.target
         rows = b.mul(steps, t.splat(b, self.step))
         return self._pointers(b, group, b.add(rows, t.splat(b, self._offset(b, field, None))))
@@ -252,8 +219,8 @@ class View:
     def _pointers(self, b: ir.IRBuilder, group: Group, offsets: Any) -> Any:
         t = self.target
         offsets = b.add(b.mul(group.lanes, t.splat(b, self.vehicle)), offsets)
-        pointers = ir.VectorType(memory_POINTER, t.lanes)
-        base = b.ptrtoint(self.base, memory_I64)
+        pointers = ir.VectorType(POINTER, t.lanes)
+        base = b.ptrtoint(self.base, I64)
         scaled = b.mul(offsets, t.everywhere(word(t.bytes)))
         return b.inttoptr(b.add(scaled, t.splat(b, base)), pointers)
 
@@ -261,13 +228,13 @@ class View:
         return self.gather(b, self._lane_pointers(b, group, field, step))
 
     def gather(self, b: ir.IRBuilder, pointers: Any) -> Any:
-        """The numbers that the lanes' pointers point to."""
+        """Load the numbers at the lanes' pointers."""
         t = self.target
         name = f"llvm.masked.gather.{t.suffix}.v{t.lanes}p0"
         everywhere = t.everywhere(ir.Constant(I1, 1))
-        kind = ir.FunctionType(t.vector, [pointers.type, ir.IntType(32), everywhere.type, t.vector])
+        kind = ir.FunctionType(t.vector, [pointers.type, I32, everywhere.type, t.vector])
         function = t.module.globals.get(name) or ir.Function(t.module, kind, name)
-        align = ir.Constant(ir.IntType(32), t.bytes)
+        align = ir.Constant(I32, t.bytes)
         return b.call(function, [pointers, align, everywhere, t.number(0.0)])
 
     def _scatter(self, b: ir.IRBuilder, group: Group, field: int, value: Any, step: Any) -> None:
@@ -275,15 +242,13 @@ class View:
         pointers = self._lane_pointers(b, group, field, step)
         name = f"llvm.masked.scatter.{t.suffix}.v{t.lanes}p0"
         everywhere = t.everywhere(ir.Constant(I1, 1))
-        kind = ir.FunctionType(
-            ir.VoidType(), [t.vector, pointers.type, ir.IntType(32), everywhere.type]
-        )
+        kind = ir.FunctionType(ir.VoidType(), [t.vector, pointers.type, I32, everywhere.type])
         function = t.module.globals.get(name) or ir.Function(t.module, kind, name)
-        b.call(function, [value, pointers, ir.Constant(ir.IntType(32), t.bytes), everywhere])
+        b.call(function, [value, pointers, ir.Constant(I32, t.bytes), everywhere])
 
 
 class Group:
-    """The vehicles that one pass of the vector code works on: `first`, `first + 1`, ..."""
+    """The vehicles processed by one pass of the vector code: `first`, `first + 1`, ..."""
 
     def __init__(self, target: Target, b: ir.IRBuilder, first: Any, end: Any) -> None:
         self.first = first
@@ -291,7 +256,7 @@ class Group:
         if n == 1:
             return
         self.full = b.icmp_signed("<=", b.add(first, word(n)), end)
-        steps = ir.Constant(ir.VectorType(memory_I64, n), list(range(n)))
+        steps = ir.Constant(ir.VectorType(I64, n), list(range(n)))
         indices = b.add(target.splat(b, first), steps)
         last = target.splat(b, b.sub(end, word(1)))
         beyond = b.icmp_signed(">", indices, last)
@@ -302,8 +267,8 @@ class Group:
 class counter:
     """`with counter(b, start, stop, step)`: a loop that is skipped when empty.
 
-    With `carried` values it yields (index, values now, set values next); after the loop the values
-    are in `set.after`.
+    With `carried` values it yields (index, current values, setter of the next values); after the
+    loop the values are in the setter's `after`.
     """
 
     def __init__(
@@ -315,7 +280,7 @@ class counter:
         self.after: list[Any] = []
 
     def __call__(self, following: list[Any]) -> None:
-        """Set the values that the next pass starts with."""
+        """Set the values for the start of the next pass."""
         self.following = following
 
     def __enter__(self) -> Any:
@@ -325,7 +290,7 @@ class counter:
         self.done = b.append_basic_block()
         b.cbranch(b.icmp_signed("<", self.start, self.stop), self.loop, self.done)
         b.position_at_end(self.loop)
-        self.index = b.phi(memory_I64)
+        self.index = b.phi(I64)
         self.index.add_incoming(self.start, self.before)
         if self.carried is None:
             return self.index
@@ -348,7 +313,7 @@ class counter:
 
 
 def merged(b: Any, values: list[Any], block: Any, others: list[Any], other_block: Any) -> list[Any]:
-    """Values as they come from either of two blocks."""
+    """Merge the values of two blocks by phi nodes."""
     phis: list[Any] = []
     for value, other in zip(values, others, strict=True):
         phi = b.phi(value.type)
@@ -359,37 +324,37 @@ def merged(b: Any, values: list[Any], block: Any, others: list[Any], other_block
 
 
 class Watch:
-    """The `WATCH_WORDS` of a block, which begin at word `at`, and the words after them."""
+    """The `WATCH_WORDS` in an argument block, from word `at` on, and the words after them."""
 
     def __init__(self, b: ir.IRBuilder, block: Any, at: int) -> None:
         self._block, self._at = block, at
         self.begin, self.end, flag = (self._load(b, k) for k in range(3))
-        self._flag = b.inttoptr(flag, memory_POINTER)
+        self._flag = b.inttoptr(flag, POINTER)
 
     def words(self, b: ir.IRBuilder, count: int) -> list[Any]:
-        """The first words after those of the watch."""
+        """The first `count` words after the `WATCH_WORDS`."""
         return [self._load(b, len(WATCH_WORDS) + k) for k in range(count)]
 
     def return_if_stopped(self, b: ir.IRBuilder) -> None:
-        """Leave the kernel if the flag is set. The flag is read anew every time."""
-        stopped = b.load_atomic(self._flag, "monotonic", 8, typ=memory_I64)
+        """Return from the kernel if the stop flag is set. The flag is read anew every time."""
+        stopped = b.load_atomic(self._flag, "monotonic", 8, typ=I64)
         with b.if_then(b.icmp_signed("!=", stopped, word(0)), likely=False):
             b.ret_void()
 
     def count_strip(self, b: ir.IRBuilder) -> None:
-        """Count a strip, for the thread that watches."""
+        """Count a finished strip, for the thread that watches."""
         place = self._address(b, WATCH_WORDS.index("strips"))
-        b.store(b.add(b.load(place, typ=memory_I64), word(1)), place)
+        b.store(b.add(b.load(place, typ=I64), word(1)), place)
 
     def _address(self, b: ir.IRBuilder, k: int) -> Any:
-        return b.gep(self._block, [word(self._at + k)], source_etype=memory_I64)
+        return b.gep(self._block, [word(self._at + k)], source_etype=I64)
 
     def _load(self, b: ir.IRBuilder, k: int) -> Any:
-        return b.load(self._address(b, k), typ=memory_I64)
+        return b.load(self._address(b, k), typ=I64)
 
 
 class strips:
-    """`with strips(b, watch, stop, carried)`: a `counter` from 0 that stops at a flag."""
+    """`with strips(b, watch, stop, carried)`: a `counter` from 0 that a flag can stop."""
 
     def __init__(self, b: ir.IRBuilder, watch: Watch, stop: Any, carried: list[Any]) -> None:
         self._b, self._watch, self._stop = b, watch, stop
@@ -412,5 +377,4 @@ class strips:
 
     @property
     def after(self) -> list[Any]:
-        """The carried values after the loop."""
         return self._outer.after

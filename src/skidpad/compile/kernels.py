@@ -4,9 +4,9 @@ one vehicle, and the discrete adjoint backwards over the recorded states of a ro
 Each takes one block of 64-bit words (and numbers), with its layout in the docstring, so that a call
 from Python passes a single pointer and may run without the interpreter lock.
 
-Inputs that act late: in lanes, each delayed input is read some rows before the present one. Rows
-before the first one of a rollout lie in a second array, `pending`, oldest first. Where all vehicles
-have the same delay a row is read like any other; else every lane has its own row.
+Delayed inputs: in lanes, each delayed input is read some rows before the present one. Rows before
+the first one of a rollout lie in a second array, `pending`, oldest first. Where all vehicles have
+the same delay a row is read like any other; else every lane has its own row.
 
 Parameters of a vehicle are values that a loop keeps in registers. A network has many hundreds:
 written out one by one, their loads alone took LLVM most of its time, and all would be alive
@@ -14,7 +14,7 @@ throughout the loop. They, and sums over steps for each of them, lie in memory i
 the fields load and store them, and each is read where it is used.
 
 The adjoint reads, for each step from the last to the first, the state and the input of the step,
-calls the adjoint Program and carries λ, the derivative of everything later with respect to the
+calls the adjoint Program and carries λ, the derivative of all later costs with respect to the
 state.
 """
 
@@ -34,20 +34,20 @@ from .program import Program
 
 
 class LateViews(NamedTuple):
-    """The arrays that delayed inputs come from."""
+    """Arrays of the delayed inputs."""
 
     u: View
     """Inputs (step or 1, vehicle, field)."""
     pending: View
-    """Rows before the first of `u`, the last one just before it."""
+    """Rows before the first of `u`, oldest first."""
     late: View
     """Delay of each delayed input in steps, whole numbers (1, vehicle, delayed input)."""
     rows: Any
-    """Rows of `pending`."""
+    """Number of rows of `pending`."""
 
 
 class LateInputs:
-    """The delayed inputs of one group of vehicles; `fields` are their places in the input."""
+    """The delayed inputs of one group of vehicles; `fields` are their indices in the input."""
 
     def __init__(
         self, target: Target, b: Any, views: LateViews, group: Group, fields: tuple[int, ...]
@@ -58,7 +58,7 @@ class LateInputs:
         self.shared = b.icmp_signed("==", views.late.vehicle, word(0))
 
     def load(self, b: Any, step: Any) -> list[Any]:
-        """The values that act at a step, one vector for each delayed input."""
+        """The values in effect at a step, one vector for each delayed input."""
         pairs = zip(self.fields, self.steps, strict=True)
         if self.target.lanes == 1:
             return [self._together(b, field, b.sub(step, steps)) for field, steps in pairs]
@@ -73,13 +73,10 @@ class LateInputs:
             with no:
                 rows = b.sub(t.splat(b, step), steps)
                 far, from_no = self._apart(b, field, rows), b.block
-        phi = b.phi(t.vector)
-        phi.add_incoming(near, from_yes)
-        phi.add_incoming(far, from_no)
-        return phi
+        return merged(b, [near], from_yes, [far], from_no)[0]
 
     def _together(self, b: Any, field: int, row: Any) -> Any:
-        """One row for all lanes."""
+        """Read one row for all lanes."""
         u, pending = self.views.u, self.views.pending
         older = b.icmp_signed("<", row, word(0))
         source = u.instead(
@@ -92,7 +89,7 @@ class LateInputs:
         return source.load_field(b, self.group, field, row)
 
     def _apart(self, b: Any, field: int, rows: Any) -> Any:
-        """A row for every lane."""
+        """Read a separate row for every lane."""
         t = self.target
         older = b.icmp_signed("<", rows, t.everywhere(word(0)))
         before = b.add(rows, t.splat(b, self.views.rows))
@@ -105,11 +102,11 @@ class LateInputs:
 
 
 MOST_IN_REGISTERS = 256
-"""Fields that are values; vehicles of the registry have fewer."""
+"""Largest number of fields kept in registers; vehicles of the registry have fewer."""
 
 
 def loaded_fields(target: Target, b: Any, view: View, group: Group, count: int) -> Sequence[Any]:
-    """The fields of an array for a `Body` to take: values, or where they lie if there are many."""
+    """The fields of an array for a `Body`: values, or addresses if there are many."""
     if count <= MOST_IN_REGISTERS:
         return view.load(b, group, count)
     base = room(target, b, count)
@@ -120,7 +117,6 @@ def loaded_fields(target: Target, b: Any, view: View, group: Group, count: int) 
 
 
 def store_fields(target: Target, b: Any, view: View, group: Group, values: list[Any]) -> None:
-    """Write values to the fields of an array."""
     if len(values) <= MOST_IN_REGISTERS:
         view.store(b, group, values)
         return
@@ -131,12 +127,12 @@ def store_fields(target: Target, b: Any, view: View, group: Group, values: list[
 
 
 class Sums:
-    """Sums over the steps of a loop, one for each field: values that it carries, or in memory."""
+    """Sums over the steps of a loop, one per field: values carried by the loop, or in memory."""
 
     def __init__(self, target: Target, b: Any, count: int) -> None:
         self.target, self.count, self.base = target, count, None
         self.carried = [target.number(0.0)] * count
-        """What the loop has to carry."""
+        """Initial values that the loop has to carry."""
         if count > MOST_IN_REGISTERS:
             self.carried, self.base = [], room(target, b, count)
             with counter(b, word(0), word(count), 1) as k:
@@ -144,7 +140,7 @@ class Sums:
                 target.store(b, target.number(0.0), address)
 
     def added(self, b: Any, now: Sequence[Any], values: Sequence[Any]) -> list[Any]:
-        """What it carries on, with what a step contributes."""
+        """The carried values after adding the contributions of one step."""
         if self.base is None:
             return [b.fadd(a, s) for a, s in zip(now, values, strict=True)]
         for k, value in enumerate(values):
@@ -153,7 +149,7 @@ class Sums:
         return []
 
     def store(self, b: Any, view: View, group: Group, after: list[Any]) -> None:
-        """Write them to the fields of an array; `after` is what the loop has carried."""
+        """Write the sums to the fields of an array; `after` are the loop's final values."""
         if self.base is None:
             view.store(b, group, after)
         else:
@@ -167,23 +163,28 @@ def _store_from(target: Target, b: Any, view: View, group: Group, base: Any, cou
 
 
 def _field_view(target: Target, b: Any, view: View, field: Any) -> View:
-    """The array from a field on, whose number is known only as the kernel runs."""
+    """The view of an array from a field on, with the field's index known only at run time."""
     offset = b.mul(field, view.field)
     return view.instead(base=b.gep(view.base, [offset], source_etype=target.scalar))
 
 
 ROLLOUT_VIEWS = ("x", "u", "w", "p", "out", "health")
-"""Arrays of `rollout`: start states, inputs, disturbances, parameters, samples, and the health of
-each vehicle, three numbers: NaN if a sample was not finite, NaN if an input was not finite, and the
-largest Newton residual."""
+"""Arrays of `rollout`: start states, inputs, disturbances, parameters, samples, and health.
+
+The health of a vehicle is three numbers: NaN if a sample was not finite, NaN if an input was
+not finite, and the largest Newton residual.
+"""
 LATE_VIEWS = ("pending", "late")
-"""Further arrays of a `rollout` with delayed inputs; see `late.LateViews`."""
+"""Further arrays of a `rollout` with delayed inputs; see `LateViews`."""
 TIMED_VIEWS = ("dt",)
-"""The last array of a `rollout` whose steps differ in length: dt of a sub-step of each step."""
+"""The last array of a `rollout` whose steps differ in length: sub-step length of each step."""
 ROLLOUT_COUNTS = ("samples", "every", "substeps", "dt", "tolerance")
-"""After the arrays and `counters.WATCH_WORDS`: samples to write, sub-steps between them, sub-steps
-of a step, then the bits of two numbers: dt, and the Newton residual above which a step counts as
-failed and its state becomes NaN. With delayed inputs, then the rows of `pending`."""
+"""Words of `rollout` after the arrays and `host.WATCH_WORDS`.
+
+Samples to write, sub-steps between them, sub-steps of a step, then the bits of two numbers: dt,
+and the Newton residual above which a step counts as failed and its state becomes NaN. With
+delayed inputs, the number of rows of `pending` follows.
+"""
 
 _DOUBLE = ir.DoubleType()
 
@@ -196,7 +197,7 @@ def rollout_module(
 ) -> ir.Module:
     """A module with `rollout(block)`: many vehicles, many steps, state in registers throughout.
 
-    `delayed` are the places of the inputs that act late; with `timed`, steps differ in length.
+    `delayed` are the indices of the delayed inputs; with `timed`, steps differ in length.
     """
     module, target, b, block = begin_kernel("rollout", program, lanes)
     names = (*ROLLOUT_VIEWS, *(LATE_VIEWS if delayed else ()), *(TIMED_VIEWS if timed else ()))
@@ -255,14 +256,17 @@ def rollout_module(
 
 
 class _StartOfStep:
-    """What is computed at the first sub-step of a step, and lies in memory for the others."""
+    """Values computed at the first sub-step of a step, kept in memory for the others."""
 
     def __init__(self, target: Target, b: Any, program: Program) -> None:
         self.target, self.kept = target, step_values(program).kept
         self.base = room(target, b, len(self.kept))
 
     def emit(self, b: Any, body: Body, state: list[Any], substep: Any) -> None:
-        """Let a body know it, of which everything else that it takes is emitted."""
+        """Compute and store the values at the first sub-step, and load them into `body`.
+
+        All their operands except the state must be emitted in `body` before.
+        """
         target = self.target
         places = [target.address(b, self.base, k) for k in range(len(self.kept))]
         truths = list[int]()
@@ -292,10 +296,10 @@ def _converged(target: Target, b: Any, body: Body, tolerance: Any) -> tuple[list
 
 
 def apply_module(program: Program, lanes: int, shared: tuple[int, ...] = ()) -> ir.Module:
-    """A module with `apply(block)`: the Program once per vehicle, no time. Block: a view per input
-    port, a view per output port, then begin and end.
+    """A module with `apply(block)`: the Program once per vehicle, no time.
 
-    `shared` are input ports that all vehicles share: what follows from them alone is computed once.
+    The block is a view per input port, a view per output port, then begin and end. `shared` are
+    input ports that all vehicles share: values that depend on them alone are computed once.
     """
     module, target, b, block = begin_kernel("apply", program, lanes)
     arrays = len(program.inputs) + len(program.outputs)
@@ -324,15 +328,15 @@ def tick_module(program: Program) -> ir.Module:
     """A module with `tick`, `tick_of` and `drive` for one vehicle.
 
     Their block is numbers: x, u, w, p, dt of a sub-step, the largest Newton residual allowed, the
-    one seen, the number of sub-steps, the x before the last step and the u of it. Behind these, at
-    the next multiple of 8 bytes, is the clock: a time and an age (two doubles), and the steps made
-    since that time (an integer). The age grows by 1 in every step, as far as is not said otherwise.
+    actual one, the number of sub-steps, the x before the last step and the u of it. Behind these,
+    at the next multiple of 8 bytes, is the clock: a time and an age (two doubles), and the steps
+    made since that time (an integer). The age grows by 1 in every step unless it is set.
 
     `tick(block)` makes one step in place and returns a code. `tick_of(block, dt, time, age)` makes
     one whose sub-steps take dt and that ends at a time and an age. `drive(block, inputs, samples,
     steps, code)` makes `steps` of them with a row of inputs each, writes the state after each to
-    `samples`, and returns how many succeeded. All that a step changes is changed here, so a signal
-    that Python answers between two of its own operations never finds half a step.
+    `samples`, and returns how many succeeded. All changes of a step are made inside the kernel, so
+    a signal handler that Python runs between two of its own operations never finds half a step.
     """
     module = ir.Module("tick")
     target = Target(module, str(program.precision), 1)
@@ -366,7 +370,7 @@ def tick_module(program: Program) -> ir.Module:
 
 
 def _clock(target: Target, b: Any, block: Any, sizes: list[int]) -> list[Any]:
-    """Where the clock is in the block of `tick`: the time, the age, the steps since the time."""
+    """Addresses in the block of `tick` of the time, the age, and the steps since the time."""
     per_word = 8 // target.bytes
     at = -(-(sum(sizes[:5]) + 3 + sizes[0] + sizes[1]) // per_word)
     return [b.gep(block, [word(at + k)], source_etype=I64) for k in range(3)]
@@ -389,7 +393,7 @@ def _tick_of(target: Target, tick: ir.Function, sizes: list[int]) -> None:
 
 
 def _substep(target: Target, program: Program, sizes: list[int]) -> ir.Function:
-    """The Program once on the block of `tick`, in place unless it fails."""
+    """A function that runs the Program once on the block of `tick`, in place unless it fails."""
     function = ir.Function(target.module, ir.FunctionType(I64, [POINTER]), "substep")
     function.linkage = "internal"
     b, block = ir.IRBuilder(function.append_basic_block()), function.args[0]
@@ -431,7 +435,7 @@ def _drive(target: Target, tick: ir.Function, sizes: list[int]) -> None:
 
 
 def begin_kernel(name: str, program: Program, lanes: int) -> tuple[Any, Target, Any, Any]:
-    """A module with an empty kernel NAME.inner(block): module, target, builder, block."""
+    """Return module, target, builder and block of an empty kernel NAME.inner(block)."""
     module = ir.Module(name)
     target = Target(module, str(program.precision), lanes)
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), name + INNER)
@@ -442,7 +446,7 @@ def begin_kernel(name: str, program: Program, lanes: int) -> tuple[Any, Target, 
 def _reload(
     b: Any, view: View, group: Group, held: list[Any], streamed: Any, step: Any
 ) -> list[Any]:
-    """The values of this step: read again if the array has a row per step, else those held."""
+    """The values of this step: read again if the array has a row per step, else the held ones."""
     if not held:
         return []
     before = b.block
@@ -453,14 +457,13 @@ def _reload(
 
 
 def _larger(b: Any, value: Any, so_far: Any) -> Any:
-    """The larger one; NaN in either stays NaN."""
+    """Maximum; NaN if either is NaN."""
     keep = b.fcmp_ordered("<=", value, so_far)
     raised = b.select(keep, so_far, value)
     return b.select(b.fcmp_unordered("uno", so_far, so_far), so_far, raised)
 
 
 def number_from_bits(target: Target, b: Any, bits: Any) -> Any:
-    """The number whose representation is in a 64-bit word."""
     return b.bitcast(bits if target.bytes == 8 else b.trunc(bits, I32), target.scalar)
 
 
@@ -488,11 +491,17 @@ def _return_unless(b: Any, condition: Any, code: int) -> None:
 
 
 ADJOINT_VIEWS = ("x", "u", "w", "p", "r", "lam", "seed", "grad_x", "grad_u", "grad_p", "value")
-"""Arrays of `adjoint`: the states at the start of every step, inputs, disturbances, parameters,
-references, λ after the last step, what is added to λ at the start of every step, and the results.
-`grad_u` is added to, so that an input held over all steps collects the sum."""
+"""Arrays of `adjoint`: recorded states and the other inputs, followed by the results.
+
+`x` are the states at the start of every step, `r` the references, `lam` is λ after the last
+step, and `seed` is added to λ at the start of every step. `grad_u` is accumulated, so that an
+input held over all steps collects the sum.
+"""
 ADJOINT_COUNTS = ("steps", "dt")
-"""After the arrays and `counters.WATCH_WORDS`: steps to go back, and the bits of dt."""
+"""Words of `adjoint` after the arrays and `host.WATCH_WORDS`.
+
+They are the number of steps to go back, and the bits of dt.
+"""
 ADJOINT_PORTS = ("x", "u", "w", "p", "dt", "r", "lam")
 """Input ports of an adjoint Program; its outputs are `x`, `u`, `p` and `value`."""
 

@@ -1,7 +1,7 @@
 """Emit the operations of a lowered Program as LLVM vector instructions, one lane per vehicle.
 
-The vectors are written out (`<16 x double>`), nothing is left to an auto-vectoriser, and no
-fast-math flag is set, so every lane computes the same bits at every width.
+Vector types are explicit (`<16 x double>`), no auto-vectoriser is involved, and no fast-math flag
+is set, so every lane computes the same bits at every width.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from .program import MAGIC, Instruction, Program
 _MANTISSA_BITS = {"float64": 52, "float32": 23}
 _BIAS = {"float64": 1023, "float32": 127}
 _PIECE = 500
-"""Instructions of a block, about, where LLVM is to take no effort: it then looks at a block at a
-time, and for one of 20,000 took five times as long as for its pieces. With effort it would join
-them."""
+"""Approximate number of instructions of a block when LLVM runs without optimisation.
+
+It then compiles block by block, and one of 20,000 instructions took five times as long as its
+pieces. With optimisation LLVM would join them.
+"""
 
 
 def _plain(op: str) -> Callable[..., Any]:
@@ -78,26 +80,14 @@ def _exponent(t: Target, b: ir.IRBuilder, args: list[Any], imm: Any) -> Any:
 
 
 _EMIT: dict[str, Callable[..., Any]] = {
-    "add": _plain("fadd"),
-    "sub": _plain("fsub"),
-    "mul": _plain("fmul"),
-    "div": _plain("fdiv"),
-    "neg": _plain("fneg"),
-    "select": _select,
-    "and": _plain("and"),
-    "or": _plain("or"),
-    "xor": _plain("xor"),
-    "not": _not,
-    "fma": _intrinsic("fma"),
-    "abs": _intrinsic("fabs"),
-    "sqrt": _intrinsic("sqrt"),
-    "rint": _intrinsic("rint"),
-    "floor": _intrinsic("floor"),
-    "copysign": _intrinsic("copysign"),
-    "lt": _compare("olt"),
-    "le": _compare("ole"),
-    "eq": _compare("oeq"),
+    **{op: _plain(f"f{op}") for op in ("add", "sub", "mul", "div", "neg")},
+    **{op: _plain(op) for op in ("and", "or", "xor")},
+    **{op: _intrinsic(op) for op in ("fma", "sqrt", "rint", "floor", "copysign")},
+    **{op: _compare(f"o{op}") for op in ("lt", "le", "eq")},
     "ne": _compare("une"),
+    "abs": _intrinsic("fabs"),
+    "select": _select,
+    "not": _not,
     "testbit": _testbit,
     "pow2": _pow2,
     "mantissa": _mantissa,
@@ -106,7 +96,6 @@ _EMIT: dict[str, Callable[..., Any]] = {
 
 
 def emit_operation(target: Target, builder: ir.IRBuilder, i: Instruction, args: list[Any]) -> Any:
-    """The LLVM value of one lowered operation."""
     emit = _EMIT.get(i.op)
     if emit is None:
         raise UnknownOperation(f"the LLVM target has no operation {i.op!r}")
@@ -114,11 +103,11 @@ def emit_operation(target: Target, builder: ir.IRBuilder, i: Instruction, args: 
 
 
 class Body:
-    """The operations of a Program, emitted in parts: what is constant over a rollout, then the
+    """The operations of a Program, emitted in parts: the values constant over a rollout, then the
     rest.
 
-    Emitting a part only moves operations; it changes no rounding, so the bits stay the same. A call
-    is worth the address of its results; what lies in memory is loaded where it is first used.
+    Emitting a part only moves operations; it changes no rounding, so the bits stay the same. The
+    value of a call is the address of its results; values in memory are loaded at their first use.
     """
 
     def __init__(
@@ -129,11 +118,11 @@ class Body:
         self.functions = program.functions if functions is None else functions
         self.values: dict[int, Any] = {}
         self.kept_at: dict[int, list[InMemory]] = {}
-        """Where values are to be stored as soon as they are known, by instruction."""
+        """Addresses to store values at as soon as they are known, by instruction."""
         self.memory: dict[int, InMemory] = {}
-        """Where values lie that were found in memory, by instruction."""
+        """Addresses of values that lie in memory, by instruction."""
         self.arrays: dict[int, llvm_text.LaneArrays] = {}
-        """Shared arrays that were found, by the instruction of their number."""
+        """Shared arrays already looked up, by the instruction of their number."""
 
     def copy(self) -> Body:
         """A body with the values emitted so far, to continue inside a loop."""
@@ -143,7 +132,7 @@ class Body:
         return other
 
     def emit(self, builder: ir.IRBuilder, inputs: Mapping[int, Sequence[Any]]) -> None:
-        """Emit every operation that depends only on these ports and on what was emitted before.
+        """Emit every operation that depends only on these ports and on values emitted before.
 
         `inputs` maps a port number to the vector values of its fields.
         """
@@ -178,13 +167,12 @@ class Body:
             self.memory[k] = value
 
     def _find(self, builder: ir.IRBuilder, number: int) -> None:
-        """Find a shared array as soon as its number is known: a held one once per rollout."""
+        """Look up a shared array as soon as its number is known: a held one once per rollout."""
         if number in self.values and number not in self.arrays:
             value = self.loaded(builder, number)
             self.arrays[number] = llvm_text.arrays_of(self.target, builder, value)
 
     def _value(self, builder: ir.IRBuilder, i: Instruction) -> Any:
-        """The value of an operation whose arguments are known."""
         if i.op == "call":
             return self._called(builder, i)
         args = [self.loaded(builder, a) for a in i.args]
@@ -199,7 +187,7 @@ class Body:
         return _call(self.target, builder, self.functions, i.imm, args, held)
 
     def loaded(self, builder: ir.IRBuilder, k: int) -> Any:
-        """The value of an instruction that was emitted."""
+        """The value of an instruction that was emitted, loaded from memory if necessary."""
         value = self.values[k]
         if isinstance(value, InMemory):
             address = value.address(self.target, builder)
@@ -219,13 +207,12 @@ def _new_piece_if_full(builder: Any) -> None:
 
 
 class InMemory(NamedTuple):
-    """A place in memory, or the value there that is not loaded yet."""
+    """A value in memory that is not loaded yet: a base address and an offset in values."""
 
     base: Any
     place: int
 
     def address(self, target: Target, b: ir.IRBuilder) -> Any:
-        """Where it lies."""
         return target.address(b, self.base, self.place)
 
 
@@ -237,7 +224,7 @@ def _call(
     args: list[Any],
     held: list[Any],
 ) -> Any:
-    """Run a function as often as it asks for; returns the address of its results.
+    """Emit a repeated call of a function; returns the address of its results.
 
     `held` is the address of its held values, if it has some.
     """
@@ -274,7 +261,6 @@ def _call(
 
 
 def _any_lane(target: Target, b: ir.IRBuilder, address: Any) -> Any:
-    """Whether the number at an address is not zero in some lane."""
     value = target.load(b, address)
     asked = b.fcmp_unordered("!=", value, target.number(0.0))
     if target.lanes == 1:
@@ -284,9 +270,9 @@ def _any_lane(target: Target, b: ir.IRBuilder, address: Any) -> Any:
 
 
 def _function(target: Target, functions: tuple[Program, ...], number: int) -> Any:
-    """A function of the Program in the module: it reads its arguments and writes its results.
+    """The LLVM function of a Program's function: it reads its arguments and writes its results.
 
-    A third pointer is to the fields of its second port, if it has one.
+    A third pointer refers to the fields of its second port, if it has one.
     """
     compiled = target.functions.get(number)
     if compiled is not None:
@@ -322,7 +308,7 @@ def _function(target: Target, functions: tuple[Program, ...], number: int) -> An
 
 
 def room(target: Target, b: ir.IRBuilder, count: int) -> Any:
-    """Memory for `count` values, allocated once, in the entry block."""
+    """Stack memory for `count` values, allocated once, in the entry block."""
     with b.goto_entry_block():
         place = b.alloca(ir.ArrayType(target.vector, count))
     # llvmlite gives it a typed pointer, a kind that LLVM no longer has.
@@ -331,7 +317,7 @@ def room(target: Target, b: ir.IRBuilder, count: int) -> Any:
 
 
 def finite_check(target: Target, builder: ir.IRBuilder, values: Iterable[Any]) -> Any:
-    """0 where all values are finite, NaN where one is not: the sum of value times zero."""
+    """0 where all values are finite, NaN where one is not: the sum of the values times zero."""
     zero = target.number(0.0)
     total = zero
     for value in values:

@@ -1,9 +1,9 @@
-"""LLVM's types for one precision and lane count, instructions as lines of text, and `read`.
+"""LLVM types for one precision and lane count, instructions as lines of text, and `read`.
 
-`read` is an element of a shared array for each lane, by its number. The module has the address of
-the table of arrays (see `skidpad.core.arrays`) as a global, and a function that sets it, which is
-called after loading. For a number without an array the block of a single NaN takes its place, so
-that nothing branches and no address is ever wrong.
+`read` is an element of a shared array for each lane, by the number of the array. The module has the
+address of the table of arrays (see `skidpad.core.arrays`) as a global, and a function that sets it,
+which is called after loading. A number without an array reads from a block of a single NaN, so that
+there is no branch and every address is valid.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ I32 = ir.IntType(32)
 I64 = ir.IntType(64)
 POINTER = ir.PointerType()
 CACHE_LINE = 64
-"""Bytes that memory is read and written in, about as wide as the widest registers."""
+"""Alignment of memory in bytes, about as wide as the widest registers."""
 
 
 class Text(ir.Value):
-    """A value as LLVM's text has it, for llvmlite to use like its own.
+    """A value written as LLVM text, used by llvmlite like its own values.
 
-    llvmlite keeps an object of many parts for each instruction and compares types as it goes: three
-    times the work, where LLVM itself checks the text when it reads it.
+    llvmlite creates an object of many parts for each instruction and compares types on the way:
+    three times the work, although LLVM itself checks the text when it parses it.
     """
 
     def __init__(self, kind: Any, reference: str, line: str = "") -> None:
@@ -38,7 +38,7 @@ class Text(ir.Value):
         self._line = line
 
     def get_reference(self) -> str:
-        """How other instructions write it."""
+        """Text by which other instructions refer to the value."""
         return self._reference
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ class Text(ir.Value):
 
 
 class Target:
-    """The LLVM types for one precision and lane count, constants of them, and lines of text."""
+    """LLVM types and constants of one precision and lane count, and writers of instructions."""
 
     def __init__(self, module: ir.Module, precision: str, lanes: int) -> None:
         self.module = module
@@ -61,13 +61,15 @@ class Target:
         self.truth = self.widen(I1)
         self.suffix = (f"v{lanes}" if lanes > 1 else "") + ("f64" if double else "f32")
         self.functions: dict[int, Any] = {}
-        """Functions of the Program that are in the module, by number."""
+        """Functions of the Program that are already in the module, by number."""
         self._lines = count()
         self._numbers: dict[tuple[float, float], Any] = {}
 
     def align_stack(self, function: ir.Function) -> None:
-        """Have a function keep its values on a stack as aligned as they are: of itself LLVM writes
-        vectors across two lines of the cache there, which takes twice the time."""
+        """Align a function's stack frame to the vectors on it.
+
+        By default LLVM writes vectors there across two cache lines, which takes twice the time.
+        """
         if self.lanes > 1:
             function.attributes.alignstack = min(self.lanes * self.bytes, CACHE_LINE)
             # llvmlite writes the alignment beside a named attribute only.
@@ -86,31 +88,29 @@ class Target:
         return self._numbers[key]
 
     def word(self, value: int) -> Any:
-        """The same integer, as wide as a number, in every lane."""
+        """The same integer in every lane, as wide as a number of the precision."""
         return self.everywhere(ir.Constant(self.integer, value))
 
     def everywhere(self, constant: Any) -> Any:
-        """The same constant in every lane."""
         if self.lanes == 1:
             return constant
         return Text(self.widen(constant.type), f"splat ({constant})")
 
     def write(self, builder: ir.IRBuilder, kind: Any, text: str) -> Text:
-        """An instruction at the end of the builder's block; its value is of this kind."""
+        """Write an instruction with a result of type `kind` at the end of the builder's block."""
         name = f"%v{next(self._lines)}"
         return _append(builder, Text(kind, name, f"{name} = {text}"))
 
     def apply(self, builder: ir.IRBuilder, op: str, kind: Any, args: Sequence[Any]) -> Text:
-        """An instruction whose operands are all of the type of the first."""
+        """Write an instruction whose operands all have the type of the first."""
         operands = ", ".join([a.get_reference() for a in args])
         return self.write(builder, kind, f"{op} {args[0].type} {operands}")
 
     def cast(self, builder: ir.IRBuilder, op: str, value: Any, kind: Any) -> Text:
-        """A value as one of another type."""
         return self.write(builder, kind, f"{op} {value.type} {value.get_reference()} to {kind}")
 
     def intrinsic(self, builder: ir.IRBuilder, name: str, args: Sequence[Any]) -> Any:
-        """Call llvm.NAME on numbers of this type."""
+        """Call the intrinsic llvm.NAME on numbers of this type."""
         full = f"llvm.{name}.{self.suffix}"
         if full not in self.module.globals:
             kind = ir.FunctionType(self.vector, [self.vector] * len(args))
@@ -119,22 +119,19 @@ class Target:
         return self.write(builder, self.vector, f"call {self.vector} @{full}({operands})")
 
     def address(self, builder: ir.IRBuilder, base: Any, place: int) -> Any:
-        """Where the value with this number lies, of those from a base on."""
+        """Address of value number `place` after a base."""
         text = f"getelementptr {self.vector}, ptr {base.get_reference()}, i64 {place}"
         return self.write(builder, POINTER, text)
 
     def load(self, builder: ir.IRBuilder, address: Any) -> Any:
-        """The value at an address."""
         text = f"load {self.vector}, ptr {address.get_reference()}"
         return self.write(builder, self.vector, text)
 
     def store(self, builder: ir.IRBuilder, value: Any, address: Any) -> None:
-        """Put a value at an address."""
         text = f"store {value.type} {value.get_reference()}, ptr {address.get_reference()}"
         _append(builder, Text(ir.VoidType(), "", text))
 
     def splat(self, builder: ir.IRBuilder, value: Any) -> Any:
-        """A scalar repeated in every lane."""
         if self.lanes == 1:
             return value
         kind = ir.VectorType(value.type, self.lanes)
@@ -152,22 +149,22 @@ def _append(builder: ir.IRBuilder, line: Text) -> Text:
 
 
 SETTER = "skidpad_set_arrays_"
-"""With the precision behind it, the function that tells a module where the table is."""
+"""Stem of the function that sets the table address in a module; the precision follows."""
 
 _TABLE, _NONE = "arrays", "no_array"
 
 
 class LaneArrays(NamedTuple):
-    """Where the arrays of some lanes are."""
+    """The shared arrays of the lanes: addresses and last indices."""
 
     block: Any
-    """Addresses of their blocks, as 64-bit integers."""
+    """Address of each lane's array, as a 64-bit integer."""
     last: Any
-    """Their last indices, as numbers."""
+    """Last index of each lane's array, as a number."""
 
 
 def arrays_of(t: Target, b: ir.IRBuilder, number: Any) -> LaneArrays:
-    """The array of each lane's number; reads of the same number share it."""
+    """Look up the array with each lane's number; reads of the same number share the result."""
     table = b.load(_table(t), typ=I64)
     whole = b.fcmp_ordered("==", t.intrinsic(b, "floor", [number]), number)
     within = b.and_(
@@ -185,7 +182,7 @@ def arrays_of(t: Target, b: ir.IRBuilder, number: Any) -> LaneArrays:
 
 
 def element(t: Target, b: ir.IRBuilder, array: LaneArrays, index: Any) -> Any:
-    """The element at each lane's index, the nearest one where it is outside, NaN where it is."""
+    """The element at each lane's index: the nearest if it is outside, NaN if it is NaN."""
     zero = t.number(0.0)
     at = b.select(b.fcmp_ordered(">", index, zero), index, zero)
     at = b.select(b.fcmp_ordered("<", at, array.last), at, array.last)
@@ -200,7 +197,6 @@ def _word(value: int) -> Any:
 
 
 def _words(t: Target, value: int) -> Any:
-    """The same word in every lane."""
     return t.everywhere(_word(value))
 
 
@@ -209,7 +205,6 @@ def _integer(t: Target, b: ir.IRBuilder, number: Any) -> Any:
 
 
 def _load(t: Target, b: ir.IRBuilder, addresses: Any, kind: Any) -> Any:
-    """What lies at each lane's address."""
     if t.lanes == 1:
         return b.load(b.inttoptr(addresses, POINTER), typ=kind)
     vector = t.widen(kind)
@@ -225,7 +220,7 @@ def _load(t: Target, b: ir.IRBuilder, addresses: Any, kind: Any) -> Any:
 
 
 def _table(t: Target) -> Any:
-    """The global with the address of the table, and what goes with it."""
+    """The global with the address of the table, declared with its setter if it is missing."""
     known = t.module.globals.get(_TABLE)
     return _new_table(t) if known is None else known
 

@@ -1,8 +1,8 @@
-"""Loops over geometry, compiled by numba on the first call and cached on disk.
+"""Numba-compiled loops over geometry, compiled on the first call and cached on disk.
 
 numba's own cache depends only on the file of a function and its time, unpickles any content, and
-fails on an entry that is damaged or names a class which has moved. Here an entry belongs to the
-text of every file that has such loops, and is one of the cache of `native`: in a folder of the
+fails on an entry that is damaged or names a class which has moved. Here an entry depends on the
+text of every file that has such loops, and is stored in the cache of `native`: in a folder of the
 user's own, checked before it is unpickled, and compiled again if anything is wrong with it.
 """
 
@@ -27,7 +27,7 @@ from . import native
 from . import native as cache
 
 FOLDERS = ("geometry", "geometry/collision", "geometry/raycast", "random")
-"""The parts of the package that have loops, or constants that loops use."""
+"""Parts of the package that contain loops, or constants that loops use."""
 
 _JIT: Any = numba.njit
 _LOCK: Any = global_compiler_lock
@@ -47,7 +47,7 @@ def _digest() -> str:
 
 
 class _OnDisk:
-    """What numba asks of the cache of a function."""
+    """The cache of a function, with the interface that numba expects."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -57,7 +57,7 @@ class _OnDisk:
         return str(cache.folder())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled function for arguments of some types, or None."""
+        """Return the compiled function for arguments of some types, or None."""
         target_context.refresh()
         try:
             body = cache.load(self._entry(sig, target_context.codegen()))
@@ -67,7 +67,7 @@ class _OnDisk:
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled function, if it does not depend on addresses in this process."""
+        """Store a compiled function, unless it depends on addresses in this process."""
         if data.library.has_dynamic_globals:
             return
         # What cannot be kept is compiled again next time; the function itself is ready.
@@ -100,7 +100,7 @@ _rebuilt: Any = CompileResult._rebuild  # pyright: ignore[reportPrivateUsage]
 
 
 def kept(dispatcher: Any, function: Callable[..., Any], signature: str | None = None) -> Any:
-    """The function that numba is to compile when it is called, its machine code kept on disk.
+    """Wrap a function so that numba compiles it at its first call, with the machine code cached.
 
     It is compiled for the types of its arguments or for one signature. A compiler cannot be
     interrupted, so it runs in a thread of its own (see `workers.alone`).
@@ -128,7 +128,7 @@ def _compile_once(dispatcher: Any, signature: str) -> None:
 
 
 def loop(function: Callable[..., Any]) -> Any:
-    """Compile a function when it is first called with arguments of some types.
+    """Compile a function with numba when it is first called with arguments of some types.
 
     It runs without the interpreter lock, and without fast-math flags: they would change the bits.
     """

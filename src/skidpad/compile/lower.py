@@ -1,9 +1,8 @@
-"""Lower a traced Program to IEEE operations: polynomials, explicit fma, typed booleans, nothing
-dead.
+"""Lower a traced Program to IEEE operations.
 
-Where an operation rounds is decided here, once, so every target that emits the lowered Program
-gives the same bits. The rules for elementary functions are in `elementary`; this file holds the
-passes.
+These are polynomials, explicit fma and typed booleans, without dead code. Where an operation rounds
+is decided here, once, so every target that emits the lowered Program gives the same bits. The rules
+for elementary functions are in `elementary`; this file holds the passes.
 """
 
 from __future__ import annotations
@@ -25,16 +24,12 @@ PRECISIONS = ("float32", "float64")
 
 
 def lower(
-    program: Program,
-    precision: str,
-    native: frozenset[str] = frozenset(),
-    *,
-    careful: bool = True,
+    program: Program, precision: str, native: frozenset[str] = frozenset(), *, careful: bool = True
 ) -> Program:
-    """The traced Program in IEEE operations of one precision.
+    """Lower a traced Program to IEEE operations of one precision.
 
     Elementary functions in `native` are left as they are, for a target that has its own; such a
-    Program no longer has the same bits everywhere. Without `careful` arc functions of infinite
+    Program no longer has the same bits everywhere. Without `careful`, arc functions of infinite
     arguments and of the origin are NaN.
     """
     if precision not in PRECISIONS:
@@ -47,7 +42,7 @@ def lower(
 
 
 def _lowered(program: Program, precision: str, native: frozenset[str], careful: bool) -> Program:
-    """One Program or function of it, on its own: how it rounds does not depend on its callers."""
+    """Lower one Program or function alone: its rounding does not depend on its callers."""
     program = with_shared_reciprocals(program)
     low = _Lowering(program, Builder(precision, careful=careful), native)
     results = tuple(tuple(low.number(low.place[r]) for r in result) for result in program.results)
@@ -55,7 +50,7 @@ def _lowered(program: Program, precision: str, native: frozenset[str], careful: 
 
 
 class _Lowering:
-    """One pass over a traced Program; `place[k]` is where the value of instruction k ended up."""
+    """One pass over a traced Program; `place[k]` is the new index of instruction k."""
 
     def __init__(self, program: Program, builder: Builder, native: frozenset[str]) -> None:
         self.code = program.code
@@ -76,7 +71,7 @@ class _Lowering:
         return b.select(index, b.const(1.0), b.const(0.0)) if b.is_bool(index) else index
 
     def truth(self, index: int) -> int:
-        """The value as a boolean: a number holds unless it is zero."""
+        """The value as a boolean: a number is true unless it is zero."""
         b = self.b
         return index if b.is_bool(index) else b.ne(index, b.const(0.0))
 
@@ -111,7 +106,7 @@ class _Lowering:
         return rule(b, *args)
 
     def _in_range(self, value: float) -> float:
-        """A constant of the model, if the precision has it."""
+        """Return a constant of the model; raises if it overflows or underflows in the precision."""
         with np.errstate(all="ignore"):
             rounded = float(self.b.dtype.type(value))
         if math.isinf(rounded) != math.isinf(value) or (rounded == 0.0) != (value == 0.0):
@@ -123,7 +118,7 @@ class _Lowering:
         return value
 
     def _sum(self, op: str, traced: tuple[int, ...], args: list[int]) -> int:
-        """A sum or difference; a product that only sums use goes into an fma."""
+        """A sum or difference; a product that is used by sums only is merged into an fma."""
         b, (p, q), (x, y) = self.b, traced, args
         if p in self.fused:
             f, g = (self.number(self.place[a]) for a in self.code[p].args)
@@ -134,7 +129,10 @@ class _Lowering:
         return b.emit(op, x, y)
 
     def _extremum(self, op: str, traced: tuple[int, ...], args: list[int]) -> int:
-        """The smaller or larger one; NaN if either is NaN. One is sure not to be: one operation."""
+        """Minimum or maximum; NaN if either is NaN.
+
+        If one argument is surely finite, a single operation is enough.
+        """
         b, (x, y) = self.b, args
         if op in self.native:
             return b.emit(op, x, y)
@@ -146,7 +144,10 @@ class _Lowering:
         return chosen if any(sure) else b.select(b.eq(y, y), chosen, y)
 
     def _surely_finite(self, k: int) -> bool:
-        """Whether a value is a constant or a held input, which is checked, or that with a sign."""
+        """Whether a value is surely finite, from its operation.
+
+        That is a constant or a held input, which is checked, or the negative of one.
+        """
         i = self.code[k]
         while i.op in ("neg", "abs"):
             k = i.args[0]
@@ -155,9 +156,9 @@ class _Lowering:
 
 
 def with_shared_reciprocals(program: Program) -> Program:
-    """The traced Program with a / d as a * (1 / d) where the reciprocal is shared or held.
+    """Rewrite a / d as a * (1 / d) where the reciprocal is shared or held.
 
-    A division costs ten multiplications and more. A divisor that several divisions share needs one
+    A division costs at least ten multiplications. A divisor shared by several divisions needs one
     reciprocal, and one that is held over a rollout needs it once; each costs half an ulp. CasADi
     folds a * (1 / d) back into a / d, so this cannot be left to the model.
     """
@@ -187,10 +188,10 @@ def with_shared_reciprocals(program: Program) -> Program:
 
 
 def _fusable_products(program: Program) -> set[int]:
-    """Products that are used by sums and differences alone, so that each use may be an fma.
+    """Indices of products used by sums and differences alone, so that each use may be an fma.
 
-    Decided on the whole Program: this is why step, outputs and derivatives are separate Programs,
-    or adding an output would change the rounding of the state.
+    Decided on the whole Program: this is why step, outputs and derivatives are separate Programs;
+    otherwise adding an output would change the rounding of the state.
     """
     products = {k for k, i in enumerate(program.code) if i.op == "mul"}
     for i in program.code:
@@ -204,7 +205,7 @@ def _fusable_products(program: Program) -> set[int]:
 
 
 def _never_negative(code: tuple[Instruction, ...]) -> list[bool]:
-    """For each value whether it is positive, +0 or NaN, as far as its operation tells."""
+    """For each value, whether it is known to be positive, +0 or NaN from its operation."""
     known: list[bool] = []
     for i in code:
         if i.op == "const":
@@ -217,7 +218,7 @@ def _never_negative(code: tuple[Instruction, ...]) -> list[bool]:
 
 
 def _paired_angles(program: Program) -> set[int]:
-    """Values of which both sine and cosine are taken, so that the two share one reduction."""
+    """Values whose sine and cosine are both taken, so that the two share one range reduction."""
     sines = {i.args[0] for i in program.code if i.op == "sin"}
     return sines & {i.args[0] for i in program.code if i.op == "cos"}
 
@@ -234,18 +235,11 @@ def _ceil(b: Builder, x: int) -> int:
 
 
 _DIRECT: dict[str, Callable[..., int]] = {
-    "mul": Builder.mul,
-    "div": Builder.div,
-    "neg": Builder.neg,
-    "abs": Builder.abs,
-    "sqrt": Builder.sqrt,
-    "floor": Builder.floor,
-    "copysign": Builder.copysign,
-    "lt": Builder.lt,
-    "le": Builder.le,
-    "eq": Builder.eq,
-    "ne": Builder.ne,
-    "read": Builder.read,
+    **{
+        op: getattr(Builder, op)
+        for op in ("mul", "div", "neg", "abs", "sqrt", "floor", "copysign", "read")
+    },
+    **{op: getattr(Builder, op) for op in ("lt", "le", "eq", "ne")},
     "sign": _sign,
     "ceil": _ceil,
 }

@@ -1,9 +1,8 @@
-"""Machine code: an LLVM module to object code for this processor, object code into memory, and a
-cache of compiled code on disk.
+"""Machine code: compile LLVM modules to object code, load it, and cache compiled code on disk.
 
 An entry of the cache is named by a hash of the program, the kernel, the target and the versions.
 Processes may share the folder: an entry is written under a temporary name and renamed, so that a
-reader sees all of it or nothing. An entry has a checksum; a damaged one is removed and built again.
+reader finds all of it or nothing. An entry has a checksum; a damaged one is removed and rebuilt.
 Since the content is executed, the folder must belong to the user, and no other user may write to
 it.
 """
@@ -37,7 +36,7 @@ from .llvm_text import SETTER
 PRECISIONS = ("float64", "float32")
 
 _LOCK = threading.RLock()
-"""LLVM's context is shared by the process; one thread builds or loads at a time."""
+"""Serialises building and loading, as LLVM's context is shared by the process."""
 _LIBRARY: Any = llvm.ffi.lib
 
 MEMORY_LOCK: Any = getattr(_LIBRARY, "_lock", nullcontext())
@@ -50,10 +49,10 @@ EFFORTS = ("0", "1", "2", "3")
 
 
 def effort() -> int:
-    """Of LLVM's code generator, as the environment variable SKIDPAD_OPTIMISATION says; usually 2.
+    """Optimisation level of LLVM's code generator, from SKIDPAD_OPTIMISATION; 2 by default.
 
-    All have the same bits; 0 takes a third of the time of 2 to compile, and its code runs several
-    times as long.
+    All levels give the same bits; level 0 takes a third of the time of level 2 to compile, and its
+    code takes several times as long to run.
     """
     said = os.environ.get("SKIDPAD_OPTIMISATION") or "2"
     if said not in EFFORTS:
@@ -72,13 +71,9 @@ def _target() -> Any:
 
 
 def _target_machine() -> Any:
-    """A new machine each time: an execution engine takes its machine over and frees it."""
+    """A new target machine for each call: an execution engine takes it over and frees it."""
     return _target().create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=_host_features(),
-        opt=effort(),
-        reloc="pic",
-        jit=True,
+        cpu=llvm.get_host_cpu_name(), features=_host_features(), opt=effort(), reloc="pic", jit=True
     )
 
 
@@ -91,7 +86,6 @@ def _host_features() -> str:
 
 
 def vector_bits() -> int:
-    """Width of this processor's vector registers."""
     features = _host_features()
     if "+avx512f" in features:
         return 512
@@ -99,7 +93,7 @@ def vector_bits() -> int:
 
 
 def identity() -> str:
-    """Everything about this machine and compiler that decides the object code."""
+    """Text that identifies all properties of machine and compiler that decide the code."""
     return f"{_host()}|{effort()}"
 
 
@@ -117,9 +111,9 @@ def _host() -> str:
 
 
 def object_code(assembly: str, *, in_order: bool = False) -> bytes:
-    """Object code of a module. No optimisation that could change a rounding is asked for.
+    """Compile LLVM assembly to object code, without optimisations that could change a rounding.
 
-    With `in_order` operations stay in the order in which they are written.
+    With `in_order`, operations stay in the order in which they are written.
     """
     with _LOCK:
         machine = _target_machine()
@@ -131,8 +125,11 @@ def object_code(assembly: str, *, in_order: bool = False) -> bytes:
 
 @contextmanager
 def _unscheduled() -> Generator[None]:
-    """A block with LLVM's own scheduler off. The setting is the whole process's: compiling with
-    LLVM in another thread meanwhile gives the same results in another order."""
+    """Switch LLVM's own scheduler off inside a `with` block.
+
+    The setting applies to the whole process: code that other threads compile with LLVM meanwhile
+    gives the same results in another order.
+    """
     llvm.set_option("", "-enable-misched=false")
     try:
         yield
@@ -141,7 +138,7 @@ def _unscheduled() -> Generator[None]:
 
 
 class Library:
-    """Object code in memory; keeps it alive while its functions are in use."""
+    """Loaded object code, kept alive while its functions are in use."""
 
     def __init__(self, code: bytes) -> None:
         with _LOCK:
@@ -152,28 +149,27 @@ class Library:
             self._reads = any([self._set_arrays(precision) for precision in PRECISIONS])
 
     def _set_arrays(self, precision: str) -> bool:
-        """Set the address of shared arrays; False if no function reads them."""
+        """Set the address of the table of shared arrays; returns False if no function reads it."""
         address = self._engine.get_function_address(SETTER + precision)
         if address:
             ctypes.CFUNCTYPE(None, ctypes.c_uint64)(address)(table_address(precision))
         return bool(address)
 
     def address(self, name: str) -> int:
-        """Address of a function."""
         address = self._engine.get_function_address(name)
         if not address:
             raise KeyError(name)
         return address
 
     def function(self, name: str, *arguments: Any, result: Any = None) -> Any:
-        """A function to call from Python; it runs without the interpreter lock."""
+        """A function callable from Python; it runs without the interpreter lock."""
         function = ctypes.CFUNCTYPE(result, *arguments)(self.address(name))
         function.keep = self  # type: ignore[attr-defined]
         return _holding_arrays(function) if self._reads else function
 
 
 def _holding_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function during whose calls no shared array is freed."""
+    """Wrap a function so that no shared array is freed during its calls."""
 
     def call(*arguments: Any) -> Any:
         held = alive()
@@ -202,14 +198,13 @@ def folder() -> Path:
 
 
 def key(*parts: str) -> str:
-    """The name of an entry: a hash of everything that decides its content."""
+    """Name of a cache entry: a hash of everything that decides its content."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 @cache
 def compiler_digest() -> str:
-    """A hash of the compiler's own source, so that code from another version of it is never
-    used."""
+    """Hash of the compiler's own source, so that code from another version is never used."""
     digest = hashlib.sha256(__version__.encode())
     for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
@@ -222,14 +217,12 @@ def get_or_build(
     prepare: Callable[[], tuple[Any, ...]] = tuple,
     label: str = "compiling",
 ) -> bytes:
-    """The entry `name`, built and stored if it is missing or damaged.
+    """Return the cache entry `name`, built and stored if it is missing or damaged.
 
-    `prepare` returns the arguments of `build`, which may stay for long inside of a library: it runs
-    in a thread of its own. After an interrupt it continues, and the next call finds the entry.
-
-    In a terminal `label` says what takes so long.
-
-    A folder that cannot be used (read-only, not private) means building every time, never an error.
+    `prepare` returns the arguments of `build`. Building may stay inside a library for long, so it
+    runs in a thread of its own: after an interrupt it continues, and the next call finds the entry.
+    In a terminal `label` shows what takes so long. A folder that cannot be used (read-only, not
+    private) means building every time, never an error.
     """
     entry = f"{name}.o"
     body = load(entry)
@@ -248,16 +241,40 @@ def get_or_build(
 
 
 def load(entry: str) -> bytes | None:
-    """The content of an entry; None if it is missing, damaged or another user's."""
+    """Return the content of an entry, or None if it is missing, damaged or another user's."""
     place = private_folder()
-    return None if place is None else _read(place / entry)
+    if place is None:
+        return None
+    path = place / entry
+    try:
+        with path.open("rb") as file:
+            # Others may have left files here while the folder was still open to them.
+            own = not hasattr(os, "getuid") or os.fstat(file.fileno()).st_uid == os.getuid()
+            data = file.read() if own else b""
+    except OSError:
+        return None
+    start = len(_HEADER) + 32
+    body = data[start:]
+    if data[: len(_HEADER)] == _HEADER and data[len(_HEADER) : start] == _digest(path, body):
+        return body
+    with contextlib.suppress(OSError):
+        path.unlink()
+    return None
 
 
 def store(entry: str, body: bytes) -> None:
     """Store an entry, if the folder can be used and the disk is not full."""
     place = private_folder()
-    if place is not None:
-        _write(place / entry, body)
+    if place is None:
+        return
+    with contextlib.suppress(OSError):
+        handle, temporary = tempfile.mkstemp(dir=place, prefix=".writing-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(_HEADER + _digest(place / entry, body) + body)
+            os.replace(temporary, place / entry)
+        except OSError:
+            os.unlink(temporary)
 
 
 def private_folder() -> Path | None:
@@ -276,34 +293,6 @@ def private_folder() -> Path | None:
     return place
 
 
-def _read(path: Path) -> bytes | None:
-    try:
-        with path.open("rb") as file:
-            # Others may have left files here while the folder was still open to them.
-            own = not hasattr(os, "getuid") or os.fstat(file.fileno()).st_uid == os.getuid()
-            data = file.read() if own else b""
-    except OSError:
-        return None
-    start = len(_HEADER) + 32
-    body = data[start:]
-    if data[: len(_HEADER)] == _HEADER and data[len(_HEADER) : start] == _digest(path, body):
-        return body
-    with contextlib.suppress(OSError):
-        path.unlink()
-    return None
-
-
-def _write(path: Path, body: bytes) -> None:
-    with contextlib.suppress(OSError):
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(_HEADER + _digest(path, body) + body)
-            os.replace(temporary, path)
-        except OSError:
-            os.unlink(temporary)
-
-
 def _digest(path: Path, body: bytes) -> bytes:
-    """Checksum of an entry; its name counts, so that a renamed entry is not taken for another."""
+    """Checksum of an entry, including its name, so that a renamed entry is detected."""
     return hashlib.sha256(path.name.encode() + b"\0" + body).digest()

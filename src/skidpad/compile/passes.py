@@ -1,15 +1,15 @@
 """Passes over lowered Programs. They move and remove operations after the lowering has decided the
 rounding, so they change no bits, only the speed.
 
-Dead code: instructions, results of functions and functions that nothing needs are removed.
+Dead code: instructions, results of functions and functions that no result needs are removed.
 
-Scheduling: a traced function comes out depth first, one wheel after the other, as chains of
+Scheduling: a traced function is in depth-first order, one wheel after the other, as chains of
 operations that wait for each other. A processor looks ahead a few hundred instructions, so it finds
-little to do at the same time. A list scheduler weaves the chains together, longest remaining chain
+little to do at the same time. A list scheduler interleaves the chains, longest remaining chain
 first: the four-wheel car runs 1.4 times as fast in lanes and twice as fast alone. Limiting the
-number of live values as well (Goodman and Hsu, 1988) was tried and made no difference, nor did
-issuing products between the other operations; LLVM's own allocator copes. Its scheduler is off
-where it would undo the order (`pipeline`).
+number of live values as well (Goodman and Hsu, 1988) made no difference, nor did issuing products
+between the other operations; LLVM's own allocator copes. Its scheduler is off where it would undo
+the order (`pipeline`).
 
 Iterating functions: one that ends with `select(q, new, old)` for each of its results, where q is
 one of its arguments, the same for all, and `old` the argument in the place of the result, or with
@@ -18,15 +18,15 @@ group skips it when q is zero in all lanes, a thread when q is zero. The results
 Consecutive calls of such a function, each with the results of the one before and the same other
 arguments, become one repeated call: a loop in every target.
 
-Held arguments: of the arguments of a tyre most are parameters. Every function whose calls all have
-arguments that are held over a rollout is split in two: a part `NAME_held` that takes these and is
+Held arguments (constant over a rollout): most arguments of a tyre are parameters. Every function
+whose calls all have held arguments is split in two: a part `NAME_held` that takes these and is
 called once for each set of them, and the rest. The results of the first part lie next to each other
 in memory, with the held arguments that the rest needs. The rest takes the address of the first of
-them: it has a second input port, and a call of it one more argument, a result of the first part or,
-within a function, a field of its own second port. As calls of the first parts depend on held values
-alone, every target runs them before its loop.
+them: it has a second input port, and a call of it one more argument, which is a result of the first
+part or, within a function, a field of its own second port. As calls of the first parts depend on
+held values alone, every target runs them before its loop.
 
-Start of a step: values that follow from the state at the start of a step and from inputs and
+Start of a step: values that depend on the state at the start of a step and on inputs and
 parameters, such as the results of `hold` and the command of a policy, are computed at the first
 sub-step; targets save those that the other sub-steps need.
 """
@@ -43,16 +43,16 @@ from .program import Builder, Instruction, Port, Program
 
 
 def without_dead_code(program: Program) -> Program:
-    """The same Program without the instructions that no result needs.
+    """Remove the instructions of a Program that no result needs.
 
-    Its functions give only what some call uses, and those that nothing calls are gone.
+    Its functions return only results that some call uses; functions without a call are removed.
     """
     program = without_dead_instructions(program)
     return _without_unused_results(program) if program.functions else program
 
 
 def without_dead_instructions(program: Program) -> Program:
-    """The same Program, or function of one, without the instructions that no result needs."""
+    """Remove the instructions of a Program or function that no result needs."""
     live = [False] * len(program.code)
     for result in program.results:
         for r in result:
@@ -122,12 +122,15 @@ _LATENCY = {"div": 14, "sqrt": 20, "fma": 4, "mul": 3, "add": 3, "sub": 3, "lt":
 _DEFAULT_LATENCY = 2
 """Cycles until a result can be used, about as on current x86 cores (Fog's instruction tables)."""
 LARGEST = 10_000
-"""Instructions of the largest function that is woven. A larger one is an elimination: woven, its
-values live so long that it runs no faster in lanes and takes LLVM twice as long to compile."""
+"""Instructions of the largest function that is scheduled.
+
+A larger one is an elimination: scheduled, its values live so long that it runs no faster in
+lanes and takes LLVM twice as long to compile.
+"""
 
 
 def scheduled(program: Program) -> Program:
-    """The same Program in an order that keeps the processor busy."""
+    """Reorder the instructions of a Program to keep the processor busy."""
     functions = tuple(
         function if len(function.code) > LARGEST else _scheduled(function, program.functions)
         for function in program.functions
@@ -149,7 +152,7 @@ def _scheduled(program: Program, functions: tuple[Program, ...]) -> Program:
 
 
 def _order(program: Program, functions: tuple[Program, ...]) -> list[int]:
-    """Instruction indices in the order of a machine that starts one operation a cycle."""
+    """Instruction indices in the order of a machine that starts one operation per cycle."""
     users: list[list[int]] = [[] for _ in program.code]
     waiting_for: list[int] = []
     for k, i in enumerate(program.code):
@@ -158,7 +161,10 @@ def _order(program: Program, functions: tuple[Program, ...]) -> list[int]:
         for a in operands:
             users[a].append(k)
     latency = [_latency(i, functions) for i in program.code]
-    remaining = _remaining(latency, users)
+    # Cycles from the start of each operation to the end of the longest chain that needs it.
+    remaining = [0] * len(latency)
+    for k in reversed(range(len(latency))):
+        remaining[k] = latency[k] + max((remaining[u] for u in users[k]), default=0)
     start = [0] * len(program.code)
     later = [(0, k) for k, n in enumerate(waiting_for) if n == 0]
     ready: list[tuple[int, int]] = []
@@ -188,20 +194,15 @@ def _latency(i: Instruction, functions: tuple[Program, ...]) -> int:
     return 0 if i.op in ("const", "input", "item") else _LATENCY.get(i.op, _DEFAULT_LATENCY)
 
 
-def _remaining(latency: list[int], users: list[list[int]]) -> list[int]:
-    """Cycles from the start of each operation to the end of the longest chain that needs it."""
-    length = [0] * len(latency)
-    for k in range(len(latency) - 1, -1, -1):
-        length[k] = latency[k] + max((length[u] for u in users[k]), default=0)
-    return length
-
-
 _ZERO = Instruction("const", (), 0.0)
 
 
 def skipped_by(function: Program) -> int | None:
-    """The argument that tells whether a function, traced or lowered, has to be run: where it is
-    zero, the results are the first arguments. None if the function always has to be run."""
+    """Index of the argument that decides whether a function, traced or lowered, has to run.
+
+    Where this argument is zero, the results equal the first arguments. None if the function always
+    has to run.
+    """
     conditions: set[int] = set()
     for place, result in enumerate(function.results[0]):
         i, old = function.code[result], Instruction("input", (), (0, place))
@@ -219,7 +220,7 @@ def skipped_by(function: Program) -> int | None:
 
 
 def with_loops(program: Program) -> Program:
-    """The traced Program with calls that follow one another as one call made several times."""
+    """Merge consecutive calls of an iterating function in a traced Program into a loop."""
     iterating = {k for k, f in enumerate(program.functions) if skipped_by(f) is not None}
     return _with_loops(program, program.functions, iterating) if iterating else program
 
@@ -242,7 +243,10 @@ def _with_loops(program: Program, functions: tuple[Program, ...], iterating: set
 def _call_before(
     code: list[Instruction], i: Instruction, functions: tuple[Program, ...]
 ) -> int | None:
-    """The call of the same function whose results a call begins with, the rest being the same."""
+    """Index of the preceding call of the same function, if this call continues from its results.
+
+    The first arguments are that call's results; all others are the same.
+    """
     count = len(functions[i.imm[0]].results[0])
     sources = {code[a].args[0] for a in i.args[:count] if code[a].op == "item"}
     if len(sources) != 1:
@@ -261,11 +265,11 @@ def _call_before(
 T = TypeVar("T")
 
 HELD = "h"
-"""Name of the second port of a function that was split."""
+"""Name of the second input port of a split function."""
 
 
 def with_held_parts(program: Program) -> Program:
-    """The lowered Program with its functions split at their held arguments."""
+    """Split the functions of a lowered Program at their held arguments."""
     if not program.functions or any(len(f.inputs) > 1 for f in program.functions):
         return program
     split = _Functions()
@@ -275,7 +279,7 @@ def with_held_parts(program: Program) -> Program:
 
 
 def _held_arguments(program: Program) -> list[list[bool]]:
-    """For each function and each of its arguments whether it is held in every call."""
+    """For each function and each of its arguments, whether it is held in every call."""
     functions = program.functions
     held = [[True] * len(f.inputs[0].fields) for f in functions]
     _note_calls(program, program.held, functions, held)
@@ -302,7 +306,7 @@ def _note_calls(
 
 
 def _held_values(function: Program, arguments: Sequence[bool]) -> list[bool]:
-    """For each instruction of a function whether it depends on held arguments alone."""
+    """For each instruction of a function, whether it depends on held arguments alone."""
     held: list[bool] = []
     for i in function.code:
         held.append(arguments[i.imm[1]] if i.op == "input" else all([held[a] for a in i.args]))
@@ -310,16 +314,16 @@ def _held_values(function: Program, arguments: Sequence[bool]) -> list[bool]:
 
 
 class _Split(NamedTuple):
-    """What became of a function: its number, and where it was split also that of its first part."""
+    """Numbers of a function after splitting: of the rest, and of the first part if it was split."""
 
     rest: int
     first: int | None = None
     held: tuple[bool, ...] = ()
-    """For each argument whether it goes to the first part."""
+    """For each argument, whether it goes to the first part."""
 
 
 class _Functions:
-    """The functions written so far, and what became of those of the Program."""
+    """The functions written so far, and how each function of the Program was split."""
 
     def __init__(self) -> None:
         self.programs: list[Program] = []
@@ -337,7 +341,7 @@ class _Functions:
         self.split.append(_Split(number + 1, number, tuple(arguments)))
 
     def call(self, b: Builder, i: Instruction, args: Sequence[int]) -> int:
-        """Write a call where all of its arguments are at hand."""
+        """Write a call for which all arguments are available."""
         number, times = i.imm
         rest, first, held = self.split[number]
         if first is None:
@@ -346,12 +350,12 @@ class _Functions:
         return b.emit("call", *_chosen(args, held, False), begin, imm=(rest, times))
 
     def first_call(self, b: Builder, number: int, args: Sequence[int]) -> int:
-        """Write the call of the first part of a function; `args` are those of the function."""
+        """Write the call of a function's first part; `args` are all arguments of the function."""
         first, held = self.split[number].first, self.split[number].held
         return b.emit("call", *_chosen(args, held, True), imm=(first, 1))
 
     def results(self, number: int) -> int:
-        """How many results the first part of a function has."""
+        """Number of results of a function's first part; 0 if it was not split."""
         first = self.split[number].first
         return 0 if first is None else len(self.programs[first].results[0])
 
@@ -361,7 +365,7 @@ def _chosen(values: Sequence[T], held: Sequence[bool], wanted: bool) -> list[T]:
 
 
 def _rewritten(program: Program, functions: _Functions) -> Program:
-    """A Program, or a function that is not split itself, with calls of the split functions."""
+    """Copy a Program, or a function that is not split itself, with calls of the split functions."""
     b, place = Builder(str(program.precision)), list[int]()
     for i in program.code:
         place.append(_copied(b, i, [place[a] for a in i.args], functions))
@@ -376,19 +380,19 @@ def _copied(b: Builder, i: Instruction, args: Sequence[int], functions: _Functio
 
 
 class _Halves:
-    """A function in two parts: what its held arguments decide alone, and the rest."""
+    """A function in two parts: the values decided by held arguments alone, and the rest."""
 
     def __init__(self, function: Program, arguments: Sequence[bool], functions: _Functions) -> None:
         self.function, self.arguments, self.functions = function, arguments, functions
         self.held = _held_values(function, arguments)
         self.first, self.rest = (Builder(str(function.precision)) for _ in range(2))
         self.place: list[int] = []
-        """For each instruction where it is now, in the part that it belongs to."""
+        """New index of each instruction, in the part it belongs to."""
         self.handed: list[int] = []
-        """What the first part hands to the rest, as instructions of the first part."""
+        """Instructions of the first part whose values are passed to the rest."""
         self.handed_at: dict[int, int] = {}
         self.blocks: dict[int, int] = {}
-        """Where the results of a first part that is called begin, by the first of them."""
+        """Index of the first result of each called first part among the passed values."""
         for i in function.code:
             self.place.append(self._copied(i))
         self.results = tuple(self._in_rest(r) for r in function.results[0])
@@ -430,7 +434,10 @@ class _Halves:
         return _copied(self.rest, i, [self._in_rest(a) for a in i.args], self.functions)
 
     def _call(self, i: Instruction) -> int:
-        """A call of a function that was split too: its first part becomes one of this one's."""
+        """Copy a call of another split function.
+
+        The other's first part is called in the first part of this one.
+        """
         number, times = i.imm
         split, first = self.functions.split[number], self.first
         args = [self.place[a] if self.held[a] else -1 for a in i.args]
@@ -445,7 +452,7 @@ class _Halves:
         return self.rest.emit("call", *rest, block, imm=(split.rest, times))
 
     def _in_rest(self, k: int) -> int:
-        """A value for the rest, handed over by the first part if it is held."""
+        """Index in the rest of a value, passed by the first part if it is held."""
         if not self.held[k]:
             return self.place[k]
         i, first = self.function.code[k], self.first
@@ -463,22 +470,22 @@ class _Halves:
 
 
 STATE, START = "x", "start"
-"""Ports of a step Program: the present state, and that at the start of the step."""
+"""Ports of a step Program: the present state, and the state at the start of the step."""
 
 
 class StepValues(NamedTuple):
-    """Instructions of a Program by what they depend on."""
+    """Instructions of a Program grouped by the states they depend on."""
 
     before: frozenset[int]
-    """Neither on the present state nor on that at the start."""
+    """Independent of the present state and of the state at the start of the step."""
     at_start: frozenset[int]
-    """On the state at the start, and not on the present one."""
+    """Dependent on the state at the start of the step, but not on the present one."""
     kept: tuple[int, ...]
-    """Those of the latter that the rest of the Program needs."""
+    """Members of `at_start` that the rest of the Program needs."""
 
 
 def step_values(program: Program) -> StepValues:
-    """What a step Program computes when."""
+    """Group the instructions of a step Program by when they can be computed."""
     names = [port.name for port in program.inputs]
     on_state, on_start = list[bool](), list[bool]()
     for i in program.code:

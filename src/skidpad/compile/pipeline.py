@@ -1,9 +1,9 @@
-"""The chain from a vehicle and an integrator to Programs and loaded kernels, and traces on disk.
+"""The pipeline from a vehicle and an integrator to Programs and loaded kernels, with traces cached.
 
-A traced Program is stored, and the next process that makes the same vehicle reads it. That is for
-models that skidpad itself makes, from its own functions and classes only: they are determined by
-the package's source, by a few libraries and by the arguments of the recipe, which are the name of
-an entry. A user's own model is traced by every process that uses it.
+A traced Program is stored on disk, and the next process that builds the same vehicle reads it. This
+applies to models that skidpad builds from its own functions and classes only: they are determined
+by the package's source, by a few libraries and by the arguments of the recipe, which together name
+the cache entry. A user's own model is traced by every process that uses it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import io
 import os
 import pickle
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -23,45 +23,44 @@ from typing import Any, TypeVar
 
 from .. import integrate
 from ..core import record
-from ..core.model import Model, Vehicle
+from ..core.model import Model, Vehicle, model_of, port_kinds
+from ..core.policy import Nothing
 from ..integrate.base import Integrator, as_written, flat_result
-from . import native as disk
+from . import native
 from .lower import lower
 from .passes import scheduled, with_held_parts
-from .program import Port, Program
-from .trace import trace
+from .program import Program
+from .trace import trace_records
 
-__all__ = [
-    "step_program",
-]
+__all__ = ["step_program"]
 
 T = TypeVar("T")
 
 _LIBRARIES = ("casadi", "numpy")
-"""What a trace depends on besides the package."""
+"""Libraries that a trace depends on besides the package itself."""
 _PLAIN = {"builtins", "collections", "fractions", "typing"}
-"""Modules whose names may be in a recipe as well as those of skidpad."""
+"""Modules, besides skidpad, whose names a recipe may contain."""
 
 
 def stored(model: Model, key: Any, make: Callable[[], T]) -> T:
-    """What `make` gives for a model and a key, or what an earlier process got from it.
+    """Return `make()` for a model and a key, from the cache on disk if it was stored before.
 
-    It must follow from the model's functions and the key alone, and be picklable.
+    The result must depend on the model's functions and the key alone, and be picklable.
     """
     name = _name(model, key)
     if name is None:
         return make()
-    body = disk.load(name)
+    body = native.load(name)
     if body is not None:
         with contextlib.suppress(Exception):  # of another version of Python, say
             return pickle.loads(body)
     made = make()
-    disk.store(name, pickle.dumps(made, pickle.HIGHEST_PROTOCOL))
+    native.store(name, pickle.dumps(made, pickle.HIGHEST_PROTOCOL))
     return made
 
 
 def _name(model: Model, key: Any) -> str | None:
-    """The name of an entry; None where the package alone does not decide what is in it."""
+    """Name of a cache entry; None if the package's own code does not determine its content."""
     from ..vehicles.registry import listed
     from .portable import recipe_of_model
 
@@ -73,11 +72,11 @@ def _name(model: Model, key: Any) -> str | None:
         _Own(io.BytesIO(text)).load()
     except Exception:  # of whatever kind: it is then no recipe of ours
         return None
-    return f"{disk.key('trace', package_digest(), text.hex())}.trace"
+    return f"{native.key('trace', package_digest(), text.hex())}.trace"
 
 
 class _Own(pickle.Unpickler):
-    """Refuses what is not skidpad's."""
+    """An unpickler that refuses names from outside skidpad and a few standard modules."""
 
     def find_class(self, module: str, name: str, /) -> Any:
         if module.split(".")[0] != "skidpad" and module not in _PLAIN:
@@ -87,8 +86,10 @@ class _Own(pickle.Unpickler):
 
 @cache
 def package_digest() -> str:
-    """A hash of what decides a trace: the source by size and time of change, as Python itself
-    tells whether it compiles a file again, and the libraries."""
+    """Hash of everything that determines a trace: sources and libraries.
+
+    Sources are compared by size and modification time, as Python does for its bytecode.
+    """
     digest = hashlib.sha256(repr((sys.version, [version(name) for name in _LIBRARIES])).encode())
     for path, status in sorted(_sources(str(Path(__file__).parents[1]))):
         digest.update(f"{path}|{status.st_size}|{status.st_mtime_ns}\n".encode())
@@ -105,24 +106,26 @@ def _sources(folder: str) -> Iterator[tuple[str, os.stat_result]]:
 
 
 LANES = (1, 4, 8, 16, 32)
-"""Vehicles per instruction a kernel can be built for."""
+"""Lane widths (vehicles per instruction) for which a kernel can be built."""
 
 _WIDE_PROGRAM = 6_000
-"""Traced operations above which the lane width is halved: compile time grows faster than the
-code."""
+"""Traced operations above which the lane width is halved.
+
+Compile time grows faster than the size of the code.
+"""
 _WIDE_FUNCTION = 500
-"""Traced operations of a function above which it is halved, too: what one call of it keeps alive
-leaves no registers for a second vector per value. A tyre of the Magic Formula is 1.3 times as fast
-with one."""
+"""Traced operations of a function above which the lane width is halved, too.
+
+The values alive in one call of it leave no registers for a second vector per value. A Magic
+Formula tyre is 1.3 times as fast with one vector.
+"""
 
 
 def default_lanes(program: Program, precision: str, registers: int = 2) -> int:
-    """The lane width for a traced Program: two vector registers per value, one for a large one.
+    """The lane width for a traced Program: two vector registers per value, one for a large Program.
 
-    Two hide the latency of one another; with more, the registers run out.
+    Two vectors hide each other's latency; with more, the registers run out.
     """
-    from . import native
-
     functions = max((f.operations for f in program.functions), default=0)
     if program.operations > _WIDE_PROGRAM or functions > _WIDE_FUNCTION:
         registers = 1
@@ -130,102 +133,84 @@ def default_lanes(program: Program, precision: str, registers: int = 2) -> int:
     return max((n for n in LANES if n <= width), default=1)
 
 
-def _ports(model: Model) -> tuple[Port, Port, Port, Port]:
-    kinds = {"x": model.State, "u": model.Input, "w": model.Disturbance, "p": model.Params}
-    x, u, w, p = (Port(name, record.names(kind)) for name, kind in kinds.items())
-    return x, u, w, p
-
-
 def step_program(
     vehicle: Vehicle | Model, integrator: str | Integrator = "rk4", precision: str | None = None
 ) -> Program:
-    """One step as a Program: x, u, w, p, dt, start to the next x and the Newton residual.
+    """Return one step as a Program: x, u, w, p, dt, start to the next x and the Newton residual.
 
-    `start` is the state at which `hold` samples; the port is empty for a model without it.
+    `start` is the state at which `hold` samples; the port is empty for a model without `hold`.
     Traced if `precision` is None, else lowered to "float32" or "float64".
     """
-    model = vehicle.model if isinstance(vehicle, Vehicle) else vehicle
+    model = model_of(vehicle)
     method = integrate.get(integrator)
     return _finish(kept(model, ("step", method), lambda: _step(model, method)), precision)
 
 
 def _step(model: Model, method: Integrator) -> Program:
     step = integrate.discretise(model, method)
-    implicit = model.continuous and method.implicit
 
-    def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-        x, u, w, p = _records(model, ports[:4])
-        start = record.unflatten(model.State, ports[5]) if model.hold else None
-        following, residual = step(x, u, w, p, ports[4][0], start)
-        return record.flatten(following), (residual,) if implicit else ()
+    def function(x: Any, u: Any, w: Any, p: Any, dt: Any, start: Any) -> Sequence[Any]:
+        return step(x, u, w, p, dt, start or None)
 
-    outputs = (_ports(model)[0], Port("residual", ("residual",) if implicit else ()))
-    name = f"{model.name}.step.{method.name if model.continuous else 'update'}"
-    start = Port("start", _ports(model)[0].fields if model.hold else ())
-    inputs = (*_ports(model), Port("dt", ("dt",)), start)
-    return trace(name, function, inputs, outputs)
+    start = model.State if model.hold else Nothing
+    residual = None if model.continuous and method.implicit else Nothing
+    inputs = {**port_kinds(model), "dt": None, "start": start}
+    outputs = {"x": model.State, "residual": residual}
+    return trace_records(f"{model.name}.step.{step_name(model, method)}", function, inputs, outputs)
+
+
+def step_name(model: Model, method: Integrator) -> str:
+    """Name of the method that makes a step of a model, its own if it is discrete."""
+    return method.name if model.continuous else "update"
 
 
 def outputs_program(vehicle: Vehicle | Model, precision: str | None = None) -> Program:
-    """The outputs as a Program of x, the state at the start of the step, u, w, p.
+    """Return the outputs as a Program of x, the state at the start of the step, u, w, p.
 
-    What `hold` samples belongs to the start of the step whose end is x, so both states go in.
+    `hold` samples at the start of the step that ends at x, so both states are inputs.
     """
-    model = vehicle.model if isinstance(vehicle, Vehicle) else vehicle
-    return _finish(kept(model, "outputs", lambda: _outputs(model)), precision)
-
-
-def _outputs(model: Model) -> Program:
-    def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-        x, u, w, p = _records(model, (ports[0], *ports[2:]))
-        start = record.unflatten(model.State, ports[1])
-        with as_written(next(iter(ports[0]), None)):
-            y = model.outputs(x, model.held_input(start, u, w, p), w, p)
-        return (flat_result(model, "outputs", y),)
-
-    x, u, w, p = _ports(model)
-    outputs = (Port("y", record.names(model.Outputs)),)
-    inputs = (x, Port("start", x.fields), u, w, p)
-    return trace(f"{model.name}.outputs", function, inputs, outputs)
+    model = model_of(vehicle)
+    traced = kept(model, "outputs", lambda: _within_step(model, "outputs", "y", model.Outputs))
+    return _finish(traced, precision)
 
 
 def derivative_program(vehicle: Vehicle | Model, precision: str | None = None) -> Program:
-    """The derivative as a Program of x, the state at the start of the step, u, w, p."""
-    model = vehicle.model if isinstance(vehicle, Vehicle) else vehicle
-    assert model.derivative is not None
-    derivative = model.derivative
+    """Return the derivative as a Program of x, the state at the start of the step, u, w, p."""
+    model = model_of(vehicle)
+    return _finish(_within_step(model, "derivative", "x", model.State), precision)
 
-    def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-        x, u, w, p = _records(model, (ports[0], *ports[2:]))
-        start = record.unflatten(model.State, ports[1])
-        with as_written(next(iter(ports[0]), None)):
-            rates = derivative(x, model.held_input(start, u, w, p), w, p)
-        return (flat_result(model, "derivative", rates),)
 
-    x, u, w, p = _ports(model)
-    inputs = (x, Port("start", x.fields), u, w, p)
-    return _finish(trace(f"{model.name}.derivative", function, inputs, (x,)), precision)
+def _within_step(model: Model, what: str, port: str, kind: type) -> Program:
+    """An equation of a model as a Program of x, the state at the start of the step, u, w, p."""
+    equation = getattr(model, what)
+
+    def function(x: Any, start: Any, u: Any, w: Any, p: Any) -> Sequence[Any]:
+        with as_written(next(iter(record.flatten(x)), None)):
+            values = equation(x, model.held_input(start, u, w, p), w, p)
+        return (flat_result(model, what, values),)
+
+    kinds = port_kinds(model)
+    inputs = {"x": model.State, "start": model.State, **kinds}
+    return trace_records(f"{model.name}.{what}", function, inputs, {port: kind})
 
 
 def settle_program(
     name: str, settle: Callable[[Any, Any], Any], State: type, Params: type
 ) -> Program:
-    """What makes a start consistent as a Program of x and p to x."""
+    """A Program of x and p to x that makes the dependent fields of a start state consistent."""
 
-    def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-        with as_written(next(iter(ports[0]), None)):
-            x = settle(record.unflatten(State, ports[0]), record.unflatten(Params, ports[1]))
-        return (record.flatten(x),)
+    def function(x: Any, p: Any) -> Sequence[Any]:
+        with as_written(next(iter(record.flatten(x)), None)):
+            return (settle(x, p),)
 
-    x, p = Port("x", record.names(State)), Port("p", record.names(Params))
-    return trace(f"{name}.settle", function, (x, p), (x,))
+    return trace_records(f"{name}.settle", function, {"x": State, "p": Params}, {"x": State})
 
 
 def kept(model: Model, key: Any, traced: Callable[[], Program]) -> Program:
     """A Program of a model, traced once: parameters are arguments, so it never changes.
 
-    It lives as long as the model, which makes a second world of the same vehicles cheap, and on
-    disk, which makes the next process start fast.
+    It is cached with the model, which makes a second world of the same vehicles cheap, and on disk,
+    which makes the next process start fast.
     """
     programs: dict[Any, Program] = model.__dict__.setdefault("_programs", {})
     if key not in programs:
@@ -234,7 +219,7 @@ def kept(model: Model, key: Any, traced: Callable[[], Program]) -> Program:
 
 
 def counted(program: Program) -> Program:
-    """The Program, which knows its digest and its size from now on, in other processes, too."""
+    """Compute a Program's digest and size, which are then pickled with it; returns the Program."""
     parts = [part.counts for part in (program, *program.functions)]
     assert program.digest
     assert parts
@@ -242,67 +227,41 @@ def counted(program: Program) -> Program:
     return program
 
 
-def _records(model: Model, ports: tuple[Any, ...]) -> list[Any]:
-    kinds = (model.State, model.Input, model.Disturbance, model.Params)
-    return [record.unflatten(kind, port) for kind, port in zip(kinds, ports, strict=True)]
-
-
 def _finish(program: Program, precision: str | None) -> Program:
     return program if precision is None else lower(program, precision)
 
 
 def rollout_kernel(
-    traced: Program,
-    precision: str,
-    lanes: int | None,
-    delayed: tuple[int, ...] = (),
-    timed: bool = False,
-) -> tuple[Any, int]:
-    """The compiled `rollout` of a traced step Program, and the lanes it uses.
+    traced: Program, precision: str, lanes: int, delayed: tuple[int, ...] = (), timed: bool = False
+) -> Any:
+    """The compiled rollout of a traced step, with delayed inputs and steps that may differ.
 
-    `delayed` are the places of the inputs that act late; with `timed`, steps differ in length.
+    Called with the address of its block (see `kernels.rollout_module`).
     """
     return _kernel("rollout", traced, precision, lanes, delayed, *([True] if timed else []))
 
 
-def apply_kernel(
-    traced: Program, precision: str, lanes: int | None, shared: tuple[int, ...] = ()
-) -> tuple[Any, int]:
-    """The compiled `apply` of a traced Program, and the lanes it uses.
-
-    `shared` are the places of input ports that all vehicles share.
-    """
+def apply_kernel(traced: Program, precision: str, lanes: int, shared: tuple[int, ...] = ()) -> Any:
+    """The compiled map of a traced Program over vehicles; see `kernels.apply_module`."""
     return _kernel("apply", traced, precision, lanes, *([shared] if shared else []))
 
 
-def adjoint_kernel(traced: Program, precision: str, lanes: int | None) -> tuple[Any, int]:
-    """The compiled `adjoint` of a traced adjoint Program, and the lanes it uses."""
+def adjoint_kernel(traced: Program, precision: str, lanes: int) -> Any:
+    """The compiled sweep of a traced adjoint Program; see `kernels.adjoint_module`."""
     return _kernel("adjoint", traced, precision, lanes)
 
 
-def _kernel(
-    kind: str, traced: Program, precision: str, lanes: int | None, *options: Any
-) -> tuple[Any, int]:
+def _kernel(kind: str, traced: Program, precision: str, lanes: int, *options: Any) -> Any:
     from . import kernels
-    from . import kernels as backward
 
-    # The width is settled on the traced size, so that a cached kernel needs no lowering at all.
-    lanes = lanes or default_lanes(traced, precision)
-    modules = {
-        "rollout": kernels.rollout_module,
-        "apply": kernels.apply_module,
-        "adjoint": backward.adjoint_module,
-    }
-    make = modules[kind]
+    make = getattr(kernels, f"{kind}_module")
     name = "-".join([kind, *map(str, options)])
-    library = _library(
-        name, traced, precision, lanes, lambda lowered: make(lowered, lanes, *options)
-    )
-    return library.function(kind, ctypes.c_void_p), lanes
+    library = _library(name, traced, precision, lanes, lambda low: make(low, lanes, *options))
+    return library.function(kind, ctypes.c_void_p)
 
 
 def tick_library(traced: Program, precision: str) -> Any:
-    """The compiled `tick` and `drive` of a traced step Program."""
+    """The compiled `tick`, `tick_of` and `drive` of a traced step Program, as a library."""
     from . import kernels
 
     return _library("tick", traced, precision, 1, kernels.tick_module)
@@ -311,17 +270,8 @@ def tick_library(traced: Program, precision: str) -> Any:
 def _library(
     kind: str, traced: Program, precision: str, lanes: int, make: Callable[[Program], Any]
 ) -> Any:
-    from . import native
-    from . import native as cache
-
-    name = cache.key(
-        kind,
-        traced.digest,
-        precision,
-        str(lanes),
-        cache.compiler_digest(),
-        native.identity(),
-    )
+    parts = (kind, traced.digest, precision, str(lanes), native.compiler_digest())
+    name = native.key(*parts, native.identity())
 
     def assembly() -> tuple[str]:
         return (str(make(scheduled(with_held_parts(lower(traced, precision))))),)
@@ -329,11 +279,11 @@ def _library(
     def build(text: str) -> bytes:
         return native.object_code(text, in_order=_stays_in_order(traced, precision, lanes))
 
-    return native.Library(cache.get_or_build(name, build, assembly, _label(traced)))
+    return native.Library(native.get_or_build(name, build, assembly, _label(traced)))
 
 
 def _label(program: Program) -> str:
-    """What is compiled, as in "compiling two_track, Radau"."""
+    """Progress text for what is compiled, such as "compiling two_track, Radau"."""
     vehicle, _, rest = program.name.partition(".")
     what = rest.removeprefix("step.")
     what = {"radau": "Radau", "rk4": "RK4"}.get(what, what)
@@ -341,13 +291,11 @@ def _label(program: Program) -> str:
 
 
 def _stays_in_order(traced: Program, precision: str, lanes: int) -> bool:
-    """Whether LLVM is to keep our order.
+    """Whether LLVM has to keep the order of the scheduling pass.
 
-    Its scheduler spares registers. That gains more than it loses by undoing the order of ours where
-    a value takes two of them, and in a large piece, where many are alive.
+    LLVM's own scheduler saves registers. That gains more than it loses by changing the order where
+    a value takes two registers, and in a large Program or function, where many values are alive.
     """
-    from . import native
-
     bits = lanes * (64 if precision == "float64" else 32)
     small = max(len(piece.code) for piece in (traced, *traced.functions)) <= _WIDE_PROGRAM
     return small and bits <= native.vector_bits()

@@ -4,8 +4,8 @@ A fleet needs no more, and it fits into one file: a machine without CasADi loads
 runs it, on the CPU or on a GPU.
 
 A plant from a file is checked: its Programs have to fit its records, and numbers their ranges.
-Kernels take the lengths of arrays from the ports of a Program, and callers make the arrays by the
-records; where the two differ, memory of others would be read and written.
+Kernels take the lengths of arrays from the ports of a Program, and callers allocate the arrays by
+the records; if the two differed, kernels would read and write foreign memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from ..core import record
 from ..core.arrays import ArrayNumber, shared_array
 from ..core.files import brief_repr, json_of, reading, replacing
-from ..core.model import Vehicle
+from ..core.model import Vehicle, port_kinds
 from ..core.policy import Cost, NoReference
 from ..errors import InvalidValue
 from ..integrate.base import Integrator
@@ -33,27 +33,35 @@ from .portable import ProgramFunction, arrived, described, record_type, travelli
 from .program import Program
 
 CheckedPlantPlant = Any
-"""A `plant.Plant`, which is checked by this file when it is read."""
+"""A `Plant`; the alias marks plants from files, which this module checks."""
 MOST_SUBSTEPS = 1_000_000
-"""Sub-steps of one step."""
 RULES = ("at_least", "nearest")
 
 Ports = dict[str, tuple[tuple[str, ...], ...]]
-"""The ports of a Program in their order, each with the fields that it may have."""
+"""The ports of a Program in order, each with the sets of fields that are allowed for it."""
 
 
 def check_plant(plant: CheckedPlantPlant) -> None:
-    """Raise unless the parts of a plant fit together."""
-    _check_numbers(plant)
-    _check_dead_times(plant)
-    _check_step(plant)
-    _check_outputs(plant)
-    _check_settle(plant)
-    _check_cost(plant)
+    """Raise unless the parts of a plant are consistent."""
+    _check_values(plant)
+    x, u, w, p = _names(plant)
+    inputs: Ports = {"x": (x,), "u": (u,), "w": (w,), "p": (p,)}
+    residual = ("residual",) if plant.implicit else ()
+    step_inputs: Ports = {**inputs, "dt": (("dt",),), "start": (x, ())}
+    _check_ports("step", plant.step, step_inputs, {"x": (x,), "residual": (residual,)})
+    policy = plant.step.meta.get("policy")
+    _must(policy is None or isinstance(policy, str), "policy", policy, "a name")
+    moment: Ports = {"x": (x,), "start": (x,), **inputs}
+    moment |= {} if policy is None else {"dt": (("dt",),)}
+    _check_ports("outputs", plant.outputs, moment, {"y": (record.names(plant.Outputs),)})
+    if plant.settle is not None:
+        _check_ports("settle", plant.settle.program, {"x": (x,), "p": (p,)}, {"x": (x,)})
+    if plant.saved_cost is not None:
+        _check_cost(plant.saved_cost, inputs)
 
 
-def _check_numbers(plant: CheckedPlantPlant) -> None:
-    for name in ("name", "integrator"):
+def _check_values(plant: CheckedPlantPlant) -> None:
+    for name in ("name", "integrator", "reproduces"):
         _must(isinstance(getattr(plant, name), str), name, getattr(plant, name), "a text")
     _must(isinstance(plant.implicit, bool), "implicit", plant.implicit, "true or false")
     n = plant.substeps
@@ -61,72 +69,35 @@ def _check_numbers(plant: CheckedPlantPlant) -> None:
     _must(fine, "substeps", n, f"a whole number from 1 to {MOST_SUBSTEPS}")
     record.check(plant.params)
     record.check_normal(plant.params)
-    _must(isinstance(plant.reproduces, str), "reproduces", plant.reproduces, "a text")
     for at in plant.stable_steps:
         _must(at.longest >= 0.0, "stable_steps", at.longest, "times in s, not negative")
-
-
-def _check_dead_times(plant: CheckedPlantPlant) -> None:
-    late = plant.dead_times
+    late, rule = plant.dead_times, plant.dead_time_rule
     _must(isinstance(late, dict), "dead_times", late, "parameters by input")
-    for pair in late.items():
-        for name, kind in zip(pair, (plant.Input, plant.Params), strict=True):
-            known = record.names(kind)
+    named = [("fills", plant.State, plant.fills)]
+    named += [("dead_times", plant.Input, late), ("dead_times", plant.Params, late.values())]
+    for what, kind, names in named:
+        known = kind._fields if what == "fills" else record.names(kind)
+        for name in names:
             if name not in known:
-                raise InvalidValue(record.unknown_name(f"dead_times: {kind.__name__}", name, known))
-    rule = plant.dead_time_rule
+                raise InvalidValue(record.unknown_name(f"{what}: {kind.__name__}", name, known))
     _must(rule in RULES, "dead_time_rule", rule, " or ".join(RULES))
 
 
-def _check_step(plant: CheckedPlantPlant) -> None:
-    x, u, w, p = _names(plant)
-    inputs: Ports = {"x": (x,), "u": (u,), "w": (w,), "p": (p,), "dt": (("dt",),), "start": (x, ())}
-    residual = ("residual",) if plant.implicit else ()
-    _check_ports("step", plant.step, inputs, {"x": (x,), "residual": (residual,)})
-    policy = plant.step.meta.get("policy")
-    _must(policy is None or isinstance(policy, str), "policy", policy, "a name")
-
-
-def _check_outputs(plant: CheckedPlantPlant) -> None:
-    x, u, w, p = _names(plant)
-    inputs: Ports = {"x": (x,), "start": (x,), "u": (u,), "w": (w,), "p": (p,)}
-    if plant.step.meta.get("policy") is not None:
-        inputs["dt"] = (("dt",),)
-    _check_ports("outputs", plant.outputs, inputs, {"y": (record.names(plant.Outputs),)})
-
-
-def _check_settle(plant: CheckedPlantPlant) -> None:
-    known = plant.State._fields
-    for name in plant.fills:
-        if name not in known:
-            raise InvalidValue(record.unknown_name("fills: State", name, known))
-    if plant.settle is not None:
-        x, p = record.names(plant.State), record.names(plant.Params)
-        _check_ports("settle", plant.settle.program, {"x": (x,), "p": (p,)}, {"x": (x,)})
-
-
-def _check_cost(plant: CheckedPlantPlant) -> None:
-    cost = plant.saved_cost
-    if cost is None:
-        return
-    x, u, w, p = _names(plant)
-    r = record.names(cost.Reference)
-    value = ("value",)
-    before: Ports = {"x": (x,), "u": (u,), "w": (w,), "p": (p,), "dt": (("dt",),)}
-    after: Ports = {"x": (x,), "u": (u,), "p": (p,)}
+def _check_cost(cost: SavedCost, ports: Ports) -> None:
+    r, value, before = record.names(cost.Reference), ("value",), {**ports, "dt": (("dt",),)}
+    after = {name: ports[name] for name in ("x", "u", "p")}
     for name, program, reference, values in (
         ("adjoint", cost.adjoint, r, ((), value)),
         ("pullback", cost.pullback, record.names(NoReference), ((),)),
     ):
-        inputs = {**before, "r": (reference,), "lam": (x,)}
+        inputs = {**before, "r": (reference,), "lam": ports["x"]}
         _check_ports(name, program, inputs, {**after, "value": values})
-    ends: Ports = {"x": (x,), "p": (p,), "r": (r,)}
-    _check_ports("terminal", cost.terminal, ends, {"x": (x,), "p": (p,), "value": (value,)})
+    ends = {"x": ports["x"], "p": ports["p"]}
+    _check_ports("terminal", cost.terminal, {**ends, "r": (r,)}, {**ends, "value": (value,)})
 
 
 def _names(plant: CheckedPlantPlant) -> list[tuple[str, ...]]:
-    kinds = (plant.State, plant.Input, plant.Disturbance, plant.Params)
-    return [record.names(kind) for kind in kinds]
+    return [record.names(kind) for kind in port_kinds(plant).values()]
 
 
 def _check_ports(name: str, program: Program, inputs: Ports, outputs: Ports) -> None:
@@ -154,19 +125,26 @@ def _must(fine: bool, name: str, value: Any, allowed: str) -> None:
 
 FORMAT = "skidpad-plant"
 FORMAT_VERSION = 2
-"""Version 1 had no shared arrays; a plant without them is still written as version 1."""
+"""Version of the file format.
+
+Version 1 has no shared arrays; a plant without them is still written as version 1.
+"""
 KINDS = ("State", "Input", "Disturbance", "Params", "Outputs")
+_OF_MODEL = ("substeps", "dead_times", "dead_time_rule", "reproduces", "settle", "fills")
+"""Attributes that a plant takes over from its model, as well as the records."""
+_HEAD = ("name", "integrator", "substeps", "implicit")
+"""Attributes that a file contains as they are."""
 
 
 class StableStep(NamedTuple):
-    """How long a step of an explicit method may be in straight driving at one speed."""
+    """Longest stable step of an explicit method in straight driving at one speed."""
 
     speed: m_s | None
-    """None of a vehicle without a body: where its state starts."""
+    """Driving speed; None for a vehicle without a body, examined at its default state."""
     longest: s
-    """Infinite where every step is stable."""
+    """Longest stable step; infinite where every step is stable."""
     eigenvalue: complex
-    """Of the mode that grows in longer steps, in 1/s."""
+    """Eigenvalue of the mode that becomes unstable in longer steps, in 1/s."""
 
 
 class SavedCost(NamedTuple):
@@ -180,7 +158,7 @@ class SavedCost(NamedTuple):
 
 
 class StepDerivatives(Protocol):
-    """Traces derivatives of what has no vehicle to trace them from, as a closed loop."""
+    """Interface to trace derivatives of a plant without a vehicle model, such as a closed loop."""
 
     def adjoint(self, cost: Cost | None, *, params: bool) -> Program:
         """As `adjoint.adjoint_program`."""
@@ -198,9 +176,9 @@ class Plant:
     name: str
     integrator: str
     substeps: int
-    """Sub-steps within a step that the model asks for."""
+    """Default number of sub-steps within a step, from the model."""
     implicit: bool
-    """Whether a step has a Newton residual to look at."""
+    """Whether a step is implicit, so that its Newton residual has to be checked."""
     State: type
     Input: type
     Disturbance: type
@@ -213,60 +191,52 @@ class Plant:
     method: Integrator | None = None
     """The integrator it was made with; None if it was loaded."""
     dead_times: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Inputs that act late, each with the parameter that holds its delay in s."""
+    """Delayed inputs, each with the parameter that holds its delay in s."""
     dead_time_rule: str = "at_least"
     reproduces: str = ""
-    """As of the model: what is too long for it is warned about, not refused."""
+    """`Model.reproduces`: if not empty, too long steps cause a warning, not an error."""
     stable_steps: tuple[StableStep, ...] = ()
-    """How long its steps may be; of a plant that was loaded, the others can tell anew."""
+    """Stable step lengths of a loaded plant; one with a vehicle computes them itself."""
     settle: Callable[[Any, Any], Any] | None = None
     fills: tuple[str, ...] = ()
-    """As of the model: what makes a start consistent."""
+    """`Model.fills`: dependent fields that are filled to make a start state consistent."""
     loaded_outputs: Program | None = None
     derivatives: StepDerivatives | None = None
-    """Of a closed loop; None if it was loaded, or its vehicle can tell."""
+    """Traces derivatives of a closed loop.
+
+    None if the plant was loaded or has a vehicle to differentiate.
+    """
     saved_cost: SavedCost | None = None
-    """The cost whose derivatives a loaded plant brings along."""
+    """The cost whose derivatives were saved with a loaded plant."""
 
     __repr__ = brief_repr
 
     @classmethod
     def of(cls, vehicle: Vehicle, integrator: Integrator) -> Plant:
-        """Trace a vehicle."""
+        """Trace a vehicle with an integrator."""
         model = vehicle.model
         return cls(
             name=vehicle.name,
             integrator=integrator.name,
-            substeps=model.substeps,
             implicit=model.continuous and integrator.implicit,
-            State=model.State,
-            Input=model.Input,
-            Disturbance=model.Disturbance,
-            Params=model.Params,
-            Outputs=model.Outputs,
             params=vehicle.params,
             step=pipeline.step_program(vehicle, integrator),
             vehicle=vehicle,
             method=integrator,
-            dead_times=model.dead_times,
-            dead_time_rule=model.dead_time_rule,
-            reproduces=model.reproduces,
-            settle=model.settle,
-            fills=model.fills,
+            **{name: getattr(model, name) for name in (*KINDS, *_OF_MODEL)},
         )
 
     @cached_property
     def outputs(self) -> Program:
-        """The traced Program of the outputs."""
         if self.vehicle is not None:
             return pipeline.outputs_program(self.vehicle)
         assert self.loaded_outputs is not None
         return self.loaded_outputs
 
     def save(self, path: str | Path, *, dt: float, cost: SavedCost | None = None) -> None:
-        """Write everything, and the step in s it is meant for, to one portable text file.
+        """Write the plant, and the step `dt` in s to use it with, to one portable text file.
 
-        With a cost, the Programs of its gradient too.
+        With a cost, the Programs of its gradient are written too.
         """
         document = self.document(dt, cost)
         text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
@@ -274,15 +244,12 @@ class Plant:
             temporary.write_text(text, "utf-8")
 
     def document(self, dt: float, cost: SavedCost | None = None) -> dict[str, Any]:
-        """Everything as JSON values, to be a file or part of one."""
+        """The plant as JSON values, to be a file or part of one."""
         arrays = _arrays_document(self.params)
         document: dict[str, Any] = {
             "format": FORMAT,
             "version": FORMAT_VERSION if arrays else 1,
-            "name": self.name,
-            "integrator": self.integrator,
-            "substeps": self.substeps,
-            "implicit": self.implicit,
+            **{name: getattr(self, name) for name in _HEAD},
             "dt": dt.hex(),
             "params": [float(value).hex() for value in record.flatten(self.params)],
             "records": {kind: described(getattr(self, kind)) for kind in KINDS},
@@ -315,7 +282,7 @@ class Plant:
         return pipeline.settle_program(self.name, settle, self.State, self.Params)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For `pickle`: by its vehicle, or what a file has of it and the places of its records."""
+        """Pickle by the vehicle if there is one, else by document and record classes."""
         if self.vehicle is not None and self.method is not None:
             return Plant.of, (self.vehicle, self.method)
         records = {kind: travelling(getattr(self, kind)) for kind in KINDS}
@@ -323,7 +290,7 @@ class Plant:
 
     @classmethod
     def load(cls, path: str | Path) -> tuple[Plant, float]:
-        """A plant and its dt from a file that `save` wrote."""
+        """Read a plant and its dt in s from a file written by `save`."""
         document = json_of(path, "a skidpad plant file")
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise InvalidValue(f"{path} is not a skidpad plant file (no format {FORMAT!r})")
@@ -337,7 +304,7 @@ class Plant:
 
     @classmethod
     def from_document(cls, document: dict[str, Any], where: str) -> tuple[Plant, float]:
-        """A plant and its dt from a `document` found in the file `where`."""
+        """Return a plant and its dt in s from a `document` found in the file `where`."""
         return _decoded(cls, document, where)
 
 
@@ -354,10 +321,7 @@ def _decoded(
     for place, text in document.get("arrays", {}).items():
         values[record.names(kinds["Params"]).index(place)] = _array(text)
     plant = cls(
-        name=document["name"],
-        integrator=document["integrator"],
-        substeps=document["substeps"],
-        implicit=document["implicit"],
+        **{name: document[name] for name in _HEAD},
         params=record.unflatten(kinds["Params"], values),
         step=Program.from_document(document["step"], where),
         loaded_outputs=Program.from_document(document["outputs"], where),
@@ -380,7 +344,7 @@ def _record_types(document: dict[str, Any]) -> dict[str, type]:
 
 
 def _arrays_document(params: Any) -> dict[str, str]:
-    """The shared arrays among parameters, by name: their numbers mean nothing elsewhere."""
+    """The shared arrays among parameters, by name: numbers are valid in one process only."""
     leaves = zip(record.names(type(params)), record.flatten(params), strict=True)
     return {
         name: base64.b64encode(value.values.astype("<f8").tobytes()).decode("ascii")

@@ -1,14 +1,14 @@
-"""Models and record classes in other processes and in files.
+"""Pickling of models and record classes for other processes and for files.
 
-A function at the top of a module is found there again by its name. Any other (a lambda, a function
-within a function, all of a notebook) is traced here and evaluated there: the same Programs and so
-the same bits. Anything that can travel neither way, such as the shape of a body that only a closure
-knows, raises when it is used there.
+A function at the top level of a module is found in the other process by its name. Any other (a
+lambda, a nested function, any function of a notebook) is traced here and evaluated there: the same
+Programs and so the same bits. A function that can be transferred neither way, such as the shape of
+a body that only a closure knows, raises when it is used there.
 
-A record class at the top of its module travels as its name, one made by a function as its recipe,
-and so do the classes of the records in it. Any other is described by rows of numbers and text, from
-which an equal class is made, without methods. Its name travels along, so that a process that has
-the class uses its own.
+A record class at the top level of its module is transferred as its name, one made by a function as
+its recipe, and so are the classes of nested records. Any other is described by rows of numbers and
+text, from which an equal class is made, without methods. Its name is transferred as well, so that a
+process that has the class uses its own.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from .program import Port, Program
 from .trace import trace
 
 Place = tuple[str, str]
-"""Module and qualified name of something at the top of a module."""
+"""Module and qualified name of an object at the top level of a module."""
 SCRIPTS = ("__main__", "__mp_main__")
-"""Modules whose contents another process may have or not."""
+"""Modules whose contents another process may lack."""
 _MARK = "_skidpad_mark"
 
 
 def place_of(thing: Any) -> Place:
-    """Where a class or a function says that it is."""
+    """Module and qualified name that a class or function reports for itself."""
     return getattr(thing, "__module__", None) or "", getattr(thing, "__qualname__", "")
 
 
 def at(place: Place) -> Any:
-    """What is at a place in this process; None if there is nothing."""
+    """Import the object at a place; None if this process has none there."""
     module, path = place
     try:
         there: Any = import_module(module)
@@ -61,35 +61,34 @@ def at(place: Place) -> Any:
 
 
 def importable(kind: type) -> bool:
-    """Whether any process finds a class at its place."""
+    """Whether any process can import a class from its place."""
     place = place_of(kind)
     return place[0] not in SCRIPTS and at(place) is kind
 
 
 class MadeRecord(NamedTuple):
-    """A record class that a function made, on its way to another process."""
+    """A record class made by a function, in picklable form."""
 
     recipe: Recipe
-    """With arguments that travel."""
+    """Function and arguments that make the class, with the arguments in picklable form."""
 
     def here(self) -> type:
-        """The class."""
+        """Make the class in this process."""
         return self.recipe.make(*arrived(self.recipe.arguments))
 
 
 class KnownRecord(NamedTuple):
-    """A record class that is described, on its way to another process."""
+    """A record class described by its fields, in picklable form."""
 
     mark: str
-    """Tells classes apart: one that comes back to where it is, or a second time, is the same."""
+    """Identifies the class, so that it is rebuilt once, and not at all in its own process."""
     place: Place
     rows: list[list[Any]]
     kinds: dict[str, Any]
-    """By field the class of the record there, as it travels; None for a number."""
+    """For each field the class of its record, in picklable form; None for a number."""
 
     def here(self) -> type:
-        """The class itself or, in another process, the one at its place if that is the same, else
-        one like it."""
+        """Return the class in this process: itself, the same one at its place, or an equal one."""
         kind = _described_known.get(self.mark)
         if kind is None:
             kinds = {name: arrived(part) for name, part in self.kinds.items()}
@@ -111,7 +110,7 @@ def _alike(kind: Any, other: Any) -> bool:
 
 
 def travelling(thing: Any) -> Any:
-    """A record class, or a tuple with such, as another process takes it; all else as it is."""
+    """Convert a record class, or those in a tuple, to picklable form; all else is unchanged."""
     if record.is_record_type(thing):
         recipe = recipe_of(thing)
         if isinstance(recipe, Recipe):
@@ -123,7 +122,8 @@ def travelling(thing: Any) -> Any:
 
 
 def comes_whole(thing: Any) -> bool:
-    """Whether a record class, or a tuple with such, has its methods in any other process."""
+    """Whether a record class, or every class in a tuple, arrives with its methods in another
+    process."""
     if record.is_record_type(thing):
         recipe = recipe_of(thing)
         return comes_whole(recipe.arguments) if isinstance(recipe, Recipe) else importable(thing)
@@ -131,7 +131,7 @@ def comes_whole(thing: Any) -> bool:
 
 
 def arrived(thing: Any) -> Any:
-    """What `travelling` was given, in the process that it has come to."""
+    """Restore what `travelling` converted, in the process that received it."""
     if isinstance(thing, (MadeRecord, KnownRecord)):
         return thing.here()
     return _like(thing, map(arrived, thing)) if isinstance(thing, tuple) else thing
@@ -142,8 +142,10 @@ def _like(thing: Any, parts: Any) -> Any:
 
 
 def recipe_of_model(model: Any) -> tuple[Any, ...] | None:
-    """For `pickle`: the function that built a model and its arguments; None without such a function
-    or if another process could not have all of them."""
+    """Pickle a model by the function that built it and its arguments.
+
+    None without such a function or if another process could not restore all arguments.
+    """
     build, arguments = vars(model).get("_recipe", (None, ()))
     if build is None or not comes_whole(arguments):
         return None
@@ -151,17 +153,17 @@ def recipe_of_model(model: Any) -> tuple[Any, ...] | None:
 
 
 def built_again(build: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """The model that a function builds of arguments that have travelled."""
+    """Rebuild a model from the function that builds it and its transferred arguments."""
     return build(*arrived(arguments))
 
 
 def unpickled(kind: Any, leaves: tuple[Any, ...]) -> Any:
-    """A record of a class that has travelled."""
+    """Rebuild a record from its transferred class and its leaves."""
     return record.unflatten(arrived(kind), leaves)
 
 
 _described_known: WeakValueDictionary[str, type] = WeakValueDictionary()
-"""The record classes of this process that have travelled, by their marks."""
+"""Record classes of this process that were transferred, by their marks."""
 
 
 def _remember(kind: Any, mark: str) -> None:
@@ -173,7 +175,7 @@ def _remember(kind: Any, mark: str) -> None:
 
 
 def known_record(kind: type) -> KnownRecord:
-    """A record class as another process will know it. Its records can be pickled from now on."""
+    """Describe a record class for another process, and make its records picklable."""
     mark = vars(kind).get(_MARK) or uuid4().hex
     _remember(kind, mark)
     kinds = {name: travelling(part) for name, part in _kinds(kind).items()}
@@ -181,13 +183,13 @@ def known_record(kind: type) -> KnownRecord:
 
 
 def _kinds(kind: Any) -> dict[str, Any]:
-    """By field the class of the record there; None for a number."""
+    """For each field the class of its record; None for a number."""
     hints = get_type_hints(kind, include_extras=True)
     return {n: hints[n] if record.is_record_type(hints[n]) else None for n in kind._fields}
 
 
 def reduced(instance: Any) -> tuple[Any, ...]:
-    """What `pickle` makes a record of again; with its class, where no process could import that."""
+    """Reduce a record for `pickle`; with its class, if no other process can import that."""
     kind = type(instance)
     if importable(kind):
         return kind, tuple(instance)
@@ -195,7 +197,7 @@ def reduced(instance: Any) -> tuple[Any, ...]:
 
 
 def described(kind: type) -> list[list[Any]]:
-    """One row per leaf: name, unit, exponents, default, allowed range, doc."""
+    """Describe a record class, a row per leaf: name, unit, exponents, default, range, doc."""
     rows: list[list[Any]] = []
     for leaf in record.fields(kind):
         allowed = leaf.allowed
@@ -212,9 +214,10 @@ def described(kind: type) -> list[list[Any]]:
 def record_type(
     name: str, rows: list[list[Any]], interpolations: Mapping[str, str] | None = None
 ) -> type:
-    """A record class from its described leaves; dotted names become nested records.
+    """Make a record class from rows of `described`; dotted names become nested records.
 
-    `interpolations` says by dotted name which records are grids that are not linear.
+    `interpolations` names the interpolation of the records that are grids and not linear, by dotted
+    name.
     """
     kinds: dict[str, Any] = {}
     known = interpolations or {}
@@ -235,7 +238,7 @@ def record_type(
 
 
 def _with_kinds(name: str, rows: list[list[Any]], kinds: Mapping[str, Any]) -> Any:
-    """A record class from its described leaves and the classes of the records among its fields."""
+    """A record class from its described leaves and the classes of its nested records."""
     groups = _by_field(rows)
     hints: dict[str, Any] = {}
     defaults: dict[str, Any] = {}
@@ -283,7 +286,7 @@ def _annotated(symbol: str, dimension: list[float], bounds: list[Any] | None) ->
 
 _KINDS = ("State", "Input", "Disturbance", "Params", "Outputs")
 _HELD, _NUMBER = "Held", "number"
-"""The record that `hold` gives; no record, but a number."""
+"""Names in signatures: the record returned by `hold`, and a plain number."""
 _BODY_RECORDS: dict[str, type] = {
     kind.__name__: kind for kind in (Acceleration, Pose, Velocity, Demand)
 }
@@ -295,7 +298,7 @@ _EQUATIONS: dict[str, tuple[str, ...]] = {
     "settle": ("State", "Params", "State"),
     "energy": ("State", "Params", _NUMBER),
 }
-"""Functions of a model: what they take and, last, what they give."""
+"""Signatures of the functions of a model: the arguments and, last, the result."""
 _BODY: dict[str, tuple[str, ...]] = {
     "pose": ("State", "Params", "Pose"),
     "velocity": ("State", "Input", "Params", "Velocity"),
@@ -310,29 +313,31 @@ _BODY: dict[str, tuple[str, ...]] = {
     "on_ground": (),
     "wheels": (),
 }
-"""Those of a body; the last four give what is no record, so that there is no Program of them."""
+"""Signatures of the functions of a body.
+
+The last four return no record, so they cannot be transferred as Programs.
+"""
 
 
 @dataclass(frozen=True, repr=False)
 class ProgramFunction:
-    """A pure function of records, known by its Program. It takes floats, arrays and symbols."""
+    """A pure function of records, evaluated by its Program on floats, arrays or symbols."""
 
     program: Program
     Result: type | None
-    """The record that it gives; None for a number."""
+    """Class of the returned record; None for a number."""
 
     def __repr__(self) -> str:
         return f"<{self.program.name} by its Program>"
 
     def __call__(self, *arguments: Any) -> Any:
-        """The function on records and numbers."""
         flat = [record.flatten(a) if isinstance(a, tuple) else (a,) for a in arguments]
         (values,) = evaluate(self.program, flat)
         return values[0] if self.Result is None else record.unflatten(self.Result, values)
 
 
 class _Traced(NamedTuple):
-    """A function on its way: the document of its Program and the name of what it gives."""
+    """A function in picklable form: the document of its Program and the name of its result."""
 
     document: dict[str, Any]
     result: str
@@ -340,18 +345,18 @@ class _Traced(NamedTuple):
 
 @dataclass(frozen=True)
 class _Absent:
-    """A function that could not come along; `place` is where this process may have it."""
+    """A function that could not be transferred; `place` is where this process may have it."""
 
     name: str
     place: tuple[str, str]
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call what this process has at the place; raises where it has nothing there."""
+        """Call the function at the place in this process; raises if it does not exist."""
         function = at(self.place)
         if function is None:
             raise InvalidValue(
-                f"{self.name} did not come along from the process that pickled the vehicle: "
-                f"{'.'.join(self.place)} is not at the top of a module that this process has. "
+                f"{self.name} was not transferred from the process that pickled the vehicle: "
+                f"{'.'.join(self.place)} is not at the top level of a module of this process. "
                 "Define it there, or register the vehicle where it is used "
                 "(skidpad.vehicles.register)"
             )
@@ -359,23 +364,23 @@ class _Absent:
 
 
 class _Payload(NamedTuple):
-    """A model on its way."""
+    """A model in picklable form."""
 
     mark: str
-    """Tells models apart: one that comes back to where it is, or a second time, is the same."""
+    """Identifies the model, so that it is rebuilt once, and not at all in its own process."""
     values: dict[str, Any]
     records: dict[str, Any]
-    """Their classes, as they travel."""
+    """Record classes of the model, in picklable form."""
     functions: dict[str, Any]
     body: dict[str, Any] | None
 
 
 _known: WeakValueDictionary[str, Model] = WeakValueDictionary()
-"""The models of this process that have travelled, by their marks."""
+"""Models of this process that were transferred, by their marks."""
 
 
 def portable(model: Model) -> tuple[Callable[..., Model], tuple[_Payload]]:
-    """What `pickle` makes the model of again."""
+    """Reduce a model for `pickle`."""
     kept = model.__dict__
     if "_payload" not in kept:
         kept["_payload"] = _Packing(model).payload()
@@ -384,7 +389,7 @@ def portable(model: Model) -> tuple[Callable[..., Model], tuple[_Payload]]:
 
 
 class _Packing:
-    """Takes a model apart."""
+    """Converts a model to a payload."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -429,7 +434,7 @@ class _Packing:
             return absent
 
     def _program(self, name: str, function: Callable[..., Any], signature: Any) -> Program:
-        kinds = [self._kind(kind) for kind in signature]
+        kinds = [_kind(kind, self.kinds) for kind in signature]
 
         def flat(*ports: Sequence[Any]) -> Any:
             pairs = zip(kinds, ports, strict=False)
@@ -444,11 +449,7 @@ class _Packing:
         )
         return trace(f"{self.model.name}.{name}", flat, inputs, (output,), whole_kernels=True)
 
-    def _kind(self, name: str) -> type | None:
-        return _kind(name, self.kinds)
-
     def _held(self) -> type:
-        """The class of what `hold` gives."""
         model, results = self.model, list[Any]()
         assert model.hold is not None
         hold = model.hold
@@ -469,7 +470,7 @@ class _Packing:
 
 
 def unpacked(payload: _Payload) -> Model:
-    """The model of a payload; the same object whenever it is the same model."""
+    """Rebuild the model of a payload; returns the same object each time."""
     model = _known.get(payload.mark)
     if model is None:
         kinds = {name: arrived(kind) for name, kind in payload.records.items()}
@@ -496,12 +497,11 @@ def _function(packed: Any, kinds: dict[str, type]) -> Any:
 
 
 def _kind(name: str, kinds: Mapping[str, type]) -> type | None:
-    """A record class by its name; None for a number."""
     return None if name == _NUMBER else kinds.get(name) or _BODY_RECORDS[name]
 
 
 class _Importable(pickle.Pickler):
-    """Pickles only what any process can import."""
+    """A pickler that refuses classes and functions of scripts, which cannot be imported."""
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, (type, FunctionType)) and obj.__module__ in SCRIPTS:
@@ -510,7 +510,7 @@ class _Importable(pickle.Pickler):
 
 
 class _Nowhere:
-    """A file that forgets."""
+    """A file that discards what is written."""
 
     def write(self, data: Any) -> int:
         return len(data)

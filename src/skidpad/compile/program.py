@@ -6,9 +6,9 @@ bits.
 
 A large Program may have functions: Programs of one input and one output port that its code calls,
 so that repeated parts are written once. They are in one list, each after those that it calls
-itself. Right before the targets they are split at held arguments, see `passes`.
+itself. Before the targets they are split at held arguments, see `passes`.
 
-A Program from a file may come from anyone. Its digest shows that it is whole, not that it is
+A Program from a file may come from anyone. Its digest shows that it is complete, not that it is
 harmless, so every operation, operand, result and name is checked, and the amount of work.
 
 `Builder` writes lowered instructions, each distinct value once. This value numbering shares a range
@@ -24,6 +24,7 @@ import math
 import pickle
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -34,9 +35,7 @@ import numpy as np
 from ..core.files import brief_repr, json_of, reading, replacing
 from ..errors import InvalidValue
 
-__all__ = [
-    "Port",
-]
+__all__ = ["Port"]
 
 _ONE = (
     *("neg", "exp", "log", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh"),
@@ -57,57 +56,39 @@ TRACED_OPS = {
 """Operations of a traced Program with their operand counts."""
 
 FLOAT_OPS = {
-    "const": 0,
-    "input": 0,
-    "add": 2,
-    "sub": 2,
-    "mul": 2,
-    "div": 2,
-    "fma": 3,
-    "neg": 1,
-    "abs": 1,
-    "sqrt": 1,
-    "rint": 1,
-    "floor": 1,
-    "copysign": 2,
-    "select": 3,
-    "pow2": 1,
-    "mantissa": 1,
-    "exponent": 1,
-    "read": 2,
+    **dict.fromkeys(("const", "input"), 0),
+    **dict.fromkeys(("neg", "abs", "sqrt", "rint", "floor", "pow2", "mantissa", "exponent"), 1),
+    **dict.fromkeys(("add", "sub", "mul", "div", "copysign", "read"), 2),
+    **dict.fromkeys(("fma", "select"), 3),
 }
-"""Lowered operations that give a number, with their operand counts.
+"""Lowered operations with a number as result, and their operand counts.
 
-`fma(a, b, c)` is a*b + c rounded once; `rint` rounds to nearest, ties to even; `copysign(a, b)` has
-the magnitude of a; `select(q, a, b)` is a where the boolean q holds. Three work on the bits of a
-number: `pow2(n)` is 2**n for integral n with a normal result (any other n gives some number, never
-a trap); `mantissa(x)` is x with its sign cleared and its exponent set to 0, in [1, 2) for normal x;
-`exponent(x)` is the unbiased exponent field of x as a number. `read(n, i)` is element i of the
-shared array n: the nearest one where there is no such element, NaN where there is no such array
-(see `shared_arrays`).
+`fma(a, b, c)` is a*b + c rounded once; `rint` rounds to nearest, ties to even; `copysign(a, b)`
+has the magnitude of a; `select(q, a, b)` is a where the boolean q holds. Three work on the bits
+of a number: `pow2(n)` is 2**n for integral n with a normal result (any other n gives some
+number, never a trap); `mantissa(x)` is x with its sign cleared and its exponent set to 0, in
+[1, 2) for normal x; `exponent(x)` is the unbiased exponent field of x as a number. `read(n, i)`
+is element i of the shared array n: the nearest one where there is no such element, NaN where
+there is no such array (see `shared_arrays`).
 """
 
-BOOL_OPS = {
-    "lt": 2,
-    "le": 2,
-    "eq": 2,
-    "ne": 2,
-    "and": 2,
-    "or": 2,
-    "xor": 2,
-    "not": 1,
-    "testbit": 1,
-}
-"""Lowered operations that give a boolean. Comparisons with NaN are false, but `ne` is true.
-`testbit(x; k)` is bit k of the IEEE representation of x."""
+BOOL_OPS = dict.fromkeys(("lt", "le", "eq", "ne", "and", "or", "xor"), 2) | {"not": 1, "testbit": 1}
+"""Lowered operations with a boolean as result, and their operand counts.
+
+Comparisons with NaN are false, except `ne`, which is true. `testbit(x; k)` is bit k of the IEEE
+representation of x.
+"""
 
 LOWERED_OPS = FLOAT_OPS | BOOL_OPS
 
 CALL_OPS = ("call", "item")
-"""Operations of traced and lowered Programs alike: `call(a, b, ...; k, n)` runs function k on as
-many numbers as it has inputs, n times, each time with the results of the time before as its first
-arguments; `item(c; j)` is result j of the call c. Where a function has a second port, made by
-`held_calls`, the call has one argument more: the value in memory that its fields begin with."""
+"""Operations of traced and lowered Programs for calls of functions.
+
+`call(a, b, ...; k, n)` runs function k on as many numbers as it has inputs, n times, each time
+with the results of the time before as its first arguments; `item(c; j)` is result j of the call
+c. Where a function has a second port, made by `passes.with_held_parts`, the call has one
+argument more: the value in memory that its fields begin with.
+"""
 
 
 class Instruction(NamedTuple):
@@ -116,8 +97,11 @@ class Instruction(NamedTuple):
     op: str
     args: tuple[int, ...] = ()
     imm: Any = None
-    """The number of a `const`; (port, field) of an `input`; the bit of a `testbit`; the exponent of
-    a `pow`; function and number of times of a `call`; the result of an `item`."""
+    """Immediate operand of the instruction.
+
+    The number of a `const`; (port, field) of an `input`; the bit of a `testbit`; the exponent
+    of a `pow`; function and repetitions of a `call`; the result of an `item`.
+    """
 
 
 class Port(NamedTuple):
@@ -128,21 +112,20 @@ class Port(NamedTuple):
 
 
 MOST_INSTRUCTIONS = 5_000_000
-"""Instructions of a Program with its functions."""
+"""Largest number of instructions of a Program with its functions."""
 MOST_EXECUTED = 1_000_000_000
-"""Instructions that one run of a Program may take, loops included."""
+"""Largest number of instructions in one run of a Program, loops included."""
 MOST_FIELDS = 100_000
-"""Fields of a port."""
+"""Largest number of fields of a port."""
 
 _LOGICAL = ("and", "or", "xor", "not")
 CheckedProgramProgram = Any
-"""A `program.Program`, which is checked by this file when it is read."""
+"""A `Program`; the alias marks Programs from files, which this module checks."""
 _PRECISIONS = (None, "float32", "float64")
 
 
 def check_program(program: CheckedProgramProgram, where: str) -> None:
-    """Raise unless a Program of the file `where` is one that the tracer could have written, or the
-    lowering."""
+    """Raise unless a Program of the file `where` could come from the tracer or the lowering."""
     functions = program.functions
     if sum(len(part.code) for part in (*functions, program)) > MOST_INSTRUCTIONS:
         raise InvalidValue(f"{where} has a program of more than {MOST_INSTRUCTIONS} instructions")
@@ -156,7 +139,7 @@ def check_program(program: CheckedProgramProgram, where: str) -> None:
 
 
 def _work(program: CheckedProgramProgram) -> int:
-    """Instructions that one run takes, those of what it calls included."""
+    """Number of instructions in one run, those of called functions included."""
     work: list[int] = []
     for part in (*program.functions, program):
         calls = sum((work[i.imm[0]] + 1) * i.imm[1] for i in part.code if i.op == "call")
@@ -165,7 +148,7 @@ def _work(program: CheckedProgramProgram) -> int:
 
 
 class _Check:
-    """One Program or function; `functions` are those that its code may call."""
+    """Checks one Program or function; `functions` are those that its code may call."""
 
     def __init__(
         self,
@@ -220,8 +203,10 @@ class _Check:
                 return i.imm is None
 
     def _sound_operands(self, i: Instruction) -> bool:
-        """Whether no operand is a bundle of results; in a lowered Program also of the right type:
-        a number or a truth."""
+        """Whether no operand is a `call` and, in a lowered Program, all have the right type.
+
+        The types are number and boolean; only an `item` gives access to the results of a call.
+        """
         kinds = [self._code[a].op for a in i.args]
         if "call" in kinds:
             return False
@@ -263,7 +248,7 @@ class _Check:
 
 
 def _sound_port(port: Port) -> bool:
-    """Whether a port is letters, digits and underscores: its name becomes a part of CUDA C."""
+    """Whether the names of a port are letters, digits and underscores, for use in CUDA C."""
     name = port.name
     return (
         isinstance(name, str)
@@ -275,23 +260,32 @@ def _sound_port(port: Port) -> bool:
 
 FORMAT = "skidpad-program"
 FORMAT_VERSION = 3
-"""Version 1 had no functions and version 2 did not read arrays; a Program is written as the first
-version that has what it needs."""
+"""Version of the file format.
+
+Version 1 had no functions and version 2 no reads of arrays; a Program is written as the first
+version that has what it needs.
+"""
 
 NOT_RUN = frozenset({"const", "input", *CALL_OPS})
-"""Instructions that are no operations of their own."""
+"""Instructions that are not counted as operations."""
 
 _STORED_CODE = "_stored_code"
-"""Where an unpickled Program has its code until it is asked for."""
+"""Attribute in which an unpickled Program keeps its code until the first access."""
 
 HELD_PORTS = frozenset({"p", "dt"})
-"""Input ports whose values stay the same over a whole rollout. They are checked to be finite before
-it starts, and what depends on them alone is computed once."""
+"""Input ports that are held, that is constant over a whole rollout.
+
+They are checked to be finite before it starts, and values that depend on them alone are
+computed once.
+"""
 
 
 @dataclass(frozen=True)
 class Program:
-    """Inputs, operations and results. `precision` is None while traced, else float32 or float64."""
+    """A computation as inputs, operations and results.
+
+    `precision` is None while traced, else "float32" or "float64".
+    """
 
     name: str
     inputs: tuple[Port, ...]
@@ -301,14 +295,14 @@ class Program:
     """For each output port, the instruction that holds each of its fields."""
     precision: str | None = None
     meta: dict[str, Any] = field(default_factory=dict[str, Any], compare=False)
-    """What a user of the file needs besides the code (units, defaults); not part of the digest."""
+    """Metadata for users of the file (units, defaults); not part of the digest."""
     functions: tuple[Program, ...] = ()
-    """What its code and the code of later functions may call; a function's own list is empty."""
+    """Functions that its code and later functions may call; a function's own list is empty."""
 
     __repr__ = brief_repr
 
     def __getstate__(self) -> dict[str, Any]:
-        """For `pickle`: the code apart, which who has it compiled already does not need."""
+        """Pickle the code separately, as processes that have it compiled do not need it."""
         return vars(self) | {"code": None, _STORED_CODE: pickle.dumps(self.code, -1)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -324,18 +318,18 @@ class Program:
 
     @cached_property
     def counts(self) -> Counter[str]:
-        """How often each operation is written, constants, inputs and calls left out."""
+        """Count the occurrences of each operation, without constants, inputs and calls."""
         own = Counter(i.op for i in self.code if i.op not in NOT_RUN)
         return sum((f.counts for f in self.functions), own)
 
     @property
     def operations(self) -> int:
-        """Number of operations written, constants, inputs and calls left out."""
+        """Number of operations in the code, without constants, inputs and calls."""
         return sum(self.counts.values())
 
     @cached_property
     def executed(self) -> int:
-        """Number of operations run at most: a call counts as often as it is made."""
+        """Largest number of operations in a run: a function counts once per call."""
         times: list[int] = []
         for program in (*self.functions, self):
             calls = sum(times[i.imm[0]] * i.imm[1] for i in program.code if i.op == "call")
@@ -344,12 +338,12 @@ class Program:
 
     @property
     def reads_arrays(self) -> bool:
-        """Whether it reads shared arrays, itself or in a function."""
+        """Whether the Program or one of its functions reads shared arrays."""
         return any(i.op == "read" for part in (self, *self.functions) for i in part.code)
 
     @cached_property
     def held(self) -> tuple[bool, ...]:
-        """For each instruction, whether it depends on nothing but constants and held ports."""
+        """For each instruction, whether it depends on constants and held ports alone."""
         ports = [port.name in HELD_PORTS for port in self.inputs]
         held: list[bool] = []
         for i in self.code:
@@ -358,7 +352,7 @@ class Program:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of everything that decides what the Program computes."""
+        """SHA-256 of everything that determines what the Program computes."""
         return hashlib.sha256(_text(_document(self))).hexdigest()
 
     def save(self, path: str | Path) -> None:
@@ -372,7 +366,7 @@ class Program:
 
     @classmethod
     def from_document(cls, document: Any, where: str) -> Program:
-        """The Program of a `document` found in the file `where`."""
+        """Return the Program of a `document` found in the file `where`."""
         return _decode(document, where)
 
     @classmethod
@@ -427,7 +421,6 @@ def _decode(document: Any, where: str) -> Program:
 
 
 def _program(document: Any) -> Program:
-    """What one document says of itself, without its functions."""
     return Program(
         name=document["name"],
         inputs=tuple(Port(n, tuple(f)) for n, f in document["inputs"]),
@@ -446,20 +439,11 @@ def _instruction(op: str, args: list[int], imm: Any) -> Instruction:
     return Instruction(op, tuple(args), imm)
 
 
-INFIX = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "div": "/",
-    "lt": "<",
-    "le": "<=",
-    "eq": "==",
-    "ne": "!=",
-    "and": "and",
-    "or": "or",
-    "xor": "xor",
+INFIX = {name: name for name in ("and", "or", "xor")} | {
+    **{"add": "+", "sub": "-", "mul": "*", "div": "/"},
+    **{"lt": "<", "le": "<=", "eq": "==", "ne": "!="},
 }
-"""Operations that are written between their arguments, and their signs in a listing."""
+"""Infix operators of a listing, by operation."""
 
 
 def _lines(program: Program, functions: tuple[Program, ...]) -> list[str]:
@@ -507,8 +491,19 @@ def _expression(i: Instruction, args: list[str], functions: tuple[Program, ...])
 
 
 MAGIC = {"float64": 1.5 * 2.0**52, "float32": 1.5 * 2.0**23}
-"""Adding this to a number of moderate size rounds it to an integer, which then stands in the low
-bits of the representation of the sum: the bits `testbit` looks at."""
+"""Adding this number rounds a number of moderate size to an integer.
+
+The integer is then in the low bits of the representation of the sum, which `testbit` reads.
+"""
+
+
+def _emitter(op: str) -> Callable[..., int]:
+    """A method of `Builder` that emits an operation of `LOWERED_OPS` on its operands."""
+
+    def emit(self: Builder, *operands: int) -> int:
+        return self.emit(op, *operands)
+
+    return emit
 
 
 class Builder:
@@ -518,14 +513,17 @@ class Builder:
     def __init__(self, precision: str, *, careful: bool = True) -> None:
         self.precision = precision
         self.careful = careful
-        """Whether infinities and 0/0 are treated as documented; fast mode saves the operations."""
+        """Whether infinities and 0/0 have the documented results.
+
+        Fast mode saves these operations.
+        """
         self.double = precision == "float64"
         self.dtype: Any = np.dtype(precision)
         self.code: list[Instruction] = []
         self._numbered: dict[Instruction, int] = {}
 
     def emit(self, op: str, *args: int, imm: Any = None) -> int:
-        """The index of this operation, written only if it is new."""
+        """Index of this operation, which is written only if it is new."""
         instruction = Instruction(op, args, imm)
         index = self._numbered.get(instruction)
         if index is None:
@@ -534,7 +532,7 @@ class Builder:
         return index
 
     def const(self, value: float) -> int:
-        """A number, rounded to the precision. NaN and -0.0 are kept apart from other constants."""
+        """A constant, rounded to the precision. NaN and -0.0 are distinct constants."""
         rounded = float(self.dtype.type(value))
         key = Instruction("const", (), rounded.hex())
         index = self._numbered.get(key)
@@ -544,118 +542,34 @@ class Builder:
         return index
 
     def is_bool(self, index: int) -> bool:
-        """Whether the value is a boolean."""
         return self.code[index].op in BOOL_OPS
 
     def is_const(self, index: int) -> bool:
-        """Whether the value is a constant."""
         return self.code[index].op == "const"
 
-    def add(self, a: int, b: int) -> int:
-        """a + b"""
-        return self.emit("add", a, b)
-
-    def sub(self, a: int, b: int) -> int:
-        """a - b"""
-        return self.emit("sub", a, b)
-
-    def mul(self, a: int, b: int) -> int:
-        """a * b"""
-        return self.emit("mul", a, b)
-
-    def div(self, a: int, b: int) -> int:
-        """a / b"""
-        return self.emit("div", a, b)
-
-    def fma(self, a: int, b: int, c: int) -> int:
-        """a * b + c, rounded once."""
-        return self.emit("fma", a, b, c)
+    add, sub, mul, div = map(_emitter, ("add", "sub", "mul", "div"))
+    fma, sqrt, rint, floor, abs = map(_emitter, ("fma", "sqrt", "rint", "floor", "abs"))
+    lt, le, eq, ne, xor = map(_emitter, ("lt", "le", "eq", "ne", "xor"))
+    logical_and, logical_or, logical_not = map(_emitter, ("and", "or", "not"))
+    copysign, pow2, mantissa, exponent = map(_emitter, ("copysign", "pow2", "mantissa", "exponent"))
+    read = _emitter("read")
 
     def neg(self, a: int) -> int:
-        """-a"""
         i = self.code[a]
         if i.op == "neg":
             return i.args[0]
         return self.const(-i.imm) if i.op == "const" else self.emit("neg", a)
-
-    def abs(self, a: int) -> int:
-        """|a|"""
-        return self.emit("abs", a)
-
-    def sqrt(self, a: int) -> int:
-        """Square root, correctly rounded; NaN below zero."""
-        return self.emit("sqrt", a)
-
-    def rint(self, a: int) -> int:
-        """Nearest integer, ties to even."""
-        return self.emit("rint", a)
-
-    def floor(self, a: int) -> int:
-        """Largest integer not above a."""
-        return self.emit("floor", a)
-
-    def copysign(self, a: int, b: int) -> int:
-        """|a| with the sign of b."""
-        return self.emit("copysign", a, b)
-
-    def lt(self, a: int, b: int) -> int:
-        """a < b"""
-        return self.emit("lt", a, b)
-
-    def le(self, a: int, b: int) -> int:
-        """a <= b"""
-        return self.emit("le", a, b)
-
-    def eq(self, a: int, b: int) -> int:
-        """a == b"""
-        return self.emit("eq", a, b)
-
-    def ne(self, a: int, b: int) -> int:
-        """a != b, true for NaN."""
-        return self.emit("ne", a, b)
-
-    def logical_and(self, a: int, b: int) -> int:
-        """Both booleans hold."""
-        return self.emit("and", a, b)
-
-    def logical_or(self, a: int, b: int) -> int:
-        """At least one boolean holds."""
-        return self.emit("or", a, b)
-
-    def xor(self, a: int, b: int) -> int:
-        """Exactly one boolean holds."""
-        return self.emit("xor", a, b)
-
-    def logical_not(self, a: int) -> int:
-        """The boolean does not hold."""
-        return self.emit("not", a)
 
     def select(self, condition: int, a: int, b: int) -> int:
         """a where the condition holds, else b."""
         return a if a == b else self.emit("select", condition, a, b)
 
     def testbit(self, a: int, bit: int) -> int:
-        """A bit of the representation of a, as a boolean."""
+        """A bit of the IEEE representation of a, as a boolean."""
         return self.emit("testbit", a, imm=bit)
 
-    def pow2(self, n: int) -> int:
-        """2**n for integral n with a normal result."""
-        return self.emit("pow2", n)
-
-    def mantissa(self, a: int) -> int:
-        """a with exponent 0 and no sign: in [1, 2) for normal a."""
-        return self.emit("mantissa", a)
-
-    def exponent(self, a: int) -> int:
-        """Unbiased exponent field of a, as a number."""
-        return self.emit("exponent", a)
-
-    def read(self, number: int, index: int) -> int:
-        """An element of a shared array."""
-        return self.emit("read", number, index)
-
     def magic(self) -> int:
-        """The constant that rounds to an integer when added."""
+        """The constant `MAGIC` of the precision."""
         return self.const(MAGIC[self.precision])
 
     def horner(self, z: int, coefficients: tuple[float, ...]) -> int:

@@ -1,43 +1,45 @@
-"""Trace a pure function into a Program: call it once with CasADi symbols and read off the
-operations.
+"""Trace a pure function into a Program, by one call with CasADi symbols.
 
-CasADi's scalar graph (SX) is the tracer; this file turns its instruction list into ours and closes
-the traps on the way: constants that are NaN (a `math.sin` or `float` applied to a symbol), a Python
-`if` on a symbol, and `if_else`, which CasADi splits into two halves and a sum (that sum loses -0).
-`explained` puts errors of functions that meet symbols into words.
+CasADi's scalar graph (SX) is the tracer. This module turns its instruction list into that of a
+Program and catches the pitfalls on the way: constants that are NaN (a `math.sin` or `float` applied
+to a symbol), a Python `if` on a symbol, and `if_else`, which CasADi splits into two halves and a
+sum (that sum loses -0). `explained` turns errors of functions called with symbols into messages
+that say what to use instead.
 
 A kernel called through `skidpad.core.backends.called`, as any CasADi function that is not to be
 inlined, becomes a function of the Program, one for all calls of a trace; only the one that reads
-shared arrays is an operation. A kernel is identified by itself and by the classes of its arguments,
-which choose equations as they do for a vehicle. It is traced on symbols of its own, as written, so
-that its operations and their rounding are the same for every caller.
+shared arrays is an operation. A kernel is identified by the function object and by the classes of
+its arguments, which choose equations as they do for a vehicle. It is traced on symbols of its own,
+as written, so that its operations and their rounding are the same for every caller.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from types import MethodType
 from typing import Any, NamedTuple
 
+from ..core import record
 from ..core.arrays import ArrayNumber
-from ..core.backends import casadi_reader, taken_by
+from ..core.backends import taken_by
 from ..errors import TraceError, UnknownOperation
 from ..integrate.base import as_written, making_expressions
 from .passes import with_loops, without_dead_code, without_dead_instructions
 from .program import TRACED_OPS, Instruction, Port, Program
 
-__all__ = [
-    "trace",
-]
+__all__ = ["trace"]
 
 
 @contextmanager
 def explained(name: str) -> Generator[None]:
-    """What a function of this name does to symbols that only works on numbers is a `TraceError`."""
+    """Context that turns CasADi's errors about symbols used as numbers into a `TraceError`.
+
+    `name` is the function that is named in the message.
+    """
     try:
         yield
     except RuntimeError as error:
@@ -55,7 +57,7 @@ def explained(name: str) -> Generator[None]:
 
 
 def scalar(name: str, verb: str, value: Any) -> Any:
-    """A value as a scalar of CasADi; the error says that `name` returned, or is, something else."""
+    """Convert a value to a CasADi scalar; the error begins with `name` and `verb` (returned)."""
     import casadi as ca
 
     try:
@@ -69,26 +71,26 @@ def scalar(name: str, verb: str, value: Any) -> Any:
 
 
 Shape = Any
-"""None for a number; the class of a tuple or record and the shapes of its parts."""
+"""None for a number; for a tuple or record its class and the shapes of its parts."""
 
 
 class _Known(NamedTuple):
-    """A kernel that has been traced."""
+    """A kernel that has been traced, with the shape of its result."""
 
     function: Any
     result: Shape
     surroundings: list[Any]
-    """What it took from around it; while that lives, its identities stay its own."""
+    """Objects from the kernel's closure, kept alive so that their ids stay unique."""
 
 
 class Calls:
-    """The kernels that are called in one trace."""
+    """The kernels called in one trace, each traced once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], _Known] = {}
 
     def __call__(self, kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        """What the kernel gives for these arguments; with symbols among them, by a function."""
+        """Call a kernel; if some arguments are symbols, as a function of the Program."""
         import casadi as ca
 
         kernel, arguments = _unbound(kernel, arguments)
@@ -111,7 +113,7 @@ class Calls:
 
 
 def constant_array(name: str) -> TraceError:
-    """The error for a shared array that is no argument of what is traced."""
+    """The error for a shared array with a constant number instead of a traced argument."""
     return TraceError(
         f"{name} reads a shared array by a number that is a constant. Numbers of arrays belong to "
         "one process, and a constant would keep none alive: make the grid or the number a field "
@@ -120,7 +122,7 @@ def constant_array(name: str) -> TraceError:
 
 
 def _traced(name: str, kernel: Callable[..., Any], shape: Shape, count: int) -> tuple[Any, Shape]:
-    """The kernel as a CasADi function, and the shape of what it gives."""
+    """Trace a kernel into a CasADi function; returns it with the shape of its result."""
     import casadi as ca
 
     symbols = [ca.SX.sym(f"a{k}") for k in range(count)]
@@ -142,14 +144,14 @@ def _traced(name: str, kernel: Callable[..., Any], shape: Shape, count: int) -> 
 def _unbound(
     kernel: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """A method of a record as a function of that record too."""
+    """Convert a bound method of a record to a function with the record as first argument."""
     if isinstance(kernel, MethodType) and isinstance(kernel.__self__, tuple):
         return kernel.__func__, (kernel.__self__, *arguments)
     return kernel, arguments
 
 
 def _surroundings(kernel: Callable[..., Any]) -> list[Any]:
-    """The variables around a function that it uses: one that changed makes another kernel of it."""
+    """Contents of a function's closure: a changed variable makes it another kernel."""
     contents: list[Any] = []
     for cell in getattr(kernel, "__closure__", None) or ():
         with suppress(ValueError):  # a variable that has no value yet
@@ -185,46 +187,10 @@ def _rebuilt(shape: Shape, leaves: Iterator[Any]) -> Any:
 
 
 _SIMPLE = {
-    "OP_ADD": "add",
-    "OP_SUB": "sub",
-    "OP_MUL": "mul",
-    "OP_DIV": "div",
-    "OP_NEG": "neg",
-    "OP_EXP": "exp",
-    "OP_LOG": "log",
-    "OP_SQRT": "sqrt",
-    "OP_SIN": "sin",
-    "OP_COS": "cos",
-    "OP_TAN": "tan",
-    "OP_ASIN": "asin",
-    "OP_ACOS": "acos",
-    "OP_ATAN": "atan",
-    "OP_ATAN2": "atan2",
-    "OP_SINH": "sinh",
-    "OP_COSH": "cosh",
-    "OP_TANH": "tanh",
-    "OP_ASINH": "asinh",
-    "OP_ACOSH": "acosh",
-    "OP_ATANH": "atanh",
-    "OP_LOG1P": "log1p",
-    "OP_EXPM1": "expm1",
-    "OP_HYPOT": "hypot",
-    "OP_FABS": "abs",
-    "OP_SIGN": "sign",
-    "OP_COPYSIGN": "copysign",
-    "OP_FMIN": "min",
-    "OP_FMAX": "max",
-    "OP_FLOOR": "floor",
-    "OP_CEIL": "ceil",
-    "OP_LT": "lt",
-    "OP_LE": "le",
-    "OP_EQ": "eq",
-    "OP_NE": "ne",
-    "OP_NOT": "not",
-    "OP_AND": "and",
-    "OP_OR": "or",
-}
-"""CasADi operations that have an operation of the same meaning here."""
+    f"OP_{op.upper()}": op
+    for op in TRACED_OPS
+    if op not in ("const", "input", "abs", "min", "max", "pow", "read", "select")
+} | {"OP_FABS": "abs", "OP_FMIN": "min", "OP_FMAX": "max"}
 
 
 @cache
@@ -243,11 +209,11 @@ def trace(
     *,
     whole_kernels: bool = False,
 ) -> Program:
-    """The Program of `function`, called with one tuple of scalar symbols per input port.
+    """Trace a function into a Program, by a call with one tuple of symbols per input port.
 
     It returns one sequence of scalars per output port, in the order of the port's fields. With
-    `whole_kernels`, kernels that are called keep the results that nothing uses: a Program that is
-    to be traced again gives the same derivatives only of the same kernels.
+    `whole_kernels`, called kernels keep results that nothing uses: a Program that is to be traced
+    again has the same derivatives only if its kernels are the same.
     """
     import casadi as ca
 
@@ -273,6 +239,34 @@ def trace(
     traced = replace(traced, functions=tuple(functions.programs))
     traced = with_loops(traced)
     return without_dead_instructions(traced) if whole_kernels else without_dead_code(traced)
+
+
+def trace_records(
+    name: str,
+    function: Callable[..., Sequence[Any]],
+    inputs: Mapping[str, type | None],
+    outputs: Mapping[str, type | None],
+) -> Program:
+    """Trace a function of records, with the record class of each port by its name.
+
+    None is for a port with one number of its own name, and `Nothing` for an empty port. The
+    function takes a record or number per input port and returns one per output port, or its values.
+    """
+
+    def flat(*ports: Sequence[Any]) -> list[Sequence[Any]]:
+        pairs = zip(inputs.values(), ports, strict=True)
+        results = function(*(p[0] if k is None else record.unflatten(k, p) for k, p in pairs))
+        return [
+            (value,) if kind is None else record.flatten(value) if record.size(kind) else ()
+            for kind, value in zip(outputs.values(), results, strict=True)
+        ]
+
+    return trace(name, flat, ports_of(inputs), ports_of(outputs))
+
+
+def ports_of(kinds: Mapping[str, type | None]) -> list[Port]:
+    """The ports of these record classes; see `trace_records`."""
+    return [Port(n, (n,) if kind is None else record.names(kind)) for n, kind in kinds.items()]
 
 
 def _call(name: str, function: Callable[..., Any], symbols: list[list[Any]]) -> Any:
@@ -305,7 +299,7 @@ class _Reader:
         if math.isnan(value):
             raise TraceError(
                 f"{self.name} holds a NaN constant. `math.sin(x)`, `float(x)` or `np.float64(x)` "
-                "on a traced value gives NaN without a word: use the functions of skidpad.ops"
+                "on a traced value gives NaN silently: use the functions of skidpad.ops"
             )
         return self.emit("const", imm=value)
 
@@ -349,7 +343,7 @@ class _Reader:
         return self.emit("add", a, b)
 
     def read(self, number: int, index: int) -> int:
-        """An element of a shared array, whose number must not be written into the Program."""
+        """An element of a shared array; raises if the number of the array is a constant."""
         among, numbers = [number], list[int]()
         while among:
             k = among.pop()
@@ -360,7 +354,7 @@ class _Reader:
         return self.emit("read", number, index)
 
     def _half(self, k: int) -> tuple[int, int] | None:
-        """(condition, value) if instruction k is `if_else_zero`."""
+        """Return (condition, value) if instruction k is `if_else_zero`, else None."""
         i = self.code[k]
         if i.op == "select" and self.code[i.args[2]] == Instruction("const", (), 0.0):
             return i.args[0], i.args[1]
@@ -368,16 +362,16 @@ class _Reader:
 
 
 class Functions:
-    """The functions found so far, each read once and after those that it calls."""
+    """The functions found so far, each read once, after those that it calls."""
 
     def __init__(self) -> None:
         self.programs: list[Program] = []
         self._known: dict[int, int] = {}
         self._kept: list[Any] = []
-        """The CasADi functions: while they live, their hashes stay their own."""
+        """The CasADi functions, kept alive so that their hashes stay unique."""
 
     def number(self, function: Any) -> int:
-        """The number of a CasADi function."""
+        """Number of a CasADi function, which is read if it is new."""
         key = function.__hash__()
         if key not in self._known:
             if function.n_in() != 1 or function.n_out() != 1:
@@ -397,14 +391,12 @@ class Functions:
 
 
 def _read(
-    name: str,
-    graph: Any,
-    inputs: tuple[Port, ...],
-    outputs: tuple[Port, ...],
-    functions: Functions,
+    name: str, graph: Any, inputs: tuple[Port, ...], outputs: tuple[Port, ...], functions: Functions
 ) -> Program:
+    from ..integrate.derivatives import kernels_of
+
     reader = _Reader(name)
-    calls = _called(graph)
+    calls = kernels_of(graph)
     operation_names = _operation_names()
     registers: dict[int, int] = {}
     results = [[reader.const(0.0)] * len(p.fields) for p in outputs]
@@ -419,10 +411,10 @@ def _read(
             registers[target[0]] = reader.emit("input", imm=(source[0], source[1]))
         elif op == "OP_CALL":
             arguments = [registers[r] for r in source]
-            if calls[k].__hash__() == casadi_reader().__hash__():
+            if calls[k].reads:
                 registers[target[0]] = reader.read(*arguments)
                 continue
-            number = functions.number(calls[k])
+            number = functions.number(calls[k].function)
             call = reader.emit("call", *arguments, imm=(number, 1))
             for j, register in enumerate(target):
                 if register >= 0:
@@ -430,14 +422,3 @@ def _read(
         else:
             registers[target[0]] = reader.operation(op, [registers[r] for r in source])
     return Program(name, inputs, outputs, tuple(reader.code), tuple(map(tuple, results)))
-
-
-def _called(graph: Any) -> dict[int, Any]:
-    """For each instruction that is a call, the CasADi function that it calls."""
-    import casadi as ca
-
-    calls = [k for k in range(graph.n_instructions()) if graph.instruction_id(k) == ca.OP_CALL]
-    if not calls:
-        return {}
-    expressions = graph.instructions_sx()
-    return {k: expressions[k].which_function() for k in calls}

@@ -1,4 +1,4 @@
-"""Controllers as pure functions: their memory comes in and goes out as a record.
+"""Controllers as pure functions: their memory is an argument and a result, as a record.
 
 The contract:
 
@@ -7,8 +7,11 @@ The contract:
 3. The functions are built from `skidpad.ops` and arithmetic, with no `if` on a value, so that a
    controller can be traced together with the vehicle it drives.
 
-`policy(...)` of a module makes a `skidpad.Policy` of its law, which a fleet compiles with the
-vehicle. `Nmpc` is the exception: it solves a program at every step, so it drives one vehicle.
+`policy(...)` of a module makes a `skidpad.Policy` from its control law, which a fleet compiles with
+the vehicle. `Nmpc` is the exception: it solves an optimisation problem at every step, so it drives
+one vehicle.
+
+`estimators` are the counterpart: Kalman filters and a moving-horizon estimator of any vehicle.
 """
 
 from __future__ import annotations
@@ -19,28 +22,31 @@ from ..core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from . import car, driver_aids, keyboard, lqr, path_following, pid, pure_pursuit, speed, stanley
+    from .estimators.horizon import MovingHorizonEstimator
+    from .estimators.kalman import ExtendedKalmanFilter, UnscentedKalmanFilter
+    from .estimators.logs import estimate
     from .nmpc import Nmpc
+    from .optimal.lap import minimum_lap
     from .pid import PIDLongLat
     from .reference import Reference
 
 __all__ = [
-    "Nmpc",
-    "PIDLongLat",
-    "Reference",
-    "car",
-    "driver_aids",
-    "keyboard",
-    "lqr",
-    "path_following",
-    "pid",
-    "pure_pursuit",
-    "speed",
-    "stanley",
-]
+    "ExtendedKalmanFilter", "MovingHorizonEstimator", "Nmpc", "PIDLongLat",
+    "Reference", "UnscentedKalmanFilter", "car", "driver_aids", "estimate", "keyboard", "lqr",
+    "minimum_lap", "path_following", "pid", "pure_pursuit", "speed", "stanley",
+]  # fmt: skip
 
 __getattr__ = lazy_attributes(
     __name__,
-    {".nmpc": ("Nmpc",), ".pid": ("PIDLongLat",), ".reference": ("Reference",)},
+    {
+        ".estimators.horizon": ("MovingHorizonEstimator",),
+        ".estimators.kalman": ("ExtendedKalmanFilter", "UnscentedKalmanFilter"),
+        ".estimators.logs": ("estimate",),
+        ".nmpc": ("Nmpc",),
+        ".optimal.lap": ("minimum_lap",),
+        ".pid": ("PIDLongLat",),
+        ".reference": ("Reference",),
+    },
     modules={
         "car": ".car",
         "driver_aids": ".driver_aids",

@@ -1,14 +1,14 @@
 """A vehicle as controllers see it: its axles, its motion, its limits, and how it is commanded.
 
-The steering laws read a `Motion` and return a `Demand`; a `Car` is what they read it with. `car_of`
-makes one of the vehicle's body. For a vehicle without a body give a `Car` of your own.
-`abilities_of` are the most that a driver with keys demands of a vehicle, from its limits and its
-geometry. `deviation` is the place of a vehicle relative to a line on the ground.
+The steering laws read a `Motion` and return a `Demand`; a `Car` has the functions for both.
+`car_of` makes one from the vehicle's body. For a vehicle without a body pass a `Car` of your own.
+`abilities_of` returns the largest demands of a driver with keys, from a vehicle's limits and
+geometry. `deviation` is the position of a vehicle relative to a line on the ground.
 
 Conversions between a car's descriptions (speed and steering, body velocities, rear axle, continuous
-angles): a car without tyre slip moves at its centre of mass by the angle β = atan(l_r / l
-tan(steer)) to its heading, whichever way it rolls. commonroad-control turns β round in reverse,
-although its kinematic model does not; `compat="upstream"` repeats that.
+angles): the centre of mass of a car without tyre slip moves at the angle β = atan(l_r / l
+tan(steer)) to its heading, forwards and in reverse. commonroad-control changes the sign of β in
+reverse, although its kinematic model does not; `compat="upstream"` reproduces that.
 """
 
 from __future__ import annotations
@@ -30,25 +30,28 @@ from ..units import m, m_s, m_s2, one, per_m, positive, rad, rad_s, s
 from ..vehicles.parts.kinematics import curvature_of, drift, speed_ratio
 
 _GRIP: m_s2 = 0.8 * 9.81
-"""Grip of a vehicle whose model sets no limit."""
+"""Default grip, for a vehicle whose model has no limit."""
 _DRIVE_SHARE, _BRAKE_SHARE, _TURN_SHARE = 0.55, 0.75, 0.85
-"""Shares of the grip. What drive and brake leave is there to turn with; a driver with keys who
-turns harder than this loses the formula_student car when the turn goes the other way."""
+"""Shares of the grip used for driving, braking and turning.
+
+The remaining grip is available for turning while driving or braking. With a higher turning
+share a driver with keys loses control of the formula_student car when the turn reverses.
+"""
 _COAST_SHARE: one = 0.1
-"""Share of full braking."""
+"""Coasting deceleration as a share of full braking."""
 _SLOW: m_s = 5.0
 _TIME_TO_SPEED, _TIME_TO_STOP = 1.5, 0.7
-"""Seconds to the speed of a slow vehicle and back."""
+"""Time in s in which a slow vehicle reaches its top speed, and in which it stops."""
 _SPEED_PER_SIZE = 5.0
-"""Speed in m/s that a metre of wheelbase makes one want."""
+"""Comfortable speed per wheelbase, in m/s per m."""
 _FASTEST, _FASTEST_BY_SIZE = 60.0, 20.0
 _FASTEST_BACK: m_s = 6.0
 _STEER: rad = 0.5
-"""Largest angle of a vehicle whose model sets no limit."""
+"""Default steering limit, for a vehicle whose model has none."""
 
 
 class Abilities(NamedTuple):
-    """How fast, how hard and how tight a vehicle goes under keys."""
+    """Largest speeds, accelerations and steering demands of a vehicle driven with keys."""
 
     v_max: m_s
     v_back: m_s
@@ -58,20 +61,20 @@ class Abilities(NamedTuple):
     a_back: m_s2
     """Acceleration in reverse."""
     a_coast: m_s2
-    """How it slows down when no key is held, added to what its model does."""
+    """Deceleration when no key is held, in addition to that of the model."""
     a_turn: m_s2
-    """Across the vehicle, about what its tyres hold."""
+    """Lateral acceleration, about what the tyres can hold."""
     wheel_base: m
     steer_max: rad
-    """Largest steering angle; 0 for a vehicle that turns on the spot instead."""
+    """Largest steering angle; 0 for a vehicle that turns on the spot instead of steering."""
     omega_max: rad_s
     """Largest yaw rate of a vehicle that turns on the spot."""
     handbrake: one
-    """How far it is pulled: about what makes tyres slide. 0 of one that has none."""
+    """Handbrake command at about which the tyres start to slide; 0 without a handbrake."""
 
 
 def abilities_of(vehicle: Vehicle) -> Abilities:
-    """Abilities of a vehicle with its present parameters; a heavier one later is driven alike."""
+    """Abilities of a vehicle, from its current parameters; later changes are ignored."""
     body_of(vehicle, "a driver")
     limits, base = vehicle.limits, max(vehicle.geometry.wheel_base, 0.1)
     grip = limits.grip if limits.grip < inf else _GRIP
@@ -97,7 +100,7 @@ def abilities_of(vehicle: Vehicle) -> Abilities:
 
 
 class BodyVelocity(NamedTuple):
-    """Motion of the centre of mass in the car's frame."""
+    """Velocity of the centre of mass in the car's frame."""
 
     v_x: m_s
     """Velocity along the car, forward positive."""
@@ -123,7 +126,7 @@ def rolling_velocity(
 
 
 def signed_speed(v_x: m_s, v_y: m_s) -> m_s:
-    """Speed over ground, negative where the car rolls backwards; 0 where it slides sideways."""
+    """Speed over ground, negative when rolling backwards; 0 when sliding exactly sideways."""
     return sign(v_x) * sqrt(v_x * v_x + v_y * v_y)
 
 
@@ -133,60 +136,64 @@ def slip_of_velocity(v_x: m_s, v_y: m_s) -> rad:
 
 
 def dynamic_state(x: Any, dynamic: Any, *, compat: str | None = None) -> Any:
-    """The state of a dynamic bicycle (a Vehicle) that moves as a kinematic one in state `x`."""
+    """State of a dynamic bicycle (a Vehicle) that moves like a kinematic one in state `x`."""
     p = dynamic.params
     velocity = rolling_velocity(x.v, x.steer, p.l_f, p.l_r, compat=compat)
     return dynamic.State(x=x.x, y=x.y, yaw=x.yaw, steer=x.steer, **velocity._asdict())
 
 
 def kinematic_state(x: Any, kinematic: Any) -> Any:
-    """The state of a kinematic bicycle (a Vehicle) nearest to a dynamic one in state `x`.
+    """State of a kinematic bicycle (a Vehicle) closest to a dynamic one in state `x`.
 
-    Lateral velocity and yaw rate of a kinematic bicycle follow from its steering, so they are lost.
+    Lateral velocity and yaw rate are lost, as those of a kinematic bicycle follow from its
+    steering.
     """
     return kinematic.State(x=x.x, y=x.y, v=signed_speed(x.v_x, x.v_y), yaw=x.yaw, steer=x.steer)
 
 
 def speed_at_centre(v_rear: m_s, steer: rad, l_f: m, l_r: m) -> m_s:
-    """Speed of the centre of mass of a car without tyre slip, from that of its rear axle."""
+    """Speed of the centre of mass of a car without tyre slip, from the speed of its rear axle."""
     return v_rear * speed_ratio(curvature_of(steer, l_f + l_r), l_r, 0.0)
 
 
 def speed_at_rear(v: m_s, steer: rad, l_f: m, l_r: m) -> m_s:
-    """Speed of the rear axle of a car without tyre slip, from that of its centre of mass."""
+    """Speed of the rear axle of a car without tyre slip, from the speed of its centre of mass."""
     return v / speed_ratio(curvature_of(steer, l_f + l_r), l_r, 0.0)
 
 
 def wrapped(angle: rad) -> rad:
-    """The same direction in [-π, π)."""
+    """Angle wrapped to [-π, π)."""
     return unwrapped(0.0 * angle, angle)
 
 
 def unwrapped(previous: rad, following: rad) -> rad:
-    """The direction `following` by the angle nearest to `previous`: in [-π, π) of it."""
+    """Angle equivalent to `following` and nearest to `previous`: within [-π, π) of it."""
     nearest = following - tau * floor((following - previous + pi) / tau)
     # Rounding may leave the angle a hair outside.
     return where(nearest - previous >= pi, nearest - tau, nearest)
 
 
 def upstream(compat: str | None) -> bool:
-    """Whether upstream's behaviour is asked for."""
+    """Whether upstream's behaviour is selected."""
     if compat not in (None, "upstream"):
         raise InvalidValue(f'compat = {compat!r} is unknown; allowed are None and "upstream"')
     return compat == "upstream"
 
 
 NEAREST_TO_CENTRE: one = 0.1
-"""Share of a bend's radius that `advance` keeps from its centre, where any foot is as good."""
+"""Smallest distance from a bend's centre in `advance`, over its radius.
+
+At the centre every point of the bend is equally near.
+"""
 
 
 class Motion(NamedTuple):
-    """Position and velocity of the point of a vehicle that is to stay on the line."""
+    """Position and velocity of the vehicle's point that is to follow the line."""
 
     x: m
-    """Position in the world frame."""
+    """x of the point in the world frame."""
     y: m
-    """Position in the world frame."""
+    """y of the point in the world frame."""
     yaw: rad
     """Heading of the vehicle from the world x axis, positive to the left."""
     v_x: m_s
@@ -196,7 +203,7 @@ class Motion(NamedTuple):
 
 
 class Deviation(NamedTuple):
-    """A vehicle seen from a point of a line."""
+    """Position and lateral velocity of a vehicle relative to a point of a line."""
 
     ahead: m
     """Distance along the tangent, positive beyond the point."""
@@ -207,7 +214,7 @@ class Deviation(NamedTuple):
 
 
 def deviation(motion: Motion, point: LinePoint) -> Deviation:
-    """The motion in the frame of a point of the line, whose x axis is the tangent."""
+    """Motion in the frame of a point of the line, whose x axis is the tangent."""
     ahead, left = to_body(point[:3], motion.x, motion.y)
     _, v_left = rotated(motion.v_x, motion.v_y, motion.yaw - point.heading)
     return Deviation(ahead, left, v_left)
@@ -216,45 +223,46 @@ def deviation(motion: Motion, point: LinePoint) -> Deviation:
 def advance(seen: Deviation, curvature: per_m) -> m:
     """Distance along the line from the point to the foot of the perpendicular from the vehicle.
 
-    One Newton step: exact on a straight, and called once per control step it stays on the foot, as
-    its error falls with the square of the distance driven since the last call. A vehicle near the
-    centre of a bend, or beyond it, advances slowly but finitely.
+    One Newton step: exact on a straight; called once per control step it stays at the foot, as its
+    error falls with the square of the distance driven since the last call. For a vehicle near the
+    centre of a bend, or beyond it, the distance stays finite.
     """
     return seen.ahead / maximum(1.0 - curvature * seen.left, NEAREST_TO_CENTRE)
 
 
 STEER_MAX: rad = 0.6
-"""Largest steering angle asked for of a vehicle that has no limit of its own."""
+"""Default limit of the demanded steering angle, for a vehicle without a limit."""
 
 
 class Geometry(NamedTuple):
-    """Where the axles are, and how far the wheels are turned."""
+    """Positions of the axles, and the steering limit."""
 
     l_f: m
-    """Distance from the point whose position is known forward to the front axle."""
+    """Distance from the reference point forward to the front axle."""
     l_r: m
-    """Distance from that point back to the rear axle; 0 if it is the rear axle."""
+    """Distance from the reference point back to the rear axle; 0 if it is at the rear axle."""
     steer_max: Annotated[rad, positive] = STEER_MAX
-    """Largest steering angle asked for, either side."""
+    """Largest demanded steering angle, in either direction."""
 
 
 @dataclass(frozen=True)
 class Car:
-    """How a controller reads and commands a vehicle; the functions are pure.
+    """Functions with which a controller reads and commands a vehicle; all are pure.
 
-    Each gets the geometry, which is a parameter of the policy: what the controller believes.
+    Each takes the geometry, which is a parameter of the policy, so it may differ from the
+    vehicle's.
     """
 
     geometry: Any
-    """A record with the fields of `Geometry`, and what else the functions need."""
+    """Record with the fields of `Geometry` and whatever else the functions need."""
     motion: Callable[[Any, Any], Motion]
-    """Position and velocity of the point that is known."""
+    """Position and velocity of the reference point."""
     omega: Callable[[Any, Any], rad_s]
     """Yaw rate, positive to the left."""
     speed: Callable[[Any], m_s]
-    """The speed that is compared with a reference's, negative in reverse."""
+    """Speed that is compared with the reference speed, negative in reverse."""
     command: Callable[[Any, Demand, Any], Any]
-    """The vehicle's input, from its state and what is asked for."""
+    """Input of the vehicle, from its state and a demand."""
 
 
 def rear_axle(motion: Motion, g: Any) -> tuple[m, m]:
@@ -268,7 +276,7 @@ def front_axle(motion: Motion, g: Any) -> tuple[m, m]:
 
 
 def after(motion: Motion, t: s) -> Motion:
-    """The motion a time later if it goes straight on as it moves now."""
+    """Motion after a time t, extrapolated in a straight line at the current velocity."""
     c, sine = cos(motion.yaw), sin(motion.yaw)
     return motion._replace(
         x=motion.x + t * (motion.v_x * c - motion.v_y * sine),
@@ -277,9 +285,9 @@ def after(motion: Motion, t: s) -> Motion:
 
 
 def car_of(vehicle: Any, **geometry: float) -> Car:
-    """How to read and command a vehicle with a body.
+    """Functions to read and command a vehicle with a body.
 
-    Its geometry also holds the vehicle's parameters, as `vehicle`. Keywords replace numbers in it.
+    The geometry also holds the vehicle's parameters, as `vehicle`. Keywords replace numbers in it.
     """
     body = body_of(vehicle, "a controller")
     at_rest = record.build(vehicle.Input)
@@ -301,7 +309,7 @@ def car_of(vehicle: Any, **geometry: float) -> Car:
 
 
 def push(car: Car, State: type) -> tuple[float, ...]:
-    """How far each input is moved by asking a car at rest for an acceleration of 1 m/s²."""
+    """Change of each input if an acceleration of 1 m/s² is demanded of a car at rest."""
     at_rest = record.build(State)
     more, none = (car.command(at_rest, Demand(a=a), car.geometry) for a in (1.0, 0.0))
     return tuple(b - a for a, b in zip(record.flatten(none), record.flatten(more), strict=True))
@@ -318,7 +326,7 @@ def _geometry(vehicle: Any, changes: dict[str, float]) -> Any:
 
 @made_once
 def _with_params(Params: type) -> Any:
-    """The class of a `Geometry` with parameters of this class beside it."""
+    """Class of a `Geometry` with an additional field for parameters of this class."""
     hints = {**get_type_hints(Geometry, include_extras=True), "vehicle": Params}
     docs = {leaf.name: leaf.doc for leaf in record.fields(Geometry)}
     return record.define("Geometry", hints, docs=docs, doc=Geometry.__doc__ or "")

@@ -1,25 +1,25 @@
-"""Driver aids for cars on four spinning wheels: they compile with car and driver into one kernel.
+"""Driver aids for cars with four spinning wheels, compiled with car and driver into one kernel.
 
 An `Aid` stands between a driver, any `Policy`, and the car: `aided(driver, stability(car),
 anti_lock(car))` is a policy again. The contract of `Aid.adjust(x, u, m, p, dt)`:
 
-1. `x` is the state of the car, its true speed among it, `u` the input of the driver or of the aid
-   before, `m` the memory of the aid, `p` its parameters and `dt` the control step in s.
+1. `x` is the state of the car, including its true speed, `u` the input from the driver or the
+   previous aid, `m` the memory of the aid, `p` its parameters and `dt` the control step in s.
 2. It returns `(u, m)`: the input for the next aid or the car, and the memory after the step.
 3. It is pure, as a policy is: `skidpad.ops`, no `if` on a value.
 
-`power_limit` limits the power of all motors together, as of an engine or of the rules of a race.
+`power_limit` limits the total power of all motors, as racing rules or an engine do.
 
-`anti_lock` and `traction` hold brakes and drive to a slip by the same law. Each wheel has a
-share of the driver's demand, which shrinks while the wheel slips more than it should and comes back
-slowly; beyond the target a part is taken back at once.
+`anti_lock` and `traction` control wheel slip in braking and driving by the same law. Each wheel has
+a share of the driver's demand, which falls while the wheel slips more than the target and recovers
+slowly; beyond the target, part of the demand is removed at once.
 
-`torque_vectoring` and `stability` bring a car to the yaw rate that its driver demands with the
-steering wheel: the steady turn of a linear bicycle with a wanted understeer gradient, within the
-grip of the road. Torque vectoring drives the wheels of one side more than those of the other,
-always and either way. A stability programme brakes single wheels, and only when the car no longer
-turns as it is steered: the outer front wheel of a car that spins, the inner rear wheel of one that
-ploughs on.
+`torque_vectoring` and `stability` control the yaw rate that the driver demands with the steering
+wheel: the steady turn of a linear bicycle model with a given understeer gradient, within the grip
+of the road. Torque vectoring drives the wheels of one side more than those of the other, at all
+times and in both directions. A stability programme brakes single wheels, and only when the car no
+longer follows the steering: the outer front wheel when the car oversteers, the inner rear wheel
+when it understeers.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ from ..core.files import brief_repr, shortened
 from ..core.policy import ARGUMENTS, Nothing, Policy
 from ..errors import InvalidValue
 from ..ops import abs, clip, cos, logical_or, maximum, sin, where
-from ..tyres.low_speed import above_zero
+from ..tyres.contract import above_zero
 from ..units import Nm, Unit, kg_m2, m, m_s, m_s2, non_negative, one, per_s, positive, rad, rad_s, s
 from ..vehicles.parts.actuators import limited, outside_dead_band
 
 
 @dataclass(frozen=True)
 class Aid:
-    """A driver aid and the records that it uses; see the module text for the contract."""
+    """Driver aid and its records; see the module docstring for the contract."""
 
     name: str
-    """What its memory and its parameters are called in those of the policy."""
+    """Name of its memory and its parameters within those of the policy."""
     adjust: Callable[[Any, Any, Any, Any, Any], tuple[Any, Any]]
     params: Any
-    """Its gains and limits, a record."""
+    """Gains and limits, a record."""
     Memory: type = Nothing
-    """What it remembers from step to step, a NamedTuple; the defaults are the values at start."""
+    """Memory from step to step, a NamedTuple; the defaults are the initial values."""
 
     __repr__ = brief_repr
 
 
 def open_loop(vehicle: Any) -> Policy:
-    """A driver whose inputs are prescribed: the reference of each step is the input."""
+    """Policy with prescribed inputs: the reference of each step is the input."""
     return Policy(_prescribed, Reference=vehicle.Input, name="open_loop")
 
 
@@ -68,9 +68,9 @@ def _prescribed(r: Any) -> Any:
 
 
 def aided(driver: Policy, *aids: Aid) -> Policy:
-    """The driver with aids, the first of which hears the driver and the last of which the car.
+    """Policy of a driver followed by aids; the last aid acts on the car.
 
-    Memory and parameters are those of the driver, `driver`, and of each aid by its name:
+    Memory and parameters are those of the driver, as `driver`, and of each aid by its name:
     `policy_params={"anti_lock.slip": 0.1}` of a fleet's rollout changes an aid.
     """
     if not isinstance(driver, Policy):
@@ -80,7 +80,7 @@ def aided(driver: Policy, *aids: Aid) -> Policy:
             raise InvalidValue(f"aids must be of Aid, such as anti_lock(car), got {_brief(aid)}")
     names = [aid.name for aid in aids]
     if len({*names, "driver"}) <= len(names):
-        raise InvalidValue(f"aids must have names of their own other than 'driver', got {names}")
+        raise InvalidValue(f"aids must have different names, none of them 'driver'; got {names}")
     kinds = {"driver": driver.Memory} | {aid.name: aid.Memory for aid in aids}
     Memory = record.define("Memory", kinds, {name: kind() for name, kind in kinds.items()})
     kinds = {"driver": driver.Params} | {aid.name: type(aid.params) for aid in aids}
@@ -112,7 +112,7 @@ rad_s2_m = Annotated[float, Unit("rad/(m/s²)", length=-1, time=2)]
 
 
 class Chassis(NamedTuple):
-    """Where the wheels are, and how large."""
+    """Positions and radii of the wheels."""
 
     l_f: Annotated[m, positive]
     """Distance from the centre of mass to the front axle."""
@@ -129,7 +129,7 @@ class Chassis(NamedTuple):
 
 
 def chassis(vehicle: Any) -> Chassis:
-    """The chassis of a car whose state and input have the wheels fl, fr, rl and rr."""
+    """Chassis of a car whose state and input have the wheels fl, fr, rl and rr."""
     known = {*vehicle.State._fields, *vehicle.Input._fields}
     missing = [f"{n}_{w}" for n in ("spin", "tau", "brake") for w in WHEELS]
     missing = [name for name in missing if name not in known]
@@ -137,7 +137,7 @@ def chassis(vehicle: Any) -> Chassis:
         pedals = "spin_fl" in known
         of = " with powertrain=WheelTorques() and brakes=BrakeTorques(), its defaults" * pedals
         raise InvalidValue(
-            f"aids are for cars on four spinning wheels with torques of their own, such as "
+            "aids are for cars on four spinning wheels with individual torques, such as "
             f"two_track{of}; {vehicle.name!r} has no {', '.join(missing)}"
         )
     wheels = {wheel.name: wheel for wheel in vehicle.geometry.wheels}
@@ -146,7 +146,7 @@ def chassis(vehicle: Any) -> Chassis:
 
 
 def speeds(x: Any, c: Chassis) -> tuple[m_s, m_s, m_s, m_s]:
-    """Velocity of each wheel along itself, as the state tells it."""
+    """Velocity of each wheel along its own plane, from the state."""
     half_f, half_r = 0.5 * c.track_f * x.omega, 0.5 * c.track_r * x.omega
     across = sin(x.steer) * (x.v_y + c.l_f * x.omega)
     along = cos(x.steer)
@@ -159,9 +159,9 @@ def speeds(x: Any, c: Chassis) -> tuple[m_s, m_s, m_s, m_s]:
 
 
 def longitudinal_slips(x: Any, c: Chassis, v_least: m_s) -> list[one]:
-    """Slip of each wheel, positive when it turns faster than it rolls; 0 to -1 when it locks.
+    """Longitudinal slip of each wheel, positive when driving; 0 to -1 when braking, -1 locked.
 
-    A slower wheel is taken to move at 3/8 of `v_least` at the least.
+    The speed in the divisor is at least 3/8 of `v_least`.
     """
     radii = (c.radius_f, c.radius_f, c.radius_r, c.radius_r)
     spins = (x.spin_fl, x.spin_fr, x.spin_rl, x.spin_rr)
@@ -172,7 +172,7 @@ def longitudinal_slips(x: Any, c: Chassis, v_least: m_s) -> list[one]:
 def bicycle_yaw_rate(
     steer: rad, v_x: m_s, c: Chassis, understeer: rad_s2_m, grip: m_s2, v_least: m_s
 ) -> rad_s:
-    """Yaw rate of a steady turn of a linear bicycle, within a lateral acceleration of `grip`."""
+    """Steady-turn yaw rate of a linear bicycle, limited to a lateral acceleration of `grip`."""
     base = c.l_f + c.l_r
     omega = v_x * steer / (base + understeer * (v_x * v_x))
     most = grip / above_zero(v_x, v_least)
@@ -183,14 +183,14 @@ W = Annotated[float, Unit("W", length=2, mass=1, time=-3)]
 
 
 class Params(NamedTuple):
-    """The limit."""
+    """Parameters of a power limit."""
 
     power: Annotated[W, positive]
-    """Largest power at the wheels together."""
+    """Largest total power at the wheels."""
 
 
 def within_power(x: Any, u: Any, m: Nothing, p: Params, dt: s) -> tuple[Any, Nothing]:
-    """Scales all torques so that together they give no more than the power."""
+    """Scale all torques so that their total power does not exceed the limit."""
     wheels = [(f"tau_{wheel}", getattr(x, f"spin_{wheel}")) for wheel in WHEELS]
     asked = sum((getattr(u, name) * spin for name, spin in wheels), 0.0 * p.power)
     share = p.power / maximum(asked, p.power)
@@ -198,58 +198,57 @@ def within_power(x: Any, u: Any, m: Nothing, p: Params, dt: s) -> tuple[Any, Not
 
 
 def power_limit(vehicle: Any, power: W) -> Aid:
-    """An engine behind all wheels: torques are scaled to a power, in W."""
+    """Power limit: torques of all wheels are scaled to a total power, in W."""
     chassis(vehicle)
     return Aid("power_limit", within_power, Params(power))
 
 
 class SlipControlParams(NamedTuple):
-    """How slip is held."""
+    """Parameters of slip control."""
 
     chassis: Chassis
     """Chassis of the car."""
     slip: Annotated[one, positive]
-    """Slip to hold, without its sign: a little below that of the largest force."""
+    """Absolute value of the target slip: a little below the slip of the largest force."""
     shrink: Annotated[per_s, positive]
-    """Fastest loss of the share of a wheel."""
+    """Largest rate at which the share of a wheel falls."""
     grow: Annotated[per_s, positive]
-    """Fastest growth of the share of a wheel."""
+    """Largest rate at which the share of a wheel recovers."""
     at_once: Annotated[one, non_negative]
-    """Share that is taken back at once for each time that the slip exceeds the target."""
+    """Share removed at once per relative excess of the slip over the target."""
     v_off: Annotated[m_s, positive]
-    """Speed of the car below which brakes are left alone, and by which slip is measured at the
-    least."""
+    """Speed below which brakes are not adjusted, and which limits the divisor of the slip."""
 
 
 class Memory(NamedTuple):
-    """Share of each wheel in the demand of the driver."""
+    """Share of the driver's demand passed on to each wheel."""
 
     fl: one = 1.0
-    """Front left."""
+    """Share of the front left wheel."""
     fr: one = 1.0
-    """Front right."""
+    """Share of the front right wheel."""
     rl: one = 1.0
-    """Rear left."""
+    """Share of the rear left wheel."""
     rr: one = 1.0
-    """Rear right."""
+    """Share of the rear right wheel."""
 
 
 def next_share(share: one, slip: one, idle: Any, p: SlipControlParams, dt: s) -> one:
-    """Share after a step in which a wheel slips, all of it where there is nothing to do."""
+    """Share of the demanded torque that a wheel gets after a step at this slip; 1 if idle."""
     error = clip(1.0 - slip / p.slip, -1.0, 1.0)
     rate = where(error > 0.0, p.grow, p.shrink) * error
     return where(idle, 1.0, clip(share + rate * dt, 0.0, 1.0))
 
 
 def remaining_demand(asked: Any, share: one, slip: one, p: SlipControlParams) -> Any:
-    """The demand on a wheel that its share leaves."""
+    """Demand on a wheel after reduction by its share and its excess slip."""
     return asked * clip(share - p.at_once * maximum(slip / p.slip - 1.0, 0.0), 0.0, 1.0)
 
 
 def keep_wheels_turning(
     x: Any, u: Any, m: Memory, p: SlipControlParams, dt: s
 ) -> tuple[Any, Memory]:
-    """Lets go of brakes whose wheels lock."""
+    """Anti-lock control: release the brakes of locking wheels."""
     kappas = longitudinal_slips(x, p.chassis, p.v_off)
     slow = x.v_x * x.v_x < p.v_off * p.v_off
     shares: list[one] = []
@@ -268,7 +267,7 @@ def keep_wheels_turning(
 def keep_wheels_rolling(
     x: Any, u: Any, m: Memory, p: SlipControlParams, dt: s
 ) -> tuple[Any, Memory]:
-    """Takes torque from wheels that spin, forwards or backwards."""
+    """Traction control: reduce the torque of spinning wheels, forwards and in reverse."""
     kappas = longitudinal_slips(x, p.chassis, p.v_off)
     shares: list[one] = []
     torques: dict[str, Any] = {}
@@ -289,7 +288,7 @@ def anti_lock(
     at_once: one = 1.0,
     v_off: m_s = 2.0,
 ) -> Aid:
-    """Anti-lock brakes: brakes let go of wheels that slip more than `slip`."""
+    """Anti-lock brakes: reduce the brake torque of wheels that slip more than `slip`."""
     params = SlipControlParams(chassis(vehicle), slip, shrink, grow, at_once, v_off)
     return Aid("anti_lock", keep_wheels_turning, params, Memory)
 
@@ -303,67 +302,67 @@ def traction(
     at_once: one = 1.0,
     v_off: m_s = 2.0,
 ) -> Aid:
-    """Traction control: the drive takes torque from wheels that slip more than `slip`."""
+    """Traction control: reduce the drive torque of wheels that slip more than `slip`."""
     params = SlipControlParams(chassis(vehicle), slip, shrink, grow, at_once, v_off)
     return Aid("traction", keep_wheels_rolling, params, Memory)
 
 
 class Vectoring(NamedTuple):
-    """How drive torques turn the car."""
+    """Parameters of torque vectoring."""
 
     chassis: Chassis
     """Chassis of the car."""
     inertia: Annotated[kg_m2, positive]
     """Yaw inertia of the car."""
     rate: Annotated[per_s, non_negative]
-    """Rate at which an error of the yaw rate would die out by the moment alone."""
+    """Rate at which a yaw rate error would decay by the yaw moment alone."""
     understeer: rad_s2_m
-    """Understeer gradient that the car is to have; 0 is neutral."""
+    """Target understeer gradient; 0 is neutral."""
     grip: Annotated[m_s2, positive]
     """Largest lateral acceleration that is demanded."""
     front: one
-    """Share of the front axle in the moment."""
+    """Share of the yaw moment generated by the front axle."""
     most: Annotated[Nm, non_negative]
-    """Largest torque that a wheel gets more or less."""
+    """Largest torque added to or removed from a wheel."""
     v_off: Annotated[m_s, positive]
-    """Speed up to which the aid fades in."""
+    """Speed over which the aid fades in."""
 
 
 class Stability(NamedTuple):
-    """How brakes turn the car."""
+    """Parameters of stability control."""
 
     chassis: Chassis
     """Chassis of the car."""
     inertia: Annotated[kg_m2, positive]
     """Yaw inertia of the car."""
     rate: Annotated[per_s, non_negative]
-    """Rate at which an error of the yaw rate would die out by the moment alone."""
+    """Rate at which a yaw rate error would decay by the yaw moment alone."""
     understeer: rad_s2_m
-    """Understeer gradient of the car while it does as it is steered."""
+    """Understeer gradient of the car while it follows the steering."""
     grip: Annotated[m_s2, positive]
     """Largest lateral acceleration that is demanded."""
     band: Annotated[rad_s, positive]
-    """Error of the yaw rate that is left alone."""
+    """Dead band of the yaw rate error."""
     cut: Annotated[rad_s, positive]
-    """Error beyond that at which no drive is left."""
+    """Yaw rate error beyond the dead band at which the drive torque is cut completely."""
     most: Annotated[Nm, non_negative]
-    """Largest brake torque that a wheel gets more."""
+    """Largest brake torque added to a wheel."""
     v_off: Annotated[m_s, positive]
-    """Speed up to which the aid fades in."""
+    """Speed over which the aid fades in."""
 
 
 def demanded_yaw_rate(x: Any, u: Any, p: Any) -> rad_s:
-    """Yaw rate that the steering asks for."""
+    """Yaw rate demanded by the steering angle."""
     return bicycle_yaw_rate(u.steer, x.v_x, p.chassis, p.understeer, p.grip, p.v_off)
 
 
 def fading(v_x: m_s, v_off: m_s) -> one:
-    """0 at rest and backwards, 1 from `v_off` on."""
+    """Fade-in over speed: 0 at rest and in reverse, 1 from `v_off` on."""
     return clip(v_x * (1.0 / v_off), 0.0, 1.0)
 
 
 def drive_apart(x: Any, u: Any, m: Nothing, p: Vectoring, dt: s) -> tuple[Any, Nothing]:
-    """Moves torque from one side to the other."""
+    """Torque vectoring: shift torque from one side to the other."""
     c = p.chassis
     error = demanded_yaw_rate(x, u, p) - x.omega
     moment = (p.inertia * p.rate) * error * fading(x.v_x, p.v_off)
@@ -376,7 +375,7 @@ def drive_apart(x: Any, u: Any, m: Nothing, p: Vectoring, dt: s) -> tuple[Any, N
 
 
 def brake_apart(x: Any, u: Any, m: Nothing, p: Stability, dt: s) -> tuple[Any, Nothing]:
-    """Brakes the wheel that turns the car back to where it is steered, and takes drive away."""
+    """Stability control: brake the wheel that corrects the yaw rate, and reduce the drive."""
     c = p.chassis
     asked = demanded_yaw_rate(x, u, p)
     error = x.omega - asked
@@ -408,7 +407,7 @@ def torque_vectoring(
 ) -> Aid:
     """Torque vectoring, for cars with a motor at each wheel of an axle or of both.
 
-    `grip` and `most` are those of the vehicle where they are left out.
+    `grip` and `most` default to the limits of the vehicle.
     """
     limits = vehicle.limits
     params = Vectoring(
@@ -435,9 +434,9 @@ def stability(
     most: Nm | None = None,
     v_off: m_s = 5.0,
 ) -> Aid:
-    """A stability programme by the brakes. Anti-lock brakes belong behind it.
+    """Stability programme that acts on the brakes; anti-lock brakes should follow it.
 
-    `grip` and `most` are those of the vehicle where they are left out.
+    `grip` and `most` default to the limits of the vehicle.
     """
     limits = vehicle.limits
     params = Stability(

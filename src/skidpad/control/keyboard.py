@@ -1,14 +1,15 @@
-"""Driving with keys: set-points of a vehicle's own inputs, or demands of any vehicle.
+"""Driving with keys: set-points of a vehicle's own inputs, or demands on any vehicle.
 
 `pressed` changes set-points by a fixed step per key press: w and s faster and slower, a and d to
-the left and right, space to stop; holding none changes nothing. The records of the controllers of
-wheeled robots have rules of their own, which are upstream's. Other inputs go by their names: w and
-s change `velocity`, or `acceleration` without it, or all torques `tau_...`; a and d change `steer`
-or `curvature`; space sets what w and s change to 0.
+the left and right, space to stop; holding no key changes nothing. The records of the controllers of
+wheeled robots have rules of their own, which are upstream's. Other inputs are selected by name: w
+and s change `velocity`, or `acceleration` without it, or all torques `tau_...`; a and d change
+`steer` or `curvature`; space sets to 0 what w and s change.
 
-`demand_of_keys` makes a `Demand`, which the body of the vehicle turns into its input, of two axes,
-ahead and left, that follow the keys. Its functions are pure: memory comes in and goes out. They
-take numbers and symbols for all but the abilities, so that a page can have them as a Program.
+`demand_of_keys` makes a `Demand`, which the body of the vehicle turns into its input, from two
+axes, ahead and left, that follow the keys. Its functions are pure: memory is an argument and a
+result. They take numbers and symbols for all but the abilities, so that a web page can run them as
+a Program.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ DEGREE: rad = pi / 180.0
 
 @dataclass(frozen=True)
 class Steps:
-    """How far one key press goes."""
+    """Changes of the set-points per key press."""
 
     v: m_s = 0.1
     omega: rad_s = 2.0 * DEGREE
@@ -42,11 +43,11 @@ class Steps:
 
 
 OWN = Steps(torque=5.0)
-"""Steps of vehicles that upstream does not have."""
+"""Steps for vehicles that are not in MVSim."""
 
 
 def steps_of(kind: str, controller: str) -> Steps:
-    """The steps that MVSim takes for a kind of vehicle and its controller; `OWN` for others."""
+    """Steps that MVSim uses for a kind of vehicle and its controller; `OWN` for others."""
     if not kind.startswith(("differential", "ackermann")):
         return OWN
     if kind.startswith("differential"):
@@ -55,9 +56,9 @@ def steps_of(kind: str, controller: str) -> Steps:
 
 
 def pressed(set_point: Any, key: str, steps: Steps | None = None, steer_max: float = inf) -> Any:
-    """The set-points after a key press.
+    """Set-points after a key press.
 
-    `steer_max` limits the steering angle in rad, or the curvature in 1/m where that is commanded.
+    `steer_max` limits the steering angle in rad, or the curvature in 1/m if that is commanded.
     """
     if key.lower() not in KEYS:
         raise InvalidValue(f"key {key!r} is unknown; allowed are {', '.join(map(repr, KEYS))}")
@@ -76,7 +77,7 @@ def pressed(set_point: Any, key: str, steps: Steps | None = None, steer_max: flo
 
 
 Moves = dict[str, tuple[float, float, str]]
-"""Steps of a field per key ahead and per key to the left, and which of the `Steps` it is."""
+"""By field: factors per key ahead and per key to the left, and its step in `Steps`."""
 STEERING = ("steer", "curvature")
 _MOVES: dict[type, Moves] = {
     TwistInput: {"v": (1.0, 0.0, "v"), "omega": (0.0, 1.0, "omega")},
@@ -86,7 +87,7 @@ _MOVES: dict[type, Moves] = {
 
 
 def _moves(set_point: Any) -> Moves:
-    """How keys move the fields of a record, by its class or by what its names say."""
+    """Moves of a record's fields per key, by its class or by the names of the fields."""
     if type(set_point) in _MOVES:
         return _MOVES[type(set_point)]
     fields: tuple[str, ...] = getattr(set_point, "_fields", ())
@@ -101,43 +102,43 @@ def _moves(set_point: Any) -> Moves:
 
 
 AHEAD_TIME: s = 0.1
-"""Time in which a key goes from nothing to full drive, and back."""
+"""Time from zero to full drive when a key is held, and back."""
 LEFT_TIME: s = 0.12
-"""Time in which a key goes from straight to full steering, and back."""
+"""Time from straight to full steering when a key is held, and back."""
 CREEP: m_s = 0.6
 """Speed below which braking turns into reversing."""
 STILL: m_s = 0.02
-"""Set-points below it are 0 when no key is held."""
+"""Speed below which set-points become 0 when no key is held."""
 STOP_SHARE: one = 0.6
-"""Share of full braking of a vehicle without a driver."""
+"""Share of full braking used to stop a vehicle without a driver."""
 LEAD: s = 1.0
-"""How far a set-point of speed may be ahead of the vehicle: by what it gains in this time."""
+"""Largest lead of a speed set-point over the actual speed, as time of full drive."""
 
 
 class Axes(NamedTuple):
-    """How keys, stick or pedals are held."""
+    """Positions of keys, stick or pedals."""
 
     ahead: one = 0.0
-    """From -1 to 1."""
+    """Drive (positive) or brake and reverse (negative), from -1 to 1."""
     left: one = 0.0
-    """From -1 to 1."""
+    """Steering from -1 to 1, positive to the left."""
     handbrake: bool = False
 
 
 class Memory(NamedTuple):
-    """What is remembered from step to step."""
+    """Memory from step to step."""
 
     ahead: one = 0.0
     left: one = 0.0
-    """Where the axes are that follow the keys."""
+    """Axes `ahead` and `left`, which follow the keys at a limited rate."""
     v: m_s = 0.0
-    """Set-point of a vehicle that is commanded a speed."""
+    """Speed set-point, for a vehicle that is commanded by speed."""
 
 
 def demand_of_keys(
     axes: Axes, memory: Memory, now: Velocity, can: Abilities, dt: s
 ) -> tuple[Demand, Memory]:
-    """What keys ask for in the step that begins, and what to remember."""
+    """Demand of the keys for the coming step, and the memory after it."""
     ahead = _closer(memory.ahead, axes.ahead, dt / AHEAD_TIME)
     left = _closer(memory.left, axes.left, dt / LEFT_TIME)
     pulled = axes.handbrake > 0.5
@@ -151,7 +152,7 @@ def demand_of_keys(
 
 
 def demand_to_stop(memory: Memory, now: Velocity, can: Abilities, dt: s) -> tuple[Demand, Memory]:
-    """The demand that stops a vehicle without a driver, and the memory after it."""
+    """Demand that brings a vehicle without a driver to rest, and the updated memory."""
     left = _closer(memory.left, 0.0, dt / LEFT_TIME)
     v = _set_point_near(memory.v, now.v_x, can, braking=True)
     strength = STOP_SHARE * can.a_brake
@@ -160,7 +161,7 @@ def demand_to_stop(memory: Memory, now: Velocity, can: Abilities, dt: s) -> tupl
 
 
 def pedal_acceleration(ahead: one, v: m_s, can: Abilities) -> m_s2:
-    """Acceleration of a vehicle at a speed: drive, brake, reverse or coast."""
+    """Acceleration demanded at a speed: drive, brake, reverse or coast."""
     way = where(ahead < 0.0, -1.0, 1.0)
     along = way * v
     # Against the motion it is a brake, down to the speed at which it becomes a drive.
@@ -173,12 +174,12 @@ def pedal_acceleration(ahead: one, v: m_s, can: Abilities) -> m_s2:
 
 
 def brake_acceleration(v: m_s, strength: m_s2) -> m_s2:
-    """Acceleration that stops a vehicle and does not drive it backwards."""
+    """Braking acceleration that stops a vehicle without driving it backwards."""
     return -strength * _unit(v / CREEP)
 
 
 def steering(left: one, now: Velocity, can: Abilities) -> rad:
-    """Angle for an axis: at most what the tyres hold at the speed, and further against a slide."""
+    """Steering angle for an axis, limited to the tyres' grip; larger against a slide."""
     v2 = maximum(now.v_x * now.v_x + now.v_y * now.v_y, 1e-6)
     most = atan(can.wheel_base * can.a_turn / v2)
     slide = where(now.v_x > CREEP, atan2(now.v_y, now.v_x), 0.0)
@@ -187,7 +188,7 @@ def steering(left: one, now: Velocity, can: Abilities) -> rad:
 
 
 def _demand(a: m_s2, memory: Memory, now: Velocity, can: Abilities, handbrake: one = 0.0) -> Demand:
-    """On the spot one turns by the axis alone, else by speed and angle."""
+    """Demand with a yaw rate from the axis when turning on the spot, else from speed and angle."""
     if can.steer_max == 0.0:
         return Demand(a=a, v=memory.v, omega=memory.left * can.omega_max, handbrake=handbrake)
     steer = steering(memory.left, now, can)
@@ -195,9 +196,10 @@ def _demand(a: m_s2, memory: Memory, now: Velocity, can: Abilities, handbrake: o
 
 
 def _set_point_near(v: m_s, actual: m_s, can: Abilities, braking: bool) -> m_s:
-    """A set-point that has not run away from a vehicle that is held up or lags behind.
+    """Set-point limited to the neighbourhood of the actual speed.
 
-    Braking begins at the speed that the vehicle has.
+    It cannot run away from a vehicle that is blocked or lags behind. Braking starts at the actual
+    speed.
     """
     lead = max(LEAD * can.a_drive, CREEP)
     low, high = actual - lead, actual + lead

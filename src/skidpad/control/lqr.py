@@ -1,22 +1,24 @@
 """Linear-quadratic regulation of a car about a steady motion along a line, as a policy.
 
-The policy has gains over speed and the steady motion over curvature. The design is that of the book
-(Anderson and Moore, "Optimal Control: Linear Quadratic Methods"): the gain K that minimises the sum
-of e'Qe + u'Ru for e⁺ = A e + B u, by the discrete Riccati equation. A and B are those of the
-vehicle's own step, at the steady motion straight ahead at a speed. What feeds forward is the steady
-motion in a bend, to first order in its curvature, and the input that moves the car from one such
+The policy has gains scheduled over speed and the steady motion over curvature. The design is that
+of Anderson and Moore, "Optimal Control: Linear Quadratic Methods": the gain K that minimises the
+sum of e'Qe + u'Ru for e⁺ = A e + B u, by the discrete Riccati equation. A and B are those of the
+vehicle's own step, at the steady motion straight ahead at a speed. The feed-forward is the steady
+motion in a bend, to first order in its curvature, plus the input that moves the car from one such
 motion to the next where the curvature changes.
 
 The error of a car is taken in the frame of the line: where the state has its position and heading
-(`x`, `y`, `yaw` as a rule) the error has the distance ahead of the reference, the distance to the
+(usually `x`, `y`, `yaw`) the error has the distance ahead of the reference, the distance to the
 left of the line and the angle to the left of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import inf
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,51 +39,54 @@ from .path_following import Seen, heading_error, locate, locate_along
 from .reference import KNOTS, Point, Reference, reference_of
 
 SLOPE = 1e-3
-"""Curvature in 1/m over which the steady motion's slope is taken."""
+"""Curvature in 1/m over which the derivative of the steady motion is taken."""
 
 
 class Steady(NamedTuple):
-    """A motion whose shape stays: straight on or round a bend at a constant speed."""
+    """Steady motion: straight ahead or in a bend, at a constant speed."""
 
     x: Array
-    """The state, in the frame of the line."""
+    """State, in the frame of the line."""
     u: Array
-    """The input that holds it."""
+    """Input that maintains the motion."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """A regulator for one speed."""
+    """Regulator for one speed."""
 
     v: m_s
     """Speed along the line."""
     states: tuple[str, ...]
-    """Fields of the error, columns of K."""
+    """Fields of the error, the columns of K."""
     roles: Roles
     inputs: tuple[str, ...]
-    """Fields of the input, rows of K."""
+    """Fields of the input, the rows of K."""
     K: Array
-    """u = steady u - K e, (inputs, states)."""
+    """Gain in u = steady u - K e, (inputs, states)."""
     A: Array
-    """Step of the error, (states, states)."""
+    """Transition matrix of the error over one step, (states, states)."""
     B: Array
-    """Effect of the input on it, (states, inputs)."""
+    """Effect of the input on the error over one step, (states, inputs)."""
     straight: Steady
-    """Steady motion straight on; only the fields of `states`."""
+    """Steady motion straight ahead; only the fields of `states`."""
     slope: Steady
-    """Its change per curvature, in the units of state and input times m."""
+    """Derivative of the steady motion by curvature, in the units of state and input times m."""
     swing: Array
-    """Input that moves the state along with its steady value, per rate of the curvature over time;
-    (inputs,), in the units of the input times m·s."""
+    """Input that moves the state along with its steady value, per time derivative of the
+    curvature.
+
+    (inputs,), in the units of the input times m·s.
+    """
 
     @property
     def poles(self) -> Any:
-        """Eigenvalues of the closed loop A - B K, all inside the unit circle."""
+        """Eigenvalues of the closed loop A - B K; all are inside the unit circle."""
         return np.linalg.eigvals(self.A - self.B @ self.K)
 
 
 def gain(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike) -> Array:
-    """The gain K (nu, nx) of u = -K e that minimises the sum of e'Qe + u'Ru for e⁺ = A e + B u."""
+    """LQR gain K (nu, nx) of u = -K e, minimising the sum of e'Qe + u'Ru for e⁺ = A e + B u."""
     from scipy.linalg import LinAlgError, solve_discrete_are
 
     a, b, q, r = (np.atleast_2d(np.asarray(part, dtype=float)) for part in (A, B, Q, R))
@@ -91,32 +96,24 @@ def gain(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike) -> Array:
         p = solve_discrete_are(a, b, q, r)
     except (LinAlgError, ValueError) as error:
         raise InvalidValue(
-            f"no regulator: {error}. Every motion that the weights do not see must die out by "
-            "itself, and every other one must be within reach of the inputs"
+            f"no regulator exists: {error}. Motions without weight must decay by themselves, and "
+            "the inputs must control all others"
         ) from error
     return np.linalg.solve(r + b.T @ p @ b, b.T @ p @ a)
 
 
-def design(
-    vehicle: Any,
-    v: m_s,
-    dt: s,
-    Q: Any,
-    R: Any,
-    *,
-    integrator: str = "exact",
-) -> Design:
-    """The regulator of a vehicle for one speed.
+def design(vehicle: Any, v: m_s, dt: s, Q: Any, R: Any, *, integrator: str = "exact") -> Design:
+    """Regulator of a vehicle for one speed.
 
     Args:
-        vehicle: a continuous one with a body, whose state has its position, heading and speed.
+        vehicle: a continuous vehicle with a body, whose state has its position, heading and speed.
         v: speed along the line in m/s, greater than 0.
-        dt: time between two commands in s; the vehicle's own step.
-        Q: weights of the error, by field (what is not named has none), as a diagonal or a matrix.
-            A field without one that nothing else depends on is no part of the error: the distance
-            ahead, if it has none.
-        R: weights of the input's difference from the steady one, likewise; all greater than 0.
-            Inputs that are whole numbers, such as a gear, stay at their steady values.
+        dt: control step in s.
+        Q: weights of the error, by field (0 if missing), as a diagonal or a matrix. A field without
+            weight on which no other field depends is excluded from the error, such as the distance
+            ahead.
+        R: weights of the input's difference from the steady input, likewise; all greater than 0.
+            Integer inputs, such as a gear, stay at their steady values.
         integrator: how the linear motion becomes a step; as in `skidpad.linearise`.
     """
     vehicle, dt = vehicle_of(vehicle), positive_step(dt, "float64")
@@ -152,11 +149,9 @@ def _numbers(motion: Trim) -> Steady:
 
 
 def weights(name: str, fields: Sequence[str], values: Any) -> Array:
-    """A matrix (n, n) of weights from a mapping of field names, a diagonal (n,) or a matrix."""
+    """Weight matrix (n, n) from a mapping of field names, a diagonal (n,) or a matrix."""
     if isinstance(values, Mapping):
-        for field in values:
-            if field not in fields:
-                raise InvalidValue(record.unknown_name(name, field, fields))
+        record.check_names(name, values, fields)
         values = [values.get(field, 0.0) for field in fields]
     try:
         array = np.asarray(values, dtype=float)
@@ -180,9 +175,9 @@ def _check_weights(name: str, matrix: Array, size: int, *, strict: bool) -> None
 
 
 def _error_fields(q: Array, A: Array) -> list[int]:
-    """Fields of the error: not those without a weight that nothing else depends on.
+    """Fields of the error, without those that have no weight and affect no other field.
 
-    Such a one, the distance ahead for example, may drift for ever and cost nothing.
+    Such a field, the distance ahead for example, may drift without bound at no cost.
     """
     kept = list(range(len(A)))
     while True:
@@ -193,23 +188,23 @@ def _error_fields(q: Array, A: Array) -> list[int]:
 
 
 Bound = tuple[float, float] | None
-"""Lowest and highest value of an input."""
+"""Lowest and highest value of an input, or None."""
 
 
 class Memory(NamedTuple):
-    """What the regulator of a compiled-in line remembers."""
+    """Memory of a regulator with a compiled-in line."""
 
     progress: m = 0.0
     """Distance along the line."""
 
 
 class Params(NamedTuple):
-    """What can be changed without a new design."""
+    """Parameters that can be changed without a new design."""
 
     strength: one = 1.0
-    """Factor on all gains; the design is 1."""
+    """Factor on all gains; 1 for the design."""
     feed_forward: one = 1.0
-    """Share of the steady motion in a bend that is fed forward."""
+    """Share of the feed-forward of the steady motion in a bend."""
 
 
 def policy(
@@ -225,19 +220,19 @@ def policy(
     limits: Mapping[str, float] | None = None,
     car: Car | None = None,
 ) -> Policy:
-    """A regulator with gains for each of some speeds, linear between them.
+    """Gain-scheduled regulator, with gains interpolated linearly between several speeds.
 
     Args:
         vehicle, dt, Q, R, integrator: as in `design`.
         speeds: one speed in m/s for fixed gains, or several, increasing.
-        path: the line, compiled in; without it the policy gets `reference.rows(steps, dt)`.
-        knots: points of the compiled-in line.
-        limits: largest magnitude of inputs by name; what is not named keeps to the range that the
-            vehicle's body gives it. `math.inf` is no limit.
+        path: the line, compiled in; without it the policy takes `reference.rows(steps, dt)`.
+        knots: number of points of the compiled-in line.
+        limits: largest magnitude of inputs by name; other inputs keep to the range that the
+            vehicle's body defines. `math.inf` is no limit.
         car: how to read and command the vehicle; by its body if None.
 
-    With a weight for the distance ahead (`x`) in Q the car keeps to the times of the reference, so
-    there is no `path`.
+    With a weight for the distance ahead (`x`) in Q the car follows the times of the reference, so
+    `path` is not allowed.
     """
     vehicle = vehicle_of(vehicle)
     grid = np.atleast_1d(np.asarray(speeds, dtype=float))
@@ -256,56 +251,33 @@ def scheduled(
     limits: Mapping[str, float] | None = None,
     car: Car | None = None,
 ) -> Policy:
-    """The policy of regulators for increasing speeds; see `policy`."""
-    known = car or car_of(vehicle)
+    """Policy of regulators for increasing speeds; see `policy`."""
+    known, roles = car or car_of(vehicle), designs[0].roles
     bounds = _bounds(vehicle, designs[0].inputs, limits or {})
     if path is None:
-        return Policy(
-            _follow_rows(vehicle, designs, known, bounds),
-            Reference=Point,
-            Params=Params,
-            name="lqr",
+
+        def follow_rows(x: Any, r: Point, p: Params) -> Any:
+            seen = locate(r, *roles.place(x))
+            return vehicle.Input(*command(designs, known, bounds, x, seen, p))
+
+        return Policy(follow_rows, Reference=Point, Params=Params, name="lqr")
+    if roles.ahead in designs[0].states:
+        raise InvalidValue(
+            f"Q weighs {roles.ahead}: only references by time say where the car is to be"
         )
-    ahead = designs[0].roles.ahead
-    if ahead in designs[0].states:
-        raise InvalidValue(f"Q weighs {ahead}: only references by time say where the car is to be")
-    act = _follow_path(vehicle, designs, known, bounds, reference_of(path).table(knots))
-    return Policy(act, Memory, Params=Params, name="lqr")
+    line = reference_of(path).table(knots)
 
+    def follow_path(x: Any, m: Memory, p: Params) -> tuple[Any, Memory]:
+        seen, here = locate_along(line, m.progress, *roles.place(x))
+        return vehicle.Input(*command(designs, known, bounds, x, seen, p)), Memory(here)
 
-def _follow_rows(
-    vehicle: Any, designs: Sequence[Design], car: Car, bounds: Sequence[Bound]
-) -> Callable[..., Any]:
-    def act(x: Any, r: Point, p: Params) -> Any:
-        seen = locate(r, *designs[0].roles.place(x))
-        return vehicle.Input(*command(designs, car, bounds, x, seen, p))
-
-    return act
-
-
-def _follow_path(
-    vehicle: Any,
-    designs: Sequence[Design],
-    car: Car,
-    bounds: Sequence[Bound],
-    line: Callable[[Any], Point],
-) -> Callable[..., Any]:
-    def act(x: Any, m: Memory, p: Params) -> tuple[Any, Memory]:
-        seen, here = locate_along(line, m.progress, *designs[0].roles.place(x))
-        return vehicle.Input(*command(designs, car, bounds, x, seen, p)), Memory(here)
-
-    return act
+    return Policy(follow_path, Memory, Params=Params, name="lqr")
 
 
 def command(
-    designs: Sequence[Design],
-    car: Car,
-    bounds: Sequence[Bound],
-    x: Any,
-    seen: Seen,
-    p: Params,
+    designs: Sequence[Design], car: Car, bounds: Sequence[Bound], x: Any, seen: Seen, p: Params
 ) -> list[Any]:
-    """The inputs, in the order of the designs: those of the steady motion, and the feedback."""
+    """Inputs in the order of the designs: the steady motion's inputs plus the feedback."""
     error = _error(designs, x, seen, p)
     straight = _blend(designs, seen.v, lambda d: d.straight.u)
     turn = _blend(designs, seen.v, lambda d: d.slope.u)
@@ -315,7 +287,7 @@ def command(
     values: list[Any] = []
     for i, bound in enumerate(bounds):
         row = gains[i * len(error) : (i + 1) * len(error)]
-        back = _sum(k * e for k, e in zip(row, error, strict=True))
+        back = reduce(add, (k * e for k, e in zip(row, error, strict=True)))
         bend = seen.curvature * turn[i] + seen.sharpness * seen.v * swing[i]
         value = straight[i] + ahead[i] + p.feed_forward * bend - p.strength * back
         values.append(value if bound is None else clip(value, *bound))
@@ -323,7 +295,7 @@ def command(
 
 
 def _error(designs: Sequence[Design], x: Any, seen: Seen, p: Params) -> list[Any]:
-    """The state less the steady one of the reference, in the frame of the line."""
+    """State minus the steady state of the reference, in the frame of the line."""
     roles = designs[0].roles
     yaw = getattr(x, roles.heading)
     measured = {
@@ -346,7 +318,7 @@ def _error(designs: Sequence[Design], x: Any, seen: Seen, p: Params) -> list[Any
 
 
 def _blend(designs: Sequence[Design], v: Any, column: Any) -> list[Any]:
-    """Values that the designs have, at a speed between theirs; those at the ends beyond them."""
+    """Values interpolated between the designs' speeds, constant beyond the ends."""
     rows = np.array([column(d) for d in designs])
     if len(designs) == 1:
         return rows[0].tolist()
@@ -354,15 +326,8 @@ def _blend(designs: Sequence[Design], v: Any, column: Any) -> list[Any]:
     return [lookup(v, knots, values) for values in rows.T.tolist()]
 
 
-def _sum(values: Any) -> Any:
-    first, *rest = values
-    for value in rest:
-        first = first + value
-    return first
-
-
 def _bounds(vehicle: Any, inputs: Sequence[str], limits: Mapping[str, float]) -> list[Bound]:
-    """Lowest and highest value of each input; None where it has no limit."""
+    """Lowest and highest value of each input; None for an input without limits."""
     own = {} if vehicle.model.body is None else vehicle.limits.inputs
     bounds: dict[str, tuple[float, float]] = {name: own[name] for name in inputs if name in own}
     for name, value in limits.items():

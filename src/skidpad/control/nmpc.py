@@ -1,22 +1,22 @@
 """A small nonlinear model predictive controller on CasADi.
 
-It predicts with any skidpad vehicle, a kinematic bicycle as a rule, and drives another one with the
+It predicts with any skidpad vehicle, usually a kinematic bicycle, and drives another one with the
 same inputs. Solvers are those shipped with CasADi: IPOPT (Wächter and Biegler, 2006), FATROP
 (Vanroye et al., IROS 2023), or its own SQP method.
 
-The problem is one of multiple shooting (Bock and Plitt, IFAC 1984): the states at all steps are
-variables, tied together by the vehicle's own discrete step. Variables and constraints are in the
-order of the steps, the structure that FATROP is made for.
+The problem is solved by multiple shooting (Bock and Plitt, IFAC 1984): the states at all steps are
+variables, coupled by the vehicle's own discrete step. Variables and constraints are ordered by
+step, the structure that FATROP is made for.
 
     minimise  sum over k < N of  |x_k - x_ref_k|²_Q + |u_k - u_ref_k|²_R   +  |x_N - x_ref_N|²_Q_N
     subject to  x_0 given,  x_{k+1} = step(x_k, u_k),  bounds on u_k and on x_{k+1},
                 |u_k - x_k| <= t rate_max of each actuator with a limited rate,
                 a_long² + a_lat² <= 1 of the normalised accelerations at k < N
 
-Actuators that are first-order lags with limits, as the steering of most cars, are predicted without
-these limits, which are constraints instead: a `clip` has no slope beyond its corner, so that none
-of the solvers finds its way back from there. A lag is fastest at the start of a step, so where the
-constraints hold the limits never act, and the plan is a motion of the vehicle itself.
+Actuators that are first-order lags with limits, such as the steering of most cars, are predicted
+without these limits, which are constraints instead: a `clip` has zero slope beyond its corner, so
+no solver finds its way back from there. The rate of a lag is largest at the start of a step, so if
+the constraints hold the limits are never active, and the plan is a motion of the vehicle itself.
 """
 
 from __future__ import annotations
@@ -48,38 +48,38 @@ from .path_following import kinematic_steer
 from .reference import Point, Reference, numbers
 
 SOLVERS = ("ipopt", "fatrop", "sqpmethod")
-"""Solvers known here, in the order in which they stand in for one another."""
+"""Supported solvers, in the order in which they replace one another."""
 
 Accelerations = Callable[[Any, Any], tuple[Any, Any]]
-"""From state and input records to longitudinal and lateral acceleration over their limits."""
+"""Function of state and input for longitudinal and lateral acceleration over limits."""
 
 
 _SERVOS = (
     ("steer", "t_steer", "steer_max", "steer_rate_max"),
     *((f"tau_{wheel}", "t_tau", "tau_max", None) for wheel in ("fl", "fr", "rl", "rr")),
 )
-"""Actuators that vehicles may have: field of state and input, and the parameters with the time
-constant and the limits of target and rate."""
+"""Possible actuators: field of state and input, parameters with the time constant and the
+limits of target and rate."""
 _FREE = 1e9
-"""A limit that is never reached, in rad, rad/s or N·m."""
+"""Limit that is never reached, in rad, rad/s or N·m."""
 SCALES = {"rad": 0.1, "rad/s": 0.1, "N": 1e3, "N·m": 1e3}
-"""Size of a variable by its unit; 1 for others. Solvers regularise all variables alike."""
+"""Scale of a variable by its unit; 1 for others. Solvers regularise all variables alike."""
 
 
 class Servo(NamedTuple):
-    """An actuator that follows its input as a first-order lag within limits."""
+    """Actuator that follows its input as a first-order lag within limits."""
 
     field: str
     """Field of the state, and of the input that is its target."""
     target_max: float
     reach: float
-    """Largest distance from the present value to the target at which the rate is not limited."""
+    """Largest distance from the value to the target without a rate limit."""
     params: tuple[str, ...]
-    """Parameters that are the limits."""
+    """Parameters that hold the limits."""
 
 
 def servos_of(vehicle: Any) -> tuple[Servo, ...]:
-    """The actuators of a vehicle that are lags with hard limits on target and rate."""
+    """Actuators of a vehicle that are lags with hard limits on target and rate."""
     states, inputs = record.names(vehicle.State), record.names(vehicle.Input)
     params = dict(
         zip(record.names(vehicle.model.Params), record.flatten(vehicle.params), strict=True)
@@ -101,7 +101,8 @@ def servos_of(vehicle: Any) -> tuple[Servo, ...]:
 def _is_limited_lag(vehicle: Any, field: str, t: s, most: float, rate: float) -> bool:
     """Whether a field's rate is clip((clip(target, ±most) - value) / t, ±rate).
 
-    Parameters of other vehicles have the same names and act differently, or smoothly."""
+    In other vehicles, parameters with the same names act differently, or smoothly.
+    """
     for value, target in ((0.0, 0.01), (0.1, -0.01), (0.0, 0.9), (-0.2, 5.0), (0.3, -5.0)):
         x = record.build(vehicle.State, {field: value * most})
         u = record.build(vehicle.Input, {field: target * most})
@@ -113,54 +114,51 @@ def _is_limited_lag(vehicle: Any, field: str, t: s, most: float, rate: float) ->
 
 @dataclass(frozen=True)
 class Formulation:
-    """What is to be solved, checked; `nx`, `nu` are the numbers of states and inputs."""
+    """Checked formulation of the optimal control problem."""
 
     vehicle: Any
     """Prediction model."""
     dt: s
     horizon: int
-    """Steps N."""
+    """Number of prediction steps N."""
     Q: Array
     R: Array
     Q_final: Array
     input_bounds: tuple[Array, Array]
-    """Lower and upper, (nu,) each; infinite for an input without limits."""
+    """Lower and upper bounds, (nu,) each; infinite for an input without limits."""
     state_bounds: tuple[Array, Array]
     accelerations: Accelerations | None
     integrator: Integrator
     substeps: int
-    """Steps of the integrator in one dt."""
+    """Integrator steps in one dt."""
     servos: tuple[Servo, ...]
     """Actuators whose limits are constraints."""
 
     @property
     def nx(self) -> int:
-        """Number of states."""
         return record.size(self.vehicle.State)
 
     @property
     def nu(self) -> int:
-        """Number of inputs."""
         return record.size(self.vehicle.Input)
 
 
 def bounds(kind: type, name: str, limited: Mapping[str, Any] | None) -> tuple[Array, Array]:
     """Lower and upper bounds of a record's fields.
 
-    `limited` has, by field, a pair or one number, which is meant for both sides.
+    `limited` maps a field to a pair, or to one number for both sides.
     """
     fields = record.names(kind)
     low, high = np.full(len(fields), -inf), np.full(len(fields), inf)
+    record.check_names(name, limited or {}, fields)
     for field, limits in (limited or {}).items():
-        if field not in fields:
-            raise InvalidValue(record.unknown_name(name, field, fields))
         pair = np.asarray(limits, dtype=float)
         if pair.shape not in ((), (2,)) or np.isnan(pair).any():
             raise InvalidValue(f"{name}[{field!r}] = {limits!r} must be one number or a pair")
         if pair.ndim == 0 and not pair > 0.0:
             raise InvalidValue(
-                f"{name}[{field!r}] = {limits!r} is meant for both sides, ±, and must be greater "
-                "than 0; two different sides are given as a pair"
+                f"{name}[{field!r}] = {limits!r} is a symmetric limit and must be greater than "
+                "0; give a pair for different limits"
             )
         least, most = (-pair, pair) if pair.ndim == 0 else pair
         if not least < most:
@@ -171,7 +169,7 @@ def bounds(kind: type, name: str, limited: Mapping[str, Any] | None) -> tuple[Ar
 
 
 def own_accelerations(vehicle: Any) -> Accelerations:
-    """The vehicle's accelerations over the limits in its parameters: `normalised_acceleration`."""
+    """Accelerations over the vehicle's limits, by its `normalised_acceleration`."""
     from ..run.linearisation import PAIRS
 
     outputs, params = record.names(vehicle.model.Outputs), record.names(vehicle.model.Params)
@@ -202,21 +200,21 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True)
 class Program:
-    """The problem as CasADi takes it."""
+    """Nonlinear program in the form that CasADi takes."""
 
     nlp: Mapping[str, Any]
     limits: Limits
-    """In SI units."""
+    """Bounds in SI units."""
     x_scale: Array
-    """What the program's variables are in units of."""
+    """Scales of the variables."""
     g_scale: Array
-    """The same of its constraints."""
+    """Scales of the constraints."""
     equality: tuple[bool, ...]
-    """Which constraints are equalities."""
+    """Mask of the equality constraints."""
 
 
 def program(f: Formulation) -> Program:
-    """The nonlinear program; its parameters are the start and the references, column by column."""
+    """Nonlinear program; its parameters are the start and the references, by column."""
     import casadi as ca
 
     model = prediction_model(f)
@@ -281,7 +279,7 @@ def _scales(kind: type) -> Array:
 def _within(
     limits: tuple[Array, Array], servos: tuple[Servo, ...], fields: Sequence[str]
 ) -> tuple[Array, Array]:
-    """Bounds of the inputs that are also within the limits of the actuators."""
+    """Input bounds intersected with the limits of the actuators."""
     low, high = (side.copy() for side in limits)
     for servo in servos:
         k = fields.index(servo.field)
@@ -291,7 +289,7 @@ def _within(
 
 
 def _path_constraints(f: Formulation, x: Any, u: Any) -> Iterator[tuple[Any, float, float, float]]:
-    """Expressions of one step with lower and upper bound and the size of their numbers."""
+    """Constraints of one step: expression, lower bound, upper bound and scale."""
     states, inputs = record.names(f.vehicle.State), record.names(f.vehicle.Input)
     for servo in f.servos:
         if servo.reach < inf:
@@ -323,37 +321,30 @@ def packed(states: Array, inputs: Array) -> Array:
 
 
 def unpacked(values: Array, nx: int, nu: int) -> tuple[Array, Array]:
-    """States and inputs from the variables; the inverse of `packed`."""
+    """States and inputs from the variables of the program; the inverse of `packed`."""
     stages = values[:-nx].reshape(-1, nx + nu)
     return np.vstack([stages[:, :nx], values[-nx:]]), stages[:, nx:].copy()
 
 
 def solver_of(problem: Program, name: str, max_iterations: int, options: Mapping[str, Any]) -> Any:
-    """A CasADi solver, or one that stands in for it where its plug-in is missing."""
+    """CasADi solver by name, or a replacement if its plug-in is missing."""
     import casadi as ca
 
     chosen = _available(name, ca.has_nlpsol)
     own: dict[str, dict[str, Any]] = {
-        "ipopt": {
-            "ipopt": {"print_level": 0, "sb": "yes", "max_iter": max_iterations},
-        },
+        "ipopt": {"ipopt": {"print_level": 0, "sb": "yes", "max_iter": max_iterations}},
         "fatrop": {
             "fatrop": {"print_level": 0, "max_iter": max_iterations},
-            "structure_detection": "auto",
-            "equality": list(problem.equality),
+            "structure_detection": "auto", "equality": list(problem.equality),
         },
         "sqpmethod": {
-            "max_iter": max_iterations,
-            "qpsol": "qrqp",
+            "max_iter": max_iterations, "qpsol": "qrqp",
             # Moving all eigenvalues by the least one makes steps so short that 100 do not suffice.
-            "convexify_strategy": "eigen-clip",
-            "max_iter_eig": 1000,
-            "print_header": False,
-            "print_iteration": False,
-            "print_status": False,
+            "convexify_strategy": "eigen-clip", "max_iter_eig": 1000,
+            "print_header": False, "print_iteration": False, "print_status": False,
             "qpsol_options": {"print_iter": False, "print_header": False, "error_on_fail": False},
         },
-    }
+    }  # fmt: skip
     settings = {"print_time": False, "error_on_fail": False, **own[chosen], **options}
     return ca.nlpsol("nmpc", chosen, dict(problem.nlp), settings)
 
@@ -375,31 +366,33 @@ def _available(name: str, has: Callable[[str], bool]) -> str:
 
 
 FEASIBLE = 1e-4
-"""Largest violation of a constraint, in SI units, with which a plan is still used."""
+"""Largest violation of a constraint, in SI units, up to which a plan is used."""
 EARLY = 1e-6
-"""Share of a step by which a new plan may be made early."""
+"""Fraction of a step by which a new plan may be computed early."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a solve gave."""
+    """Result of a solve."""
 
     states: Array
-    """(N + 1, nx), the present one first."""
+    """States (N + 1, nx), the current one first."""
     inputs: Array
-    """(N, nu)."""
+    """Inputs, (N, nu)."""
     optimal: bool
     """Whether the solver converged."""
     feasible: bool
-    """Whether this is what the solver found: it keeps to the constraints. Else it is the plan
-    before, moved on by one step."""
+    """Whether this is the solver's result and satisfies the constraints.
+
+    If not, it is the previous plan shifted by one step.
+    """
     status: str
-    """What the solver said."""
+    """Status reported by the solver."""
     iterations: int
     cost: float
     """Value of the objective."""
     violation: float
-    """Largest violation of a constraint by what the solver found, in SI units."""
+    """Largest violation of a constraint by the solver's result, in SI units."""
     seconds: s
     """Wall time of the solve."""
 
@@ -407,7 +400,7 @@ class Plan:
 
 
 class Nmpc:
-    """A model predictive controller; it keeps its last plan, which the next solve starts from.
+    """Model predictive controller that warm-starts each solve with its last plan.
 
     Args:
         vehicle: prediction model, such as `commonroad_kinematic_bicycle()`.
@@ -415,16 +408,16 @@ class Nmpc:
         horizon: number of steps.
         Q, R: weights of the errors of state and input: by field, as a diagonal, or as a matrix.
         Q_final: weight of the error of the last state; Q if None.
-        input_bounds, state_bounds: by field, one number for ± or a pair; those of the state hold
-            from the second one on.
-        accelerations: function of state and input records that gives longitudinal and lateral
-            acceleration over what the tyres can do; their squares sum up to 1 at most. True for the
+        input_bounds, state_bounds: by field, one number for ± or a pair; state bounds apply from
+            the second state on.
+        accelerations: function of state and input records that returns longitudinal and lateral
+            acceleration over their limits; their squares sum up to 1 at most. True for the
             vehicle's own, over its parameters a_long_max and a_lat_max; None for no constraint.
-        solver: "ipopt", "fatrop" or "sqpmethod"; another one stands in where it is missing.
-        max_iterations: of one solve.
-        integrator: of the prediction; "auto" for RK4 where it is stable, else Radau IIA.
-        substeps: steps of the integrator in one dt; those of the vehicle if None.
-        options: passed to `casadi.nlpsol` over the ones set here.
+        solver: "ipopt", "fatrop" or "sqpmethod"; replaced by another one if it is missing.
+        max_iterations: largest number of iterations of one solve.
+        integrator: integrator of the prediction; "auto" for RK4 where it is stable, else Radau IIA.
+        substeps: integrator steps in one dt; those of the vehicle if None.
+        options: passed to `casadi.nlpsol`, overriding the defaults set here.
     """
 
     __repr__ = brief_repr
@@ -475,11 +468,11 @@ class Nmpc:
         self._solver = solver_of(problem, solver, limit, options or {})
         self._step: Callable[..., Any] = prediction_model(self.formulation).step
         self.plan: Plan | None = None
-        """The last plan; None before the first solve."""
+        """Last plan; None before the first solve."""
 
     @property
     def vehicle(self) -> Any:
-        """The prediction model."""
+        """Prediction model."""
         return self.formulation.vehicle
 
     @property
@@ -488,23 +481,23 @@ class Nmpc:
         return self.formulation.horizon
 
     def forget(self) -> None:
-        """Drop the last plan, as before the first solve."""
+        """Forget the last plan, as before the first solve."""
         self.plan = None
 
     def solve(
         self, x: Any, x_ref: Any, u_ref: Any = None, *, x_init: Any = None, u_init: Any = None
     ) -> Plan:
-        """The plan from a state on.
+        """Solve for a plan from a state on.
 
         Args:
             x: state of the prediction model, as record, mapping or array.
-            x_ref: states to follow, (N + 1, nx).
-            u_ref: inputs to follow, (N, nu); zero if None.
-            x_init, u_init: where the solver starts, like the references. If None: the last plan
-                moved on by one step, or the straight way from x to the last of x_ref.
+            x_ref: reference states, (N + 1, nx).
+            u_ref: reference inputs, (N, nu); zero if None.
+            x_init, u_init: initial guess of the solver, in the form of the references. If None: the
+                last plan shifted by one step, or a straight line from x to the last of x_ref.
 
-        Where the solver finds nothing feasible, the last plan moved on by one step is returned, not
-        marked `feasible`, with a warning; without such a plan, SkidpadError is raised.
+        If the solver finds no feasible plan, the last plan shifted by one step is returned, not
+        marked `feasible`, with a warning; without a last plan, SkidpadError is raised.
         """
         f = self.formulation
         start = np.array(record.flatten(record.build(f.vehicle.State, x)))
@@ -528,17 +521,17 @@ class Nmpc:
         return self.plan
 
     def compute_control_input(self, x0: Any, x_ref: Any, u_ref: Any = None) -> Any:
-        """The first input of the plan from x0 on, a record; the name is commonroad-control's."""
+        """First input of the plan from x0, a record; the name is that of commonroad-control."""
         return self.first_input(self.solve(x0, x_ref, u_ref))
 
     def first_input(self, plan: Plan) -> Any:
-        """The input of a plan's first step, an Input record of the prediction model."""
+        """Input of a plan's first step, an Input record of the prediction model."""
         return record.unflatten(self.vehicle.Input, plan.inputs[0].tolist())
 
     def controller(self, reference: Reference) -> NmpcController:
-        """The controller that follows a reference, as `Simulator.run` calls one.
+        """Controller that follows a reference, to be called by `Simulator.run`.
 
-        It makes a new plan every dt of the prediction and holds its first input until the next.
+        It computes a new plan every dt of the prediction and holds its first input until the next.
         """
         return NmpcController(self, reference)
 
@@ -554,7 +547,7 @@ class Nmpc:
         return numbers("x_init", x, targets.shape), numbers("u_init", u, inputs.shape)
 
     def _moved_on(self, plan: Plan, inputs: Array) -> tuple[Array, Array]:
-        """States and inputs one step later; the last step is driven by the last reference input."""
+        """States and inputs shifted by one step; the last step uses the last reference input."""
         low, high = self.formulation.input_bounds
         last = np.clip(inputs[-1], low, high)
         end = np.array(self._step(plan.states[-1], last, self.formulation.dt)).ravel()
@@ -568,21 +561,26 @@ class Nmpc:
         violation = float(np.max(np.concatenate([*beyond, g - limits.g_high])))
         stats = self._solver.stats()
         states, inputs = unpacked(values, f.nx, f.nu)
+        # CasADi translates some of the numbers that FATROP gives as its status.
+        status = str(stats["return_status"])
+        if status.lstrip("-").isdigit():
+            status = str(stats.get("unified_return_status", status))
+        feasible = bool(np.isfinite(values).all() and violation <= FEASIBLE)
+        # Solvers keep to bounds up to their tolerance; vehicles may refuse what is beyond.
         return Plan(
             states,
-            # Solvers keep to bounds up to their tolerance; vehicles may refuse what is beyond.
             np.clip(inputs, *f.input_bounds),
-            optimal=bool(stats["success"]),
-            feasible=bool(np.isfinite(values).all() and violation <= FEASIBLE),
-            status=_said(stats),
-            iterations=int(stats.get("iter_count", 0)),
-            cost=float(answer["f"]),
-            violation=max(violation, 0.0),
-            seconds=seconds,
+            bool(stats["success"]),
+            feasible,
+            status,
+            int(stats.get("iter_count", 0)),
+            float(answer["f"]),
+            max(violation, 0.0),
+            seconds,
         )
 
     def _instead(self, failed: Plan, start: Array, target_inputs: Array) -> Plan:
-        """The last plan moved on, where the solver found none."""
+        """Replacement for a failed plan: the last plan shifted by one step."""
         said = f"status {failed.status!r}, constraints violated by {failed.violation:.2g}"
         if self.plan is None:
             raise SkidpadError(
@@ -598,9 +596,9 @@ class Nmpc:
 
 
 class NmpcController:
-    """A predictive controller as `Simulator.run` calls one: `controller(t, x)` gives an input.
+    """Predictive controller for `Simulator.run`: `controller(t, x)` returns an input.
 
-    `plans` keeps what every solve gave.
+    `plans` stores the result of every solve.
     """
 
     __repr__ = brief_repr
@@ -613,7 +611,7 @@ class NmpcController:
         """Time of the last plan in s."""
 
     def __call__(self, t: s, x: Any) -> Any:
-        """Input for the step that starts at time `t` in state `x` of the vehicle driven."""
+        """Input for the step that starts at time `t` in state `x` of the driven vehicle."""
         f = self.nmpc.formulation
         if t < self._began:
             self.nmpc.forget()
@@ -628,9 +626,9 @@ class NmpcController:
         return self.nmpc.first_input(self.plans[-1])
 
     def targets(self, ahead: Point, yaw: rad) -> Array:
-        """States (N + 1, nx) of the prediction model that rolls along points of a reference.
+        """Reference states (N + 1, nx) of the prediction model rolling along points of a reference.
 
-        Headings are those nearest to `yaw`, as a car may have turned round several times.
+        Headings are continuous with `yaw`, as a car may have turned round several times.
         """
         vehicle, g = self.nmpc.vehicle, self._car.geometry
         steer = kinematic_steer(ahead.curvature, g.l_f, g.l_r)
@@ -649,12 +647,12 @@ class NmpcController:
         return np.column_stack(record.flatten(rolling))
 
     def _wanted(self, ahead: Point) -> Array:
-        """Inputs (N, nu) along the reference: what its acceleration takes."""
+        """Inputs (N, nu) along the reference, from its acceleration."""
         return np.outer(np.asarray(ahead.a)[:-1], push(self._car, self.nmpc.vehicle.State))
 
 
 def prediction_state(x: Any, State: type) -> Any:
-    """The state of the prediction model from that of the vehicle driven, by their fields."""
+    """State of the prediction model from that of the driven vehicle, matched by field."""
     values: dict[str, Any] = {}
     for name in record.names(State):
         if hasattr(x, name):
@@ -666,13 +664,7 @@ def prediction_state(x: Any, State: type) -> Any:
             values[name] = x.v
         else:
             raise InvalidValue(
-                f"the prediction model needs {name!r}, which the vehicle's state has not: "
+                f"the prediction model needs {name!r}, which the vehicle's state lacks; it has "
                 f"{', '.join(record.names(type(x)))}"
             )
     return State(**values)
-
-
-def _said(stats: Mapping[str, Any]) -> str:
-    """How a solve ended, in the solver's words; FATROP's are numbers, for which CasADi has some."""
-    own = str(stats["return_status"])
-    return str(stats.get("unified_return_status", own)) if own.lstrip("-").isdigit() else own

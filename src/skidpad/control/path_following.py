@@ -1,15 +1,16 @@
-"""Following a line with a steering law: what the laws share, and a law of its own.
+"""Following a line with a steering law: common parts of all laws, and one law.
 
-The line comes in one of two ways. By rows: the policy gets the point of the reference that belongs
-to the time, and takes the line to be the circle that touches it there. Or compiled in: the policy
-has the whole line as a table and remembers how far along it is, so that it needs no references and
-does not hurry after a reference that drives away.
+The line is supplied in one of two ways. By rows: the policy receives the point of the reference for
+the current time, and approximates the line by the circle that touches it there. Or compiled in: the
+policy has the whole line as a table and remembers its distance along it, so that it needs no
+references and does not chase a reference that drives away.
 
-`steer` steers along a line by curvature feed-forward and by feedback of a spring and damper over
+`steer` steers along a line by curvature feed-forward and feedback like a spring and damper over
 distance. Without feed-forward errors the deviation e from the line obeys e'' + 2 ζ/d e' + e/d² = 0,
-where the dash is a derivative over distance driven and d is `settling`. Written over distance
-instead of time, the gains need no schedule over speed: the vehicle returns to the line on the same
-path at any pace, and at standstill, where steering moves nothing, the command stays finite.
+where the prime is a derivative by distance driven and d is `settling`. As the law is written over
+distance instead of time, the gains need no schedule over speed: the vehicle returns to the line on
+the same path at any speed, and at standstill, where steering has no effect, the command stays
+finite.
 """
 
 from __future__ import annotations
@@ -37,34 +38,34 @@ from .pid import SpeedGains, SpeedMemory, pid_control
 from .reference import Point, Reference, per_m2, reference_of
 
 NEAREST_TO_CENTRE: one = 0.1
-"""Share of a bend's radius that a place is taken to keep from its centre, for finite slopes."""
+"""Smallest distance from a bend's centre over its radius, which keeps derivatives finite."""
 
 CRUISE = SpeedGains(k_p=1.5, k_i=0.3, limit=4.0)
-"""Speed control of the followers, unless said otherwise."""
+"""Default speed control of the followers."""
 
 
 class Seen(NamedTuple):
-    """A place seen from the line: from the foot of the perpendicular to it."""
+    """Foot of the perpendicular from a place to the line, and the place's offset from it."""
 
     ahead: m
     """Distance along the line from the point of the reference to the foot."""
     left: m
-    """Distance from the foot, positive to the left of the line."""
+    """Distance of the place from the foot, positive to the left of the line."""
     heading: rad
     """Direction of the line at the foot."""
     curvature: per_m
     """Curvature of the line at the foot, positive to the left."""
     v: m_s
-    """Speed of the reference."""
+    """Speed of the reference at the foot."""
     a: m_s2
-    """Rate of that speed."""
+    """Time derivative of the reference speed."""
     sharpness: per_m2
-    """Rate of the curvature over distance."""
+    """Derivative of the curvature by distance."""
 
 
 def locate(point: Point, x: m, y: m) -> Seen:
-    """A place seen from the circle (or straight) that touches the line at a point of it."""
-    off = deviation(Motion(x, y, 0.0, 0.0, 0.0), _touching(point))
+    """Foot and offset of a place, for the circle or straight tangent to the line at a point."""
+    off = deviation(Motion(x, y, 0.0, 0.0, 0.0), LinePoint(*point[:4]))
     kappa = point.curvature
     q = off.left - 0.5 * kappa * (off.ahead * off.ahead + off.left * off.left)
     # The distance from the centre over the radius; (1 - ratio) / kappa without dividing by kappa.
@@ -81,25 +82,24 @@ def locate(point: Point, x: m, y: m) -> Seen:
     )
 
 
-def _touching(point: Point) -> LinePoint:
-    return LinePoint(point.x, point.y, point.heading, point.curvature)
-
-
 def locate_along(table: Callable[[Any], Point], progress: m, x: m, y: m) -> tuple[Seen, m]:
-    """A place seen from a line, and the distance along it to the foot, from the last such one."""
+    """Foot and offset of a place, and the foot's distance along the line.
+
+    `progress` is the distance along the line at the previous call.
+    """
     before = table(progress)
-    off = deviation(Motion(x, y, 0.0, 0.0, 0.0), _touching(before))
+    off = deviation(Motion(x, y, 0.0, 0.0, 0.0), LinePoint(*before[:4]))
     here = progress + advance(off, before.curvature)
     return locate(table(here), x, y), here
 
 
 def heading_error(yaw: rad, heading: rad) -> rad:
-    """Yaw less a heading, in [-π, π): positive if the car points to the left of it."""
+    """Yaw minus a heading, in [-π, π): positive if the car points to the left of it."""
     return wrapped(yaw - heading)
 
 
 class PathMemory(NamedTuple):
-    """What a follower of a compiled-in line remembers."""
+    """Memory of a follower of a compiled-in line."""
 
     progress: m = 0.0
     """Distance along the line."""
@@ -107,35 +107,35 @@ class PathMemory(NamedTuple):
 
 
 class View(NamedTuple):
-    """What a steering law is given."""
+    """Inputs of a steering law."""
 
     motion: Motion
-    """Motion of the state's point."""
+    """Motion of the vehicle's reference point."""
     omega: rad_s
     """Yaw rate, positive to the left."""
     seen: Seen
-    """The law's own place of the car, seen from the line."""
+    """Foot and offset of the law's own point of the car."""
     goal: Callable[[m], Point]
-    """The line a distance in m beyond the foot; by rows, the point of the reference."""
+    """Point of the line a distance in m beyond the foot; by rows, that of the reference."""
 
 
 class Law(NamedTuple):
-    """A steering law: which place of the car it looks from, and the angle it wants."""
+    """Steering law: the point of the car that it uses, and its steering angle."""
 
     place: Callable[[Motion, Any], tuple[m, m]]
     steer: Callable[[Any, Any, View], rad]
-    """Angle from the policy's `law` parameters, the geometry and the view."""
+    """Steering angle from the policy's `law` parameters, the geometry and the view."""
 
 
 def cruise(
     p: SpeedGains, memory: SpeedMemory, v: m_s, seen: Seen, dt: s
 ) -> tuple[m_s2, SpeedMemory]:
-    """Acceleration that holds the speed of the reference, with its own rate fed forward."""
+    """Acceleration that holds the reference speed, with feed-forward of its derivative."""
     return pid_control(p, memory, v, seen.v, dt, anti_windup=True, feed_forward=seen.a)
 
 
 def demand_of(steer: rad, a: m_s2, v: m_s, g: Any) -> Demand:
-    """What a law asks for: an angle within its limit, and the yaw rate that goes with it."""
+    """Demand of a law: a limited steering angle, and the corresponding yaw rate."""
     angle = limited(steer, g.steer_max)
     return Demand(angle, a, v, omega=v * tan(angle) * (1.0 / (g.l_f + g.l_r)))
 
@@ -151,17 +151,38 @@ def follower(
     knots: int,
     car: Car | None,
 ) -> Policy:
-    """The policy of a steering law with these gains and with cruise control.
+    """Policy of a steering law with these gains and with speed control.
 
     Its parameters are `law`, the gains, `speed` (`SpeedGains`) and `geometry`, that of the car.
     """
     known = car or car_of(vehicle_of(vehicle))
     Params = _params(type(known.geometry), type(gains))
     params = Params(known.geometry, gains, record.build(SpeedGains, speed, base=CRUISE))
+
+    def commanded(x: Any, view: View, m: SpeedMemory, p: Any, dt: s) -> tuple[Any, SpeedMemory]:
+        a, memory = cruise(p.speed, m, known.speed(x), view.seen, dt)
+        demand = demand_of(law.steer(p.law, p.geometry, view), a, view.seen.v, p.geometry)
+        return known.command(x, demand, p.geometry), memory
+
     if path is None:
-        return Policy(_follow_rows(law, known), SpeedMemory, Point, Params, params, name=name)
-    act = _follow_path(law, known, reference_of(path).table(knots))
-    return Policy(act, PathMemory, Params=Params, params=params, name=name)
+
+        def follow_rows(x: Any, m: SpeedMemory, r: Point, p: Any, dt: s) -> tuple[Any, SpeedMemory]:
+            motion = known.motion(x, p.geometry)
+            seen = locate(r, *law.place(motion, p.geometry))
+            view = View(motion, known.omega(x, p.geometry), seen, lambda _: r)
+            return commanded(x, view, m, p, dt)
+
+        return Policy(follow_rows, SpeedMemory, Point, Params, params, name=name)
+    line = reference_of(path).table(knots)
+
+    def follow_path(x: Any, m: PathMemory, p: Any, dt: s) -> tuple[Any, PathMemory]:
+        motion = known.motion(x, p.geometry)
+        seen, here = locate_along(line, m.progress, *law.place(motion, p.geometry))
+        view = View(motion, known.omega(x, p.geometry), seen, lambda ahead: line(here + ahead))
+        u, memory = commanded(x, view, m.speed, p, dt)
+        return u, PathMemory(here, memory)
+
+    return Policy(follow_path, PathMemory, Params=Params, params=params, name=name)
 
 
 @made_once
@@ -170,39 +191,10 @@ def _params(Geometry: type, Gains: type) -> Any:
     return record.define("Params", hints, doc="Parameters of the policy.")
 
 
-def _follow_rows(law: Law, car: Car) -> Callable[..., Any]:
-    def act(x: Any, m: SpeedMemory, r: Point, p: Any, dt: s) -> tuple[Any, SpeedMemory]:
-        motion = car.motion(x, p.geometry)
-        seen = locate(r, *law.place(motion, p.geometry))
-        view = View(motion, car.omega(x, p.geometry), seen, lambda _: r)
-        return _commanded(law, car, x, view, m, p, dt)
-
-    return act
-
-
-def _follow_path(law: Law, car: Car, line: Callable[[Any], Point]) -> Callable[..., Any]:
-    def act(x: Any, m: PathMemory, p: Any, dt: s) -> tuple[Any, PathMemory]:
-        motion = car.motion(x, p.geometry)
-        seen, here = locate_along(line, m.progress, *law.place(motion, p.geometry))
-        view = View(motion, car.omega(x, p.geometry), seen, lambda ahead: line(here + ahead))
-        u, memory = _commanded(law, car, x, view, m.speed, p, dt)
-        return u, PathMemory(here, memory)
-
-    return act
-
-
-def _commanded(
-    law: Law, car: Car, x: Any, view: View, memory: SpeedMemory, p: Any, dt: s
-) -> tuple[Any, SpeedMemory]:
-    a, memory = cruise(p.speed, memory, car.speed(x), view.seen, dt)
-    demand = demand_of(law.steer(p.law, p.geometry, view), a, view.seen.v, p.geometry)
-    return car.command(x, demand, p.geometry), memory
-
-
 def nearest(line: Array, places: Array, ends: tuple[float, float] | None = None) -> Nearest:
-    """The nearest point of the line for each of the places (k, 2).
+    """Nearest point of the line for each of the places (k, 2).
 
-    With `ends`, headings in rad, the line goes on straight at its start and its end.
+    With `ends`, headings in rad, the line is extended straight at its start and its end.
     """
     whole = Line.through(line, name="line")
     if ends is not None:
@@ -212,12 +204,12 @@ def nearest(line: Array, places: Array, ends: tuple[float, float] | None = None)
 
 
 def signed_distance(points: ArrayLike, line: ArrayLike, *, compat: str | None = None) -> Any:
-    """Distance from each point to the line, which ends at its ends; positive to its left, m.
+    """Signed distance in m from points to a line without extension; positive to its left.
 
     One point (2,) gives a number, (k, 2) an array. At a corner the left is that of the mean
     direction there, at an end that of the first or last segment; straight ahead of an end is left.
-    `compat="upstream"` repeats commonroad-control, for which all places nearest to the start are to
-    its left.
+    `compat="upstream"` reproduces commonroad-control, for which all places nearest to the start are
+    to its left.
     """
     places = np.atleast_2d(np.asarray(points, dtype=float))
     if places.ndim != 2 or places.shape[1] != 2 or not np.isfinite(places).all():
@@ -229,31 +221,31 @@ def signed_distance(points: ArrayLike, line: ArrayLike, *, compat: str | None = 
 
 
 LEAST_COS2 = 1e-4
-"""Floor on the squared cosine of the slip angle: finite gradients for turns that are too tight."""
+"""Lower bound of the squared cosine of the slip angle, for finite gradients."""
 
 
 class Params(NamedTuple):
-    """Geometry of the vehicle and the manner of its return to the line."""
+    """Geometry of the vehicle, and parameters of its return to the line."""
 
     l_f: Annotated[m, positive]
     """Distance from the point that follows the line to the front axle."""
     l_r: Annotated[m, non_negative]
-    """Distance from that point to the rear axle."""
+    """Distance from the point that follows the line back to the rear axle."""
     steer_max: Annotated[rad, positive]
-    """Largest steering angle asked for, either side."""
+    """Largest demanded steering angle, in either direction."""
     settling: Annotated[m, positive] = 3.0
-    """Length over which a deviation dies out."""
+    """Characteristic distance over which a deviation decays."""
     damping: Annotated[one, positive] = 1.0
-    """Damping ratio of the return; 1 does not overshoot."""
+    """Damping ratio of the return; 1 is without overshoot."""
     v_least: Annotated[m_s, positive] = 1.0
-    """Speed below which the damping fades, as the direction of travel gets vague."""
+    """Speed below which the damping fades, as the direction of travel is ill-defined."""
 
 
 def kinematic_steer(curvature: per_m, l_f: m, l_r: m) -> rad:
     """Steering angle with which a bicycle without tyre slip gives a point this path curvature.
 
-    The point lies `l_f` behind the front and `l_r` before the rear axle. It slips by asin(l_r κ)
-    against the heading, hence tan(steer) = (l_f + l_r) κ / sqrt(1 - (l_r κ)²).
+    The point lies `l_f` behind the front axle and `l_r` in front of the rear axle. It moves at the
+    angle asin(l_r κ) to the heading, hence tan(steer) = (l_f + l_r) κ / sqrt(1 - (l_r κ)²).
     """
     sine = l_r * curvature
     cos2 = maximum(1.0 - sine * sine, LEAST_COS2)
@@ -261,10 +253,11 @@ def kinematic_steer(curvature: per_m, l_f: m, l_r: m) -> rad:
 
 
 def steer(p: Params, seen: Deviation, speed: m_s, curvature: per_m) -> rad:
-    """Steering target, positive to the left; this controller needs no memory.
+    """Steering target in rad, positive to the left; this controller needs no memory.
 
-    `seen` is the vehicle from its foot on the line, `speed` its speed over ground, `curvature` the
-    feed-forward: that of the line, or its mean over a stretch ahead where the steering is slow.
+    `seen` is the vehicle relative to its foot on the line, `speed` its speed over ground,
+    `curvature` the feed-forward: that of the line, or its mean over a stretch ahead if the steering
+    is slow.
     """
     slope = seen.v_left / maximum(speed, p.v_least)
     back = (2.0 * p.damping * slope + seen.left / p.settling) / p.settling

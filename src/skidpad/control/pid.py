@@ -1,15 +1,15 @@
 """PID control: one law, for wheel speeds of robots and for speed and lateral offset of cars.
 
-`loop_step` is the law with `Gains` and a `Form`, which says what a controller has besides the
-three actions and so which memory it needs. With `upstream` in a form it repeats the program MVSim,
-whose filtered derivative is the filtered error.
+`loop_step` is the law with `Gains` and a `Form`, which lists what a controller has besides the
+three actions and therefore which memory it needs. With `upstream` in a form it reproduces MVSim,
+whose filtered derivative is actually the filtered error.
 
 `command` and `policy` control speed and lateral offset by acceleration and steering rate, as
 commonroad-control does: the error is the reference minus the measurement, the integral is a sum
-that includes the present error, the derivative a difference over one step. Limits and anti-windup
-are ours and off by default, and the derivative starts with the second error; upstream takes the
-error before the first one to be zero, which kicks (`compat="upstream"`). `PIDControl` and
-`PIDLongLat` are the same with a memory of their own, called by the names of commonroad-control.
+that includes the current error, the derivative a difference over one step. Limits and anti-windup
+are additions and off by default. The derivative starts with the second error; upstream assumes an
+error of zero before the first step, which causes a kick (`compat="upstream"`). `PIDControl` and
+`PIDLongLat` are the same laws with internal memory and the method names of commonroad-control.
 """
 
 from __future__ import annotations
@@ -48,47 +48,50 @@ Nm_s_m = Annotated[float, Unit("N·m/(m/s)", length=1, mass=1, time=-1)]
 kg_m = Annotated[float, Unit("N·m/(m/s²)", length=1, mass=1)]
 
 LEAST_KP: Nm_s_m = 1e-12
-"""Proportional gain below which there is no anti-windup, which divides by it."""
+"""Proportional gain below which anti-windup is off, as it divides by the gain."""
 
 
 class Gains(NamedTuple):
-    """Gains and limits. Torques are positive forward."""
+    """Gains and limits of a speed controller; torques are positive forward."""
 
     KP: Nm_s_m = 10.0
     """Torque per speed error."""
     KI: N = 0.0
-    """Growth of the torque per second and speed error, N·m/s per m/s: a force in SI."""
+    """Growth rate of the torque per speed error, N·m/s per m/s: a force in SI."""
     KD: kg_m = 0.0
-    """Torque per rate of the speed error."""
+    """Torque per time derivative of the speed error."""
     N: Annotated[per_s, non_negative] = 0.0
     """Bandwidth of the filtered derivative."""
     max_torque: Annotated[Nm, non_negative] = 100.0
-    """Largest torque, either direction; 0 means no limit."""
+    """Largest torque in either direction; 0 means no limit."""
     reference_filter_tau: Annotated[s, positive] = 0.1
-    """Time constant of the filter of the speed asked for."""
+    """Time constant of the filter of the speed set-point."""
     feedforward_gain: one = 1.0
-    """Share of the weight along a slope that is balanced without waiting for an error."""
+    """Share of the slope force that is compensated by feed-forward."""
     zero_threshold: Annotated[m_s, non_negative] = 1e-3
-    """Speed below which a speed asked for means to stop."""
+    """Speed set-point below which the vehicle is to stop."""
     stop_threshold: Annotated[m_s, non_negative] = 0.05
-    """Speed below which a vehicle that is to stop has stopped."""
+    """Speed below which a vehicle that is to stop counts as stopped."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """What a controller has besides gains."""
+    """Structure of a controller besides its gains."""
 
     filtered_derivative: bool = False
-    """The derivative is low-pass filtered with the bandwidth N; else a difference."""
+    """Whether the derivative is low-pass filtered with bandwidth N; else a difference."""
     anti_windup: bool = False
-    """The integral lets go while the torque is at its limit; else it has no limit."""
+    """Whether the integral is limited while the torque is at its limit."""
     reference_order: int = 0
-    """Number of first-order filters that the speed asked for goes through: 0, 1 or 2."""
+    """Number of first-order filters of the speed set-point: 0, 1 or 2."""
     feed_forward: bool = False
-    """The weight along a slope is balanced."""
+    """Whether the slope force is compensated."""
     upstream: bool = False
-    """The filtered "derivative" is the low-pass filtered error, and the feed-forward has the sign
-    of the pitch angle."""
+    """Whether to reproduce MVSim.
+
+    The filtered "derivative" is then the low-pass filtered error, and the feed-forward has the
+    sign of the pitch angle.
+    """
 
     def __post_init__(self) -> None:
         if self.reference_order not in (0, 1, 2):
@@ -108,7 +111,7 @@ _MEMORY: dict[str, tuple[Any, str]] = {
 
 
 def memory_type(form: Form) -> Any:
-    """The one record class of what a controller of this form remembers; all zero at the start."""
+    """Record class of the memory of a controller of this form; all zero at the start."""
     derivative = ("filtered",) if form.filtered_derivative else ("error", "started")
     references = ("reference_1", "reference_2")[: form.reference_order]
     return _memory_type(("integral", *derivative, *references))
@@ -123,24 +126,24 @@ def _memory_type(names: tuple[str, ...]) -> Any:
 
 
 class Step(NamedTuple):
-    """What a controller does in a step."""
+    """Result of one controller step."""
 
     torque: Nm
     memory: Any
     reference: m_s
-    """The speed that it steered to: the one asked for after the filters."""
+    """Speed set-point after the filters."""
 
 
 class LoopStep(NamedTuple):
-    """The same for one who solves for the speed at the end of the step."""
+    """Result of one controller step, for a solver of the speed at the end of the step."""
 
     torque: Nm
     memory: Any
     reference: m_s
     wanted: Nm
-    """The torque before its limit."""
+    """Torque before its limit."""
     gain: Nm_s_m
-    """How much less it would be per speed that the vehicle had more."""
+    """Decrease of the unlimited torque per increase of the vehicle's speed."""
 
 
 def pid_step(
@@ -153,7 +156,7 @@ def pid_step(
 def loop_step(
     p: Gains, form: Form, memory: Any, asked: m_s, actual: m_s, dt: s, feed_forward: Nm = 0.0
 ) -> LoopStep:
-    """`answer`, and how the torque depends on the speed."""
+    """Torque for the coming dt, the memory after it, and the slope of the torque over speed."""
     changed: dict[str, Any] = {}
     reference = _filtered_reference(p, form, memory, asked, dt, changed)
     error = reference - actual
@@ -170,13 +173,13 @@ def loop_step(
 
 
 def _gain(p: Gains, form: Form, memory: Any, dt: s) -> Nm_s_m:
-    """Slope of the torque over the speed, of all actions together."""
+    """Slope of the torque over the speed, for all actions together."""
     by_rate = p.N if form.filtered_derivative else memory.started * (1.0 / dt)
     return p.KP + p.KI * dt + p.KD * by_rate
 
 
 def within(torque: Nm, p: Gains) -> Nm:
-    """The torque within its limit, if it has one."""
+    """Torque limited to its maximum, if there is one."""
     return where(p.max_torque > 0.0, limited(torque, p.max_torque), torque)
 
 
@@ -196,7 +199,6 @@ def _filtered_reference(
 def _derivative(
     p: Gains, form: Form, memory: Any, error: m_s, dt: s, changed: dict[str, Any]
 ) -> Nm:
-    """Torque by the rate of the error."""
     if form.filtered_derivative:
         rate = p.N * (p.KD * error - memory.filtered)
         changed["filtered"] = filtered = memory.filtered + dt * rate
@@ -206,7 +208,7 @@ def _derivative(
 
 
 def reset_where(memory: Any, when: Any) -> Any:
-    """The memory as at the start where a condition holds."""
+    """Memory, reset to its initial values where a condition holds."""
     return type(memory)(*(where(when, 0.0, value) for value in memory))
 
 
@@ -215,55 +217,55 @@ per_m_s2 = Annotated[float, Unit("1/(m·s²)", length=-1, time=-2)]
 
 
 class SpeedGains(NamedTuple):
-    """From speed to acceleration; the defaults are upstream's."""
+    """Gains from speed error to acceleration; the defaults are upstream's."""
 
     k_p: per_s = 1.0
     """Acceleration per speed error."""
     k_i: per_s2 = 0.0
-    """Growth of the acceleration per second and speed error."""
+    """Growth rate of the acceleration per speed error."""
     k_d: one = 0.0
-    """Acceleration per rate of the speed error."""
+    """Acceleration per time derivative of the speed error."""
     limit: Annotated[m_s2, non_negative] = 0.0
-    """Largest acceleration, either sign; 0 means no limit."""
+    """Largest acceleration of either sign; 0 means no limit."""
 
 
 class OffsetGains(NamedTuple):
-    """From lateral offset to steering rate; the defaults are upstream's."""
+    """Gains from lateral offset to steering rate; the defaults are upstream's."""
 
     k_p: per_m_s = 0.05
-    """Steering rate per offset."""
+    """Steering rate per offset error."""
     k_i: per_m_s2 = 0.0
-    """Growth of the steering rate per second and offset."""
+    """Growth rate of the steering rate per offset error."""
     k_d: per_m = 0.1
-    """Steering rate per rate of the offset."""
+    """Steering rate per time derivative of the offset error."""
     limit: Annotated[rad_s, non_negative] = 0.0
-    """Largest steering rate, either side; 0 means no limit."""
+    """Largest steering rate in either direction; 0 means no limit."""
 
 
 class SpeedMemory(NamedTuple):
-    """What the speed controller remembers."""
+    """Memory of the speed controller."""
 
     integral: m_s2 = 0.0
-    """Acceleration that the integral action has gathered."""
+    """Acceleration accumulated by the integral action."""
     error: m_s = 0.0
-    """Error of the last step."""
+    """Error of the previous step."""
     started: one = 0.0
-    """1 once there is a last step, else 0."""
+    """1 after the first step, else 0."""
 
 
 class OffsetMemory(NamedTuple):
-    """What the offset controller remembers."""
+    """Memory of the offset controller."""
 
     integral: rad_s = 0.0
-    """Steering rate that the integral action has gathered."""
+    """Steering rate accumulated by the integral action."""
     error: m = 0.0
-    """Error of the last step."""
+    """Error of the previous step."""
     started: one = 0.0
-    """1 once there is a last step, else 0."""
+    """1 after the first step, else 0."""
 
 
 class Memory(NamedTuple):
-    """What both controllers remember."""
+    """Memory of both controllers."""
 
     longitudinal: SpeedMemory = SpeedMemory()
     lateral: OffsetMemory = OffsetMemory()
@@ -277,7 +279,7 @@ class PidLongLatGains(NamedTuple):
 
 
 class Command(NamedTuple):
-    """What the two controllers ask for."""
+    """Output of the two controllers."""
 
     a: m_s2
     """Acceleration along the car."""
@@ -295,9 +297,10 @@ def pid_control(
     anti_windup: bool = False,
     feed_forward: Any = 0.0,
 ) -> tuple[Any, Any]:
-    """One PID step with gains `k_p`, `k_i`, `k_d` and a `limit`: the output and the memory after.
+    """One PID step with gains `k_p`, `k_i`, `k_d` and a `limit`: the output and the memory after
+    it.
 
-    Gains and memory are those of either controller here, or of the same field names.
+    Gains and memory are those of either controller here, or records with the same field names.
     """
     gains = Gains(KP=p.k_p, KI=p.k_i, KD=p.k_d, max_torque=p.limit)
     form = Form(anti_windup=anti_windup)
@@ -316,7 +319,7 @@ def command(
     *,
     anti_windup: bool = False,
 ) -> tuple[Command, Memory]:
-    """Acceleration and steering rate for the coming dt, and what to remember.
+    """Acceleration and steering rate for the coming dt, and the memory after it.
 
     Offsets are positive to the left of the line.
     """
@@ -329,7 +332,7 @@ def command(
 
 
 def at_start(compat: str | None = None) -> Memory:
-    """The memory before the first step; upstream's has a last error, of zero."""
+    """Memory before the first step; for upstream it has a previous error of zero."""
     started = 1.0 if upstream(compat) else 0.0
     return Memory(SpeedMemory(started=started), OffsetMemory(started=started))
 
@@ -339,7 +342,7 @@ class PolicyParams(NamedTuple):
 
     gains: PidLongLatGains = PidLongLatGains()
     t_ahead: Annotated[s, non_negative] = 0.5
-    """How far ahead in time the offset is measured; upstream's default."""
+    """Preview time of the offset; upstream's default."""
 
 
 def policy(
@@ -350,13 +353,13 @@ def policy(
     anti_windup: bool = False,
     car: Car | None = None,
 ) -> Policy:
-    """The two controllers as a policy for a car with inputs `a` and `steer_rate`.
+    """Speed and lateral offset control as a policy for a car with inputs `a` and `steer_rate`.
 
-    Its references are `Point` records with the line a time `t_ahead` ahead of the step:
-    `reference.rows(steps, dt, ahead=t_ahead)`. The offset is that of the place where the car will
-    then be if it goes straight on: steering by the offset here and now is not stable. Between
-    errors of two steps lies one step of steering, so gains that are good at one dt may be too high
-    at a longer one.
+    Its references are `Point` records of the line a time `t_ahead` ahead of the step:
+    `reference.rows(steps, dt, ahead=t_ahead)`. The offset is that of the car's position
+    extrapolated straight ahead to that time, as steering by the current offset is unstable. The
+    derivative is a difference over one step of steering, so gains that suit one dt may be too high
+    at a longer dt.
     """
     known = car or car_of(vehicle)
     names = set(record.names(vehicle.Input))
@@ -380,22 +383,22 @@ def policy(
 
 
 class Settings(NamedTuple):
-    """Settings of a PID controller whose error and output have any unit."""
+    """Settings of a PID controller for an error and an output of any unit."""
 
     kp: one
     """Output per error."""
     ki: per_s
-    """Growth of the output per second and error."""
+    """Growth rate of the output per error."""
     kd: s
-    """Output per rate of the error."""
+    """Output per time derivative of the error."""
     delta_t: Annotated[s, positive]
     """Time between two calls."""
     limit: Annotated[one, non_negative] = 0.0
-    """Largest output, either sign; 0 means no limit."""
+    """Largest output of either sign; 0 means no limit."""
 
 
 class PIDControl:
-    """One PID controller with its memory, called as commonroad-control calls it."""
+    """A PID controller with internal memory and the interface of commonroad-control."""
 
     def __init__(
         self,
@@ -423,12 +426,12 @@ class PIDControl:
 
     @property
     def ki(self) -> float:
-        """Growth of the output per second and error."""
+        """Growth rate of the output per error, in 1/s."""
         return self._settings.ki
 
     @property
     def kd(self) -> float:
-        """Output per rate of the error."""
+        """Output per time derivative of the error, in s."""
         return self._settings.kd
 
     @property
@@ -437,7 +440,7 @@ class PIDControl:
         return self._settings.delta_t
 
     def compute_control_input(self, measured_output: float, reference_output: float) -> float:
-        """The output for the coming step; the memory moves on."""
+        """Output for the coming step; updates the memory."""
         p = self._settings
         acceleration, self._memory = pid_control(
             SpeedGains(p.kp, p.ki, p.kd, p.limit),
@@ -450,12 +453,12 @@ class PIDControl:
         return acceleration
 
     def reset(self) -> None:
-        """Forget what was."""
+        """Reset the memory."""
         self._memory = self._start
 
 
 class PIDLongLat:
-    """Speed and lateral offset by two controllers, called as commonroad-control calls them."""
+    """Two PID controllers for speed and lateral offset, with commonroad-control's interface."""
 
     __repr__ = brief_repr
 
@@ -472,9 +475,9 @@ class PIDLongLat:
         compat: str | None = None,
     ) -> None:
         self.longitudinal_pid = PIDControl(kp_long, ki_long, kd_long, delta_t, compat=compat)
-        """From speed to acceleration."""
+        """Controller from speed to acceleration."""
         self.lateral_pid = PIDControl(kp_lat, ki_lat, kd_lat, delta_t, compat=compat)
-        """From lateral offset to steering rate."""
+        """Controller from lateral offset to steering rate."""
 
     @property
     def delta_t(self) -> float:
@@ -495,6 +498,6 @@ class PIDLongLat:
         )
 
     def reset(self) -> None:
-        """Forget what was."""
+        """Reset the memory of both controllers."""
         self.longitudinal_pid.reset()
         self.lateral_pid.reset()

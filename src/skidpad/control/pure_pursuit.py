@@ -1,9 +1,9 @@
-"""Pure pursuit: the arc on which the rear axle meets a point of the line ahead.
+"""Pure pursuit: the arc on which the rear axle reaches a point of the line ahead.
 
-Coulter, "Implementation of the pure pursuit path tracking algorithm", CMU-RI-TR-92-01: through a
-goal at the distance l, and y to the left in the car's frame, goes one circle that the car's heading
-touches; its curvature is 2 y / l². On a circle the law is exact: it steers atan(wheel base times
-curvature). It follows the line with the middle of the rear axle.
+Coulter, "Implementation of the pure pursuit path tracking algorithm", CMU-RI-TR-92-01: the circle
+through the car's position, tangent to its heading, and through a goal at the distance l, offset by
+y to the left in the car's frame, has the curvature 2 y / l². On a circle the law is exact: it
+steers atan(wheel base times curvature). The middle of the rear axle follows the line.
 """
 
 from __future__ import annotations
@@ -23,24 +23,25 @@ from .reference import KNOTS, Reference
 
 
 class LookAhead(NamedTuple):
-    """How far ahead the goal is."""
+    """Look-ahead distance of the goal."""
 
     t_ahead: Annotated[s, non_negative] = 0.8
-    """Look-ahead in time: the distance is this times the speed."""
+    """Look-ahead time: the distance is this time multiplied by the speed."""
     l_least: Annotated[m, positive] = 2.0
-    """Least distance, for low speed. A nearer goal is taken to be this far, which keeps the
-    curvature bounded."""
+    """Smallest look-ahead distance, for low speed; a nearer goal is treated as this far."""
 
 
 def arc(ahead: m, left: m, l_least: m) -> per_m:
-    """Curvature, positive to the left, of the circle to a goal that is given in the frame of what
-    drives; its heading touches the circle. A nearer goal is taken to be `l_least` away.
+    """Curvature, positive to the left, of the circle to a goal (ahead, left) in the vehicle's
+    frame.
+
+    The circle is tangent to the heading. A nearer goal is treated as `l_least` away.
     """
     return 2.0 * left / maximum(ahead * ahead + left * left, l_least * l_least)
 
 
 def steer(p: LookAhead, g: Any, view: View) -> rad:
-    """Steering angle, positive to the left."""
+    """Steering angle in rad, positive to the left."""
     distance = maximum(p.t_ahead * view.motion.v_x, p.l_least)
     rear, goal = Pose(*rear_axle(view.motion, g), view.motion.yaw), view.goal(distance)
     return steer_of(arc(*to_body(rear, goal.x, goal.y), p.l_least), g.l_f + g.l_r)
@@ -55,9 +56,9 @@ def policy(
     speed: Any = None,
     **law: float,
 ) -> Policy:
-    """Pure pursuit of a line with cruise control; keywords are fields of `LookAhead`.
+    """Pure pursuit of a line with speed control; keywords are fields of `LookAhead`.
 
-    With a `path` the goal is a distance beyond the nearest point of it. Without, the policy gets
+    With a `path` the goal is a distance beyond its nearest point. Without one, the policy receives
     its goal by `reference.rows(steps, dt, ahead=t_ahead)`.
     """
     return follower(

@@ -1,17 +1,17 @@
-"""Reference: where a vehicle is to be, when and how fast, for controllers that follow it.
+"""Reference: position and speed of a vehicle over time, for controllers that follow it.
 
-A reference is a line with a time at each of its points. Between them everything is linear; before
-the first and after the last point it continues straight at the speed it has there, and a closed one
-goes round, lap after lap. It is driven forwards: headings are those of the line, which a car that
-slips does not point along.
+A reference is a line with a time at each of its points. Between points everything is linear; before
+the first and after the last point it continues straight at the speed there, and a closed reference
+continues lap after lap. It is driven forwards: headings are those of the line, from which the
+heading of a slipping car differs.
 
-A controller meets it in one of three ways: as `Point` records by time or by distance, as rows for
-the references of a compiled policy (`rows`), or as a pure function of distance (`table`).
+Controllers read it in one of three ways: as `Point` records by time or by distance, as rows for the
+references of a compiled policy (`rows`), or as a pure function of distance (`table`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, NamedTuple
@@ -31,42 +31,42 @@ from ..units import Unit, m, m_s, m_s2, per_m, rad
 per_m2 = Annotated[float, Unit("1/m²", length=-2)]
 
 STANDS = 1e-6
-"""Distance in m, and speed in m/s, below which a vehicle stands."""
+"""Distance in m and speed in m/s below which a vehicle counts as standing."""
 KNOTS = 64
-"""Points of a line that is compiled in, unless said otherwise."""
+"""Default number of points of a compiled-in line."""
 
 
 class Point(NamedTuple):
-    """One point of a reference, in the world frame; what a policy gets at a step."""
+    """Point of a reference in the world frame; the reference of a policy at one step."""
 
     x: m = 0.0
-    """Position."""
+    """x in the world frame."""
     y: m = 0.0
-    """Position."""
+    """y in the world frame."""
     heading: rad = 0.0
     """Direction of the line from the world x axis, positive to the left, not wrapped."""
     curvature: per_m = 0.0
-    """Rate of the heading over distance, positive in a left turn."""
+    """Derivative of the heading by distance, positive in a left turn."""
     v: m_s = 0.0
     """Speed along the line."""
     a: m_s2 = 0.0
-    """Rate of that speed."""
+    """Time derivative of the speed."""
     sharpness: per_m2 = 0.0
-    """Rate of the curvature over distance."""
+    """Derivative of the curvature by distance."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """A line driven at known times; see the module text. Made by `from_...` and `along`."""
+    """A line driven at known times; see the module docstring. Made by `from_...` and `along`."""
 
     t: Array
     """Time of each point in s, increasing."""
     s: Array
-    """Distance along the line to each point in m, never decreasing."""
+    """Distance along the line to each point in m, non-decreasing."""
     points: Any
-    """What the reference is at each of them: a `Point` of arrays."""
+    """Points of the reference, as a `Point` of arrays."""
     closed: bool = False
-    """Whether the last point is the first again, a lap and its turns on."""
+    """Whether the last point equals the first, one lap later."""
 
     __repr__ = brief_repr
 
@@ -82,9 +82,10 @@ class Reference:
         v: ArrayLike | None = None,
         a: ArrayLike | None = None,
     ) -> Reference:
-        """From times in s and positions in m, each (n,); what is not given follows from these.
+        """Reference from times in s and positions in m, each (n,); other values are derived if
+        missing.
 
-        While the position does not change, heading and curvature are those of the point before.
+        While the position does not change, heading and curvature are those of the previous point.
         """
         time = _column("t", t)
         if len(time) < 2 or (np.diff(time) <= 0.0).any():
@@ -111,7 +112,7 @@ class Reference:
 
     @classmethod
     def from_trajectory(cls, trajectory: Any) -> Reference:
-        """Along the columns `x` and `y` of a Trajectory, at its times."""
+        """Reference along the columns `x` and `y` of a Trajectory, at its times."""
         for name in ("v", "v_x"):
             if name in trajectory and (slowest := float(trajectory[name].min())) < -STANDS:
                 raise InvalidValue(
@@ -130,20 +131,22 @@ class Reference:
         spacing: float | None = None,
         closed: bool = False,
     ) -> Reference:
-        """Along a line of points (n, 2), at a speed profile.
+        """Reference along a line of points (n, 2), with a speed profile.
 
-        A `closed` line continues from its last point to its first and round again; whether the
-        first is repeated at the end does not matter.
+        A `closed` line continues from its last point to its first, lap after lap; the first point
+        may or may not be repeated at the end.
 
         `v` is one speed in m/s, one for each point, or a function of the distance in m that takes
-        and returns arrays. Between points the acceleration is constant. With `spacing` in m the
-        line first gets points between its own until all are at most `spacing` apart; a line of few
-        points with a varying speed needs that, as everything is linear in time between points.
+        and returns arrays. Between points the acceleration is constant. With `spacing` in m, points
+        are inserted until all are at most `spacing` apart; a line of few points with a varying
+        speed needs that, as everything is linear in time between points.
         """
         points = vertices(line, "line")
         if closed:
             points = _loop(points)
-        columns = np.vstack([points.T, *_directions(points, closed)])
+        columns = np.vstack(
+            [points.T, *directions(points[:-1] if closed else points, closed=closed)]
+        )
         s = arc_length(points)
         v = v if callable(v) else _speeds(v, s, closed)
         if spacing is not None:
@@ -155,8 +158,8 @@ class Reference:
         mean = 0.5 * (speed[1:] + speed[:-1])
         if (speed < 0.0).any() or (mean == 0.0).any():
             raise InvalidValue(
-                f"v has {speed.min():g} m/s; speeds must not be negative, nor two points in a row "
-                "have none, as the line would never be passed"
+                f"v has {speed.min():g} m/s; speeds must not be negative, and not 0 at two "
+                "successive points, between which the vehicle would stand still"
             )
         t = t_0 + np.concatenate([[0.0], np.cumsum(np.diff(s) / mean)])
         # Of the piece that follows; the last point has that of the piece before it.
@@ -167,7 +170,7 @@ class Reference:
     @classmethod
     def _of(cls, t: Array, s: Array, *points: Any, closed: bool = False) -> Reference:
         columns = [frozen(np.ascontiguousarray(c, dtype=float)) for c in (t, s, *points)]
-        return cls(columns[0], columns[1], _point(columns[2:]), closed)
+        return cls(columns[0], columns[1], Point._make(columns[2:]), closed)
 
     @property
     def duration(self) -> float:
@@ -181,27 +184,27 @@ class Reference:
 
     @cached_property
     def line(self) -> Line:
-        """The line itself, each point at which the reference stands once."""
+        """Line of the reference, in which each point where the reference stands occurs once."""
         moves = np.concatenate([[True], np.diff(self.s) > 0.0])
         x, y, heading, curvature = (column[moves] for column in self.points[:4])
         return Line(self.s[moves], x, y, heading, curvature, self.closed)
 
     def at_time(self, t: ArrayLike) -> Point:
-        """The reference at a time, or at many (n,), in s."""
+        """Reference at one or many (n,) times in s."""
         moments, laps = self._lap(self.t, numbers("t", t))
         inside = np.clip(moments, self.t[0], self.t[-1])
         point = self._between(self.t, inside, laps)
         return _numeric(_continued(point, (moments - inside) * point.v, moments != inside))
 
     def at_distance(self, s: ArrayLike) -> Point:
-        """The reference at a distance along its line, or at many (n,), in m."""
+        """Reference at one or many (n,) distances along its line in m."""
         distances, laps = self._lap(self.s, numbers("s", s))
         inside = np.clip(distances, 0.0, self.length)
         point = self._between(self.s, inside, laps)
         return _numeric(_continued(point, distances - inside, distances != inside))
 
     def distance_at(self, t: ArrayLike) -> Any:
-        """Distance along the line where the reference is at a time, or at many (n,), in m."""
+        """Distance along the line in m at one or many (n,) times in s."""
         moments, laps = self._lap(self.t, numbers("t", t))
         inside = np.clip(moments, self.t[0], self.t[-1])
         speed = np.interp(inside, self.t, self.points.v)
@@ -209,7 +212,8 @@ class Reference:
         return _plain(here + laps * self.length)
 
     def nearest(self, x: ArrayLike, y: ArrayLike) -> Nearest:
-        """Distance along the line to the point nearest to a place, and how far left of it that is.
+        """Distance along the line to the point nearest to a place, and the offset to the left of
+        it, in m.
 
         Places may be arrays (n,). An open line continues straight before its start and after its
         end, so that distances may be negative, or larger than its length.
@@ -220,13 +224,14 @@ class Reference:
         return Nearest(*(_plain(column.reshape(first.shape)) for column in feet))
 
     def offset(self, x: ArrayLike, y: ArrayLike) -> Any:
-        """How far left of the line a place is, or many (n,), in m; negative to its right."""
+        """Offset in m of one or many (n,) places to the left of the line; negative to its right."""
         return self.nearest(x, y).left
 
     def ahead(
         self, x: ArrayLike, y: ArrayLike, *, distance: float = 0.0, time: float = 0.0
     ) -> Point:
-        """The reference a distance in m, and a time in s at its own speed, beyond the nearest.
+        """Reference `distance` in m and then `time` in s, at its own speed, beyond the nearest
+        point.
 
         Places may be arrays (n,).
         """
@@ -236,15 +241,16 @@ class Reference:
         return self.at_distance(self.distance_at(moment + time) + (s - here) + distance)
 
     def horizon(self, t: float, steps: int, dt: float) -> Point:
-        """The reference at `steps` + 1 times from t on, dt apart, in s: what an MPC looks at."""
+        """Reference at `steps` + 1 times from t on, dt apart, in s: the horizon of an MPC."""
         dt = positive("dt", dt, "s")
         return self.at_time(t + dt * np.arange(whole("steps", steps, "at least 1") + 1))
 
     def rows(self, steps: int, dt: float, *, t_0: float | None = None, ahead: float = 0.0) -> Array:
         """References of a compiled policy, (steps, 1, 7): the `Point` of each step, as numbers.
 
-        Step k gets the reference at t_0 + k dt, in s; t_0 is its first time if None. With
-        `ahead`, in s, position, heading and curvature are of that much later; speed is not.
+        Step k receives the reference at t_0 + k dt, in s; t_0 is its first time if None. With
+        `ahead`, in s, position, heading and curvature are those at that much later time; the speed
+        is not.
         """
         begin = self.t[0] if t_0 is None else t_0
         moments = begin + positive("dt", dt, "s") * np.arange(whole("steps", steps, "at least 1"))
@@ -253,10 +259,11 @@ class Reference:
         return np.stack(told, axis=-1)[:, None]
 
     def table(self, knots: int = KNOTS) -> Callable[[Any], Point]:
-        """The reference as a pure function of the distance, to be compiled into a policy.
+        """Reference as a pure function of the distance, to be compiled into a policy.
 
-        It is an arc of the line's own curvature between `knots` points at equal distances; what it
-        costs grows with their number. Distances along a closed line keep growing lap by lap.
+        Between `knots` points at equal distances it consists of arcs with the line's own curvature;
+        the computing time grows with their number. Distances along a closed line keep growing lap
+        by lap.
         """
         at = np.linspace(0.0, self.length, whole("knots", knots, "at least 2", least=2))
         columns: list[Any] = [np.asarray(column).tolist() for column in self.at_distance(at)]
@@ -286,19 +293,19 @@ class Reference:
         return float(self.points.heading[-1] - self.points.heading[0])
 
     def _lap(self, knots: Array, at: Array) -> tuple[Array, Array]:
-        """Times or distances within the first lap, and laps before; of an open line all as is."""
+        """Times or distances within the first lap, and laps before; unchanged if open."""
         if not self.closed:
             return at, np.zeros(at.shape)
         laps = np.floor((at - knots[0]) / (knots[-1] - knots[0]))
         return at - laps * (knots[-1] - knots[0]), laps
 
     def _between(self, knots: Array, at: Array, laps: Array) -> Point:
-        point = _point(np.interp(at, knots, column) for column in self.points)
+        point = Point._make(np.interp(at, knots, column) for column in self.points)
         return point._replace(heading=point.heading + laps * self._turn)
 
 
 def reference_of(path: Any) -> Reference:
-    """The reference; raises for anything else, such as an array of points."""
+    """Return the reference; raises for anything else, such as an array of points."""
     if isinstance(path, Reference):
         return path
     kind = type(path).__qualname__
@@ -309,7 +316,7 @@ def reference_of(path: Any) -> Reference:
 
 
 def _continued(point: Point, distance: Any, outside: Any) -> Point:
-    """Straight on by a distance, where outside."""
+    """Point extended straight by a distance where `outside` holds."""
     return Point(
         point.x + distance * cos(point.heading),
         point.y + distance * sin(point.heading),
@@ -322,7 +329,7 @@ def _continued(point: Point, distance: Any, outside: Any) -> Point:
 
 
 def _loop(points: Array) -> Array:
-    """The points of a closed line with the first again at the end."""
+    """Points of a closed line with the first repeated at the end."""
     if len(points) > 3 and (points[0] == points[-1]).all():
         return points
     if len(points) < 3:
@@ -330,12 +337,8 @@ def _loop(points: Array) -> Array:
     return np.vstack([points, points[:1]])
 
 
-def _directions(points: Array, closed: bool) -> tuple[Array, Array]:
-    return directions(points[:-1], closed=True) if closed else directions(points)
-
-
 def _speeds(v: Any, s: Array, closed: bool) -> Array:
-    """Speeds at distances s; of a closed line the last may be left out, as it is the first."""
+    """Speeds at distances s; the last may be missing on a closed line, as it equals the first."""
     speeds = numbers("v", v)
     if closed and speeds.shape == (len(s) - 1,):
         speeds = np.append(speeds, speeds[0])
@@ -343,7 +346,7 @@ def _speeds(v: Any, s: Array, closed: bool) -> Array:
 
 
 def _moving(places: Array) -> NDArray[np.bool_]:
-    """Which places lie further from the last such one than rounding errors and creeping."""
+    """Mask of places that moved beyond rounding and creeping since the previous such place."""
     moves = np.zeros(len(places), dtype=bool)
     moves[0], (x, y) = True, places[0]
     for k, (x_k, y_k) in enumerate(places.tolist()):
@@ -353,7 +356,7 @@ def _moving(places: Array) -> NDArray[np.bool_]:
 
 
 def _slope(values: Array, s: Array) -> Array:
-    """Rate of values over the distance; 0 where that does not grow."""
+    """Derivative of values by distance; 0 where the distance does not grow."""
     moves = np.concatenate([[True], np.diff(s) > 0.0])
     if moves.sum() < 2:
         return np.zeros(len(s))
@@ -362,7 +365,7 @@ def _slope(values: Array, s: Array) -> Array:
 
 
 def _finer(s: Array, spacing: float) -> Array:
-    """The distances with others evenly between them, at most `spacing` apart."""
+    """Distances with others inserted evenly between them, at most `spacing` apart."""
     positive("spacing", spacing, "m")
     pieces = np.ceil(np.diff(s) / spacing).astype(int)
     inner = [
@@ -371,22 +374,17 @@ def _finer(s: Array, spacing: float) -> Array:
     return np.append(np.concatenate(inner), s[-1])
 
 
-def _point(columns: Iterable[Any]) -> Point:
-    """A point whose fields may be arrays."""
-    return Point(*columns)
-
-
 def _numeric(point: Point) -> Point:
-    return _point(_plain(value) for value in point)
+    return Point._make(map(_plain, point))
 
 
 def _plain(value: Any) -> Any:
-    """A number instead of an array without axes."""
+    """Convert an array without axes to a number."""
     return float(value) if np.ndim(value) == 0 else value
 
 
 def numbers(name: str, values: ArrayLike, shape: tuple[int, ...] | None = None) -> Array:
-    """Finite numbers as an array, of this shape unless it is None."""
+    """Finite numbers as an array, of this shape unless it is None; raises otherwise."""
     try:
         array = np.asarray(values, dtype=float)
     except (TypeError, ValueError, OverflowError):
@@ -410,7 +408,7 @@ def _column(name: str, values: ArrayLike, count: int | None = None) -> Array:
 
 
 def _profile(v: Any, s: Array) -> Array:
-    """Speeds at distances s."""
+    """Speeds at distances s, from one speed, one per point or a function."""
     values: Any = v(s) if callable(v) else v
     speeds = numbers("v", values)
     if speeds.shape not in ((), s.shape):

@@ -1,17 +1,17 @@
 """Speeds along a line: a speed controller, the fastest speeds of a car, and the line itself.
 
-`torque` is proportional and integral action on wheel torque, with limits and anti-windup.
+`torque` is proportional and integral control of speed by wheel torque, with limits and anti-windup.
 
-`speed_profile` gives the fastest speeds that a car with limited grip can hold. First what each bend
-allows alone, v² = a_lateral / |curvature|. Then what the car can reach from the point before and
-brake from for the point after: v dv/ds = a, with as much of a as the ellipse of grip leaves next to
-cornering. Round a closed line, two rounds make it periodic.
+`speed_profile` computes the fastest speeds of a car with limited grip. First the limit of each bend
+alone, v² = a_lateral / |curvature|. Then the speed that the car can reach from the previous point,
+and from which it can brake for the next: v dv/ds = a, with the a that the ellipse of grip leaves
+besides cornering. Round a closed line, two passes make it periodic.
 
 `least_curvature` is the line of least curvature within a lane. A line of curvature κ that is moved
-to the left by distances e, small against its radii, has the curvature κ + e'' + κ² e, where the
-dashes are derivatives over its length. So the smallest sum of squared curvatures is a linear
-least-squares problem with bounds on e. The distances are a cubic B-spline along the lane: smooth,
-and within the bounds that its coefficients are.
+to the left by distances e, small against its radii, has the curvature κ + e'' + κ² e, where primes
+are derivatives by its length. So the smallest sum of squared curvatures is a linear least-squares
+problem with bounds on e. The distances are a cubic B-spline along the lane: smooth, and within the
+bounds if its coefficients are.
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ Nm_s_m = Annotated[float, Unit("N·m/(m/s)", length=1, mass=1, time=-1)]
 
 
 class Params(NamedTuple):
-    """Gains and limits. Torques are those of one wheel; positive drives forward."""
+    """Gains and limits of the speed controller, per wheel; positive torque drives forward."""
 
     k_p: Annotated[Nm_s_m, non_negative]
     """Torque per speed error."""
     k_i: Annotated[N, non_negative]
-    """Growth of the torque per second and speed error, N·m/s per m/s: a force in SI."""
+    """Growth rate of the torque per speed error, N·m/s per m/s: a force in SI."""
     tau_min: Nm
-    """Smallest torque asked for; negative brakes."""
+    """Smallest demanded torque; negative brakes."""
     tau_max: Nm
-    """Largest torque asked for."""
+    """Largest demanded torque."""
 
 
 class Memory(NamedTuple):
-    """What the controller remembers."""
+    """Memory of the speed controller."""
 
     integral: Nm = 0.0
-    """Torque that the integral action has gathered."""
+    """Torque accumulated by the integral action."""
 
 
 def torque(p: Params, memory: Memory, v: m_s, v_target: m_s, dt: s) -> tuple[Nm, Memory]:
     """Torque target for the coming `dt` and the memory after it.
 
-    The integral rests while the torque is at a limit and the error would push it further beyond.
+    The integral is held while the torque is at a limit and the error would push it further beyond.
     """
     error = v_target - v
     demand = p.k_p * error + memory.integral
@@ -74,17 +74,17 @@ class Grip(NamedTuple):
     """Acceleration and speed limits for a speed profile."""
 
     a_lateral: m_s2
-    """Greater than 0."""
+    """Lateral acceleration limit, greater than 0."""
     a_drive: m_s2
-    """At least 0."""
+    """Driving acceleration limit, at least 0."""
     a_brake: m_s2
-    """At least 0: how much slower, not an acceleration with its sign."""
+    """Braking deceleration limit, at least 0 (a deceleration, without sign)."""
     v_max: m_s
-    """Greater than 0; may be infinite."""
+    """Speed limit, greater than 0; may be infinite."""
 
 
 def speed_profile(line: Line, grip: Grip, *, v_end: m_s = inf) -> Array:
-    """Speeds at the points of a line, shape (n,); at the end of an open one at most `v_end`."""
+    """Fastest speeds at the points of a line, (n,); at an open end at most `v_end`."""
     grip, v_end = _checked(grip), _in("v_end", v_end, non_negative)
     bend, spacing = np.abs(line.curvature), np.diff(line.s)
     v = np.minimum(grip.v_max, np.sqrt(grip.a_lateral / np.maximum(bend, 1e-9)))
@@ -97,7 +97,7 @@ def speed_profile(line: Line, grip: Grip, *, v_end: m_s = inf) -> Array:
 
 
 def _checked(grip: Grip) -> Grip:
-    """As floats; raises InvalidValue for what no car can do."""
+    """Limits as floats; raises InvalidValue for impossible limits."""
     return Grip(
         positive("grip.a_lateral", grip.a_lateral, "m/s²"),
         not_negative("grip.a_drive", grip.a_drive, "m/s²"),
@@ -107,7 +107,7 @@ def _checked(grip: Grip) -> Grip:
 
 
 def _in(name: str, value: m_s, allowed: Allowed) -> m_s:
-    """A speed in a range, of which infinity is a part."""
+    """Speed within an allowed range that includes infinity; raises otherwise."""
     v = number(name, value, "m/s")
     if v not in allowed:
         raise InvalidValue(f"{name} = {v:g} m/s must be {allowed}")
@@ -130,40 +130,41 @@ def _reached(
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """A line and its speeds; a closed one goes on with its first point after its last.
+    """A line and its speeds, evaluated at one place at a time; a closed line continues lap after
+    lap.
 
-    What `Reference` is for compiled code and whole arrays, for one place at a time.
+    `Reference` is the counterpart for compiled code and whole arrays.
     """
 
     line: Line
     v: Array
-    """Speed at each of its points, (n,), in m/s."""
+    """Speed at each point of the line, (n,), in m/s."""
 
     @classmethod
     def of(cls, points: ArrayLike, v: Any, *, closed: bool) -> Course:
-        """Through points (n, 2) in m, at one speed or one for each."""
+        """Course through points (n, 2) in m, at one speed or one for each point."""
         line = Line.through(points, closed=closed)
         speeds = np.broadcast_to(v, len(line.vertices))
         return cls(line, np.append(speeds, speeds[0]) if closed else speeds)
 
     @classmethod
     def fastest(cls, points: ArrayLike, grip: Grip, *, closed: bool, v_end: m_s = np.inf) -> Course:
-        """Through points (n, 2) in m, as fast as its bends allow; see `speed_profile`."""
+        """Course through points (n, 2) in m, as fast as its bends allow; see `speed_profile`."""
         line = Line.through(points, closed=closed)
         return cls(line, speed_profile(line, grip, v_end=v_end))
 
     @property
     def length(self) -> m:
-        """Length of a lap, or from end to end."""
+        """Length of a lap, or of the whole line if it is open."""
         return self.line.length
 
     @property
     def time(self) -> s:
-        """Time that the line takes at its speeds."""
+        """Time to drive the line once at its speeds."""
         return float((np.diff(self.line.s) / (0.5 * (self.v[1:] + self.v[:-1]))).sum())
 
     def at(self, distance: m) -> Point:
-        """The point a distance along the line; beyond the ends of an open one it is straight."""
+        """Point at a distance along the line; an open line is extended straight beyond its ends."""
         spot = self.line.spot(distance)
         x, y, heading, curvature = self.line.point(spot)
         # Of the piece, along which v² is linear; beyond the ends the speed stays.
@@ -175,12 +176,15 @@ class Course:
 
 
 KNOT: m = 5.0
-"""Distance between the knots of the spline, about."""
+"""Approximate spacing of the knots of the spline."""
 
 
 def least_curvature(line: Line, room: m) -> Array:
-    """How far to the left of the points of a closed line, at equal distances, to drive: (n,) in m,
-    at most `room` to either side, which is finite and at least 0."""
+    """Offsets (n,) in m to the left of a closed line that give the line of least curvature.
+
+    The points of the line are at equal distances. Offsets are at most `room` to either side, which
+    is finite and at least 0.
+    """
     room = not_negative("room", room, "m")
     if not line.closed:
         raise InvalidValue("line is open; it must be closed, as Line.through(points, closed=True)")
@@ -197,7 +201,7 @@ def least_curvature(line: Line, room: m) -> Array:
 
 
 def _bend(values: Array, spacing: m) -> Array:
-    """Second derivative along a closed line of points at equal distances."""
+    """Second derivative along a closed line of equally spaced points."""
     ahead, behind = np.roll(values, -1, axis=0), np.roll(values, 1, axis=0)
     return (ahead - 2.0 * values + behind) / spacing**2
 

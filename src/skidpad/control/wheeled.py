@@ -1,11 +1,11 @@
 """Controllers of wheeled robots: from set-points to wheel torques and a steering angle.
 
-Each is a `Controller`: the records it uses and a pure function `act(seen, u, memory, p, dt)`, which
-returns a `Command`. What it sees is the motion that the wheels tell, not the true one. Torques are
+Each is a `Controller`: its records and a pure function `act(seen, u, memory, p, dt)`, which
+returns a `Command`. The measured motion is that of wheel odometry, not the true one. Torques are
 positive forward, angles and yaw rates positive to the left.
 
 A vehicle that is to stop (all set-points near zero) and hardly moves gets a fresh memory and no
-torque but the one that holds it on a slope; while it still moves, the torque may brake but not
+torque but the torque that holds it on a slope; while it still moves, the torque may brake but not
 drive.
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple
 
 from ..core import record
@@ -33,22 +34,22 @@ class TwistInput(NamedTuple):
     """Set-points of a twist controller."""
 
     v: m_s = 0.0
-    """Velocity asked for along the vehicle, forward positive."""
+    """Demanded velocity along the vehicle, forward positive."""
     omega: rad_s = 0.0
-    """Yaw rate asked for, positive to the left."""
+    """Demanded yaw rate, positive to the left."""
 
 
 class FrontSteerInput(NamedTuple):
-    """Set-points of a controller of speed and steering."""
+    """Set-points of a speed and steering controller."""
 
     v: m_s = 0.0
-    """Velocity asked for along the vehicle, forward positive."""
+    """Demanded velocity along the vehicle, forward positive."""
     steer: rad = 0.0
-    """Angle asked for of a wheel in the middle of the front axle, positive to the left."""
+    """Demanded angle of a wheel in the middle of the front axle, positive to the left."""
 
 
 class SideTorques(NamedTuple):
-    """Torques of a vehicle with differential drive."""
+    """Wheel torques of a vehicle with differential drive."""
 
     tau_left: Nm = 0.0
     """Torque at each driven wheel on the left, positive drives forward."""
@@ -57,7 +58,7 @@ class SideTorques(NamedTuple):
 
 
 class FrontTorques(NamedTuple):
-    """Torques and steering of a vehicle driven by its front wheels."""
+    """Wheel torques and steering of a vehicle driven by its front wheels."""
 
     tau_fl: Nm = 0.0
     """Torque at the front left wheel, positive drives forward."""
@@ -68,7 +69,7 @@ class FrontTorques(NamedTuple):
 
 
 class MotorTorque(NamedTuple):
-    """Torque and steering of a vehicle with a drivetrain."""
+    """Motor torque and steering of a vehicle with a drivetrain."""
 
     tau: Nm = 0.0
     """Torque of the motor, positive drives forward."""
@@ -77,51 +78,50 @@ class MotorTorque(NamedTuple):
 
 
 class NoGains(NamedTuple):
-    """The parameters of a controller that has none."""
+    """Empty parameters, for a controller without gains."""
 
 
 class NoMemory(NamedTuple):
-    """The memory of a controller that has none."""
+    """Empty memory, for a controller without memory."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What a controller knows of its vehicle, besides the set-points."""
+    """Measurements and vehicle data available to a controller, besides the set-points."""
 
     odometry: Twist
-    """Motion as the wheels tell it."""
+    """Motion from wheel odometry."""
     track: m
-    """Distance between the wheels that odometry listens to."""
+    """Distance between the wheels used for odometry."""
     slope_torque: Nm = 0.0
-    """Torque at each driven wheel, or of the motor, that balances the weight along the slope."""
+    """Torque at each driven wheel, or of the motor, that balances the slope force."""
     wheel_base: m = 0.0
     """Distance between the axles."""
     steer_max: rad = 0.0
     """Largest steering angle."""
     front: tuple[Place, ...] = ()
-    """Front wheels left and right, from the point whose twist is meant."""
+    """Positions of the front wheels, left and right, from the controlled point."""
     angles: tuple[rad, ...] = ()
-    """Angles that the front wheels have."""
+    """Current angles of the front wheels."""
     angles_of: Callable[[rad], FrontWheels] = lambda steer: FrontWheels(steer, steer)
-    """Angles that the front wheels take at a steering angle."""
+    """Function for the angles of the front wheels at a steering angle."""
 
 
 class Command(NamedTuple):
-    """What a controller wants."""
+    """Output of a controller."""
 
     torques: tuple[Nm, ...]
-    """Left and right, or of the one motor; positive drives forward."""
+    """Torques on the left and right, or of the single motor; positive drives forward."""
     memory: Any
     steer: rad = 0.0
     twist: Twist | None = None
-    """The motion to impose on the vehicle, if any."""
+    """Motion imposed on the vehicle, or None."""
     loops: tuple[SpeedLoop, ...] = ()
-    """How each torque follows the speed that it is controlled by, per m/s; empty: it is as it is
-    for the whole step."""
+    """Dependence of each torque on its speed, per m/s; if empty, torques stay constant."""
 
 
 class SpeedTorques(NamedTuple):
-    """Torques that speeds are controlled with."""
+    """Torques of the speed controllers."""
 
     torques: tuple[Nm, ...]
     memory: Any
@@ -129,6 +129,8 @@ class SpeedTorques(NamedTuple):
 
 
 Act = Callable[[Seen, Any, Any, Any, s], Command]
+Speeds = tuple[Sequence[m_s], Sequence[m_s]]
+"""Demanded and actual speeds of the controlled wheels."""
 
 
 @dataclass(frozen=True)
@@ -152,12 +154,13 @@ def speed_torques(
     form: Form,
     dt: s,
 ) -> SpeedTorques:
-    """Torque for each of some speeds, with the rule for stopping, and the memory."""
+    """Torque for each of several speeds, with the rule for stopping, and the memory."""
     ff = p.feedforward_gain * seen.slope_torque if form.feed_forward else 0.0
     # Upstream lets go, and needs no brake: its slopes do not pull at wheels that grip.
     holding = 0.0 if form.upstream else pid.within(seen.slope_torque, p)
-    stops: Any = _all([abs(v) < p.zero_threshold for v in asked])
-    stopped = logical_and(stops, _all([abs(v) < p.stop_threshold for v in actual]))
+    stops: Any = reduce(logical_and, [abs(v) < p.zero_threshold for v in asked])
+    slow = reduce(logical_and, [abs(v) < p.stop_threshold for v in actual])
+    stopped = logical_and(stops, slow)
     torques: list[Nm] = []
     memories: list[Any] = []
     loops: list[SpeedLoop] = []
@@ -177,20 +180,13 @@ def speed_torques(
 
 
 def _braking(torque: Nm, v: m_s) -> Nm:
-    """The torque as far as it opposes the motion."""
+    """Torque, restricted to its braking part: 0 if it would drive."""
     return where(v > 0.0, minimum(torque, 0.0), where(v < 0.0, maximum(torque, 0.0), torque))
-
-
-def _all(conditions: Sequence[Any]) -> Any:
-    first, *rest = conditions
-    for condition in rest:
-        first = logical_and(first, condition)
-    return first
 
 
 @made_once
 def _memories(form: Form, count: int) -> Any:
-    """Memory of one controller, or of those left and right."""
+    """Memory of one controller, or of two for left and right."""
     inner = pid.memory_type(form)
     if count == 1:
         return record.define("MotorMemory", {"motor": inner})
@@ -209,7 +205,10 @@ def _twist_ideal(seen: Seen, u: TwistInput, memory: NoMemory, p: NoGains, dt: s)
 
 
 def _ackermann_ideal(seen: Seen, u: TwistInput, memory: NoMemory, p: NoGains, dt: s) -> Command:
-    """On the spot there is no angle that fits; one that grows with the yaw rate is shown."""
+    """Ideal Ackermann command; for turning on the spot, an angle that grows with the yaw rate.
+
+    No steering angle corresponds to turning on the spot.
+    """
     moving = abs(u.v) > 1e-3
     by_twist = steer_of_twist(where(moving, u.v, 1.0), u.omega, seen.wheel_base)
     on_the_spot = u.omega * seen.wheel_base
@@ -218,74 +217,58 @@ def _ackermann_ideal(seen: Seen, u: TwistInput, memory: NoMemory, p: NoGains, dt
 
 
 def _by_side(twist: Twist, track: m) -> tuple[m_s, m_s]:
-    """Speeds of the wheels left and right."""
+    """Speeds of the left and right wheels."""
     half = 0.5 * track * twist.omega
     return twist.v - half, twist.v + half
 
 
-def _differential_twist(form: Form) -> Act:
-    def act(seen: Seen, u: TwistInput, memory: Any, p: Gains, dt: s) -> Command:
-        asked = _by_side(Twist(u.v, u.omega), seen.track)
-        actual = _by_side(seen.odometry, seen.track)
-        demand = speed_torques(seen, asked, actual, memory, p, form, dt)
-        loops = () if form.upstream else demand.loops
-        return Command(demand.torques, demand.memory, loops=loops)
-
-    return act
+def _side_speeds(seen: Seen, twist: Twist, steer: rad) -> Speeds:
+    """Demanded and actual speeds of the left and right wheels."""
+    return _by_side(twist, seen.track), _by_side(seen.odometry, seen.track)
 
 
-def _along(twist: Twist, place: Place, angle: rad) -> m_s:
-    """Speed of a wheel at a place of the body along the direction it points to."""
-    v_x, v_y = twist.v - twist.omega * place.y, twist.omega * place.x
-    return unrotated(v_x, v_y, angle)[0]
+def _front_speeds(seen: Seen, twist: Twist, steer: rad) -> Speeds:
+    """Demanded and actual speeds of the front wheels; each follows its own speed in the turn.
 
-
-def _front_torques(
-    seen: Seen, twist: Twist, steer: rad, memory: Any, p: Gains, form: Form, dt: s
-) -> SpeedTorques:
-    """Torques of the front wheels; each follows its own speed in the turn.
-
-    The speed comes from the rear wheels, whatever the driven ones do: there is no loop over these.
+    The measured speed comes from the rear wheels, so there is no feedback loop over the driven
+    ones.
     """
-    angles = seen.angles_of(steer)
-    asked = [_along(twist, *wheel) for wheel in zip(seen.front, angles, strict=True)]
-    actual = [_along(seen.odometry, *wheel) for wheel in zip(seen.front, seen.angles, strict=True)]
-    return speed_torques(seen, asked, actual, memory, p, form, dt)._replace(loops=())
+
+    def along(twist: Twist, angles: Sequence[rad]) -> list[m_s]:
+        return [
+            unrotated(twist.v - twist.omega * place.y, twist.omega * place.x, angle)[0]
+            for place, angle in zip(seen.front, angles, strict=True)
+        ]
+
+    return along(twist, seen.angles_of(steer)), along(seen.odometry, seen.angles)
 
 
-def _motor_torque(
-    seen: Seen, twist: Twist, steer: rad, memory: Any, p: Gains, form: Form, dt: s
-) -> SpeedTorques:
-    """Torque of the one motor, by the speed of the vehicle."""
-    return speed_torques(seen, [twist.v], [seen.odometry.v], memory, p, form, dt)
+def _motor_speed(seen: Seen, twist: Twist, steer: rad) -> Speeds:
+    """Demanded and actual speed of the vehicle, which the single motor controls."""
+    return [twist.v], [seen.odometry.v]
 
 
-def _twist_front_steer(form: Form, torques: Callable[..., Any]) -> Act:
-    def act(seen: Seen, u: TwistInput, memory: Any, p: Gains, dt: s) -> Command:
-        asked = steer_of_twist(u.v, u.omega, seen.wheel_base)
-        steer = _possible(asked, seen, form)
-        reached = abs(asked) <= seen.steer_max
-        omega = u.omega if form.upstream else where(reached, u.omega, _yaw_rate(u.v, steer, seen))
-        demand = torques(seen, Twist(u.v, omega), steer, memory, p, form, dt)
-        return _steered(demand, steer, form)
-
-    return act
+def _plain_twist(seen: Seen, u: TwistInput, form: Form) -> tuple[Twist, rad]:
+    return Twist(u.v, u.omega), 0.0
 
 
-def _front_steer(form: Form, torques: Callable[..., Any]) -> Act:
-    def act(seen: Seen, u: FrontSteerInput, memory: Any, p: Gains, dt: s) -> Command:
-        steer = _possible(u.steer, seen, form)
-        twist = Twist(u.v, _yaw_rate(u.v, steer, seen))
-        demand = torques(seen, twist, steer, memory, p, form, dt)
-        return _steered(demand, steer, form)
+def _twist_front_steer(seen: Seen, u: TwistInput, form: Form) -> tuple[Twist, rad]:
+    asked = steer_of_twist(u.v, u.omega, seen.wheel_base)
+    steer = _possible(asked, seen, form)
+    reached = abs(asked) <= seen.steer_max
+    omega = u.omega if form.upstream else where(reached, u.omega, _yaw_rate(u.v, steer, seen))
+    return Twist(u.v, omega), steer
 
-    return act
+
+def _front_steer(seen: Seen, u: FrontSteerInput, form: Form) -> tuple[Twist, rad]:
+    steer = _possible(u.steer, seen, form)
+    return Twist(u.v, _yaw_rate(u.v, steer, seen)), steer
 
 
 def _possible(steer: rad, seen: Seen, form: Form) -> rad:
-    """The angle that the front wheels can reach: the wheels' speeds are those of that turn.
+    """Steering angle limited to the reach of the front wheels; the wheel speeds are for that turn.
 
-    Upstream's are those of the turn asked for, so that a car at full lock is too fast.
+    In upstream they are for the demanded turn, so a car at full lock is too fast.
     """
     return steer if form.upstream else limited(steer, seen.steer_max)
 
@@ -294,9 +277,23 @@ def _yaw_rate(v: m_s, steer: rad, seen: Seen) -> rad_s:
     return v * tan(steer) * (1.0 / seen.wheel_base)
 
 
-def _steered(demand: SpeedTorques, steer: rad, form: Form) -> Command:
-    loops = () if form.upstream else demand.loops
-    return Command(demand.torques, demand.memory, steer, loops=loops)
+def _pid(
+    Input: type,
+    demand_of: Callable[..., tuple[Twist, rad]],
+    speeds: Callable[..., Speeds],
+    form: Form,
+    count: int,
+) -> Controller:
+    """Controller of wheel speeds, which follow a demanded twist and steering angle."""
+
+    def act(seen: Seen, u: Any, memory: Any, p: Gains, dt: s) -> Command:
+        twist, steer = demand_of(seen, u, form)
+        demand = speed_torques(seen, *speeds(seen, twist, steer), memory, p, form, dt)
+        no_loops = form.upstream or speeds is _front_speeds
+        loops = () if no_loops else demand.loops
+        return Command(demand.torques, demand.memory, steer, loops=loops)
+
+    return Controller(Input, act, Gains, _memories(form, count))
 
 
 DIFFERENTIAL = ("raw", "twist_pid", "twist_ideal")
@@ -305,32 +302,31 @@ DRIVETRAIN = ("raw", "twist_front_steer_pid", "front_steer_pid")
 
 
 def differential_controller(kind: str, form: Form) -> Controller:
-    """The controller of this kind for a vehicle with differential drive."""
+    """Controller of this kind for a vehicle with differential drive."""
     if kind == "raw":
         return Controller(SideTorques, _raw(2, steered=False))
     if kind == "twist_ideal":
         return Controller(TwistInput, _twist_ideal, ideal=True)
-    return Controller(TwistInput, _differential_twist(form), Gains, _memories(form, 2))
+    return _pid(TwistInput, _plain_twist, _side_speeds, form, 2)
 
 
 def ackermann_controller(kind: str, form: Form) -> Controller:
-    """The controller of this kind for a vehicle driven and steered by its front wheels."""
+    """Controller of this kind for a vehicle driven and steered by its front wheels."""
     if kind == "raw":
         return Controller(FrontTorques, _raw(2, steered=True))
     if kind == "twist_ideal":
         return Controller(TwistInput, _ackermann_ideal, ideal=True)
-    return _steering_pid(kind, form, _front_torques, 2)
+    return _steering_pid(kind, _front_speeds, form, 2)
 
 
 def drivetrain_controller(kind: str, form: Form) -> Controller:
-    """The controller of this kind for a vehicle with one motor and a drivetrain."""
+    """Controller of this kind for a vehicle with one motor and a drivetrain."""
     if kind == "raw":
         return Controller(MotorTorque, _raw(1, steered=True))
-    return _steering_pid(kind, form, _motor_torque, 1)
+    return _steering_pid(kind, _motor_speed, form, 1)
 
 
-def _steering_pid(kind: str, form: Form, torques: Callable[..., Any], count: int) -> Controller:
-    memory = _memories(form, count)
+def _steering_pid(kind: str, speeds: Callable[..., Speeds], form: Form, count: int) -> Controller:
     if kind == "front_steer_pid":
-        return Controller(FrontSteerInput, _front_steer(form, torques), Gains, memory)
-    return Controller(TwistInput, _twist_front_steer(form, torques), Gains, memory)
+        return _pid(FrontSteerInput, _front_steer, speeds, form, count)
+    return _pid(TwistInput, _twist_front_steer, speeds, form, count)

@@ -1,1 +1,1 @@
-"""What everything is built from: records, models, bodies, policies, checks, files, threads."""
+"""Foundations of the package: records, models, bodies, policies, checks, files, threads."""

@@ -1,15 +1,15 @@
-"""Array types for annotations, and large shared arrays, each known by a number.
+"""Array types for annotations, and large shared arrays, each identified by a number.
 
-A road grid or a motor map of a million values is no record of scalars. Its values are stored here,
-once for the whole process, and a record holds their number: a scalar leaf like any other. It goes
+A road grid or a motor map with a million values is not a record of scalars. Its values are stored
+here, once per process, and a record contains their number: a scalar leaf like any other. It passes
 through parameters, sweeps and worlds unchanged, vehicles of one fleet may read different arrays,
 and exchanging an array compiles nothing.
 
-An array lives as long as its `ArrayNumber` is referenced. Its number is never given to another
-array: reading it afterwards gives NaN. Kernels find an array by a table of addresses, one for each
-precision, that never moves; an entry is the address of a block: the count of the numbers as a
-64-bit integer and the numbers themselves. While a kernel runs, its caller holds the result of
-`alive`, so that nothing is freed under it.
+An array lives as long as its `ArrayNumber` is referenced. Its number is never assigned to another
+array: reading it afterwards gives NaN. Kernels find an array through a table of addresses, one for
+each precision, that never moves; an entry is the address of a block: the length as a 64-bit integer
+followed by the values. While a kernel runs, its caller keeps a reference to the result of `alive`,
+so that no memory is freed.
 """
 
 from __future__ import annotations
@@ -28,81 +28,81 @@ from ..errors import InvalidValue
 from .threads import ARRAYS, guard
 
 Array = NDArray[np.float64]
-"""Numbers in double precision, on the host."""
+"""Array in double precision, on the host."""
 AnyArray = NDArray[Any]
-"""Numbers of either precision; on a CUDA device where a function says so."""
+"""Array in either precision; on a CUDA device where a function says so."""
 Mask = NDArray[np.bool_]
-"""True or false for each of something."""
+"""Array of truth values."""
 
 MOST_ARRAYS = 1 << 22
-"""Most numbers in a process; float32 represents them all."""
+"""Largest number of shared arrays per process; float32 represents all their numbers."""
 LONGEST_FLOAT32 = 1 << 24
-"""Longest array that float32 can index; in a longer one it reads NaN."""
+"""Largest length that float32 can index; in a longer array, float32 code reads NaN."""
 HEADER = 8
-"""Bytes of a block before its numbers."""
+"""Bytes of a block before its values."""
 
 
 class ArrayNumber(float):
-    """The number of a shared array. It is a float, and keeps the array alive."""
+    """Number of a shared array: a float that keeps the array alive."""
 
     _values: Array
     __slots__ = ("__weakref__", "_values")
 
     @classmethod
     def of(cls, number: int, values: Array) -> ArrayNumber:
-        """The number of these values; `shared_array` gives them out."""
+        """Make the number of these values; only `shared_array` assigns numbers."""
         made = cls(number)
         made._values = values
         return made
 
     @property
     def values(self) -> Array:
-        """The array itself, flat; it cannot be written."""
+        """The array, flat and read-only."""
         return self._values
 
     def __repr__(self) -> str:
         return f"<array {int(self)} of {self._values.size} numbers>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For `pickle` and `copy`: by content, as another process has other numbers."""
+        """Pickle and copy by content, as another process has other numbers."""
         return shared_array, (np.array(self._values),)
 
 
 class Blocks(NamedTuple):
-    """An array as compiled code reads it."""
+    """Memory blocks of an array, as compiled code reads it."""
 
     float64: AnyArray
-    """Bytes: the count, then the numbers."""
+    """Bytes of the double-precision block: length, then values."""
     float32: AnyArray | None = None
-    """The same in single precision, once a Program of that precision reads arrays."""
+    """Block in single precision, present once a Program of that precision reads arrays."""
 
 
 def shared_array(values: Any) -> ArrayNumber:
-    """The number of an array with these values, flat in the order of C.
+    """Number of a shared array with a copy of these values, flattened in C order.
 
-    They are copied. Equal values have the same number while it is referenced.
+    Equal values share one number while it is referenced.
     """
     return _ARRAYS.number(_checked(values))
 
 
 def kept_number(value: Any) -> float:
-    """A value as a float; an `ArrayNumber` is returned unchanged."""
+    """Convert a value to a float; an `ArrayNumber` is returned unchanged."""
     return value if type(value) is ArrayNumber else float(value)
 
 
 def alive() -> Mapping[int, Blocks]:
-    """The present arrays by number; a reference to the mapping keeps their memory."""
+    """Current blocks by number; a reference to the mapping keeps their memory alive."""
     return _ARRAYS.blocks
 
 
 def values_of(number: float) -> Array | None:
-    """The array of a number, or None."""
+    """Array with a number, or None."""
     blocks = _ARRAYS.blocks.get(int(number)) if number == number // 1.0 else None
     return None if blocks is None else _numbers(blocks.float64, np.float64)
 
 
 def table_address(precision: str) -> int:
-    """Address of the table of the blocks of a precision: `MOST_ARRAYS` addresses, or 0."""
+    """Address of the table of block addresses for a precision: `MOST_ARRAYS` entries or 0."""
     return _ARRAYS.table(precision).ctypes.data
 
 
@@ -133,22 +133,23 @@ def _numbers(block: AnyArray, dtype: Any) -> AnyArray:
 
 
 class _Arrays:
-    """All arrays of the process."""
+    """Registry of all shared arrays of the process."""
 
     def __init__(self) -> None:
         self.blocks: dict[int, Blocks] = {}
-        """Blocks by number. The mapping is replaced, never changed: a caller may hold it."""
+        """Blocks by number. The mapping is replaced, never modified, as callers keep
+        references to it."""
         self._lock = threading.Lock()
         guard(self._lock, ARRAYS)
         self._dropped: deque[tuple[int, bytes]] = deque()
-        """Numbers and digests of arrays without references that are still in the tables."""
+        """Numbers and digests of unreferenced arrays that are still in the tables."""
         self._known: dict[bytes, weakref.ref[ArrayNumber]] = {}
         self._last_number = 0
         # Pages that are never written to take no memory.
         self._tables = {"float64": np.zeros(MOST_ARRAYS, np.uint64)}
 
     def number(self, values: Array) -> ArrayNumber:
-        """The number of an array; a new one unless an array with these values exists."""
+        """Number of an array; a new one unless an array with these values exists."""
         digest = hashlib.sha256(values.data).digest()
         with self._lock:
             known = self._known.get(digest)
@@ -162,7 +163,6 @@ class _Arrays:
         return number
 
     def table(self, precision: str) -> AnyArray:
-        """The addresses for one precision."""
         with self._lock:
             if precision not in self._tables:
                 self._tables[precision] = np.zeros(MOST_ARRAYS, np.uint64)
@@ -183,7 +183,8 @@ class _Arrays:
         return number
 
     def _complete(self, blocks: Blocks) -> Blocks:
-        """The blocks of an array, with single precision if a Program reads that."""
+        """Return the blocks with the one in single precision added, if a Program reads that
+        precision."""
         values = _numbers(blocks.float64, np.float64)
         wanted = "float32" in self._tables and values.size <= LONGEST_FLOAT32
         return blocks._replace(float32=_block(values, np.float32)) if wanted else blocks
@@ -194,12 +195,13 @@ class _Arrays:
             table[number] = 0 if block is None else block.ctypes.data
 
     def _forget(self, number: int, digest: bytes) -> None:
-        """Drop an array without references. Python may call this anywhere, under the lock too."""
+        """Mark an unreferenced array for removal. Python may call this anywhere, even under the
+        lock."""
         self._dropped.append((number, digest))
         self._settle()
 
     def _settle(self) -> None:
-        """Drop what is to be dropped, unless another thread has the lock: that one does it."""
+        """Remove the marked arrays, unless another thread has the lock and does so itself."""
         while self._dropped and self._lock.acquire(blocking=False):
             try:
                 while self._dropped:

@@ -1,12 +1,12 @@
-"""Which library computes: the elementary functions of floats, NumPy, CasADi and JAX by one name.
+"""Numerical backends: the elementary functions of floats, NumPy, CasADi and JAX under common names.
 
 `of_floats`, `of_arrays`, `of_symbols` and `of_jax` read elements of shared arrays in each library;
-`skidpad.ops.read` says what they mean.
+`skidpad.ops.read` defines the operation.
 
-`called(kernel, a, b)` is `kernel(a, b)` for every backend. Only while a function is traced into a
-Program does the tracer take the call: it becomes a function of the Program, which compiled code
-holds once instead of a copy at every place of use. Code that needs plain expressions meanwhile, to
-differentiate them or to find dependencies, runs within `inlined`.
+`called(kernel, a, b)` is `kernel(a, b)` in every backend. Only while a function is traced into a
+Program does the tracer intercept the call: the kernel becomes a function of the Program, which
+compiled code contains once instead of a copy at every call. Code that needs plain expressions
+instead, to differentiate them or to find dependencies, runs within `inlined`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .arrays import LONGEST_FLOAT32, AnyArray, ArrayNumber, Blocks, alive, value
 
 
 def of_floats(number: float, index: float) -> float:
-    """The element for two floats."""
+    """Read an element of a shared array, for floats."""
     values = values_of(number)
     if values is None or index != index:
         return math.nan
@@ -36,7 +36,7 @@ def of_floats(number: float, index: float) -> float:
 
 
 def of_arrays(number: Any, index: Any) -> Any:
-    """The elements for NumPy arrays or scalars, one of each broadcast with the other."""
+    """Read elements of shared arrays for NumPy arrays or scalars, which are broadcast."""
     kind = np.result_type(number, index, np.float32)
     numbers, indices = np.broadcast_arrays(np.asarray(number, kind), np.asarray(index, kind))
     elements = np.full(numbers.shape, np.nan, kind)
@@ -50,19 +50,20 @@ def of_arrays(number: Any, index: Any) -> Any:
 
 
 def _has_indices(size: int, precision: Any) -> bool:
-    """Whether the indices of an array are numbers of a precision."""
+    """Whether a precision represents all indices of an array."""
     return size <= LONGEST_FLOAT32 or np.dtype(precision).itemsize > 4
 
 
 _readers: dict[str, Any] = {}
-"""The one CasADi function that reads, once it is made."""
+"""The CasADi function that reads shared arrays, once it is made."""
 
 
 def casadi_reader() -> Any:
-    """The CasADi function of a column, number and index, that reads.
+    """Return the CasADi function of a column, an array number and an index that reads shared
+    arrays.
 
-    The tracer knows it and makes the operation `read` of its calls; CasADi itself evaluates it by
-    calling back.
+    The tracer recognises it and converts its calls to the operation `read`; CasADi itself evaluates
+    it through a callback.
     """
     known = _readers.get("reader")
     # Two threads may both make one; all take the first.
@@ -103,24 +104,16 @@ def _new_reader() -> Any:
     return Reader()
 
 
-def _flat(
-    seeds: tuple[int, int],
-    shape: tuple[int, int],
-    name: str,
-    inputs: Any,
-    outputs: Any,
-    options: Any,
-) -> Any:
-    """A derivative that is zero, with the arguments of CasADi's interface."""
+def _flat(seeds: tuple[int, int], shape: tuple[int, int], name: str, *named: Any) -> Any:
     import casadi as ca
 
     # Not sparse: of results that are no entries a call leaves what was in memory before.
     symbols = [ca.SX.sym("a", 2), ca.SX.sym("r"), ca.SX.sym("d", *seeds)]
-    return ca.Function(name, symbols, [ca.SX.zeros(*shape)], inputs, outputs, options)
+    return ca.Function(name, symbols, [ca.SX.zeros(*shape)], *named)
 
 
 def of_symbols(number: Any, index: Any) -> Any:
-    """The elements for CasADi's symbols or matrices."""
+    """Read elements of shared arrays for CasADi symbols or matrices."""
     import casadi as ca
 
     call = casadi_reader().call
@@ -138,17 +131,17 @@ def of_symbols(number: Any, index: Any) -> Any:
 
 
 class _Joined(NamedTuple):
-    """Concatenated arrays after a NaN, which unknown numbers read."""
+    """All shared arrays concatenated after a NaN, which unknown numbers read."""
 
     values: AnyArray
     start: AnyArray
-    """Start of the array of each number up to the largest."""
+    """Offset of the array of each number up to the largest."""
     last: AnyArray
     """Largest index of each array."""
 
 
 def of_jax(numpy: Any, number: Any, index: Any) -> Any:
-    """The elements for JAX arrays: the present shared arrays become constants of its code."""
+    """Read elements of shared arrays for JAX: the current arrays become constants of its code."""
     kind = numpy.result_type(number, index, float)
     joined = _joined(alive(), kind)
     number, index = numpy.asarray(number, kind), numpy.asarray(index, kind)
@@ -164,7 +157,7 @@ _last_joined: list[tuple[Mapping[int, Blocks], Any, _Joined]] = []
 
 
 def _joined(blocks: Mapping[int, Blocks], kind: Any) -> _Joined:
-    """All arrays as one; the last result is cached, for the many reads of one function."""
+    """Concatenate all arrays; the last result is cached for the many reads of one function."""
     for known, precision, joined in _last_joined:
         if known is blocks and precision == kind:
             return joined
@@ -186,11 +179,10 @@ def _joined(blocks: Mapping[int, Blocks], kind: Any) -> _Joined:
 
 
 PLAIN: dict[type, bool] = {float: True, int: True, bool: True, ArrayNumber: True}
-"""Classes of plain numbers."""
 
 
 def _or_nan(function: Callable[..., float], fallback: Callable[..., Any]) -> Callable[..., float]:
-    """`function`, but where `math` raises, the IEEE answer that NumPy gives."""
+    """Wrap a function of `math` so that it returns NumPy's IEEE result instead of raising."""
 
     def ieee(*args: float) -> float:
         try:
@@ -202,28 +194,19 @@ def _or_nan(function: Callable[..., float], fallback: Callable[..., Any]) -> Cal
     return ieee
 
 
-_ELEMENTARY = (
-    ("sin", "sin"),
-    ("cos", "cos"),
-    ("tan", "tan"),
-    ("asin", "arcsin"),
-    ("acos", "arccos"),
-    ("atan", "arctan"),
-    ("atan2", "arctan2"),
-    ("sinh", "sinh"),
-    ("cosh", "cosh"),
-    ("tanh", "tanh"),
-    ("exp", "exp"),
-    ("log", "log"),
-    ("sqrt", "sqrt"),
-    ("hypot", "hypot"),
-)
-"""Names here (and in `math` and CasADi), and those of NumPy and JAX."""
+_ELEMENTARY = {
+    name: f"arc{name[1:]}" if name.startswith("a") else name
+    for name in (
+        *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh"),
+        *("exp", "log", "sqrt", "hypot"),
+    )
+}
+"""Names of functions here, in `math` and in CasADi, with their names in NumPy and JAX."""
 
 
 def _float_backend() -> SimpleNamespace:
     backend = SimpleNamespace(
-        **{name: _or_nan(getattr(math, name), getattr(np, array)) for name, array in _ELEMENTARY}
+        **{n: _or_nan(getattr(math, n), getattr(np, array)) for n, array in _ELEMENTARY.items()}
     )
     backend.pow = _or_nan(math.pow, lambda x, n: np.power(float(x), float(n)))
     backend.abs = math.fabs
@@ -241,32 +224,22 @@ def _float_backend() -> SimpleNamespace:
 
 
 def _array_backend(library: Any) -> SimpleNamespace:
-    """NumPy or jax.numpy: they share names."""
+    """Backend for NumPy or jax.numpy, which share names."""
     names = ("abs", "sign", "minimum", "maximum", "floor", "where")
     logical = ("logical_and", "logical_or", "logical_not")
-    pairs = [*_ELEMENTARY, ("pow", "power"), *((name, name) for name in (*names, *logical))]
-    backend = SimpleNamespace(**{ours: getattr(library, theirs) for ours, theirs in pairs})
-    backend.read = of_arrays if library is np else partial(of_jax, library)
-    return backend
+    read = of_arrays if library is np else partial(of_jax, library)
+    own = _ELEMENTARY | {"pow": "power"} | {name: name for name in (*names, *logical)}
+    return SimpleNamespace(read=read, **{n: getattr(library, own[n]) for n in own})
 
 
 @cache
 def _casadi_backend() -> SimpleNamespace:
     import casadi
 
-    backend = SimpleNamespace(**{name: getattr(casadi, name) for name, _ in _ELEMENTARY})
-    backend.pow = lambda x, n: casadi.power(x, n)
-    backend.abs = casadi.fabs
-    backend.sign = casadi.sign
-    backend.minimum = casadi.fmin
-    backend.maximum = casadi.fmax
-    backend.floor = casadi.floor
-    backend.where = casadi.if_else
-    backend.logical_and = casadi.logic_and
-    backend.logical_or = casadi.logic_or
-    backend.logical_not = casadi.logic_not
-    backend.read = of_symbols
-    return backend
+    own = {name: name for name in (*_ELEMENTARY, "sign", "floor")}
+    own |= {"abs": "fabs", "pow": "power", "minimum": "fmin", "maximum": "fmax", "where": "if_else"}
+    own |= {f"logical_{name}": f"logic_{name}" for name in ("and", "or", "not")}
+    return SimpleNamespace(read=of_symbols, **{n: getattr(casadi, own[n]) for n in own})
 
 
 @cache
@@ -286,9 +259,9 @@ _BACKENDS: dict[type, Any] = {}
 
 
 def backend_of(*args: Any) -> Any:
-    """The functions for these arguments: those of the first one that is not a plain number.
+    """Backend for these arguments: that of the first argument that is not a plain number.
 
-    NumPy gives way to the others, which take its arrays and scalars as constants.
+    NumPy has the lowest priority, as the others accept its arrays and scalars as constants.
     """
     chosen: Any = _FLOAT
     for a in args:
@@ -318,17 +291,17 @@ def _find(kind: type) -> Any:
 
 R = TypeVar("R")
 Tracer = Callable[[Callable[..., Any], tuple[Any, ...]], Any]
-"""Takes a kernel and its arguments; returns what the kernel would."""
+"""Function of a kernel and its arguments; returns what the kernel would return."""
 
 _TRACER: ContextVar[Tracer | None] = ContextVar("skidpad_tracer", default=None)
 
 
 def called(kernel: Callable[..., R], *arguments: Any) -> R:
-    """`kernel(*arguments)`, which compiled code holds once however often it is called.
+    """Evaluate `kernel(*arguments)`, which compiled code contains once however often it is called.
 
-    For a large kernel that a vehicle uses several times, such as a tyre at four wheels. Arguments
-    and results are records and numbers, or tuples of them. The kernel has to be a function of its
-    arguments alone.
+    Use it for a large kernel that a vehicle calls several times, such as a tyre at four wheels.
+    Arguments and results are records and numbers, or tuples of these. The result must depend on the
+    arguments only.
     """
     tracer = _TRACER.get()
     return kernel(*arguments) if tracer is None else tracer(kernel, arguments)
@@ -336,7 +309,7 @@ def called(kernel: Callable[..., R], *arguments: Any) -> R:
 
 @contextmanager
 def taken_by(tracer: Tracer | None) -> Generator[None]:
-    """Within the block, calls of this thread go to a tracer."""
+    """Context manager that passes calls of this thread to a tracer."""
     before = _TRACER.set(tracer)
     try:
         yield
@@ -345,5 +318,5 @@ def taken_by(tracer: Tracer | None) -> Generator[None]:
 
 
 def inlined() -> AbstractContextManager[None]:
-    """A context within which `called` is a plain call, also in a trace."""
+    """Context manager within which `called` is a plain call, also in a trace."""
     return taken_by(None)

@@ -1,27 +1,28 @@
-"""A vehicle as a body: its motion, its shape, how it is driven.
+"""The description of a vehicle as a body: its motion, its shape, and how it is driven.
 
-A model declares it with a `Body`; worlds, pages, sensors, controllers and plots read the body and
-never the names of fields. A model without one still simulates. The contract:
+A model declares it with a `Body`. Worlds, pages, sensors, controllers and plots use the body and
+never the names of fields. A model without a body can still be simulated. The contract:
 
-1. `reference` names the point of the vehicle whose motion is given. All places on the vehicle are
-   relative to it, x forward, y to the left, in m.
+1. `reference` names the point of the vehicle whose motion is described. All positions on the
+   vehicle are relative to it, x forward, y to the left, in m.
 2. `pose(x, p)` is the pose of that point in the world, `velocity(x, u, p)` its velocity in body
-   axes. `speed(x, p)`, if given, is the speed of references and set-points, negative in reverse,
-   for a state that has the length of the velocity; by default it is `v_x`.
-3. `acceleration(x, rate, p)`, if given, is the acceleration over ground in body axes and the rate
-   of the yaw rate, from state and time derivative. By default it is the derivative of `velocity`
-   along the motion; for a discrete model it is then unknown.
-4. `placed(x, pose, velocity, p)` is the state with the body moved to a pose and set in motion, as a
-   contact or a user does. Motion that the model cannot have (sliding sideways) is left out, all
-   other states stay.
+   axes. `speed(x, p)`, if given, is the speed for references and set-points, negative in reverse,
+   for a model whose state has the magnitude of the velocity; by default it is `v_x`.
+3. `acceleration(x, rate, p)`, if given, is the acceleration over ground in body axes and the yaw
+   acceleration, from the state and its time derivative. By default it is the derivative of
+   `velocity` along the motion; for a discrete model it is then unknown.
+4. `placed(x, pose, velocity, p)` is the state with the body at a given pose and velocity, as after
+   a contact or when a user moves it. Motion that the model cannot have (sliding sideways) is
+   dropped, all other states stay.
 5. `geometry(p)` and `limits(p)` are plain values, from parameters that are numbers.
 6. `command(x, demand, p)` is the input that fulfils a demand, as far as the limits allow.
-7. `steer(x, u, p)`, if it steers, is the angle of its front wheels.
-8. `on_ground(x, u, w, ground, p)`, if the ground acts on it, is the input and the disturbance with
-   the effects of the ground in place of the previous ones. `wheels(p)`, if `geometry` does not take
-   symbols, are the places of the wheels, for roads that compile.
-9. `odometry(x, u, p)`, if wheels measure another motion than `velocity`, is that motion.
-10. All but `geometry` and `limits` are pure and built from `skidpad.ops`, so that they take
+7. `steer(x, u, p)`, if the vehicle steers, is the angle of its front wheels.
+8. `on_ground(x, u, w, ground, p)`, if the ground affects it, returns the input and the disturbance
+   with the effects of this ground in place of the previous ones. `wheels(p)` returns the positions
+   of the wheels for roads that are compiled; it is needed if `geometry` does not accept symbols.
+9. `odometry(x, u, p)`, if given, is the motion that the wheels measure, where it differs from
+   `velocity`.
+10. All but `geometry` and `limits` are pure and built from `skidpad.ops`, so that they accept
     numbers, arrays with a value per vehicle, and symbols.
 """
 
@@ -38,92 +39,90 @@ from ..units import kg, kg_m2, m, m_s, m_s2, one, rad, rad_s, rad_s2
 from . import record
 from .files import brief_repr
 
-__all__ = [
-    "body_of",
-    "box",
-    "car_geometry",
-    "plate_inertia",
-]
+__all__ = ["body_of", "box", "car_geometry", "plate_inertia"]
 
 Point = tuple[float, float]
-"""x and y in m from the reference point."""
+"""x and y in m, relative to the reference point."""
 Outline = tuple[Point, ...]
-"""Corners in order, in m from the reference point."""
+"""Corners in order, in m, relative to the reference point."""
 
 
 class Pose(NamedTuple):
     """Position of a point of a vehicle, and the heading of the vehicle."""
 
     x: m
-    """Position in the world frame."""
+    """Position in the world frame, in m."""
     y: m
-    """Position in the world frame."""
+    """Position in the world frame, in m."""
     yaw: rad
-    """Heading from the world's x axis, positive to the left, not wrapped."""
+    """Heading in rad from the world's x axis, positive to the left, not wrapped."""
 
 
 class Velocity(NamedTuple):
     """Velocity of a point of a vehicle over ground, in body axes."""
 
     v_x: m_s
-    """Forward positive."""
+    """Longitudinal velocity in m/s, positive forward."""
     v_y: m_s
-    """Positive to the left."""
+    """Lateral velocity in m/s, positive to the left."""
     omega: rad_s
-    """Yaw rate, positive to the left."""
+    """Yaw rate in rad/s, positive to the left."""
 
 
 class Acceleration(NamedTuple):
     """Acceleration of a point of a vehicle over ground, in body axes, with the yaw acceleration."""
 
     a_x: m_s2
-    """Forward positive: v_x' - v_y omega."""
+    """Longitudinal acceleration v_x' - v_y omega in m/s², positive forward."""
     a_y: m_s2
-    """Positive to the left: v_y' + v_x omega."""
+    """Lateral acceleration v_y' + v_x omega in m/s², positive to the left."""
     omega_rate: rad_s2
-    """Rate of the yaw rate."""
+    """Yaw acceleration in rad/s², positive to the left."""
 
 
 class Demand(NamedTuple):
-    """Demand of a driver or a controller. Each vehicle takes the fields that it understands."""
+    """Demand of a driver or a controller; each vehicle uses the fields that it supports."""
 
     steer: rad = 0.0
-    """Angle of the front wheels, positive to the left."""
+    """Angle of the front wheels in rad, positive to the left."""
     a: m_s2 = 0.0
-    """Acceleration along the vehicle, forward positive."""
+    """Longitudinal acceleration in m/s², positive forward."""
     v: m_s = 0.0
-    """Demanded speed, for vehicles that take one."""
+    """Demanded speed in m/s, for vehicles with speed commands."""
     omega: rad_s = 0.0
-    """Demanded yaw rate, positive to the left, for vehicles that take one."""
+    """Demanded yaw rate in rad/s, positive to the left, for vehicles with yaw-rate commands."""
     handbrake: one = 0.0
-    """Share to which it is pulled, 0 to 1, for vehicles with a handbrake."""
+    """Application of the handbrake, from 0 to 1, for vehicles that have one."""
 
 
 class Down(NamedTuple):
-    """The downward unit vector in body axes, without its component normal to the ground."""
+    """Component of the downward unit vector parallel to the ground, in body axes."""
 
     x: one
-    """Positive downhill ahead."""
+    """Forward component, positive if the ground descends ahead."""
     y: one
-    """Positive downhill to the left."""
+    """Leftward component, positive if the ground descends to the left."""
 
 
 class GroundUnder(NamedTuple):
-    """Properties of the ground under a vehicle; None where the ground has no value."""
+    """Properties of the ground under a vehicle; None for those that the ground does not define."""
 
     g: m_s2
-    """Gravity."""
+    """Gravitational acceleration in m/s²."""
     down: Down | None = None
     """Direction of the slope."""
     mu: tuple[one, ...] | None = None
-    """Friction under each wheel of the geometry; negative: that of the vehicle itself."""
+    """Friction coefficient under each wheel of the geometry; negative for the vehicle's own
+    value."""
     rolling: tuple[one, ...] | None = None
-    """Rolling resistance over load under each wheel; negative: that of the vehicle itself."""
+    """Rolling resistance coefficient (force over load) under each wheel; negative for the
+    vehicle's own value."""
     grip: tuple[one, ...] | None = None
-    """Factor on the friction under each wheel."""
+    """Factor on the friction coefficient under each wheel."""
 
     def friction_shares(self, own: Sequence[one]) -> tuple[one, ...] | None:
-        """Friction under each wheel over the vehicle's own; None where the ground has no value."""
+        """Friction under each wheel relative to the vehicle's own; None if the ground does not
+        define it."""
         if self.mu is None:
             return self.grip
         shares = tuple(
@@ -136,43 +135,41 @@ class GroundUnder(NamedTuple):
 
 @dataclass(frozen=True)
 class Wheel:
-    """A wheel. The strings name fields of the state or the outputs, or are empty."""
+    """A wheel. The strings are names of fields of the state or the outputs, or empty."""
 
     name: str
     x: m
-    """Position of its centre, forward of the reference point."""
+    """Position of its centre in m, forward of the reference point."""
     y: m
-    """Position of its centre, to the left of the reference point."""
+    """Position of its centre in m, to the left of the reference point."""
     radius: m
     width: m
     yaw: rad = 0.0
-    """Angle on the vehicle of a wheel that does not steer, positive to the left."""
+    """Angle of an unsteered wheel relative to the vehicle in rad, positive to the left."""
     steer: str = ""
-    """The field with its angle on the vehicle, if it steers."""
+    """Field with its angle relative to the vehicle in rad, if it steers."""
     spin: str = ""
-    """The field with its rate of turning in rad/s, positive forward, if it spins by itself."""
+    """Field with its rotational speed in rad/s, positive forward, if it spins independently."""
     F_x: str = ""
-    """The field with its force along the wheel, in N."""
+    """Field with the longitudinal tyre force in N, in wheel axes."""
     F_y: str = ""
-    """The field with its force across the wheel, positive to the left, in N."""
+    """Field with the lateral tyre force in N, in wheel axes, positive to the left."""
     F_z: str = ""
-    """The field with its load, in N."""
+    """Field with its vertical load in N."""
     use: str = ""
-    """The field with the share of its grip that is used, 0 to 1."""
+    """Field with the utilised share of its grip, 0 to 1."""
 
     @property
     def length(self) -> m:
-        """Length seen from above: its diameter."""
+        """Length seen from above in m: its diameter."""
         return 2.0 * self.radius
 
 
 class WheelPlace(NamedTuple):
-    """Place of a wheel on a vehicle."""
-
     x: m
-    """Forward of the reference point."""
+    """Position in m, forward of the reference point."""
     y: m
-    """To the left of the reference point."""
+    """Position in m, to the left of the reference point."""
     radius: m
 
 
@@ -181,38 +178,39 @@ class Trailer:
     """A trailer behind a vehicle, or behind another trailer."""
 
     hitch_x: m
-    """Position of its hitch, forward of the reference point of the vehicle, or of the axle of the
-    trailer ahead."""
+    """Position of its hitch in m, forward of the reference point of the vehicle, or of the axle
+    of the trailer ahead."""
     drawbar: m
-    """Distance from the hitch back to the trailer's axle."""
+    """Distance in m from the hitch back to the trailer's axle."""
     angle: str
-    """The field of the state with its heading from that of the unit ahead, positive to the left."""
+    """State field with its heading relative to the unit ahead in rad, positive to the left."""
     outlines: tuple[Outline, ...]
-    """Seen from the middle of the trailer's axle."""
+    """Outlines relative to the middle of the trailer's axle, in m."""
     wheels: tuple[Wheel, ...] = ()
-    """Seen from the middle of the trailer's axle."""
+    """Wheels, with positions relative to the middle of the trailer's axle."""
     trailer: Trailer | None = None
-    """The trailer behind it."""
+    """The trailer behind this one."""
 
     __repr__ = brief_repr
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """Shape and mass of a vehicle, seen from its reference point."""
+    """Shape and mass of a vehicle; positions are relative to its reference point."""
 
     front_axle: m
-    """Position of the front axle; the only axle of a vehicle with one."""
+    """Position of the front axle in m, or of the only axle; positive in front of the reference
+    point."""
     rear_axle: m
-    """Position of the rear axle, negative behind the reference point."""
+    """Position of the rear axle in m, negative behind the reference point."""
     wheels: tuple[Wheel, ...]
     outlines: tuple[Outline, ...]
-    """Outline from above, one or more polygons."""
+    """Outline from above, one or more polygons, in m."""
     height: m
-    """Height above the ground."""
+    """Height above the ground, in m."""
     mass: kg
     inertia: kg_m2
-    """Yaw inertia about the centre of mass."""
+    """Yaw inertia about the centre of mass, in kg·m²."""
     centre_of_mass: Point = (0.0, 0.0)
     trailer: Trailer | None = None
 
@@ -220,7 +218,7 @@ class Geometry:
 
     @property
     def trailers(self) -> tuple[Trailer, ...]:
-        """All its trailers, in order."""
+        """All trailers, from front to rear."""
         chain: list[Trailer] = []
         trailer = self.trailer
         while trailer is not None:
@@ -230,50 +228,52 @@ class Geometry:
 
     @property
     def wheel_base(self) -> m:
-        """Distance between the axles; of a vehicle with one axle, between its wheels."""
+        """Distance in m between the axles; for a vehicle with one axle, between its wheels."""
         return self.front_axle - self.rear_axle or self.track
 
     @property
     def track(self) -> m:
-        """Distance between the outermost wheels."""
+        """Distance in m between the outermost wheels."""
         across = [wheel.y for wheel in self.wheels]
         return max(across) - min(across) if across else 0.0
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a vehicle; infinite where its model sets none."""
+    """Limits of a vehicle; infinite if its model has none."""
 
     steer_max: rad = inf
-    """Largest angle of the front wheels, either side; 0 for a vehicle that does not steer."""
+    """Largest steering angle of the front wheels to either side, in rad; 0 for a vehicle that
+    does not steer."""
     steer_rate_max: rad_s = inf
     v_max: m_s = inf
     v_min: m_s = -inf
-    """Highest speed in reverse, negative."""
+    """Largest speed in reverse, negative, in m/s."""
     a_max: m_s2 = inf
-    """Largest acceleration of its drive."""
+    """Largest acceleration by its drive, in m/s²."""
     a_min: m_s2 = -inf
-    """Largest deceleration of its brakes, negative."""
+    """Largest deceleration by its brakes, negative, in m/s²."""
     grip: m_s2 = inf
-    """Largest acceleration over ground from its tyres, in any direction."""
+    """Largest acceleration over ground that its tyres allow in any direction, in m/s²."""
     omega_max: rad_s = inf
-    """Largest yaw rate of a vehicle that turns on the spot."""
+    """Largest yaw rate of a vehicle that turns on the spot, in rad/s."""
     handbrake: bool = False
-    """Whether it has a handbrake, for `Demand.handbrake`."""
+    """Whether it has a handbrake, which `Demand.handbrake` applies."""
     inputs: Mapping[str, tuple[float, float]] = field(
         default_factory=dict[str, tuple[float, float]]
     )
-    """Lowest and highest value of inputs that have a range, by their names."""
+    """Smallest and largest value of inputs that have a range, by name."""
     not_kept: tuple[str, ...] = ()
-    """Limits among "steer" and "v" that the model itself may exceed: they are for planners, and no
-    start is refused for them."""
+    """Limits among "steer" and "v" that the model itself may exceed: only planners observe
+    them, and a start beyond them is accepted."""
 
     __repr__ = brief_repr
 
 
 @dataclass(frozen=True)
 class Body:
-    """A model's description of the vehicle as a body; see the module text for the contract."""
+    """A model's description of the vehicle as a body; see the docstring of this module for the
+    contract."""
 
     reference: str
     pose: Callable[[Any, Any], Pose]
@@ -289,29 +289,29 @@ class Body:
     speed: Callable[[Any, Any], m_s] | None = None
     wheels: Callable[[Any], Sequence[WheelPlace]] | None = None
     gravity: str = ""
-    """The parameter with the gravity of its world, if there is one."""
+    """Name of the parameter with the gravitational acceleration, if there is one."""
     lessens_loads: bool = False
-    """Whether it reduces its wheel loads by itself on a slope."""
+    """Whether the model itself reduces its wheel loads on a slope."""
     imposed: bool = False
-    """Whether its motion is prescribed, whatever its previous motion."""
+    """Whether its motion is prescribed, independent of its previous motion."""
 
     __repr__ = brief_repr
 
     def wheel_places(self, p: Any) -> list[WheelPlace]:
-        """Places of its wheels, from parameters that may be symbols if the body takes them."""
+        """Positions of its wheels; the parameters may be symbols if the body accepts these."""
         wheels = self.geometry(p).wheels if self.wheels is None else self.wheels(p)
         return [WheelPlace(wheel.x, wheel.y, wheel.radius) for wheel in wheels]
 
     def speed_of(self, x: Any, u: Any, p: Any) -> m_s:
-        """The speed for references and set-points."""
+        """Speed in m/s for references and set-points, negative in reverse."""
         return self.velocity(x, u, p).v_x if self.speed is None else self.speed(x, p)
 
 
 def standing_points(wheels: Sequence[WheelPlace]) -> list[tuple[m, m]]:
-    """Points of a vehicle whose heights determine its attitude on the ground.
+    """Points (x, y) in m of a vehicle whose ground heights determine its attitude.
 
-    Two wheels do not define a plane: then the points are one radius before and behind each wheel,
-    so that the roll is that of the axle and the pitch that of the ground along it.
+    Two wheels do not define a plane: then the points are one radius in front of and behind each
+    wheel, so that the roll follows the axle and the pitch follows the ground along it.
     """
     if len(wheels) != 2:
         return [(w.x, w.y) for w in wheels]
@@ -319,7 +319,7 @@ def standing_points(wheels: Sequence[WheelPlace]) -> list[tuple[m, m]]:
 
 
 def own_fields(State: type, read: Callable[[Any], Sequence[Any]]) -> tuple[str | None, ...]:
-    """The state fields that `read(x)` consists of; None in place of a value that it computes."""
+    """State fields that `read(x)` returns unchanged; None in place of a value that it computes."""
     # Recognised by identity: a computed value is another object, even if it is equal.
     probes = [1.0 + k / 64.0 for k in range(record.size(State))]
     values = read(record.unflatten(State, probes))
@@ -328,7 +328,10 @@ def own_fields(State: type, read: Callable[[Any], Sequence[Any]]) -> tuple[str |
 
 
 def body_of(vehicle: Any, purpose: str) -> Body:
-    """The body of a vehicle; raises if its model has none, with `purpose` as in "a world"."""
+    """Return the body of a vehicle; raises if its model has none.
+
+    `purpose` names the use in the error, as in "a world".
+    """
     body: Body | None = vehicle.model.body
     if body is None:
         raise InvalidValue(
@@ -356,9 +359,9 @@ def car_geometry(
     steer: str = "steer",
     forces: bool = False,
 ) -> Geometry:
-    """A car on four wheels between two ends, all seen from its reference point.
+    """Geometry of a car with four wheels; positions in m are relative to its reference point.
 
-    Missing values are estimated: a track of 0.85 widths, mass and inertia from the area of the
+    Missing values are estimated: track as 0.85 of the width, mass and inertia from the area of the
     outline, the centre of mass midway between the axles. `steer` is the field with the angle of the
     front wheels; `forces`: see `four_wheels`.
     """
@@ -380,27 +383,28 @@ def car_geometry(
 
 
 _MASS_PER_AREA = 190.0
-"""Mass of cars over the area of their outline, in kg/m²: 1540 kg for 4.5 m by 1.8 m."""
+"""Mass of cars per area of their outline, in kg/m²: 1540 kg for 4.5 m by 1.8 m."""
 
 
 def estimated_mass(length: m, width: m) -> kg:
-    """Mass of a vehicle whose model has none, estimated from the area of its outline."""
+    """Mass in kg estimated from the area of the outline, for a model that has none."""
     return _MASS_PER_AREA * length * width
 
 
 def plate_inertia(mass: kg, length: m, width: m) -> kg_m2:
-    """Yaw inertia of a rectangular plate about its middle: an estimate where a model has none."""
+    """Yaw inertia in kg·m² of a rectangular plate about its centre, an estimate for models without
+    one."""
     return mass * (length * length + width * width) / 12.0
 
 
 def box(rear: m, front: m, width: m) -> Outline:
-    """A rectangle as long as from `rear` to `front`, about the vehicle's axis."""
+    """Rectangle from `rear` to `front`, symmetric about the vehicle's axis; all in m."""
     half = 0.5 * width
     return ((rear, -half), (front, -half), (front, half), (rear, half))
 
 
 def car_outline(rear: m, front: m, width: m) -> Outline:
-    """A rectangle whose front corners are cut: one sees which way it points."""
+    """Rectangle with cut front corners, which show the direction of the vehicle; all in m."""
     half, corner = 0.5 * width, 0.18 * width
     nose = 1.6 * corner
     return (
@@ -425,16 +429,12 @@ def four_wheels(
     steer: str = "steer",
     forces: bool = False,
 ) -> tuple[Wheel, ...]:
-    """The wheels fl, fr, rl, rr of a car; the front ones turn as the field `steer` says.
+    """Wheels fl, fr, rl, rr of a car; the field `steer` has the angle of the front wheels.
 
     With `forces` the model has outputs `F_x_fl`, `F_y_fl`, `F_z_fl` and so on.
     """
-    places = {
-        "fl": (front_axle, 0.5 * track),
-        "fr": (front_axle, -0.5 * track),
-        "rl": (rear_axle, 0.5 * track),
-        "rr": (rear_axle, -0.5 * track),
-    }
+    axles, sides = {"f": front_axle, "r": rear_axle}, {"l": 0.5 * track, "r": -0.5 * track}
+    places = {end + side: (x, y) for end, x in axles.items() for side, y in sides.items()}
     return tuple(
         Wheel(
             name,

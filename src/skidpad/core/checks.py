@@ -6,7 +6,7 @@ Every error is one sentence, "name = value must be ...", with the unit where the
 `interval`. Arrays: `array`, `floats`, `increasing`. Time and memory: `positive_step`, `steps_in`,
 `check_room`, `making_room`. The leaves of a record are checked by `skidpad.core.record.check`.
 
-No value passes for a number that only converts to one: True, "1.0" and arrays of one are refused.
+Values that would merely convert to numbers are refused: True, "1.0" and arrays of one element.
 """
 
 from __future__ import annotations
@@ -27,83 +27,76 @@ from .files import shown
 Kind = TypeVar("Kind")
 
 ROUNDING = 3e-5
-"""Share of a time by which it may differ from a whole number of steps: 0.016667 s is a sixtieth."""
+"""Relative difference of a duration from a whole number of steps that counts as rounding, so
+that 0.016667 s is accepted as a sixtieth."""
 MOST_ROUNDING = 0.01
-"""Share of a step by which it may differ, however many there are."""
+"""Largest such difference as a fraction of a step, however many steps there are."""
 MOST_STEPS = 2**53
-"""Beyond that not every whole number is a float."""
+"""Number beyond which not every integer is a float."""
 FINITE = Allowed()
-"""The range of every finite number."""
+"""Range of all finite numbers."""
 
 
 def finite(name: str, value: Any, unit: str = "") -> float:
-    """The value as a float; raises unless it is a finite number."""
+    """Return the value as a float; raises unless it is a finite number."""
     return must_be(name, value, FINITE, unit)
 
 
 def positive(name: str, value: Any, unit: str = "") -> float:
-    """The value as a float; raises unless it is finite and greater than 0."""
-    number = _as_float(name, value, unit)
-    if not 0.0 < number < math.inf:
-        raise InvalidValue(f"{_shown(name, value, unit)} must be finite and greater than 0")
-    return number
+    """Return the value as a float; raises unless it is finite and greater than 0."""
+    allowed = "finite and greater than 0"
+    return _checked(name, value, unit, lambda x: 0.0 < x < math.inf, allowed)
 
 
 def not_negative(name: str, value: Any, unit: str = "") -> float:
-    """The value as a float; raises unless it is finite and at least 0."""
-    number = _as_float(name, value, unit)
-    if not 0.0 <= number < math.inf:
-        raise InvalidValue(f"{_shown(name, value, unit)} must be finite and at least 0")
-    return number
+    """Return the value as a float; raises unless it is finite and at least 0."""
+    return _checked(name, value, unit, lambda x: 0.0 <= x < math.inf, "finite and at least 0")
 
 
 def between(
     name: str, value: Any, low: float, high: float, unit: str = "", hint: str = ""
 ) -> float:
-    """The value as a float; raises unless it lies between `low` and `high`, without the ends.
+    """Return the value as a float; raises unless it is strictly between `low` and `high`.
 
     `hint` ends the sentence, as in ", such as 0.95".
     """
-    number = _as_float(name, value, unit)
-    if not low < number < high:
-        raise InvalidValue(
-            f"{_shown(name, value, unit)} must be between {low:g} and {high:g}{hint}"
-        )
-    return number
+    allowed = f"between {low:g} and {high:g}{hint}"
+    return _checked(name, value, unit, lambda x: low < x < high, allowed)
 
 
 def must_be(name: str, value: Any, allowed: Allowed, unit: str = "") -> float:
-    """The value as a float; raises unless it is a finite number in the range."""
-    number = _as_float(name, value, unit)
-    if not math.isfinite(number):
-        raise InvalidValue(f"{_shown(name, value, unit)} must be finite")
-    if number not in allowed:
+    """Return the value as a float; raises unless it is a finite number in the range."""
+    _checked(name, value, unit, math.isfinite, "finite")
+    return _checked(name, value, unit, allowed.__contains__, allowed)
+
+
+def number(name: str, value: Any, unit: str = "") -> float:
+    """Return the value as a float; raises unless it is a number, which may be infinite."""
+    return _checked(name, value, unit, lambda x: not math.isnan(x), "a number")
+
+
+def _checked(
+    name: str, value: Any, unit: str, fine: Callable[[float], bool], allowed: object
+) -> float:
+    try:
+        number = _number(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidValue(f"{_shown(name, value, unit)} must be a number") from error
+    if not fine(number):
         raise InvalidValue(f"{_shown(name, value, unit)} must be {allowed}")
     return number
 
 
-def number(name: str, value: Any, unit: str = "") -> float:
-    """The value as a float; raises unless it is a number, which may be infinite."""
-    value = _as_float(name, value, unit)
-    if math.isnan(value):
-        raise InvalidValue(f"{_shown(name, value, unit)} must be a number")
-    return value
-
-
 def whole(
-    name: str,
-    value: Any,
-    allowed: str = "",
-    least: int | None = 1,
-    most: int | None = MOST_STEPS,
+    name: str, value: Any, allowed: str = "", least: int | None = 1, most: int | None = MOST_STEPS
 ) -> int:
-    """The value as an integer; raises unless it is a whole number from `least` to `most`.
+    """Return the value as an integer; raises unless it is an integer from `least` to `most`.
 
     Args:
-        name: of the argument, for the error.
-        value: any integer type; a float is refused even if it is whole.
+        name: name of the argument, for the error.
+        value: any integer type; a float is refused even if it has an integer value.
         allowed: what the error says is allowed; "at least `least`" if empty.
-        least: the smallest value; without it (as for a seed) there are no limits at all.
+        least: the smallest value; None (as for a seed) removes both limits.
         most: the largest value; no limit if None.
     """
     number = None
@@ -121,14 +114,13 @@ def whole(
 
 
 def flag(name: str, value: Any) -> bool:
-    """The value; raises unless it is True or False."""
+    """Return the value; raises unless it is True or False."""
     if not isinstance(value, bool):
         raise InvalidValue(f"{name} = {shown(value)} must be True or False")
     return value
 
 
 def one_of(name: str, value: Any, allowed: Collection[Any]) -> None:
-    """Raise unless the value is one of those allowed."""
     if value not in allowed:
         raise InvalidValue(
             f"{name} = {shown(value)} is unknown; allowed are {', '.join(map(str, allowed))}"
@@ -136,21 +128,22 @@ def one_of(name: str, value: Any, allowed: Collection[Any]) -> None:
 
 
 def text(name: str, value: Any) -> str:
-    """The value; raises unless it is a string."""
+    """Return the value; raises unless it is a string."""
     if not isinstance(value, str):
         raise InvalidValue(f"{name} = {shown(value)} must be a text")
     return value
 
 
 def function(name: str, value: Any, what: str = "a function") -> Callable[..., Any]:
-    """The value; raises unless it can be called. `what` says more, as in "a function of x"."""
+    """Return the value; raises unless it is callable. `what` is more specific, as in "a function of
+    x"."""
     if not callable(value):
         raise InvalidValue(f"{name} = {shown(value)} must be {what}")
     return value
 
 
 def instance_of(name: str, value: Any, kind: type[Kind], hint: str = "") -> Kind:
-    """The value; raises unless it is of this class. `hint` ends the sentence."""
+    """Return the value; raises unless it is an instance of `kind`. `hint` ends the error."""
     if not isinstance(value, kind):
         article = "an" if kind.__name__[0] in "AEIOU" else "a"
         got = type(value).__qualname__
@@ -159,7 +152,7 @@ def instance_of(name: str, value: Any, kind: type[Kind], hint: str = "") -> Kind
 
 
 def interval(name: str, value: Any, unit: str = "") -> tuple[float, float]:
-    """A pair (low, high) as floats; raises unless both are finite and low is at most high."""
+    """Return a pair (low, high) as floats; raises unless both are finite and low <= high."""
     try:
         low, high = (_number(end) for end in value)
     except (TypeError, ValueError, OverflowError):
@@ -178,15 +171,15 @@ def array(
     allowed: Allowed | None = FINITE,
     unit: str = "",
 ) -> NDArray[np.float64]:
-    """The values as an array of floats, not copied if they are one; raises unless they fit.
+    """Return the values as an array of floats, without copying if possible; raises unless they fit.
 
     Args:
-        name: of the argument, for the error.
+        name: name of the argument, for the error.
         values: anything array-like; texts, truth values and complex numbers are refused.
-        shape: lengths of the axes, as in `("n", 2)`; a name allows any length, and the same name
-            twice the same length.
-        allowed: the range of each number, which must be finite; any number, NaN too, if None.
-        unit: of the numbers, for the error.
+        shape: lengths of the axes, as in `("n", 2)`; a name stands for any length, which must be
+            the same where the name is repeated.
+        allowed: the range of each number, which must be finite; None allows any, NaN included.
+        unit: unit of the numbers, for the error.
     """
     expected = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
     try:
@@ -211,7 +204,7 @@ def array(
 
 
 def floats(name: str, values: Any, dtype: type[np.floating[Any]] = np.float64) -> NDArray[Any]:
-    """Numbers of any shape as an array of floats, not copied if they are one."""
+    """Convert numbers of any shape to an array of floats, without copying if possible."""
     try:
         return np.asarray(values, dtype=dtype)
     except (TypeError, ValueError, OverflowError):
@@ -219,7 +212,7 @@ def floats(name: str, values: Any, dtype: type[np.floating[Any]] = np.float64) -
 
 
 def increasing(name: str, values: Any, unit: str = "") -> NDArray[np.float64]:
-    """The values as an array (n,) of floats; raises unless each is greater than the one before."""
+    """Return the values as a float array (n,); raises unless they increase strictly."""
     numbers = array(name, values, ("n",), unit=unit)
     falls = np.flatnonzero(np.diff(numbers) <= 0.0)
     if falls.size:
@@ -232,7 +225,7 @@ def increasing(name: str, values: Any, unit: str = "") -> NDArray[np.float64]:
 
 
 def positive_step(dt: float, precision: str) -> float:
-    """dt as a float; raises unless it is a finite number above 0 in this precision, in s."""
+    """Return dt as a float, in s; raises unless it is finite and above 0 in this precision."""
     try:
         value = _number(dt)
     except (TypeError, ValueError, OverflowError) as error:
@@ -250,10 +243,10 @@ def positive_step(dt: float, precision: str) -> float:
 
 
 def steps_in(duration: Any, dt: float, name: str = "duration") -> int:
-    """Number of steps of dt in a duration, both in s; raises unless it is a whole number.
+    """Number of steps of dt in a duration, both in s; raises unless it is an integer.
 
     A duration is never rounded to the nearest number of steps: over many short runs the lost time
-    would add up unnoticed. Only a difference that rounding of the values explains is accepted.
+    would accumulate unnoticed. Only a difference within the rounding of the values is accepted.
     """
     length = not_negative(name, duration, "s")
     ratio = length / dt
@@ -265,14 +258,14 @@ def steps_in(duration: Any, dt: float, name: str = "duration") -> int:
     if abs(ratio - count) > min(ROUNDING * ratio, MOST_ROUNDING):
         few = math.floor(ratio)
         raise InvalidValue(
-            f"{name} = {length:.12g} s is no whole number of steps of {dt:g} s: take "
+            f"{name} = {length:.12g} s is not a whole number of steps of {dt:g} s: take "
             f"{few * dt:.12g} s or {(few + 1) * dt:.12g} s"
         )
     return count
 
 
 def steps_of(steps: int | None, *series: Any) -> int:
-    """The number of steps that `steps` and the arrays with a row per step agree on."""
+    """Number of steps from `steps` and from arrays with a row per step; raises if they differ."""
     lengths = {len(rows) for rows in series if getattr(rows, "ndim", np.ndim(rows)) == 3}
     if steps is not None:
         lengths.add(whole("steps", steps, "at least 1"))
@@ -285,7 +278,7 @@ def steps_of(steps: int | None, *series: Any) -> int:
 
 
 def check_room(name: str, count: int, each: int = 1) -> None:
-    """Raise if `count` things of `each` numbers do not fit into the memory."""
+    """Raise if `count` objects of `each` numbers do not fit into the memory."""
     try:
         np.empty((count, each))
     except (MemoryError, ValueError, OverflowError) as error:
@@ -294,8 +287,8 @@ def check_room(name: str, count: int, each: int = 1) -> None:
 
 @contextlib.contextmanager
 def making_room(name: str, count: int) -> Generator[None]:
-    """A block that allocates memory for `count` things; where there is too little memory, the error
-    names the count."""
+    """Context manager for allocating `count` objects; if memory is short, the error names the
+    count."""
     try:
         yield
     except MemoryError as error:
@@ -303,7 +296,7 @@ def making_room(name: str, count: int) -> Generator[None]:
 
 
 def no_room(name: str, count: int, each: float = 0.0) -> InvalidValue:
-    """The error for too little memory for `count` things of `each` bytes (0 if unknown)."""
+    """Make the error for too little memory for `count` objects of `each` bytes (0 if unknown)."""
     takes = f"{count * each / 1e9:.3g} GB of memory, more than" if each else "more memory than"
     return InvalidValue(f"{name} = {shown(count)} takes {takes} there is: take less")
 
@@ -317,14 +310,9 @@ def _check_each(
         raise InvalidValue(f"{_shown(f'{name}{index}', numbers[place], unit)} must be {allowed}")
 
 
-def _as_float(name: str, value: Any, unit: str) -> float:
-    try:
-        return _number(value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidValue(f"{_shown(name, value, unit)} must be a number") from error
-
-
 def _number(value: Any) -> float:
+    if type(value) is float:  # the usual case, in every step of some interfaces
+        return value
     # `float` would convert truth values and texts.
     if isinstance(value, (bool, np.bool_, str, bytes, bytearray)) or np.ndim(value):
         raise TypeError("not a number")

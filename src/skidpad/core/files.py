@@ -1,16 +1,16 @@
 """Files, read with errors that name them and written atomically; and short texts of objects.
 
-A file may come from anyone. A file that is not what it should be raises `InvalidValue`
-(`MissingFile` if it does not exist), with the file and the place, whatever the library that reads
-it raises; content that would grow without bound is refused. Every reader opens files with
-`open_file`, or checks them with `regular_file` where a library opens them by name: a named pipe or
-a device, whose reading may wait forever or act on hardware, is refused. A path written in a file is
-resolved with `referenced_file`.
+A file may come from anyone. A file with invalid content raises `InvalidValue` (`MissingFile` if it
+does not exist), with the file and the position, whatever the library that reads it raises; content
+that would grow without bound is refused. Every reader opens files with `open_file`, or checks them
+with `regular_file` where a library opens them by name: a named pipe or a device, whose reading may
+wait forever or act on hardware, is refused. A path written in a file is resolved with
+`referenced_file`.
 
-`__repr__ = brief_repr` in a class gives a short text of its fields: those of a dataclass or a
+`__repr__ = brief_repr` in a class gives a short text of its fields: the fields of a dataclass or a
 NamedTuple that differ from their defaults, the public attributes of any other object. Arrays are
-shown by their shape, long collections by their length, functions by their name. `shown` is the text
-of a rejected value in an error.
+shown by their shape, long collections by their length, functions by their name. `shown` formats a
+rejected value for an error.
 """
 
 from __future__ import annotations
@@ -32,21 +32,22 @@ from typing import Any, BinaryIO
 from ..errors import InvalidValue, MissingFile, SkidpadError, require
 
 LARGEST = 1 << 30
-"""Bytes of the largest file that is read as a whole."""
+"""Largest size in bytes of a file that is read as a whole."""
 LARGEST_BLOCK = 512 << 20
-"""Bytes that a compressed block of a file may hold."""
+"""Largest uncompressed size in bytes of a compressed block of a file."""
 LARGEST_YAML = 1 << 20
-"""Bytes of the largest YAML file: they hold settings, and reading them is slow."""
+"""Largest size in bytes of a YAML file; these have settings and are slow to parse."""
 MOST_YAML_NODES = 100_000
-"""Values of a YAML file, each counted as often as aliases repeat it."""
+"""Largest number of values in a YAML file, each counted as often as aliases repeat it."""
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
-    """A temporary path next to `path` to write to, renamed to `path` when the block succeeds.
+    """Context manager for a temporary path next to `path`, renamed to `path` at the end of the
+    block.
 
-    The rename is atomic on one file system, so a crash leaves the old file or the new one. When the
-    block raises, the temporary file is removed and `path` is as it was.
+    The rename is atomic on one file system, so a crash leaves the old file or the new one. If the
+    block raises, the temporary file is removed and `path` is unchanged.
     """
     target = target_of(path)
     # Not tempfile: that makes private files, and the result should have ordinary permissions.
@@ -63,7 +64,7 @@ def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
 
 
 def path_of(path: Any, name: str = "path") -> Path:
-    """The path; raises for anything else."""
+    """Convert to a path; raises for values of other types."""
     text = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(text, str) or "\0" in text:
         raise InvalidValue(f"{name} = {path!r} must be a path")
@@ -71,7 +72,7 @@ def path_of(path: Any, name: str = "path") -> Path:
 
 
 def target_of(path: Any) -> Path:
-    """The path of a file to be written; raises unless there is a folder to hold it."""
+    """Return the path of a file to be written; raises unless its folder exists."""
     target = path_of(path)
     if not target.parent.is_dir():
         raise MissingFile(f"cannot write {target}: there is no folder {target.parent}")
@@ -81,16 +82,16 @@ def target_of(path: Any) -> Path:
 
 
 def not_written(path: Path, error: OSError) -> InvalidValue:
-    """The error for a file that the system does not let be written."""
+    """Make the error for a file that the system refuses to write."""
     return InvalidValue(f"cannot write {path}: {error.strerror or error}")
 
 
 @contextmanager
 def reading(file: str | os.PathLike[str], fault: str) -> Generator[None]:
-    """A block whose exceptions become errors that begin with the file and `fault`, as in "is not
+    """Context manager that turns exceptions into errors with the file and `fault`, as in "is not
     YAML".
 
-    For blocks that call a library, which may raise anything for bytes it does not expect.
+    For blocks that call a library, which may raise anything for unexpected bytes.
     """
     try:
         yield
@@ -124,7 +125,7 @@ _IRREGULAR = (
 
 
 def regular_file(file: str | os.PathLike[str]) -> Path:
-    """Path of a regular file; follows symbolic links and raises for anything else.
+    """Return the path of a regular file; follows symbolic links and raises for anything else.
 
     For libraries that open files by name. `open_file` also checks the file after opening it, so
     there is no race between the two.
@@ -136,7 +137,7 @@ def regular_file(file: str | os.PathLike[str]) -> Path:
 
 
 def open_file(file: str | os.PathLike[str]) -> BinaryIO:
-    """A regular file opened for reading bytes; raises for pipes, sockets, devices and folders."""
+    """Open a regular file for reading bytes; raises for pipes, sockets, devices and folders."""
     path = regular_file(file)  # opening alone may rewind a tape or reset a serial port
     with reading(path, "cannot be read"):
         stream = open(path, "rb", opener=_opener)  # noqa: SIM115 - handed to the caller
@@ -162,11 +163,12 @@ def _check_regular(path: Path, mode: int) -> None:
 
 
 def referenced_file(by: Path, name: str, line: int) -> Path:
-    """The path of a file that another one names in a line: within its folder, relative to it.
+    """Resolve the path of a file that another file names in a line: within its folder, relative to
+    it.
 
-    Links inside of that folder must not lead out of it: archives from strangers may hold some.
-    Formats whose files lie elsewhere by definition, such as the images of ROS maps and the
-    definitions of MVSim's worlds, resolve their paths themselves.
+    Links inside of that folder must not lead out of it, since archives from strangers may contain
+    such links. Formats whose files lie elsewhere by definition, such as the images of ROS maps and
+    the definitions of MVSim's worlds, resolve their paths themselves.
     """
     plain = name.replace("\\", "/")
     parts = os.path.normpath(plain).replace("\\", "/").split("/")
@@ -174,14 +176,14 @@ def referenced_file(by: Path, name: str, line: int) -> Path:
     outside = not name or "\0" in name or plain.startswith("/") or drive or parts[0] == ".."
     if outside or not (by.parent / plain).resolve().is_relative_to(by.parent.resolve()):
         raise InvalidValue(
-            f"{by}, line {line}: the file {name!r:.200} must lie within the folder of the one that "
-            f"names it, {by.parent.absolute()}, by a path relative to that"
+            f"{by}, line {line}: the file {name!r:.200} must lie within the folder of the file "
+            f"that names it, {by.parent.absolute()}, and be named relative to that folder"
         )
     return by.parent / plain
 
 
 def bytes_of(file: str | os.PathLike[str]) -> bytes:
-    """The content of a file; raises for one that cannot be read or is too large."""
+    """Read the bytes of a file; raises for a file that cannot be read or is too large."""
     path = path_of(file)
     with open_file(path) as stream, reading(path, "cannot be read"):
         size = os.fstat(stream.fileno()).st_size
@@ -197,7 +199,7 @@ def bytes_of(file: str | os.PathLike[str]) -> bytes:
 
 
 def text_of(file: str | os.PathLike[str], kind: str = "a text file in UTF-8") -> str:
-    """The text of a file in UTF-8; raises for one that cannot be read or is not text."""
+    """Read a text file in UTF-8; raises for a file that cannot be read or is not text."""
     try:
         return bytes_of(file).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -205,7 +207,7 @@ def text_of(file: str | os.PathLike[str], kind: str = "a text file in UTF-8") ->
 
 
 def first_repeated(names: Iterable[str]) -> str | None:
-    """The first name that repeats an earlier one, None if all differ; in linear time."""
+    """The first name that repeats an earlier one, or None; in linear time."""
     seen = set[str]()
     for name in names:
         if name in seen:
@@ -215,12 +217,11 @@ def first_repeated(names: Iterable[str]) -> str | None:
 
 
 def json_of(file: str | os.PathLike[str], kind: str = "JSON") -> Any:
-    """The content of a JSON file."""
     return parsed_json(text_of(file, kind), os.fspath(file), kind)
 
 
 def parsed_json(text: str | bytes, source: str, kind: str = "JSON") -> Any:
-    """The content of a JSON text; `source` begins the errors."""
+    """Parse a JSON text; `source` begins the errors."""
     try:
         with reading(source, f"is not {kind}"):
             return json.loads(text)
@@ -234,14 +235,14 @@ def parsed_json(text: str | bytes, source: str, kind: str = "JSON") -> Any:
 
 
 def unpacked(data: bytes, compression: str, size: int) -> bytes:
-    """A block of an MCAP file of `size` bytes by its header; raises ValueError if it has others."""
+    """Decompress a block of an MCAP file; raises ValueError unless it has `size` bytes."""
     if size > LARGEST_BLOCK:
         raise ValueError(f"it claims to hold {size} bytes; at most {LARGEST_BLOCK} are read")
     if compression == "zstd":
         zstandard = require("zstandard", purpose="A recording")
         # The frame says for itself how much it holds, and the decompressor believes it.
         if zstandard.frame_content_size(data) not in (-1, size):
-            raise ValueError("it holds another number of bytes than it says")
+            raise ValueError("its number of bytes differs from the declared one")
         data = zstandard.ZstdDecompressor().decompress(data, max_output_size=size)
     elif compression == "lz4":
         import lz4.frame
@@ -251,15 +252,15 @@ def unpacked(data: bytes, compression: str, size: int) -> bytes:
     elif compression:
         raise ValueError(f"its compression {compression!r} is unknown")
     if len(data) != size:
-        raise ValueError("it holds another number of bytes than it says")
+        raise ValueError("its number of bytes differs from the declared one")
     return data
 
 
 @cache
 def yaml_loader() -> Any:
-    """PyYAML's safe loader, for which `1e-4` is a number.
+    """PyYAML's safe loader, extended to read `1e-4` as a number.
 
-    YAML 1.1 has no such number without a point; YAML 1.2, ROS and people have.
+    YAML 1.1 requires a decimal point in such numbers; YAML 1.2 and ROS do not, and users omit it.
     """
     import yaml
 
@@ -273,7 +274,7 @@ def yaml_loader() -> Any:
 
 @cache
 def _strict_yaml_loader() -> Any:
-    """That loader with the truths of YAML 1.2: `off` and `no` are texts."""
+    """Loader with the truth values of YAML 1.2: `off` and `no` are texts."""
 
     class Loader(yaml_loader()):
         pass
@@ -287,13 +288,16 @@ def _strict_yaml_loader() -> Any:
 
 
 def yaml_of(file: str | os.PathLike[str]) -> Any:
-    """The content of a YAML file: plain values only, limited in number with all aliases."""
+    """Read a YAML file: plain values only, limited in number with all aliases."""
     return parsed_yaml(yaml_text_of(file), file)
 
 
 def parsed_yaml(text: str, source: str | os.PathLike[str], *, strict: bool = False) -> Any:
-    """The content of a YAML text; `source` begins the errors. `strict` follows YAML 1.2 where
-    PyYAML does not: keys of a mapping differ, and only `true` and `false` are truth values."""
+    """Parse a YAML text; `source` begins the errors.
+
+    `strict` follows YAML 1.2 where PyYAML does not: repeated keys of a mapping are refused, and
+    only `true` and `false` are truth values.
+    """
     with reading_yaml(source):
         loader = (_strict_yaml_loader() if strict else yaml_loader())(text)
         try:
@@ -311,7 +315,7 @@ def parsed_yaml(text: str, source: str | os.PathLike[str], *, strict: bool = Fal
 
 
 def yaml_text_of(file: str | os.PathLike[str]) -> str:
-    """The text of a YAML file, if it is small enough to be one of settings."""
+    """Read the text of a YAML file; raises if it is larger than `LARGEST_YAML`."""
     text = text_of(file)
     if len(text) > LARGEST_YAML:
         raise InvalidValue(
@@ -322,7 +326,7 @@ def yaml_text_of(file: str | os.PathLike[str]) -> str:
 
 @contextmanager
 def reading_yaml(file: str | os.PathLike[str]) -> Generator[None]:
-    """`reading`, for a block that calls PyYAML: its errors have their line."""
+    """Context manager like `reading` for a block that calls PyYAML; errors contain the line."""
     import yaml
 
     try:
@@ -337,7 +341,7 @@ def reading_yaml(file: str | os.PathLike[str]) -> Generator[None]:
 
 
 def _expanded(node: Any, sizes: dict[int, int]) -> int:
-    """Values of a YAML node with all that is below it, repetitions by aliases included."""
+    """Number of values in a YAML node and below it, repetitions by aliases included."""
     if isinstance(node.value, str):
         return 1
     if id(node) in sizes:
@@ -349,7 +353,7 @@ def _expanded(node: Any, sizes: dict[int, int]) -> int:
 
 
 def _check_unique(node: Any, source: str) -> None:
-    """Raise for a key that stands twice in a mapping; aliases are few and lead nowhere new."""
+    """Raise for a repeated key in a mapping, at any depth."""
     if isinstance(node.value, str):
         return
     seen = set[str]()
@@ -359,31 +363,32 @@ def _check_unique(node: Any, source: str) -> None:
             key = parts[0].value
             if key in seen:
                 line = parts[0].start_mark.line + 1
-                raise InvalidValue(f"{source}, line {line}: the key {key!r} stands twice")
+                raise InvalidValue(f"{source}, line {line}: the key {key!r} appears twice")
             seen.add(key)
         for part in parts:
             _check_unique(part, source)
 
 
 LONGEST = 240
-"""Characters of a text."""
+"""Largest number of characters in the text of an object."""
 _LONGEST_PART = 60
-"""Characters of one field in it."""
+"""Largest number of characters of one field in that text."""
 _MOST_ITEMS = 4
 _MOST_DIGITS = 20
-"""Digits of a whole number that are all shown."""
+"""Largest number of digits of an integer that is shown in full."""
 _DOTS = "..."
 
 
 def shortened(text: str, length: int = LONGEST) -> str:
-    """A text in one line; of a long one the beginning and its last character, a bracket."""
+    """A text in one line; a long text is reduced to its beginning and its last character, a
+    bracket."""
     line = " ".join(text.split())
     return line if len(line) <= length else f"{line[: length - 4]}{_DOTS}{line[-1]}"
 
 
 def shown(value: Any) -> str:
-    """A rejected value, for an error: whole numbers of many digits by their power of ten,
-    other long texts by their beginning."""
+    """Format a rejected value for an error: integers with many digits by their power of ten, other
+    long texts by their beginning."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**_MOST_DIGITS:
         exponent = int(math.log10(2.0) * (abs(value).bit_length() - 1))
         exponent += abs(value) >= 10 ** (exponent + 1)
@@ -397,19 +402,19 @@ def shown(value: Any) -> str:
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """A number with its noun: "1 chunk", "2 chunks"."""
+    """A count with its noun: "1 chunk", "2 chunks"."""
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
-    """Names; of many the first and how many there are."""
+    """Names separated by commas; of more than `most`, the first names and the total number."""
     if len(names) <= most:
         return ", ".join(names)
     return f"{', '.join(names[: most - 2])}, {_DOTS} ({len(names)})"
 
 
 def brief_repr(self: Any) -> str:
-    """The text of an object with its fields, cut off where it becomes long."""
+    """Text of an object with its fields, shortened where it is long; used as `__repr__`."""
     name, shown, size = type(self).__name__, list[str](), 0
     for field, value in _fields(self):
         part = f"{field}={_part(value)}"
@@ -422,27 +427,20 @@ def brief_repr(self: Any) -> str:
 
 
 def _fields(thing: Any) -> Iterator[tuple[str, Any]]:
-    """Names and values that differ from the defaults."""
+    """Names and values of the fields that differ from their defaults."""
     if is_dataclass(thing):
-        usual = {field.name: field.default for field in fields(thing) if field.repr}
+        defaults_of = {field.name: field.default for field in fields(thing) if field.repr}
     elif isinstance(thing, tuple):
         defaults: dict[str, Any] = getattr(thing, "_field_defaults", {})
-        usual = {name: defaults.get(name, MISSING) for name in getattr(thing, "_fields", ())}
+        defaults_of = {name: defaults.get(name, MISSING) for name in getattr(thing, "_fields", ())}
     else:
-        usual = {name: MISSING for name in vars(thing) if not name.startswith("_")}
-    for name, default in usual.items():
+        defaults_of = {name: MISSING for name in vars(thing) if not name.startswith("_")}
+    for name, default in defaults_of.items():
         value = getattr(thing, name, default)
-        if not _same(value, default) and not _empty(value):
+        plain = isinstance(value, (str, int, float)) and isinstance(default, (str, int, float))
+        usual = value is None or value is default or (plain and value == default)
+        if not usual and not (isinstance(value, (str, Sequence, Mapping, Set)) and not len(value)):
             yield name, value
-
-
-def _same(value: Any, default: Any) -> bool:
-    plain = isinstance(value, (str, int, float)) and isinstance(default, (str, int, float))
-    return value is default or (plain and value == default)
-
-
-def _empty(value: Any) -> bool:
-    return value is None or (isinstance(value, (str, Sequence, Mapping, Set)) and not len(value))
 
 
 def _part(value: Any) -> str:
@@ -470,7 +468,7 @@ def _text(value: Any) -> str:
 
 
 def _items(values: Any) -> str:
-    """Few plain values in full, otherwise their number and type."""
+    """Text of a few plain values in full, otherwise their number and type."""
     if len(values) <= _MOST_ITEMS and all(isinstance(v, (str, int, float)) for v in values):
         return f"({', '.join(_text(v) for v in values)})"
     kind = type(next(iter(values))).__name__

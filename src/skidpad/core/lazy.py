@@ -1,8 +1,8 @@
-"""Work on first use: public names imported when needed, and a cache of what was made last.
+"""Work on first use: public names imported when needed, and a cache of recently made values.
 
-`import skidpad` costs a few milliseconds because of `lazy_attributes`, and describing a car does
+`import skidpad` takes a few milliseconds because of `lazy_attributes`, and describing a car does
 not load the compiler. A package imports its names under `TYPE_CHECKING`, for editors and type
-checkers, and says where each of them is defined:
+checkers, and declares where each of them is defined:
 
     __getattr__ = lazy_attributes(__name__, {".bicycles": ("single_track", "kinematic_bicycle")})
 """
@@ -23,16 +23,16 @@ def lazy_attributes(
     modules: Mapping[str, str] | None = None,
     needs: Mapping[str, str] | None = None,
 ) -> Callable[[str], Any]:
-    """The `__getattr__` of a package that imports each public name on first use.
+    """Make the `__getattr__` of a package that imports each public name on first use.
 
-    `dir` of the package, and so completion by TAB, has the names of its `__all__`.
+    `dir` of the package, and so completion by TAB, shows the names of its `__all__`.
 
     Args:
         package: `__name__` of the package.
-        homes: for each module, relative to the package (".tyre"), the names it defines.
-        modules: names that stand for whole modules, with their relative place.
-        needs: of a module that cannot be imported without an optional package, that package;
-            where it is missing, the error says what to install.
+        homes: for each module, relative to the package (".tyre"), the names that it defines.
+        modules: names that stand for whole modules, with their relative paths.
+        needs: for each module that requires an optional package, that package; if it is missing,
+            the error names what to install.
     """
     places = {name: home for home, names in homes.items() for name in names}
     whole = modules or {}
@@ -59,12 +59,14 @@ def lazy_attributes(
 
 
 MOST_RECENT = 64
-"""Entries of a cache unless it says otherwise."""
+"""Default number of entries in a cache."""
 
 
 class RecentCache(Generic[T]):
-    """The last values made, each for an owner that is recognised by identity: equal models are
-    compiled each for itself. Beyond `most` values the least recently used is dropped."""
+    """Cache of recently made values by owner and key; beyond `most`, drops the least recently used.
+
+    Owners are compared by identity: equal models are compiled separately.
+    """
 
     def __init__(self, most: int = MOST_RECENT) -> None:
         self._most = most
@@ -72,7 +74,7 @@ class RecentCache(Generic[T]):
         self._entries: dict[Any, tuple[Any, T]] = {}
 
     def get(self, owner: Any, key: Any, make: Callable[[], T]) -> T:
-        """The value of this owner and key; made by `make` on first use."""
+        """Return the value of this owner and key; calls `make` on first use."""
         place = (id(owner), key)
         try:
             entry = self._entries.pop(place, None)

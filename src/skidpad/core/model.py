@@ -1,16 +1,15 @@
-"""What a vehicle is: records, pure functions over them, and parameters.
+"""The contract of a vehicle model: records, pure functions over them, and parameters.
 
-A `Model` is continuous (`derivative`) or discrete (`update`); everything that runs it is written
-against this contract and knows no particular vehicle:
+A `Model` is continuous (`derivative`) or discrete (`update`); everything that runs it depends only
+on this contract and on no particular vehicle:
 
 1. `State`, `Input`, `Params`, `Disturbance`, `Outputs` are NamedTuple records of scalars.
 2. `derivative(x, u, w, p)` returns a `State` of time derivatives; `update(x, u, w, p, dt)` returns
    the next `State`. Exactly one of the two is given.
 3. `outputs(x, u, w, p)` returns an `Outputs` record; it never influences the motion.
-4. `hold(x, u, w, p)`, if given, is evaluated once at the start of a step; its result takes the
-   place of `u` in `derivative` or `update` and in `outputs` and stays constant over the step.
-   Command limiters that sample the state and hard model switches belong there, so that Runge-Kutta
-   stages agree.
+4. `hold(x, u, w, p)`, if given, is evaluated once at the start of a step; its result replaces `u`
+   in `derivative` or `update` and in `outputs` and stays constant over the step. Command limiters
+   that sample the state and hard model switches belong there, so that Runge-Kutta stages agree.
 5. `settle(x, p)`, if given, returns the state with dependent fields made consistent; `reset` uses
    it.
 6. The functions are pure: built from `skidpad.ops` and arithmetic, no memory, no `if` on a value.
@@ -19,7 +18,7 @@ Classes of a vehicle are generic over its records, in the order State, Input, Pa
 Disturbance: a `Simulator[State, Input]` steps to a `State`. Records left out may be of any type.
 
 The module also has the results of linearising a vehicle (`Discrete`, `Continuous`, ...), and
-`arguments`, by which functions of the user are called with the names they take.
+`arguments`, which determines the argument names that a user's function takes.
 """
 
 from __future__ import annotations
@@ -39,13 +38,11 @@ from .body import Body, Geometry, Limits, Outline, body_of
 from .checks import instance_of, not_negative, one_of
 from .plausibility import accept, warn_if_implausible
 
-__all__ = [
-    "NoDisturbance",
-]
+__all__ = ["NoDisturbance"]
 
 
 class Discrete(NamedTuple):
-    """One step of a vehicle, and its derivatives by state and input."""
+    """State after one step of a vehicle, and its derivatives with respect to state and input."""
 
     x_next: AnyArray
     """State after the step, (nx,)."""
@@ -56,7 +53,7 @@ class Discrete(NamedTuple):
 
 
 class Continuous(NamedTuple):
-    """The motion of a vehicle at an instant, and its derivatives by state and input."""
+    """Time derivative of a vehicle's state, and its derivatives with respect to state and input."""
 
     rate: AnyArray
     """Time derivative of the state, (nx,)."""
@@ -67,21 +64,22 @@ class Continuous(NamedTuple):
 
 
 class NormalisedAcceleration(NamedTuple):
-    """Accelerations over their limits: ±1 is the limit."""
+    """Accelerations relative to their limits: ±1 is the limit."""
 
     along: float
-    """Along the vehicle, forward positive."""
+    """Longitudinal acceleration, positive forward."""
     across: float
-    """Across the vehicle, positive to the left."""
+    """Lateral acceleration, positive to the left."""
 
 
 class LinearAcceleration(NamedTuple):
-    """Accelerations over their limits, and their derivatives by state and input."""
+    """Accelerations relative to their limits, and their derivatives with respect to state and
+    input."""
 
     along: float
-    """Along the vehicle, forward positive."""
+    """Longitudinal acceleration, positive forward."""
     across: float
-    """Across the vehicle, positive to the left."""
+    """Lateral acceleration, positive to the left."""
     along_x: AnyArray
     """Derivative of `along` with respect to the state, (nx,)."""
     along_u: AnyArray
@@ -98,7 +96,7 @@ _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_O
 
 
 class Constant:
-    """A value that does not change, so that a copy of it is the value itself."""
+    """An immutable value, whose copy is the value itself."""
 
     def __copy__(self) -> Self:
         return self
@@ -108,7 +106,7 @@ class Constant:
 
 
 def pickled_fields(what: str, value: Any, instead: str) -> dict[str, Any]:
-    """The fields of a value for `pickle`; the error says which one cannot be pickled."""
+    """Fields of a value for `pickle`; the error names the field that cannot be pickled."""
     for name, part in vars(value).items():
         try:
             pickle.dumps(part)
@@ -121,7 +119,8 @@ def pickled_fields(what: str, value: Any, instead: str) -> dict[str, Any]:
 
 
 def arguments(what: str, function: Any, allowed: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of the arguments that a function takes; `what` begins the errors."""
+    """Names of the arguments of a function; raises for any other than `allowed`. `what` begins
+    errors."""
     if not callable(function):
         raise InvalidValue(f"{what} must be a function, got {function!r}")
     names: list[str] = []
@@ -153,11 +152,11 @@ else:  # a TypeVar has a default from Python 3.13 on
 
 
 class NoDisturbance(NamedTuple):
-    """The disturbance record of a model that takes none."""
+    """The empty disturbance record of a model without disturbances."""
 
 
 class NoOutputs(NamedTuple):
-    """The output record of a model that has none beyond its state."""
+    """The empty output record of a model without outputs."""
 
 
 # Typed as Any, so that a type checker accepts any record where a model names none.
@@ -178,14 +177,16 @@ _ARGUMENTS = {
     "energy": ("x", "p"),
     "check": ("p",),
 }
-"""Arguments of the functions of a model, in order."""
+"""Argument names of the functions of a model, in order."""
 MOST_SHOWN = 6
-"""Most parameters in the text of a vehicle, of those that differ from their defaults."""
+"""Largest number of parameters in the text of a vehicle, of those that differ from their
+defaults."""
 
 
 @dataclass(frozen=True, repr=False)
 class Model(Constant, Generic[X, U, P, Y, W]):
-    """The equations of a vehicle and the records they use; see the module text for the contract."""
+    """The equations of a vehicle and its records; see the docstring of this module for the
+    contract."""
 
     name: str
     State: type[X]
@@ -199,43 +200,46 @@ class Model(Constant, Generic[X, U, P, Y, W]):
     hold: Callable[[Any, Any, Any, Any], Any] | None = None
     settle: Callable[[Any, Any], Any] | None = None
     fills: tuple[str, ...] = ()
-    """State fields that `settle` fills where a start leaves them at 0, as the spin of rolling
-    wheels. A start by names keeps the fields that it names, also at 0."""
+    """State fields that `settle` computes if a start leaves them at 0, such as the spin of
+    rolling wheels. If a start is given by names, the fields that it names are kept, also at 0."""
     check: Callable[[Any], None] | None = None
-    """`check(p)`, if given, raises `InvalidValue` for parameters that make no vehicle together."""
+    """`check(p)`, if given, raises `InvalidValue` for inconsistent parameters."""
     substeps: int = 1
     """Default number of steps of the integrator within one step of dt. The result of `hold` stays
     constant over all of them."""
     dead_times: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Inputs that act late, each with the parameter that holds its delay in s. The functions of the
-    model see the inputs that act; see `skidpad.run.delay`."""
+    """Inputs that act with a delay, each with the parameter that has the delay in s. The
+    functions of the model receive the delayed inputs; see `skidpad.run.delay`."""
     dead_time_rule: str = "at_least"
-    """Which command acts: "at_least", the newest that is at least the delay old, or "nearest", the
-    one whose age in updates is nearest to the delay."""
+    """Which command is effective: "at_least", the newest that is at least as old as the delay,
+    or "nearest", the one whose age in updates is nearest to the delay."""
     reset_keeps: tuple[str, ...] = ()
     """State fields that a reset does not change, and "pending" for the queue of delayed commands;
     for models that reproduce a program with that behaviour."""
     slowest: m_s = 0.0
-    """Lowest speed at which the equations are valid. A tyre whose slip is a quotient by the speed
-    becomes infinitely stiff towards rest: step sizes are checked from this speed on."""
+    """Lowest speed in m/s at which the equations are valid. A tyre whose slip is divided by the
+    speed becomes infinitely stiff towards rest: step sizes are checked for speeds above this
+    one."""
     ends: Mapping[str, tuple[float, str]] = field(default_factory=dict[str, tuple[float, str]])
-    """State fields that limit the validity of the equations, each with its largest size and what
-    happened to a vehicle beyond it, as in "rolled over". The derivative is NaN there; errors of
-    runs that diverged say why."""
+    """State fields that limit the validity of the equations, each with its largest magnitude
+    and what has happened to a vehicle beyond it, as in "rolled over". The derivative is NaN
+    there; errors of diverged runs give this reason."""
     body: Body | None = None
-    """Its motion, shape and driving, for worlds, pages, sensors and controllers; see
-    `skidpad.core.body`. A model without one still simulates."""
+    """Its description as a body, for worlds, pages, sensors and controllers; see
+    `skidpad.core.body`. A model without one can still be simulated."""
     energy: Callable[[Any, Any], Any] | None = None
-    """Kinetic energy `energy(x, p)` in J, for the conformance check; may be left out."""
+    """Kinetic energy `energy(x, p)` in J, for the conformance check; optional."""
     reproduces: str = ""
-    """The upstream program whose numbers this model repeats, errors included; empty by default."""
+    """The upstream program whose results this model reproduces, errors included; empty for
+    none."""
     exempt: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Conformance checks this model does not meet, each with its reason; needs `reproduces`."""
+    """Conformance checks that this model does not pass, each with its reason; needs
+    `reproduces`."""
     mirror_odd: Mapping[str, bool] = field(default_factory=dict[str, bool])
-    """Field names whose sign changes (or not) when left and right are swapped, for the conformance
-    check; the usual names (`y`, `yaw`, `omega`, `steer`, ...) need no entry."""
+    """Whether fields change their sign when left and right are swapped, by name, for the
+    conformance check; the usual names (`y`, `yaw`, `omega`, `steer`, ...) need no entry."""
     summary: str = ""
-    """One line for tables."""
+    """One-line description for tables."""
 
     def __post_init__(self) -> None:
         if (self.derivative is None) == (self.update is None):
@@ -252,7 +256,7 @@ class Model(Constant, Generic[X, U, P, Y, W]):
             )
 
     def _check_arguments(self) -> None:
-        """Raise for a function that cannot be called as the contract says."""
+        """Raise for a function whose arguments do not match the contract."""
         for name, wanted in _ARGUMENTS.items():
             function = getattr(self, name)
             if function is None:
@@ -286,11 +290,11 @@ class Model(Constant, Generic[X, U, P, Y, W]):
 
     @property
     def continuous(self) -> bool:
-        """Whether the model gives a derivative and so needs an integrator."""
+        """Whether the model has a derivative and so needs an integrator."""
         return self.derivative is not None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For `pickle`: one of skidpad's own as where it is found, any other by its parts."""
+        """Pickle one of skidpad's own models by its import path, any other by its parts."""
         from ..compile.portable import recipe_of_model
         from ..vehicles.registry import listed
 
@@ -300,14 +304,14 @@ class Model(Constant, Generic[X, U, P, Y, W]):
         return own or portable(self)
 
     def held_input(self, x: Any, u: Any, w: Any, p: Any) -> Any:
-        """The input that is held over the step from `x`: the result of `hold`, or `u` itself."""
+        """Input that is constant over the step from `x`: the result of `hold`, or `u` itself."""
         if self.hold is None:
             return u
         held = self.hold(x, u, w, p)
         if held is None:
             raise TraceError(
-                f"hold of {self.name!r} returned None instead of what is held: a `return` may be "
-                "missing"
+                f"hold of {self.name!r} returned None instead of the held value: a `return` may "
+                "be missing"
             )
         return held
 
@@ -319,10 +323,10 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
     model: Model[X, U, P, Y, W]
     params: P
     outlines: tuple[Outline, ...] | None = None
-    """Outlines from above in place of those of its body's geometry, or None."""
+    """Outlines from above that replace those of its body's geometry, or None."""
     clips_inputs: bool = False
-    """Whether steering angles far beyond the end of its actuator are clipped there; else they are
-    refused, since they may be degrees. See `with_clipped_inputs`."""
+    """Whether steering angles far beyond the actuator's limit are clipped; otherwise they are
+    refused, since they may be in degrees. See `with_clipped_inputs`."""
 
     def __post_init__(self) -> None:
         instance_of("model", self.model, Model)
@@ -380,18 +384,18 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
 
     @property
     def body(self) -> Body:
-        """Its motion, shape and driving; raises if its model has no body."""
+        """Body of the vehicle; raises if its model has none."""
         return body_of(self, "this")
 
     @property
     def geometry(self) -> Geometry:
-        """Shape and mass with its parameters."""
+        """Shape and mass for the vehicle's parameters."""
         shape = self.body.geometry(self.params)
         return shape if self.outlines is None else replace(shape, outlines=self.outlines)
 
     @property
     def limits(self) -> Limits:
-        """Its limits with its parameters."""
+        """Limits for the vehicle's parameters."""
         return self.body.limits(self.params)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -399,19 +403,20 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
         return _vehicle, (type(self), self.model, leaves, self.outlines, self.clips_inputs)
 
     def with_params(self, params: Any = None, /, **values: Any) -> Self:
-        """The same vehicle with some parameters replaced; nested ones by record or dotted name."""
+        """Copy of the vehicle with some parameters replaced, nested ones by record or dotted
+        name."""
         return replace(
             self, params=record.build(self.model.Params, params, base=self.params, **values)
         )
 
     def with_clipped_inputs(self) -> Self:
-        """The same vehicle with actuators that stop at their ends at any demanded angle."""
+        """Copy of the vehicle that clips steering demands to the limits of its actuators."""
         return replace(self, clips_inputs=True)
 
     def derivative(self, x: Any, u: Any, w: Any = None, p: Any = None) -> X:
-        """Time derivative of the state, called directly on floats, NumPy, CasADi or JAX values.
+        """Time derivative of the state, evaluated directly on floats, NumPy, CasADi or JAX values.
 
-        A model with `hold` sees the input as sampled at `x`, as at the start of a step.
+        If the model has `hold`, the input is first sampled at `x`, as at the start of a step.
         """
         model = self.model
         if model.derivative is None:
@@ -420,12 +425,12 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
         return model.derivative(x, model.held_input(x, u, w, p), w, p)
 
     def outputs(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Y:
-        """The output record at a state and input, called directly."""
+        """Outputs at a state and input, evaluated on floats, NumPy, CasADi or JAX values."""
         w, p = self._defaults(w, p)
         return self.model.outputs(x, self.model.held_input(x, u, w, p), w, p)
 
     def casadi(self, integrator: Any = None) -> Any:
-        """Symbols and expressions for acados, do-mpc or Opti; with an integrator also its step."""
+        """Symbols and expressions for acados, do-mpc or Opti; with an integrator also the step."""
         from ..run.interop.casadi import casadi_model
 
         return casadi_model(self, integrator)
@@ -439,14 +444,16 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
     def linearise(
         self, x: Any, u: Any, dt: float, integrator: Any = "auto", *, w: Any = None
     ) -> Discrete:
-        """One step of dt in s from a state with the input held, and its exact Jacobians:
-        (x_next, A, B). See `skidpad.linearise`."""
+        """One step of `dt` in s from a state with constant input, and its exact Jacobians.
+
+        Returns (x_next, A, B); see `skidpad.linearise`.
+        """
         from ..run.linearisation import linearise
 
         return linearise(self, x, u, dt, integrator, w=w)
 
     def linearise_continuous(self, x: Any, u: Any, *, w: Any = None) -> Continuous:
-        """The derivative at a state and input, and its exact Jacobians: (rate, A, B)."""
+        """Time derivative at a state and input, and its exact Jacobians: (rate, A, B)."""
         from ..run.linearisation import linearise_continuous
 
         return linearise_continuous(self, x, u, w=w)
@@ -460,8 +467,8 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
         a_long_max: float | None = None,
         a_lat_max: float | None = None,
     ) -> NormalisedAcceleration:
-        """Accelerations along and across the vehicle over their limits in m/s², by default its
-        parameters."""
+        """Longitudinal and lateral acceleration relative to their limits in m/s², by default those
+        of the parameters."""
         from ..run.linearisation import normalised_acceleration
 
         return normalised_acceleration(self, x, u, w=w, a_long_max=a_long_max, a_lat_max=a_lat_max)
@@ -477,18 +484,19 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
 
 
 def _vehicle(kind: type[Any], model: Model, leaves: tuple[float, ...], *rest: Any) -> Any:
-    """A pickled vehicle; its parameters as numbers, since their class belongs to the model."""
+    """Rebuild a pickled vehicle; parameters are pickled as numbers, since their class belongs to
+    the model."""
     return kind(model, accept(record.unflatten(model.Params, leaves)), *rest)
 
 
 def made_by(build: Callable[..., Model], *arguments: Any, model: Model) -> Model:
-    """The model, pickled as `build(*arguments)`, which makes it in any process."""
+    """Make a model pickle as `build(*arguments)`, which rebuilds it in any process."""
     vars(model)["_recipe"] = (build, arguments)
     return model
 
 
 def built_once(build: Callable[..., Model]) -> Callable[..., Model]:
-    """Decorator: makes one model for the same arguments, which is pickled as these."""
+    """Decorator: returns the same model for the same arguments; it is pickled as these."""
 
     @cache
     @wraps(build)
@@ -500,8 +508,7 @@ def built_once(build: Callable[..., Model]) -> Callable[..., Model]:
 
 @dataclass(frozen=True, repr=False)
 class VehicleFactory(Generic[X, U, P, Y, W]):
-    """Makes vehicles of one model: `four_wheel(m=240.0)`. The listed vehicles are such
-    factories."""
+    """Factory of vehicles of one model, such as the built-in ones: `four_wheel(m=240.0)`."""
 
     model: Model[X, U, P, Y, W]
 
@@ -513,16 +520,26 @@ class VehicleFactory(Generic[X, U, P, Y, W]):
 
     @property
     def models(self) -> tuple[Model, ...]:
-        """The models that its vehicles may have."""
+        """The models that its vehicles can have."""
         return (self.model,)
 
     def __call__(self, params: Any = None, /, **values: Any) -> Vehicle[X, U, P, Y, W]:
-        """A vehicle with the default parameters, some of them replaced by keyword or mapping."""
+        """Make a vehicle with the default parameters, some replaced by keyword or mapping."""
         return Vehicle(self.model, record.build(self.model.Params, params, **values))
 
 
+def port_kinds(source: Any) -> dict[str, type]:
+    """Record classes of the ports x, u, w, p of a model or a plant."""
+    return {"x": source.State, "u": source.Input, "w": source.Disturbance, "p": source.Params}
+
+
+def model_of(vehicle: Vehicle | Model) -> Model:
+    """The model of a vehicle, or the model itself."""
+    return vehicle.model if isinstance(vehicle, Vehicle) else vehicle
+
+
 def vehicle_of(vehicle: Any) -> Vehicle:
-    """The vehicle; raises for anything else, such as a factory that was not called."""
+    """Return the vehicle; raises for anything else, such as a factory that was not called."""
     if isinstance(vehicle, Vehicle):
         return vehicle
     hint = f"; call it: {vehicle.model.name}()" if isinstance(vehicle, VehicleFactory) else ""

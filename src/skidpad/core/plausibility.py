@@ -1,12 +1,12 @@
-"""Warnings of implausible parameters, mostly numbers in another unit than SI.
+"""Warnings about implausible parameters, mostly numbers in a unit other than SI.
 
 A length in mm, an angle in degrees, a pressure in bar and a mass in tonnes pass every check of sign
-and range. They are compared with the rest of the vehicle, its wheelbase, track and mass, and with
-the default of the same parameter. A `Vehicle` warns of them once, when it gets its parameters.
+and range. They are compared with the rest of the vehicle (its wheelbase, track and mass) and with
+the default of the same parameter. A `Vehicle` warns once, when it receives its parameters.
 
-The bounds are far from anything that is built, robots of a few centimetres and road trains
-included, so that sweeps stay silent. Rates and stiffnesses are not checked, since large values of
-them mean "no limit" or "rigid".
+The bounds are far from any real vehicle, robots of a few centimetres and road trains included, so
+that sweeps stay silent. Rates and stiffnesses are not checked, since large values of them mean "no
+limit" or "rigid".
 """
 
 from __future__ import annotations
@@ -33,59 +33,59 @@ _MISTAKEN = {
     "rad": {"degrees": math.pi / 180.0},
     "Pa": {"bar": 1e5, "kPa": 1e3, "psi": 6894.757},
 }
-"""Units in which numbers are given by mistake, with their size in SI."""
+"""Units that are used by mistake, with their size in SI."""
 _USUAL_FACTOR = 60.0
 """Largest ratio of a length to its default."""
 _SIZE_FACTOR = 10.0
 """Largest ratio of a length to the size of the vehicle."""
 _ORDINARY_LENGTH = 5.0
-"""Length in m up to which neither ratio is checked: many vehicles have such lengths."""
+"""Length in m below which neither ratio is checked, as many vehicles have such lengths."""
 _HEIGHT_FACTOR = 2.0
 """Largest ratio of a height to the wheelbase or the track, whichever is larger."""
 _HEIGHTS = {"z_cg", "h_cg", "h_s"}
 _UNLIMITED = {"gap"}
-"""Lengths of which large values mean that the end is never reached."""
+"""Lengths for which a large value means that an end stop is never reached."""
 _GROUND = "road"
-"""The record of the ground that a vehicle drives on, whose lengths are not those of the vehicle."""
+"""Record of the ground, whose lengths do not belong to the vehicle."""
 _NO_LIMIT = 1e6
-"""Angles in rad from here on mean "no limit"."""
+"""Angle in rad from which a value means "no limit"."""
 _STEERING_LIMITS = {
-    "steer_max",
-    "inner_max",
-    "outer_max",
-    "max_steer",
-    "delta_max",
-    "max_steering_angle",
+    *("steer_max", "inner_max", "outer_max"),
+    *("max_steer", "delta_max", "max_steering_angle"),
 }
-"""Limits of the angles of steered wheels, which are below a quarter turn. Angles of steering wheels
-and shafts are not checked: these turn round several times."""
+"""Limits of the angles of steered wheels, which are below a quarter turn. Angles of steering
+wheels and shafts are not checked: these make several turns."""
 _WHEEL_ANGLES = ("camber_", "toe_")
-"""Beginnings of the names of angles that are at most some degrees."""
+"""Prefixes of the names of angles that are at most some degrees."""
 _WHEEL_ANGLE_MAX = 0.6
-"""Largest of these angles in rad."""
+"""Largest magnitude of these angles in rad."""
 _MASS = (0.5, 2e4)
-"""Range of mass over wheelbase squared, kg/m²: cars 150 to 250, solar cars 20, lorries 1,500."""
+"""Range of mass divided by wheelbase squared, kg/m²: cars 150 to 250, solar cars 20, lorries
+1,500."""
 _GYRATION = 0.95
-"""Largest radius of gyration in yaw over the wheelbase: cars 0.4 to 0.6."""
+"""Largest yaw radius of gyration relative to the wheelbase: cars 0.4 to 0.6."""
 _GYRATION_BY_DIAGONAL = 0.16
-"""Smallest radius of gyration over the diagonal of wheelbase and track: cars 0.3 to 0.47."""
+"""Smallest radius of gyration relative to the diagonal of wheelbase and track: cars 0.3 to
+0.47."""
 _GYRATION_BY_REACH = 0.65
-"""Largest radius of gyration over the distance of the farthest point, for vehicles with long
-overhangs; a plate has 0.58."""
+"""Largest radius of gyration relative to the distance of the farthest point, for vehicles with
+long overhangs; a plate has 0.58."""
 _PART_FACTOR = 50.0
-"""Largest ratio of the mass of a part to that of the vehicle; trailers may be the heavier one."""
+"""Largest ratio of the mass of a part to that of the vehicle; a trailer may be the heavier of
+the two."""
 _USUAL_PRESSURE, _LOW_PRESSURE = 5e4, 5e3
-"""Pressures in Pa: a parameter whose default is above the first is not below the second."""
+"""Pressures in Pa: if the default of a parameter is above the first, values below the second
+are implausible."""
 
 
 class _Leaf(NamedTuple):
-    """A parameter in a unit that is checked."""
+    """A parameter whose unit is checked."""
 
     place: int
     name: str
     unit: str
     usual: float
-    """Its default; 0 if it has none."""
+    """Default of the parameter; 0 if it has none."""
 
 
 @cache
@@ -99,15 +99,15 @@ def _leaves(Params: type) -> tuple[_Leaf, ...]:
 
 
 _accepted: tuple[tuple[int, Any], ...] = ()
-"""The last few records that were checked, by their `_mark`; vehicles made from these again do
-not warn."""
+"""The last few checked records, by their `_mark`; another vehicle with one of them causes no
+warning."""
 _MOST_REMEMBERED = 8
 
 
 def accept(params: T) -> T:
-    """Mark parameters as checked, so that vehicles made from them do not warn, and return them.
+    """Mark parameters as checked, so that vehicles with them cause no warning, and return them.
 
-    For copies of parameters that a vehicle has had already.
+    For copies of parameters that a vehicle already had.
     """
     global _accepted
     _accepted = (_mark(params), *_accepted[: _MOST_REMEMBERED - 1])
@@ -115,9 +115,9 @@ def accept(params: T) -> T:
 
 
 def _mark(params: Any) -> tuple[int, Any]:
-    """Identity of a record, and the record, so that no other one gets the same identity.
+    """Identity of a record, with the record itself, so that no other one gets the same identity.
 
-    In place of a record with shared arrays there are its numbers: it would keep the arrays.
+    A record with shared arrays is replaced by its numbers, as it would keep the arrays alive.
     """
     values = record.flatten(params)
     if any(type(value) is ArrayNumber for value in values):
@@ -130,7 +130,7 @@ _postponed = ContextVar("_postponed", default=False)
 
 @contextmanager
 def postponed() -> Generator[None]:
-    """A block that makes vehicles on the way to the one that is to be checked."""
+    """Context manager that suppresses checks while intermediate vehicles are made."""
     token = _postponed.set(True)
     try:
         yield
@@ -139,7 +139,7 @@ def postponed() -> Generator[None]:
 
 
 def warn_if_implausible(name: str, body: Body | None, params: Any) -> None:
-    """Warn (`ImplausibleParameter`) of each implausible parameter, once for a record."""
+    """Warn (`ImplausibleParameter`) about each implausible parameter, once per record."""
     if _postponed.get() or _mark(params) in _accepted:
         return
     accept(params)
@@ -148,8 +148,8 @@ def warn_if_implausible(name: str, body: Body | None, params: Any) -> None:
 
 
 def warn_of_changes(name: str, body: Body | None, params: Any, rows: Iterable[Any]) -> None:
-    """Warn once of each parameter that is implausible in one of some arrays (n,) and not in the
-    vehicle's own."""
+    """Warn once about each parameter that is implausible in one of several arrays (n,), but not in
+    the vehicle itself."""
     kind, own = type(params), record.flatten(params)
     known = {text.partition(" = ")[0] for text in implausible_parameters(body, params)}
     for row in rows:
@@ -163,7 +163,7 @@ def warn_of_changes(name: str, body: Body | None, params: Any, rows: Iterable[An
 
 
 def _callers_level() -> int:
-    """Stack level of the caller of the package, so that the warning shows that line."""
+    """Stack level of the first caller outside the package, for the line that the warning shows."""
     level, frame = 1, inspect.currentframe()
     frame = None if frame is None else frame.f_back
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in (
@@ -232,7 +232,7 @@ def _masses(
     leaves: tuple[_Leaf, ...], values: tuple[float, ...], geometry: Geometry
 ) -> Iterator[str]:
     """Check the mass against the wheelbase, the yaw inertia against both, and the masses of parts
-    against the whole. Only parameters are checked, not what a body estimates."""
+    against the whole. Only parameters are checked, not estimates of a body."""
     mass, base = geometry.mass, geometry.wheel_base
     whole = next((f for f in leaves if f.unit == "kg" and values[f.place] == mass), None)
     if whole is None or not (mass > 0.0 and base > 0.0):
@@ -267,7 +267,7 @@ def _masses(
 
 
 def _reach(geometry: Geometry) -> float:
-    """Distance of the farthest point from the centre of mass."""
+    """Distance in m of the farthest point from the centre of mass."""
     points = [point for outline in geometry.outlines for point in outline]
     return max((math.dist(point, geometry.centre_of_mass) for point in points), default=0.0)
 
@@ -298,8 +298,8 @@ def _pressures(leaves: tuple[_Leaf, ...], values: tuple[float, ...]) -> Iterator
 def _sentence(
     leaf: _Leaf, value: float, reason: str, near: float, fits: Callable[[float], bool]
 ) -> str:
-    """The sentence for one parameter, with the unit that it is likely in: the one in which it is
-    nearest to `near`, of those in which it `fits`."""
+    """Warning about one parameter, with the unit that it is probably in: of the units in which it
+    `fits`, the one that brings it nearest to `near`."""
     text = f"{leaf.name} = {value:.6g} {leaf.unit} is implausible: {reason}"
     meant = {unit: value * factor for unit, factor in _MISTAKEN[leaf.unit].items()}
     meant = {unit: x for unit, x in meant.items() if x and fits(x)}

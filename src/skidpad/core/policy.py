@@ -1,4 +1,4 @@
-"""Policies that drive a vehicle, and costs that judge a rollout.
+"""Policies that drive a vehicle, and costs that evaluate a rollout.
 
 A `Policy` is a function of a vehicle's state, a reference and a memory. It is compiled together
 with the vehicle (`Fleet.rollout(policy=...)`), so that many closed loops run as fast as many
@@ -8,7 +8,7 @@ vehicles. The contract of its function `act`:
    this step), `p` (its parameters) and `dt` (the step in s).
 2. It returns `(u, m)`: the vehicle's input for the coming step and the memory after it; a policy
    without memory returns `u` alone.
-3. It is called once per step, at its start. The input is held over the step, sub-steps included.
+3. It is called once per step, at its start. The input is constant over the step, substeps included.
 4. It is pure: built from `skidpad.ops` and arithmetic, no memory of its own, no `if` on a value.
 
     def act(x, m, r, p, dt):
@@ -22,7 +22,7 @@ A `Cost` of a rollout is a sum over its steps and a value at its end:
 
 Both are pure functions in `skidpad.ops` over records, traced and differentiated like a vehicle.
 Their arguments are named: `x` (the vehicle's state), `u` (its input), `p` (its parameters) and `r`
-(a reference record of the user's own, which may be different at every step):
+(a reference record that the user defines, which may be different at every step):
 
     Cost(stage=lambda x, u: (x.v_x - 10.0) ** 2 + 0.1 * u.steer**2, terminal=lambda x: x.y**2)
 """
@@ -40,7 +40,7 @@ from .files import brief_repr
 from .model import Constant, arguments, pickled_fields
 
 ARGUMENTS = ("x", "m", "r", "p", "dt")
-"""Arguments of a policy: state, memory, reference, parameters, step."""
+"""Argument names of a policy: state, memory, reference, parameters, step."""
 
 
 class Nothing(NamedTuple):
@@ -49,18 +49,19 @@ class Nothing(NamedTuple):
 
 @dataclass(frozen=True)
 class Policy(Constant):
-    """A control law and the records it uses; see the module text for the contract."""
+    """A control law and its records; see the docstring of this module for the contract."""
 
     act: Callable[..., Any]
-    """The control law."""
+    """The control law, a function with arguments among `x`, `m`, `r`, `p` and `dt`."""
     Memory: type = Nothing
-    """Its memory from step to step, a NamedTuple; the defaults are the values at the start."""
+    """Record class of its memory, a NamedTuple; the defaults are the initial values."""
     Reference: type = Nothing
-    """Its reference at each step, a NamedTuple."""
+    """Record class of its reference at each step, a NamedTuple."""
     Params: type = Nothing
-    """Its gains and limits, a NamedTuple. Each vehicle of a fleet may have its own."""
+    """Record class of its gains and limits, a NamedTuple. Each vehicle of a fleet may have its
+    own."""
     params: Any = None
-    """A `Params` record, or a mapping of those that differ from their defaults."""
+    """A `Params` record, or a mapping of the parameters that differ from their defaults."""
     name: str = "policy"
     """Name in error messages and files."""
 
@@ -83,7 +84,7 @@ class Policy(Constant):
                 )
             if name in records and not record.size(records[name]):
                 missing = {"m": "Memory", "r": "Reference", "p": "Params"}[name]
-                raise InvalidValue(f"{self._label} asks for {name}, but has no {missing} record")
+                raise InvalidValue(f"{self._label} takes {name}, but has no {missing} record")
 
     @property
     def _label(self) -> str:
@@ -111,17 +112,17 @@ class Policy(Constant):
         return answer
 
     def controller(self, dt: float, *, reference: Any = None, params: Any = None) -> Controller:
-        """The policy for `Simulator.run`: called with time and state, it stores the memory.
+        """Convert the policy to a controller for `Simulator.run`, a function of time and state.
 
-        `reference` is a record or mapping held throughout, or a function of time that returns one;
-        `params` are the policy's own if None.
+        `reference` is a constant record or mapping, or a function of time that returns one;
+        `params` are those of the policy if None. The controller stores the memory between calls.
         """
         params = record.build(self.Params, params, base=self.params)
         return Controller(self, dt, params, reference)
 
 
 class Controller:
-    """A policy for `Simulator.run`, with its memory between calls."""
+    """A policy as a controller for `Simulator.run`, with its memory between calls."""
 
     def __init__(self, policy: Policy, dt: float, params: Any, reference: Any) -> None:
         self.policy, self.dt, self.params, self.reference = policy, dt, params, reference
@@ -136,9 +137,9 @@ class Controller:
 
 
 STAGE_ARGUMENTS = ("x", "u", "p", "r")
-"""Arguments of a stage cost: state, input, parameters, reference."""
+"""Argument names of a stage cost: state, input, parameters, reference."""
 TERMINAL_ARGUMENTS = ("x", "p", "r")
-"""Arguments of a terminal cost: state, parameters, reference."""
+"""Argument names of a terminal cost: state, parameters, reference."""
 
 
 class NoReference(NamedTuple):
@@ -147,14 +148,14 @@ class NoReference(NamedTuple):
 
 @dataclass(frozen=True)
 class Cost(Constant):
-    """A stage cost, a terminal cost or both; see the module text for their arguments."""
+    """A stage cost, a terminal cost or both; the module docstring lists their arguments."""
 
     stage: Callable[..., Any] | None = None
     """Cost of one step, from the state at its start and the input over it."""
     terminal: Callable[..., Any] | None = None
-    """Cost of the state that the last step leads to."""
+    """Cost of the state after the last step."""
     Reference: type = NoReference
-    """The record `r`, a NamedTuple; there is one for every step and one for the end."""
+    """Record class of `r`, a NamedTuple; there is one for every step and one for the end."""
 
     __repr__ = brief_repr
 
@@ -180,26 +181,26 @@ class Cost(Constant):
                     record.unknown_name(f"a {part} cost", name, allowed, noun="argument")
                 )
         if "r" in names and not record.size(self.Reference):
-            raise InvalidValue(f"the {part} cost asks for r, but the cost has no Reference record")
+            raise InvalidValue(f"the {part} cost takes r, but the cost has no Reference record")
 
     def __getstate__(self) -> dict[str, Any]:
         return pickled_fields("a cost", self, "take a fleet that was saved with it (Fleet.save)")
 
     @classmethod
     def of(cls, cost: Cost | Callable[..., Any]) -> Cost:
-        """The cost itself, or a plain function as one: a stage cost if it takes `u`, else a
-        terminal cost."""
+        """Return a cost; a plain function becomes a stage cost if it takes `u`, else a terminal
+        cost."""
         if isinstance(cost, Cost):
             return cost
         takes_input = "u" in _arguments("given", cost)
         return cls(stage=cost) if takes_input else cls(terminal=cost)
 
     def at_step(self, x: Any, u: Any, p: Any, r: Any) -> Any:
-        """The stage cost of one step; 0.0 without a stage cost."""
+        """Stage cost of one step; 0.0 without a stage cost."""
         return _called("stage", self.stage, {"x": x, "u": u, "p": p, "r": r})
 
     def at_end(self, x: Any, p: Any, r: Any) -> Any:
-        """The terminal cost; 0.0 without one."""
+        """Terminal cost; 0.0 without one."""
         return _called("terminal", self.terminal, {"x": x, "p": p, "r": r})
 
 
@@ -210,5 +211,4 @@ def _called(part: str, function: Callable[..., Any] | None, values: dict[str, An
 
 
 def _arguments(part: str, function: Any) -> tuple[str, ...]:
-    """Names of the arguments of a cost function."""
     return arguments(f"the {part} cost", function, STAGE_ARGUMENTS)

@@ -1,25 +1,25 @@
-"""Progress of long work: one hook for all of it, and bars in terminals and notebooks.
+"""Progress of long work: a common mechanism, and bars in terminals and notebooks.
 
     with watching(steps, "steps", "rollout", progress) as bar:
         for _ in range(steps):
             ...
             bar.advance(1)
 
-What the argument `progress` means, wherever there is one:
+Meaning of the argument `progress`, in all functions that have it:
 
 1. None: a bar appears after 2 s if it is visible, because stderr is a terminal or this is a
-   notebook; never otherwise, and never inside of work that is watched already.
-2. True: a bar from the start. False: none.
-3. A callable: it is called with the amount done and the total, at most some 10 times a second and
+   notebook; never otherwise, and never within work that already shows its progress.
+2. True: a bar from the start. False: no bar.
+3. A callable: it is called with the amount done and the total, at most about 10 times a second and
    once at the end, in the thread that waits for the work. An exception from it ends the work.
 
-The work in turn:
+Requirements on the work:
 
-4. advances by the total in all, from the thread that entered the block;
-5. leaves no bar behind and does not call the callable again if it ends in an exception.
+4. It advances by the total in all, from the thread that entered the block.
+5. If it ends in an exception, the bar is removed and the callable is not called again.
 
 Work of unknown length, such as compiling, has a line with its name and the elapsed time. It appears
-after 1 s, only in a terminal, and disappears with the work:
+after 1 s, only in a terminal, and disappears at the end of the work:
 
     with working("compiling two_track") as sign:
         alone(compile, sign.show)
@@ -37,70 +37,53 @@ from collections.abc import Callable
 from html import escape
 from importlib import import_module
 from time import perf_counter
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from ..errors import InvalidValue
 
 Report: TypeAlias = Callable[[float, float], object]
-"""`report(done, total)`"""
+"""Callback `report(done, total)`."""
 Choice: TypeAlias = bool | Report | None
-"""The type of an argument `progress`."""
+"""Type of an argument `progress`."""
 
 _PERIOD = 0.1
 """Time in s between two reports."""
 _PATIENCE = 2.0
-"""Time in s before a bar appears by itself."""
+"""Time in s before a bar appears automatically."""
 _SOON = 1.0
-"""Time in s before a line names the present work."""
+"""Time in s before a line with the name of the current work appears."""
 _WIDEST = 30
-"""Cells of a bar."""
+"""Largest width of a bar in characters."""
 
 
 class _Watched(threading.local):
     depth = 0
-    """Number of nested blocks of watched work in this thread."""
+    """Number of nested blocks with progress in this thread."""
     silent = 0
-    """Number of these that show nothing in a terminal, or have a line of `working`."""
+    """Number of these blocks without a bar in the terminal, or with a line of `working`."""
 
 
 _watched = _Watched()
 
 
-class _Display(Protocol):
-    """A display of progress."""
-
-    def show(self, line: Line) -> None:
-        """Show the progress."""
-        ...
-
-    def finish(self, line: Line) -> None:
-        """Show that it is done."""
-        ...
-
-    def clear(self) -> None:
-        """Remove the display."""
-        ...
-
-
 class Progress:
-    """Progress of some work; `watching` makes one.
+    """Progress of some work, made by `watching`.
 
     Args:
-        total: amount of the whole work.
+        total: total amount of work.
         unit: unit of the amount, such as "steps"; with "s", simulated time.
         label: name of the work.
-        progress: see the top of this file.
+        progress: see the docstring of this module.
     """
 
     def __init__(self, total: float, unit: str, label: str, progress: Choice) -> None:
         if not (progress is None or isinstance(progress, bool) or callable(progress)):
             raise InvalidValue(
-                f"progress = {progress!r} must be None, True, False or a function of what is done "
-                "and the total"
+                f"progress = {progress!r} must be None, True, False or a function of the "
+                "completed and the total amount"
             )
         self.total, self.unit, self.label = total, unit, label
         self.done: float = 0
-        """Amount done."""
         self._before: float = 0
         self._progress = progress
         self._display: _Display | None = None
@@ -118,19 +101,18 @@ class Progress:
         return self
 
     def advance(self, count: float = 1) -> None:
-        """Add to the amount done."""
         self.done += count
         if self._due is not math.inf and perf_counter() >= self._due:
             self._due = perf_counter() + _PERIOD
             self._shown().show(self._line())
 
     def resume(self, count: float) -> None:
-        """Add an amount that was done before this work began, which took no time now."""
+        """Add an amount that was finished before, which does not count for the rate."""
         self._before += count
         self.advance(count)
 
     def part(self, total: float) -> Callable[[float], None]:
-        """A function of a fraction, 0 to 1: it advances by `total` as the fraction goes to 1."""
+        """Callback of a fraction from 0 to 1, which advances by up to `total`."""
         begin = self.done
 
         def reach(fraction: float) -> None:
@@ -166,16 +148,16 @@ class Progress:
 def watching(
     total: float, unit: str = "steps", label: str = "", progress: Choice = None
 ) -> Progress:
-    """Work to be watched, for a `with` block; see the top of this file."""
+    """Context manager that shows the progress of some work; see the docstring of this module."""
     return Progress(total, unit, label, progress)
 
 
 class Working:
-    """A line in the terminal for work of unknown length; `working` makes one."""
+    """A line in the terminal for work of unknown length, made by `working`."""
 
     def __init__(self, label: str) -> None:
         self.label = label
-        """Name of the work; may be changed meanwhile."""
+        """Name of the work; may be changed while it runs."""
         self._bar: _TerminalBar | None = None
         self._drawn = False
         self._begin = self._due = 0.0
@@ -191,7 +173,7 @@ class Working:
         return self
 
     def show(self) -> None:
-        """Redraw the line if it is due; to be called now and then."""
+        """Redraw the line if it is due; call it repeatedly."""
         now = perf_counter()
         if self._bar is not None and now >= self._due:
             self._due, self._drawn = now + _PERIOD, True
@@ -206,7 +188,7 @@ class Working:
 
 
 def working(label: str) -> Working:
-    """A `with` block of work of unknown length; see the top of this file."""
+    """Context manager for work of unknown length; see the docstring of this module."""
     return Working(label)
 
 
@@ -217,31 +199,25 @@ def _in_terminal() -> bool:
 
 
 def interactive() -> bool:
-    """Whether a bar can be seen: in a terminal or in a notebook."""
+    """Whether a bar would be visible, in a terminal or a notebook."""
     return _kernel() is not None or _in_terminal()
 
 
 class Line:
-    """The text of a bar, for any width."""
+    """Text of a progress bar for any width."""
 
     def __init__(
-        self,
-        label: str,
-        unit: str,
-        done: float,
-        total: float,
-        elapsed: float,
-        before: float = 0.0,
+        self, label: str, unit: str, done: float, total: float, elapsed: float, before: float = 0.0
     ) -> None:
         self.label, self.unit = label, unit
         self.done, self.total, self.elapsed, self.before = done, total, elapsed, before
         # Times are sums of steps: a hair below the total is all of it.
         self.whole = done >= total * (1.0 - 1e-9)
-        """Whether all is done."""
+        """Whether all work is done."""
         self.fraction = 1.0 if self.whole or not total > 0 else done / total
 
     def words(self) -> list[str]:
-        """Text after the bar, from the long form to the short one."""
+        """Texts to place after the bar, from the longest to the shortest."""
         percent = f"{100.0 * self.fraction:3.0f} %"
         count = f"{percent}, {self._number(self.done)} of {self._number(self.total)} {self.unit}"
         if not (self.done > self.before and self.elapsed > 0.0):
@@ -254,13 +230,13 @@ class Line:
         return [f"{count}, {rate}, {left}", f"{percent}, {left}", percent]
 
     def finished(self) -> list[str]:
-        """Text after the bar when the work has ended."""
+        """Texts to place after the bar at the end of the work."""
         took = _time(self.elapsed)
         of = "" if self.whole else f" of {self._number(self.total)}"
         return [f"{self._number(self.done)}{of} {self.unit} in {took}", took]
 
     def drawn(self, width: int, *, finished: bool = False) -> str:
-        """The line in at most `width` characters."""
+        """The line, in at most `width` characters."""
         head = f"{self.label} " if self.label else ""
         words = self.finished() if finished else self.words()
         for text in words:
@@ -290,7 +266,7 @@ def _time(seconds: float) -> str:
 
 
 class _Call:
-    """Reports to a callable."""
+    """Display that reports to a callable."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -309,7 +285,7 @@ class _Call:
 
 
 class _TerminalBar:
-    """One line on stderr, drawn over and over."""
+    """Display in one line on stderr, which is redrawn."""
 
     def __init__(self) -> None:
         self._length = 0
@@ -324,7 +300,7 @@ class _TerminalBar:
         self.write("", end="\r")
 
     def write(self, text: str, end: str = "") -> None:
-        """Replace the last text."""
+        """Replace the previous text."""
         # A closed or full stderr is no reason to end the work.
         with contextlib.suppress(AttributeError, OSError, ValueError):
             sys.stderr.write(f"\r{text.ljust(self._length)}{end}")
@@ -342,7 +318,7 @@ def _columns() -> int:
 
 
 class _NotebookBar:
-    """A bar in the output of a notebook's cell."""
+    """Display in the output of a notebook cell."""
 
     def __init__(self, display: Callable[..., Any]) -> None:
         self._display = display
@@ -369,10 +345,13 @@ class _NotebookBar:
 
 
 def _kernel() -> Any:
-    """The kernel of the notebook that this runs in, if any."""
+    """Kernel of the notebook in which this runs, or None."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return getattr(shell, "kernel", None)
 
 
 def _notebook_bar() -> _NotebookBar | None:
     return None if _kernel() is None else _NotebookBar(import_module("IPython.display").display)
+
+
+_Display: TypeAlias = _Call | _TerminalBar | _NotebookBar

@@ -1,9 +1,9 @@
 """Records: `typing.NamedTuple` classes of scalars, possibly nested, as named flat vectors.
 
-A record is the one type that Python, NumPy, CasADi and JAX all accept unchanged. This module gives
-its leaves in order (`fields`), turns it into a flat tuple and back (`flatten`, `unflatten`), builds
-one from user input (`build`) and says which names and values are allowed when that fails. Nested
-leaves have dotted names: `tyre.B`.
+A record is the one type that Python, NumPy, CasADi and JAX all accept unchanged. This module lists
+the leaves of a record class in order (`fields`), converts records to flat tuples and back
+(`flatten`, `unflatten`), and builds records from user input (`build`), with errors that state which
+names and values are allowed. Nested leaves have dotted names: `tyre.B`.
 
 `define` and `extended` make record classes at run time. Such a class cannot be imported by its
 name, and its fields alone do not determine it: the interpolation of a grid, the size of a table,
@@ -32,16 +32,7 @@ from ..units import Allowed, Drifting, Unit
 from .arrays import ArrayNumber, kept_number
 from .files import listed, shortened, shown
 
-__all__ = [
-    "build",
-    "check",
-    "extended",
-    "fields",
-    "flatten",
-    "names",
-    "size",
-    "unflatten",
-]
+__all__ = ["build", "check", "extended", "fields", "flatten", "names", "size", "unflatten"]
 
 NO_UNIT = Unit("1")
 R = TypeVar("R")
@@ -51,13 +42,13 @@ class Field(NamedTuple):
     """One scalar leaf of a record."""
 
     name: str
-    """Dotted path from the outermost record."""
+    """Dotted name, from the outermost record."""
     unit: Unit
     doc: str
     default: float | None
     allowed: Allowed | None
     drifts: bool = False
-    """Whether the rate of this state does not vanish in steady motion; see `units.drifting`."""
+    """Whether the rate of this state is nonzero in steady motion; see `units.drifting`."""
 
 
 def is_record_type(kind: Any) -> bool:
@@ -72,11 +63,10 @@ def define(
     docs: Mapping[str, str] | Callable[[], Mapping[str, str]] | None = None,
     doc: str = "",
 ) -> Any:
-    """A record class whose fields are known only at run time.
+    """Make a record class at run time.
 
     `hints` are units or record classes by field, `defaults` and `docs` those of some fields; `docs`
-    may be a function, called when they are first asked for. Fields with a default come last, as
-    they must in a tuple.
+    may be a function, called on first use. Fields with a default come last, as required in a tuple.
     """
     known = defaults or {}
     order = sorted(hints, key=lambda field: field in known)
@@ -91,20 +81,20 @@ def define(
 
 
 def _reduced(record: Any) -> Any:
-    """For `pickle`: records of a class made at run time take its description along."""
+    """Pickle a record of a class made at run time together with the description of the class."""
     from ..compile.portable import reduced
 
     return reduced(record)
 
 
 def extended(kind: type[R]) -> type[R]:
-    """Decorator: a record class with the fields of the record it derives from, then its own.
+    """Decorator: makes a record class with the fields of its base class, then its own.
 
         @extended
         class Params(CarParams):
             v_eps: m_s = 0.001
 
-    A NamedTuple class takes no further fields by itself.
+    NamedTuple itself does not support adding fields in a subclass.
     """
     base: Any = kind.__mro__[1]
     own = inspect.get_annotations(kind)
@@ -128,7 +118,7 @@ def _check_record_type(kind: Any) -> None:
 
 @cache
 def fields(kind: type) -> tuple[Field, ...]:
-    """The scalar leaves of a record class, depth first, in order."""
+    """Scalar leaves of a record class, depth first, in order."""
     _check_record_type(kind)
     hints = get_type_hints(kind, include_extras=True)
     docs = field_docs(kind)
@@ -158,7 +148,7 @@ def _nested(name: str, kind: type, default: Any) -> Iterable[Field]:
 
 @cache
 def field_docs(kind: type) -> dict[str, str]:
-    """Docstrings written under the fields of a class; empty where the source is not at hand."""
+    """Docstrings written under the fields of a class, by name; empty without its source."""
     if "__field_docs__" in vars(kind):
         docs = vars(kind)["__field_docs__"]
         return dict(docs() if callable(docs) else docs)
@@ -184,9 +174,9 @@ def field_docs(kind: type) -> dict[str, str]:
 
 
 class _FieldText(str):
-    """The docstring of a field, read from source when `help` or an editor shows it.
+    """Docstring of a field, read from the source when `help` or an editor shows it.
 
-    Reading source takes too long to do on import. All who show docstrings format them by
+    Reading source takes too long during import. All tools that show docstrings format them with
     `inspect.cleandoc`, which begins with `expandtabs`.
     """
 
@@ -208,8 +198,8 @@ class _FieldText(str):
 
 
 def document(kind: type) -> None:
-    """Let `help`, `inspect` and notebooks show what is written under the fields of a record class,
-    with units, in place of "Alias for field number 3"."""
+    """Make `help`, `inspect` and notebooks show the docstrings under the fields of a record class,
+    with units, instead of "Alias for field number 3"."""
     for field in getattr(kind, "_fields", ()):
         getter = getattr(kind, field)
         if isinstance(getter.__doc__, _FieldText):
@@ -219,7 +209,7 @@ def document(kind: type) -> None:
 
 
 def document_all() -> None:
-    """`document` for all record classes of the package that are loaded."""
+    """Apply `document` to all loaded record classes of the package."""
     kinds: list[type] = tuple.__subclasses__()
     while kinds:
         kind = kinds.pop()
@@ -230,7 +220,7 @@ def document_all() -> None:
 
 @cache
 def _field_texts(kind: Any) -> dict[str, str]:
-    """What `help` says of each field: unit or class, default, and what is written under it."""
+    """Text of each field for `help`: unit or class, default, and docstring."""
     docs = field_docs(kind)
     try:
         hints = get_type_hints(kind, include_extras=True)
@@ -251,10 +241,10 @@ def _field_texts(kind: Any) -> dict[str, str]:
 
 @cache
 def _classes(module: str) -> dict[str, ast.ClassDef]:
-    """Classes at the top of a module that is imported, by name; empty where the source is not at
-    hand. `inspect` would read all of it anew for each of them.
+    """Syntax trees of the top-level classes of an imported module, by name; empty without source.
 
-    A program that runs as `__main__` may be typed line by line: each class is asked for itself.
+    `inspect` would read the whole source again for each class. A program that runs as `__main__`
+    may be typed line by line, so there each class is looked up separately.
     """
     if module == "__main__":
         return {}
@@ -270,7 +260,7 @@ def _classes(module: str) -> dict[str, ast.ClassDef]:
 
 @cache
 def names(kind: type) -> tuple[str, ...]:
-    """Dotted names of the leaves."""
+    """Dotted names of the leaves of a record class, in order."""
     # Not from `fields`, which reads the documentation from source: importing the vehicles needs
     # the names of many records.
     _check_record_type(kind)
@@ -285,12 +275,12 @@ def names(kind: type) -> tuple[str, ...]:
 
 
 def size(kind: type) -> int:
-    """Number of scalar leaves."""
+    """Number of scalar leaves of a record class."""
     return len(names(kind))
 
 
 def flatten(record: Any) -> tuple[Any, ...]:
-    """The leaves of a record as one flat tuple."""
+    """Leaves of a record as one flat tuple."""
     leaves: list[Any] = []
     for value in record:
         if is_record_type(type(value)):
@@ -301,7 +291,7 @@ def flatten(record: Any) -> tuple[Any, ...]:
 
 
 def unflatten(kind: type, leaves: Sequence[Any]) -> Any:
-    """A record of class `kind` from its flat leaves."""
+    """Make a record of class `kind` from its flat leaves."""
     if len(leaves) != size(kind):
         raise InvalidValue(f"{kind.__name__} has {size(kind)} values, got {len(leaves)}")
     inner = inner_kinds(kind)
@@ -310,7 +300,7 @@ def unflatten(kind: type, leaves: Sequence[Any]) -> Any:
 
 @cache
 def inner_kinds(kind: type) -> tuple[type | None, ...] | None:
-    """The record class of each field, None for a number; None altogether if all are numbers."""
+    """Record class of each field, None for a number; None altogether if all fields are numbers."""
     hints = get_type_hints(kind, include_extras=True)
     kinds = tuple(hints[n] if is_record_type(hints[n]) else None for n in kind._fields)
     return kinds if any(kinds) else None
@@ -328,24 +318,23 @@ def _take(kind: type, inner: tuple[type | None, ...], leaves: Iterator[Any]) -> 
 
 
 def at_rest(kind: type) -> Any:
-    """A record of class `kind` with every field at its default, or 0 where a field has none."""
+    """Record of class `kind` with every field at its default, or 0 without a default."""
     return unflatten(kind, [leaf.default or 0.0 for leaf in fields(kind)])
 
 
 INTERPOLATION = "_interpolation"
-"""Attribute of a class of grids that says how they are interpolated (see `ops.grids`); no field can
+"""Attribute of a grid class with its method of interpolation (see `ops.grids`); no field can
 have such a name."""
 
 
 def interpolation(kind: type) -> str:
-    """How a class of grids is interpolated: by lines if it does not say so."""
+    """Interpolation method of a grid class; linear by default."""
     return getattr(kind, INTERPOLATION, "linear")
 
 
 @cache
 def interpolations(kind: type) -> dict[str, str]:
-    """By dotted name, how the grids among the records of a class are interpolated if not by
-    lines."""
+    """Interpolation methods, by dotted name, of the grids in a record class that are not linear."""
     methods: dict[str, str] = {}
     for name, inner in zip(kind._fields, inner_kinds(kind) or (), strict=False):
         if inner is not None:
@@ -355,12 +344,12 @@ def interpolations(kind: type) -> dict[str, str]:
 
 
 def build(kind: type, source: Any = None, /, *, base: Any = None, **values: Any) -> Any:
-    """A checked record of floats from whatever the user gave.
+    """Make a checked record of floats from user input.
 
     `source` is a record of this class or of one with the same names, a mapping of (dotted) names,
-    or a flat sequence or array. Keywords override it; a keyword may also be a nested record. What
-    is not given comes from `base`, then from the defaults of the class. The error names the field,
-    the value and what is allowed.
+    or a flat sequence or array. Keywords override it; a keyword may also be a nested record.
+    Missing fields are taken from `base`, then from the defaults of the class. The error names the
+    field, the value and what is allowed.
     """
     slots = dict(zip(names(kind), _start(kind, source, base), strict=True))
     if isinstance(source, Mapping):
@@ -422,7 +411,7 @@ def _assign(kind: type, slots: dict[str, Any], entries: Mapping[str, Any]) -> No
 
 
 def _check_interpolation(kind: type, name: str, actual: type) -> None:
-    """Raise for a grid of another kind than the record has: the numbers alone do not tell."""
+    """Raise for a grid with another interpolation than the record's."""
     declared = _class_at(kind, name)
     if declared is None:
         return
@@ -438,7 +427,6 @@ def _check_interpolation(kind: type, name: str, actual: type) -> None:
 
 
 def _class_at(kind: type, name: str) -> type | None:
-    """The class of the record at a dotted name, or None."""
     inner: type | None = kind
     for field in name.split("."):
         if inner is not None:
@@ -447,17 +435,18 @@ def _class_at(kind: type, name: str) -> type | None:
 
 
 MOST_NAMES = 12
-"""Most names that an error lists in full; of more it lists the closest."""
+"""Largest number of names that an error lists in full; of more it lists the closest."""
 _CLOSEST = 5
 
 
 def unknown_name(
     what: str, name: str, allowed: Sequence[str], noun: str = "field", see: str = ""
 ) -> str:
-    """The sentence for a name that does not exist: the nearest one that does, and which there are.
+    """Sentence for an unknown name, with the nearest existing name and a list of all.
 
-    Of many names, as the parameters of a large car, it has the closest and their number. `see` says
-    where all of them are found, such as "`skidpad models two_track` lists them".
+    If there are many names, as for the parameters of a large car, it lists the closest and the
+    total number. `see` tells where to find all of them, such as "`skidpad models two_track` lists
+    them".
     """
     name = str(name)
     close = difflib.get_close_matches(name, allowed, n=1)
@@ -470,8 +459,18 @@ def unknown_name(
     return f"{begin} There are {len(allowed)}{shown}" + (f"; {see}" if see else "")
 
 
+def check_names(
+    what: str, names: Iterable[str], allowed: Iterable[str], noun: str = "field", see: str = ""
+) -> None:
+    """Raise for the first name that is not allowed, with the sentence of `unknown_name`."""
+    known = tuple(allowed)
+    for name in names:
+        if name not in known:
+            raise InvalidValue(unknown_name(what, name, known, noun, see))
+
+
 def _nearest(name: str, allowed: Sequence[str]) -> list[str]:
-    """Names similar to this one, or with the same last part: `B` is similar to `tyre.B`."""
+    """Names that are similar to this one, or that have the same last part: `B` matches `tyre.B`."""
     last = name.rpartition(".")[2].lower()
     same = [one for one in allowed if one.rpartition(".")[2].lower() == last]
     near = [*same, *difflib.get_close_matches(name, allowed, n=_CLOSEST, cutoff=0.4)]
@@ -490,7 +489,7 @@ def _number(kind: type, name: str, value: Any) -> float:
 
 
 def check(record: Any) -> None:
-    """Raise if a leaf is NaN, infinite or outside the range its annotation allows."""
+    """Raise if a leaf is NaN, infinite or outside the range that its annotation allows."""
     kind = type(record)
     for leaf, value in zip(fields(kind), flatten(record), strict=True):
         if not math.isfinite(_number(kind, leaf.name, value)):
@@ -503,13 +502,13 @@ def check(record: Any) -> None:
 
 
 SMALLEST = sys.float_info.min
-"""The smallest number with all its digits; the reciprocal of smaller ones may be infinite."""
+"""Smallest number in full precision; the reciprocal of smaller ones may be infinite."""
 
 
 def check_normal(record: Any) -> None:
-    """Raise if a leaf is not zero and yet so small that one over it is infinite.
+    """Raise if a leaf is nonzero but so small that its reciprocal is infinite.
 
-    Compiled code divides by a parameter as a product with its reciprocal, worked out once.
+    Compiled code divides by a parameter by multiplying with its precomputed reciprocal.
     """
     kind = type(record)
     for leaf, value in zip(fields(kind), flatten(record), strict=True):
@@ -526,18 +525,18 @@ def _label(kind: type) -> str:
 
 Make = TypeVar("Make", bound=Callable[..., Any])
 _RECIPE = "_recipe"
-"""Attribute of a class; no field can have such a name."""
+"""Attribute of a class with its recipe; no field can have such a name."""
 
 
 class Recipe(NamedTuple):
-    """A function that any process can import and its arguments, which make a record class."""
+    """An importable function and its arguments, which make a record class."""
 
     make: Callable[..., Any]
     arguments: tuple[Any, ...]
 
 
 def made_once(make: Make) -> Make:
-    """Decorator: makes one record class for the same arguments, which is pickled as these."""
+    """Decorator: returns the same record class for the same arguments; it is pickled as these."""
 
     @cache
     @wraps(make)
@@ -555,5 +554,5 @@ def recipe_of(kind: type) -> Any:
 
 
 def class_from(recipe: Any) -> type:
-    """The class of a recipe; equal recipes have the same class."""
+    """Class of a recipe; equal recipes give the same class."""
     return recipe.make(*recipe.arguments) if isinstance(recipe, Recipe) else recipe

@@ -1,17 +1,17 @@
-"""Threads: one pool for everything, waiting that Ctrl-C ends, and safe forks.
+"""Threads: a common thread pool, waiting that Ctrl-C interrupts, and safe forks.
 
 1. Work for several threads goes through `share` (parts of any kind) or `spread` (rows). The calling
-   thread takes part, unless the work is long in one piece (`apart=True`): then it only waits, so
-   that Python still answers signals.
+   thread takes part, unless the parts are long (`apart=True`): then it only waits, so that Python
+   still handles signals.
 2. A call that ends early, by an interrupt or by an error in a part, sets its `Stop`, waits until
    every thread has returned and only then raises. No thread continues, and no array is freed under
    a running loop.
 3. `alone` runs a function that cannot be stopped, such as a compiler, in a thread of the pool. If
-   the waiting is interrupted, the function runs to its end by itself.
+   the waiting is interrupted, the function still runs to its end.
 4. A child process has none of its parent's threads; it starts its own when it needs them. A lock
-   that another thread held at the fork would stay locked in the child, and its work unfinished, so
-   forks wait until no thread holds the locks of `guard`.
-5. `Deferred` answers Ctrl-C at the end of a block instead of within it.
+   that another thread held at the fork would stay locked in the child, with its work unfinished, so
+   forks wait until no thread holds a lock registered by `guard`.
+5. `Deferred` handles Ctrl-C at the end of a block instead of within it.
 """
 
 from __future__ import annotations
@@ -35,17 +35,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LOOK = 0.05
-"""Time in s between two looks of a waiting thread at what it waits for."""
+"""Polling interval in s of a waiting thread."""
 _PARTS_PER_THREAD = 4
-"""Parts per thread: some rows take longer than others, and an idle thread takes another part."""
+"""Parts per thread: rows differ in duration, and an idle thread takes another part."""
 _ROWS_IN_ONE = 8
-"""Threads' worth of rows that may be one part, some 10 ms: a part cannot be stopped."""
+"""Largest part in units of the rows that occupy one thread, about 10 ms: a part cannot be
+stopped."""
 _LONGEST_PART = 0.02
-"""Time in s above which the next parts are smaller."""
+"""Duration in s above which the following parts are made smaller."""
 
 
 class Stop:
-    """A flag for loops to end early: a 64-bit word in memory that is no longer zero."""
+    """A flag that makes loops end early: a 64-bit word in memory that becomes nonzero."""
 
     __slots__ = ("_word", "address")
 
@@ -55,7 +56,7 @@ class Stop:
         """Address of the word, for compiled code."""
 
     def set(self) -> None:
-        """Ask all loops that read the flag to return."""
+        """Make all loops that read the flag return."""
         self._word.value = 1
 
     def __bool__(self) -> bool:
@@ -63,11 +64,11 @@ class Stop:
 
 
 NEVER = Stop()
-"""The flag of calls too short to be stopped; it is never set."""
+"""Flag for calls too short to be stopped; it is never set."""
 
 
 def cores() -> int:
-    """Processors this process may use."""
+    """Number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -84,9 +85,10 @@ def spread(
     """Call `work(begin, end)` until all rows are done, in this thread and in others.
 
     Args:
-        work: does the rows from begin to before end; the result must not depend on the limits.
+        work: processes the rows from `begin` to `end - 1`; the result must not depend on how the
+            rows are split.
         rows: number of rows.
-        worth: most threads that save more time than they cost.
+        worth: largest number of threads that save more time than they cost.
         threads: number of threads; `worth` or the number of processors if None.
         progress: advanced by the rows that are done.
     """
@@ -107,7 +109,7 @@ def spread(
 
 
 class _Ranges:
-    """Rows in parts of at most some 20 ms, by the measured time of earlier rows."""
+    """Splits rows into parts of at most about 20 ms, from the measured time of earlier rows."""
 
     def __init__(
         self, work: Callable[[int, int], object], rows: int, size: int, progress: Progress | None
@@ -117,7 +119,6 @@ class _Ranges:
         self._caller, self._done = threading.get_ident(), list[int]()
 
     def limits(self) -> Iterator[tuple[int, int]]:
-        """Begin and end of one part after the other."""
         begin = 0
         while begin < self._rows:
             end = min(self._rows, begin + self._size)
@@ -125,7 +126,7 @@ class _Ranges:
             begin = end
 
     def do(self, part: tuple[int, int]) -> None:
-        """One part; the size of the next follows from how long it took."""
+        """Process one part; its duration determines the size of the next one."""
         start = time.perf_counter()
         self._work(*part)
         took = time.perf_counter() - start
@@ -138,7 +139,7 @@ class _Ranges:
             self.report()
 
     def report(self) -> None:
-        """Advance the progress by the rows of all threads; in the calling thread."""
+        """Advance the progress by the rows of all threads; call it in the calling thread."""
         while self._progress is not None and self._done:
             self._progress.advance(self._done.pop())
 
@@ -155,12 +156,12 @@ def share(
     """Call `work(part)` for all parts in threads; returns or raises when all threads have returned.
 
     Args:
-        work: does a part. It should hold references to its data.
+        work: processes a part. It should hold references to its data.
         parts: taken one after the other by free threads.
-        threads: number of threads at work.
-        apart: whether this thread only waits: for parts that take longer than some 20 ms.
-        stop: set when the call is to end early; `work` may read it. No part is begun then.
-        watch: called by this thread now and then while it waits.
+        threads: number of working threads.
+        apart: whether this thread only waits: for parts that take longer than about 20 ms.
+        stop: set when the call is to end early; `work` may read it. No further part is begun then.
+        watch: called repeatedly by this thread while it waits.
     """
     if threads == 1 and not apart:
         for part in parts:
@@ -182,10 +183,10 @@ def share(
 
 
 def alone(function: Callable[[], T], watch: Callable[[], object] | None = None) -> T:
-    """The result of a function that cannot be stopped; it runs in another thread.
+    """Run a function that cannot be stopped in another thread, and return its result.
 
-    When the waiting is interrupted, the function runs to its end; its effects, such as an entry in
-    a cache, are there for the next call. `watch` is called by this thread now and then while it
+    If the waiting is interrupted, the function still runs to its end; its effects, such as a cache
+    entry, are available to the next call. `watch` is called repeatedly by this thread while it
     waits.
     """
     results: list[T] = []
@@ -200,14 +201,14 @@ def alone(function: Callable[[], T], watch: Callable[[], object] | None = None) 
 
 class _Here(threading.local):
     stop: Stop = NEVER
-    """The flag of the job that this thread helps with."""
+    """Flag of the job on which this thread works."""
 
 
 _here = _Here()
 
 
 class _Job:
-    """Parts that several threads take, and their errors."""
+    """Parts that several threads process, and their errors."""
 
     def __init__(self, work: Callable[[Any], object], parts: Iterator[Any], stop: Stop) -> None:
         self.stop = stop
@@ -221,7 +222,7 @@ class _Job:
         self._all_left.acquire()
 
     def take(self) -> None:
-        """Do parts until none is left or it is to stop."""
+        """Process parts until there are no more or the job is stopped."""
         while not self.stop:
             with self._lock:
                 part = next(self._parts, self)
@@ -230,7 +231,6 @@ class _Job:
             self._work(part)
 
     def help(self) -> None:
-        """Take parts of the job in a thread of the pool."""
         with self._lock:
             if self._closed:
                 return
@@ -251,7 +251,6 @@ class _Job:
                         self._all_left.release()
 
     def wait(self, watch: Callable[[], object] | None) -> None:
-        """Wait until helpers have done all parts."""
         while not self._finished:
             self._all_left.acquire(timeout=_LOOK)
             if watch is not None:
@@ -260,7 +259,7 @@ class _Job:
                 raise KeyboardInterrupt
 
     def close(self) -> None:
-        """Let no thread begin and wait for those at work, however often this is interrupted."""
+        """Start no more threads and wait for the working ones, despite interrupts."""
         interrupt: BaseException | None = None
         while self._helpers or not self._closed:
             try:
@@ -275,7 +274,6 @@ class _Job:
             raise interrupt
 
     def raise_error(self) -> None:
-        """Raise the error of a helper, if there is one."""
         error, self._error = self._error, None
         if error is not None:
             try:
@@ -288,17 +286,17 @@ class _Job:
 
 
 class _Pool:
-    """Threads that help with jobs, started on demand and kept for later ones."""
+    """Threads that help with jobs, started on demand and reused."""
 
     def __init__(self) -> None:
         self._jobs: SimpleQueue[_Job] = SimpleQueue()
         self._lock = threading.Lock()
         self._idle = 0
         self.at_work: dict[int, _Job] = {}
-        """The present job of each thread, by its identity."""
+        """Current job of each thread, by thread identity."""
 
     def help(self, job: _Job) -> bool:
-        """Let a thread help with a job; False if no thread is idle and none can be started."""
+        """Make a thread help with a job; False if no thread is idle and none can be started."""
         with self._lock:
             fresh = self._idle == 0
             self._idle -= not fresh
@@ -326,7 +324,6 @@ _pool = _Pool()
 
 
 def _end() -> None:
-    """Stop the work of threads that end with the program, and wait for compilers."""
     while jobs := [*_pool.at_work.values()]:
         for job in jobs:
             job.stop.set()
@@ -343,15 +340,15 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_begin_child)
 
 TRACING, LOOPS, MACHINE_CODE, ARRAYS, MEMORY = range(5)
-"""The order in which threads take these locks, and forks too: LLVM's memory is freed by whichever
-thread lets go of it last, whatever else that thread holds."""
+"""Order in which threads and forks acquire these locks. LLVM's memory is freed by whichever
+thread drops the last reference, regardless of which locks it holds."""
 
 _guarded: list[tuple[int, AbstractContextManager[Any]]] = []
 _held = ExitStack()
 
 
 def guard(lock: AbstractContextManager[Any], order: int) -> None:
-    """Let forks wait for a lock from now on."""
+    """Register a lock that forks wait for."""
     if all(lock is not other for _, other in _guarded):
         _guarded.append((order, lock))
         _guarded.sort(key=lambda entry: entry[0])
@@ -367,10 +364,11 @@ if hasattr(os, "register_at_fork"):
 
 
 class Deferred:
-    """`with Deferred() as interrupt:` answers an interrupt when the block ends, not within it.
+    """Context manager that handles an interrupt at the end of the block rather than within it.
 
-    `if interrupt: interrupt.answer()` answers it earlier. A second one does not wait. Signals come
-    to the main thread alone; in other threads nothing is deferred.
+    In `with Deferred() as interrupt:`, `if interrupt: interrupt.answer()` handles it earlier. A
+    second interrupt is not deferred. Signals are delivered to the main thread only; in other
+    threads nothing is deferred.
     """
 
     def __init__(self) -> None:
@@ -390,16 +388,15 @@ class Deferred:
         self._came = True
 
     def __bool__(self) -> bool:
-        """Whether an interrupt has come."""
         return self._came
 
     def answer(self) -> None:
-        """Do what an interrupt usually does, which is to raise KeyboardInterrupt."""
+        """Handle the interrupt as usual, by raising KeyboardInterrupt."""
         self._came = False
         self._usual(signal.SIGINT, None)
 
     def forget(self) -> None:
-        """Discard an interrupt: the work that it was to end has ended."""
+        """Discard an interrupt, because the work that it should end has ended."""
         self._came = False
 
     def __exit__(self, kind: Any, *_: object) -> None:

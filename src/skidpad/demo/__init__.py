@@ -1,8 +1,8 @@
-"""Demos: small examples worth watching, by name; and runs of your own vehicles, shown alike.
+"""Demos: small examples by name, and demonstration runs of the user's own vehicles.
 
 Each demo is a module with one idea and a function `show(seed)`, which returns a `Show`. To add one,
 write its module and list it here. `driving_show` makes a show of vehicles and drivers, and
-`perform_into` runs it and leaves a recording and a page.
+`perform_into` runs a show and writes a recording and a page.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from ..errors import InvalidValue, require_extras
 if TYPE_CHECKING:
     from . import eight
     from .performing import perform_into
-    from .show import Show
-    from .shows import driving_show
+    from .shows import Show, driving_show
 
 __all__ = ["driving_show", "eight", "perform_into"]
 
@@ -31,14 +30,14 @@ __getattr__ = lazy_attributes(
 
 
 class Demo(NamedTuple):
-    """A demo."""
+    """A demo, imported when it is used."""
 
     name: str
     text: str
     """Description in one line."""
 
     def show(self, seed: int = 0) -> Show:
-        """The show of the demo with this seed, ready to be performed."""
+        """Make the show of the demo with this seed."""
         return importlib.import_module(f".{self.name}", __name__).show(seed)
 
 
@@ -52,13 +51,12 @@ _LISTED = (
     Demo("eight", "figure of eight at 1.1 g, and 256 cars with less grip"),
 )
 DEMOS: Mapping[str, Demo] = {demo.name: demo for demo in _LISTED}
-"""The demos by name."""
 BEST = ("lap", "fan")
 """Demos that `skidpad demo` runs."""
 
 
 def get(name: str) -> Demo:
-    """A demo by its name."""
+    """Return a demo by name."""
     if name not in DEMOS:
         from ..core.record import unknown_name
 
@@ -67,7 +65,7 @@ def get(name: str) -> Demo:
 
 
 def main(out: Path, seed: int = 0) -> None:
-    """Run the best demos, print what happened and leave recordings, pages and pictures in `out`."""
+    """Run the best demos, print their results and write recordings, pages and pictures to `out`."""
     from rich.console import Console
     from rich.text import Text
 

@@ -1,13 +1,13 @@
-"""`drift`: one drift on five kinds of tyres.
+"""`drift`: the same drift on tyres with five levels of grip.
 
-Five cars (CommonRoad's single track with spinning wheels) are thrown into a left bend at the same
-speed. Their drivers hold them at 10 m/s and 34° of slip angle. What the tyres hold decides how
-large a circle that takes: with half the grip it is more than twice as wide.
+Five cars (CommonRoad's single track with spinning wheels) enter a left bend at the same speed.
+Their drivers hold 10 m/s and a slip angle of 34°. The grip of the tyres determines the radius of
+the circle: with half the grip it is more than twice as large.
 
-In a steady drift the rear tyres slide, the front wheels point out of the bend, and yet nothing
-changes: speed, slip angle, yaw rate and the spin of the wheels are at rest. The balance is
-unstable. A linear-quadratic regulator (Kalman 1960) around it moves steering and throttle as soon
-as the car begins to leave it.
+In a steady drift the rear tyres slide and the front wheels point out of the bend, while speed, slip
+angle, yaw rate and wheel speeds are constant. This equilibrium is unstable. A linear-quadratic
+regulator (Kalman 1960) around it corrects steering and throttle as soon as the car begins to leave
+it.
 """
 
 from __future__ import annotations
@@ -25,37 +25,35 @@ from .laps import StartLine
 from .shows import Driver, TrajectoryShow, driving_show
 
 MOVING = ("v", "beta", "omega", "omega_f", "omega_r", "steer")
-"""States of `commonroad_std` that are at rest in a steady drift."""
+"""States of `commonroad_std` that are constant in a steady drift."""
 WEIGHTS = (0.5, 20.0, 20.0, 0.0, 0.02, 1.0)
-"""Cost of a deviation of each of them."""
 COSTS = (5.0, 0.5)
-"""Costs of steering rate and acceleration."""
 REACH = (3.0, 11.0)
-"""Most that the driver does: rad/s and m/s²."""
+"""Limits of the driver: steering rate in rad/s and acceleration in m/s²."""
 
 
 class Balance(NamedTuple):
-    """A steady drift to the left."""
+    """A steady drift to the left, an equilibrium."""
 
     z: Array
-    """The states `MOVING`."""
+    """Values of the states `MOVING`."""
     u: Array
-    """Steering rate, which is 0, and acceleration."""
+    """Steering rate in rad/s, which is 0, and acceleration in m/s²."""
 
     @property
     def radius(self) -> m:
-        """Radius of the circle that the car draws."""
+        """Radius in m of the circle that the car drives."""
         return float(self.z[0] / self.z[2])
 
 
 def rates(car: Vehicle, z: Any, u: Any) -> Array:
-    """Rates of the states `MOVING` under steering rate and acceleration."""
+    """Time derivatives of the states `MOVING` for a steering rate and an acceleration."""
     rate = car.derivative(car.State(**dict(zip(MOVING, z, strict=True))), car.Input(*u))
     return np.array([getattr(rate, name) for name in MOVING], float)
 
 
 def balance(car: Vehicle, v: m_s, beta: rad) -> Balance:
-    """The drift with this speed and slip angle; negative angles drift to the left."""
+    """Find the drift with this speed and slip angle; negative angles drift to the left."""
     from scipy.optimize import least_squares
 
     p = car.params
@@ -76,7 +74,7 @@ def balance(car: Vehicle, v: m_s, beta: rad) -> Balance:
 
 
 class DriftDriver:
-    """Holds a steady drift; called once per step with the time and the state."""
+    """Driver that holds a steady drift; called once per step with the time and the state."""
 
     def __init__(self, car: Vehicle, held: Balance) -> None:
         self.car, self.held = car, held
@@ -105,17 +103,17 @@ def _slopes(function: Any, at: Array) -> Array:
 
 DT: s = 0.01
 SUBSTEPS = 13
-"""The wheels need steps below 0.78 ms with RK4."""
+"""Substeps per step; the wheels need steps below 0.78 ms with RK4."""
 GRIPS: tuple[one, ...] = (0.55, 0.7, 0.85, 1.0, 1.15)
-"""Friction as a share of the standard tyre's."""
+"""Friction relative to the standard tyre's."""
 SPEED: m_s = 10.0
 SLIP: rad = -0.6
 ENTRY: rad = -0.3
-"""Slip angle in which the cars begin."""
+"""Slip angle of the cars at the start, in rad."""
 
 
 def car(grip: one) -> Vehicle:
-    """A car with so much friction, and steering as quick as a drifter's."""
+    """Car with this relative friction, and the fast steering of a drift car."""
     standard = vehicles.commonroad_std()
     p = standard.params
     tyre = p.tyre._replace(p_dx1=grip * p.tyre.p_dx1, p_dy1=grip * p.tyre.p_dy1)
@@ -123,7 +121,7 @@ def car(grip: one) -> Vehicle:
 
 
 def show(seed: int) -> TrajectoryShow:
-    """The cars around one middle; nothing is random here."""
+    """The cars drifting around a common centre; the seed has no effect."""
     drivers: dict[str, Driver] = {}
     radii: list[str] = []
     for grip in GRIPS:

@@ -1,10 +1,10 @@
 """`eight`: the figure of eight of the skidpad, at 1.1 g.
 
-A driver written in Python steers one car along two circles that touch, driven in turn. The same
-function, compiled together with the car, then drives a fleet of cars with ever less grip round one
+A driver written in Python steers one car along two touching circles, one after the other. The same
+function, compiled together with the car, then drives a fleet of cars with decreasing grip round one
 figure.
 
-The line starts where the circles touch, heading along the world x axis. Distance along it runs on
+The line starts where the circles touch, heading along the world x axis. Distance along it increases
 from lap to lap; a lap is both circles.
 """
 
@@ -34,46 +34,45 @@ from ..units import m, m_s, m_s2, one, per_m, per_s, positive, rad, s
 from ..vehicles.twin_track.records import Input, State
 from ..vehicles.twin_track.records import Params as Car
 from ..view.stage import Disc
-from .laps import StartLine
+from .laps import BLUE, YELLOW, StartLine
 from .shows import Driver, TrajectoryShow, driving_show
-from .track import BLUE, YELLOW
 
 # Formula Student Rules, dynamic events, layout of the skidpad track: two pairs of circles of
 # 15.25 m inner and 21.25 m outer diameter with their centres 18.25 m apart. The middles of the two
 # lanes between them are circles of 18.25 m diameter, which therefore touch.
 CENTRES_APART: m = 18.25
-"""Distance of the centres of the two circles."""
+"""Distance between the centres of the two circles, in m."""
 LANE_WIDTH: m = 3.0
-"""Width of the lane around the line."""
+"""Width of the lane around the line, in m."""
 
 
 class Eight(NamedTuple):
     """A figure of eight; the defaults are the Formula Student skidpad."""
 
     radius: Annotated[m, positive] = CENTRES_APART / 2.0
-    """Radius of both circles."""
+    """Radius of both circles, in m."""
     first: one = -1.0
-    """Side of the first circle: -1 right, as the rules have it, or 1 left."""
+    """Side of the first circle: -1 right, as in the rules, or 1 left."""
 
 
 SKIDPAD = Eight()
-"""The line in the middle of the lanes of the Formula Student skidpad."""
+"""Centre line of the lanes of the Formula Student skidpad."""
 
 
 def lap_length(eight: Eight) -> m:
-    """Length of both circles together."""
+    """Length of both circles together, in m."""
     return 4.0 * math.pi * eight.radius
 
 
 def heading(s: m, eight: Eight) -> rad:
-    """Direction of the line at distance s: a full turn to one side, then back to the other."""
+    """Direction of the line at distance `s`: a full turn to one side, then back to the other."""
     lap = lap_length(eight)
     u = s - lap * floor(s / lap)
     return eight.first * minimum(u, lap - u) / eight.radius
 
 
 def point(s: m, eight: Eight) -> LinePoint:
-    """The line at distance s from its start."""
+    """Point of the line at distance `s` from its start."""
     lap = lap_length(eight)
     u = s - lap * floor(s / lap)
     side = eight.first * where(u < 0.5 * lap, 1.0, -1.0)
@@ -87,7 +86,7 @@ def point(s: m, eight: Eight) -> LinePoint:
 
 
 def mean_curvature(begin: m, length: m, eight: Eight) -> per_m:
-    """Mean curvature of the line over a length from `begin`: the change of heading over it.
+    """Mean curvature over `length` from `begin`: the change of heading divided by the length.
 
     Where the circles touch, the curvature jumps from one sign to the other; its mean is a ramp.
     """
@@ -101,37 +100,40 @@ def distance(x: Any, y: Any, eight: Eight) -> Any:
 
 
 SPEED_WIDTH: m_s = 0.01
-"""Rounds the corner of the speed at standstill, where its gradient would be undefined."""
+"""Width in m/s of the rounding of the speed at standstill, where its gradient would be
+undefined."""
 
 LAUNCH: s = 2.0
-"""Time that standstill at the start adds to the laps, rounded up."""
+"""Time in s added for the standing start, rounded up."""
 
 
 class Params(NamedTuple):
-    """How the driver drives."""
+    """Parameters of the driver."""
 
     steering: path_following.Params
     throttle: speed.Params
     eight: Eight = SKIDPAD
     v_target: Annotated[m_s, positive] = 10.0
-    """Speed held all the way."""
+    """Constant target speed, in m/s."""
     t_reaction: Annotated[s, positive] = 0.08
-    """Time from a steering target to the turn of the car: actuator lag, tyres and yaw inertia."""
+    """Delay in s from a steering target to the yaw response: actuator lag, tyres and yaw
+    inertia."""
     t_window: Annotated[s, positive] = 0.3
-    """Time over which the curvature ahead is averaged; about as long as the
-    steering takes from one circle to the other at its largest rate."""
+    """Time in s over which the curvature ahead is averaged; about as long as the steering takes
+    from one circle to the other at its largest rate."""
 
 
 class Memory(NamedTuple):
     """Memory of the driver between steps."""
 
     progress: m = 0.0
-    """Distance along the line, laps included."""
+    """Distance along the line in m, summed over the laps."""
     throttle: speed.Memory = speed.Memory()
 
 
 def driver_of(car: Car, a_lateral: m_s2, eight: Eight = SKIDPAD) -> Params:
-    """A driver for this car who holds the speed that takes `a_lateral` on the circles."""
+    """Parameters of a driver that holds the speed with lateral acceleration `a_lateral` on the
+    circles."""
     return Params(
         steering=path_following.Params(l_f=car.l_f, l_r=car.l_r, steer_max=car.steer_max),
         # Four times 90 N·m launch the car at 0.7 g and leave the tyres grip to turn.
@@ -142,12 +144,12 @@ def driver_of(car: Car, a_lateral: m_s2, eight: Eight = SKIDPAD) -> Params:
 
 
 def duration(p: Params, laps: int) -> s:
-    """Time in which the driver completes the laps from standstill, with a little to spare."""
+    """Time in s for the laps from standstill, with a small margin."""
     return laps * lap_length(p.eight) / p.v_target + LAUNCH
 
 
 def drive(p: Params, memory: Memory, x: State, dt: s) -> tuple[Input, Memory]:
-    """Targets of the actuators for the coming `dt`, and what to remember."""
+    """Actuator targets for the coming `dt`, and the updated memory."""
     here = point(memory.progress, p.eight)
     motion = Motion(x.x, x.y, x.yaw, x.v_x, x.v_y)
     progress = memory.progress + advance(deviation(motion, here), here.curvature)
@@ -162,9 +164,9 @@ def drive(p: Params, memory: Memory, x: State, dt: s) -> tuple[Input, Memory]:
 
 
 def driven_by(params: Params) -> Policy:
-    """The driver with these parameters as a policy, which a fleet compiles with its cars.
+    """Policy of the driver with these parameters, which a fleet compiles with its cars.
 
-    `Simulator.run` takes its `controller`.
+    For `Simulator.run`, use its `controller`.
     """
 
     def act(x: State, m: Memory, p: Params, dt: s) -> tuple[Input, Memory]:
@@ -174,26 +176,27 @@ def driven_by(params: Params) -> Policy:
 
 
 SWEEP_DT: s = 0.004
-"""Step of the fleet, by an explicit method."""
+"""Step of the fleet in s, with an explicit method."""
 WAYS = ("lateral", "longitudinal")
 SAMPLES_EVERY = 12
-"""Steps between the states that are looked at."""
+"""Steps between the states at which the wheels are checked."""
 
 
 class Sweep(NamedTuple):
-    """How many cars with different grip fared over a lap."""
+    """Results of cars with different grip over a lap."""
 
     grip: Array
-    """Friction of each car as a share of the standard tyre's."""
+    """Friction of each car relative to the standard tyre's."""
     kept: NDArray[np.bool_]
     """Whether all wheels of each car stayed in the lane."""
     duration: s
-    """Simulated time of each car."""
+    """Simulated time of each car, in s."""
     rate: per_s
-    """Steps of all cars together per second of wall time, decisions of the drivers included."""
+    """Steps of all cars per second of wall time, evaluations of the drivers included."""
 
     def sentence(self) -> str:
-        """How many kept their lane, and how fast that was found out."""
+        """Sentence with the number of cars that stayed in the lane, and the speed of the
+        simulation."""
         low, high = 100.0 * self.grip.min(), 100.0 * self.grip.max()
         count = int(self.kept.sum())
         who = {0: "none", len(self.kept): "all"}.get(count, f"{count}")
@@ -206,13 +209,14 @@ class Sweep(NamedTuple):
 
 
 def gripping(car: Vehicle, grip: Array) -> dict[str, Array]:
-    """Parameters of cars whose tyres have these shares of their friction, along and across."""
+    """Tyre parameters of cars with these fractions of the standard friction, longitudinal and
+    lateral."""
     laws = {f"tyres.tyre.{way}.D": getattr(car.params.tyres.tyre, way) for way in WAYS}
     return {name: grip * law.D for name, law in laws.items()}
 
 
 def sweep(cars: int, least_grip: float, a_lateral: m_s2, car: Vehicle | None = None) -> Sweep:
-    """Let `cars` cars with friction from `least_grip` to 1 times the standard drive a lap each."""
+    """Simulate a lap of `cars` cars with friction from `least_grip` to 1 times the standard."""
     car = vehicles.formula_student() if car is None else car
     params = driver_of(car.params, a_lateral)
     # A car that slid off and went on to diverge is one that did not keep its lane.
@@ -236,14 +240,14 @@ def sweep(cars: int, least_grip: float, a_lateral: m_s2, car: Vehicle | None = N
 
 DT: s = 0.01
 LAPS = 4
-"""Figures; each is two laps of the rules, one on each circle."""
+"""Number of figures; each is two laps of the rules, one on each circle."""
 A_LATERAL: m_s2 = 1.1 * 9.81
-"""Lateral acceleration that the driver aims at on the circles. The tyres hold 1.7 g."""
+"""Target lateral acceleration on the circles in m/s²; the tyres allow 1.7 g."""
 CARS, LEAST_GRIP = 256, 0.5
 
 
 def show(seed: int) -> TrajectoryShow:
-    """From standstill; nothing is random here."""
+    """The figure of eight from standstill; the seed has no effect."""
     car = vehicles.formula_student()
     params = driver_of(car.params, A_LATERAL)
     swept = sweep(CARS, LEAST_GRIP, A_LATERAL, car)
@@ -259,7 +263,7 @@ def show(seed: int) -> TrajectoryShow:
 
 
 def cones() -> tuple[Disc, ...]:
-    """Inside and outside of the lanes; none where the circles meet."""
+    """Cones inside and outside of the lanes, without any where the circles meet."""
     r, half = SKIDPAD.radius, 0.5 * LANE_WIDTH
     discs: list[Disc] = []
     for side in (1.0, -1.0):

@@ -1,9 +1,9 @@
-"""`fan`: a bend on tyres of unknown grip, many times.
+"""`fan`: a bend on tyres of unknown grip, as a Monte Carlo.
 
-The driver plans 12.5 m/s for a bend of 13 m, which takes 1.2 g. What the tyres hold today is
-not known: between 0.75 and 1.65 g, each value as likely as any other. A fleet drives the bend five
-hundred times, car and driver compiled together, each time with a grip of its own. The replay shows
-thirty of these, and lines between which nine cars in ten are.
+The driver plans 12.5 m/s for a bend of 13 m radius, which takes 1.2 g. The grip of the tyres is
+unknown: uniform between 0.75 and 1.65 g. A fleet drives the bend five hundred times, car and driver
+compiled together, each time with another grip. The replay shows thirty of these runs, and the lines
+between which 90 % of the cars are.
 """
 
 from __future__ import annotations
@@ -26,31 +26,29 @@ from ..run.trajectory import Trajectory
 from ..units import m, m_s, one, rad, s
 from ..view import plots
 from ..view.recording.reading import Recording
-from ..view.stage import Disc, Line, Polygon
+from ..view.stage import Disc, Line, Polygon, as_points
 from .eight import gripping
+from .laps import BLUE as LEFT
+from .laps import YELLOW as RIGHT
 from .shows import TrajectoryShow, finished_show
-from .track import BLUE as LEFT
-from .track import YELLOW as RIGHT
-from .track import as_points
 
 DT: s = 0.02
 SUBSTEPS = 5
 SPEED: m_s = 12.5
 GRIP: tuple[one, one] = (0.45, 1.0)
-"""Friction as a share of the standard tyre's, from and to."""
+"""Range of the friction relative to the standard tyre's."""
 RUNS, SHOWN = 500, 30
 DURATION: s = 5.6
 RADIUS: m = 13.0
 TURN: rad = np.deg2rad(135.0)
 HALF_WIDTH: m = 2.0
 SPARE: m = HALF_WIDTH - 0.7
-"""How far off the middle a car may be and still be within its lane."""
+"""Largest distance in m of a car from the middle at which it is still within its lane."""
 LITTLE, MUCH = (232, 89, 12), (38, 110, 220)
-"""Colours of cars, red, green and blue."""
 
 
 def bend() -> Array:
-    """The middle of the lane: straight, a left bend, straight; points (n, 2)."""
+    """Centre line of the lane: straight, a left bend, straight; points (n, 2) in m."""
     before = [(x, 0.0) for x in np.arange(0.0, 24.0, 0.5).tolist()]
     angle = np.linspace(0.0, TURN, round(RADIUS * TURN / 0.5))
     middle = np.column_stack([24.0 + RADIUS * np.sin(angle), RADIUS - RADIUS * np.cos(angle)])
@@ -59,14 +57,14 @@ def bend() -> Array:
 
 
 def driver(car: Vehicle, road: Reference) -> Policy:
-    """Pure pursuit with cruise control; it knows nothing of the grip."""
+    """Pure pursuit with cruise control, independent of the grip."""
     return pure_pursuit.policy(
         car, road, knots=48, t_ahead=0.3, l_least=2.0, speed={"k_p": 4.0, "k_i": 2.0, "limit": 9.0}
     )
 
 
 def run_many(car: Vehicle, road: Reference, grip: Array) -> MonteCarlo:
-    """A run for each share of grip (runs,), and what to expect of all."""
+    """One run for each grip (runs,), with the statistics of all."""
     return Fleet(car, DT, substeps=SUBSTEPS, on_diverge="mask").monte_carlo(
         x0={"v_x": SPEED},
         policy=driver(car, road),
@@ -83,7 +81,7 @@ def run_many(car: Vehicle, road: Reference, grip: Array) -> MonteCarlo:
 
 
 def driven(car: Vehicle, road: Reference, grip: Array) -> list[Trajectory]:
-    """Some of the runs again, with the same bits, as trajectories."""
+    """Some of the runs repeated, with the same bits, as trajectories."""
     loop = Fleet(car, DT, substeps=SUBSTEPS, on_diverge="mask").closed_loop(driver(car, road))
     start = np.zeros((len(grip), record.size(loop.plant.State)))
     settle = car.model.settle
@@ -109,7 +107,7 @@ def driven(car: Vehicle, road: Reference, grip: Array) -> list[Trajectory]:
 
 
 def show(seed: int) -> TrajectoryShow:
-    """The fan of this seed."""
+    """Show of the runs that the seed draws."""
     car, road = vehicles.formula_student(), Reference.along(bend(), SPEED)
     grip = np.random.default_rng(seed).uniform(*GRIP, RUNS)
     many = run_many(car, road, grip)
@@ -138,31 +136,33 @@ def show(seed: int) -> TrajectoryShow:
 
 
 def _colour(grip: one) -> str:
-    """From orange, little, to blue, much."""
     share = (grip - GRIP[0]) / (GRIP[1] - GRIP[0])
     mixed = [round(a + share * (b - a)) for a, b in zip(LITTLE, MUCH, strict=True)]
     return "#{:02x}{:02x}{:02x}".format(*mixed)
 
 
 def bands(many: MonteCarlo, road: Reference) -> list[Line]:
-    """Lines between which nine cars in ten are, where half of them have come by the time."""
+    """Lines at the 5 % and 95 % quantiles of the lateral offset, at the median distance of each
+    time."""
     here: Any = road.at_distance(many.quantile("along", 0.5))
     lines: list[Line] = []
     for level in (0.05, 0.95):
-        left = many.quantile("left", level)
-        x, y = here.x - left * np.sin(here.heading), here.y + left * np.cos(here.heading)
-        lines.append(Line(as_points(np.column_stack([x, y])), "band"))
+        lines.append(Line(as_points(beside(here, many.quantile("left", level))), "band"))
     return lines
 
 
+def beside(here: Any, left: Any) -> Array:
+    """Points (n, 2) to the left of points of a road."""
+    x, y = here.x - left * np.sin(here.heading), here.y + left * np.cos(here.heading)
+    return np.column_stack([x, y])
+
+
 def ground(road: Reference) -> dict[str, Any]:
-    """The lane and its cones."""
+    """Lane and cones, as keywords of a show."""
     edges: list[Array] = []
     cones: list[Disc] = []
     for side, colour in ((HALF_WIDTH, LEFT), (-HALF_WIDTH, RIGHT)):
-        here: Any = road.at_distance(np.arange(0.0, road.length, 0.5))
-        x, y = here.x - side * np.sin(here.heading), here.y + side * np.cos(here.heading)
-        edges.append(np.column_stack([x, y]))
+        edges.append(beside(road.at_distance(np.arange(0.0, road.length, 0.5)), side))
         cones += [Disc(*place, 0.114, "cone", colour) for place in as_points(edges[-1][::7])]
     lane = Polygon(as_points(np.vstack([edges[0], edges[1][::-1]])), "lane")
     return {"polygons": (lane,), "discs": tuple(cones)}

@@ -1,10 +1,10 @@
-"""`lane_change`: what the dead time of the steering does to a lane change.
+"""`lane_change`: the effect of the steering's dead time on a lane change.
 
-Three cars as in Autoware's planning simulator (DELAY_STEER_ACC_GEARED) change lanes side by side,
-each on a road of its own. Planner and controller are the same; the commands to the steering take
-0, 0.24 and 0.5 s to arrive. The later they come, the wider the car swings past its lane.
+Three cars as in Autoware's planning simulator (DELAY_STEER_ACC_GEARED) change lanes on separate,
+parallel roads. Planner and controller are the same; the steering commands are delayed by 0, 0.24
+and 0.5 s. The longer the delay, the more the car overshoots its lane.
 
-`Follower` drives any vehicle with a body in Python. The steering laws and the cruise control are
+`Follower` drives any vehicle with a body from Python. The steering laws and the cruise control are
 those of `control`.
 """
 
@@ -28,19 +28,16 @@ from ..errors import InvalidValue
 from ..geometry.line import LinePoint
 from ..ops import hypot
 from ..units import m, m_s, rad, s
-from ..view.stage import Line, Polygon
+from ..view.stage import Line, Polygon, as_points
 from .shows import Driver, TrajectoryShow, driving_show
-from .track import as_points
 
 PREVIEW: s = 0.1
-"""How far ahead the curvature is taken that a spring steers for."""
+"""Preview time in s of the curvature that the spring law steers for."""
 
 
 class Steering(NamedTuple):
-    """A steering law that a driver may use."""
-
     place: Callable[[Motion, Any], tuple[m, m]]
-    """The point of the car that is to be on the line."""
+    """Function that returns the point of the car that should be on the line."""
     angle: Callable[[Any, View], rad]
 
 
@@ -58,7 +55,7 @@ def _spring(g: Any, view: View) -> rad:
 
 
 def pursuit(t_ahead: s) -> Steering:
-    """Pure pursuit that looks so far ahead, in s."""
+    """Pure pursuit with a look-ahead time in s."""
 
     def angle(g: Any, view: View) -> rad:
         law = pure_pursuit.LookAhead(t_ahead=t_ahead, l_least=1.5 * (g.l_f + g.l_r))
@@ -72,15 +69,15 @@ STEERING: dict[str, Steering] = {
     "pure_pursuit": pursuit(0.7),
     "stanley": Steering(front_axle, lambda g, view: stanley.steer(stanley.Gains(), g, view)),
 }
-"""The controllers of `skidpad run VEHICLE --controller NAME`."""
+"""Steering laws by name, for `skidpad run VEHICLE --controller NAME`."""
 
 
 class Follower:
-    """Drives a car along a plan; called once per step with the time and the state.
+    """Driver that follows a plan; called once per step with the time and the state.
 
     Args:
-        vehicle: what is driven.
-        plan: where to and how fast.
+        vehicle: the vehicle.
+        plan: path and speeds to follow.
         dt: time between calls, in s.
         steering: one of `STEERING`.
         begin: distance along the plan at the start, in m.
@@ -106,7 +103,7 @@ class Follower:
         self.memory = SpeedMemory()
 
     def __call__(self, t: s, x: Any) -> Any:
-        """The input of the coming step."""
+        """Input for the coming step."""
         g = self.car.geometry
         motion = self.car.motion(x, g)
         seen, here = locate_along(self.plan.at, self.progress, *self.law.place(motion, g))
@@ -118,29 +115,29 @@ class Follower:
 
 DT: s = 0.02
 SAMPLE = {"wheel_base": 2.79, "steer_time_constant": 0.27, "acc_time_constant": 0.1}
-"""Autoware's sample vehicle."""
+"""Parameters of Autoware's sample vehicle."""
 DELAYS: tuple[s, ...] = (0.0, 0.24, 0.5)
 SPEED: m_s = 11.0
 LANE: m = 3.5
 ROAD: m = 8.5
-"""From one road to the next."""
+"""Distance between neighbouring roads, in m."""
 BEGIN: m = 15.0
 LENGTH: m = 28.0
-"""The change begins and ends there along the road."""
+"""Length of the lane change along the road in m, starting at `BEGIN`."""
 END: m = 120.0
 AHEAD: s = 1.27
-"""How far ahead the cars look: far enough for the second, too near for the third."""
+"""Look-ahead time of the cars in s: long enough for the second, too short for the third."""
 
 
 def path() -> Array:
-    """One lane to the left on a quintic, which has no jump in curvature; points (n, 2)."""
+    """Lane change to the left along a quintic with continuous curvature; points (n, 2) in m."""
     x = np.arange(0.0, END, 0.5)
     u = np.clip((x - BEGIN) / LENGTH, 0.0, 1.0)
     return np.column_stack([x, LANE * u**3 * (10.0 - 15.0 * u + 6.0 * u * u)])
 
 
 def road(y: m) -> tuple[list[Polygon], list[Line]]:
-    """A road of two lanes whose right one has its middle at y."""
+    """Polygons and lines of a road of two lanes; the centre of the right lane is at `y`."""
     low, middle, high = y - 0.5 * LANE, y + 0.5 * LANE, y + 1.5 * LANE
     corners = ((-6.0, low), (END, low), (END, high), (-6.0, high))
     edges = [Line(((-6.0, edge), (END, edge)), "boundary") for edge in (low, high)]
@@ -152,7 +149,7 @@ def road(y: m) -> tuple[list[Polygon], list[Line]]:
 
 
 def show(seed: int) -> TrajectoryShow:
-    """The cars on their roads; nothing is random here."""
+    """The three cars on their roads; the seed has no effect."""
     drivers: dict[str, Driver] = {}
     polygons: list[Polygon] = []
     lines: list[Line] = []

@@ -1,8 +1,9 @@
-"""`lap`: the Formula Student car against the clock on a track of cones.
+"""`lap`: fast laps of the Formula Student car on a track of cones.
 
-The track is made up from the seed; the racing line is the one of least curvature within it, and
-the speeds are the fastest that the grip asked for allows. The driver follows both: steering by
-`control.path_following`, torques by `control.speed` around what the plan needs.
+The track is generated from the seed. The racing line is the line of least curvature within the
+track, and the speeds are the fastest that the grip limits of the driver allow. The driver follows
+both: steering by `control.path_following`, torques by `control.speed` around the feedforward that
+the plan requires.
 """
 
 from __future__ import annotations
@@ -22,14 +23,13 @@ from ..vehicles.twin_track.records import Input, State
 from ..vehicles.twin_track.records import Params as Car
 from ..view import plots
 from ..view.recording.reading import Recording
-from ..view.stage import Line
-from .laps import StartLine
+from ..view.stage import Line, as_points
+from .laps import SPACING, StartLine, Track, cones, lane, random_track, start_mark
 from .shows import Driver, TrajectoryShow, driving_show
-from .track import SPACING, Track, as_points, cones, lane, random_track, start_mark
 
 
 def racing_line(track: Track, margin: m) -> Array:
-    """Points (n, 2) at equal distances, all at least `margin` from the edges."""
+    """Racing line: points (n, 2) at equal distances, all at least `margin` from the edges, in m."""
     room = max(track.half_width - margin, 1e-3)
     return smooth_loop(track.line.beside(least_curvature(track.line, room)), SPACING)
 
@@ -38,24 +38,23 @@ G: m_s2 = 9.81
 DT: s = 0.01
 LAPS = 2
 GRIP = Grip(a_lateral=1.35 * G, a_drive=0.7 * G, a_brake=1.0 * G, v_max=25.0)
-"""Accelerations that the driver uses; the tyres hold 1.7 g and a little more with downforce."""
+"""Accelerations that the driver uses; the tyres allow 1.7 g, plus downforce."""
 MARGIN: m = 1.2
-"""Between the racing line and the edges of the track; the car is 1.4 m wide."""
+"""Distance in m between the racing line and the edges of the track; the car is 1.4 m wide."""
 RUN_UP: m = 6.0
-"""The car starts so far before the start line."""
+"""Distance in m of the car from the start line at the start."""
 BEHIND: m_s = 2.0
-"""A car that is slower than planned by more accelerates as hard as it may."""
+"""Speed deficit in m/s above which the car accelerates as hard as the limits allow."""
 PREVIEW: s = 0.1
-"""How far ahead the driver looks: the time that steering and tyres need."""
+"""Preview time of the driver in s: the response time of steering and tyres."""
 
 
 def plan(track: Track, grip: Grip = GRIP, margin: m = MARGIN) -> Course:
-    """The racing line of a track and the fastest speeds along it."""
     return Course.fastest(racing_line(track, margin), grip, closed=True)
 
 
 class RacingDriver:
-    """Follows a plan; called once per step with the time and the state of the car."""
+    """Driver that follows a plan; called once per step with the time and the state of the car."""
 
     def __init__(self, plan: Course, car: Car, dt: s) -> None:
         self.plan, self.car, self.dt = plan, car, dt
@@ -66,7 +65,6 @@ class RacingDriver:
         self.progress: m = -RUN_UP
 
     def __call__(self, t: s, x: State) -> Input:
-        """Steering and torques for the coming step."""
         motion = Motion(x.x, x.y, x.yaw, x.v_x, x.v_y)
         before = self.plan.at(self.progress)
         self.progress += advance(deviation(motion, LinePoint(*before[:4])), before.curvature)
@@ -85,7 +83,7 @@ class RacingDriver:
         return Input(steer, front, front, rear, rear)
 
     def _needed(self, v: m_s, rate: m_s2) -> Nm:
-        """Torque of each wheel for an acceleration of car and wheels against the resistance."""
+        """Torque of each wheel in N·m to accelerate car and wheels against the resistance."""
         p, radius = self.car, self.radius
         load = p.m * p.g + 0.5 * p.C_down * v * v
         against = 0.5 * p.C_drag * v * v + p.tyres.tyre.carcass.rolling * load

@@ -1,15 +1,15 @@
-"""Performing a show: as fast as it goes, to its end, to an error or to Ctrl-C.
+"""Running shows as fast as possible, until the end, an error or Ctrl-C, with their statistics.
 
-`perform_into` also leaves a recording and a replay page of it, `report` prints what each vehicle
-did during a run, in a few numbers:
+`perform_into` also writes a recording and a replay page. `report` prints a few numbers of each
+vehicle:
 
 * distance: length of the path of its reference point;
-* accelerations: the largest change of velocity in a step, by the length of the step, along and
-  across the vehicle as it stood before the step;
-* effort: how much was steered and pressed. The way that each input went (the sum of its changes),
-  in units of its whole span, summed over the inputs: 1 is one input once from one end to the other.
-  The span is what the vehicle's limits allow; where they do not say, what the inputs of that
-  name and model went through in this run.
+* accelerations: the largest change of velocity in a step, divided by the length of the step, in the
+  longitudinal and lateral direction of the vehicle before the step;
+* effort: the amount of steering, driving and braking. The total variation of each input (the sum of
+  its absolute changes), relative to its span, summed over the inputs: 1 is one input once from end
+  to end. The span is the range that the vehicle's limits allow or, without limits, the range over
+  which inputs of that name and model varied in this run.
 """
 
 from __future__ import annotations
@@ -40,32 +40,30 @@ from ..geometry.pose import unrotated
 from ..units import m, m_s, m_s2, per_s, s
 from ..units import one as figures_one
 from .laps import Laps
-from .show import FilmBuffer, Segment, Show
+from .shows import FilmBuffer, Segment, Show
 
 
 class Figures(NamedTuple):
-    """The numbers of one vehicle."""
-
     name: str
     distance: m
     lap_times: tuple[s, ...] | None
-    """Times of the laps that were completed; None for a vehicle without a start line."""
+    """Times of the completed laps in s; None for a vehicle without a start line."""
     top_speed: m_s
     a_along: m_s2
-    """Largest acceleration along the vehicle, either way."""
+    """Largest longitudinal acceleration in m/s², regardless of sign."""
     a_across: m_s2
-    """Largest acceleration across it, either side."""
+    """Largest lateral acceleration in m/s², regardless of sign."""
     collisions: int | None
-    """Contacts that began; None where there is nothing to touch."""
+    """Number of contacts that began; None if there is nothing to touch."""
     effort: figures_one
     pose: tuple[float, float, float]
-    """At the end: x and y in m, yaw in rad."""
+    """Final pose: x and y in m, yaw in rad."""
 
     __repr__ = brief_repr
 
 
 class Tally:
-    """Sums and extremes of a run; arrays have one number per vehicle, in the order of the show."""
+    """Accumulates statistics of a run; arrays have one entry per vehicle, in show order."""
 
     __repr__ = brief_repr
 
@@ -73,7 +71,6 @@ class Tally:
         count = len(show.vehicles)
         self._show = show
         self.steps = 0
-        """Steps that were counted."""
         self.distance, self.top_speed = np.zeros(count), np.zeros(count)
         self.a_along, self.a_across = np.zeros(count), np.zeros(count)
         self.collisions: NDArray[np.int64] = np.zeros(count, np.int64)
@@ -87,7 +84,6 @@ class Tally:
         self._low, self._high = np.full(inputs, np.inf), np.full(inputs, -np.inf)
 
     def add(self, segment: Segment) -> None:
-        """Count what happened next."""
         if not len(segment.t):
             return
         t = np.concatenate([self._t, segment.t])
@@ -95,8 +91,16 @@ class Tally:
         moved = np.diff(motion, axis=0)
         self.distance += np.hypot(moved[..., 0], moved[..., 1]).sum(axis=0)
         self._see_speed(segment.motion)
-        self._see_accelerations(motion[:-1, :, 2], moved[..., 3:5] / np.diff(t)[:, None, None])
-        self._see_inputs(segment.inputs)
+        change = moved[..., 3:5] / np.diff(t)[:, None, None]
+        along, across = unrotated(change[..., 0], change[..., 1], motion[:-1, :, 2])
+        self.a_along = np.maximum(self.a_along, np.abs(along).max(axis=0))
+        self.a_across = np.maximum(self.a_across, np.abs(across).max(axis=0))
+        inputs = segment.inputs
+        known = inputs if self._inputs is None else np.concatenate([self._inputs, inputs])
+        self._way += np.abs(np.diff(known, axis=0)).sum(axis=0)
+        self._low = np.minimum(self._low, inputs.min(axis=0))
+        self._high = np.maximum(self._high, inputs.max(axis=0))
+        self._inputs = inputs[-1:]
         self.laps.add(t, motion[..., :2])
         self.collisions += segment.collisions
         self._t, self._motion = t[-1:], motion[-1:]
@@ -106,21 +110,9 @@ class Tally:
         speed = np.hypot(motion[..., 3], motion[..., 4])
         self.top_speed = np.maximum(self.top_speed, speed.max(axis=0))
 
-    def _see_accelerations(self, yaw: Array, change: Array) -> None:
-        along, across = unrotated(change[..., 0], change[..., 1], yaw)
-        self.a_along = np.maximum(self.a_along, np.abs(along).max(axis=0))
-        self.a_across = np.maximum(self.a_across, np.abs(across).max(axis=0))
-
-    def _see_inputs(self, inputs: Array) -> None:
-        known = inputs if self._inputs is None else np.concatenate([self._inputs, inputs])
-        self._way += np.abs(np.diff(known, axis=0)).sum(axis=0)
-        self._low = np.minimum(self._low, inputs.min(axis=0))
-        self._high = np.maximum(self._high, inputs.max(axis=0))
-        self._inputs = inputs[-1:]
-
     @property
     def effort(self) -> Array:
-        """Control effort of each vehicle; see the module text."""
+        """Control effort of each vehicle; see the docstring of this module."""
         seen: dict[tuple[str, str], tuple[float, float]] = {}
         columns = self._show.inputs
         for k, column in enumerate(columns):
@@ -135,7 +127,6 @@ class Tally:
         return effort
 
     def figures(self) -> list[Figures]:
-        """The numbers of every vehicle so far."""
         effort, show = self.effort, self._show
         return [
             Figures(
@@ -154,33 +145,31 @@ class Tally:
 
 
 PERIOD: s = 0.05
-"""Wall time between looks at the clock, at Ctrl-C, and at those who watch."""
+"""Wall time in s between checks of the clock, of Ctrl-C and of the progress callback."""
 MOST_STEPS = 20_000
-"""Between two such looks, for the memory they take."""
+"""Largest number of steps between such checks, to limit the memory."""
 
 Keeper = Callable[[Segment], object]
-"""Takes what happened in a segment of the run."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a performance went."""
+    """Outcome of a performed show: durations and error."""
 
     tally: Tally
     wanted: s
-    """How long it was to last."""
+    """Requested duration in s of simulated time."""
     done: s
-    """How long it lasted."""
+    """Achieved duration in s of simulated time."""
     elapsed: s
-    """How long that took, of wall time; without the first step, which may have to compile."""
+    """Wall time in s, without the first step, which may have to compile."""
     error: SkidpadError | None
-    """Error that ended it early, if any."""
 
     __repr__ = brief_repr
 
     @property
     def stopped(self) -> bool:
-        """Whether it ended before its time."""
+        """Whether it ended before the requested duration."""
         return self.done < self.wanted
 
 
@@ -195,20 +184,35 @@ def perform(
     """Run a show.
 
     Args:
-        show: a fresh one.
-        duration: simulated time; what the show suggests if None.
-        rate: samples per second of simulated time, or a few more: every whole number of steps.
-        keepers: called with every segment, the first moment too.
-        watch: told the simulated time now and then.
+        show: a new show.
+        duration: simulated time in s; the show's default if None.
+        rate: samples per second of simulated time, or slightly more: every whole number of steps.
+        keepers: called with every segment, including the initial one.
+        watch: called repeatedly with the simulated time in s.
     """
     count = _step_count(show, duration)
-    every = max(1, int(1.0 / (check_rate(show.rate if rate is None else rate) * show.dt) + 1e-9))
-    first = show.begin(every)
+    rate = positive("rate", show.rate if rate is None else rate, "Hz")
+    first = show.begin(max(1, int(1.0 / (rate * show.dt) + 1e-9)))
     tally = Tally(show, first)
     for keep in keepers:
         keep(first)
+    steps, begin, before = 1, None, perf_counter()
     with _ctrl_c() as asked_to_stop:
-        elapsed = _run(show, count, tally, keepers, watch, asked_to_stop)
+        while tally.steps < count and show.error is None and not asked_to_stop():
+            segment = show.advance(min(steps, count - tally.steps))
+            tally.add(segment)
+            for keep in keepers:
+                keep(segment)
+            if watch is not None:
+                watch(tally.steps * show.dt)
+            now = perf_counter()
+            if begin is None:
+                begin = before = now
+                continue
+            # As many steps as fit into a period, approached from below.
+            fitting = steps * PERIOD / max(now - before, 1e-6)
+            steps, before = int(min(max(fitting, 1), 4 * steps, MOST_STEPS)), now
+        elapsed = 0.0 if begin is None else perf_counter() - begin
     return Outcome(tally, count * show.dt, tally.steps * show.dt, elapsed, show.error)
 
 
@@ -218,38 +222,12 @@ def _step_count(show: Show, duration: s | None) -> int:
     return round(suggested / show.dt) if duration is None else steps_in(duration, show.dt)
 
 
-def _run(
-    show: Show,
-    count: int,
-    tally: Tally,
-    keepers: Sequence[Keeper],
-    watch: Callable[[s], None] | None,
-    asked_to_stop: Callable[[], bool],
-) -> s:
-    """Run to the end; returns how long it took after the first step."""
-    steps, begin, before = 1, None, perf_counter()
-    while tally.steps < count and show.error is None and not asked_to_stop():
-        segment = show.advance(min(steps, count - tally.steps))
-        tally.add(segment)
-        for keep in keepers:
-            keep(segment)
-        if watch is not None:
-            watch(tally.steps * show.dt)
-        now = perf_counter()
-        if begin is None:
-            begin = before = now
-            continue
-        # As many steps as fit into a period, approached from below.
-        fitting = steps * PERIOD / max(now - before, 1e-6)
-        steps, before = int(min(max(fitting, 1), 4 * steps, MOST_STEPS)), now
-    return 0.0 if begin is None else perf_counter() - begin
-
-
 @contextmanager
 def _ctrl_c() -> Generator[Callable[[], bool]]:
-    """Whether Ctrl-C was pressed, which otherwise does nothing; pressed again it interrupts.
+    """Context manager that yields a function which tells whether Ctrl-C was pressed.
 
-    An exception out of nowhere would tear whatever is being written.
+    The first Ctrl-C has no other effect, so that no file is interrupted while it is written; the
+    second one interrupts.
     """
     pressed = False
 
@@ -271,7 +249,7 @@ def _ctrl_c() -> Generator[Callable[[], bool]]:
 
 @dataclass(frozen=True)
 class Performance:
-    """How a show went and what it left behind."""
+    """Outcome of a performed show, and the files that it wrote."""
 
     outcome: Outcome
     recording: Path | None
@@ -292,16 +270,16 @@ def perform_into(
     watch: Callable[[s], None] | None = None,
     meta: Mapping[str, Any] | None = None,
 ) -> Performance:
-    """Perform a show and leave NAME.mcap and NAME.html in a folder, which is made if need be.
+    """Run a show and write NAME.mcap and NAME.html to a folder, which is created if needed.
 
-    The files are there whatever ends the run: its time, an error of the show or Ctrl-C. `meta` is
-    noted in the recording.
+    The files are written however the run ends: normally, by an error of the show or by Ctrl-C.
+    `meta` is stored in the recording.
     """
     if record:
         require_extras("recording", purpose="a recording")
     # Whatever is refused is refused before there is a folder.
     _step_count(show, duration)
-    samples = check_rate(show.rate if rate is None else rate)
+    samples = positive("rate", show.rate if rate is None else rate, "Hz")
     if record or page:
         make_folder(folder)
     recording, html = folder / f"{name}.mcap", folder / f"{name}.html"
@@ -312,34 +290,25 @@ def perform_into(
         keepers = [buffer.add] if page else []
         outcome = perform(show, duration=duration, rate=rate, keepers=keepers, watch=watch)
     if page:
-        buffer.film(_note(outcome)).to_html(html)
+        note = f"stopped at {outcome.done:.2f} s of {outcome.wanted:g} s" if outcome.stopped else ""
+        if outcome.error is not None:
+            note = f"ended at {outcome.done:.2f} s: {outcome.error}"
+        buffer.film(note).to_html(html)
     return Performance(outcome, recording if record else None, html if page else None)
 
 
-def _note(outcome: Outcome) -> str:
-    if outcome.error is not None:
-        return f"ended at {outcome.done:.2f} s: {outcome.error}"
-    return f"stopped at {outcome.done:.2f} s of {outcome.wanted:g} s" if outcome.stopped else ""
-
-
 def make_folder(folder: Path) -> None:
-    """Make a folder if need be; raises if nothing can be written there."""
+    """Create a folder if needed; raises if it is not writable."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidValue(f"cannot write into {folder}: {error.strerror}") from error
 
 
-def check_rate(rate: per_s) -> per_s:
-    """A rate of samples in Hz; raises unless it is positive."""
-    positive("rate", rate, "Hz")
-    return float(rate)
-
-
 MOST_ROWS = 60
-"""Vehicles that are listed; of more, the first ones."""
+"""Largest number of vehicles that are listed, the first ones."""
 WIDE = 110
-"""Columns of a terminal from which on there is room for the final poses."""
+"""Terminal width in characters from which final poses are shown."""
 NONE = "–"
 
 
@@ -351,43 +320,38 @@ class Column(NamedTuple):
     cell: Callable[[Figures], str]
 
 
-def _laps(one: Figures) -> str:
-    return NONE if one.lap_times is None else str(len(one.lap_times))
-
-
-def _best(one: Figures) -> str:
-    return f"{min(one.lap_times):.2f}" if one.lap_times else NONE
+def _count(value: int | None) -> str:
+    return NONE if value is None else str(value)
 
 
 COLUMNS = (
     Column("distance", "m", lambda one: f"{one.distance:.2f}"),
-    Column("laps", "", _laps),
-    Column("best\nlap", "s", _best),
+    Column("laps", "", lambda one: _count(None if one.lap_times is None else len(one.lap_times))),
+    Column("best\nlap", "s", lambda one: f"{min(one.lap_times):.2f}" if one.lap_times else NONE),
     Column("top\nspeed", "m/s", lambda one: f"{one.top_speed:.2f}"),
     Column("peak acc.\nalong", "m/s²", lambda one: f"{one.a_along:.2f}"),
     Column("\nacross", "m/s²", lambda one: f"{one.a_across:.2f}"),
-    Column(
-        "colli-\nsions", "", lambda one: NONE if one.collisions is None else str(one.collisions)
-    ),
+    Column("colli-\nsions", "", lambda one: _count(one.collisions)),
     Column("effort", "", lambda one: f"{one.effort:.2f}"),
 )
 LAPS = ("laps", "best\nlap")
-"""Columns that are left out where there are no start lines."""
+"""Columns that are omitted if there are no start lines."""
 LEAST = ("effort", "\nacross", "peak acc.\nalong", "laps", "colli-\nsions", "top\nspeed")
-"""Columns that are left out where there is no room for all, the first of them first."""
+"""Columns that are omitted, in this order, if the terminal is too narrow."""
 POSES = (
     Column("ends at\nx", "m", lambda one: f"{one.pose[0]:.2f}"),
     Column("\ny", "m", lambda one: f"{one.pose[1]:.2f}"),
     Column("\nyaw", "°", lambda one: f"{degrees(one.pose[2]):.1f}"),
 )
-"""Where vehicles end."""
 
 
 def run_table(outcome: Outcome, listed: Sequence[str], width: int = 80) -> RenderableType:
-    """A line for each of the vehicles that are listed, and how fast the run was."""
+    """Table with a row for each listed vehicle, and the speed of the run."""
     every = {one.name: one for one in outcome.tally.figures()}
     figures = [every[name] for name in listed[:MOST_ROWS]]
-    columns = _columns(figures, width)
+    laps = any(one.lap_times is not None for one in figures)
+    columns = [one for one in COLUMNS if laps or one.name not in LAPS]
+    columns += POSES if width >= WIDE else ()
     while _needed(figures, columns) > width and len(columns) > 1:
         least = next((name for name in LEAST if name in [one.name for one in columns]), None)
         columns = [one for one in columns if one.name != least] if least else columns[:-1]
@@ -400,17 +364,15 @@ def run_table(outcome: Outcome, listed: Sequence[str], width: int = 80) -> Rende
     parts: list[RenderableType] = [table]
     if len(figures) < len(every):
         parts.append(Text(f"and {len(every) - len(figures)} more", "dim"))
-    return Group(*parts, Text(_summary(outcome, len(every)), "dim"))
-
-
-def _columns(figures: Sequence[Figures], width: int) -> list[Column]:
-    laps = any(one.lap_times is not None for one in figures)
-    shown = [one for one in COLUMNS if laps or one.name not in LAPS]
-    return [*shown, *POSES] if width >= WIDE else shown
+    done, elapsed = outcome.done, outcome.elapsed
+    how = f"stopped at {done:.3f} s of {outcome.wanted:g} s" if outcome.stopped else f"{done:.3f} s"
+    factor = f": {done / elapsed:.3g} times real time" if done and elapsed > 0.0 else ""
+    summary = f"{how} in {elapsed:.3f} s{factor}, {counted(len(every), 'vehicle')}"
+    return Group(*parts, Text(summary, "dim"))
 
 
 def _needed(figures: Sequence[Figures], columns: Sequence[Column]) -> int:
-    """Characters that a table takes without a word being broken."""
+    """Width in characters of a table without broken words."""
     widest = max(len("vehicle"), *(len(one.name) for one in figures)) if figures else 7
     cells = [
         [*column.name.split("\n"), column.unit, *(column.cell(one) for one in figures)]
@@ -420,22 +382,16 @@ def _needed(figures: Sequence[Figures], columns: Sequence[Column]) -> int:
     return min(widest, 20) + sum(2 + max(map(len, texts)) for texts in cells)
 
 
-def _summary(outcome: Outcome, vehicles: int) -> str:
-    done, elapsed = outcome.done, outcome.elapsed
-    how = f"stopped at {done:.3f} s of {outcome.wanted:g} s" if outcome.stopped else f"{done:.3f} s"
-    factor = f": {done / elapsed:.3g} times real time" if done and elapsed > 0.0 else ""
-    return f"{how} in {elapsed:.3f} s{factor}, {counted(vehicles, 'vehicle')}"
-
-
 @contextmanager
 def progress_bar(duration: s, quiet: bool) -> Generator[Callable[[s], None]]:
-    """A bar unless quiet; yields the function that takes the simulated time in s."""
+    """Context manager for a progress bar unless quiet; yields a function of the simulated time in
+    s."""
     with watching(duration, "s", "run", progress=not quiet and interactive()) as bar:
         yield lambda time: bar.advance(time - bar.done)
 
 
 def report(show: Show, performance: Performance) -> None:
-    """The table of the vehicles, how fast the run was, and where its files are."""
+    """Print the table of the vehicles, the speed of the run, and the paths of its files."""
     console = Console()
     console.print(run_table(performance.outcome, show.listed, console.width))
     for line in show.remarks:
@@ -447,7 +403,6 @@ def report(show: Show, performance: Performance) -> None:
 
 
 def file_line(what: str, path: Path) -> Text:
-    """Where a file is."""
     size = path.stat().st_size
     shown = f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.0f} kB"
     return Text.assemble((f"{what:12}", "cyan"), str(path), (f"  {shown}", "dim"))

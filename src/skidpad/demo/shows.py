@@ -1,18 +1,21 @@
-"""Shows: vehicles that drive on an empty plain, each for itself, and worlds.
+"""Shows: simulations that are run step by step for statistics, recording and drawing.
 
-A `Show` (see `show`) moves step by step; `performing.perform` runs it.
+A `Show` is the interface that `performing.perform` runs. A `TrajectoryShow` has independent
+vehicles on an empty plane, a `WorldShow` a world.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from itertools import chain, takewhile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core import record
 from ..core.arrays import Array
@@ -23,50 +26,183 @@ from ..geometry.pose import rotated
 from ..run.simulator import Simulator
 from ..run.trajectory import Trajectory
 from ..units import m, per_s, s
-from ..view.film import ScanAt
+from ..view.film import Film, ScanAt
+from ..view.recording.reading import Recording
 from ..view.recording.recorder import Recorder
 from ..view.recording.world_recorder import WorldRecorder
+from ..view.stage import Stage
 from ..view.stages import WorldStage, trajectory_stage
 from ..world.world import World
 from .laps import ConeHits, StartLine
-from .show import Picture, Segment, input_columns
+
+Picture = Callable[[Recording, Path], Any]
+"""Function that draws the recording of a show into a PNG, SVG or PDF file."""
+
+
+class InputColumn(NamedTuple):
+    vehicle: int
+    """Index of its vehicle in `Show.vehicles`."""
+    name: str
+    model: str
+    """Model of the vehicle; inputs with the same name and model are compared."""
+    span: float | None
+    """Largest minus smallest value; None if the vehicle declares no limits."""
+
+    __repr__ = brief_repr
+
+
+def input_columns(vehicle: Vehicle, owner: int) -> list[InputColumn]:
+    """Inputs of a vehicle, in the order of its record, with the spans that its limits allow."""
+    spans = {name: high - low for name, (low, high) in vehicle.limits.inputs.items()}
+    names = record.names(vehicle.Input)
+    return [InputColumn(owner, name, vehicle.name, spans.get(name)) for name in names]
+
+
+class Segment(NamedTuple):
+    """Motion of B vehicles during T steps, and S samples of it for display."""
+
+    t: Array
+    """Time at the end of each step in s, (T,)."""
+    motion: Array
+    """Poses x, y, yaw and velocities v_x, v_y, omega in world axes, (T, B, 6)."""
+    inputs: Array
+    """Inputs commanded in each step, (T, inputs)."""
+    collisions: NDArray[np.int64]
+    """Number of contacts that each vehicle began, (B,)."""
+    times: Array
+    """Times of the samples in s, (S,)."""
+    rows: Array
+    """Samples, (S, channels of the stage); inputs are those of the step before the sample."""
+    scans: Sequence[ScanAt] = ()
+    """Scans of lidars."""
+
+    __repr__ = brief_repr
+
+
+class Show(Protocol):
+    """Interface of a simulation that is run step by step for display.
+
+    1. `begin` is called once, before any step; it returns the initial segment (T = 1, S = 1).
+    2. `advance` makes some steps and returns their segment. A show that cannot continue returns the
+       segment up to that point and stores the reason in `error`; it is not called again.
+    3. A sample is taken every `every` steps from the start, the argument of `begin`.
+    4. The same seed gives the same numbers, however the steps are divided into calls.
+    """
+
+    stage: Stage
+    dt: s
+    """Length of a step in s."""
+    duration: s
+    """Default duration in s."""
+    rate: per_s
+    """Default samples per second of simulated time."""
+    vehicles: tuple[str, ...]
+    listed: tuple[str, ...]
+    """Names of the vehicles whose statistics are printed."""
+    inputs: tuple[InputColumn, ...]
+    start_lines: Mapping[str, StartLine]
+    """Start lines of the vehicles that drive laps, by name."""
+    meets: bool
+    """Whether there is anything that vehicles could touch."""
+    remarks: tuple[str, ...]
+    """Lines that are printed with the statistics."""
+    picture: Picture | None
+    """Function that draws a picture of the show for print; None without one."""
+    error: SkidpadError | None
+
+    def record(
+        self, path: Path, rate: per_s, meta: Mapping[str, Any]
+    ) -> AbstractContextManager[Any]:
+        """Context manager that records the show; entered before `begin`, closed after the last
+        step."""
+        ...
+
+    def begin(self, every: int) -> Segment:
+        """Return the initial segment; from then on every `every`-th step makes a sample."""
+        ...
+
+    def advance(self, steps: int) -> Segment:
+        """Make some steps and return their segment."""
+        ...
+
+
+MOST = 40_000_000
+"""Largest number of stored values: 160 MB, ten times what a page can contain."""
+_LARGEST = float(np.finfo(np.float32).max)
+"""Largest float32, to which values of a diverging vehicle are clipped."""
+
+
+class FilmBuffer:
+    """Samples of a replay, in memory.
+
+    When a run gets too long, every second sample is dropped, repeatedly if needed.
+    """
+
+    def __init__(self, stage: Stage, most: int = MOST) -> None:
+        self._stage, self._most = stage, most
+        self._times: list[NDArray[np.float64]] = []
+        self._rows: list[NDArray[np.float32]] = []
+        self._scans: list[ScanAt] = []
+        self._taken, self._every = 0, 1
+
+    def add(self, segment: Segment) -> None:
+        keep = np.arange(self._taken, self._taken + len(segment.times)) % self._every == 0
+        self._taken += len(segment.times)
+        self._times.append(segment.times[keep])
+        self._rows.append(np.clip(segment.rows[keep], -_LARGEST, _LARGEST).astype(np.float32))
+        self._scans += segment.scans
+        size = sum(rows.size for rows in self._rows) + sum(s.ranges.size for s in self._scans)
+        if size > self._most:
+            # Drop every second sample, and every second scan of each lidar.
+            self._times = [np.concatenate(self._times)[::2]]
+            self._rows = [np.vstack(self._rows)[::2]]
+            lidars = range(len(self._stage.scans))
+            by_lidar = ([scan for scan in self._scans if scan.index == k] for k in lidars)
+            scans = [scan for own in by_lidar for scan in own[::2]]
+            self._scans, self._every = sorted(scans, key=lambda scan: scan.time), 2 * self._every
+
+    def film(self, note: str = "") -> Film:
+        times, rows = np.concatenate(self._times), np.vstack(self._rows)
+        return Film(self._stage, times, rows, tuple(self._scans), note)
+
 
 RATE: per_s = 100.0
-"""Default samples per second."""
 
 
 class Driver(NamedTuple):
-    """A vehicle and what drives it."""
+    """A vehicle with its controller and start state."""
 
     vehicle: Vehicle
     controller: Callable[[s, Any], Any]
-    """Input for the step that starts at a time in a state, as `Simulator.run` calls it."""
+    """Function of time in s and state that returns the input of the coming step, as in
+    `Simulator.run`."""
     start: Any = None
-    """State at the beginning: a record or a mapping; zero if None."""
+    """Start state: a record or a mapping; zero if None."""
 
     __repr__ = brief_repr
 
 
 Source = Callable[[int], Mapping[str, Trajectory]]
-"""The next steps of each vehicle, by their number; the first sample is the last of before."""
+"""Function from a number of steps to each vehicle's trajectory over the next steps; its first
+sample is the last of the previous call."""
 
 
 class TrajectoryShow:
-    """Vehicles on an empty plain, side by side or through each other.
+    """Show of vehicles on an empty plane, which do not interact.
 
     Args:
-        source: of their trajectories; see `driving_show` and `finished_show`.
-        vehicles: by name.
+        source: source of their trajectories; see `driving_show` and `finished_show`.
+        vehicles: vehicles by name.
         dt: length of a step, in s.
-        title: of the stage.
-        duration: how long it is worth watching, in s.
-        start_line: that all of them count laps by: x, y, heading and half width.
-        colours: of some of them, as `#rrggbb`.
-        remarks: lines to print with the figures.
-        listed: whose figures are worth printing; all if empty.
-        picture: draws it for paper.
-        still: lines, polygons and discs on the ground, by the fields of `Stage`. Vehicles that
-            touch discs are said to collide with them.
+        title: title of the stage.
+        duration: default duration, in s.
+        start_line: start line for laps of all vehicles: x, y, heading and half width.
+        colours: colours of some vehicles, as `#rrggbb`.
+        remarks: lines to print with the statistics.
+        listed: names of the vehicles whose statistics are printed; all if empty.
+        picture: draws the show for print.
+        still: lines, polygons and discs on the ground, by the fields of `Stage`. Touching a disc
+            counts as a collision.
     """
 
     __repr__ = brief_repr
@@ -90,11 +226,8 @@ class TrajectoryShow:
         self._source, self.remarks, self.picture = source, remarks, picture
         self.listed = listed or tuple(vehicles)
         self._vehicles, self.vehicles = vehicles, tuple(vehicles)
-        self.inputs = tuple(
-            column
-            for k, vehicle in enumerate(vehicles.values())
-            for column in input_columns(vehicle, k)
-        )
+        columns = (input_columns(vehicle, k) for k, vehicle in enumerate(vehicles.values()))
+        self.inputs = tuple(chain.from_iterable(columns))
         self.dt, self.duration, self.rate = dt, duration, rate
         self.start_lines: Mapping[str, StartLine] = (
             {} if start_line is None else dict.fromkeys(vehicles, StartLine(*start_line))
@@ -115,12 +248,10 @@ class TrajectoryShow:
     def record(
         self, path: Path, rate: per_s, meta: Mapping[str, Any]
     ) -> AbstractContextManager[Any]:
-        """Record what happens from now on."""
         self._recorder = Recorder(path, self.stage, rate=rate, meta={"dt": self.dt, **meta})
         return self._recorder
 
     def begin(self, every: int) -> Segment:
-        """The first moment."""
         self._every = every
         if self._recorder is not None:
             self._recorder.add_rows(self._t, self._rows)
@@ -130,7 +261,6 @@ class TrajectoryShow:
         return Segment(self._t, motion, inputs, hits, self._t, self._rows)
 
     def advance(self, steps: int) -> Segment:
-        """The next steps."""
         pieces = self._source(steps)
         errors = (p.error for p in pieces.values() if isinstance(p.error, SkidpadError))
         self.error = next(errors, None)
@@ -149,28 +279,22 @@ class TrajectoryShow:
         if self._recorder is not None:
             self._recorder.add_rows(t, rows)
         sampled = done % self._every == 0
-        return Segment(
-            t,
-            motion,
-            np.concatenate([piece.inputs[:-1] for piece in pieces.values()], axis=1),
-            self._hits.add(motion[..., :3]),
-            t[sampled],
-            rows[sampled],
-        )
+        inputs = np.concatenate([piece.inputs[:-1] for piece in pieces.values()], axis=1)
+        hits = self._hits.add(motion[..., :3])
+        return Segment(t, motion, inputs, hits, t[sampled], rows[sampled])
 
     def _motion(self, pieces: Mapping[str, Trajectory]) -> Array:
         """Poses and velocities in world axes (T, B, 6)."""
-        motions = [_motion(self._vehicles[name], piece) for name, piece in pieces.items()]
+        motions: list[Array] = []
+        for name, piece in pieces.items():
+            vehicle = self._vehicles[name]
+            body, p = vehicle.body, vehicle.params
+            x = record.unflatten(vehicle.State, list(piece.states.T))
+            u = record.unflatten(vehicle.Input, list(piece.inputs.T))
+            pose, (v_x, v_y, omega) = body.pose(x, p), body.velocity(x, u, p)
+            columns = (*pose, *rotated(v_x, v_y, pose.yaw), omega)
+            motions.append(np.column_stack(np.broadcast_arrays(*columns)))
         return np.stack(motions, axis=1)
-
-
-def _motion(vehicle: Vehicle, piece: Trajectory) -> Array:
-    body, p = vehicle.body, vehicle.params
-    x = record.unflatten(vehicle.State, list(piece.states.T))
-    u = record.unflatten(vehicle.Input, list(piece.inputs.T))
-    pose, (v_x, v_y, omega) = body.pose(x, p), body.velocity(x, u, p)
-    columns = (*pose, *rotated(v_x, v_y, pose.yaw), omega)
-    return np.column_stack(np.broadcast_arrays(*columns))
 
 
 def driving_show(
@@ -181,20 +305,18 @@ def driving_show(
     substeps: int | None = None,
     **shown: Any,
 ) -> TrajectoryShow:
-    """A show of vehicles that are driven while it runs, each in a simulator of its own.
+    """Make a show of vehicles that are driven while it runs, each in a simulator of its own.
 
     Args:
-        drivers: by name, each a vehicle, its controller and the state at the start (zero if left
-            out). The controller returns the input for a time and a state.
-        dt: step in s; it, `integrator` and `substeps` are those of the vehicles' `Simulator`.
+        drivers: by name, each a vehicle, its controller and its start state (zero if left out).
+            The controller returns the input for a time and a state.
+        dt: step in s, for the vehicles' `Simulator`, as are `integrator` and `substeps`.
         shown: keywords of `TrajectoryShow`, such as `title`, `duration` and `start_line`.
     """
-    simulators: dict[str, Simulator] = {}
+    settings: Any = {"substeps": substeps, "on_diverge": "return"}
     known = {name: Driver(*one) for name, one in drivers.items()}
+    simulators = {n: Simulator(d.vehicle, dt, integrator, **settings) for n, d in known.items()}
     for name, one in known.items():
-        simulators[name] = Simulator(
-            one.vehicle, dt, integrator, substeps=substeps, on_diverge="return"
-        )
         simulators[name].reset(one.start)
 
     def advance(steps: int) -> Mapping[str, Trajectory]:
@@ -210,7 +332,7 @@ def driving_show(
 def finished_show(
     runs: Mapping[str, Trajectory], vehicles: Mapping[str, Vehicle], **shown: Any
 ) -> TrajectoryShow:
-    """A show of trajectories that were computed before, all at the same equidistant times."""
+    """Make a show of finished trajectories, all at the same equidistant times."""
     times = {run.t.tobytes() for run in runs.values()}
     if len(times) != 1:
         raise InvalidValue("the trajectories of a show must have the same times")
@@ -226,24 +348,24 @@ def finished_show(
 
 
 WORLD_SHOW_RATE: per_s = 30.0
-"""Default samples per second."""
 DURATION: s = 10.0
 APART: s = 1.0
-"""Contacts with the same thing within this time count as one collision."""
+"""Time in s within which contacts with the same object count as one collision."""
 HALF_WIDTH: m = 1.0
-"""Half width of the start line of a vehicle that follows a closed path of its own."""
+"""Half width in m of the start line of a vehicle that follows a closed path of its own."""
 
 
 class WorldShow:
-    """A world that is stepped.
+    """Show of a world.
 
     Args:
-        world: what moves.
-        direct: called before steps, at most every `period` s; it commands the vehicles.
-        title: of the stage; the name of the world's file if empty.
-        duration: how long it is worth watching, in s.
-        start_lines: of vehicles that drive laps; those that follow closed paths if None.
-        remarks: lines to print with the figures.
+        world: the world.
+        direct: called before steps, at most every `period` s, to command the vehicles.
+        title: title of the stage; the name of the world's file if empty.
+        duration: default duration, in s.
+        start_lines: start lines of vehicles that drive laps; if None, those of the vehicles that
+            follow closed paths.
+        remarks: lines to print with the statistics.
     """
 
     error: SkidpadError | None
@@ -268,14 +390,10 @@ class WorldShow:
         self.stage = self._view.stage
         self.dt, self.duration, self.rate = world.dt, duration, rate
         self.vehicles = self.listed = tuple(world.vehicles)
-        places = {name: k for k, name in enumerate(self.vehicles)}
-        self._places = places
-        self.inputs = tuple(
-            column
-            for group in world.groups
-            for name, vehicle in zip(group.names, group.vehicles, strict=True)
-            for column in input_columns(vehicle, places[name])
-        )
+        places = self._places = {name: k for k, name in enumerate(self.vehicles)}
+        owned = (zip(group.vehicles, group.names, strict=True) for group in world.groups)
+        columns = (input_columns(v, places[name]) for v, name in chain.from_iterable(owned))
+        self.inputs = tuple(chain.from_iterable(columns))
         self.start_lines: Mapping[str, StartLine] = (
             _start_lines(world) if start_lines is None else dict(start_lines)
         )
@@ -289,30 +407,21 @@ class WorldShow:
     def record(
         self, path: Path, rate: per_s, meta: Mapping[str, Any]
     ) -> AbstractContextManager[Any]:
-        """Record what happens from now on."""
         self._recorder = WorldRecorder(
             self.world, path, rate=rate, meta=meta, title=self.stage.title
         )
         return self._recorder
 
     def begin(self, every: int) -> Segment:
-        """The first moment."""
         self._every = every
         if self._recorder is not None:
             self._recorder.sample()
         t = np.array([self.world.time])
-        return Segment(
-            t,
-            self.world.motion()[None],
-            np.empty((0, len(self.inputs))),
-            np.zeros(len(self.vehicles), np.int64),
-            t,
-            self._view.row()[None],
-            self._scans(),
-        )
+        inputs, hits = np.empty((0, len(self.inputs))), np.zeros(len(self.vehicles), np.int64)
+        motion, rows = self.world.motion()[None], self._view.row()[None]
+        return Segment(t, motion, inputs, hits, t, rows, self._scans())
 
     def advance(self, steps: int) -> Segment:
-        """The next steps."""
         world = self.world
         motion, inputs, times, sampled, taken = [], [], [], [], []
         scans: list[ScanAt] = []
@@ -338,31 +447,24 @@ class WorldShow:
                 scans += self._scans()
         nothing = np.empty((0, len(self.stage.channels)))
         rows = self._view.rows(np.array(taken)) if taken else nothing
-        return Segment(
-            np.array(times),
-            np.array(motion).reshape(len(times), -1, 6),
-            np.array(inputs).reshape(len(times), len(self.inputs)),
-            collisions,
-            np.array(sampled),
-            rows,
-            scans,
-        )
+        motions = np.array(motion).reshape(len(times), -1, 6)
+        commands = np.array(inputs).reshape(len(times), len(self.inputs))
+        shown = (np.array(sampled), rows, scans)
+        return Segment(np.array(times), motions, commands, collisions, *shown)
 
     def _count(self, collisions: Any) -> None:
-        """Add the collisions that began in the last step."""
-        for event in reversed(self.world.contact_events):
-            if event.time < self.world.time:
-                break
+        """Count the collisions that began in the last step."""
+        now = self.world.time
+        for event in takewhile(lambda it: it.time >= now, reversed(self.world.contact_events)):
             pair = (event.a, event.b)
             before = self._touched.get(pair, -np.inf)
             self._touched[pair] = event.time
             if event.kind == "begin" and event.time - before > APART:
-                for name in pair:
-                    if name in self._places:
-                        collisions[self._places[name]] += 1
+                for name in self._places.keys() & pair:
+                    collisions[self._places[name]] += 1
 
     def _scans(self) -> list[ScanAt]:
-        """Scans that lidars took since the last time."""
+        """Lidar scans taken since the previous call."""
         scans: list[ScanAt] = []
         for k, scan in enumerate(self._view.readings()):
             if scan is not None and scan is not self._seen[k]:
@@ -372,7 +474,7 @@ class WorldShow:
 
 
 def _start_lines(world: World) -> dict[str, StartLine]:
-    """Across the first point of each closed path that a vehicle follows by itself."""
+    """Start lines across the first point of each closed path that a vehicle follows by itself."""
     lines: dict[str, StartLine] = {}
     for spec in world.scene.vehicles:
         if spec.path is not None and spec.path.loop:

@@ -1,18 +1,18 @@
 """`trailers`: trucks back semitrailers into docks while a road train drives a figure of eight.
 
-A world with contacts: trailers have wheels of their own and hang on hinges, so they cut corners,
-push back and would fold up if the truck let them. Trailers are not steered.
+A world with contacts: trailers have wheels of their own and are attached by hinges, so they cut
+corners, push back and would jackknife if the truck did not prevent it. Trailers are not steered.
 
-Seen from its rear, a trailer that is pushed is a vehicle that drives forwards: pure pursuit gives
-the curvature that leads its axle onto the path. A trailer turns as the angle at the hitch lets it,
-and it is the truck that sets that angle. With the speed v of the truck's rear axle, its yaw rate ω,
-the hitch M behind that axle, the trailer's axle L behind the hitch, and φ the truck's heading less
-the trailer's, the trailer turns at
+A trailer that is pushed can be regarded as a vehicle that drives towards its rear: pure pursuit
+gives the curvature that leads its axle onto the path. Its yaw rate depends on the hitch angle,
+which the truck controls. With the speed v of the truck's rear axle, its yaw rate ω, the hitch M
+behind that axle, the trailer's axle L behind the hitch, and φ the truck's heading minus the
+trailer's, the trailer's yaw rate is
 
     ω_t = (v sin φ - M ω cos φ) / L,
 
-so that φ' = ω - ω_t. In a steady turn sin φ = ω_t (L + M) / v, about. The truck is asked for the
-yaw rate with which φ goes there as exp(-k t); pushed, the trailer would fold up by itself.
+so that φ' = ω - ω_t. In a steady turn sin φ ≈ ω_t (L + M) / v. The truck's yaw rate is chosen such
+that φ approaches this angle as exp(-k t); without control, a pushed trailer would jackknife.
 """
 
 from __future__ import annotations
@@ -37,22 +37,23 @@ from .shows import WorldShow
 
 
 class Hitch(NamedTuple):
-    """Where a trailer hangs."""
+    """Geometry of a hitch, and the control of its angle."""
 
     M: m
-    """From the truck's rear axle back to the hitch; negative before the axle."""
+    """Distance from the truck's rear axle back to the hitch, in m; negative in front of the
+    axle."""
     L: m
-    """From the hitch back to the trailer's axle."""
+    """Distance from the hitch back to the trailer's axle, in m."""
     k: per_s = 1.2
-    """How fast the angle is brought to what the path needs."""
+    """Rate in 1/s at which the hitch angle approaches its target."""
     ahead: m = 5.0
-    """How far along the path the trailer aims."""
+    """Look-ahead distance of the trailer along the path, in m."""
     sin_max: one = 0.75
-    """Largest sine of the angle that is asked for."""
+    """Largest sine of the target hitch angle."""
 
 
 def turning(hitch: Hitch, truck: Pose, trailer: Pose, goal: tuple[m, m], v: m_s) -> rad_s:
-    """Yaw rate of the truck that backs the trailer towards a goal; v is negative."""
+    """Yaw rate in rad/s of the truck that backs the trailer towards `goal`; `v` is negative."""
     rear = trailer._replace(yaw=trailer.yaw + pi)
     yaw_rate = arc(*to_body(rear, *goal), 0.5 * hitch.ahead) * -v
     phi = atan2(sin(truck.yaw - trailer.yaw), cos(truck.yaw - trailer.yaw))
@@ -62,7 +63,7 @@ def turning(hitch: Hitch, truck: Pose, trailer: Pose, goal: tuple[m, m], v: m_s)
 
 
 class Path:
-    """A line that is followed once, by distance."""
+    """A path that is followed once, by distance."""
 
     def __init__(self, points: Array) -> None:
         self.line = Line.through(points)
@@ -70,33 +71,34 @@ class Path:
 
     @property
     def left(self) -> m:
-        """Distance to its end."""
+        """Remaining distance to its end, in m."""
         return self.line.length - self.progress
 
     def goal(self, x: m, y: m, ahead: m) -> tuple[m, m]:
-        """The point so far beyond the nearest one, which is looked for from the last time on."""
+        """Point `ahead` of the nearest one, which is searched from that of the previous call
+        onwards."""
         self.progress = self.line.nearest_vertex(x, y, self.progress, self.progress + 4.0)
         return self.line.at(self.progress + ahead)[:2]
 
 
 FILE = FilePath(__file__).parent / "worlds" / "yard.world.xml"
 PERIOD: s = 0.05
-"""Between two decisions of a driver."""
+"""Control period of a driver, in s."""
 HITCH = Hitch(M=-0.4, L=6.6)
-"""As in the world file."""
+"""Hitch of the world file."""
 LANE: m = 5.0
 DOCK: m = -19.0
-"""Where the axle of a trailer stops, on the side of the negative y."""
+"""y coordinate in m where the axle of a trailer stops, on the negative side."""
 BEND: m = 10.0
 TURN: m = 27.0
-"""The truck drives so far before it backs up."""
+"""Distance in m that the truck drives before it backs up."""
 TRAIN = Eight(radius=12.0, first=1.0)
 MIDDLE: m = -42.0
-"""x of the figure that the train drives."""
+"""x coordinate in m of the figure that the train drives."""
 
 
 def backwards(side: float) -> Array:
-    """From the lane into the dock: straight, a quarter of a circle, straight; (n, 2)."""
+    """Path from the lane into the dock: straight, a quarter circle, straight; (n, 2) in m."""
     lane, middle = -LANE, -LANE - BEND
     angle = np.linspace(0.0, 0.5 * np.pi, 40)
     bend = np.column_stack([BEND - BEND * np.sin(angle), middle + BEND * np.cos(angle)])
@@ -106,7 +108,7 @@ def backwards(side: float) -> Array:
 
 
 class DockingDriver:
-    """Drives past the dock, waits, and backs the trailer in."""
+    """Driver that passes the dock, waits, and backs the trailer in."""
 
     def __init__(self, truck: WorldVehicle, trailer: WorldVehicle, side: float, wait: s) -> None:
         self.truck, self.trailer, self.side = truck, trailer, side
@@ -114,7 +116,6 @@ class DockingDriver:
         self.backing = False
 
     def __call__(self, t: s) -> None:
-        """Command the truck."""
         if t < self.wait:
             return
         truck = self.truck.truth
@@ -134,19 +135,18 @@ class DockingDriver:
         self.truck.command(v=v, omega=max(-most, min(most, omega)))
 
     def _ahead(self, pose: Pose) -> None:
-        """Along the lane, to a stop a little beyond the turning point."""
+        """Drive along the lane, to a stop a little beyond the turning point."""
         v = max(0.0, min(5.0, 0.7 * (TURN + 1.0 - pose.x)))
         self.truck.command(v=v, omega=pursuit_yaw_rate(pose, (pose.x + 8.0, self.side * LANE), v))
 
 
 class TrainDriver:
-    """Drives the figure of eight."""
+    """Driver of the road train in a figure of eight."""
 
     def __init__(self, truck: WorldVehicle, v: m_s) -> None:
         self.truck, self.v, self.progress = truck, v, 0.0
 
     def __call__(self, t: s) -> None:
-        """Command the truck."""
         x, y, _, yaw, *_ = self.truck.truth
         # The nearest place of the next metres; the figure crosses itself.
         near = self.progress + np.arange(0.0, 3.0, 0.25)
@@ -159,12 +159,12 @@ class TrainDriver:
 
 
 def pursuit_yaw_rate(pose: Pose, goal: tuple[m, m], v: m_s) -> rad_s:
-    """Yaw rate of the circle to a goal at a speed."""
+    """Yaw rate in rad/s on the arc from a pose to a goal at a speed in m/s."""
     return v * arc(*to_body(pose, *goal), 0.0)
 
 
 def show(seed: int) -> WorldShow:
-    """The yard; nothing is random here."""
+    """The yard; the seed has no effect."""
     world = World.load(FILE, seed=seed)
     of = world.vehicles
     drivers = (

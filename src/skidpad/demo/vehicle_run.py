@@ -18,38 +18,37 @@ from ..geometry.line import smooth_loop
 from ..geometry.maps.cones import CONE_RADII
 from ..geometry.maps.map import Map
 from ..units import m, m_s, m_s2, s
-from ..view.stage import Disc, Line
+from ..view.stage import Disc, Line, as_points
 from .lane_change import Follower, path
-from .laps import StartLine
-from .shows import Driver, TrajectoryShow, driving_show
-from .track import (
+from .laps import (
     BLUE,
     ORANGE,
     SPACING,
     YELLOW,
+    StartLine,
     Track,
-    as_points,
     cones,
     lane,
     random_track,
     start_mark,
 )
+from .shows import Driver, TrajectoryShow, driving_show
 
 DT: s = 0.01
 STEP: s = 3.8e-4
-"""Longest step of the integrator: the wheels of some models need it."""
+"""Largest step of the integrator in s, which the wheels of some models need."""
 TRACKS = ("circuit", "lane_change")
 CONTROLLER = "path_follower"
 A_LATERAL: m_s2 = 4.0
-"""In bends; the speed is chosen for it."""
+"""Lateral acceleration in bends in m/s², which determines the speed."""
 A_ALONG: m_s2 = 2.5
 V_MAX: m_s = 20.0
 V_LATE: m_s = 5.4
-"""Largest speed of vehicles whose commands arrive late."""
+"""Largest speed in m/s of vehicles with delayed commands."""
 CONE_COLOURS = {"blue": BLUE, "yellow": YELLOW, "orange": ORANGE}
 WHEEL_BASE: m = 1.57
-"""Wheelbase of the Formula Student car, for which the tracks are made; they grow with that of
-others."""
+"""Wheelbase in m of the Formula Student car, for which the tracks are made; they scale with the
+wheelbase."""
 
 
 def show(
@@ -60,19 +59,20 @@ def show(
     track: str | None = None,
     speed: m_s | None = None,
 ) -> TrajectoryShow:
-    """One vehicle with a controller on a track.
+    """Show of one vehicle with a controller on a track.
 
     Args:
-        vehicle: what drives; any that has a body.
-        seed: of the circuit.
+        vehicle: any vehicle with a body.
+        seed: seed of the circuit.
         controller: one of `lane_change.STEERING`.
-        track: one of `TRACKS`, or a file that `Map.load` reads and that has a centre line; the
-            circuit if None, and the lane change for what does not turn.
-        speed: fastest, in m/s.
+        track: one of `TRACKS`, or a file with a centre line that `Map.load` reads. If None, the
+            circuit, or the lane change for a vehicle that does not turn.
+        speed: largest speed, in m/s.
     """
     body_of(vehicle, "a run")
     size, fastest = vehicle.geometry.wheel_base / WHEEL_BASE, _fastest(vehicle, speed)
-    track = track or TRACKS[0 if _turns(vehicle) else 1]
+    turns = _placed(vehicle, Pose(0.0, 0.0, 1.0), 0.0)[1].yaw == 1.0
+    track = track or TRACKS[0 if turns else 1]
     if track == "circuit":
         made = random_track(seed)
         grown = Track(size * made.centre, size * made.half_width)
@@ -110,7 +110,7 @@ def _fastest(vehicle: Vehicle, speed: m_s | None) -> m_s:
 
 
 def _around(line: Array, v_max: m_s) -> Course:
-    """A closed line at the speeds that its bends allow."""
+    """Course along a closed line at the speeds that its bends allow."""
     return Course.fastest(line, Grip(A_LATERAL, A_ALONG, A_ALONG, v_max), closed=True)
 
 
@@ -125,7 +125,7 @@ def _lap(plan: Course, track: Track) -> dict[str, Any]:
 
 
 def _from_map(ground: Map, v_max: m_s) -> tuple[Course, dict[str, Any]]:
-    """Along the centre line of a map, which has to be closed."""
+    """Course along the centre line of a map, which has to be closed."""
     rows = ground.centre_line
     if rows is None:
         raise InvalidValue(f"the map {ground.name!r} has no centre line to drive along")
@@ -138,13 +138,7 @@ def _from_map(ground: Map, v_max: m_s) -> tuple[Course, dict[str, Any]]:
     return plan, _lap(plan, track) | {"discs": tuple(discs)}
 
 
-def _turns(vehicle: Vehicle) -> bool:
-    """Whether it can head elsewhere than along the world's x axis."""
-    return bool(_placed(vehicle, Pose(0.0, 0.0, 1.0), 0.0)[1].yaw == 1.0)
-
-
 def _start(vehicle: Vehicle, plan: Course) -> Any:
-    """On the line, at its speed, with the wheels rolling."""
     here = plan.at(0.0)
     state, pose = _placed(vehicle, Pose(here.x, here.y, here.heading), here.v)
     if pose.yaw != here.heading:
@@ -157,7 +151,7 @@ def _start(vehicle: Vehicle, plan: Course) -> Any:
 
 
 def _placed(vehicle: Vehicle, pose: Pose, v: m_s) -> tuple[Any, Pose]:
-    """A state at a pose and a speed, and the pose that it has."""
+    """State at a pose and a speed, and the pose that the state actually has."""
     body, p = vehicle.body, vehicle.params
     state = body.placed(record.build(vehicle.State), pose, Velocity(v, 0.0, 0.0), p)
     return state, body.pose(state, p)

@@ -1,11 +1,11 @@
 """`warehouse`: robots with differential drive and lidar at work between shelves.
 
-Each robot wanders through the aisles and stops now and then to pick something; whatever is in the
-way it sees with its lidar: it slows down behind others and lets the picker pass. A tote that does
-not move is pushed aside.
+Each robot drives through the aisles and stops occasionally to pick something. It detects obstacles
+with its lidar: it slows down behind others and lets the picker pass. It pushes a tote that does not
+move aside.
 
-Streets run along x and y and meet in crossings; robots keep to the right. A crossing belongs to one
-robot at a time, which takes it only when there is room behind it: no robot stops in a crossing.
+Streets run along x and y and meet in crossings; robots keep to the right. A crossing is reserved
+for one robot at a time, which enters only if there is room behind it: no robot stops in a crossing.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from ..world.world import World
 from .shows import WorldShow
 
 Crossing = tuple[int, int]
-"""Numbers of its column and row."""
+"""Column and row numbers of a crossing."""
 
 
 class Grid(NamedTuple):
-    """Streets: their places, and how far right of the middle one drives."""
+    """Streets: their coordinates, and the offset of the lanes from the middle."""
 
     xs: tuple[m, ...]
-    """Places of the streets along y."""
+    """x coordinates in m of the streets along y."""
     ys: tuple[m, ...]
-    """Places of the streets along x."""
+    """y coordinates in m of the streets along x."""
     beside_x: m
-    """Distance of the lanes of streets along x from the middle."""
+    """Distance in m of the lanes of streets along x from the middle."""
     beside_y: m
 
     def place(self, at: Crossing) -> tuple[m, m]:
-        """Where a crossing is."""
+        """Coordinates of a crossing, in m."""
         return self.xs[at[0]], self.ys[at[1]]
 
     def next_to(self, at: Crossing) -> list[Crossing]:
@@ -48,7 +48,7 @@ class Grid(NamedTuple):
         return [c for c in around if 0 <= c[0] < len(self.xs) and 0 <= c[1] < len(self.ys)]
 
     def lane(self, a: Crossing, b: Crossing) -> tuple[tuple[m, m], tuple[m, m]]:
-        """Ends of the lane from one crossing to the next."""
+        """Start and end of the lane from one crossing to the next, in m."""
         (x, y), (x_b, y_b) = self.place(a), self.place(b)
         if a[1] == b[1]:
             right = -self.beside_x if x_b > x else self.beside_x
@@ -57,7 +57,7 @@ class Grid(NamedTuple):
         return (x + right, y), (x_b + right, y_b)
 
     def corner(self, a: Crossing, b: Crossing, c: Crossing) -> tuple[m, m]:
-        """Where one turns at b on the way from a to c."""
+        """Point in m where the route from a through b to c turns."""
         arriving, leaving = self.lane(a, b)[1], self.lane(b, c)[0]
         along_x = a[1] == b[1]
         straight = along_x == (b[1] == c[1])
@@ -68,7 +68,7 @@ class Grid(NamedTuple):
 
 @dataclass
 class Route:
-    """A walk without end over a grid: the crossing behind, the one ahead, the one after."""
+    """An endless random route over a grid: the crossing behind, the one ahead and the next."""
 
     grid: Grid
     rng: np.random.Generator
@@ -80,29 +80,26 @@ class Route:
         self.after = self._chosen(self.behind, self.ahead)
 
     def _chosen(self, behind: Crossing, ahead: Crossing) -> Crossing:
-        """Any way but back; into the aisles rather than along the corridors."""
+        """Random next crossing, never back; aisles are preferred to corridors."""
         ways = [c for c in self.grid.next_to(ahead) if c != behind]
         weight = np.array([2.0 if c[1] == ahead[1] else 1.0 for c in ways])
         return ways[int(self.rng.choice(len(ways), p=weight / weight.sum()))]
 
     def pass_on(self) -> None:
-        """The crossing ahead is passed."""
+        """Advance the route after the crossing ahead was passed."""
         self.behind, self.ahead = self.ahead, self.after
         self.after = self._chosen(self.behind, self.ahead)
 
 
 class Crossings:
-    """The robots that hold crossings."""
-
     def __init__(self) -> None:
         self.owner: dict[Crossing, str] = {}
 
     def take(self, at: Crossing, who: str) -> bool:
-        """Whether a robot has a crossing now."""
+        """Reserve a crossing; returns whether the robot has it."""
         return self.owner.setdefault(at, who) == who
 
     def leave(self, at: Crossing, who: str) -> None:
-        """Give a crossing free."""
         if self.owner.get(at) == who:
             del self.owner[at]
 
@@ -113,35 +110,32 @@ HALL = Grid((-10.6, 0.0, 10.6), (-6.0, -3.0, 0.0, 3.0, 6.0), beside_x=0.45, besi
 SPEED: m_s = 1.3
 PUSHING: m_s = 0.35
 PATIENCE: s = 3.0
-"""After so long before something that does not move, a robot pushes."""
+"""Waiting time in s after which a robot pushes an obstacle that does not move."""
 LONG_PATIENCE: s = 8.0
-"""The same behind another robot, which may be waiting itself."""
+"""Waiting time in s behind another robot, which may be waiting itself."""
 STOP: m = 1.5
-"""Robots wait so far before the middle of a crossing."""
+"""Distance in m before the middle of a crossing at which robots wait."""
 CLEAR: m = 1.2
-"""So far behind it the crossing is free again."""
+"""Distance in m behind the middle of a crossing from which it is released."""
 ROOM: m = 2.2
-"""A robot enters a crossing if no other is nearer than this behind it."""
+"""Distance in m behind a crossing that must be free of other robots to enter it."""
 PICKER: m = 3.4
-"""Robots do not enter a crossing while the picker is nearer than this."""
+"""Distance in m of the picker within which robots do not enter a crossing."""
 PICKS = 0.35
 """Share of the aisles in which a robot stops."""
 
 
 class Robot:
-    """One robot and its driver."""
-
     def __init__(self, body: WorldVehicle, route: Route, rng: np.random.Generator) -> None:
         self.body, self.route, self.rng = body, route, rng
         self.left: Crossing | None = None
-        """The crossing that it still occupies."""
+        """Crossing behind it that it still occupies."""
         self.pick_at: m | None = None
-        """Where along the lane it stops next, from the crossing behind."""
+        """Distance in m of the next stop along the lane, from the crossing behind."""
         self.pause: s = 0.0
         self.blocked: s = 0.0
 
     def act(self, everybody: dict[str, Robot], crossings: Crossings, picker: tuple[m, m]) -> None:
-        """Decide for the coming period."""
         here = self.body.truth
         route, name = self.route, self.body.name
         to_go = self._to(here, route.ahead)
@@ -169,7 +163,7 @@ class Robot:
         return hypot(x - here.x, y - here.y)
 
     def _from_middle(self, at: Crossing) -> tuple[m, m]:
-        """The corner that it turns at, from the middle of the crossing."""
+        """Corner where it turns, relative to the middle of the crossing, in m."""
         x, y = HALL.corner(self.route.behind, at, self.route.after)
         middle = HALL.place(at)
         return x - middle[0], y - middle[1]
@@ -200,7 +194,7 @@ class Robot:
         return True
 
     def _seen_free(self, here: Truth, patience: s) -> m_s:
-        """Speed that what the lidar sees ahead allows."""
+        """Speed in m/s that the obstacles ahead in the lidar scan allow."""
         scan = self.body.sensors["lidar"]
         if scan is None:
             return SPEED
@@ -221,20 +215,19 @@ class Robot:
         return v
 
     def _drive(self, here: Truth, v: m_s) -> None:
-        """Towards the point of the lane ahead."""
         turn = self._turn(here)
         omega = max(-2.0, min(2.0, 2.2 * turn)) if v > 0.0 else 0.0
         # Sharp turns are made on the spot.
         self.body.command(v=v * max(0.0, cos(1.4 * turn)) if abs(turn) < 1.1 else 0.0, omega=omega)
 
     def _turn(self, here: Truth) -> rad:
-        """Angle to the point that it drives to, positive to the left."""
+        """Angle in rad to the goal point, positive to the left."""
         x, y = self._goal(here)
         turn = atan2(y - here.y, x - here.x) - here.yaw
         return (turn + pi) % (2.0 * pi) - pi
 
     def _goal(self, here: Truth) -> tuple[m, m]:
-        """A point of its lane 0.8 m ahead; the corner when that is nearer."""
+        """Point of its lane 0.8 m ahead; the corner if that is nearer."""
         route = self.route
         start, _ = HALL.lane(route.behind, route.ahead)
         x, y = HALL.corner(route.behind, route.ahead, route.after)
@@ -246,7 +239,7 @@ class Robot:
 
 
 def show(seed: int) -> WorldShow:
-    """The hall; the seed decides where robots go."""
+    """The hall; the seed determines the routes of the robots."""
     world = World.load(FILE, seed=seed)
     crossings = Crossings()
     robots = {
@@ -263,7 +256,7 @@ def show(seed: int) -> WorldShow:
 
 
 def _first_route(body: WorldVehicle, number: int, seed: int) -> Route:
-    """From where a robot stands in an aisle, the way it points."""
+    """Route from where a robot stands in an aisle, in its heading direction."""
     here = body.truth
     row = int(np.argmin([abs(here.y - y) for y in HALL.ys]))
     west = 0 if here.x < 0.0 else 1

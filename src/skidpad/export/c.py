@@ -1,18 +1,19 @@
 """A vehicle as C99: one header, one source, one example; no library, no allocation.
 
-`write_c` is the way in. The source holds the lowered Programs as static functions and, around them,
-the functions that users call: clock, checks and bookkeeping as in `run.stepper`.
+`write_c` is the entry point. The source holds the lowered Programs as static functions and, around
+them, the functions that users call: clock, checks and bookkeeping as in `run.stepper`.
 
-The Programs stand in the file once. An x86-64 may have a fused multiply-add or not, so the file
+The file contains the Programs once. An x86-64 may have a fused multiply-add or not, so the file
 includes itself to compile them for both, and asks the processor at run time; defining
-`NAME_NO_DISPATCH` leaves that out. Structs and arrays are copied such that no compiler turns the
-copy into a call of `memcpy`.
+`NAME_NO_DISPATCH` leaves that out. Structs and arrays are copied such that no compiler replaces the
+copy by a call of `memcpy`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,9 +39,8 @@ def c_sources(exported: Export, *, queue: int | None = None) -> dict[str, str]:
     `queue` is the capacity for delayed commands of a vehicle with dead times; by default twice what
     its parameters need, at least 64.
     """
-    naming = Naming(exported)
+    naming, name = Naming(exported), exported.name
     queues = Queues(naming, queue)
-    name = exported.name
     return {
         f"{name}.h": header(naming, queues),
         f"{name}.c": source(naming, queues),
@@ -55,7 +55,7 @@ def write_c(
 
     Args:
         exported: the vehicle, as `Export`.
-        folder: where the files go; made if it does not exist.
+        folder: where the files go; created if it does not exist.
         queue: capacity for delayed commands of a vehicle with dead times; by default twice what its
             parameters need, at least 64.
 
@@ -147,11 +147,11 @@ int {name}_step_of({name}* car{command}, double dt) {{
 
 
 def _program_calls(naming: Naming) -> list[str]:
-    """The functions of the interface that only call a Program."""
+    """C functions of the interface that only call a Program."""
     name, lines = naming.name, list[str]()
     there = [struct for struct in ("input", "disturbance", "params") if naming.has(struct)]
     of_car = (f"&car->{struct}" for struct in there)
-    params = [struct for struct in there if struct == "params"]
+    params = ["params"] * naming.has("params")
     calls = {
         "settle": ("settling", ("start", *params, "start")),
         "outputs_of": ("observed", ("&car->state", "&car->before", *of_car, "outputs")),
@@ -160,12 +160,17 @@ def _program_calls(naming: Naming) -> list[str]:
     for function, signature in signatures(naming).items():
         stem, arguments = calls[function]
         called = f"{name}_CALL({name}_{stem}, ({', '.join(arguments)}))"
-        lines += [f"{signature} {{", f"    {called};", "}", ""]
+        lines += _function(signature, f"    {called};")
     return lines
 
 
+def _function(head: str, *body: str) -> list[str]:
+    """C function, with an empty line behind it."""
+    return [f"{head} {{", *body, "}", ""]
+
+
 def _refusals(naming: Naming) -> list[str]:
-    """Statements that return for an input outside the range of its field."""
+    """C statements that return for an input outside the range of its field."""
     lines: list[str] = []
     leaves = record.fields(naming.exported.model.Input)
     for leaf, member in zip(leaves, naming.fields["input"], strict=True):
@@ -174,9 +179,8 @@ def _refusals(naming: Naming) -> list[str]:
         value, allowed = f"command->{member}", leaf.allowed
         tests: list[str] = []
         if math.isfinite(allowed.low):
-            tests.append(
-                f"{value} {'>' if allowed.open_low else '>='} {naming.number(allowed.low)}"
-            )
+            sign = ">" if allowed.open_low else ">="
+            tests.append(f"{value} {sign} {naming.number(allowed.low)}")
         if math.isfinite(allowed.high):
             tests.append(f"{value} <= {naming.number(allowed.high)}")
         if allowed.whole:
@@ -187,10 +191,10 @@ def _refusals(naming: Naming) -> list[str]:
 
 
 def _advance(naming: Naming, queues: Queues) -> list[str]:
-    """The step itself; its argument `after` is the age of the vehicle after the step."""
+    """C statements of the step; its argument `after` is the age of the vehicle after the step."""
     name, kind, program = naming.name, naming.kind, naming.exported.step
-    command = naming.arguments(("input", "command"))
-    acting = "&acting" if queues else "command"
+    command = naming.command.removeprefix(", ")
+    acting, applied = ("&acting", "acting.") if queues else ("command", "command->")
     finite = [f"command->{field}" for field in naming.fields["input"]]
     finite += [f"car->disturbance.{field}" for field in naming.fields["disturbance"]]
     arguments = [
@@ -221,35 +225,23 @@ def _advance(naming: Naming, queues: Queues) -> list[str]:
         "    }",
         *queues.enqueue(),
         *(
-            line
+            f"    car->before.{field} = car->state.{field};\n    car->state.{field} = next.{field};"
             for field in naming.fields["state"]
-            for line in (
-                f"    car->before.{field} = car->state.{field};",
-                f"    car->state.{field} = next.{field};",
-            )
         ),
-        *(
-            f"    car->input.{field} = {'acting.' if queues else 'command->'}{field};"
-            for field in naming.fields["input"]
-        ),
-        f"    return {name}_OK;",
-        "}",
-        "",
+        *(f"    car->input.{field} = {applied}{field};" for field in naming.fields["input"]),
+        *(f"    return {name}_OK;", "}", ""),
     ]
 
 
 def _finite_sum(naming: Naming, values: Sequence[str]) -> list[str]:
-    """Statements after which `finite` is 0 if all values are finite: the sum of each times zero."""
-    zero = naming.number(0.0)
-    return [
-        f"    {naming.kind.name} finite = 0;",
-        *(f"    finite += {value} * {zero};" for value in values),
-    ]
+    """C statements after which `finite` is 0 if all values are finite: the sum of each times
+    zero."""
+    terms = (f"    finite += {value} * {naming.number(0.0)};" for value in values)
+    return [f"    {naming.kind.name} finite = 0;", *terms]
 
 
 def _steps(naming: Naming, queues: Queues) -> str:
     exported, kind = naming.exported, naming.kind
-    command = naming.arguments(("input", "command"))
     limits = np.finfo(exported.precision)
     # Some models count updates, whatever their length.
     counted = queues and queues.channels.rule == "nearest"
@@ -257,8 +249,8 @@ def _steps(naming: Naming, queues: Queues) -> str:
     return _STEPS.format(
         name=naming.name,
         T=kind.name,
-        command=f", {command}" if command else "",
-        argument=", command" if command else "",
+        command=naming.command,
+        argument=", command" if naming.has("input") else "",
         dt=naming.number(exported.dt / exported.substeps),
         counts="1" if counted else f"dt / {naming.name}_DT",
         largest=float(limits.max).hex(),
@@ -277,58 +269,51 @@ def _starts(naming: Naming, queues: Queues) -> list[str]:
 
     keeps = "pending" in naming.exported.model.reset_keeps
     clear = f"    {name}_clear((volatile {kind.name}*)&car->input, {size['input']});"
-    return [
-        f"int {name}_reset({name}* car, const {name}_state* start, double time) {{",
+    there = [struct for struct in ("params", "disturbance") if naming.has(struct)]
+    reset = [
         *_finite_sum(naming, [f"start->{field}" for field in naming.fields["state"]]),
         f"    if (!(finite == 0) || !(time - time == 0)) return {name}_BAD_INPUT;",
-        copied("before", "start", "state"),
-        copied("state", "start", "state"),
+        *(copied(member, "start", "state") for member in ("before", "state")),
         *[clear] * naming.has("input"),
-        "    car->time = time;",
-        "    car->steps = 0;",
+        *("    car->time = time;", "    car->steps = 0;"),
         *([] if keeps else queues.forget()),
         f"    return {name}_OK;",
-        "}",
-        "",
-        f"void {name}_init({name}* car) {{",
-        *(
-            copied(struct, f"&{name}_default_{struct}", struct)
-            for struct in ("params", "disturbance")
-            if naming.has(struct)
-        ),
-        "    car->residual = 0;",
-        "    car->age = 0;",
+    ]
+    init = [
+        *(copied(struct, f"&{name}_default_{struct}", struct) for struct in there),
+        *("    car->residual = 0;", "    car->age = 0;"),
         *(queues.forget() if keeps else []),
         f"    (void){name}_reset(car, &{name}_default_state, 0.0);",
-        "}",
-        "",
     ]
+    head = f"int {name}_reset({name}* car, const {name}_state* start, double time)"
+    return [*_function(head, *reset), *_function(f"void {name}_init({name}* car)", *init)]
 
 
 class Argument(NamedTuple):
-    """The argument of a C function that stands for a port of a Program."""
+    """Argument of a C function that represents a port of a Program."""
 
     declaration: str = ""
-    """For example "const car_state* x"; empty for a port without an argument."""
+    """Declaration such as "const car_state* x"; empty for a port without an argument."""
     name: str = ""
     fields: tuple[str, ...] = ()
-    """The expression of each field."""
+    """C expression of each field."""
 
 
 def struct_argument(naming: Naming, port: str, name: str, *, written: bool = False) -> Argument:
-    """The argument for a port that is a struct of the vehicle: x, u, w, p or y."""
+    """Argument for a port that is a struct of the vehicle: x, u, w, p or y."""
     struct = PORTS[port]
-    fields = naming.fields[struct]
-    constant = "" if written else "const "
-    declaration = f"{constant}{naming.name}_{struct}* {name}" if fields else ""
-    return Argument(declaration, name, tuple(f"{name}->{field}" for field in fields))
+    fields = [f"{name}->{field}" for field in naming.fields[struct]]
+    return _pointer(f"{naming.name}_{struct}", name, fields, written)
 
 
 def array_argument(kind: Type, name: str, count: int, *, written: bool = False) -> Argument:
-    """The argument for a port that is an array of numbers."""
-    constant = "" if written else "const "
-    declaration = f"{constant}{kind.name}* {name}" if count else ""
-    return Argument(declaration, name, tuple(f"{name}[{k}]" for k in range(count)))
+    """Argument for a port that is an array of numbers."""
+    return _pointer(kind.name, name, [f"{name}[{k}]" for k in range(count)], written)
+
+
+def _pointer(kind: str, name: str, fields: Sequence[str], written: bool) -> Argument:
+    declaration = f"{'' if written else 'const '}{kind}* {name}" if fields else ""
+    return Argument(declaration, name, tuple(fields))
 
 
 Checks = Callable[[Statements], list[str]]
@@ -344,16 +329,14 @@ def program_function(
     *,
     checks: Checks | None = None,
 ) -> list[str]:
-    """The static C function `name` of a Program, preceded by the functions it calls.
+    """Static C function `name` of a Program, preceded by the functions it calls.
 
     All inputs are read before the first output is written. With `checks` it returns an int: 0, or
     what the checks return.
     """
 
-    def write(port: int, field: int) -> str:
-        return inputs[port].fields[field]
-
-    taken = statements(program, kind, name, program.functions, write)
+    values = [argument.fields for argument in inputs]
+    taken = statements(program, kind, name, program.functions, lambda p, k: values[p][k])
     declared = [a.declaration for a in (*inputs, *outputs) if a.declaration]
     result = "void" if checks is None else "int"
     read = {i.imm[0] for i in program.code if i.op == "input"}
@@ -424,7 +407,7 @@ SKIDPAD_TARGET SKIDPAD_MAYBE_UNUSED static {T} read_{T}({T} number, {T} index) {
 
 
 def source(naming: Naming, queues: Queues) -> str:
-    """The text of NAME.c."""
+    """Text of NAME.c."""
     name, precision = naming.name, naming.exported.precision
     programs = _programs(naming)
     words = {"name": name, "T": naming.kind.name}
@@ -442,17 +425,15 @@ def source(naming: Naming, queues: Queues) -> str:
     return "\n".join(
         [
             comment(f"{naming.exported.vehicle.name}; see {name}.h. Written by skidpad."),
-            f'#include "{name}.h"',
-            "",
-            *["#define SKIDPAD_LARGE", ""] * is_large,
+            f'#include "{name}.h"\n',
+            *["#define SKIDPAD_LARGE\n"] * is_large,
             exact_functions(precision, literal(MAGIC[precision], naming.kind)),
             *_arrays(naming),
             twice,
             chosen_functions(precision),
             *[_READ.format(**words, count=len(naming.arrays))] * bool(naming.arrays),
             *_program_functions(naming, programs),
-            f"#ifndef {name}_INSIDE",
-            "",
+            f"#ifndef {name}_INSIDE\n",
             *_defaults(naming),
             *queues.function_lines(),
             _PROCESSOR.format(**words),
@@ -461,14 +442,13 @@ def source(naming: Naming, queues: Queues) -> str:
             *_advance(naming, queues),
             _steps(naming, queues),
             *_starts(naming, queues),
-            "#endif",
-            "",
+            "#endif\n",
         ]
     )
 
 
 def _programs(naming: Naming) -> dict[str, Program]:
-    """The Programs by the name of their functions in C."""
+    """Programs by the names of their C functions."""
     exported, name = naming.exported, naming.name
     programs = {"substep": exported.step, "settling": exported.settle, "rates": exported.derivative}
     programs["observed"] = exported.outputs if naming.has("outputs") else None
@@ -485,60 +465,54 @@ def _program_functions(naming: Naming, programs: dict[str, Program]) -> list[str
             else struct_argument(naming, port.name, port.name)
             for port in program.inputs
         ]
-        if stem != f"{name}_substep":
-            if stem == f"{name}_rates":  # nothing is sampled at the start of a step
-                inputs[1] = Argument()
-            outputs = [struct_argument(naming, program.outputs[0].name, "out", written=True)]
-            lines += program_function(program, stem, inputs, outputs, kind)
-            continue
-        if not program.inputs[5].fields:
-            inputs[5] = Argument()
-        residual = Argument(f"{kind.name}* residual", "residual", ("*residual",))
-        outputs = [struct_argument(naming, "x", "next", written=True)]
-        outputs += [residual if program.results[1] else Argument()]
-        checks = _substep_checks(naming, program)
+        if stem == f"{name}_rates":  # nothing is sampled at the start of a step
+            inputs[1] = Argument()
+        port, checks = program.outputs[0].name, None
+        outputs = [struct_argument(naming, port, "out", written=True)]
+        if stem == f"{name}_substep":
+            if not program.inputs[5].fields:
+                inputs[5] = Argument()
+            residual = Argument(f"{kind.name}* residual", "residual", ("*residual",))
+            outputs = [struct_argument(naming, "x", "next", written=True)]
+            outputs += [residual if program.results[1] else Argument()]
+            checks = partial(_substep_checks, naming, program)
         lines += program_function(program, stem, inputs, outputs, kind, checks=checks)
     return lines
 
 
-def _substep_checks(naming: Naming, program: Program) -> Checks:
-    """The checks before a sub-step writes its result: the residual, then that all is finite."""
+def _substep_checks(naming: Naming, program: Program, taken: Statements) -> list[str]:
+    """Checks before a sub-step writes its result: the residual, then that all values are finite."""
     tolerance, zero = naming.number(naming.exported.settings.tolerance), naming.number(0.0)
-
-    def checks(taken: Statements) -> list[str]:
-        lines: list[str] = []
-        for r in program.results[1]:
-            lines += [
-                f"    *residual = {taken.text[r]};",
-                f"    if (!(*residual <= {tolerance})) return {naming.name}_NOT_CONVERGED;",
-            ]
-        first, *others = (taken.text[r] for r in program.results[0])
-        return [
-            *lines,
-            f"    {naming.kind.name} finite = {first} * {zero};",
-            *(f"    finite += {value} * {zero};" for value in others),
-            f"    if (!(finite == 0)) return {naming.name}_DIVERGED;",
+    lines: list[str] = []
+    for r in program.results[1]:
+        lines += [
+            f"    *residual = {taken.text[r]};",
+            f"    if (!(*residual <= {tolerance})) return {naming.name}_NOT_CONVERGED;",
         ]
-
-    return checks
+    first, *others = (taken.text[r] for r in program.results[0])
+    return [
+        *lines,
+        f"    {naming.kind.name} finite = {first} * {zero};",
+        *(f"    finite += {value} * {zero};" for value in others),
+        f"    if (!(finite == 0)) return {naming.name}_DIVERGED;",
+    ]
 
 
 def _arrays(naming: Naming) -> list[str]:
-    """Definitions of the shared arrays."""
+    """C definitions of the shared arrays."""
     if not naming.arrays:
         return []
     name, kind = naming.name, naming.kind
-    lines = [f"#ifndef {name}_INSIDE"]
-    there: list[bool] = []
+    lines, names = [f"#ifndef {name}_INSIDE"], list[str]()
     for k, array in enumerate(naming.arrays, 1):
         values = np.asarray(array.values, naming.exported.precision)
-        there.append(kind.name == "double" or values.size <= LONGEST_FLOAT32)
-        if there[-1]:
+        names.append("0")
+        if kind.name == "double" or values.size <= LONGEST_FLOAT32:
+            names[-1] = f"{name}_array_{k}"
             numbers = [literal(float(value), kind) for value in values]
             rows = [", ".join(numbers[i : i + 4]) for i in range(0, len(numbers), 4)]
             body = ",\n    ".join(rows)
-            lines.append(f"static const {kind.name} {name}_array_{k}[] = {{\n    {body}}};")
-    names = [f"{name}_array_{k}" if it_is else "0" for k, it_is in enumerate(there, 1)]
+            lines.append(f"static const {kind.name} {names[-1]}[] = {{\n    {body}}};")
     lasts = [naming.number(array.values.size - 1) for array in naming.arrays]
     return [
         *lines,
@@ -550,21 +524,17 @@ def _arrays(naming: Naming) -> list[str]:
 
 
 def _defaults(naming: Naming) -> list[str]:
-    """The constants of the interface."""
-    exported, name = naming.exported, naming.name
-    model = exported.model
+    """C constants of the interface."""
+    model, name, params = naming.exported.model, naming.name, naming.exported.vehicle.params
     # As the Simulator starts, which settles by Python's own arithmetic.
-    start = make_consistent(model, record.build(model.State), exported.vehicle.params, None, ())
-    numbers = {
-        "params": record.flatten(exported.vehicle.params),
-        "state": record.flatten(record.build(model.State, start)),
-        "input": record.flatten(record.build(model.Input)),
-        "disturbance": record.flatten(record.build(model.Disturbance)),
-    }
+    start = make_consistent(model, record.build(model.State), params, None, ())
+    numbers = {"params": params, "state": record.build(model.State, start)}
+    numbers |= {one: record.build(naming.record(one)) for one in ("input", "disturbance")}
     lines: list[str] = []
     for struct, values in numbers.items():
         if naming.has(struct):
-            members = zip(naming.values(values), naming.fields[struct], strict=True)
+            texts = naming.values(record.flatten(values))
+            members = zip(texts, naming.fields[struct], strict=True)
             lines += [
                 f"const {name}_{struct} {name}_default_{struct} = {{",
                 *(f"    {value},  /* {member} */" for value, member in members),
@@ -611,28 +581,22 @@ int main(void) {{
 
 
 def example(naming: Naming) -> str:
-    """The text of NAME_main.c, which drives a little and prints a table."""
-    name, fields = naming.name, naming.fields
-    columns = [("x", field) for field in fields["state"]]
-    columns += [("y", field) for field in fields["outputs"]]
-    pointers = {"x": "x->", "y": "y."}
-    outputs = fields["outputs"]
+    """Text of NAME_main.c, which drives a little and prints a table."""
+    name, states, outputs = naming.name, naming.fields["state"], naming.fields["outputs"]
+    columns = [*(f"x->{field}" for field in states), *(f"y.{field}" for field in outputs)]
     observe = f"    {name}_outputs y;\n    {name}_outputs_of(car, &y);\n"
     text = (
         f"Drives {naming.exported.vehicle.name} for {_EXAMPLE_STEPS} steps and prints a table in "
         f"CSV. Build it with, as one example, gcc -O2 {name}_main.c {name}.c -o {name}_main"
     )
-    titles = ["t", *fields["state"], *(f"y_{field}" for field in outputs)]
     return _EXAMPLE.format(
         opening=comment(text),
         name=name,
         and_outputs=", the state and the outputs" if outputs else " and the state",
         declared=observe if outputs else "",
-        printed="\n".join(
-            f'    printf(",%.9g", (double){pointers[record]}{field});' for record, field in columns
-        ),
+        printed="\n".join(f'    printf(",%.9g", (double){column});' for column in columns),
         command=_command(naming),
-        titles=",".join(titles),
+        titles=",".join(["t", *states, *(f"y_{field}" for field in outputs)]),
         steps=_EXAMPLE_STEPS,
         every=_PRINT_EVERY,
         argument=", &command" if naming.has("input") else "",
@@ -640,15 +604,15 @@ def example(naming: Naming) -> str:
 
 
 def _command(naming: Naming) -> str:
-    """Statements that declare a constant command: a gentle left turn under acceleration, for a
-    vehicle with a body."""
+    """C statements that declare a constant command.
+
+    For a vehicle with a body, a gentle left turn under acceleration.
+    """
     if not naming.has("input"):
         return ""
     name, vehicle = naming.name, naming.exported.vehicle
     model: Any = vehicle.model
-    lines = [f"    {name}_input command = {name}_default_input;"]
-    defaults = [float(value) for value in record.flatten(record.build(model.Input))]
-    numbers = defaults
+    defaults = numbers = [float(value) for value in record.flatten(record.build(model.Input))]
     if model.body is not None:
         demand = Demand(steer=0.05, a=1.0, v=3.0, omega=0.1)
         command = model.body.command(record.build(model.State), demand, vehicle.params)

@@ -27,23 +27,23 @@ from ..errors import InvalidValue
 from ..run.delay import SLACK, Channels, age, whole_steps
 from .exported import LONGEST, Export, is_reserved_member
 
-RECORDS = {
+STRUCTS = {
     "state": "State",
-    "input": "Input",
-    "disturbance": "Disturbance",
-    "params": "Params",
+    "input": "Input, held over a step",
+    "disturbance": "Disturbance, held over a step",
+    "params": "Parameters",
     "outputs": "Outputs",
 }
-"""Structs of a vehicle, and the record class of the model that each is."""
-PORTS = {"x": "state", "start": "state", "u": "input", "w": "disturbance", "p": "params"} | {
-    "y": "outputs"
-}
-"""Ports of Programs and the struct that each is."""
+"""Structs of a vehicle, with the title of each."""
+PORTS = dict(zip("xuwpy", STRUCTS, strict=True)) | {"start": "state"}
+"""Ports of Programs, with the struct for each."""
 
 
 def members(names: Iterable[str], vehicle: str = "car") -> tuple[str, ...]:
-    """Names of the members of a struct for the leaves of a record: `tyre.B` becomes `tyre_B`,
-    `NULL` becomes `NULL_`. `vehicle` is the prefix of the macros of the header.
+    """Names of the struct members for the leaves of a record.
+
+    `tyre.B` becomes `tyre_B`, `NULL` becomes `NULL_`. `vehicle` is the prefix of the macros of the
+    header.
 
     Raises:
         InvalidValue: for a field whose name is too long for compilers.
@@ -67,7 +67,7 @@ def members(names: Iterable[str], vehicle: str = "car") -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Naming:
-    """Names and numbers of an exported vehicle in C."""
+    """Names and literals of an exported vehicle in C."""
 
     exported: Export
 
@@ -82,26 +82,31 @@ class Naming:
         return TYPES[self.exported.precision]
 
     def record(self, struct: str) -> type:
-        """The record class of a struct, as "state"."""
-        return getattr(self.exported.model, RECORDS[struct])
+        """Record class of a struct, such as "state"."""
+        return getattr(self.exported.model, struct.capitalize())
 
     @cached_property
     def fields(self) -> dict[str, tuple[str, ...]]:
         """Members of each struct; a record without fields has no struct."""
-        return {s: members(record.names(self.record(s)), self.name) for s in RECORDS}
+        return {s: members(record.names(self.record(s)), self.name) for s in STRUCTS}
 
     def has(self, struct: str) -> bool:
         """Whether a struct exists: its record has fields."""
         return bool(self.fields[struct])
 
-    def arguments(self, *pointers: tuple[str, str]) -> str:
-        """Declarations of pointers to constant structs, from (struct, name) of each that exists."""
-        return ", ".join(
-            f"const {self.name}_{struct}* {name}" for struct, name in pointers if self.has(struct)
-        )
+    def arguments(self, *structs: str, before: str = "") -> str:
+        """Declarations of pointers to the constant structs that exist, after `before` if any
+        does."""
+        pointers = [f"const {self.name}_{one}* {one}" for one in structs if self.has(one)]
+        return before * bool(pointers) + ", ".join(pointers)
+
+    @property
+    def command(self) -> str:
+        """Declaration of the input of a step after other arguments; empty without inputs."""
+        return f", const {self.name}_input* command" if self.has("input") else ""
 
     def number(self, value: float) -> str:
-        """A literal in the precision of the export, exact."""
+        """Exact literal of a number in the precision of the export."""
         return literal(float(np.dtype(self.exported.precision).type(value)), self.kind)
 
     @cached_property
@@ -112,7 +117,7 @@ class Naming:
         return tuple(by_number.values())
 
     def values(self, numbers: Sequence[Any]) -> list[str]:
-        """Literals for the numbers of a record; a shared array is its number in C."""
+        """Literals for the values of a record; a shared array is its number in C."""
         places = {float(array): float(k) for k, array in enumerate(self.arrays, 1)}
         return [
             self.number(places[float(x)] if isinstance(x, ArrayNumber) else float(x))
@@ -121,7 +126,7 @@ class Naming:
 
 
 _SPARE = 3
-"""Commands in addition to those of the delay: the active one, the new one and the last one."""
+"""Queue entries in addition to those of the delay: the active, the new and the last command."""
 _LEAST = 64
 _MOST = 1_000_000
 
@@ -186,10 +191,7 @@ static void {name}_enqueue(
 }}
 """
 
-_AGES = {
-    "at_least": f"steps - {SLACK!r}",
-    "nearest": "(double)(int32_t)(steps + 0.5)",
-}
+_AGES = {"at_least": f"steps - {SLACK!r}", "nearest": "(double)(int32_t)(steps + 0.5)"}
 
 
 class Queues:
@@ -200,7 +202,9 @@ class Queues:
         self.channels = Channels.of(naming.exported.model)
         if capacity is not None and not self.channels:
             name = naming.exported.vehicle.name
-            raise InvalidValue(f"queue = {capacity}: {name} has no dead times, so nothing waits")
+            raise InvalidValue(
+                f"queue = {capacity}: {name} has no dead times, so it needs no queue"
+            )
         self.capacity = self._capacity(capacity) if self.channels else 0
 
     def __bool__(self) -> bool:
@@ -223,41 +227,33 @@ class Queues:
             )
         return asked
 
-    def type_lines(self) -> list[str]:
-        """The struct of a queue, for the header."""
-        return [_TYPE.format(**self._words)] if self else []
-
     @property
     def _words(self) -> dict[str, str]:
         name = self.naming.name
         return {"name": name, "NAME": name, "T": self.naming.kind.name}
 
+    def type_lines(self) -> list[str]:
+        """C struct of a queue, for the header."""
+        return [_TYPE.format(**self._words)] if self else []
+
     def function_lines(self) -> list[str]:
-        """The functions of a queue, for the source."""
-        if not self:
-            return []
-        return [
-            _QUEUE_FUNCTIONS.format(
-                **self._words,
-                spare=_SPARE,
-                age=_AGES[self.channels.rule],
-                before=literal(-math.inf, TYPES["float64"]),
-            )
-        ]
+        """C functions of a queue, for the source."""
+        words = {"spare": _SPARE, "before": literal(-math.inf, TYPES["float64"])}
+        ages = _AGES.get(self.channels.rule)
+        return [_QUEUE_FUNCTIONS.format(**self._words, **words, age=ages)] if self else []
 
     def delay(self, channel: int) -> str:
-        """The delay of a channel in s, as an expression of the parameters `p`."""
+        """Delay of a channel in s, as a C expression of the parameters `p`."""
         member = self.naming.fields["params"][self.channels.delays[channel]]
         if self.naming.kind.name == "double":
             return f"car->params.{member}"
         # The default is taken as it was before it was rounded: whole steps remain whole.
         value = self._delays()[channel]
-        exact = literal(value, TYPES["float64"])
-        rounded = self.naming.number(value)
+        exact, rounded = literal(value, TYPES["float64"]), self.naming.number(value)
         return f"car->params.{member} == {rounded} ? {exact} : (double)car->params.{member}"
 
     def forget(self) -> list[str]:
-        """Statements that drop all waiting commands."""
+        """C statements that drop all waiting commands."""
         default = record.flatten(record.build(self.channels.Input)) if self else ()
         name = self.naming.name
         return [
@@ -266,16 +262,13 @@ class Queues:
         ]
 
     def declarations(self) -> list[str]:
-        """Declarations of the variables that `acting` and `enqueue` share."""
-        if not self:
-            return []
-        return [
-            f"    double ages[{len(self.channels.fields)}];",
-            f"    {self.naming.name}_input acting;",
-        ]
+        """C declarations of the variables shared by `acting` and `enqueue`."""
+        count = len(self.channels.fields)
+        lines = [f"    double ages[{count}];", f"    {self.naming.name}_input acting;"]
+        return lines if self else []
 
     def acting(self) -> list[str]:
-        """Statements that put the active command into `acting`, or return."""
+        """C statements that put the active command into `acting`, or return."""
         if not self:
             return []
         name, fields = self.naming.name, self.naming.fields["input"]
@@ -292,7 +285,7 @@ class Queues:
         return lines
 
     def enqueue(self) -> list[str]:
-        """Statements that store the command after a successful step."""
+        """C statements that store the command after a successful step."""
         name, fields = self.naming.name, self.naming.fields["input"]
         return [
             f"    {name}_enqueue(&car->waiting[{k}], ages[{k}], car->age, after, "
@@ -302,7 +295,8 @@ class Queues:
 
 
 BAD_PARAMS = 4
-"""Returned by a step for a delay that is no number or too long; extends the codes of `host`."""
+"""Return code of a step for a delay that is not finite or too long; extends the codes of
+`host`."""
 
 CODES = {
     "OK": (TICK_OK, "a step was made"),
@@ -311,15 +305,7 @@ CODES = {
     "NOT_CONVERGED": (TICK_NOT_CONVERGED, "the step could not be solved: take a shorter one"),
     "BAD_PARAMS": (BAD_PARAMS, "a delay is negative, no number, or needs more room"),
 }
-"""Number and meaning of each code by name. Unless it is OK, nothing has changed."""
-
-_TITLES = {
-    "state": "State",
-    "input": "Input, held over a step",
-    "disturbance": "Disturbance, held over a step",
-    "params": "Parameters",
-    "outputs": "Outputs",
-}
+"""Number and meaning of each return code by name. Unless it is OK, nothing has changed."""
 
 _CAR = """\
 /* All that a vehicle is, without pointers: copy it to save it, copy it back to restore it. */
@@ -349,9 +335,9 @@ double {name}_time(const {name}* car);
 
 
 def header(naming: Naming, queues: Queues) -> str:
-    """The text of NAME.h."""
+    """Text of NAME.h."""
     name, exported = naming.name, naming.exported
-    guard = f"{name}_H_INCLUDED"
+    guard, queued = f"{name}_H_INCLUDED", bool(queues)
     method = exported.method.name if exported.model.continuous else "its update"
     return "\n".join(
         [
@@ -362,23 +348,16 @@ def header(naming: Naming, queues: Queues) -> str:
                 "skidpad; needs no library, allocates nothing, and has the bits of skidpad's "
                 "Simulator."
             ),
-            f"#ifndef {guard}",
-            f"#define {guard}",
-            "",
-            "#include <stdint.h>",
-            "",
-            "#ifdef __cplusplus",
-            'extern "C" {',
-            "#endif",
-            "",
+            f"#ifndef {guard}\n#define {guard}\n",
+            "#include <stdint.h>\n",
+            '#ifdef __cplusplus\nextern "C" {\n#endif\n',
             f"#define {name}_DT {exported.dt!r}  /* [s] of a step */",
             f"#define {name}_SUBSTEPS {exported.substeps}  /* of the integrator within one step */",
-            *[f"#define {name}_QUEUE {queues.capacity}  /* commands with room to wait */"]
-            * bool(queues),
+            *[f"#define {name}_QUEUE {queues.capacity}  /* commands with room to wait */"] * queued,
             "",
             *(f"#define {name}_{code} {n}  /* {what} */" for code, (n, what) in CODES.items()),
             "",
-            *(line for struct in RECORDS for line in _struct(naming, struct)),
+            *(line for struct in STRUCTS for line in _struct(naming, struct)),
             *queues.type_lines(),
             _car(naming, queues),
             *(
@@ -389,24 +368,20 @@ def header(naming: Naming, queues: Queues) -> str:
             "",
             *_functions(naming),
             "",
-            "#ifdef __cplusplus",
-            "}",
-            "#endif",
-            "",
-            "#endif",
-            "",
+            "#ifdef __cplusplus\n}\n#endif\n",
+            "#endif\n",
         ]
     )
 
 
 def comment(text: str) -> str:
-    """A text as a comment of C."""
+    """Text as a C comment."""
     lines = textwrap.wrap(plain(text), 94, break_long_words=False, break_on_hyphens=False)
     return "/* " + "\n   ".join(lines) + " */"
 
 
 def plain(text: str) -> str:
-    """A text in one line, without the delimiters of comments."""
+    """Text in one line, without comment delimiters."""
     line = "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
     return line.replace("*/", "* /").replace("/*", "/ *")
 
@@ -414,19 +389,13 @@ def plain(text: str) -> str:
 def _struct(naming: Naming, struct: str) -> list[str]:
     if not naming.has(struct):
         return []
+    lines = [f"/* {STRUCTS[struct]}. */", "typedef struct {"]
     leaves = record.fields(naming.record(struct))
-    lines: list[str] = []
     for leaf, member in zip(leaves, naming.fields[struct], strict=True):
         allowed = "" if leaf.allowed is None else f" Allowed: {leaf.allowed}."
         about = plain(f"[{leaf.unit.symbol}] {leaf.doc}{allowed}").rstrip()
         lines.append(f"    {naming.kind.name} {member};  /* {about} */")
-    return [
-        f"/* {_TITLES[struct]}. */",
-        "typedef struct {",
-        *lines,
-        f"}} {naming.name}_{struct};",
-        "",
-    ]
+    return [*lines, f"}} {naming.name}_{struct};", ""]
 
 
 def _car(naming: Naming, queues: Queues) -> str:
@@ -447,55 +416,40 @@ def _car(naming: Naming, queues: Queues) -> str:
         f"    {name}_queue waiting[{len(queues.channels.fields)}];  /* commands that act late */\n"
     )
     return _CAR.format(
-        name=name,
-        T=naming.kind.name,
-        records="\n".join(records),
-        queues=waiting if queues else "",
+        name=name, T=naming.kind.name, records="\n".join(records), queues=waiting if queues else ""
     )
 
 
 def signatures(naming: Naming) -> dict[str, str]:
-    """Declarations of the functions that are Programs, without the semicolon."""
+    """C declarations of the functions that are Programs, without the semicolon."""
     name, exported = naming.name, naming.exported
     declared: dict[str, str] = {}
     if exported.settle is not None:
-        params = naming.arguments(("params", "params"))
-        declared["settle"] = (
-            f"void {name}_settle({name}_state* start{', ' + params if params else ''})"
-        )
+        params = naming.arguments("params", before=", ")
+        declared["settle"] = f"void {name}_settle({name}_state* start{params})"
     if naming.has("outputs"):
-        declared["outputs_of"] = (
-            f"void {name}_outputs_of(const {name}* car, {name}_outputs* outputs)"
-        )
+        arguments = f"const {name}* car, {name}_outputs* outputs"
+        declared["outputs_of"] = f"void {name}_outputs_of({arguments})"
     if exported.derivative is not None:
-        arguments = naming.arguments(
-            *(("state", "state"), ("input", "input")),
-            *(("disturbance", "disturbance"), ("params", "params")),
-        )
+        arguments = naming.arguments("state", "input", "disturbance", "params")
         declared["derivative"] = f"void {name}_derivative({arguments}, {name}_state* rates)"
     return declared
 
 
 def _functions(naming: Naming) -> list[str]:
-    name, declared = naming.name, signatures(naming)
-    command = naming.arguments(("input", "command"))
-    keeps = "pending" in naming.exported.model.reset_keeps
-    settle = ""
-    if "settle" in declared:
-        settle = (
-            "/* Makes the fields of a start consistent that depend on others. */\n"
-            f"{declared['settle']};\n"
-        )
+    name = naming.name
+    about = {
+        "settle": "Makes the fields of a start consistent that depend on others.",
+        "outputs_of": "Outputs at the present state.",
+        "derivative": "Time derivative of a state.",
+    }
+    lines = {stem: f"/* {about[stem]} */\n{it};" for stem, it in signatures(naming).items()}
+    settle = lines.pop("settle", None)
     text = _FUNCTIONS.format(
         name=name,
-        settle=settle,
+        settle=f"{settle}\n" if settle else "",
         made=f" ({name}_settle it first if you like)" if settle else "",
-        forgotten="kept" if keeps else "forgotten",
-        command=f", {command}" if command else "",
+        forgotten="kept" if "pending" in naming.exported.model.reset_keeps else "forgotten",
+        command=naming.command,
     )
-    lines = [text.rstrip()]
-    if "outputs_of" in declared:
-        lines += ["/* Outputs at the present state. */", f"{declared['outputs_of']};"]
-    if "derivative" in declared:
-        lines += ["/* Time derivative of a state. */", f"{declared['derivative']};"]
-    return lines
+    return [text.rstrip(), *lines.values()]

@@ -1,9 +1,10 @@
 """`Export`: a vehicle, its integrator and its lowered Programs, from which every format is written.
 
 The Programs are those of `Simulator`, in the same order of operations, so the code written from
-them has its bits. The tables of reserved words of C and C++ decide which names are free: a member
-of a struct may be neither a keyword nor a macro of a standard header; the name of a vehicle, which
-is also that of a type, a file and the prefix of functions, no name of the standard library either.
+them has its bits. The tables of reserved words of C and C++ determine which names are available: a
+member of a struct may be neither a keyword nor a macro of a standard header; the name of a vehicle,
+which is also that of a type, a file and the prefix of functions, may not be a name of the standard
+library either.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ..run.stability import choose_integrator
 from ..units import s
 
 LONGEST = 63
-"""Significant letters of a name in C99 (5.2.4.1)."""
+"""Number of significant characters of a name in C99 (5.2.4.1)."""
 
 _KEYWORDS = """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t
@@ -37,7 +38,7 @@ _KEYWORDS = """
     thread_local throw true try typedef typeid typename typeof typeof_unqual union unsigned using
     virtual void volatile wchar_t while xor xor_eq
 """
-"""Of C up to C23 and of C++ up to C++23, whose compilers read the header, too."""
+"""Keywords of C up to C23 and of C++ up to C++23, whose compilers read the header, too."""
 
 _MACROS = """
     BIG_ENDIAN BUFSIZ BYTE_ORDER CHAR_BIT DECIMAL_DIG EOF FD_SETSIZE HUGE_VAL HUGE_VALF HUGE_VALL I
@@ -46,8 +47,8 @@ _MACROS = """
     WSTOPPED WUNTRACED complex errno far huge imaginary interface linux math_errhandling near
     noreturn small stderr stdin stdout unix
 """
-"""Macros of the standard headers that take no arguments, and those of compilers and of windows.h
-that are ordinary words."""
+"""Macros of the standard headers without arguments, and ordinary words among those of compilers
+and windows.h."""
 
 _FAMILIES = re.compile(
     r"""
@@ -61,9 +62,11 @@ _FAMILIES = re.compile(
     """,
     re.VERBOSE,
 )
-"""Macros of <errno.h>, <float.h>, <inttypes.h>, <limits.h>, <signal.h> and others that have a form
-in common; the headers of a system add to them. None ends with an underscore, which is what is
-added to a member to make it another."""
+"""Families of macros in <errno.h>, <float.h>, <inttypes.h>, <limits.h>, <signal.h> and others.
+
+The headers of a system add to them. None ends with an underscore, which is appended to a member
+to make its name available.
+"""
 
 _REAL = """
     acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs
@@ -100,30 +103,35 @@ _LIBRARY = """
     wcstombs wcstoul wcstoull wcstoumax wcsxfrm wctob wctomb wctrans wctype wmemchr wmemcmp wmemcpy
     wmemmove wmemset wprintf write wscanf
 """
-"""Functions, types and variables of the standard library, a few of POSIX that are ordinary words,
-the namespace of C++, and beginnings such as that of `mtx_init`."""
+"""Functions, types and variables of the standard library that a vehicle cannot be named after.
+
+With a few ordinary words of POSIX, the namespace of C++, and prefixes such as that of
+`mtx_init`.
+"""
 
 _MEMBERS = frozenset((_KEYWORDS + _MACROS).split())
 _REALS = frozenset(stem + end for stem in _REAL.split() for end in ("", "f", "l"))
 _NAMES = _MEMBERS | _REALS | frozenset(_LIBRARY.split())
 _DEVICES = re.compile(r"con|prn|aux|nul|(com|lpt)\d", re.IGNORECASE)
-"""Files that Windows does not have, whatever the suffix."""
+"""Names that Windows does not allow for files, whatever the suffix."""
 
 
 def is_reserved_member(name: str) -> bool:
-    """Whether a name is a keyword or a macro, which no member of a struct can be called."""
+    """Whether a name is a keyword or a macro, which no struct member may have."""
     return name in _MEMBERS or _FAMILIES.fullmatch(name) is not None
 
 
 def is_reserved_name(name: str) -> bool:
-    """Whether a name cannot be that of a type and a file: a reserved member, a name of the standard
-    library, or a device of Windows."""
+    """Whether a name is not available for a type and a file.
+
+    It is a reserved member, a name of the standard library, or a device of Windows.
+    """
     known = name in _NAMES or name.endswith("_t") or _DEVICES.fullmatch(name) is not None
     return known or is_reserved_member(name)
 
 
 class Export:
-    """A vehicle to be exported, with the step that `Simulator` makes with the same arguments.
+    """A vehicle to be exported, with the same step as a `Simulator` with the same arguments.
 
     Its Programs are traced, lowered and scheduled on first use.
 
@@ -161,12 +169,12 @@ class Export:
 
     @property
     def model(self) -> Model:
-        """The equations."""
+        """Equations of the vehicle."""
         return self.vehicle.model
 
     @property
     def method(self) -> Integrator:
-        """The integrator."""
+        """Integrator of the step."""
         assert self.settings.integrator is not None
         return self.settings.integrator
 
@@ -182,45 +190,49 @@ class Export:
 
     @property
     def precision(self) -> str:
-        """Type of its numbers, "float64" or "float32"."""
+        """Type of the numbers, "float64" or "float32"."""
         return self.settings.precision
 
     @cached_property
     def plant(self) -> Plant:
-        """The vehicle as traced Programs."""
+        """Vehicle as traced Programs."""
         return Plant.of(self.vehicle, self.method)
 
     @cached_property
     def step(self) -> Program:
-        """One sub-step, (x, u, w, p, dt, start) to (x, residual); see `pipeline.step_program`."""
+        """One sub-step as a Program, (x, u, w, p, dt, start) to (x, residual); see
+        `pipeline.step_program`."""
         return self.finish(self.plant.step)
 
     @cached_property
     def outputs(self) -> Program:
-        """The outputs y, from (x, start, u, w, p); `u` is the input applied in the last step."""
+        """Program of the outputs y, from (x, start, u, w, p); `u` is the input applied in the last
+        step."""
         return self.finish(self.plant.outputs)
 
     @cached_property
     def settle(self) -> Program | None:
-        """(x, p) to a consistent start; None if no field of the state depends on others."""
+        """Program from (x, p) to a consistent start; None if no state depends on others."""
         traced = settle_program(self.model)
         return None if traced is None else self.finish(traced)
 
     @cached_property
     def derivative(self) -> Program | None:
-        """Time derivative of x, from (x, start, u, w, p); None for a model that is not continuous
-        or samples at the start of a step (`Model.hold`)."""
+        """Program of the time derivative of x, from (x, start, u, w, p).
+
+        None for a model that is not continuous or samples at the start of a step (`Model.hold`).
+        """
         if not self.model.continuous or self.model.hold is not None:
             return None
         return self.finish(pipeline.derivative_program(self.vehicle))
 
     def finish(self, traced: Program) -> Program:
-        """Lower and schedule a traced Program, with its held parts split off."""
+        """Lower and schedule a traced Program, with its constant parts split off."""
         return scheduled(with_held_parts(lower(traced, self.precision)))
 
 
 def settle_program(model: Model) -> Program | None:
-    """(x, p) to a consistent start, as traced; None for a model without `settle`."""
+    """Traced Program from (x, p) to a consistent start; None for a model without `settle`."""
     if model.settle is None:
         return None
     return pipeline.settle_program(model.name, model.settle, model.State, model.Params)
@@ -236,5 +248,5 @@ def _identifier(name: str | None, vehicle: Vehicle) -> str:
             f"_, a letter first, at most {LONGEST}"
         )
     if is_reserved_name(name):
-        raise InvalidValue(f"name = {name!r} means something else in C or C++; take another")
+        raise InvalidValue(f"name = {name!r} is reserved in C or C++; choose another")
     return name

@@ -14,13 +14,11 @@ import struct
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from importlib import resources
 from math import isfinite
 from pathlib import Path
 
-from ..compile.program import Program
 from ..core import record
 from ..core.checks import one_of
 from ..core.files import path_of, replacing
@@ -30,8 +28,7 @@ from ..errors import InvalidValue
 from .c import array_argument, c_sources, function_names, program_function
 from .c_header import Naming
 from .exported import Export
-from .fmu_description import Variable, Variables, build_description, model_description
-from .fmu_programs import Programs
+from .fmu_description import Programs, Variable, Variables, build_description, model_description
 from .toolchain import COMPILERS, TARGETS, build_library, host
 
 VERSIONS = (2, 3)
@@ -42,14 +39,14 @@ SYSTEMS = {
 }
 """Platforms built by default, by the name of the system."""
 _MOMENT = (1980, 1, 1, 0, 0, 0)
-"""Date of all files in the archive, so that the same vehicle gives the same file."""
+"""Date of all files in the archive; constant, so that the same vehicle gives the same file."""
 _FOLDERS = {
     "x86_64-linux": "linux64",
     "x86_64-windows": "win64",
     "x86_64-macos": "darwin64",
     "aarch64-macos": "darwin64",
 }
-"""Folders of binaries in FMI 2.0; platforms it does not name have the folders of 3.0."""
+"""Binary folders in FMI 2.0; other platforms have the folders of 3.0."""
 
 
 def write_fmu(
@@ -97,7 +94,7 @@ def write_fmu(
 
 
 def fmu_files(exported: Export, version: int, *, queue: int | None = None) -> dict[str, bytes]:
-    """The files of an FMU by their paths, without the libraries."""
+    """Files of an FMU by their paths, without the libraries."""
     programs, name = Programs(exported), exported.name
     derivatives = DerivativeSource(programs, adjoints=version == 3)
     fixed = resources.files(__name__.rpartition(".")[0]) / "fmi"
@@ -122,18 +119,16 @@ def fmu_files(exported: Export, version: int, *, queue: int | None = None) -> di
 
 
 def target_names(platforms: Sequence[str] | None, compiler: str | None) -> tuple[str, ...]:
-    """The targets of `toolchain` for some platforms or systems."""
+    """Targets of `toolchain` for platforms or systems."""
     if platforms is None:
         platforms = tuple(SYSTEMS) if compiler in (None, "zig") else (host(),)
     known = [*SYSTEMS, *(name for name in TARGETS if name != "cortex-m7")]
-    targets: dict[str, None] = {}
     for platform in platforms:
         if platform not in known:
             raise InvalidValue(
-                f"platforms: {platform!r} is none of them; allowed are {', '.join(known)}"
+                f"platforms: {platform!r} is unknown; allowed are {', '.join(known)}"
             )
-        targets |= dict.fromkeys(SYSTEMS.get(platform, (platform,)))
-    return tuple(targets)
+    return tuple(dict.fromkeys(t for p in platforms for t in SYSTEMS.get(p, (p,))))
 
 
 def _binaries(
@@ -144,7 +139,7 @@ def _binaries(
     version: int,
     sign: Working,
 ) -> dict[str, bytes]:
-    """Build the libraries for some targets; by their paths in the FMU."""
+    """Build the libraries for some targets; returns them by their paths in the FMU."""
     built: dict[str, list[bytes]] = {}
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -165,21 +160,20 @@ def _binaries(
             place = target.replace("macos", "darwin")
             place = _FOLDERS.get(target, place) if version == 2 else place
             built.setdefault(f"binaries/{place}/{file}", []).append(out.read_bytes())
-    return {
-        path: parts[0] if len(parts) == 1 else fat_binary(parts) for path, parts in built.items()
-    }
+    one = {path: parts[0] for path, parts in built.items() if len(parts) == 1}
+    return {path: one.get(path) or fat_binary(parts) for path, parts in built.items()}
 
 
 _FAT_MAGIC = 0xCAFEBABE
 _MACHO_MAGIC = 0xFEEDFACF
 _ALIGNMENT = 14
-"""Parts begin at multiples of the largest page, 16 KiB, as a power of two."""
+"""Alignment of the parts as a power of two: the largest page size, 16 KiB."""
 
 
 def fat_binary(parts: Sequence[bytes]) -> bytes:
     """64-bit libraries of macOS for several processors as one file; FMI 2.0 has one folder for all.
 
-    The format is Apple's (`mach-o/fat.h`): a head and a row per part, in big-endian words.
+    The format is Apple's (`mach-o/fat.h`): a header and a row per part, in big-endian words.
     """
     rows: list[bytes] = []
     body, page = b"", 1 << _ALIGNMENT
@@ -195,11 +189,10 @@ def fat_binary(parts: Sequence[bytes]) -> bytes:
 
 
 MEMBERS = {"x": "state", "start": "before", "u": "input", "w": "disturbance", "p": "params"}
-"""The member of a vehicle in C for each port of a Program."""
+"""C struct member of a vehicle for each port of a Program."""
 _CHANGES = ("dx", "dstart", "du", "dw", "dp")
 
 
-@dataclass(frozen=True)
 class DerivativeSource:
     """Writes derivatives.h and the part of model.h that calls it; with `adjoints`, for both
     directions.
@@ -208,27 +201,16 @@ class DerivativeSource:
     a fused multiply-add, by the macros of the vehicle's own source.
     """
 
-    programs: Programs
-    adjoints: bool
-
-    @property
-    def naming(self) -> Naming:
-        """Names and numbers of the vehicle in C."""
-        return Naming(self.programs.exported)
-
-    @property
-    def name(self) -> str:
-        """Prefix of every name."""
-        return self.naming.name
-
-    @cached_property
-    def finished(self) -> dict[str, Program]:
+    def __init__(self, programs: Programs, *, adjoints: bool) -> None:
+        self.adjoints = adjoints
+        self.naming = Naming(programs.exported)
+        self.name = self.naming.name
+        traced = programs.tangents | (programs.adjoints if adjoints else {})
+        self.finished = {stem: programs.exported.finish(part) for stem, part in traced.items()}
         """The lowered Programs by name."""
-        traced = self.programs.tangents | (self.programs.adjoints if self.adjoints else {})
-        return {stem: self.programs.exported.finish(part) for stem, part in traced.items()}
 
     def header(self) -> str:
-        """The text of derivatives.h."""
+        """Text of derivatives.h."""
         kind = self.naming.kind
         lines = [f"/* Derivatives of {self.name}, along a direction; included by model.h. */", ""]
         for stem, program in self.finished.items():
@@ -241,8 +223,8 @@ class DerivativeSource:
         return "\n".join(lines)
 
     def lines(self) -> list[str]:
-        """The lines of model.h that include derivatives.h and define the functions that
-        unit_derivatives.h calls."""
+        """Lines of model.h that include derivatives.h and define the functions for
+        unit_derivatives.h."""
         name, number = self.name, self.naming.kind.name
         renamed = [f"{op}_{number}" for op in ("fma", "sqrt", "rint", "floor")]
         renamed += [f"read_{number}"] * bool(self.naming.arrays)
@@ -251,23 +233,19 @@ class DerivativeSource:
         ]
         return [
             "/* Derivatives, for processors with and without fused multiply-add. */",
-            f"#if {name}_DISPATCH",
-            "#undef SKIDPAD_TARGET",
+            f"#if {name}_DISPATCH\n#undef SKIDPAD_TARGET",
             '#define SKIDPAD_TARGET __attribute__((target("avx2,bmi,bmi2,fma")))',
             *(f"#define {stem} {stem}_v3" for stem in renamed),
             '#include "derivatives.h"',
             *(f"#undef {stem}" for stem in renamed),
-            "#undef SKIDPAD_TARGET",
-            "#define SKIDPAD_TARGET",
-            "#endif",
-            '#include "derivatives.h"',
-            "",
+            "#undef SKIDPAD_TARGET\n#define SKIDPAD_TARGET\n#endif",
+            '#include "derivatives.h"\n',
             *(line for part in ("rates", "outputs") for line in self._of_car(part)),
             *self._of_settle(),
         ]
 
     def _of_car(self, part: str) -> list[str]:
-        """The derivatives of rates or outputs at the present state of a vehicle."""
+        """C lines for the derivatives of rates or outputs at the current state of a vehicle."""
         changes = ", ".join(f"const number* {change}" for change in _CHANGES)
         written = ", ".join(f"number* {change}" for change in _CHANGES)
         parameters = f"vehicle* car, {changes}, number* out"
@@ -282,46 +260,33 @@ class DerivativeSource:
         return lines
 
     def _of_settle(self) -> list[str]:
-        """The derivatives of making a start consistent."""
+        """C lines for the derivatives of the consistent start."""
         p, dp = (["params"], ["dp"]) if self.naming.has("params") else ([], [])
         at = "const number* state, const number* params"
-        lines = self._function(
-            "settle_tangent",
-            f"{at}, const number* dx, const number* dp, number* out",
-            ["state", *p, "dx", *dp, "out"],
-        )
+        parameters = f"{at}, const number* dx, const number* dp, number* out"
+        lines = self._function("settle_tangent", parameters, ["state", *p, "dx", *dp, "out"])
         if self.adjoints:
-            lines += self._function(
-                "settle_adjoint",
-                f"{at}, const number* weights, number* dx, number* dp",
-                ["state", *p, "weights", "dx", *dp],
-            )
+            parameters = f"{at}, const number* weights, number* dx, number* dp"
+            arguments = ["state", *p, "weights", "dx", *dp]
+            lines += self._function("settle_adjoint", parameters, arguments)
         return lines
 
     def _function(self, stem: str, parameters: str, arguments: list[str]) -> list[str]:
-        """A function that calls a Program, or does nothing if the Program does not exist."""
+        """C function that calls a Program, or does nothing if the Program does not exist."""
         names = [parameter.split()[-1] for parameter in parameters.split(", ")]
         name, call = self.name, list[str]()
         if stem in self.finished:
             call = [f"    {name}_CALL({name}_{stem}, ({', '.join(arguments)}));"]
-        return [
-            f"static void {stem}({parameters})",
-            "{",
-            f"    {', '.join(f'(void){name}' for name in names)};",
-            *call,
-            "}",
-            "",
-        ]
+        unused = f"    {', '.join(f'(void){name}' for name in names)};"
+        return [*_function(f"void {stem}({parameters})", unused, *call), ""]
 
 
 _SHARED = ("exporting.h", "unit.h", "unit_motion.h", "unit_instances.h", "unit_derivatives.h")
-FIXED = {
-    2: ("fmi2.c", "fmi2.h", *_SHARED),
-    3: ("fmi3.c", "fmi3.h", *_SHARED, "unit_adjoints.h"),
-}
+FIXED = {2: ("fmi2.c", "fmi2.h", *_SHARED), 3: ("fmi3.c", "fmi3.h", *_SHARED, "unit_adjoints.h")}
 """Files of the folder `fmi` in every FMU of a version."""
+_CODES = ("OK", "BAD_INPUT", "DIVERGED", "NOT_CONVERGED")
 HIDDEN = 0xFFFF_FFFF
-"""Size of a parameter that is not a variable of the FMU."""
+"""Size that marks a parameter that is not a variable of the FMU."""
 
 
 class ModelHeader:
@@ -339,21 +304,15 @@ class ModelHeader:
         self.variables = Variables(programs)
 
     def text(self, derivatives: Sequence[str]) -> str:
-        """The text of model.h, with the lines that call derivatives.h."""
+        """Text of model.h, with the lines that call derivatives.h."""
         name, sizes = self.exported.name, self.variables.sizes
         letters = dict(zip(("NX", "ND", "NU", "NW", "NY", "NP"), sizes.values(), strict=True))
         first = self.variables.first
         return "\n".join(
             [
-                f"/* {name} as an FMU; see unit.h. Written by skidpad. */",
-                "",
-                "#ifndef SKIDPAD_MODEL_H",
-                "#define SKIDPAD_MODEL_H",
-                "",
-                "#include <stddef.h>",
-                "",
-                f'#include "{name}.c"',
-                "",
+                f"/* {name} as an FMU; see unit.h. Written by skidpad. */\n",
+                "#ifndef SKIDPAD_MODEL_H\n#define SKIDPAD_MODEL_H\n",
+                f'#include <stddef.h>\n\n#include "{name}.c"\n',
                 f'#define UNIT_TOKEN "{self.token}"',
                 *(f"#define {letter} {size}" for letter, size in letters.items()),
                 "#define ROOM(count) ((count) > 0 ? (count) : 1)",
@@ -363,20 +322,13 @@ class ModelHeader:
                 f"#define SETTLES {int(self.exported.model.settle is not None)}",
                 f"#define STEP_SIZE {name}_DT",
                 f"#define HIDDEN {HIDDEN}u",
-                *(
-                    f"#define VEHICLE_{code} {name}_{code}"
-                    for code in ("OK", "BAD_INPUT", "DIVERGED", "NOT_CONVERGED")
-                ),
-                "",
-                f"typedef {self.naming.kind.name} number;",
-                f"typedef {name} vehicle;",
-                "",
+                *(f"#define VEHICLE_{code} {name}_{code}" for code in _CODES),
+                f"\ntypedef {self.naming.kind.name} number;\ntypedef {name} vehicle;\n",
                 *self._tables(),
                 *self._members(),
                 *self._functions(),
                 *derivatives,
-                "#endif",
-                "",
+                "#endif\n",
             ]
         )
 
@@ -392,10 +344,9 @@ class ModelHeader:
         return [
             "/* Names by value reference. */",
             *_table("const char* const unit_names", texts, 1),
-            "static const char* variable_name(size_t reference)",
-            "{",
-            "    return unit_names[reference];",
-            "}",
+            *_function(
+                "const char* variable_name(size_t reference)", "    return unit_names[reference];"
+            ),
             "",
             "/* How many numbers the array has that begins with a parameter; HIDDEN if it is not"
             " shown. */",
@@ -435,43 +386,44 @@ class ModelHeader:
             "} unit_range;",
             "/* Ranges of the variables that have one, by value reference. */",
             *_table("const unit_range unit_ranges", rows or ["{0, 0, 0, 0, 0, 0}"], 1),
-            "static const unit_range* range_of(uint32_t reference)",
-            "{",
-            "    size_t low = 0, high = sizeof unit_ranges / sizeof *unit_ranges;",
-            "    while (low < high) {",
-            "        const size_t middle = (low + high) / 2;",
-            "        if (unit_ranges[middle].reference == reference) return &unit_ranges[middle];",
-            "        if (unit_ranges[middle].reference < reference) low = middle + 1;",
-            "        else high = middle;",
-            "    }",
-            "    return NULL;",
-            "}",
+            *_function(
+                "const unit_range* range_of(uint32_t reference)",
+                "    size_t low = 0, high = sizeof unit_ranges / sizeof *unit_ranges;",
+                "    while (low < high) {",
+                "        const size_t middle = (low + high) / 2;",
+                "        if (unit_ranges[middle].reference == reference)"
+                " return &unit_ranges[middle];",
+                "        if (unit_ranges[middle].reference < reference) low = middle + 1;",
+                "        else high = middle;",
+                "    }",
+                "    return NULL;",
+            ),
             "",
         ]
 
     def _members(self) -> list[str]:
-        """The records of a vehicle as arrays of numbers."""
+        """C functions that return the records of a vehicle as arrays of numbers."""
         name = self.exported.name
         lines: list[str] = []
         for member in MEMBERS.values():
             struct = "state" if member == "before" else member
             value = f"(number*)&car->{member}" if self.naming.has(struct) else "((void)car, NULL)"
-            lines += [f"static number* vehicle_{member}(vehicle* car) {{ return {value}; }}"]
+            lines.append(f"static number* vehicle_{member}(vehicle* car) {{ return {value}; }}")
         for array, struct in (("starts", "state"), ("inputs", "input")):
             defaults = f"((const number*)&{name}_default_{struct})"
-            lines += [f"#define unit_{array} {defaults if self.naming.has(struct) else 'NULL'}"]
+            lines.append(f"#define unit_{array} {defaults if self.naming.has(struct) else 'NULL'}")
         return [*lines, ""]
 
     def _functions(self) -> list[str]:
-        """The functions of the vehicle under names and signatures that do not depend on its
+        """C functions of the vehicle under names and signatures that do not depend on its
         records."""
         name, has = self.exported.name, self.naming.has
-        argument = f", (const {name}_input*)command" if has("input") else ""
-        unused = "" if has("input") else "    (void)command;\n"
+        command = f", (const {name}_input*)command" if has("input") else ""
+        unused = ["    (void)command;"] * (not has("input"))
         params = f", (const {name}_params*)params" if has("params") else ""
-        settle = "    (void)state, (void)params;"
+        settle = ["    (void)state, (void)params;"]
         if self.exported.model.settle is not None:
-            settle = f"    {name}_settle(({name}_state*)state{params});\n    (void)params;"
+            settle = [f"    {name}_settle(({name}_state*)state{params});", "    (void)params;"]
         outputs = "    (void)car, (void)outputs;"
         if has("outputs"):
             outputs = f"    {name}_outputs_of(car, ({name}_outputs*)outputs);"
@@ -480,44 +432,38 @@ class ModelHeader:
             parts = [m for m in ("state", "input", "disturbance", "params") if has(m)]
             members = ", ".join(f"&car->{member}" for member in parts)
             rates = f"    {name}_derivative({members}, ({name}_state*)rates);"
+        reset = f"    return {name}_reset(car, (const {name}_state*)state, time);"
+        step = f"    return {name}_step(car{command});"
+        step_of = f"    return {name}_step_of(car{command}, length);"
+        given = "vehicle* car, const number* command"
+        functions = {
+            "int vehicle_reset(vehicle* car, const number* state, double time)": [reset],
+            f"int vehicle_step({given})": [*unused, step],
+            f"int vehicle_step_of({given}, double length)": [*unused, step_of],
+            "void vehicle_settle(number* state, const number* params)": settle,
+            "void vehicle_outputs(const vehicle* car, number* outputs)": [outputs],
+            "void vehicle_rates(const vehicle* car, number* rates)": [rates],
+        }
         return [
             f"static void vehicle_init(vehicle* car) {{ {name}_init(car); }}",
             f"static double vehicle_time(const vehicle* car) {{ return {name}_time(car); }}",
-            "static int vehicle_reset(vehicle* car, const number* state, double time)",
-            "{",
-            f"    return {name}_reset(car, (const {name}_state*)state, time);",
-            "}",
-            "static int vehicle_step(vehicle* car, const number* command)",
-            "{",
-            f"{unused}    return {name}_step(car{argument});",
-            "}",
-            "static int vehicle_step_of(vehicle* car, const number* command, double length)",
-            "{",
-            f"{unused}    return {name}_step_of(car{argument}, length);",
-            "}",
-            "static void vehicle_settle(number* state, const number* params)",
-            "{",
-            settle,
-            "}",
-            "static void vehicle_outputs(const vehicle* car, number* outputs)",
-            "{",
-            outputs,
-            "}",
-            "static void vehicle_rates(const vehicle* car, number* rates)",
-            "{",
-            rates,
-            "}",
+            *(line for head, body in functions.items() for line in _function(head, *body)),
             "",
         ]
 
 
+def _function(head: str, *body: str) -> list[str]:
+    """Static C function."""
+    return [f"static {head}", "{", *body, "}"]
+
+
 def _table(declaration: str, values: Sequence[str], columns: int = 12) -> list[str]:
-    """A static array; never empty, as C has no empty arrays."""
+    """Static C array; never empty, as C has no empty arrays."""
     values = values or ["0"]
     rows = [", ".join(values[k : k + columns]) for k in range(0, len(values), columns)]
     return [f"static {declaration}[] = {{", *(f"    {row}," for row in rows), "};"]
 
 
 def _quoted(text: str) -> str:
-    """A text as a string of C."""
+    """Text as a C string literal."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

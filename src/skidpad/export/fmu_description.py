@@ -1,8 +1,8 @@
 """modelDescription.xml of FMI 2.0 and 3.0, and buildDescription.xml of 3.0.
 
-The variables of an FMU are the leaves of the vehicle's records, under names that never collide: a
-state is `state.v_x`, an input `input.steer`, a parameter `params.tyre.B`. The value reference of a
-leaf is its index in one row: time, states, their rates (with model exchange), inputs, disturbances,
+The variables of an FMU are the leaves of the vehicle's records, under unique names: a state is
+`state.v_x`, an input `input.steer`, a parameter `params.tyre.B`. The value reference of a leaf is
+its index in one row: time, states, their rates (with model exchange), inputs, disturbances,
 outputs, parameters. The numbered fields of a table are one array, at the reference of its first
 number; FMI 2.0 has no arrays, so each number is a variable of its own, `params.map.v[1,2]`.
 
@@ -10,37 +10,220 @@ Version 3.0 has elements by type and refers to variables by value reference, 2.0
 refers to them by their index in the list.
 
 Units are exponents of the base units of the SI and of the radian. `units.Unit` has metre, kilogram
-and second; radian and ampere count as pure numbers there, so their exponents are parsed from the
+and second; it treats radian and ampere as dimensionless, so their exponents are parsed from the
 symbol.
+
+Traced Programs of an FMU other than the step: directional derivatives and dependencies.
+
+The tangent maps changes of inputs to changes of results, the adjoint maps weights of results to
+derivatives of the weighted sum with respect to inputs. Both are exact: they differentiate the
+operations, one by one (see `integrate.sweep`), and are Programs themselves.
+
+A result depends on an input that reaches it through some operation, whatever the numbers are; so an
+FMU declares exactly the dependencies of the computation.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import accumulate, islice, product, takewhile
 from math import inf, prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
 from .. import __version__
+from ..compile import pipeline
+from ..compile.evaluate import evaluate
+from ..compile.program import Port, Program
+from ..compile.trace import trace
 from ..core import record
 from ..core.arrays import ArrayNumber
 from ..core.record import Field
+from ..integrate.base import as_written
 from ..run.arguments import make_consistent
 from ..units import Unit
-from .exported import Export
-from .fmu_programs import Place, Programs
+from .exported import Export, settle_program
+
+MOVING = ("x", "start", "u", "w", "p")
+"""Input ports with respect to which results are differentiated."""
+
+
+def tangent_program(program: Program) -> Program:
+    """Tangent of a traced Program with one output port.
+
+    It maps the inputs and a change of each (dx, du, ...) to the change of the output.
+    """
+    (result,) = program.outputs
+    changes = tuple(Port(f"d{port.name}", port.fields) for port in _moving(program))
+
+    def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
+        from ..integrate.derivatives import pushforward
+
+        values, symbols = _evaluated(program, ports[: len(program.inputs)])
+        direction = _column(v for port in ports[len(program.inputs) :] for v in port)
+        return (pushforward(values, symbols, direction).elements() if result.fields else (),)
+
+    outputs = (Port(f"d{result.name}", result.fields),)
+    return trace(f"{program.name}.tangent", function, (*program.inputs, *changes), outputs)
+
+
+def adjoint_program(program: Program) -> Program:
+    """Adjoint of a traced Program with one output port.
+
+    It maps the inputs and weights of the output to the derivatives of the weighted sum, one port
+    for each port of `MOVING`.
+    """
+    outputs = tuple(Port(f"d{port.name}", port.fields) for port in _moving(program))
+
+    def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
+        from ..integrate.derivatives import pullback
+
+        values, symbols = _evaluated(program, ports[:-1])
+        leaves = iter(pullback(values, _column(ports[-1]), symbols).elements())
+        return tuple(tuple(islice(leaves, len(port.fields))) for port in outputs)
+
+    inputs = (*program.inputs, Port("weights", program.outputs[0].fields))
+    return trace(f"{program.name}.adjoint", function, inputs, outputs)
+
+
+def _moving(program: Program) -> tuple[Port, ...]:
+    return tuple(port for port in program.inputs if port.name in MOVING)
+
+
+def _column(values: Iterable[Any]) -> Any:
+    import casadi as ca
+
+    from ..integrate.symbols import column
+
+    return column(map(ca.SX, values))
+
+
+def _evaluated(program: Program, ports: Sequence[tuple[Any, ...]]) -> tuple[Any, Any]:
+    """Results as a column, and the symbols of the differentiated inputs."""
+    moving = [
+        symbol
+        for port, values in zip(program.inputs, ports, strict=True)
+        for symbol in (values if port.name in MOVING else ())
+    ]
+    with as_written(next((s for values in ports for s in values), None)):
+        (values,) = evaluate(program, ports)
+    return _column(values), _column(moving)
+
+
+Place = tuple[str, int]
+"""Name of an input port and index of a field in it."""
+_Reached = frozenset[Any]
+"""Inputs that affect a value."""
+
+
+def dependencies(program: Program) -> tuple[frozenset[Place], ...]:
+    """Inputs that each field of the first output port depends on."""
+    functions: list[list[_Reached]] = []
+    for function in program.functions:
+        functions.append(_of_results(function, functions, lambda port, field: field))
+    names = [port.name for port in program.inputs]
+    return tuple(_of_results(program, functions, lambda port, field: (names[port], field)))
+
+
+def _of_results(
+    program: Program, functions: Sequence[list[_Reached]], named: Any
+) -> list[_Reached]:
+    """Inputs that each field of the first output port depends on, converted by `named`."""
+    reached: list[Any] = []
+    for op, args, imm in program.code:
+        if op == "input":
+            reached.append(frozenset([named(*imm)]))
+        elif op == "call":
+            # A function runs imm[1] times on its own results.
+            values, arguments = list[_Reached](), [reached[a] for a in args]
+            for _ in range(imm[1]):
+                needs = functions[imm[0]]
+                values = [frozenset[Any]().union(*(arguments[a] for a in need)) for need in needs]
+                arguments = [*values, *arguments[len(values) :]]
+            reached.append(values)
+        elif op == "item":
+            reached.append(reached[args[0]][imm])
+        else:
+            reached.append(frozenset[Any]().union(*(reached[a] for a in args)))
+    return [reached[r] for r in program.results[0]]
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Traced Programs of a vehicle, each traced on first use."""
+
+    exported: Export
+
+    @property
+    def exchanges(self) -> bool:
+        """Whether a tool can integrate the vehicle (model exchange).
+
+        It must be continuous, sample nothing at the start of a step, and have no delayed input.
+        """
+        model = self.exported.model
+        return model.continuous and model.hold is None and not model.dead_times
+
+    @cached_property
+    def outputs(self) -> Program | None:
+        """Program of the outputs, from (x, start, u, w, p); None for a vehicle without outputs."""
+        program = self.exported.plant.outputs
+        return program if program.outputs[0].fields else None
+
+    @cached_property
+    def rates(self) -> Program | None:
+        """Program of the rates of x, from (x, start, u, w, p); None without model exchange."""
+        return pipeline.derivative_program(self.exported.vehicle) if self.exchanges else None
+
+    @cached_property
+    def settle(self) -> Program | None:
+        """Program of the consistent start, from (x, p); None if starts are used unchanged."""
+        return settle_program(self.exported.model)
+
+    @cached_property
+    def tangents(self) -> dict[str, Program]:
+        """Tangents of the Programs, by their names in the source."""
+        return {f"{name}_tangent": tangent_program(part) for name, part in self._parts.items()}
+
+    @cached_property
+    def adjoints(self) -> dict[str, Program]:
+        """Adjoints of the Programs, by their names in the source."""
+        return {f"{name}_adjoint": adjoint_program(part) for name, part in self._parts.items()}
+
+    @property
+    def _parts(self) -> dict[str, Program]:
+        parts = {"outputs": self.outputs, "rates": self.rates, "settle": self.settle}
+        return {name: program for name, program in parts.items() if program is not None}
+
+    @cached_property
+    def of_outputs(self) -> tuple[frozenset[Place], ...]:
+        """Inputs that each output depends on."""
+        return () if self.outputs is None else dependencies(self.outputs)
+
+    @cached_property
+    def of_rates(self) -> tuple[frozenset[Place], ...]:
+        """Inputs that each rate depends on."""
+        return () if self.rates is None else dependencies(self.rates)
+
+    @cached_property
+    def of_starts(self) -> dict[int, frozenset[Place]]:
+        """States with a computed start, by index, and the inputs it depends on."""
+        if self.settle is None:
+            return {}
+        code, needed = self.settle.code, dependencies(self.settle)
+        taken = [(code[r].op, code[r].imm) for r in self.settle.results[0]]
+        return {k: needed[k] for k, made in enumerate(taken) if made != ("input", (0, k))}
+
 
 TIME = 0
 """Value reference of the time."""
 _PORTS = {"x": "state", "u": "input", "w": "disturbance", "p": "params"}
 _NUMBERED = re.compile(r"(.*?[^\d_])((?:_\d+)+)")
 _RATES = {"m": "m/s", "m/s": "m/s²", "m/s²": "m/s³", "rad": "rad/s", "rad/s": "rad/s²", "1": "1/s"}
-"""Rates of units whose symbol is not just "per second" appended."""
+"""Units of rates whose symbol is not formed by appending "per second"."""
 
 
 class Variable(NamedTuple):
@@ -49,23 +232,21 @@ class Variable(NamedTuple):
     name: str
     reference: int
     group: str
-    """"state", "rate", "input", "disturbance", "output" or "params"."""
+    """Group: "state", "rate", "input", "disturbance", "output" or "params"."""
     place: int
     """Index of its first leaf in the record."""
     field: Field
-    """Its first leaf."""
+    """Record field of its first leaf."""
     start: tuple[float, ...] = ()
     shape: tuple[int, ...] = ()
-    """Numbers along each dimension; empty for a scalar."""
+    """Array shape; empty for a scalar."""
 
     @property
     def size(self) -> int:
-        """Count of its numbers."""
         return prod(self.shape)
 
     @property
     def unit(self) -> Unit:
-        """Unit of its numbers."""
         return rate_unit(self.field.unit) if self.group == "rate" else self.field.unit
 
 
@@ -77,31 +258,29 @@ class Variables:
 
     @property
     def exported(self) -> Export:
-        """The vehicle."""
         return self.programs.exported
 
     @cached_property
-    def sizes(self) -> dict[str, int]:
-        """Count of leaves of each group, in order."""
+    def _kinds(self) -> dict[str, Any]:
+        """Record class of each group, in order; rates have that of the states."""
         model = self.exported.model
-        states = record.size(model.State)
+        kinds = (model.State, model.State, model.Input, model.Disturbance, model.Outputs)
+        return dict(zip(_ROLES, (*kinds, model.Params), strict=True))
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """Number of leaves of each group, in order."""
+        exchanges = self.programs.exchanges
         return {
-            "state": states,
-            "rate": states if self.programs.exchanges else 0,
-            "input": record.size(model.Input),
-            "disturbance": record.size(model.Disturbance),
-            "output": record.size(model.Outputs),
-            "params": record.size(model.Params),
+            group: record.size(kind) if group != "rate" or exchanges else 0
+            for group, kind in self._kinds.items()
         }
 
     @cached_property
     def first(self) -> dict[str, int]:
-        """The value reference of the first leaf of each group."""
-        reference, first = TIME + 1, dict[str, int]()
-        for group, size in self.sizes.items():
-            first[group] = reference
-            reference += size
-        return first
+        """Value reference of the first leaf of each group."""
+        starts = accumulate(self.sizes.values(), initial=TIME + 1)
+        return dict(zip(self.sizes, starts, strict=False))
 
     @cached_property
     def starts(self) -> dict[str, tuple[float, ...]]:
@@ -116,18 +295,11 @@ class Variables:
         }
 
     def fields(self, group: str) -> tuple[Field, ...]:
-        """The leaves of a group; rates have those of the states."""
-        model = self.exported.model
-        kinds = {
-            "input": model.Input,
-            "disturbance": model.Disturbance,
-            "output": model.Outputs,
-            "params": model.Params,
-        }
-        return record.fields(kinds.get(group, model.State)) if self.sizes[group] else ()
+        """Leaves of a group; rates have those of the states."""
+        return record.fields(self._kinds[group]) if self.sizes[group] else ()
 
     def listed(self, arrays: bool) -> list[Variable]:
-        """The variables in order; with `arrays`, numbered fields of tables are one each."""
+        """Variables in order; with `arrays`, each table of numbered fields is one variable."""
         return [variable for group in self.sizes for variable in self._of_group(group, arrays)]
 
     def _of_group(self, group: str, arrays: bool) -> Iterator[Variable]:
@@ -165,46 +337,38 @@ def shapes_of(leaves: Sequence[Field]) -> dict[int, tuple[str, tuple[int, ...]]]
     arrays: dict[int, tuple[str, tuple[int, ...]]] = {}
     place = 0
     while place < len(leaves):
-        stem, run = _run(leaves, place)
-        shape = _shape([at for at in run if at is not None])
+        kind = _likeness(leaves[place])
+        alike = takewhile(lambda leaf, kind=kind: _likeness(leaf) == kind, leaves[place:])
+        run = [_numbers(leaf.name)[1] for leaf in alike]
+        shape = _shape(run)
         if shape:
-            arrays[place] = (stem, shape)
-        place += prod(shape) if shape else 1
+            arrays[place] = (kind[0], shape)
+        place += prod(shape)
     return arrays
 
 
-def _run(leaves: Sequence[Field], place: int) -> tuple[str, list[tuple[int, ...] | None]]:
-    """The common stem of a leaf and its successors, and the numbers in their names."""
-    stem, at = _numbers(leaves[place].name)
-    run: list[tuple[int, ...] | None] = []
-    for leaf in leaves[place:]:
-        name, at = _numbers(leaf.name)
-        like = leaf[1:3] == leaves[place][1:3] and leaf.allowed == leaves[place].allowed
-        if not at or name != stem or not like or (run and len(at) != len(run[0] or ())):
-            break
-        run.append(at)
-    return stem, run
+def _likeness(leaf: Field) -> tuple[Any, ...]:
+    """What the leaves of an array have in common."""
+    stem, at = _numbers(leaf.name)
+    return stem, len(at), *leaf[1:3], leaf.allowed
 
 
 def _numbers(name: str) -> tuple[str, tuple[int, ...]]:
     match = _NUMBERED.fullmatch(name)
-    if match is None:
-        return name, ()
-    return match[1], tuple(int(n) for n in match[2].split("_")[1:])
+    return (match[1], tuple(map(int, match[2].split("_")[1:]))) if match else (name, ())
 
 
 def _shape(run: list[tuple[int, ...]]) -> tuple[int, ...]:
-    """The shape of the array that the indices enumerate; empty if they do not."""
-    if len(run) < 2 or run[0] not in ((0,) * len(run[0]), (1,) * len(run[0])):
+    """Shape of the array that the indices enumerate; empty if they do not form one."""
+    if len(run) < 2 or not (len({*run[0]}) == 1 and run[0][0] in (0, 1)):
         return ()
     base = run[0][0]
-    shape = tuple(max(at[k] for at in run) - base + 1 for k in range(len(run[0])))
-    wanted = list(product(*(range(base, base + n) for n in shape)))
-    return shape if run == wanted else ()
+    shape = tuple(max(at) - base + 1 for at in zip(*run, strict=True))
+    return shape if run == [*product(*(range(base, base + n) for n in shape))] else ()
 
 
 def rate_unit(unit: Unit) -> Unit:
-    """A unit per second."""
+    """Unit of the rate: a unit per second."""
     symbol = _RATES.get(unit.symbol)
     if symbol is None:
         symbol = f"({unit.symbol})/s" if re.search("[/·]", unit.symbol) else f"{unit.symbol}/s"
@@ -216,7 +380,7 @@ _DISPLAYED = {
     "m/s": ("km/h", 3.6),
     "rad/s": ("deg/s", 180.0 / math.pi),
 }
-"""Units that tools may display instead: name, and its number per unit."""
+"""Alternative display units: name, and number of them per unit."""
 _AMPERES = {"A": 1, "V": -1, "Ω": -2}
 """Exponent of the ampere in a unit."""
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
@@ -234,12 +398,12 @@ class BaseUnit(NamedTuple):
 
     @property
     def attributes(self) -> dict[str, str]:
-        """The exponents other than 0, as XML attributes."""
+        """Exponents other than 0, as XML attributes."""
         return {name: str(n) for name, n in self._asdict().items() if n}
 
 
 def base_unit(unit: Unit) -> BaseUnit | None:
-    """The exponents of a unit; None if one of them is not whole, which FMI cannot express."""
+    """Exponents of a unit; None if one is not an integer, which FMI cannot express."""
     if any(exponent % 1.0 for exponent in unit.dimension):
         return None
     length, mass, time = (int(exponent) for exponent in unit.dimension)
@@ -263,30 +427,22 @@ def base_unit(unit: Unit) -> BaseUnit | None:
 
 
 STOP_TIME = 10.0
-"""End of the default experiment, in s."""
+"""End time of the default experiment, in s."""
 _CATEGORIES = {
     "logStatusError": "A call that cannot be answered, with the variable and the value.",
     "logStatusDiscard": "A step that could not be made.",
 }
-_CAPABILITIES: dict[int, tuple[str, ...]] = {
-    2: (
-        "canGetAndSetFMUstate",
-        "canSerializeFMUstate",
-        "providesDirectionalDerivative",
-        "canNotUseMemoryManagementFunctions",
-    ),
-    3: (
-        "canGetAndSetFMUState",
-        "canSerializeFMUState",
-        "providesDirectionalDerivatives",
-        "providesAdjointDerivatives",
-    ),
+_CAPABILITIES = {
+    2: "canGetAndSetFMUstate canSerializeFMUstate providesDirectionalDerivative "
+    "canNotUseMemoryManagementFunctions",
+    3: "canGetAndSetFMUState canSerializeFMUState providesDirectionalDerivatives "
+    "providesAdjointDerivatives",
 }
-"""Attributes of both interfaces that are true, by version of FMI."""
+"""Attributes that are true for both interfaces, by version of FMI."""
 
 
 class Unknown(NamedTuple):
-    """The value references of a computed variable and of those it depends on."""
+    """Value references of a computed variable and of its dependencies."""
 
     reference: int
     known: list[int]
@@ -295,8 +451,10 @@ class Unknown(NamedTuple):
 def model_description(
     programs: Programs, version: int, token: str, sources: Sequence[str] = ()
 ) -> bytes:
-    """The text of modelDescription.xml; `token` identifies the FMU to its library, `sources` are
-    the files that 2.0 lists."""
+    """Text of modelDescription.xml.
+
+    `token` identifies the FMU to its library; `sources` are the files that FMI 2.0 lists.
+    """
     variables, exported = Variables(programs), programs.exported
     listed = variables.listed(arrays=version == 3)
     root = ET.Element(
@@ -312,7 +470,8 @@ def model_description(
     )
     if version == 2:
         root.set("numberOfEventIndicators", "0")
-    named = {"modelIdentifier": exported.name} | dict.fromkeys(_CAPABILITIES[version], "true")
+    named = {"modelIdentifier": exported.name}
+    named |= dict.fromkeys(_CAPABILITIES[version].split(), "true")
     interfaces = {"CoSimulation": {"canHandleVariableCommunicationStepSize": "true"}}
     if version == 3:
         interfaces["CoSimulation"]["fixedInternalStepSize"] = _number(exported.dt)
@@ -321,8 +480,9 @@ def model_description(
         interfaces = {"ModelExchange": more} | interfaces
     for interface, more in interfaces.items():
         element = ET.SubElement(root, interface, named | more)
-        if version == 2:
-            _files(ET.SubElement(element, "SourceFiles"), "File", sources)
+        files = ET.SubElement(element, "SourceFiles") if version == 2 else element
+        for source in sources if version == 2 else ():
+            ET.SubElement(files, "File", name=source)
     _units(root, [variable.unit for variable in listed])
     categories = ET.SubElement(root, "LogCategories")
     for name, text in _CATEGORIES.items():
@@ -335,18 +495,14 @@ def model_description(
 
 
 def build_description(name: str, sources: Sequence[str]) -> bytes:
-    """The text of sources/buildDescription.xml of FMI 3.0."""
+    """Text of sources/buildDescription.xml of FMI 3.0."""
     root = ET.Element("fmiBuildDescription", fmiVersion="3.0")
     build = ET.SubElement(root, "BuildConfiguration", modelIdentifier=name)
     options = "-O2 -ffp-contract=off -fno-fast-math"
     files = ET.SubElement(build, "SourceFileSet", language="C99", compilerOptions=options)
-    _files(files, "SourceFile", sources)
+    for source in sources:
+        ET.SubElement(files, "SourceFile", name=source)
     return _text(root)
-
-
-def _files(parent: ET.Element, kind: str, names: Sequence[str]) -> None:
-    for name in names:
-        ET.SubElement(parent, kind, name=name)
 
 
 def _units(root: ET.Element, units: Iterable[Unit]) -> None:
@@ -368,8 +524,16 @@ def _variables(
     element = ET.SubElement(root, "ModelVariables")
     time = {"name": "time", "valueReference": str(TIME), "causality": "independent"}
     time |= {"variability": "continuous", "description": "Simulation time"}
-    add = _add_float64 if version == 3 else _add_scalar
-    add(element, time, {"unit": "s"}, ())
+
+    def add(head: dict[str, str], numbers: dict[str, str], shape: tuple[int, ...] = ()) -> None:
+        if version == 2:
+            ET.SubElement(ET.SubElement(element, "ScalarVariable", head), "Real", numbers)
+            return
+        added = ET.SubElement(element, "Float64", head | numbers)
+        for count in shape:
+            ET.SubElement(added, "Dimension", start=str(count))
+
+    add(time, {"unit": "s"})
     index = {variable.reference: k for k, variable in enumerate(listed, 2)}
     for variable in listed:
         head = {"name": variable.name, "valueReference": str(variable.reference)}
@@ -390,7 +554,7 @@ def _variables(
         head |= {"description": text} | role
         if variable.start:
             numbers["start"] = " ".join(map(_number, variable.start))
-        add(element, head, numbers, variable.shape)
+        add(head, numbers, variable.shape)
 
 
 _ROLES = {
@@ -401,60 +565,39 @@ _ROLES = {
     "output": {"causality": "output", "variability": "continuous", "initial": "calculated"},
     "params": {"causality": "parameter", "variability": "tunable", "initial": "exact"},
 }
-"""Attributes of the variables of each group; a computed start of a state is "approx"."""
-
-
-def _add_float64(
-    parent: ET.Element, head: dict[str, str], numbers: dict[str, str], shape: tuple[int, ...]
-) -> None:
-    element = ET.SubElement(parent, "Float64", head | numbers)
-    for count in shape:
-        ET.SubElement(element, "Dimension", start=str(count))
-
-
-def _add_scalar(
-    parent: ET.Element, head: dict[str, str], numbers: dict[str, str], shape: tuple[int, ...]
-) -> None:
-    assert not shape
-    ET.SubElement(ET.SubElement(parent, "ScalarVariable", head), "Real", numbers)
+"""XML attributes of the variables of each group; a computed start of a state is "approx"."""
 
 
 def _structure(
     root: ET.Element, variables: Variables, listed: Sequence[Variable], version: int
 ) -> None:
     structure = ET.SubElement(root, "ModelStructure")
-    kinds = unknowns_of(variables)
     if version == 3:
         # An array has one reference, that of its first number.
-        own = {v.reference + k: v.reference for v in listed for k in range(v.size)}
-        for kind, unknowns in kinds.items():
-            _unknowns(structure, kind, "valueReference", unknowns, lambda r: own.get(r))
-        return
-    places = {v.reference: k for k, v in enumerate(listed, 2)}
-    names = ("Outputs", "Derivatives", "InitialUnknowns")
-    for name, unknowns in zip(names, kinds.values(), strict=True):
-        if unknowns:
-            parent = ET.SubElement(structure, name)
-            _unknowns(parent, "Unknown", "index", unknowns, lambda r: places.get(r))
+        places = {v.reference + k: v.reference for v in listed for k in range(v.size)}
+    else:
+        places = {v.reference: k for k, v in enumerate(listed, 2)}
+    for kind, unknowns in unknowns_of(variables).items():
+        parent, attribute = structure, "valueReference"
+        if version == 2 and unknowns:
+            parent, attribute = ET.SubElement(structure, _KINDS_OF_2[kind]), "index"
+        for unknown in unknowns:
+            known = dict.fromkeys(places[r] for r in unknown.known if r in places)
+            own = {attribute: str(places.get(unknown.reference))}
+            element = ET.SubElement(parent, kind if version == 3 else "Unknown", own)
+            element.set("dependencies", " ".join(map(str, known)))
 
 
-def _unknowns(
-    parent: ET.Element,
-    kind: str,
-    attribute: str,
-    unknowns: Iterable[Unknown],
-    place: Callable[[int], int | None],
-) -> None:
-    for unknown in unknowns:
-        known = dict.fromkeys(place(r) for r in unknown.known)
-        text = " ".join(str(k) for k in known if k is not None)
-        ET.SubElement(
-            parent, kind, {attribute: str(place(unknown.reference)), "dependencies": text}
-        )
+_KINDS_OF_2 = {
+    "Output": "Outputs",
+    "ContinuousStateDerivative": "Derivatives",
+    "InitialUnknown": "InitialUnknowns",
+}
+"""Names of the lists of computed variables in FMI 2.0, by the elements of 3.0."""
 
 
 def unknowns_of(variables: Variables) -> dict[str, list[Unknown]]:
-    """The computed variables of the model structure, by the names of FMI 3.0.
+    """Computed variables of the model structure, by the names of FMI 3.0.
 
     Outputs are the states and the outputs of the vehicle; rates and outputs depend on states and
     inputs, starts on the independent states, inputs and parameters.
@@ -488,8 +631,10 @@ def unknowns_of(variables: Variables) -> dict[str, list[Unknown]]:
 
 
 def _at_start(programs: Programs, places: Iterable[Place]) -> set[Place]:
-    """Dependencies at the start: a computed state is replaced by those it is computed from. Before
-    the first step, the state at the start of the step is the state."""
+    """Dependencies at the start, where a computed state is replaced by those it is computed from.
+
+    Before the first step, the state at the start of the step is the current state.
+    """
     independent: set[Place] = set()
     for port, place in places:
         if port not in ("x", "start"):
@@ -505,7 +650,6 @@ def _number(value: float) -> str:
 
 
 _NOT_XML = re.compile("[^\\t\\n\\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that are not allowed in XML."""
 
 
 def _text(root: ET.Element) -> bytes:

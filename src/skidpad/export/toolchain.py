@@ -1,6 +1,6 @@
 """C compilers: Zig's, whose wheel builds for every platform, or gcc and clang for this one.
 
-The flags keep the bits: products and sums are contracted only where the source says `fma`, and
+The flags preserve the bits: products and sums are contracted only where the source says `fma`, and
 nothing is reassociated.
 """
 
@@ -18,19 +18,20 @@ from typing import NamedTuple
 from ..core.checks import one_of
 from ..errors import InvalidValue, MissingExtra, SkidpadError, require
 
+File = str | Path
 COMPILERS = ("zig", "gcc", "clang")
 
 FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fno-fast-math")
-"""Flags under which exported source keeps its bits, whatever the compiler."""
+"""Flags with which exported source has the same bits for every compiler."""
 _TIMEOUT = 1200
-"""Longest run of a compiler, in s."""
+"""Time limit of a compiler run, in s."""
 
 
 class Target(NamedTuple):
     """A platform to build for."""
 
     triple: str
-    """Its name for Zig."""
+    """Target triple for Zig."""
     suffix: str = ".so"
     """Suffix of its shared libraries."""
     flags: tuple[str, ...] = ()
@@ -59,7 +60,7 @@ _SYSTEMS = {"linux": "linux", "win32": "windows", "darwin": "macos"}
 
 
 def host() -> str:
-    """Name of this platform, in the form of the names in `TARGETS`."""
+    """Name of this platform, as in `TARGETS`."""
     machine = platform.machine()
     return f"{_MACHINES.get(machine, machine)}-{_SYSTEMS.get(sys.platform, sys.platform)}"
 
@@ -78,9 +79,9 @@ def build_library(
         sources: C files; headers in their folders are found.
         out: path of the library.
         target: platform, one of `TARGETS`; this one if None.
-        compiler: "zig", "gcc" or "clang"; the last two build for this platform alone. None takes
+        compiler: "zig", "gcc" or "clang"; the last two build for this platform alone. None selects
             Zig if it is installed or the target is another platform, else gcc or clang.
-        flags: further flags, as -DNAME.
+        flags: further flags, such as -DNAME.
 
     Returns:
         The path of the library.
@@ -100,7 +101,7 @@ def build_object(
     *,
     flags: Sequence[str] = (),
 ) -> Path:
-    """Compile one C source to an object file; arguments as of `build_library`."""
+    """Compile one C source to an object file; arguments as in `build_library`."""
     return _run(["-c", *flags], [source], out, target, compiler)
 
 
@@ -112,12 +113,12 @@ def build_program(
     *,
     flags: Sequence[str] = (),
 ) -> Path:
-    """Build C sources into a program; arguments as of `build_library`."""
+    """Build C sources into a program; arguments as in `build_library`."""
     return _run(list(flags), sources, out, target, compiler)
 
 
 def command(target: str | None = None, compiler: str | None = None) -> list[str]:
-    """Command line of a compiler for a platform, with the flags that keep the bits."""
+    """Command line of a compiler for a platform, with the flags that preserve the bits."""
     if compiler is not None:
         one_of("compiler", compiler, COMPILERS)
     if target is not None:
@@ -156,8 +157,8 @@ def has_zig() -> bool:
 
 def _run(
     flags: Sequence[str],
-    sources: Sequence[str | Path],
-    out: str | Path,
+    sources: Sequence[File],
+    out: File,
     target: str | None,
     compiler: str | None,
 ) -> Path:

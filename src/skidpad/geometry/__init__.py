@@ -1,4 +1,4 @@
-"""Geometry in the plane: lines, polygons, maps, rays and collisions; and the globe it lies on."""
+"""Plane geometry: lines, polygons, maps, rays and collisions; and geodesy."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The globe under the plane: places on the WGS 84 ellipsoid, local frames, UTM and its squares.
+"""Geodesy: places on the WGS 84 ellipsoid, local frames, UTM and military grid squares.
 
-A local frame touches the ellipsoid at its origin: east, north, up. The way back from earth-centred
-coordinates is B. R. Bowring's ("Transformation from spatial to geographical coordinates", Survey
-Review 23, 1976); two of its steps are exact to rounding near the ground.
+A local frame touches the ellipsoid at its origin: east, north, up. The conversion back from
+earth-centred coordinates is B. R. Bowring's ("Transformation from spatial to geographical
+coordinates", Survey Review 23, 1976); two of its steps are exact to rounding near the ground.
 
 UTM is L. Krüger's transverse Mercator projection (1912) as a series in the third flattening n, here
 to n⁶ with C. F. F. Karney's coefficients ("Transverse Mercator with an accuracy of a few
@@ -20,10 +20,10 @@ from ..core.checks import must_be
 from ..errors import InvalidValue
 from ..ops import atan2, cos, sin, sqrt
 from ..units import Allowed, Unit, m, rad
-from .pose import Rotation, Vector, rotated, rotation_turned
+from .pose import Rotation, Vector, rotated, rotation_turned, rotation_turned_back
 
 degree = Annotated[float, Unit("°")]
-"""Places on the globe are in degrees, as in every file and message that has them."""
+"""Geographic coordinates are in degrees, as in files and messages."""
 
 _A, _F = 6_378_137.0, 1.0 / 298.257223563
 _B = _A * (1.0 - _F)
@@ -34,7 +34,7 @@ _E = math.sqrt(_E2)
 
 _N = _F / (2.0 - _F)
 _RADIUS = _A / (1.0 + _N) * (1.0 + _N**2 / 4.0 + _N**4 / 64.0 + _N**6 / 256.0)
-"""Radius of the circle as long as a meridian, in m."""
+"""Radius of the circle with the circumference of a meridian, in m."""
 _SERIES = tuple(
     sum(part * _N**power for power, part in enumerate(parts, start=first))
     for first, parts in enumerate(
@@ -50,26 +50,26 @@ _SERIES = tuple(
     )
 )
 _SCALE = 0.9996
-"""Scale on the central meridian of a zone."""
+"""Scale factor on the central meridian of a zone."""
 _FALSE_EASTING = 500_000.0
 _FALSE_NORTHING = 10_000_000.0
-"""Added in the southern hemisphere."""
+"""False northing in the southern hemisphere, in m."""
 _SQUARE: m = 100_000.0
 
 
 class Place(NamedTuple):
-    """A place on the globe."""
+    """A geographic position."""
 
     latitude: degree
     """Positive to the north."""
     longitude: degree
     """Positive to the east."""
     altitude: m
-    """Above the ellipsoid, which is not the level of the sea."""
+    """Height above the ellipsoid, not above sea level."""
 
 
 class Origin(NamedTuple):
-    """Where the world frame of a simulation lies on the globe."""
+    """Geographic position and orientation of the world frame."""
 
     latitude: degree = 0.0
     """Latitude of the world's origin, positive to the north."""
@@ -82,11 +82,11 @@ class Origin(NamedTuple):
 
 
 NULL_ISLAND = Origin()
-"""Where the equator meets the meridian of Greenwich, x to the east."""
+"""Origin at latitude and longitude 0, x to the east."""
 
 
 def check_origin(origin: Origin) -> None:
-    """Raise unless the origin is a place on the globe."""
+    """Raise unless the origin is a valid geographic position."""
     must_be("Origin.latitude", origin.latitude, Allowed(-90.0, 90.0), "°")
     must_be("Origin.longitude", origin.longitude, Allowed(-180.0, 360.0), "°")
     must_be("Origin.altitude", origin.altitude, Allowed(), "m")
@@ -96,7 +96,7 @@ def check_origin(origin: Origin) -> None:
 
 
 def earth_centred(place: Place) -> Vector:
-    """Coordinates from the centre of the earth in m: x to 0° E on the equator, z to the north."""
+    """Earth-centred coordinates in m: x to 0° E on the equator, z to the north."""
     latitude, longitude = _radians(place.latitude), _radians(place.longitude)
     c, s = cos(latitude), sin(latitude)
     n = _A / sqrt(1.0 - _E2 * s * s)
@@ -107,7 +107,7 @@ def earth_centred(place: Place) -> Vector:
 
 
 def place_of(position: Vector) -> Place:
-    """The inverse of `earth_centred`; not for the middle of the earth."""
+    """Inverse of `earth_centred`; undefined at the centre of the earth."""
     across = sqrt(position.x * position.x + position.y * position.y)
     first = _latitude(position.z, across, atan2(position.z * _A, across * _B))
     reduced = atan2((1.0 - _F) * sin(first), cos(first))
@@ -119,7 +119,7 @@ def place_of(position: Vector) -> Place:
 
 
 def place_in_world(origin: Origin, x: m, y: m, z: m) -> Place:
-    """The place of a point of the world frame."""
+    """Geographic position of a point of the world frame."""
     from_centre = rotation_turned(_axes(origin), Vector(*rotated(x, y, origin.x_axis), z))
     start = earth_centred(Place(origin.latitude, origin.longitude, origin.altitude))
     return place_of(
@@ -127,14 +127,26 @@ def place_in_world(origin: Origin, x: m, y: m, z: m) -> Place:
     )
 
 
+def position_in_world(origin: Origin, place: Place) -> Vector:
+    """Position of a place in the world frame, in m; the inverse of `place_in_world`.
+
+    The coordinates of the place may be arrays.
+    """
+    start = earth_centred(Place(origin.latitude, origin.longitude, origin.altitude))
+    point = earth_centred(place)
+    away = Vector(point.x - start.x, point.y - start.y, point.z - start.z)
+    local = rotation_turned_back(_axes(origin), away)
+    return Vector(*rotated(local.x, local.y, -origin.x_axis), local.z)
+
+
 def _latitude(z: m, across: m, reduced: rad) -> rad:
-    """Bowring's step: the latitude from an estimate of the reduced one."""
+    """Bowring's step: latitude from an estimate of the reduced latitude."""
     s, c = sin(reduced), cos(reduced)
     return atan2(z + _E2_SECOND * _B * (s * s * s), across - _E2 * _A * (c * c * c))
 
 
 def _axes(origin: Origin) -> Rotation:
-    """East, north and up at the origin, seen from the centre of the earth."""
+    """East, north and up at the origin, in earth-centred axes."""
     latitude, longitude = _radians(origin.latitude), _radians(origin.longitude)
     c_a, s_a = cos(latitude), sin(latitude)
     c_o, s_o = cos(longitude), sin(longitude)
@@ -151,7 +163,7 @@ def _degrees(angle: rad) -> degree:
 
 
 def utm_zone(latitude: degree, longitude: degree) -> int:
-    """The zone of a place, 1 to 60, with the wider ones around Norway and Svalbard."""
+    """Zone of a position, 1 to 60, with the exceptions around Norway and Svalbard."""
     if 56.0 <= latitude < 64.0 and 3.0 <= longitude < 12.0:
         return 32
     if latitude >= 72.0 and 0.0 <= longitude < 42.0:
@@ -160,7 +172,7 @@ def utm_zone(latitude: degree, longitude: degree) -> int:
 
 
 def to_utm(latitude: degree, longitude: degree, zone: int, south: bool) -> tuple[m, m]:
-    """Easting and northing of a place in a zone and hemisphere."""
+    """Easting and northing of a position in a zone and hemisphere."""
     away = math.radians((longitude - _central(zone) + 180.0) % 360.0 - 180.0)
     t = _conformal(math.tan(math.radians(latitude)))
     sphere = complex(
@@ -173,7 +185,7 @@ def to_utm(latitude: degree, longitude: degree, zone: int, south: bool) -> tuple
 
 
 def from_utm(easting: m, northing: m, zone: int, south: bool) -> tuple[degree, degree]:
-    """The inverse of `to_utm`: latitude and longitude."""
+    """Latitude and longitude; the inverse of `to_utm`."""
     lift = _FALSE_NORTHING if south else 0.0
     ellipsoid = complex(northing - lift, easting - _FALSE_EASTING) / (_SCALE * _RADIUS)
     sphere = ellipsoid
@@ -190,27 +202,27 @@ def from_utm(easting: m, northing: m, zone: int, south: bool) -> tuple[degree, d
 
 
 def _central(zone: int) -> degree:
-    """The meridian in the middle of a zone."""
+    """Central meridian of a zone."""
     return 6.0 * zone - 183.0
 
 
 def _conformal(t: float) -> float:
-    """Tangent of the latitude on the sphere that has the ellipsoid's angles, from that of the
-    latitude."""
+    """Tangent of the conformal latitude from the tangent of the latitude."""
     sigma = math.sinh(_E * math.atanh(_E * t / math.hypot(1.0, t)))
     return t * math.hypot(1.0, sigma) - sigma * math.hypot(1.0, t)
 
 
 def _bend(sphere: complex) -> complex:
-    """The sum of Krüger's series, added to coordinates on the sphere, north + i east."""
+    """Sum of Krüger's series at coordinates on the sphere, north + i east; a correction to be
+    added."""
     return sum(a * cmath.sin(2 * k * sphere) for k, a in enumerate(_SERIES, start=1))
 
 
 class MilitaryGrid:
-    """Plan coordinates in the 100 km square of the military grid that a first point lies in.
+    """Plane coordinates in the 100 km square of the military grid that contains a first point.
 
     Points outside of the square get coordinates below 0 or above 100 km rather than those of
-    their own square, so that a map across its border stays in one piece.
+    their own square, so that a map across its border is continuous.
     """
 
     def __init__(self, latitude: degree, longitude: degree) -> None:
@@ -222,7 +234,7 @@ class MilitaryGrid:
         self._corner = tuple(math.floor(value / _SQUARE) * _SQUARE for value in place)
 
     def project(self, latitude: degree, longitude: degree) -> tuple[m, m]:
-        """East and north of the square's south-west corner."""
+        """Easting and northing from the square's south-west corner."""
         _check_in_grid(latitude, longitude)
         easting, northing = to_utm(latitude, longitude, self.zone, self._south)
         return easting - self._corner[0], northing - self._corner[1]

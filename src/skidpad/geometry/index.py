@@ -1,8 +1,8 @@
-"""Tables of square cells that find what is near: items in boxes, and the nearest of many segments.
+"""Spatial index of square cells: items in boxes, and the nearest of many segments.
 
-Compiled loops over plain arrays. Whatever overlaps a box is found in the cells under that box; the
-same item may be listed in several of them. `Nearby` searches rings of cells around each point,
-inside out.
+Compiled loops over plain arrays. All items that overlap a box are listed in the cells under that
+box; the same item may be listed in several cells. `Nearby` searches rings of cells around each
+point, from the inside out.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from ..core.arrays import Array
 _FINEST = 1024
 """Most cells along one side."""
 _SLACK = 1e-9
-"""A segment this near to a cell, in cells, is listed in it."""
+"""Distance in cells within which a segment is also listed in a neighbouring cell."""
 
 
 class Cells(NamedTuple):
-    """The table; cell (row, column) holds `items[start[k]:start[k + 1]]`, k counting along rows."""
+    """Index of cells; cell (row, column) holds `items[start[k]:start[k + 1]]`, with k in row-major
+    order."""
 
     x: float
     """Lower left corner in m."""
@@ -37,14 +38,14 @@ class Cells(NamedTuple):
 
 
 def cells_of_segments(segments: Array) -> Cells:
-    """The table of segments x0, y0, x1, y1."""
+    """Index of segments x0, y0, x1, y1."""
     low = np.minimum(segments[:, :2], segments[:, 2:])
     high = np.maximum(segments[:, :2], segments[:, 2:])
     return _table(np.hstack([low, high]), segments)
 
 
 def cells_of_boxes(boxes: Array) -> Cells:
-    """The table of boxes x_low, y_low, x_high, y_high."""
+    """Index of boxes x_low, y_low, x_high, y_high."""
     return _table(boxes, boxes[:0])
 
 
@@ -56,33 +57,24 @@ def _table(boxes: Array, segments: Array) -> Cells:
     width, height = (boxes[:, 2:].max(axis=0) - [x, y]).tolist()
     size = _edge(width, height, len(boxes), max(abs(x), abs(y)))
     columns, rows = int(width / size) + 1, int(height / size) + 1
-    counts = np.zeros(rows * columns, dtype=np.int64)
-    list_items(boxes, segments, x, y, size, columns, counts, counts[:0], False)
+    counts, frame = np.zeros(rows * columns, dtype=np.int64), (x, y, size, columns)
+    list_items(boxes, segments, frame, counts, counts[:0], False)
     start = np.concatenate([[0], np.cumsum(counts)])
     items = np.empty(start[-1], dtype=np.int64)
-    list_items(boxes, segments, x, y, size, columns, start[:-1].copy(), items, True)
+    list_items(boxes, segments, frame, start[:-1].copy(), items, True)
     return Cells(x, y, size, columns, rows, start, items)
 
 
 def _edge(width: float, height: float, count: int, far: float) -> float:
-    """Edge of a cell: about two cells for each item, above the resolution of coordinates."""
+    """Edge of a cell: about two cells per item, above the resolution of coordinates."""
     even = math.sqrt(width * height / (2.0 * count))
     return max(even, width / _FINEST, height / _FINEST, 1e-9 * far, 1e-6)
 
 
 @loop
-def list_items(
-    boxes: Any,
-    segments: Any,
-    x: float,
-    y: float,
-    size: float,
-    columns: int,
-    place: Any,
-    items: Any,
-    write: bool,
-) -> None:
-    """Count the items of each cell in `place`, or write them from there on."""
+def list_items(boxes: Any, segments: Any, frame: Any, place: Any, items: Any, write: bool) -> None:
+    """Count the items of each cell in `place`, or write them from there."""
+    x, y, size, columns = frame
     exact = len(segments) > 0
     for k in range(len(boxes)):
         left = int((boxes[k, 0] - x) / size)
@@ -110,15 +102,15 @@ def list_items(
 
 
 class Nearby:
-    """Segments, and the table of cells to find the nearest of them with."""
+    """Segments with an index for nearest-segment queries."""
 
     def __init__(self, segments: Array) -> None:
         self.segments = np.array(segments, dtype=np.float64)
-        """x0, y0, x1, y1 in m, at least one."""
+        """Segments x0, y0, x1, y1 in m, at least one."""
         self.cells = cells_of_segments(self.segments)
 
     def search(self, points: Array) -> tuple[Array, NDArray[np.int64], Array]:
-        """Distance, row of the segment and nearest point, for each point."""
+        """Distance, index of the segment and nearest point, for each point."""
         count = len(points)
         distance, foot = np.empty(count), np.empty((count, 2))
         which = np.empty(count, dtype=np.int64)
@@ -128,7 +120,7 @@ class Nearby:
 
 @loop
 def search(segments: Any, cells: Any, points: Any, distance: Any, which: Any, foot: Any) -> None:
-    """Fill in what is nearest to each point."""
+    """Write distance, segment and nearest point for each point."""
     for k in range(len(points)):
         x, y = points[k, 0], points[k, 1]
         column = min(max(int((x - cells.x) / cells.size), 0), cells.columns - 1)

@@ -1,10 +1,10 @@
-"""Lines through points: their length, direction and curvature, what of them is nearest, crossings.
+"""Polylines: length, direction and curvature, nearest points, and crossings.
 
 Directions and curvatures are those of the circle through three neighbouring points, so they are
 exact where the points lie on a straight or on a circle. Left of a line is positive.
 
-Everything here looks things up in arrays, which cannot be traced. Policies that are compiled with
-a vehicle have a line as a function of the distance instead (`control.Reference.table`).
+Everything here uses array lookups, which cannot be traced. Policies that are compiled with
+a vehicle use a line as a function of the distance instead (`control.Reference.table`).
 
 `even_curve` and `blurred` make smooth curves through points; `crossings` finds where lines of many
 short segments cross each other.
@@ -29,16 +29,16 @@ from ..units import m, per_m, rad
 from .polygon import distances, frozen, line_edges
 
 MANY = 1_000_000
-"""Pairs of a place and a piece of a line from which on an index finds the nearest of them."""
+"""Number of pairs of positions and segments from which a spatial index is used."""
 
 
 class LinePoint(NamedTuple):
-    """One point of a line, in the world frame."""
+    """A point of a line, in the world frame."""
 
     x: m
-    """Position."""
+    """x coordinate."""
     y: m
-    """Position."""
+    """y coordinate."""
     heading: rad
     """Direction of the line from the world x axis, positive to the left."""
     curvature: per_m
@@ -46,16 +46,16 @@ class LinePoint(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """The point of a line that is nearest to each of some places."""
+    """Nearest points of a line to some positions."""
 
     s: Array
-    """Distance along the line to it, m; negative before the start if the line continues there."""
+    """Distance along the line in m; negative before the start if the line is extended there."""
     left: Array
-    """Distance from it, m; positive where the place is to the left of the line."""
+    """Offset from the line in m, positive if the position is to the left of it."""
 
 
 def vertices(points: ArrayLike, name: str = "points") -> Array:
-    """The points of a line as (n, 2), checked: at least two, finite, no two in a row the same."""
+    """Checked points of a line (n, 2): at least two, finite, no consecutive duplicates."""
     try:
         line = np.array(points, dtype=float)
     except (TypeError, ValueError, OverflowError):
@@ -75,17 +75,17 @@ def vertices(points: ArrayLike, name: str = "points") -> Array:
 
 
 def lengths(points: Array) -> Array:
-    """Lengths in m of the straight pieces between points (n, 2) or (n, 3), shape (n - 1,)."""
+    """Lengths in m of the segments between points (n, 2) or (n, 3), shape (n - 1,)."""
     return np.hypot.reduce(np.diff(points, axis=0).T)
 
 
 def arc_length(points: Array) -> Array:
-    """Distance along straight pieces from the first of points (n, 2) or (n, 3) to each, m."""
+    """Arc length in m from the first of points (n, 2) or (n, 3) to each."""
     return np.concatenate([[0.0], np.cumsum(lengths(points))])
 
 
 def divided(points: Array, parts: int) -> Array:
-    """Points that divide the way along straight pieces into equal parts, its ends included."""
+    """Points that divide a polyline into parts of equal length, ends included."""
     s = arc_length(points)
     marks = np.linspace(0.0, s[-1], parts + 1)
     return np.column_stack([np.interp(marks, s, column) for column in points.T])
@@ -94,7 +94,7 @@ def divided(points: Array, parts: int) -> Array:
 def directions(points: Array, *, closed: bool = False) -> tuple[Array, Array]:
     """Heading in rad, continuous along the line, and curvature in 1/m at points (n, 2), each (n,).
 
-    Of a closed line there is one more: the first point again, a lap on.
+    A closed line has one more value: the first point again, one lap later.
     """
     if closed:
         points = np.vstack([points[-1:], points, points[:2]])
@@ -116,7 +116,7 @@ def directions(points: Array, *, closed: bool = False) -> tuple[Array, Array]:
 
 
 def smooth_loop(points: Array, spacing: m) -> Array:
-    """Points at equal distances, about `spacing`, along the smooth closed curve through points."""
+    """Equidistant points, about `spacing` apart, along the smooth closed curve through points."""
     from scipy.interpolate import CubicSpline
 
     # The distances along the curve are those along the chords only once these are short.
@@ -129,17 +129,17 @@ def smooth_loop(points: Array, spacing: m) -> Array:
 
 
 class Spot(NamedTuple):
-    """Where on a line some distances are: a share of the way from one point to the next."""
+    """Position on a line: index of a point, and fraction of the segment to the next."""
 
     row: Any
     share: Any
     lap: Any
-    """Number of whole laps of a closed line before it."""
+    """Number of complete laps of a closed line before it."""
     beyond: Any
     """Distance in m beyond the end of an open line; negative before its start."""
 
     def between(self, values: Array) -> Any:
-        """Values at the points of a line, linear between them."""
+        """Linear interpolation of values at the points of a line."""
         if isinstance(self.row, int):
             low, high = values.item(self.row), values.item(self.row + 1)
         else:
@@ -149,18 +149,18 @@ class Spot(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A line of straight pieces with what it is at each point; everything is linear in between.
+    """A polyline with heading and curvature at its points, interpolated linearly in between.
 
-    A closed one has its first point again at its end, a lap and its turns on.
+    A closed one repeats its first point at the end, with a lap added to `s` and to the heading.
     """
 
     s: Array
-    """Distance along the line to each point in m, increasing, shape (n,)."""
+    """Arc length to each point in m, increasing, shape (n,)."""
     x: Array
     """Positions in m, shape (n,)."""
     y: Array
     heading: Array
-    """Direction at each point in rad, not wrapped, shape (n,)."""
+    """Heading at each point in rad, not wrapped, shape (n,)."""
     curvature: Array
     """Curvature at each point in 1/m, shape (n,)."""
     closed: bool = False
@@ -169,7 +169,7 @@ class Line:
 
     @classmethod
     def through(cls, points: ArrayLike, *, closed: bool = False, name: str = "points") -> Line:
-        """The line through points (n, 2) in m; a closed one does not repeat the first."""
+        """Line through points (n, 2) in m; those of a closed line do not repeat the first."""
         line = vertices(points, name)
         heading, curvature = directions(line, closed=closed)
         if closed:
@@ -180,12 +180,12 @@ class Line:
 
     @property
     def length(self) -> m:
-        """Length of the line; of a closed one that of a lap."""
+        """Length of the line; for a closed one, of a lap."""
         return float(self.s[-1] - self.s[0])
 
     @property
     def vertices(self) -> Array:
-        """The points, of a closed line each once: (n - 1, 2)."""
+        """Points without the repeated one of a closed line, (n - 1, 2)."""
         return self.points[:-1] if self.closed else self.points
 
     @cached_property
@@ -194,18 +194,18 @@ class Line:
         return frozen(np.column_stack([self.x, self.y]))
 
     def resampled(self, spacing: m) -> Line:
-        """The line through points at equal distances along this one, about `spacing` apart."""
+        """Line through equidistant points on this one, about `spacing` apart."""
         points = divided(self.points, max(2, round(self.length / spacing)))
         return Line.through(points[:-1] if self.closed else points, closed=self.closed)
 
     def beside(self, left: ArrayLike) -> Array:
-        """The `vertices` moved to the left by a distance in m, or by one for each."""
+        """The `vertices` offset to the left by a distance in m, one for all or one for each."""
         heading = self.heading[: len(self.vertices)]
         normal = np.column_stack([-np.sin(heading), np.cos(heading)])
         return self.vertices + np.asarray(left)[..., None] * normal
 
     def spot(self, s: Any) -> Spot:
-        """Where distances along the line in m are, one or many."""
+        """Positions at arc lengths in m, one or many."""
         if isinstance(s, (float, int)):
             return self._one_spot(s)
         lap = np.floor((s - self.s[0]) / self.length) if self.closed else np.zeros(np.shape(s))
@@ -215,7 +215,8 @@ class Line:
         return Spot(row, share, lap, 0.0 * lap if self.closed else s - inside)
 
     def _one_spot(self, s: float) -> Spot:
-        """The same for one distance, for drivers in Python, without the cost of arrays."""
+        """Position at a single arc length, without the overhead of arrays, for controllers in
+        Python."""
         marks = self._marks
         lap = floor((s - marks[0]) / (marks[-1] - marks[0])) if self.closed else 0
         inside = min(max(s - lap * (marks[-1] - marks[0]), marks[0]), marks[-1])
@@ -229,19 +230,19 @@ class Line:
 
     @cached_property
     def _turn(self) -> rad:
-        """Turn of a lap."""
+        """Total turn of a lap."""
         return float(self.heading[-1] - self.heading[0])
 
     def at(self, s: Any) -> LinePoint:
-        """The line at a distance along it in m, or at many.
+        """The line at one or many arc lengths in m.
 
-        Beyond the ends of an open line it goes straight on. Laps of a closed one are the same but
-        for the heading, which grows by the turns of each.
+        An open line continues straight beyond its ends. Laps of a closed one are equal except
+        for the heading, which grows by the turn of each lap.
         """
         return self.point(self.spot(s))
 
     def point(self, spot: Spot) -> LinePoint:
-        """The line at what `spot` gave."""
+        """The line at the positions from `spot`."""
         columns = self.x, self.y, self.heading, self.curvature
         x, y, heading, curvature = (spot.between(column) for column in columns)
         if self.closed:
@@ -250,9 +251,9 @@ class Line:
         return LinePoint(x, y, heading, where(spot.beyond == 0.0, curvature, 0.0))
 
     def project(self, places: ArrayLike, *, beyond: bool = False) -> Nearest:
-        """The nearest point of the line for each of some places (k, 2) in m.
+        """Nearest point of the line for each position (k, 2) in m.
 
-        At a corner the left is that of the mean direction there. With `beyond` an open line goes on
+        At a corner, left refers to the mean direction there. With `beyond` an open line continues
         straight before its start and after its end.
         """
         places = np.asarray(places, dtype=float)
@@ -276,7 +277,8 @@ class Line:
         return nearest
 
     def _beyond(self, places: Array, nearest: Nearest, end: int, sign: float) -> Nearest:
-        """The nearest points, or those of the straight on from an end where these are nearer."""
+        """Nearest points, replaced by those on the straight extension at an end where these are
+        nearer."""
         ahead = np.array([np.cos(self.heading[end]), np.sin(self.heading[end])])
         offset = places - self.points[end]
         reached = sign * np.maximum(sign * (offset @ ahead), 0.0)
@@ -298,7 +300,7 @@ class Line:
         return _Pieces(along, length, np.vstack([first, along[:-1] + along[1:], last]))
 
     def _nearest_pieces(self, places: Array) -> NDArray[np.int64]:
-        """Number of the piece that is nearest to each place."""
+        """Index of the nearest segment for each position."""
         segments = line_edges(self.points)
         if len(places) * len(segments) < MANY:
             return distances(places, segments).argmin(axis=1)
@@ -312,8 +314,8 @@ class Line:
         return Nearby(line_edges(self.points))
 
     def nearest_vertex(self, x: m, y: m, begin: m, end: m) -> m:
-        """Distance along the line to the nearest of its points from `begin` to `end`, which may be
-        on different laps; `begin` without any."""
+        """Arc length of the nearest point between `begin` and `end`, which may be on different
+        laps; `begin` if the range has no points."""
         first, last = self.spot(begin), self.spot(end)
         count = len(self.vertices)
         numbers = np.arange(first.row + first.lap * count, last.row + last.lap * count + 2)
@@ -327,13 +329,11 @@ class Line:
 
 
 class _Pieces(NamedTuple):
-    """The straight pieces of a line."""
-
     along: Array
-    """Unit vectors, (n - 1, 2)."""
+    """Unit direction vectors, (n - 1, 2)."""
     length: Array
     corner: Array
-    """Mean directions at the points, of any length, (n, 2)."""
+    """Mean directions at the points, not normalised, (n, 2)."""
 
 
 def _to_the_left(offset: Array, direction: Array) -> Array:
@@ -343,31 +343,31 @@ def _to_the_left(offset: Array, direction: Array) -> Array:
 
 
 _EVEN = 1e-9
-"""Share of a step by which steps may differ."""
+"""Relative tolerance of equal steps."""
 _MOST_ROUNDS = 200
 
 
 class EvenCurve(NamedTuple):
-    """Points at equal distances along a smooth curve."""
+    """Equidistant points along a smooth curve."""
 
     points: Array
-    """In m, shape (n, 2); of a closed curve the first is not repeated."""
+    """Points in m, shape (n, 2); a closed curve does not repeat the first."""
     knots: Array
-    """Where each of them is between the points that the curve goes through: 3.25 is a quarter of
-    the way from the fourth to the fifth, along the chord; shape (n,)."""
+    """Positions relative to the given points: 3.25 is a quarter of the way from the fourth to
+    the fifth, along the chord; shape (n,)."""
 
     def between(self, values: Array) -> Array:
-        """Values at the points that the curve goes through, linear between them."""
+        """Linear interpolation of values at the given points."""
         # A closed curve ends on the way back to its first point.
         around = np.append(values, values[0])
         return np.interp(self.knots, np.arange(len(around)), around)
 
 
 def even_curve(points: Array, spacing: m, *, closed: bool, least: int = 4) -> EvenCurve:
-    """The smooth curve through points (n, 2), n at least 4, in steps of about `spacing`.
+    """Smooth curve through points (n, 2), n at least 4, in steps of about `spacing`.
 
-    All its steps are of one length, unless it turns in less than a step; there are at least `least`
-    of them.
+    All steps have the same length, unless the curve turns within less than a step; there are at
+    least `least` of them.
     """
     from scipy.interpolate import CubicSpline
 
@@ -389,7 +389,7 @@ def even_curve(points: Array, spacing: m, *, closed: bool, least: int = 4) -> Ev
 
 
 def blurred(points: Array, spacing: m, width: m, *, closed: bool = True) -> Array:
-    """Points at equal distances along a line, averaged along it with a Gaussian of this width.
+    """Equidistant points along a line, smoothed along it by a Gaussian of this width.
 
     An open line keeps its ends.
     """
@@ -407,46 +407,58 @@ def blurred(points: Array, spacing: m, width: m, *, closed: bool = True) -> Arra
 
 
 _FEW = 1500
-"""Segments up to which all pairs are looked at: a tree takes SciPy, whose import takes longer."""
+"""Segments up to which pairs are found by sorting: a tree needs SciPy, whose import takes long."""
 
 
 class Crossings(NamedTuple):
-    """Pairs of segments that cross."""
-
     first: NDArray[np.int64]
-    """Number of the segment that comes first, shape (k,)."""
+    """Index of the first segment, shape (k,)."""
     second: NDArray[np.int64]
-    """Number of the other."""
+    """Index of the second segment, shape (k,)."""
     points: Array
-    """Where, (k, 2)."""
+    """Crossing points, (k, 2)."""
 
     def __len__(self) -> int:
         return len(self.first)
 
 
 def crossings(segments: Array) -> Crossings:
-    """All crossings of segments (n, 4) of about equal lengths, those that share an end aside."""
+    """All crossings of segments (n, 4) of similar lengths, except of those with a common end."""
     middles, along = 0.5 * (segments[:, :2] + segments[:, 2:]), segments[:, 2:] - segments[:, :2]
     # The middles of two that meet are not farther apart than half of both lengths.
     reach = float(np.hypot(*along.T).max())
     pairs = np.sort(_pairs(middles, reach * (1.0 + 1e-9)), axis=1)
     pairs = pairs[~_joined(segments[pairs[:, 0]], segments[pairs[:, 1]])]
-    u, v = along[pairs[:, 0]], along[pairs[:, 1]]
-    gap = segments[pairs[:, 1], :2] - segments[pairs[:, 0], :2]
-    across = _cross(u, v)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        s, t = _cross(gap, v) / across, _cross(gap, u) / across
-        # One end belongs to a segment, so that what touches a corner is found once.
-        hits = (s >= 0.0) & (s < 1.0) & (t >= 0.0) & (t < 1.0) & (across != 0.0)
+    s, t = crossing_shares(segments[pairs[:, 0]], segments[pairs[:, 1]])
+    # One end belongs to a segment, so that what touches a corner is found once.
+    hits = (s >= 0.0) & (s < 1.0) & (t >= 0.0) & (t < 1.0)
     first, second = pairs[hits].T
     return Crossings(first, second, segments[first, :2] + s[hits, None] * along[first])
 
 
+def crossing_shares(p: Array, q: Array) -> tuple[Array, Array]:
+    """Where the lines through segments p and q (..., 4) cross, as shares of their lengths; not
+    finite for parallel ones."""
+    u, v, gap = p[..., 2:] - p[..., :2], q[..., 2:] - q[..., :2], q[..., :2] - p[..., :2]
+    across = _cross(u, v)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return _cross(gap, v) / across, _cross(gap, u) / across
+
+
 def _pairs(points: Array, reach: float) -> NDArray[np.int64]:
-    """Pairs of points (n, 2) that are at most so far apart, (k, 2)."""
+    """Pairs of points (n, 2) within a distance of each other, (k, 2)."""
     if len(points) <= _FEW:
-        gaps = np.hypot(*(points[:, None] - points).transpose(2, 0, 1))
-        return np.argwhere(np.triu(gaps <= reach, 1))
+        # Along the longer side of their box, each has only a few that are near enough.
+        side = points[:, int(np.ptp(points, axis=0).argmax())]
+        order = np.argsort(side, kind="stable")
+        count = np.arange(len(points))
+        after = np.searchsorted(side[order], side[order] + reach, side="right") - count - 1
+        first = np.repeat(count, after)
+        second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(after) - after, after)
+        pairs = np.sort(np.stack([order[first], order[second]], axis=1), axis=1)
+        near = np.hypot(*(points[pairs[:, 0]] - points[pairs[:, 1]]).T) <= reach
+        pairs = pairs[near]
+        return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))].astype(np.int64)
     from scipy.spatial import KDTree
 
     tree: Any = KDTree(points)
@@ -454,10 +466,10 @@ def _pairs(points: Array, reach: float) -> NDArray[np.int64]:
 
 
 def _joined(a: Array, b: Array) -> Any:
-    """Which pairs of segments have an end in common."""
+    """Mask of the pairs of segments with a common end."""
     ends = [(a[:, i : i + 2] == b[:, j : j + 2]).all(axis=1) for i in (0, 2) for j in (0, 2)]
     return np.any(ends, axis=0)
 
 
 def _cross(a: Array, b: Array) -> Array:
-    return a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
+    return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]

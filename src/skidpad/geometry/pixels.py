@@ -1,4 +1,4 @@
-"""Loops that colour pixels: polygons by the share that they cover of each, and cells of grids.
+"""Rasterisation loops: polygons with antialiased edges, and cells of grids.
 
 A picture is an array (height, width, 3) of bytes, its first row on top. Coordinates are in pixels
 from its upper left corner, x to the right and y down: the pixel in row r and column c covers
@@ -20,13 +20,13 @@ Pixels = NDArray[np.uint8]
 """A picture (height, width, 3): red, green and blue."""
 
 _FARTHEST = 1e15
-"""Pixels from the picture; farther away nothing is drawn."""
+"""Distance from the picture, in pixels, beyond which nothing is drawn."""
 _UNSEEN = 1.0 / 512.0
-"""Shares up to which no byte changes."""
+"""Largest coverage that changes no byte."""
 
 
 def empty_shares(height: int, width: int) -> Array:
-    """Working memory of `fill_polygons`: zeros, before and after."""
+    """Work array of `fill_polygons`, which is zero before and after."""
     return np.zeros((height, width + 1))
 
 
@@ -34,12 +34,12 @@ def empty_shares(height: int, width: int) -> Array:
 def fill_polygons(
     pixels: Any, shares: Any, corners: Any, ends: Any, colours: Any, opacity: float
 ) -> None:
-    """Lay polygons over a picture, one after the other, smooth at their edges.
+    """Draw antialiased polygons over a picture, one after the other.
 
-    `corners` (n, 2) has those of all polygons, each of which ends before its number in `ends`;
-    `colours` (polygons, 3) are from 0 to 255, `opacity` from 0 to 1. A polygon may be wound either
-    way and lie anywhere; what it winds around several times is inside. One with a corner that is
-    not finite is left out.
+    `corners` (n, 2) has those of all polygons, and `ends` the end index of each;
+    `colours` (polygons, 3) are from 0 to 255, `opacity` from 0 to 1. A polygon may have either
+    orientation and any position; areas with a winding number other than 0 are inside. One with a
+    corner that is not finite is left out.
     """
     rows = len(pixels)
     # Of each row, the columns in which a share changes.
@@ -66,7 +66,7 @@ def fill_polygons(
 
 @loop
 def _is_drawable(corners: Any) -> bool:
-    """Whether a polygon has corners, at places that can be computed with."""
+    """Whether a polygon has corners, at coordinates within the drawable range."""
     for k in range(len(corners)):
         if not (abs(corners[k, 0]) < _FARTHEST and abs(corners[k, 1]) < _FARTHEST):
             return False
@@ -75,8 +75,8 @@ def _is_drawable(corners: Any) -> bool:
 
 @loop
 def _add_edge(shares: Any, low: Any, high: Any, x0: float, y0: float, x1: float, y1: float) -> None:
-    """Add by how much shares differ from those of the column before: what is right of an edge is
-    covered, of one that goes up is not."""
+    """Add the change of coverage from column to column due to an edge: the area right of an edge is
+    covered, and not covered for an edge that goes up."""
     if y0 == y1:
         return
     sign = 1.0
@@ -101,7 +101,7 @@ def _add_edge(shares: Any, low: Any, high: Any, x0: float, y0: float, x1: float,
 
 @loop
 def _right_of(x: float, a: float, b: float) -> float:
-    """Area up to x that is right of an edge from a to b, in a row of height 1."""
+    """Area up to x and right of an edge from a to b, in a row of height 1."""
     if x <= a:
         return 0.0
     if x >= b:
@@ -111,7 +111,7 @@ def _right_of(x: float, a: float, b: float) -> float:
 
 @loop
 def _blend_row(pixels: Any, shares: Any, low: int, high: int, colour: Any, opacity: float) -> None:
-    """Mix a colour into a row by its shares, and set these to zero again."""
+    """Blend a colour into a row by its coverage, and reset the coverage to zero."""
     share = 0.0
     for column in range(low, min(high + 1, len(pixels))):
         share += shares[column]
@@ -129,11 +129,11 @@ def _blend_row(pixels: Any, shares: Any, low: int, high: int, colour: Any, opaci
 def colour_cells(
     pixels: Any, cells: Any, colours: Any, origin: Any, right: Any, down: Any, samples: int
 ) -> None:
-    """Colour a picture as the cells under it are; outside of them it stays.
+    """Colour a picture by the grid cells under it; outside of the grid it is unchanged.
 
-    `cells` (rows, columns) are numbers of `colours` (k, 3). The upper left corner of the picture is
-    at `origin` (x, y), in cells from the corner of the first one; `right` and `down` lead to the
-    next pixel. A pixel has the mean of `samples` squared points in it.
+    `cells` (rows, columns) are indices of `colours` (k, 3). The upper left corner of the picture
+    is at `origin` (x, y), in cells from the corner of the first one; `right` and `down` are the
+    vectors to the next pixel. A pixel has the mean of `samples` squared points in it.
     """
     rows, columns = cells.shape
     share = 1.0 / (samples * samples)

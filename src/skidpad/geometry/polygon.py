@@ -1,8 +1,8 @@
 """Rings and lines of points (n, 2), and outlines of objects as tuples of few corners.
 
-A ring does not repeat its first vertex at its end. Its border belongs to it unless said otherwise.
-The first part checks arrays and gives their edges, areas and what lies inside; the second part
-(from `cleaned` on) checks outlines and gives their moments, hulls and convex parts.
+A ring does not repeat its first vertex at its end. Its border is included unless noted otherwise.
+The first part checks arrays and computes edges, areas and containment; the second part
+(from `cleaned` on) checks outlines and computes moments, hulls and convex parts.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from ..units import m
 from .pose import to_world
 
 FARTHEST: m = 1e9
-"""Largest coordinate: beyond it neighbouring float64 numbers are more than 0.1 µm apart."""
+"""Largest coordinate: beyond it adjacent float64 numbers are more than 0.1 µm apart."""
 
 _FLAT = 1e-12
-"""A ring thinner than this part of its length encloses nothing."""
+"""Thickness, as a share of its length, below which a ring encloses nothing."""
 
 _BLOCK = 4_000_000
-"""Point-edge pairs looked at in one go, which keeps the memory at some tens of MB."""
+"""Point-edge pairs processed at once, which limits memory to some tens of MB."""
 
 VertexName = Callable[[int], str]
-"""How to name a vertex in an error."""
+"""Name of a vertex, by index, for errors."""
 AnyNumbers = TypeVar("AnyNumbers", bound=NDArray[Any])
 
 
 def points_of(
     name: str, values: Any, least: int = 0, vertex_name: VertexName | None = None
 ) -> Array:
-    """Points (x, y) in m as a read-only copy, shape (N, 2); raises unless all are finite."""
+    """Read-only copy of points (x, y) in m, shape (N, 2); raises unless all are finite."""
     at = vertex_name or (lambda k: f"{name}, vertex {k}")
     try:
         points = np.array(values, dtype=np.float64)
@@ -60,7 +60,7 @@ def points_of(
 
 
 def ring_of(name: str, values: Any) -> Array:
-    """A ring without its closing vertex and without repeats; raises if it encloses nothing."""
+    """A ring without closing vertex and duplicates; raises if it encloses nothing."""
     points = points_of(name, values)
     if len(points) == 0:
         raise InvalidValue(f"{name} is empty: a ring needs at least 3 different vertices")
@@ -79,7 +79,7 @@ def ring_of(name: str, values: Any) -> Array:
 
 
 def line_of(name: str, values: Any) -> Array:
-    """A polyline without repeats of the vertex before; raises unless it has some length."""
+    """A polyline without consecutive duplicates; raises unless it has a positive length."""
     points = points_of(name, values)
     moved = np.any(np.diff(points, axis=0) != 0.0, axis=1)
     line = points[np.concatenate([[True], moved])] if len(points) else points
@@ -89,7 +89,7 @@ def line_of(name: str, values: Any) -> Array:
 
 
 def frozen(array: AnyNumbers) -> AnyNumbers:
-    """The array, read-only from now on."""
+    """The array, made read-only."""
     array.flags.writeable = False
     return array
 
@@ -100,31 +100,31 @@ def line_edges(line: Array) -> Array:
 
 
 def ring_edges(ring: Array) -> Array:
-    """Segments (x0, y0, x1, y1) around a ring, the last one back to the first vertex."""
+    """Segments (x0, y0, x1, y1) around a ring, including the one back to the first vertex."""
     return np.hstack([ring, np.roll(ring, -1, axis=0)])
 
 
 def moved_edges(edges: Array, poses: Array) -> Array:
-    """Segments (n, 4) given in the frames of poses x, y, yaw (n, 3), or of one for all, (1, 3), in
-    the world."""
+    """World coordinates of segments (n, 4) given in the frames of poses x, y, yaw (n, 3), or of a
+    common one, (1, 3)."""
     x, y = to_world(poses.T, edges.T[::2], edges.T[1::2])
     return np.stack([x[0], y[0], x[1], y[1]], axis=1)
 
 
 def edges_at(outlines: Sequence[Any], pose: Any = (0.0, 0.0, 0.0)) -> Array:
-    """Edges (n, 4) in the world of closed outlines, each (k, 2), that lie at a pose x, y, yaw."""
+    """Edges (n, 4) in the world of closed outlines, each (k, 2), at a pose x, y, yaw."""
     rings = [np.asarray(outline, dtype=float) for outline in outlines]
     return moved_edges(stacked_edges(rings), np.array([pose], dtype=float))
 
 
 def stacked_edges(rings: Sequence[Array], lines: Sequence[Array] = ()) -> Array:
-    """The segments of rings and lines, in their order, shape (n, 4)."""
+    """Segments of rings and lines in order, shape (n, 4)."""
     parts = [*(ring_edges(ring) for ring in rings), *(line_edges(line) for line in lines)]
     return np.concatenate(parts) if parts else np.empty((0, 4))
 
 
 def signed_area(ring: Any) -> float:
-    """Area in m², positive for a ring that runs counter-clockwise."""
+    """Area in m², positive for a counter-clockwise ring."""
     corners = np.asarray(ring, dtype=np.float64)
     # About its first corner, as far from the origin the products would lose all digits.
     x, y = (corners - corners[0]).T
@@ -132,7 +132,8 @@ def signed_area(ring: Any) -> float:
 
 
 def enclosed(points: Array, ring: Array, *, border: bool = True) -> Mask:
-    """Which points lie inside a ring by the even-odd rule; those on its edges count as `border`."""
+    """Mask of the points inside a ring by the even-odd rule; points on its edges count as
+    `border`."""
     result = np.zeros(len(points), dtype=np.bool_)
     near = np.flatnonzero(
         np.all((points >= ring.min(axis=0)) & (points <= ring.max(axis=0)), axis=1)
@@ -160,7 +161,7 @@ def _enclosed(points: Array, ring: Array, border: bool) -> Mask:
 
 
 def within(points: Array, ring: Array, margin: m) -> Mask:
-    """Which points lie inside a ring or no further than `margin` from its border."""
+    """Mask of the points inside a ring or within `margin` of its border."""
     result = enclosed(points, ring)
     # The border itself is exact above, where a distance would be rounded.
     if margin > 0.0:
@@ -169,7 +170,7 @@ def within(points: Array, ring: Array, margin: m) -> Mask:
 
 
 def distances(points: Array, segments: Array) -> Array:
-    """Distance in m of each point (n, 2) from each segment (k, 4), shape (n, k)."""
+    """Distances in m of points (n, 2) from segments (k, 4), shape (n, k)."""
     along = segments[:, 2:] - segments[:, :2]
     squared = np.maximum((along * along).sum(axis=1), np.finfo(float).tiny)
     offset = points[:, None] - segments[:, :2]
@@ -179,26 +180,25 @@ def distances(points: Array, segments: Array) -> Array:
 
 
 MOST_CORNERS = 14
-"""Corners of a convex piece in upstream's build of Box2D; meshes and cylinders get no more."""
+"""Most corners of a convex piece in upstream's build of Box2D; also the limit for meshes and
+cylinders."""
 _OUTLINE_FLAT = 1e-9
-"""Sine below which two edges count as one line."""
+"""Sine below which two edges count as collinear."""
 
 
 class Moments(NamedTuple):
-    """Moments of a plane figure."""
-
     area: float
-    """In m²."""
+    """Area in m²."""
     x: m
-    """Centroid."""
+    """x coordinate of the centroid."""
     y: m
-    """Centroid."""
+    """y coordinate of the centroid."""
     polar: float
-    """Second moment about the centroid over the area, in m²."""
+    """Polar second moment about the centroid divided by the area, in m²."""
 
 
 def cleaned(points: Sequence[Point]) -> Outline:
-    """Corners counter-clockwise, without repeats and without corners on a straight line.
+    """Counter-clockwise corners without duplicates and without collinear ones.
 
     Raises for fewer than 3 corners, no area, and edges that cross or touch.
     """
@@ -219,9 +219,9 @@ def cleaned(points: Sequence[Point]) -> Outline:
 
 
 def moments(corners: Sequence[Point]) -> Moments:
-    """Moments of a polygon, by Green's theorem; it may be given either way round.
+    """Moments of a polygon of either orientation, by Green's theorem.
 
-    Raises for one that encloses no area.
+    Raises if it encloses no area.
     """
     x_0, y_0 = corners[0]
     # Seen from a corner, so that a small figure far away keeps its digits.
@@ -241,7 +241,7 @@ def moments(corners: Sequence[Point]) -> Moments:
 
 
 def hull(points: Sequence[Point]) -> Outline:
-    """The convex hull, counter-clockwise (Andrew's monotone chain)."""
+    """Convex hull, counter-clockwise (Andrew's monotone chain)."""
     ordered = sorted(set(points))
     if len(ordered) < 3:
         raise InvalidValue(f"a hull needs 3 points or more that differ, got {len(ordered)}")
@@ -258,7 +258,7 @@ def hull(points: Sequence[Point]) -> Outline:
 
 
 def rounded_hull(points: Sequence[Point], most: int = MOST_CORNERS) -> Outline:
-    """A convex outline around the points with at most `most` corners."""
+    """Convex outline around the points with at most `most` corners."""
     exact = hull(points)
     if len(exact) <= most:
         return exact
@@ -279,7 +279,7 @@ def rounded_hull(points: Sequence[Point], most: int = MOST_CORNERS) -> Outline:
 
 
 def width_of(outline: Sequence[Point]) -> m:
-    """The least width of a convex outline: its smallest extent across one of its edges."""
+    """Least width of a convex outline, measured perpendicular to one of its edges."""
     extents: list[m] = []
     for (a_x, a_y), (b_x, b_y) in pairwise([*outline, outline[0]]):
         length = math.hypot(b_x - a_x, b_y - a_y)
@@ -291,7 +291,7 @@ def width_of(outline: Sequence[Point]) -> m:
 
 
 def with_few_corners(outline: Outline, most: int = MOST_CORNERS) -> tuple[Outline, ...]:
-    """Pieces of a convex outline with at most `most` corners each, by cutting it into halves."""
+    """Pieces of a convex outline with at most `most` corners each, by repeated halving."""
     if len(outline) <= most:
         return (outline,)
     half = len(outline) // 2
@@ -300,9 +300,9 @@ def with_few_corners(outline: Outline, most: int = MOST_CORNERS) -> tuple[Outlin
 
 
 def convex_parts(outline: Outline) -> tuple[Outline, ...]:
-    """Convex pieces of a clean outline: triangles of clipped ears, joined where that stays convex.
+    """Convex pieces of a cleaned outline, by ear clipping and merging.
 
-    This is Hertel and Mehlhorn's method: at most four times as many pieces as needed.
+    This is Hertel and Mehlhorn's method: at most four times the least number of pieces.
     """
     if _is_convex(outline):
         return (outline,)
@@ -324,12 +324,12 @@ def convex_parts(outline: Outline) -> tuple[Outline, ...]:
 
 
 def rectangle(x_min: m, x_max: m, y_min: m, y_max: m) -> Outline:
-    """A rectangle along the axes, counter-clockwise."""
+    """Axis-parallel rectangle, counter-clockwise."""
     return ((x_min, y_min), (x_max, y_min), (x_max, y_max), (x_min, y_max))
 
 
 def regular(radius: m, corners: int) -> Outline:
-    """A regular polygon with its corners on a circle, the first one on the x axis."""
+    """Regular polygon with its corners on a circle, the first one on the x axis."""
     turn = 2.0 * math.pi / corners
     return tuple((radius * math.cos(k * turn), radius * math.sin(k * turn)) for k in range(corners))
 
@@ -372,7 +372,6 @@ def _shown(point: Point) -> str:
 
 
 def _meet(p: Point, q: Point, r: Point, t: Point) -> bool:
-    """Whether two segments have a point in common."""
     d1, d2 = _cross(r, t, p), _cross(r, t, q)
     d3, d4 = _cross(p, q, r), _cross(p, q, t)
     if ((d1 > 0.0) != (d2 > 0.0)) and ((d3 > 0.0) != (d4 > 0.0)) and 0.0 not in (d1, d2, d3, d4):
@@ -382,12 +381,12 @@ def _meet(p: Point, q: Point, r: Point, t: Point) -> bool:
 
 
 def _between(a: Point, b: Point, c: Point) -> bool:
-    """Whether a point on the line through two others lies between them."""
+    """Whether c, on the line through a and b, lies between them."""
     return min(a[0], b[0]) <= c[0] <= max(a[0], b[0]) and min(a[1], b[1]) <= c[1] <= max(a[1], b[1])
 
 
 def _cross(a: Point, b: Point, c: Point) -> float:
-    """Twice the area of a triangle, positive if it turns left."""
+    """Twice the area of a triangle, positive if counter-clockwise."""
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
@@ -399,7 +398,7 @@ def _is_convex(points: Sequence[Point]) -> bool:
 
 
 def _triangles(outline: Outline) -> list[tuple[int, int, int]]:
-    """Indices of the corners of triangles that fill the outline."""
+    """Corner indices of triangles that fill the outline."""
     left = list(range(len(outline)))
     triangles: list[tuple[int, int, int]] = []
     while len(left) > 3:
@@ -421,7 +420,7 @@ def _is_ear(outline: Outline, left: Sequence[int], k: int) -> bool:
 
 
 def _joined(first: Sequence[int], second: Sequence[int]) -> list[int] | None:
-    """Two pieces without the edge they share; None if they share none."""
+    """Two pieces merged along their common edge; None if they share no edge."""
     edges = {(second[k - 1], second[k]): k for k in range(len(second))}
     for k in range(len(first)):
         # Both go round counter-clockwise, so a common edge runs the other way in the other one.

@@ -1,8 +1,7 @@
-"""Poses in the plane, coordinates in the frames that they make, and rotations in space.
+"""Poses in the plane, transformations between their frames, and rotations in space.
 
-Floats, arrays and symbols go through the same formulas, so all of it can be traced. Those that take
-a cosine and a sine are arithmetic alone: compiled loops and kernels that have these at hand use
-them as they are.
+Floats, arrays and symbols use the same formulas, so everything can be traced. Functions that take
+a cosine and a sine are pure arithmetic, for compiled loops and kernels that already have these.
 """
 
 from __future__ import annotations
@@ -18,61 +17,63 @@ from ..units import one
 
 
 def turned(c: Any, s: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """A vector given along axes that are turned by an angle with this cosine and sine, seen from
-    the axes before."""
+    """Rotate a vector by the angle with this cosine and sine: components in the original axes from
+    those in rotated axes."""
     return c * x - s * y, s * x + c * y
 
 
 def turned_back(c: Any, s: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """The inverse of `turned`: components along the turned axes."""
+    """Inverse of `turned`: components in the rotated axes."""
     return c * x + s * y, c * y - s * x
 
 
 def moved(c: Any, s: Any, x_0: Any, y_0: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """A point given in a frame that lies at (x_0, y_0) and is turned as in `turned`, seen from
-    outside of it."""
+    """Transform a point from a frame at (x_0, y_0), rotated as in `turned`, to the outer frame."""
     return x_0 + c * x - s * y, y_0 + s * x + c * y
 
 
 def rotated(x: Any, y: Any, angle: Any) -> tuple[Any, Any]:
-    """A vector turned to the left by an angle in rad; from body to world axes, the angle is the
+    """Rotate a vector to the left by an angle in rad; from body to world axes, the angle is the
     yaw."""
     return turned(cos(angle), sin(angle), x, y)
 
 
 def unrotated(x: Any, y: Any, angle: Any) -> tuple[Any, Any]:
-    """A vector turned to the right by an angle in rad; from world to body axes, the angle is the
+    """Rotate a vector to the right by an angle in rad; from world to body axes, the angle is the
     yaw."""
     return turned_back(cos(angle), sin(angle), x, y)
 
 
 def to_world(pose: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """World coordinates of a point given in the frame of a pose x, y, yaw."""
+    """World coordinates of a point in the frame of a pose x, y, yaw."""
     x_0, y_0, yaw = pose
     return moved(cos(yaw), sin(yaw), x_0, y_0, x, y)
 
 
 def to_body(pose: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """Coordinates in the frame of a pose x, y, yaw of a point of the world."""
+    """Coordinates of a world point in the frame of a pose x, y, yaw."""
     x_0, y_0, yaw = pose
     return unrotated(x - x_0, y - y_0, yaw)
 
 
 def relative(pose: Any, other: Any) -> Pose:
-    """Another pose as the frame of the first one has it; the yaw is not wrapped."""
+    """A pose relative to another one, in its frame; the yaw is not wrapped."""
     x, y, yaw = other
     return Pose(*to_body(pose, x, y), yaw - pose[2])
 
 
 def placed(pose: Any, inner: Any) -> Pose:
-    """The inverse of `relative`: the pose in the world of one that is given in a frame."""
+    """World pose of one given relative to a pose; the inverse of `relative`."""
     x, y, yaw = inner
     return Pose(*to_world(pose, x, y), pose[2] + yaw)
 
 
 def towed(pose: Any, hitch_x: Any, drawbar: Any, angle: Any) -> Pose:
-    """The pose of a trailer's axle behind a unit at a pose, by where it hangs, forward of the unit,
-    the distance from there back to the axle, and its heading less the unit's."""
+    """Pose of a trailer's axle behind a unit at a pose.
+
+    `hitch_x` is the position of the hitch, forward in the frame of the unit, `drawbar` the distance
+    from there back to the axle, and `angle` the heading of the trailer relative to the unit.
+    """
     x, y, yaw = pose
     heading = yaw + angle
     return Pose(
@@ -83,17 +84,17 @@ def towed(pose: Any, hitch_x: Any, drawbar: Any, angle: Any) -> Pose:
 
 
 def points_to_world(pose: Any, points: Array) -> Array:
-    """World coordinates of points (..., 2) given in the frame of a pose."""
+    """World coordinates of points (..., 2) in the frame of a pose."""
     return np.stack(to_world(pose, points[..., 0], points[..., 1]), axis=-1)
 
 
 def points_to_body(pose: Any, points: Array) -> Array:
-    """Coordinates in the frame of a pose of points (..., 2) of the world."""
+    """Coordinates of world points (..., 2) in the frame of a pose."""
     return np.stack(to_body(pose, points[..., 0], points[..., 1]), axis=-1)
 
 
 class Vector(NamedTuple):
-    """Three components in the axes named where it is used; any unit."""
+    """Three components of any unit, in axes that depend on the use."""
 
     x: float
     y: float
@@ -101,7 +102,7 @@ class Vector(NamedTuple):
 
 
 class Rotation(NamedTuple):
-    """A rotation matrix; the columns are the turned axes seen from the axes turned from."""
+    """Rotation matrix; its columns are the rotated axes in the original ones."""
 
     xx: one
     xy: one
@@ -115,7 +116,7 @@ class Rotation(NamedTuple):
 
 
 def rotation_turned(r: Rotation, v: Vector) -> Vector:
-    """The vector with components `v` in the turned axes, seen from the axes before."""
+    """Components in the original axes of a vector with components `v` in the rotated axes."""
     return Vector(
         r.xx * v.x + r.xy * v.y + r.xz * v.z,
         r.yx * v.x + r.yy * v.y + r.yz * v.z,
@@ -124,7 +125,7 @@ def rotation_turned(r: Rotation, v: Vector) -> Vector:
 
 
 def rotation_turned_back(r: Rotation, v: Vector) -> Vector:
-    """The inverse of `turned`."""
+    """Inverse of `rotation_turned`."""
     return Vector(
         r.xx * v.x + r.yx * v.y + r.zx * v.z,
         r.xy * v.x + r.yy * v.y + r.zy * v.z,

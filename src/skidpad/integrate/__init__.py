@@ -1,6 +1,6 @@
-"""From a derivative to a step: Runge-Kutta, semi-implicit Euler, Radau IIA, SciPy's methods.
+"""Integrators: Runge-Kutta, semi-implicit Euler, Radau IIA and the methods of SciPy.
 
-`get` finds a method by name, `discretise` makes the update of a model with it.
+`get` finds a method by name, `discretise` builds the update of a model from its derivative.
 """
 
 from __future__ import annotations
@@ -16,11 +16,7 @@ from .explicit import DOPRI5, EULER, HEUN, RK4, ExplicitRungeKutta, SemiImplicit
 from .radau import Radau
 from .scipy_ivp import METHODS, ScipyMethod
 
-__all__ = [
-    "Integrator",
-    "get",
-    "names",
-]
+__all__ = ["Integrator", "get", "names"]
 
 _SCIPY = "scipy:"
 _METHODS: dict[str, tuple[type, dict[str, Any]]] = {
@@ -35,16 +31,16 @@ _METHODS: dict[str, tuple[type, dict[str, Any]]] = {
     "radau4": (Radau, {"stages": 4}),
     **{_SCIPY + method: (ScipyMethod, {"method": method}) for method in METHODS},
 }
-"""For each name the class that implements it and what the name fixes."""
+"""For each name the class that implements it and the arguments the name implies."""
 
 
 def names() -> list[str]:
-    """Every name `get` knows."""
+    """Names of all integrators that `get` knows."""
     return list(_METHODS)
 
 
 def get(spec: str | Integrator, **options: Any) -> Integrator:
-    """The integrator of that name; one that is already made is returned as it is.
+    """Return the integrator of that name; an `Integrator` object is returned unchanged.
 
     Options: `iterations` for the Radau methods, `rtol` and `atol` for those of SciPy.
     """
@@ -71,7 +67,7 @@ def get(spec: str | Integrator, **options: Any) -> Integrator:
 
 
 _INTERNAL = frozenset({"positions"})
-"""Fields that are filled by `bind`, not by the user."""
+"""Fields that are set by `bind`, not by the user."""
 
 
 def _unknown(what: str, name: str, allowed: list[str]) -> str:
@@ -81,7 +77,7 @@ def _unknown(what: str, name: str, allowed: list[str]) -> str:
 
 
 def compiled_integrator(spec: str | Integrator) -> Integrator:
-    """The integrator, if it is one that can be compiled."""
+    """Return the integrator; raises if it cannot be compiled."""
     method = get(spec)
     if method.name.startswith("scipy:"):
         raise InvalidValue(

@@ -1,6 +1,6 @@
-"""What an integrator is, and how one turns a model into an update.
+"""The contract of an integrator, and how it turns a model into an update.
 
-The contract of an integrator, all a new method has to meet:
+A new method has to meet these conditions:
 
 1. It is an immutable value with `name`, `order`, `implicit` and `adaptive`.
 2. `step(f, x, dt)` returns the state after `dt` seconds of x' = f(x) and a residual. x, the
@@ -8,7 +8,7 @@ The contract of an integrator, all a new method has to meet:
 3. The residual is 0.0 for an explicit method. For an implicit one it is a non-negative number that
    estimates how far the Newton iteration stopped from its solution, relative to the state; it is
    NaN or large where the iteration diverged, never small.
-4. `bind(model)` returns the integrator with what it has to know of a model's state, before `step`.
+4. `bind(model)` returns the integrator prepared for a model's state; it is called before `step`.
 5. It has no memory: equal arguments give equal results.
 
 User functions are traced as they were written (`as_written`): CasADi simplifies expressions while
@@ -31,29 +31,47 @@ from ..core.threads import TRACING, guard
 from ..errors import InvalidValue, TraceError
 
 _LOCK = threading.RLock()
-"""The switch is the whole process's: one thread at a time."""
+"""Held while CasADi's simplification is off, as the setting applies to the whole process."""
 guard(_LOCK, TRACING)
 
 
 @contextmanager
 def making_expressions() -> Generator[None]:
-    """No other thread turns CasADi's simplification off or on within: it is the whole process's,
-    and half of an expression made without it has other bits."""
+    """Context in which no other thread switches CasADi's simplification on or off.
+
+    The setting applies to the whole process, and an expression made partly without simplification
+    has other bits.
+    """
     with _LOCK:
         yield
 
 
 @contextmanager
 def as_written(leaf: Any) -> Generator[None]:
-    """CasADi simplifies nothing within, if `leaf`, one of the arguments, is one of its symbols."""
+    """Context without CasADi's simplification, if the argument `leaf` is a CasADi symbol."""
     casadi = sys.modules.get("casadi")
     if casadi is None or not isinstance(leaf, casadi.SX):
         yield
         return
+    with _simplification(False):
+        yield
+
+
+@contextmanager
+def simplified() -> Generator[None]:
+    """Context with CasADi's simplification, for derivatives made within a user's function."""
+    with _simplification(True):
+        yield
+
+
+@contextmanager
+def _simplification(wanted: bool) -> Generator[None]:
+    import casadi
+
     options = casadi.GlobalOptions
     with _LOCK:
         before = options.getSimplificationOnTheFly()
-        options.setSimplificationOnTheFly(False)
+        options.setSimplificationOnTheFly(wanted)
         try:
             yield
         finally:
@@ -65,8 +83,11 @@ Scalars = tuple[Any, ...]
 Derivative = Callable[[Scalars], Scalars]
 """The time derivative of a flat state."""
 Update = Callable[..., tuple[Any, Any]]
-"""`update(x, u, w, p, dt, start=None) -> (x_next, residual)` over records; dt in s. `start` is the
-state at which `hold` samples, if that is not x: the one before the first of several sub-steps."""
+"""`update(x, u, w, p, dt, start=None) -> (x_next, residual)` over records; dt in s.
+
+`start` is the state at which `hold` samples; by default x. With several sub-steps it is the
+state before the first.
+"""
 
 
 @runtime_checkable
@@ -75,7 +96,7 @@ class Integrator(Protocol):
 
     @property
     def name(self) -> str:
-        """The name by which `integrate.get` finds it."""
+        """The name by which `integrate.get` finds the method."""
         ...
 
     @property
@@ -85,27 +106,30 @@ class Integrator(Protocol):
 
     @property
     def implicit(self) -> bool:
-        """Whether a step solves equations, so that its residual has to be looked at."""
+        """Whether a step solves equations, so that its residual has to be checked."""
         ...
 
     @property
     def adaptive(self) -> bool:
-        """Whether it chooses its own steps inside dt: it runs on floats and cannot be compiled."""
+        """Whether the method chooses its own steps inside dt.
+
+        Such a method runs on floats and cannot be compiled.
+        """
         ...
 
     def bind(self, model: Model) -> Integrator:
-        """This integrator, made ready for the state of `model`."""
+        """Return this integrator prepared for the state of `model`."""
         ...
 
     def step(self, f: Derivative, x: Scalars, dt: Any) -> tuple[Scalars, Any]:
-        """The state after `dt` seconds, and the residual."""
+        """Return the state after `dt` seconds, and the residual."""
         ...
 
 
 def discretise(model: Model, integrator: Integrator) -> Update:
-    """The update of a model: its own if it is discrete, else one step of the integrator.
+    """Return the update of a model: its own if it is discrete, else one step of the integrator.
 
-    The result is a pure function of records. What `hold` returns is computed once, from the state
+    The result is a pure function of records. The result of `hold` is computed once, from the state
     at the start of the step, and is the input of every stage.
     """
     if model.update is not None:
@@ -143,10 +167,10 @@ def _own_update(model: Model) -> Update:
 
 
 def flat_result(model: Model, what: str, value: Any) -> Scalars:
-    """The leaves of what a function of a model returned.
+    """The leaves of the value returned by a function of a model.
 
-    Raises unless that is the record it has to be, one with the same fields in the same order, or a
-    plain tuple: numbers go by their places from here on.
+    Raises unless the value is the expected record, one with the same fields in the same order, or a
+    plain tuple: from here on numbers are identified by position.
     """
     expected = model.Outputs if what == "outputs" else model.State
     if type(value) is expected:

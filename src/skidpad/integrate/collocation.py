@@ -1,4 +1,4 @@
-"""The Radau IIA tableaux, derived rather than copied, and their diagonal form.
+"""The Radau IIA tableaux, computed from their definition, and their diagonal form.
 
 The stage times of the method with s stages are the zeros of d^(s-1)/dx^(s-1) [x^(s-1) (x-1)^s];
 the last is 1. The coefficients integrate the polynomial through the stages (Hairer, Wanner,
@@ -6,41 +6,42 @@ the last is 1. The coefficients integrate the polynomial through the stages (Hai
 digits, so that the floats are correctly rounded and the same on every machine.
 
 `radau_spectrum` brings the matrix A⁻¹ to diagonal form, T⁻¹ A⁻¹ T, with real numbers. With it the
-Newton system of all stages falls apart into one system for each real eigenvalue and one complex
-system for each pair (section IV.8). With an odd number of stages one eigenvalue is real; all others
-come in pairs α ± iβ.
+Newton system of all stages splits into one system for each real eigenvalue and one complex system
+for each pair (section IV.8). With an odd number of stages one eigenvalue is real; all others come
+in pairs α ± iβ.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
-from functools import cache
+from functools import cache, reduce
 from itertools import pairwise
 
 import numpy as np
+from numpy.polynomial import Polynomial
 
 from .explicit import Tableau
 
 DIGITS = 50
 _BISECTIONS = 170
-"""Halvings of an interval of length 1 that reach below 10^-50."""
+"""Number of bisections that reduce an interval of length 1 to less than 10^-50."""
 
 Matrix = list[list[Decimal]]
 
 
 @cache
 def radau_tableau(stages: int) -> Tableau:
-    """The Radau IIA method with that many stages, of order 2 stages - 1."""
+    """The Radau IIA method with that number of stages, of order 2 stages - 1."""
     c, a = _exact(stages)
-    rows = tuple(tuple(float(value) for value in row) for row in a)
+    rows = _floats(a)
     return Tableau(f"radau{stages}", 2 * stages - 1, rows, rows[-1], tuple(map(float, c)))
 
 
 @cache
 def inverse_coefficients(stages: int) -> tuple[tuple[float, ...], ...]:
     """The inverse of the matrix a of `radau_tableau`, rounded once."""
-    return tuple(tuple(float(value) for value in row) for row in exact_inverse(stages))
+    return _floats(exact_inverse(stages))
 
 
 def exact_inverse(stages: int) -> Matrix:
@@ -48,36 +49,43 @@ def exact_inverse(stages: int) -> Matrix:
     _, a = _exact(stages)
     with localcontext() as context:
         context.prec = DIGITS
-        return solve(a, [[Decimal(int(i == j)) for j in range(stages)] for i in range(stages)])
+        return solve(a, _identity(stages))
+
+
+def _identity(size: int) -> Matrix:
+    return [[Decimal(int(i == j)) for j in range(size)] for i in range(size)]
+
+
+def _floats(matrix: Matrix) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(float(value) for value in row) for row in matrix)
 
 
 def _exact(stages: int) -> tuple[list[Decimal], Matrix]:
-    """Times c and coefficients a."""
+    """Stage times c and coefficients a, to `DIGITS` digits."""
     with localcontext() as context:
         context.prec = DIGITS
         c = _stage_times(stages)
         # a integrates every power below s exactly: Σ_j a_ij c_j^(k-1) = c_i^k / k.
         powers = [[time**k for time in c] for k in range(stages)]
         integrals = [[time ** (k + 1) / (k + 1) for time in c] for k in range(stages)]
-        return c, _transposed(solve(powers, integrals))
+        return c, [list(row) for row in zip(*solve(powers, integrals), strict=True)]
 
 
 def _stage_times(stages: int) -> list[Decimal]:
-    """The zeros in (0, 1), found between those of the polynomial's derivative, and 1 itself."""
-    polynomial = [1]
-    for root in [0] * (stages - 1) + [1] * stages:
-        polynomial = _times_linear(polynomial, root)
-    for _ in range(stages - 1):
-        polynomial = _differentiated(polynomial)
-    quotient = _divided_by_linear(polynomial, 1)
-    return [*_zeros(quotient), Decimal(1)]
+    """The zeros of the (s - 1)th derivative of x^(s - 1) (x - 1)^s, of which the last one is 1."""
+    whole = Polynomial.fromroots([0] * (stages - 1) + [1] * stages).deriv(stages - 1)
+    quotient = whole // Polynomial([-1, 1])
+    return [*_zeros([round(c) for c in quotient.coef]), Decimal(1)]
 
 
 def _zeros(polynomial: list[int]) -> list[Decimal]:
-    """All zeros of a polynomial whose zeros are simple and lie in (0, 1), in order."""
+    """All zeros of a polynomial whose zeros are simple and lie in (0, 1), in order.
+
+    Each is found between two zeros of the derivative.
+    """
     if len(polynomial) == 1:
         return []
-    turning = _zeros(_differentiated(polynomial))
+    turning = _zeros([k * coefficient for k, coefficient in enumerate(polynomial)][1:])
     edges = [Decimal(0), *turning, Decimal(1)]
     return [_zero(polynomial, low, high) for low, high in pairwise(edges)]
 
@@ -94,33 +102,7 @@ def _zero(polynomial: list[int], low: Decimal, high: Decimal) -> Decimal:
 
 
 def _value(polynomial: list[int], x: Decimal) -> Decimal:
-    total = Decimal(0)
-    for coefficient in reversed(polynomial):
-        total = total * x + coefficient
-    return total
-
-
-def _times_linear(polynomial: list[int], root: int) -> list[int]:
-    """The polynomial times (x - root); coefficients from the constant one up."""
-    shifted = [0, *polynomial]
-    return [s - root * p for s, p in zip(shifted, [*polynomial, 0], strict=True)]
-
-
-def _divided_by_linear(polynomial: list[int], root: int) -> list[int]:
-    quotient: list[int] = []
-    carry = 0
-    for coefficient in reversed(polynomial):
-        carry = carry * root + coefficient
-        quotient.append(carry)
-    return quotient[-2::-1]
-
-
-def _differentiated(polynomial: list[int]) -> list[int]:
-    return [k * coefficient for k, coefficient in enumerate(polynomial)][1:]
-
-
-def _transposed(matrix: Matrix) -> Matrix:
-    return [list(column) for column in zip(*matrix, strict=True)]
+    return reduce(lambda total, c: total * x + c, reversed(polynomial), Decimal(0))
 
 
 def solve(matrix: Matrix, right: Matrix) -> Matrix:
@@ -138,7 +120,7 @@ def solve(matrix: Matrix, right: Matrix) -> Matrix:
 
 
 _NEWTON_STEPS = 8
-"""Each doubles the digits of a root, of which the start has about twelve."""
+"""Newton steps to polish a root; each doubles the correct digits, from about twelve."""
 
 Complex = tuple[Decimal, Decimal]
 """Real and imaginary part."""
@@ -146,8 +128,10 @@ Complex = tuple[Decimal, Decimal]
 
 @dataclass(frozen=True)
 class Spectrum:
-    """A⁻¹ = T Λ T⁻¹ with a block diagonal Λ: the real eigenvalues, then for each pair α ± iβ the
-    block [[α, β], [-β, α]]."""
+    """A⁻¹ = T Λ T⁻¹ with a block diagonal Λ.
+
+    Its blocks are the real eigenvalues, then for each pair α ± iβ the block [[α, β], [-β, α]].
+    """
 
     reals: tuple[float, ...]
     pairs: tuple[tuple[float, float], ...]
@@ -158,11 +142,15 @@ class Spectrum:
 
 @cache
 def radau_spectrum(stages: int) -> Spectrum:
-    """The spectrum of the inverse of the Radau IIA matrix with that many stages."""
+    """The spectrum of the inverse Radau IIA matrix with that number of stages."""
     with localcontext() as context:
         context.prec = DIGITS
         matrix = exact_inverse(stages)
-        roots = _eigenvalues(matrix)
+        polynomial = _characteristic(matrix)
+        starts = np.roots([float(c) for c in polynomial]).tolist()
+        roots = [_polished(polynomial, z) for z in starts]
+        # Real ones, then by falling real part, the upper of each pair first.
+        roots.sort(key=lambda root: (root[1] != 0, -root[0], -root[1]))
         reals = [root for root in roots if root[1] == 0]
         pairs = [root for root in roots if root[1] > 0]
         columns = [[v[0] for v in _eigenvector(matrix, root)] for root in reals]
@@ -170,8 +158,7 @@ def radau_spectrum(stages: int) -> Spectrum:
             vector = _eigenvector(matrix, root)
             columns += [[v[part] for v in vector] for part in (0, 1)]
         t = [list(row) for row in zip(*columns, strict=True)]
-        identity = [[Decimal(int(i == j)) for j in range(stages)] for i in range(stages)]
-        t_inverse = solve(t, identity)
+        t_inverse = solve(t, _identity(stages))
     return Spectrum(
         tuple(float(re) for re, _ in reals),
         tuple((float(re), float(im)) for re, im in pairs),
@@ -180,52 +167,34 @@ def radau_spectrum(stages: int) -> Spectrum:
     )
 
 
-def _floats(matrix: Matrix) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(float(value) for value in row) for row in matrix)
-
-
-def _eigenvalues(matrix: Matrix) -> list[Complex]:
-    """All of them, real ones first, then by falling real part; the upper one of a pair first."""
-    polynomial = _characteristic(matrix)
-    starts = np.roots([float(c) for c in polynomial])
-    roots = [_polished(polynomial, (Decimal(z.real), Decimal(z.imag))) for z in starts.tolist()]
-    return sorted(roots, key=lambda root: (root[1] != 0, -root[0], -root[1]))
-
-
 def _characteristic(matrix: Matrix) -> list[Decimal]:
     """Coefficients of det(z - A), highest power first, after Faddeev and LeVerrier."""
-    size = len(matrix)
-    coefficients = [Decimal(1)]
-    power: Matrix = [[Decimal(0)] * size for _ in range(size)]
-    for k in range(1, size + 1):
-        shifted = [
-            [value + (coefficients[-1] if i == j else 0) for j, value in enumerate(row)]
-            for i, row in enumerate(power)
-        ]
-        power = [
-            [sum((a * shifted[m][j] for m, a in enumerate(row)), Decimal(0)) for j in range(size)]
-            for row in matrix
-        ]
-        coefficients.append(-sum((power[i][i] for i in range(size)), Decimal(0)) / k)
+    a, identity, coefficients = np.array(matrix), np.array(_identity(len(matrix))), [Decimal(1)]
+    power = 0 * a
+    for k in range(1, len(matrix) + 1):
+        power = a @ (power + coefficients[-1] * identity)
+        coefficients.append(-np.trace(power) / k)
     return coefficients
 
 
-def _polished(polynomial: list[Decimal], z: Complex) -> Complex:
-    """The root near z, by Newton's iteration; one that is as good as real becomes real."""
-    if abs(z[1]) < Decimal("1e-6") * abs(z[0]):
-        z = (z[0], Decimal(0))
+def _polished(polynomial: list[Decimal], z: complex) -> Complex:
+    """The root near z, improved by Newton's iteration on [[re, -im], [im, re]].
+
+    A root that is real up to rounding becomes real.
+    """
+    re, im = Decimal(z.real), Decimal(0 if abs(z.imag) < 1e-6 * abs(z.real) else z.imag)
+    root, identity = np.array([[re, -im], [im, re]]), np.array(_identity(2))
     for _ in range(_NEWTON_STEPS):
-        value = slope = (Decimal(0), Decimal(0))
+        value = slope = 0 * identity
         for c in polynomial:
-            slope = _sum(_product(slope, z), value)
-            value = _sum(_product(value, z), (c, Decimal(0)))
-        step = _quotient(value, slope)
-        z = (z[0] - step[0], z[1] - step[1])
-    return z
+            slope = slope @ root + value
+            value = value @ root + c * identity
+        root = root - np.array(solve(slope.tolist(), value.tolist()))
+    return root[0, 0], root[1, 0]
 
 
 def _eigenvector(matrix: Matrix, root: Complex) -> list[Complex]:
-    """The vector whose last entry is 1, from all equations but the last."""
+    """The eigenvector whose last entry is 1, from all equations but the last."""
     size, (alpha, beta) = len(matrix) - 1, root
     rows, right = [], []
     for i in range(size):
@@ -236,17 +205,3 @@ def _eigenvector(matrix: Matrix, root: Complex) -> list[Complex]:
         right += [[-shifted[size]], [Decimal(0)]]
     values = [value for (value,) in solve(rows, right)]
     return [*zip(values[:size], values[size:], strict=True), (Decimal(1), Decimal(0))]
-
-
-def _sum(a: Complex, b: Complex) -> Complex:
-    return a[0] + b[0], a[1] + b[1]
-
-
-def _product(a: Complex, b: Complex) -> Complex:
-    return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
-
-
-def _quotient(a: Complex, b: Complex) -> Complex:
-    scale = b[0] * b[0] + b[1] * b[1]
-    re, im = _product(a, (b[0], -b[1]))
-    return re / scale, im / scale

@@ -4,22 +4,22 @@ CasADi differentiates one direction at a time. Here a Jacobian (`linearised`) is
 by vertex elimination on the graph of local partial derivatives, in the greedy order of Markowitz
 (Griewank, Walther, *Evaluating Derivatives*, chapters 9 and 10): a chain such as
 sin(C atan(B alpha)) is first collapsed to one factor and only then multiplied with the three
-directions. A reverse sweep (`pullback`) goes through the operations once, last one first, and gives
+directions. A reverse sweep (`pullback`) visits the operations once, last one first, and gives
 the gradient of one weighted sum of the outputs with respect to every input; a forward sweep
 (`pushforward`) gives the change of every output for one change of the inputs (chapter 3).
 
-The local derivatives save divisions, which cost as much as ten multiplications or more: a quotient
-is taken as a product with a reciprocal that value and derivative share, and the slope of a minimum
-or maximum is a selection (CasADi's own divides, to split the slope evenly where the two are equal).
-In a reverse sweep the weight itself is divided, which saves a product, and divisions by the same
-value share one reciprocal when the Program is lowered. On the RK4 step of the four-wheel car that
-took 13 % fewer traced operations than CasADi's reverse mode and, lowered, 111 instead of 145
+The local derivatives save divisions, which cost at least as much as ten multiplications: a quotient
+is computed as a product with a reciprocal that value and derivative share, and the slope of a
+minimum or maximum is a selection (CasADi's own divides, to split the slope evenly where the two are
+equal). In a reverse sweep the weight itself is divided, which saves a product, and divisions by the
+same value share one reciprocal when the Program is lowered. On the RK4 step of the four-wheel car
+that took 13 % fewer traced operations than CasADi's reverse mode and, lowered, 111 instead of 145
 divisions.
 
 The derivative of a call is a call again, of a function made from the body of the called one: its
 Jacobian, its pullback or its pushforward. So a kernel that is called four times is differentiated
-once. CasADi takes every result of a call to depend on every argument; here the dependencies are
-those of the body.
+once. CasADi assumes that every result of a call depends on every argument; here the dependencies
+are those of the body.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FLAT = _CONDITIONS | {ca.OP_SIGN, ca.OP_FLOOR, ca.OP_CEIL}
 
 
 def apply(op: int, args: list[SX]) -> SX:
-    """The value of one operation; a quotient as a product with a reciprocal."""
+    """Apply one operation; a quotient is computed as a product with a reciprocal."""
     if op == ca.OP_DIV and not args[1].is_constant():
         return times(args[0], reciprocal(args[1]))
     if op == ca.OP_INV:
@@ -50,7 +50,7 @@ def apply(op: int, args: list[SX]) -> SX:
 
 
 def partials(op: int, args: list[SX], value: SX) -> list[SX]:
-    """Derivative of one operation with respect to each argument."""
+    """Derivatives of one operation with respect to each argument."""
     if op in _PARTIALS:
         return _PARTIALS[op](*args, value)
     symbols, rules = _casadi_rule(op, len(args))
@@ -100,7 +100,7 @@ _PARTIALS: dict[int, Callable[..., list[SX]]] = {
     ca.OP_FMAX: lambda a, b, value: _choice(b <= a),
     ca.OP_IF_ELSE_ZERO: lambda condition, a, value: [ca.SX(0), condition],
 }
-"""Partial derivatives of the operations that are frequent, or that CasADi would divide for."""
+"""Partial derivatives of the operations that are frequent, or for which CasADi would divide."""
 
 
 @cache
@@ -122,17 +122,17 @@ def product(outer: SX, inner: SX) -> SX:
 
 Mask = tuple[bool, ...]
 KEPT = 64
-"""Derived functions that are kept, so that those who ask for the same one share it."""
+"""Number of derived functions that are cached, so that equal requests share one."""
 
 
 def called(name: str, inputs: Sequence[SX], outputs: Sequence[SX]) -> Any:
-    """A function of one column that becomes a function of the Program, not a part of its code."""
+    """A CasADi function of one column that becomes a function of the Program, not inlined."""
     options = {"cse": True, "never_inline": True}
     return ca.Function(name, [column(inputs)], [column(outputs)], options)
 
 
 class Kernel:
-    """A function of one column that is called; equal to any other handle of the same function."""
+    """A called function of one column; equal to any other handle of the same function."""
 
     def __init__(self, function: Any) -> None:
         self.function = function
@@ -150,18 +150,17 @@ class Kernel:
         return hash(self) == casadi_reader().__hash__()
 
     def call(self, args: Sequence[SX]) -> list[SX]:
-        """Its results for these arguments."""
         return _split(self.function.call([column(args)])[0])
 
     def body(self) -> tuple[SX, SX]:
-        """Symbols for its arguments, and its results as expressions of them."""
+        """Symbols for the arguments, and the results as expressions of them."""
         symbols = column(ca.SX.sym(f"a{k}") for k in range(self.function.nnz_in()))
         with as_written(ca.SX()):
             return symbols, _replayed(self.function, symbols)
 
 
 def kernels_of(graph: Any) -> dict[int, Kernel]:
-    """For each instruction of a CasADi function that is a call, what it calls."""
+    """The kernel called by each instruction of a CasADi function that is a call."""
     calls = [k for k in range(graph.n_instructions()) if graph.instruction_id(k) == ca.OP_CALL]
     if not calls:
         return {}
@@ -170,12 +169,11 @@ def kernels_of(graph: Any) -> dict[int, Kernel]:
 
 
 def applied(op: int, args: list[SX]) -> SX:
-    """The value of one operation, made anew."""
+    """Apply one operation anew."""
     return ca.SX.unary(op, *args) if len(args) == 1 else ca.SX.binary(op, *args)
 
 
 def _replayed(function: Any, symbols: SX) -> SX:
-    """The results of a function, made anew from its operations."""
     kernels = kernels_of(function)
     results: list[SX] = [ca.SX(0)] * function.nnz_out()
     values: dict[int, SX] = {}
@@ -196,16 +194,16 @@ def _replayed(function: Any, symbols: SX) -> SX:
 
 
 class Dependencies(NamedTuple):
-    """What expressions depend on."""
+    """The inputs that expressions depend on."""
 
     places: list[set[int]]
-    """For each expression the places of the inputs that it depends on."""
+    """For each expression the indices of the inputs it depends on."""
     by_calls: bool
-    """Whether some call depends on the inputs."""
+    """Whether any call depends on the inputs."""
 
 
 def dependencies(outputs: SX, inputs: SX) -> Dependencies:
-    """What the column `outputs` needs of the symbols in the column `inputs`."""
+    """Dependencies of the column `outputs` on the symbols in the column `inputs`."""
     with as_written(ca.SX()):
         graph = ca.Function("graph", [inputs, symbols_besides(outputs, inputs)], [outputs])
     return _dependencies(graph)
@@ -213,7 +211,7 @@ def dependencies(outputs: SX, inputs: SX) -> Dependencies:
 
 @lru_cache(KEPT)
 def needed_arguments(kernel: Kernel) -> list[set[int]]:
-    """For each result of a kernel the places of the arguments that it depends on."""
+    """For each result of a kernel the indices of the arguments it depends on."""
     return _dependencies(kernel.function).places
 
 
@@ -240,14 +238,14 @@ def _dependencies(graph: Any) -> Dependencies:
 
 
 class Call(NamedTuple):
-    """A call that depends on the inputs of a tape."""
+    """A call on a tape that depends on the inputs."""
 
     kernel: Kernel
     targets: list[int | None]
-    """For each result its number; None where it does not depend on the inputs."""
+    """For each result its number on the tape; None where it does not depend on the inputs."""
     args: list[SX]
     active: list[int | None]
-    """For each argument its number; None where it does not depend on the inputs."""
+    """For each argument its number on the tape; None where it does not depend on the inputs."""
 
     @property
     def mask(self) -> Mask:
@@ -256,12 +254,11 @@ class Call(NamedTuple):
 
     @property
     def numbers(self) -> list[int]:
-        """The numbers of the arguments that do."""
+        """The numbers of the arguments that depend on the inputs."""
         return [a for a in self.active if a is not None]
 
 
 def chosen(values: SX, mask: Mask) -> SX:
-    """Some of the values of a column."""
     return column(values[k] for k, wanted in enumerate(mask) if wanted)
 
 
@@ -270,21 +267,21 @@ def _split(values: SX) -> list[SX]:
 
 
 class Operation(NamedTuple):
-    """One operation that depends on the inputs."""
+    """An operation on a tape that depends on the inputs."""
 
     op: int
     target: int
-    """The number of its value."""
+    """Number of its value on the tape."""
     value: SX
     args: list[SX]
     active: list[int | None]
-    """For each argument its number; None where it does not depend on the inputs."""
+    """For each argument its number on the tape; None where it does not depend on the inputs."""
 
 
 class Tape:
-    """The operations between symbols and expressions, each value with a number of its own.
+    """The operations from symbols to expressions, each value with a number of its own.
 
-    The inputs have the first numbers, in order. `apply` makes the value of an operation anew.
+    The inputs have the first numbers, in order. `apply` recomputes the value of an operation.
     """
 
     def __init__(
@@ -293,7 +290,7 @@ class Tape:
         self.inputs = inputs.numel()
         self.operations: list[Operation | Call] = []
         self.results: list[SX] = [ca.SX(0)] * outputs.numel()
-        """The outputs by the values on the tape."""
+        """The outputs as expressions of the values on the tape."""
         self.numbers: list[int | None] = [None] * outputs.numel()
         """For each output the number of its value; None where it does not depend on the inputs."""
         self._next = self.inputs
@@ -358,8 +355,8 @@ class Tape:
 def pullback(outputs: SX, weights: SX, inputs: SX, *, beside_jacobian: bool = False) -> SX:
     """The gradient of weights · outputs with respect to the symbols in the column `inputs`.
 
-    A sweep `beside_jacobian` divides by way of the reciprocals that `jacobian.linearised` makes of
-    the same expressions, so that the two have them in common.
+    With `beside_jacobian` the sweep divides by way of the reciprocals that `linearised` computes of
+    the same expressions, so that the two share them.
     """
     tape = Tape(outputs, inputs)
     divide = _by_reciprocal if beside_jacobian else _by_division
@@ -382,7 +379,7 @@ def pullback(outputs: SX, weights: SX, inputs: SX, *, beside_jacobian: bool = Fa
 
 
 def pushforward(outputs: SX, inputs: SX, direction: SX) -> SX:
-    """How the column `outputs` changes when the symbols `inputs` change along `direction`."""
+    """The change of the column `outputs` when the symbols `inputs` change along `direction`."""
     tape = Tape(outputs, inputs)
     change: dict[int, SX] = dict(enumerate(ca.vertsplit(direction)))
     for operation in tape.operations:
@@ -397,7 +394,7 @@ def pushforward(outputs: SX, inputs: SX, direction: SX) -> SX:
 
 
 def _pulled_back(call: Call, gradient: dict[int, SX]) -> list[tuple[int, SX]]:
-    """The terms that the weights of a call's results, taken from a gradient, add to it."""
+    """The terms that a call adds to a gradient, from the weights of its results."""
     weights = [None if t is None else gradient.pop(t, None) for t in call.targets]
     known = [w for w in weights if w is not None]
     if not known:
@@ -456,7 +453,6 @@ def _by_reciprocal(a: SX, b: SX) -> SX:
 
 
 def _weighted_slopes(operation: Operation, weight: SX, divide: Divide) -> list[SX]:
-    """The weight times the derivative of one operation with respect to each argument."""
     op, value, args = operation.op, operation.value, operation.args
     if op in _DIVIDING:
         return _DIVIDING[op](divide, weight, value, *args)
@@ -493,7 +489,7 @@ _DIVIDING: dict[int, Callable[..., list[SX]]] = {
 
 
 class Linearised(NamedTuple):
-    """Expressions and their Jacobian, built to share what they have in common."""
+    """Expressions and their Jacobian, built to share common subexpressions."""
 
     values: SX
     jacobian: SX
@@ -507,7 +503,7 @@ def linearised(outputs: SX, inputs: SX) -> Linearised:
 
 
 def _entries(call: Call) -> Iterator[tuple[int, int, SX]]:
-    """Number of a result of a call, number of an argument, and the derivative if it is not zero."""
+    """Nonzero derivatives of a call: number of the result, number of the argument, derivative."""
     function, places = _slopes(call.kernel, call.mask)
     for (row, place), entry in zip(places, function.call(call.args), strict=True):
         target = call.targets[row]
@@ -517,7 +513,7 @@ def _entries(call: Call) -> Iterator[tuple[int, int, SX]]:
 
 @lru_cache(KEPT)
 def _slopes(kernel: Kernel, mask: Mask) -> tuple[Kernel, list[tuple[int, int]]]:
-    """The entries of a kernel's Jacobian as a kernel, and their places."""
+    """The entries of a kernel's Jacobian as a kernel, and their positions."""
     symbols, results = kernel.body()
     jacobian = linearised(results, chosen(symbols, mask)).jacobian
     rows, columns = jacobian.sparsity().get_triplet()
@@ -559,7 +555,7 @@ class _Graph:
     def eliminate(self) -> None:
         """Replace paths through operations by direct edges, cheapest operation first.
 
-        Of equal ones the later goes first, which took the fewest operations on the cars.
+        Of equal ones the later is eliminated first, which took the fewest operations on the cars.
         """
         inputs = self.size[1]
         self._forget_constants()
@@ -574,8 +570,10 @@ class _Graph:
                 heapq.heappush(queue, (self._cost(v), -v))
 
     def _forget_constants(self) -> None:
-        """Drop operations that do not change with the inputs, as 0 x does not, and what is left of
-        those that only they would have changed."""
+        """Drop operations that do not depend on the inputs.
+
+        Such an operation is 0 x. Operations that only they would depend on are dropped too.
+        """
         inputs = self.size[1]
         constant = [v for v in self.after if v >= inputs and not self.before.get(v)]
         while constant:
@@ -587,7 +585,7 @@ class _Graph:
                     constant.append(end)
 
     def _cost(self, v: int) -> int:
-        """Multiplications that removing the vertex takes."""
+        """Number of multiplications to eliminate the vertex."""
         return len(self.before.get(v, ())) * len(self.after.get(v, ()))
 
     def _remove(self, v: int) -> None:
@@ -600,7 +598,7 @@ class _Graph:
             self.after[start].discard(v)
 
     def jacobian(self) -> SX:
-        """The matrix left when only edges from inputs to outputs remain."""
+        """The Jacobian, from the edges from inputs to outputs that remain after elimination."""
         rows, columns = self.size
         matrix = ca.SX(rows, columns)
         for i in range(rows):

@@ -7,12 +7,12 @@ together, then yaw, then the position; every block needs only itself and earlier
 `factorise` solves small systems, unrolled, with few divisions. The matrix is a square grid of
 square blocks. A block that is a multiple of the identity is stored as its factor, a 1-by-1 SX; in
 the systems of a collocation method all blocks off the diagonal start that way, which leaves little
-to multiply. `SparseFactors` solves larger systems with a fixed sparsity: only entries that are not
-zero are computed, with pivots in an order chosen once, from the sparsity alone.
+to multiply. `SparseFactors` solves larger systems with a fixed sparsity: only nonzero entries are
+computed, with pivots in an order chosen once, from the sparsity alone.
 
 There is no search for pivots: a branch-free program cannot swap rows. The matrices are those of an
 implicit step, c/h - J with positive c/h, whose pivots vanish only for steps far beyond the reach of
-Newton's iteration, and such a step shows in the residual.
+Newton's iteration, and such a step is detected by its residual.
 """
 
 from __future__ import annotations
@@ -31,9 +31,12 @@ from .derivatives import dependencies, linearised
 from .symbols import SX, Number, column, inverse_number, plus_product, reciprocal, symbols_besides
 
 UNROLLED = 4
-"""States of the largest block that is unrolled into the step; see `large` for larger ones. The five
-of `commonroad_std` as a large block took 5 600 operations instead of 16 500, a third of the time to
-compile, and converged with wheels that lock or spin, where unrolled iterations did not."""
+"""Largest number of states of a block that is unrolled into the step; see `Block.large`.
+
+The five of `commonroad_std` as a large block took 5 600 operations instead of 16 500, a third
+of the time to compile, and converged with wheels that lock or spin, where unrolled iterations
+did not.
+"""
 
 
 class Kind(Enum):
@@ -57,21 +60,22 @@ class Block:
     earlier: tuple[int, ...]
     kind: Kind
     rates: Any
-    """CasADi function that gives the derivatives."""
+    """CasADi function that returns the derivatives."""
     rates_and_slopes: Any
-    """CasADi function that gives the derivatives and their Jacobian with respect to `own`."""
+    """CasADi function that returns the derivatives and their Jacobian with respect to `own`."""
     rates_and_all_slopes: Any
-    """The same, followed by the Jacobian with respect to `earlier`; only of a nonlinear or large
-    block."""
+    """As `rates_and_slopes`, followed by the Jacobian with respect to `earlier`.
+
+    Only for a nonlinear or large block.
+    """
 
     @property
     def size(self) -> int:
-        """Number of states solved for together."""
         return len(self.states)
 
     @property
     def large(self) -> bool:
-        """Whether it is too large to be unrolled."""
+        """Whether the block is too large to be unrolled."""
         return self.size > UNROLLED and self.kind is not Kind.QUADRATURE
 
 
@@ -85,7 +89,7 @@ def find_blocks(rates: SX, states: SX, free: SX) -> list[Block]:
 
 
 def _dependencies(rates: SX, states: SX) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """pattern[i, j]: whether the derivative of state i depends on state j."""
+    """Matrix pattern[i, j]: whether the derivative of state i depends on state j."""
     pattern = np.zeros((rates.numel(), states.numel()), dtype=bool)
     for row, needed in zip(pattern, dependencies(rates, states).places, strict=True):
         row[list(needed)] = True
@@ -95,7 +99,7 @@ def _dependencies(rates: SX, states: SX) -> np.ndarray[Any, np.dtype[np.bool_]]:
 def components(pattern: np.ndarray[Any, np.dtype[np.bool_]]) -> list[tuple[int, ...]]:
     """Strongly connected components of a dependency pattern, each after those it depends on.
 
-    Among components that are free to swap, the one with the lowest state comes first, so that the
+    Among components in arbitrary order, the one with the lowest state comes first, so that the
     order does not depend on the library that finds the components.
     """
     rows, columns = (places.tolist() for places in np.nonzero(pattern))
@@ -137,8 +141,8 @@ def _block(
         states=tuple(members),
         earlier=tuple(earlier),
         kind=kind,
-        rates=_function(arguments, [result.values]),
-        rates_and_slopes=_function(arguments, [*result]),
+        rates=_Function(arguments, [result.values]),
+        rates_and_slopes=_Function(arguments, [*result]),
         rates_and_all_slopes=_all_slopes(arguments, own_rates) if kind is Kind.NONLINEAR else None,
     )
 
@@ -146,16 +150,18 @@ def _block(
 def _large_block(
     states: tuple[int, ...], earlier: tuple[int, ...], arguments: list[SX], own_rates: SX
 ) -> Block:
-    """A large block: its Jacobian is found once, for `own` and `earlier` together, and corners are
-    not sought, as both take long."""
+    """A large block, without the search for corners.
+
+    Its Jacobian is computed once, for `own` and `earlier` together. Both save much time.
+    """
     functions = _all_slopes(arguments, own_rates)
     values, jacobian, _ = functions.call(arguments)
     return Block(
         states=states,
         earlier=earlier,
         kind=_kind(jacobian, arguments[0], corners=False),
-        rates=_function(arguments, [values]),
-        rates_and_slopes=_function(arguments, [values, jacobian]),
+        rates=_Function(arguments, [values]),
+        rates_and_slopes=_Function(arguments, [values, jacobian]),
         rates_and_all_slopes=functions,
     )
 
@@ -164,7 +170,7 @@ def _all_slopes(arguments: list[SX], rates: SX) -> Any:
     own, others, _ = arguments
     values, jacobian = linearised(rates, ca.vertcat(own, others))
     split = [0, own.numel(), own.numel() + others.numel()]
-    return _function(arguments, [values, *ca.horzsplit(jacobian, split)])
+    return _Function(arguments, [values, *ca.horzsplit(jacobian, split)])
 
 
 def _pick(vector: SX, indices: Sequence[int]) -> SX:
@@ -172,10 +178,10 @@ def _pick(vector: SX, indices: Sequence[int]) -> SX:
 
 
 class _Function:
-    """A CasADi function of what a user wrote, made and called without simplifying it.
+    """A CasADi function of user code, made and called without simplification.
 
-    A symbol that only stands where a called kernel does not look at it, as a camber before a tyre
-    that knows none, is no input of the block; any number will do in its place.
+    A symbol that occurs only as an unused argument of a called kernel, such as the camber of a tyre
+    model without camber, is no input of the block; any number is passed in its place.
     """
 
     def __init__(self, inputs: list[SX], outputs: list[SX]) -> None:
@@ -187,10 +193,6 @@ class _Function:
     def call(self, arguments: list[SX]) -> list[SX]:
         with as_written(ca.SX()):
             return self._function.call([*arguments, self._idle])
-
-
-def _function(inputs: list[SX], outputs: list[SX]) -> Any:
-    return _Function(inputs, outputs)
 
 
 def _kind(jacobian: SX, own: SX, *, corners: bool = True) -> Kind:
@@ -213,7 +215,7 @@ class Factors:
     """A block matrix after elimination; `solve` may be called with several right sides."""
 
     blocks: list[list[SX]]
-    """The eliminated grid: above and below the diagonal what multiplies other rows."""
+    """The eliminated grid: the factors of other rows, above and below the diagonal."""
     inverses: list[SX]
     """Inverses of the pivot blocks."""
 
@@ -267,7 +269,6 @@ def difference(a: SX, b: SX, size: int) -> SX:
 
 
 def total(terms: Iterable[SX]) -> SX:
-    """The sum of one or more terms."""
     total: SX = None
     for term in terms:
         total = term if total is None else total + term
@@ -303,7 +304,7 @@ def _cofactor(a: SX, i: int, j: int) -> SX:
 
 
 def _inverse_by_elimination(a: SX) -> SX:
-    """Gauss-Jordan in place, without row exchanges."""
+    """The inverse by Gauss-Jordan elimination, without row exchanges."""
     size = a.shape[0]
     rows = [[a[i, j] for j in range(size)] for i in range(size)]
     for k in range(size):
@@ -318,11 +319,11 @@ def _inverse_by_elimination(a: SX) -> SX:
 
 
 Rows = list[dict[int, Number]]
-"""For each row its entries that are not zero, by column."""
+"""Nonzero entries of each row, by column."""
 
 
 def pivot_order(rows: Sequence[Sequence[int]]) -> list[int]:
-    """The diagonal pivots in an order that leaves few entries, after Markowitz.
+    """Order of the diagonal pivots that leaves few entries, after Markowitz.
 
     `rows` are the columns of the entries of each row. The next pivot is the one with the fewest
     products (entries in its row times entries in its column); of equal ones the first.
@@ -354,14 +355,14 @@ class SparseFactors:
         self.inverses = inverses
         """Inverses of the pivots."""
         self.upper = upper
-        """What is left of each row beyond its pivot."""
+        """The entries of each row beyond its pivot."""
         self.lower = lower
         """For each pivot the multiples of its row that were added to later rows."""
         self.order = order
 
     @classmethod
     def of(cls, matrix: Rows, order: Sequence[int]) -> SparseFactors:
-        """Eliminate a matrix with the pivots in this order."""
+        """Factorise a matrix with the pivots in this order."""
         rows = [dict(row) for row in matrix]
         inverses: dict[int, Number] = {}
         lower: Rows = [{} for _ in rows]
@@ -375,7 +376,6 @@ class SparseFactors:
         return cls([inverses[i] for i in range(len(rows))], rows, lower, list(order))
 
     def solve(self, right: Sequence[Number]) -> list[Number]:
-        """The solution for one right side."""
         rest = list(right)
         for pivot in self.order:
             for i, factor in self.lower[pivot].items():
@@ -389,7 +389,6 @@ class SparseFactors:
         return rest
 
     def solve_transposed(self, right: Sequence[Number]) -> list[Number]:
-        """The solution of the transposed system for one right side."""
         rest = list(right)
         for pivot in self.order:
             rest[pivot] = rest[pivot] * self.inverses[pivot]

@@ -2,9 +2,9 @@
 
 Butcher tableaux are data, each checked against its order conditions when it is made. An explicit
 tableau is checked against the rooted-tree conditions (Hairer, Nørsett, Wanner, *Solving Ordinary
-Differential Equations I*, theorem II.2.13), exactly when its coefficients are fractions. An
-implicit one is checked against Butcher's simplifying assumptions B, C and D (*Solving Ordinary
-Differential Equations II*, section IV.5), which is how collocation methods are derived.
+Differential Equations I*, theorem II.2.13), exactly if its coefficients are fractions. An implicit
+one is checked against Butcher's simplifying assumptions B, C and D (*Solving Ordinary Differential
+Equations II*, section IV.5), from which collocation methods are derived.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from .base import Derivative, Integrator, Scalars, same_length
 Coefficient = Fraction | float
 
 ROUNDING = 1e-13
-"""Tolerance of a condition with float coefficients, a few roundings; fractions have none."""
+"""Tolerance of a condition with float coefficients, a few roundings; fractions are exact."""
 HIGHEST_EXPLICIT_ORDER = 5
-"""Rooted trees are generated for any order; no explicit method beyond 5 is shipped."""
+"""Highest order of the explicit methods here; rooted trees can be generated for any order."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,6 @@ class Tableau:
 
     @property
     def stages(self) -> int:
-        """Number of stages."""
         return len(self.b)
 
     @property
@@ -79,7 +78,7 @@ def _slack(value: Coefficient) -> float:
 
 
 def _conditions(t: Tableau) -> Iterator[tuple[str, Coefficient, Fraction | Coefficient]]:
-    """Every condition as (name, value, wanted value)."""
+    """Every order condition as (name, value, required value)."""
     for i, (row, time) in enumerate(zip(t.a, t.c, strict=True)):
         yield f"sum of row {i + 1} of a", sum(row), time
     if t.explicit:
@@ -89,7 +88,7 @@ def _conditions(t: Tableau) -> Iterator[tuple[str, Coefficient, Fraction | Coeff
 
 
 def _simplifying_assumptions(t: Tableau) -> Iterator[tuple[str, Coefficient, Coefficient]]:
-    """B(order), C(stages) and D(stages - 1), which give a Radau IIA method its order."""
+    """B(order), C(stages) and D(stages - 1), which imply the order of a Radau IIA method."""
     stages = range(t.stages)
     for k in range(1, t.order + 1):
         value = sum(t.b[i] * t.c[i] ** (k - 1) for i in stages)
@@ -105,7 +104,7 @@ def _simplifying_assumptions(t: Tableau) -> Iterator[tuple[str, Coefficient, Coe
 
 
 Tree = tuple["Tree", ...]
-"""A rooted tree: the subtrees that hang at its root."""
+"""A rooted tree, as the subtrees of its root."""
 
 
 def _tree_conditions(t: Tableau) -> Iterator[tuple[str, Coefficient, Fraction]]:
@@ -124,7 +123,7 @@ def rooted_trees(size: int) -> tuple[Tree, ...]:
 
 
 def _forests(vertices: int, largest: int) -> Iterator[tuple[Tree, ...]]:
-    """Every multiset of trees with `vertices` vertices in all, none larger than `largest`."""
+    """Every multiset of trees with `vertices` vertices in total, none larger than `largest`."""
     if vertices == 0:
         yield ()
         return
@@ -136,7 +135,6 @@ def _forests(vertices: int, largest: int) -> Iterator[tuple[Tree, ...]]:
 
 
 def vertices(tree: Tree) -> int:
-    """Number of vertices of a tree."""
     return 1 + sum(vertices(branch) for branch in tree)
 
 
@@ -169,7 +167,7 @@ def _fractions(text: str) -> tuple[Fraction, ...]:
 
 
 def explicit_tableau(name: str, order: int, rows: Iterable[str], weights: str) -> Tableau:
-    """A tableau from rows of fractions written as text, first stage left out; c is the row sums."""
+    """A tableau from rows of fractions as text, without the first stage; c is the row sums."""
     a = ((), *(_fractions(row) for row in rows))
     c = tuple(sum(row, Fraction(0)) for row in a)
     return Tableau(name, order, a, _fractions(weights), c)
@@ -177,9 +175,9 @@ def explicit_tableau(name: str, order: int, rows: Iterable[str], weights: str) -
 
 EULER = explicit_tableau("euler", 1, (), "1")
 HEUN = explicit_tableau("heun", 2, ("1",), "1/2 1/2")
-"""The trapezoidal form of the second-order methods, after Heun (1900)."""
+"""The second-order method of Heun (1900), with the trapezoidal rule."""
 RK4 = explicit_tableau("rk4", 4, ("1/2", "0 1/2", "0 0 1"), "1/6 1/3 1/3 1/6")
-"""The classical method, after Kutta (1901)."""
+"""The classical fourth-order method of Kutta (1901)."""
 DOPRI5 = explicit_tableau(
     "dopri5",
     5,
@@ -192,7 +190,7 @@ DOPRI5 = explicit_tableau(
     ),
     "35/384 0 500/1113 125/192 -2187/6784 11/84",
 )
-"""Dormand and Prince, *J. Comput. Appl. Math.* 6 (1980) 19, the fifth-order weights.
+"""The fifth-order method of Dormand and Prince, *J. Comput. Appl. Math.* 6 (1980) 19.
 
 The seventh stage serves only the error estimate, which a fixed step does not use.
 """
@@ -219,20 +217,18 @@ class ExplicitRungeKutta:
 
     @property
     def name(self) -> str:
-        """Name of the tableau."""
         return self.tableau.name
 
     @property
     def order(self) -> int:
-        """Order of the tableau."""
         return self.tableau.order
 
     def bind(self, model: Model) -> Integrator:
-        """Itself: a Runge-Kutta method treats every state alike."""
+        """Return the integrator itself: a Runge-Kutta method treats every state alike."""
         return self
 
     def step(self, f: Derivative, x: Scalars, dt: Any) -> tuple[Scalars, Any]:
-        """The state after `dt`; the residual is 0.0."""
+        """Return the state after `dt` seconds; the residual is 0.0."""
         slopes: list[Scalars] = []
         for row in self.tableau.a:
             slopes.append(same_length(f, _advance(x, row, slopes, dt)))
@@ -242,7 +238,7 @@ class ExplicitRungeKutta:
 def _advance(
     x: Scalars, weights: Sequence[Coefficient], slopes: Sequence[Scalars], dt: Any
 ) -> Scalars:
-    """x + dt Σ weights k, with the first weight that is not zero taken out of the sum.
+    """x + dt Σ weights k, with the first nonzero weight factored out.
 
     For the classical method that gives x + dt/6 (k1 + k4 + 2 (k2 + k3)): the factor dt/6 is shared
     by all states, and the increment is rounded to the size of x only once.
@@ -259,7 +255,7 @@ def _advance(
 
 
 def _weighted_sum(grouped: dict[Coefficient, list[Scalars]], i: int) -> Any:
-    """Σ ratio * (sum of the slopes that share it), for state i."""
+    """Σ ratio * (sum of the slopes with this ratio), for state i."""
     total: Any = None
     for ratio, slopes in grouped.items():
         term: Any = slopes[0][i]
@@ -277,7 +273,7 @@ def _scaled(coefficient: Coefficient, value: Any) -> Any:
 
 @dataclass(frozen=True)
 class SemiImplicitEuler:
-    """Euler with velocities first, then positions with the new velocities; also called symplectic.
+    """Semi-implicit (symplectic) Euler: velocities first, then positions with the new velocities.
 
     It keeps the energy of an oscillation bounded where explicit Euler lets it grow.
     """
@@ -292,14 +288,14 @@ class SemiImplicitEuler:
     __repr__ = brief_repr
 
     def bind(self, model: Model) -> Integrator:
-        """With the pose fields of the model's state, also nested ones, as positions."""
+        """Return the method with the model's pose fields, also nested ones, as positions."""
         leaves = enumerate(record.names(model.State))
         return SemiImplicitEuler(
             tuple(i for i, name in leaves if name.rpartition(".")[2] in POSE_FIELDS)
         )
 
     def step(self, f: Derivative, x: Scalars, dt: Any) -> tuple[Scalars, Any]:
-        """The state after `dt`; the residual is 0.0."""
+        """Return the state after `dt` seconds; the residual is 0.0."""
         if self.positions is None:
             raise InvalidValue("semi_implicit needs to know the positions: bind(model) comes first")
         slope = same_length(f, x)

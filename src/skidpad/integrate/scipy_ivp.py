@@ -1,6 +1,6 @@
-"""The methods of `scipy.integrate.solve_ivp` behind the integrator contract.
+"""The methods of `scipy.integrate.solve_ivp` with the interface of an integrator.
 
-They choose their own steps inside dt, so they run on floats only; they are slow, and good as a
+They choose their own steps inside dt, so they run on floats only. They are slow, and serve as a
 reference with a known tolerance.
 """
 
@@ -22,14 +22,16 @@ from ..errors import InvalidValue, SimulationDiverged, SkidpadError, StepNotConv
 from .base import Derivative, Integrator, Scalars, same_length
 
 METHODS = {"RK23": 3, "RK45": 5, "DOP853": 8, "Radau": 5, "BDF": 5, "LSODA": 12}
-"""Method names of solve_ivp and their orders; for BDF and LSODA the highest they go to."""
+"""Method names of solve_ivp and their orders; for BDF and LSODA the highest order."""
 IMPLICIT = frozenset({"Radau", "BDF", "LSODA"})
 
 _MOST_AT_ONE_TIME = 10_000
-"""Evaluations at the same time after which a solver counts as stuck: LSODA has no such limit of its
-own and would not return from a pole."""
+"""Evaluations at the same time after which a solver counts as stuck.
+
+LSODA has no such limit of its own and would not return from a pole.
+"""
 _MOST = 10_000_000
-"""Most evaluations of a step; a solver on the way to more counts as stuck."""
+"""Largest number of evaluations in a step; a solver that will exceed it counts as stuck."""
 _LOOKED_AT = 100_000
 """Evaluations between two checks of its progress."""
 
@@ -42,9 +44,9 @@ class ScipyMethod:
 
     method: str = "RK45"
     rtol: float = 1e-9
-    """Relative error allowed in a step of the solver's own."""
+    """Relative error allowed in an internal step of the solver."""
     atol: float = 1e-12
-    """Absolute error allowed in a step of the solver's own, in the unit of each state."""
+    """Absolute error allowed in an internal step of the solver, in the unit of each state."""
     adaptive: bool = field(default=True, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -57,7 +59,7 @@ class ScipyMethod:
 
     @property
     def name(self) -> str:
-        """Such as `scipy:RK45`."""
+        """Name of the method, such as `scipy:RK45`."""
         return f"scipy:{self.method}"
 
     @property
@@ -71,11 +73,11 @@ class ScipyMethod:
         return self.method in IMPLICIT
 
     def bind(self, model: Model) -> Integrator:
-        """Itself."""
+        """Return the integrator itself."""
         return self
 
     def step(self, f: Derivative, x: Scalars, dt: Any) -> tuple[Scalars, Any]:
-        """The state after `dt`, as floats; the residual is 0.0."""
+        """Return the state after `dt` seconds, as floats; the residual is 0.0."""
 
         def derivative(values: Vector) -> Vector:
             return np.asarray(same_length(f, tuple(values.tolist())), dtype=float)
@@ -102,23 +104,23 @@ class ScipyMethod:
 
 
 class _Stuck(ArithmeticError):
-    """A solver that does not advance."""
+    """Raised when a solver does not advance."""
 
 
 class StepSolver:
-    """Steps x' = f(x) with a solver class of scipy's kind, started anew at every step.
+    """Steps x' = f(x) with a solver class of SciPy's interface, restarted at every step.
 
-    The class is stepped directly, as `solve_ivp` steps it: the numbers are the same, and what that
-    prepares for events, output times and interpolation, which is most of its time over short
-    steps, is left out.
+    The class is stepped directly, as `solve_ivp` steps it: the numbers are the same, and the
+    preparation of events, output times and interpolation, which takes most of the time over short
+    steps, is omitted.
 
     Args:
-        solver: the class; a user's own too.
+        solver: the class; may be a user's own.
         name: of the method, for errors.
         options: further arguments of the class: `rtol`, `atol`.
         frozen: return the state that a failing solver has reached instead of raising.
-        interpolated: return the end of the step as `solve_ivp` gives it for a time that is asked
-            for, from the interpolant; it may differ from the solver's own in the last bit.
+        interpolated: return the end of the step from the interpolant, as `solve_ivp` does for a
+            requested time; it may differ from the solver's own in the last bit.
     """
 
     def __init__(
@@ -141,9 +143,9 @@ class StepSolver:
     def advance(
         self, derivative: Callable[[Vector], Vector], x: Vector, dt: float, time: float = 0.0
     ) -> Vector:
-        """The state (nx,) dt seconds after x.
+        """Return the state (nx,) `dt` seconds after x.
 
-        `time` only goes into the errors: `StepNotConverged` when the solver gives up,
+        `time` in s is used in errors only: `StepNotConverged` when the solver gives up,
         `SimulationDiverged` when a state or its derivative is not finite.
         """
         # From a derivative that is not finite SciPy would look for its first step without end.
@@ -213,6 +215,6 @@ class _Watched:
         self._count += 1
         if self._count % _LOOKED_AT == 0 and t * _MOST < self._dt * self._count:
             raise _Stuck(
-                f"{self._count} evaluations have brought it {t:.3g} s on of {self._dt:g} s"
+                f"{self._count} evaluations advanced {t:.3g} s of a step of {self._dt:g} s"
             )
         return self._derivative(x)

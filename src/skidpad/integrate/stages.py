@@ -6,15 +6,15 @@ returns the increments D_i over the start of the step, one column per stage; it 
 A block of many states (`solve_large`) would be too much code, so its parts are functions, written
 once and called:
 
-* `begin` solves the block linearised around the start of the step and keeps the factors;
+* `begin` solves the block linearised around the start of the step and stores the factors;
 * `settle` is a simplified Newton iteration: the rates of every stage, with those factors. In calm
   driving two or three are enough;
 * `iterate` is a full one, with the Jacobian of every stage and the coupled system of all stages. It
-  runs where `settle` falls too slowly: where the torque of a slow wheel steps, no single Jacobian
-  stands for all stages.
+  runs where `settle` converges too slowly: where the torque of a slow wheel steps, no single
+  Jacobian represents all stages.
 
 Every vehicle iterates until its own estimate of the error left is small enough. Its values then
-stay as they are, whatever its neighbours in the lanes still do.
+stay as they are, even if its neighbours in the lanes still iterate.
 
 With one Jacobian for all stages, Newton's system (A⁻¹/h ⊗ I - I ⊗ J) d = r splits into one real
 matrix and one complex matrix per pair (`TransformedFactors`): with T from `radau_spectrum` it turns
@@ -30,28 +30,21 @@ from typing import Any
 import casadi as ca
 
 from ..errors import TraceError
+from . import elimination
 from .base import Derivative, Scalars, same_length
 from .collocation import Spectrum, inverse_coefficients, radau_spectrum, radau_tableau
 from .derivatives import called
-from .elimination import (
-    Block,
-    Factors,
-    Kind,
-    Rows,
-    SparseFactors,
-    difference,
-    factorise,
-    find_blocks,
-    pivot_order,
-    total,
-)
+from .elimination import Block, Factors, Kind, Rows, SparseFactors, total
 from .explicit import Tableau
 from .symbols import SX, Complex, Number, column, real, reciprocal, symbols_besides
 
 CORNER_ITERATIONS = 4
-"""Newton iterations of a block that is linear between corners; three settled every step tried."""
+"""Newton iterations of a block that is linear between corners.
+
+Three settled every step tried.
+"""
 ROUNDING = 1e-5
-"""Relative corrections below this may be the noise of single precision and say nothing about κ."""
+"""Relative corrections below this may be rounding, and are ignored in estimating κ."""
 
 Columns = list[SX]
 """One column of a block's states per stage."""
@@ -59,25 +52,25 @@ Columns = list[SX]
 
 @dataclass(frozen=True)
 class Method:
-    """A collocation method for a given step, as factors shared by every block."""
+    """The coefficients of a collocation method for a given step, shared by every block."""
 
     weights: list[list[SX]]
-    """h a_ij"""
+    """h a_ij, with h the step and a the matrix of the tableau."""
     times: list[SX]
-    """h c_i"""
+    """h c_i, the times of the stages from the start of the step."""
     inverse: list[list[SX]]
     """(A⁻¹)_ij / h"""
     reference: int
-    """The stage in the middle of the step, around which earlier blocks are linearised."""
+    """Index of the stage in mid-step, around which earlier blocks are linearised."""
     step: SX
-    """h"""
+    """Step h in s."""
     tableau: Tableau
     coefficients: Sequence[Sequence[float]]
-    """A⁻¹"""
+    """The matrix A⁻¹."""
 
     @classmethod
     def of(cls, tableau: Tableau, inverse: Sequence[Sequence[float]], h: SX) -> Method:
-        """The method of a tableau, whose matrix has this inverse, with step `h`."""
+        """The method of a tableau with step `h`; `inverse` is that of the tableau's matrix."""
         return cls(
             weights=[[h * a for a in row] for row in tableau.a],
             times=[h if c == 1 else h * c for c in tableau.c],
@@ -89,19 +82,18 @@ class Method:
         )
 
     def with_step(self, h: SX) -> Method:
-        """The same method with another step."""
         return Method.of(self.tableau, self.coefficients, h)
 
 
 @dataclass(frozen=True)
 class Stages:
-    """Where a block is solved: its start, what earlier blocks do meanwhile, and constants."""
+    """The data a block is solved on: start state, earlier blocks and constants."""
 
     method: Method
     start: SX
     """The block's own states at the start of the step."""
     earlier: Columns
-    """The states of earlier blocks that it depends on, at each stage."""
+    """Values of the earlier states that the block depends on, at each stage."""
     free: SX
     """Symbols that stay constant over the step."""
 
@@ -123,7 +115,7 @@ def solve(block: Block, stages: Stages, iterations: int) -> tuple[Columns, SX]:
 
 
 def quadrature(block: Block, stages: Stages) -> Columns:
-    """A block whose rates do not depend on itself: D_i = h Σ a_ij f_j."""
+    """Increments of a block whose rates do not depend on itself: D_i = h Σ a_ij f_j."""
     method = stages.method
     if not block.earlier:
         (rate,) = block.rates.call([stages.start, stages.earlier[0], stages.free])
@@ -135,7 +127,7 @@ def quadrature(block: Block, stages: Stages) -> Columns:
 
 
 def linear(block: Block, stages: Stages) -> Columns:
-    """A block that is linear in itself: one solution around its start."""
+    """Increments of a block that is linear in its own states: one solution around its start."""
     points = [block.rates_and_slopes.call([stages.start, g, stages.free]) for g in stages.earlier]
     factors = factorised(stages.method.inverse, [slopes for _, slopes in points])
     if block.size == 1 and not block.earlier:
@@ -147,7 +139,7 @@ def linear(block: Block, stages: Stages) -> Columns:
 
 
 def linearised_start(block: Block, stages: Stages) -> Columns:
-    """The stages of the block linearised around its start and the middle of the earlier blocks."""
+    """Increments of the block linearised around its start and the middle of the earlier blocks."""
     middle = stages.earlier[stages.method.reference]
     rates, own, on_earlier = block.rates_and_all_slopes.call([stages.start, middle, stages.free])
     factors = factorised(stages.method.inverse, [own] * len(stages))
@@ -158,11 +150,11 @@ def linearised_start(block: Block, stages: Stages) -> Columns:
 def newton(
     block: Block, stages: Stages, first: Columns, corrections: list[Columns], iterations: int
 ) -> tuple[Columns, SX]:
-    """Newton iterations from `first`; `corrections` are those already made to get there.
+    """Newton iterations from `first`; `corrections` are those already made to reach it.
 
-    Every iteration takes the slopes of every stage anew. Keeping them for the last one saved a
-    sixth of the work of a car's step; of 30 720 steps driven hard, 11 instead of 2 were then left
-    with a residual above 1e-7.
+    Every iteration recomputes the slopes of every stage. Reusing them for the last one saved a
+    sixth of the work of a car's step, but of 30 720 steps driven hard, 11 instead of 2 were then
+    left with a residual above 1e-7.
     """
     increments, history = first, list(corrections)
     for _ in range(iterations):
@@ -193,15 +185,15 @@ def factorised(inverse: Sequence[Sequence[SX]], slopes: Sequence[SX]) -> Factors
     size = slopes[0].shape[0]
     grid = [[-a for a in row] for row in inverse]
     for i, jacobian in enumerate(slopes):
-        grid[i][i] = difference(jacobian, inverse[i][i], size)
-    return factorise(grid, size)
+        grid[i][i] = elimination.difference(jacobian, inverse[i][i], size)
+    return elimination.factorise(grid, size)
 
 
 def error_left(before: SX, last: SX) -> SX:
     """Estimate of the error after the last correction; both are sizes relative to 1 + Σ|start|.
 
-    Quadratic convergence leaves κ n² after a correction of size n; κ is seen in the last two
-    corrections, and taken as at least 1 so that a lucky small correction does not pass for
+    Quadratic convergence leaves κ n² after a correction of size n. κ is estimated from the last two
+    corrections, and is at least 1 so that a correction that is small by chance is not mistaken for
     convergence.
     """
     n_1, n_2 = before + ROUNDING, last
@@ -209,17 +201,16 @@ def error_left(before: SX, last: SX) -> SX:
 
 
 def size(values: SX) -> SX:
-    """Sum of absolute values. Not their maximum: CasADi's would drop a NaN."""
+    """Sum of absolute values. The maximum is not used because CasADi's would drop a NaN."""
     return total(ca.fabs(values[i]) for i in range(values.numel()))
 
 
 def symbols(name: str, count: int) -> SX:
-    """A column of new symbols."""
     return column(ca.SX.sym(f"{name}_{i}") for i in range(count))
 
 
 class LargeBlock:
-    """A large block with its functions, for a method with some number of stages."""
+    """A large block with its functions, for a method with a given number of stages."""
 
     def __init__(self, block: Block, stages: int, free: SX) -> None:
         self.block, self.stages, self.free = block, stages, free
@@ -229,14 +220,14 @@ class LargeBlock:
         self.sparsity, self._on_earlier = jacobian.sparsity(), on_earlier.sparsity()
         slopes = [column(jacobian.nonzeros()), column(on_earlier.nonzeros())]
         self.constants = symbols_besides(column((rates, *slopes)), column((own, earlier)))
-        """Those of the free symbols that the block depends on."""
+        """The free symbols that the block depends on."""
         point = [own, earlier, self.constants]
         self._rates = called("rates", point, [rates])
         self._slopes = called("slopes", point, [rates, *slopes])
         single = [[i] for i in range(block.size)]
         for i, j in self.places:
             single[i].append(j)
-        self.order = pivot_order(single)
+        self.order = elimination.pivot_order(single)
 
     @property
     def places(self) -> list[tuple[int, int]]:
@@ -249,8 +240,11 @@ class LargeBlock:
         return self._rates.call([column((own, earlier, self.constants))])[0]
 
     def slopes(self, own: SX, earlier: SX) -> tuple[SX, SX, SX]:
-        """The derivatives at one point, the entries of their Jacobian with respect to the block's
-        own states, and their Jacobian with respect to earlier ones."""
+        """The derivatives at one point, and their slopes.
+
+        The slopes are the entries of the Jacobian with respect to the block's own states, and those
+        with respect to earlier ones.
+        """
         (values,) = self._slopes.call([column((own, earlier, self.constants))])
         n = self.block.size
         split = [0, n, n + self.sparsity.nnz(), values.numel()]
@@ -260,8 +254,8 @@ class LargeBlock:
     def coupled(self, inverse: Sequence[Sequence[SX]], slopes: Sequence[SX]) -> SparseFactors:
         """Newton's matrix A⁻¹/h - diag(J_k) of all stages, factorised; `inverse` is A⁻¹/h.
 
-        The unknowns are ordered state by state, the stages of one state side by side. Of the 75
-        unknowns of a multi-body car that takes 17 thousand products; stage by stage it would be 60.
+        The unknowns are ordered state by state, the stages of one state side by side. For the 75
+        unknowns of a multi-body car that takes 17 thousand products, instead of 60 stage by stage.
         """
         count = self.stages
         rows: Rows = [
@@ -276,7 +270,7 @@ class LargeBlock:
         return SparseFactors.of(rows, [i * count + k for i in self.order for k in range(count)])
 
     def interleaved(self, columns: Columns) -> list[SX]:
-        """One column per stage, as unknowns in the order of the rows of `coupled`."""
+        """The unknowns in the order of the rows of `coupled`, from one column per stage."""
         return [columns[k][i] for i in range(self.block.size) for k in range(self.stages)]
 
     def by_stage(self, unknowns: Sequence[Any]) -> Columns:
@@ -286,7 +280,7 @@ class LargeBlock:
 
 @dataclass(frozen=True)
 class TransformedFactors:
-    """The factors of all matrices λ/h - J: those of the real eigenvalues, then of the pairs."""
+    """Factors of all matrices λ/h - J: those of the real eigenvalues, then of the pairs."""
 
     spectrum: Spectrum
     factors: list[SparseFactors]
@@ -345,7 +339,7 @@ class TransformedFactors:
 
 
 def _shifted(jacobian: Rows, shift: Number) -> Rows:
-    """shift - J"""
+    """The matrix shift I - J."""
     rows: Rows = [{j: -value for j, value in row.items()} for row in jacobian]
     for i, row in enumerate(jacobian):
         rows[i][i] = shift - row[i] if i in row else shift
@@ -353,7 +347,7 @@ def _shifted(jacobian: Rows, shift: Number) -> Rows:
 
 
 def _mixed(matrix: Sequence[Sequence[float]], columns: Columns) -> Columns:
-    """Each row of the matrix applied to the columns; its zeros are left out."""
+    """Apply each row of the matrix to the columns; zeros are left out."""
     return [total(a * c for a, c in zip(row, columns, strict=True) if a != 0.0) for row in matrix]
 
 
@@ -362,22 +356,29 @@ def _parts(number: Number) -> tuple[SX, ...]:
 
 
 FAR = 1e4
-"""A linearised start farther away than this, relative to the state, comes from a pivot that
-vanished; the iterations then start from where the step does."""
+"""Size of a linearised start, relative to the state, above which it is discarded.
+
+It then results from a vanishing pivot, and the iterations start from the start of the step.
+"""
 SETTLE_ITERATIONS = 6
-"""Simplified Newton iterations at most."""
+"""Largest number of simplified Newton iterations."""
 SLOW = 0.25
-"""A simplified correction more than this part of the one before asks for full iterations."""
+"""Ratio of successive simplified corrections above which full iterations are needed."""
 USELESS = 0.5
-"""One more than this part of the one before is not even made."""
+"""Ratio of successive simplified corrections above which the last one is not applied."""
 MOST_ITERATIONS = 20
-"""Full Newton iterations at most, unless more are asked for."""
+"""Largest number of full Newton iterations, unless the caller sets more."""
 SMALLEST_PART = 0.125
-"""Of a full correction, at least this part is made. Of 60 steps of a multi-body car with wheels
-locked or spinning, 52 converged with whole corrections and all with parts of them."""
+"""Smallest damping factor of a full correction.
+
+Of 60 steps of a multi-body car with wheels locked or spinning, 52 converged undamped and all
+with damping.
+"""
 GROWTH = 1.4
-"""The part of a correction grows by this factor. Less than 2: halved and doubled in turn, it can
-run in a circle."""
+"""Factor by which the damping factor grows.
+
+It is less than 2, as alternately halving and doubling can end in a cycle.
+"""
 CONVERGED = (1e-10, 1e-5)
 """Estimated error, relative to the state, at which iterations end, in double and single
 precision."""
@@ -385,41 +386,41 @@ precision."""
 
 @dataclass(frozen=True)
 class Progress:
-    """What one iteration hands to the next."""
+    """State that one iteration passes to the next."""
 
     go_on: SX
-    """1 while the iteration of this kind is to go on, else 0."""
+    """1 while iterations of this kind have to continue, else 0."""
     last: SX
     """Size of the last correction, relative to the state."""
     left: SX
-    """Estimate of the error left."""
+    """Estimate of the remaining error, relative to the state."""
     part: SX
-    """The part of the last correction that was made."""
+    """Damping factor of the last correction."""
     increments: Columns
 
     @classmethod
     def of(cls, values: SX, stages: int) -> Progress:
-        """From a column."""
+        """Unpack from a column."""
         head, rest = ca.vertsplit(values, [0, HEAD, values.numel()])
         go_on, last, left, part = ca.vertsplit(head)
         return cls(go_on, last, left, part, ca.vertsplit(rest, rest.numel() // stages))
 
     def column(self) -> SX:
-        """As a column."""
+        """Pack into a column."""
         return column((self.go_on, self.last, self.left, self.part, *self.increments))
 
     def unless_done(self, following: Progress) -> SX:
-        """What follows, where the iteration is to go on, else the same again.
+        """Select `following` where the iteration has to continue, else these values.
 
-        Written as selections, so that a function that ends with it need not be run at all where no
-        vehicle goes on.
+        Written as selections, so that targets can skip a function that ends with it where no
+        vehicle continues.
         """
         old, new = self.column(), following.column()
         return column(ca.if_else(self.go_on, new[k], old[k]) for k in range(old.numel()))
 
 
 HEAD = 4
-"""Values of a `Progress` before the increments."""
+"""Number of values of a `Progress` before the increments."""
 
 
 def solve_large(large: LargeBlock, stages: Stages, iterations: int) -> tuple[Columns, SX]:
@@ -442,7 +443,7 @@ def solve_large(large: LargeBlock, stages: Stages, iterations: int) -> tuple[Col
 
 
 class _Symbols:
-    """The arguments of the functions, as symbols: those that all of them take."""
+    """Arguments of the three functions of a large block, as symbols."""
 
     def __init__(self, large: LargeBlock, stages: Stages) -> None:
         self.large, self.count = large, len(stages)
@@ -462,7 +463,7 @@ class _Symbols:
         return list(zip(moved, self.earlier, strict=True))
 
     def defects(self, rates: Sequence[SX]) -> Columns:
-        """What is missing in the equations of the stages: f_k - Σ (A⁻¹)_km D_m / h."""
+        """Residuals of the stage equations: f_k - Σ (A⁻¹)_km D_m / h."""
         increments = self.progress.increments
         return [
             f - total(a * d for a, d in zip(row, increments, strict=True))
@@ -470,16 +471,16 @@ class _Symbols:
         ]
 
     def relative(self, columns: Columns) -> SX:
-        """The size of a correction, relative to the state."""
+        """Size of a correction, relative to the state."""
         return reciprocal(1.0 + size(self.start)) * size(ca.vertcat(*columns))
 
     def moved(self, change: Columns) -> Columns:
-        """The increments with a correction."""
+        """The increments plus a correction."""
         return [d + c for d, c in zip(self.progress.increments, change, strict=True)]
 
 
 def _begin_and_settle(here: _Symbols) -> tuple[Any, Any]:
-    """The linearised start with its factors, and the simplified iteration."""
+    """The functions `begin` (linearised start with its factors) and `settle`."""
     large, method = here.large, here.method
     middle = here.earlier[method.reference]
     rates, entries, on_earlier = large.slopes(here.start, middle)
@@ -502,8 +503,11 @@ def _begin_and_settle(here: _Symbols) -> tuple[Any, Any]:
 
 
 def _settled(here: _Symbols, factors: TransformedFactors) -> SX:
-    """One simplified iteration: corrections fall by a factor θ each, which leaves θ/(1 - θ) of the
-    last one; with θ below one half, less than 2 θ."""
+    """The result of one simplified iteration.
+
+    Corrections decrease by a factor θ each, so the error left is θ/(1 - θ) times the last one; with
+    θ below one half, less than 2 θ.
+    """
     before, limit = here.progress, _limit(here.method.step)
     change = factors.solve(here.defects([here.large.rates(*point) for point in here.points()]))
     correction = here.relative(change)
@@ -522,7 +526,7 @@ def _settled(here: _Symbols, factors: TransformedFactors) -> SX:
 
 
 def _iterate(here: _Symbols) -> Any:
-    """One full Newton iteration as a function."""
+    """The function `iterate`: one full Newton iteration."""
     large, method, before = here.large, here.method, here.progress
     linearisations = [large.slopes(*point)[:2] for point in here.points()]
     factors = large.coupled(method.inverse, [entries for _, entries in linearisations])
@@ -539,11 +543,11 @@ def _iterate(here: _Symbols) -> Any:
 
 
 def _part(before: Progress, correction: SX) -> SX:
-    """The part of a full correction that is made.
+    """Damping factor of a full correction.
 
-    A wheel that starts to slip or to grip can make the corrections turn back and forth. Where one
-    has not fallen as it should, half the part of the last one is made; the part grows again once
-    corrections fall well.
+    When a wheel starts to slip or to grip, the corrections can oscillate. If one has not decreased
+    as expected, half the last damping factor is used; the factor grows again once corrections
+    decrease well.
     """
     # What was left undone comes again; of what was done, at most half should, better a quarter.
     expected = (1.0 - 0.5 * before.part) * before.last
@@ -556,16 +560,18 @@ def _part(before: Progress, correction: SX) -> SX:
 
 
 def _asks(estimate: SX, step: SX) -> SX:
-    """1 where an estimate asks for further iterations, else 0.
+    """1 where an estimate requires further iterations, else 0.
 
-    NaN does not: a vehicle that is lost should not keep its neighbours.
+    NaN does not: a vehicle that diverged must not delay its neighbours.
     """
     return ca.if_else(estimate > _limit(step), 1.0, 0.0)
 
 
 def _limit(step: SX) -> SX:
-    """The estimate at which iterations end. One Program serves both precisions, so it has to find
-    out at run time how finely it is computed."""
+    """The estimate at which iterations end.
+
+    One Program serves both precisions, so the precision is detected at run time.
+    """
     double, single = CONVERGED
     one = ca.fmin(ca.fmax(step, 1.0), 1.0)
     return ca.if_else(one + 2.0**-40 > 1.0, double, single)
@@ -573,12 +579,12 @@ def _limit(step: SX) -> SX:
 
 @dataclass(frozen=True)
 class Solution:
-    """The stages of one step, solved, and what they were solved with."""
+    """The solved stages of one step, and the data they were solved with."""
 
     method: Method
     blocks: list[Block]
     free: SX
-    """The symbols that the derivative depends on besides the state."""
+    """Symbols that the derivative depends on besides the state."""
     values: list[list[SX]]
     """For each state its value at every stage; the last is the result."""
     residual: SX
@@ -593,19 +599,19 @@ class Solution:
 def radau_step(
     stages: int, iterations: int, f: Derivative, x: Scalars, dt: Any
 ) -> tuple[Scalars, Any]:
-    """The state after `dt` with the Radau IIA method of that many stages, and the residual."""
+    """The state after `dt` by the Radau IIA method with `stages` stages, and the residual."""
     solved = radau_stages(stages, iterations, f, x, dt)
     return tuple(value[-1] for value in solved.values), solved.residual
 
 
 def radau_stages(stages: int, iterations: int, f: Derivative, x: Scalars, dt: Any) -> Solution:
-    """The stages of a step over `dt` with the Radau IIA method of that many stages."""
+    """The stages of a step over `dt` by the Radau IIA method with `stages` stages."""
     start = traced_column(x)
     states = column(ca.SX.sym(f"stage_{i}") for i in range(len(x)))
     rates = column(ca.SX(rate) for rate in same_length(f, tuple(ca.vertsplit(states))))
     free = symbols_besides(rates, states)
     method = Method.of(radau_tableau(stages), inverse_coefficients(stages), ca.SX(dt))
-    blocks = find_blocks(rates, states, free)
+    blocks = elimination.find_blocks(rates, states, free)
     values = [[start[i]] * stages for i in range(len(x))]
     residual = ca.SX(0)
     large: dict[tuple[int, ...], LargeBlock] = {}

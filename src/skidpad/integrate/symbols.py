@@ -13,18 +13,21 @@ _TWO = ca.SX(2)
 
 
 def plus(a: SX, b: SX) -> SX:
-    """a + b of two expressions. CasADi's operators try every type that an operand might have, which
-    takes seven times as long; the same holds for `times`."""
+    """a + b of two expressions.
+
+    CasADi's operators try every type that an operand might have, which takes seven times as long;
+    the same holds for `times`.
+    """
     return ca.SX.binary(ca.OP_ADD, a, b)
 
 
 def times(a: SX, b: SX) -> SX:
-    """a * b of two expressions."""
+    """a * b of two expressions; see `plus`."""
     return ca.SX.binary(ca.OP_MUL, a, b)
 
 
 def column(values: Iterable[SX]) -> SX:
-    """The values below each other; with none, an empty column of symbols rather than of numbers."""
+    """The values as a column; without values, an empty column of symbols rather than of numbers."""
     return ca.vertcat(ca.SX(0, 1), *values)
 
 
@@ -35,17 +38,17 @@ def symbols_besides(expression: SX, excluded: SX) -> SX:
 
 
 def reciprocal(x: SX) -> SX:
-    """1/x that stays a value of its own.
+    """1/x written so that CasADi does not merge it into products.
 
     CasADi rewrites a product with 1/x as a division by x, so that n products with one reciprocal
-    would become n divisions; in vector code a division costs as much as ten multiplications or
-    more. 2/(2x) is the same number and is left alone.
+    would become n divisions; in vector code a division costs at least as much as ten
+    multiplications. 2/(2x) is the same number and is left alone.
     """
     return ca.SX.binary(ca.OP_DIV, _TWO, times(_TWO, x))
 
 
 class Complex(NamedTuple):
-    """re + i im. An imaginary part that is the number 0 costs nothing: CasADi drops it."""
+    """A complex expression re + i im. An imaginary part that is the number 0 costs nothing."""
 
     re: SX
     im: SX
@@ -63,7 +66,7 @@ class Complex(NamedTuple):
 
 
 Number = SX | Complex
-"""A real or complex symbol."""
+"""A real or complex expression."""
 
 
 def inverse_number(a: Number) -> Number:
@@ -75,7 +78,7 @@ def inverse_number(a: Number) -> Number:
 
 
 def plus_product(sum_so_far: Number | None, a: Number, b: Number) -> Number:
-    """sum_so_far + a b, every product added on its own so that it can be an fma."""
+    """sum_so_far + a b, with every product added separately so that it can be an fma."""
     if sum_so_far is None:
         return a * b
     if not isinstance(a, Complex):
@@ -85,5 +88,4 @@ def plus_product(sum_so_far: Number | None, a: Number, b: Number) -> Number:
 
 
 def real(value: SX) -> Complex:
-    """A real number as a complex one."""
     return Complex(value, ca.SX(0))

@@ -1,4 +1,4 @@
-"""Learning: tasks as pure functions, compiled with the vehicle into environments at fleet speed.
+"""Learning: tasks as pure functions, compiled with the vehicle into fast vectorised environments.
 
 from skidpad.learn import Environments, tasks
 
@@ -30,25 +30,10 @@ if TYPE_CHECKING:
     from .tasks.navigate import Room
 
 __all__ = [
-    "Environments",
-    "Lidar",
-    "Room",
-    "SkidpadEnv",
-    "SkidpadParallelEnv",
-    "SkidpadVectorEnv",
-    "Start",
-    "Task",
-    "check_task",
-    "check_vector_env",
-    "curvature_ahead",
-    "functional",
-    "load_task",
-    "save_task",
-    "stable_baselines_env",
-    "task_policy",
-    "tasks",
-    "track_point",
-]
+    "Environments", "Lidar", "Room", "SkidpadEnv", "SkidpadParallelEnv", "SkidpadVectorEnv",
+    "Start", "Task", "check_task", "check_vector_env", "curvature_ahead", "functional", "load_task",
+    "save_task", "stable_baselines_env", "task_policy", "tasks", "track_point",
+]  # fmt: skip
 
 __getattr__ = lazy_attributes(
     __name__,

@@ -1,11 +1,11 @@
-"""Tracks as compiled code reads them: the place of a vehicle along one, and the walls near it.
+"""Tracks in compiled code: the position of a vehicle along a track, and the walls near it.
 
-All tracks of a task are shared arrays; an environment holds the numbers of its own one as leaves of
-a record, so environments on different tracks share one kernel.
+All tracks of a task are shared arrays; an environment stores the indices of its own track's arrays
+as leaves of a record, so environments on different tracks share one kernel.
 
-For contacts the ground is cut into cells. A cell has the list of all wall segments that a vehicle
-with its reference point in the cell can reach, so a test reads one list, whose longest length is
-fixed: nothing branches, and lanes, GPU and plain Python give the same result.
+For contact tests the ground is divided into square cells. Each cell lists all wall segments that a
+vehicle with its reference point in the cell can reach, so a test reads a single list of bounded
+length: there are no branches, and lanes, GPU and plain Python give the same result.
 """
 
 from __future__ import annotations
@@ -32,42 +32,44 @@ from ..ops import clip, floor, logical_and, logical_or, maximum, minimum, read, 
 from ..units import m, m_s, one, per_m, rad
 
 MOST = 256
-"""Most walls of a list: each is tested in every control period."""
+"""Largest number of walls in a cell's list: each of them is tested in every control period."""
 _CELLS_PER_RADIUS = 3.0
 _LEAST_CELLS, _MOST_CELLS = 0.05, 4.0
 """Shortest and longest edge of a cell, in m."""
 
 
 class Walls(NamedTuple):
-    """The walls of a track, as leaves of a record."""
+    """Cell lists and wall segments of a track, as leaves of a record."""
 
     lists: one
-    """Number of the array with first wall and count of every cell, row by row."""
+    """Index of the shared array with first wall and wall count of every cell, row by row."""
     segments: one
-    """Number of the array of the lists: x0, y0, x1, y1 of each wall, in m from the corner."""
+    """Index of the shared array of walls: x0, y0, x1, y1 in m, from the corner of the grid."""
     x: m
-    """Corner of the first cell."""
+    """x of the outer corner of the first cell, in the world frame."""
     y: m
-    """Corner of the first cell."""
+    """y of the outer corner of the first cell, in the world frame."""
     edge: m
-    """Edge of a cell."""
+    """Edge length of a cell."""
     columns: one
-    """Cells along x."""
+    """Number of cells along x."""
     rows: one
-    """Cells along y."""
+    """Number of cells along y."""
 
 
 class WallLists(NamedTuple):
-    """The walls of some tracks."""
-
     records: list[Walls]
     most: int
     """Length of the longest list."""
 
 
 def walls_of(maps: Sequence[tuple[Array, Grid | None]], radius: m) -> WallLists:
-    """The lists of maps, each of segments (k, 4) and perhaps a grid, for a vehicle that reaches
-    `radius` in m from its reference point."""
+    """Cell lists of the walls of several maps.
+
+    Args:
+        maps: for each map its wall segments (k, 4) and its occupancy grid, or None.
+        radius: distance from the vehicle's reference point to its farthest point, in m.
+    """
     made = [
         _lists(
             segments if grid is None else np.concatenate([segments, border_segments(grid)]), radius
@@ -78,13 +80,13 @@ def walls_of(maps: Sequence[tuple[Array, Grid | None]], radius: m) -> WallLists:
 
 
 def touches(walls: Walls, most: int, pose: Pose, parts: Sequence[Sequence[tuple[Any, Any]]]) -> Any:
-    """Whether a vehicle at a pose has a point in common with a wall: 1.0 or 0.0.
+    """Whether a vehicle at a pose touches a wall: 1.0 or 0.0.
 
     Args:
-        walls: the walls of its track.
-        most: length of the longest list.
-        pose: pose of its reference point.
-        parts: its convex parts, counter-clockwise, in m from the reference point.
+        walls: walls of the vehicle's track.
+        most: length of the longest cell list.
+        pose: pose of the vehicle's reference point.
+        parts: convex parts of its outline, counter-clockwise, in m from the reference point.
     """
     # From the corner of the map, so that float32 keeps its digits.
     here = Pose(pose.x - walls.x, pose.y - walls.y, pose.yaw)
@@ -104,8 +106,7 @@ def touches(walls: Walls, most: int, pose: Pose, parts: Sequence[Sequence[tuple[
 
 
 def _meets(parts: Sequence[Sequence[tuple[Any, Any]]], begin: Any, end: Any) -> Any:
-    """1.0 if a segment and one of some convex polygons have a point in common, else 0.0: neither an
-    edge of the polygon nor the segment separates them (separating axes)."""
+    """Separating-axis test: 1.0 if a segment touches one of several convex polygons, else 0.0."""
     along_x, along_y = end[0] - begin[0], end[1] - begin[1]
     from_origin = along_x * begin[1] - along_y * begin[0]
     met: Any = False
@@ -119,7 +120,7 @@ def _meets(parts: Sequence[Sequence[tuple[Any, Any]]], begin: Any, end: Any) -> 
 
 
 def _heights(corners: Sequence[tuple[Any, Any]]) -> list[Callable[[Any, Any], Any]]:
-    """For each edge of a convex polygon, the distance of a point to its inner side, in m."""
+    """For each edge of a convex polygon, a function for a point's signed distance inwards, in m."""
     heights: list[Callable[[Any, Any], Any]] = []
     for (x0, y0), (x1, y1) in zip(corners, (*corners[1:], corners[0]), strict=True):
         length = hypot(x1 - x0, y1 - y0)
@@ -159,7 +160,10 @@ def _lists(segments: Array, radius: m) -> tuple[Walls, int]:
 
 
 def _near(segments: Array, low: Array, edge: m, shape: tuple[int, int], reach: m) -> AnyArray:
-    """Pairs of a cell and a segment within reach of its middle, (n, 2), in order of the cells."""
+    """Index pairs (cell, segment), shape (n, 2), of segments within `reach` of the cell's centre.
+
+    Sorted by cell.
+    """
     rows, columns = shape
     boxes = np.column_stack([
         np.minimum(segments[:, :2], segments[:, 2:]) - reach - low,
@@ -181,7 +185,7 @@ def _near(segments: Array, low: Array, edge: m, shape: tuple[int, int], reach: m
 
 
 def _distances(points: Array, segments: Array) -> Array:
-    """Distance of each point (n, 2) from the segment (n, 4) of the same number."""
+    """Distance of each point (n, 2) from the segment (n, 4) in the same row."""
     along, offset = segments[:, 2:] - segments[:, :2], points - segments[:, :2]
     squared = np.maximum((along * along).sum(axis=1), np.finfo(float).tiny)
     share = np.clip((offset * along).sum(axis=1) / squared, 0.0, 1.0)
@@ -191,31 +195,31 @@ def _distances(points: Array, segments: Array) -> Array:
 COLUMNS = ("x", "y", "heading", "curvature", "left", "right")
 """Columns of the table of a centre line."""
 _NEWTON_STEPS = 2
-"""Newton steps from the foot point of the last period to that of this one."""
+"""Newton steps from the closest point of the previous period to that of the current one."""
 
 
 class Course(NamedTuple):
-    """One track, as leaves of a record."""
+    """A track in compiled code: its centre line and walls, as leaves of a record."""
 
     track: one
-    """Number of the track in its task."""
+    """Index of the track in its task."""
     line: one
-    """Number of the array of its centre line, rows of `COLUMNS` at equal distances."""
+    """Index of the shared array of its centre line, with rows of `COLUMNS` at equal spacing."""
     step: m
-    """Distance of the rows."""
+    """Spacing of the rows."""
     length: m
-    """Length of a lap, or from end to end."""
+    """Length of a lap, or of the whole line on an open track."""
     closed: one
-    """1 if it is a loop, else 0."""
+    """1 on a closed track, else 0."""
     walls: Walls
-    """Its walls."""
+    """Cell lists and segments of its walls."""
 
 
 class Place(NamedTuple):
-    """The place of a vehicle's reference point on its track."""
+    """Position of a vehicle's reference point relative to the centre line of its track."""
 
     s: m
-    """Distance along the centre line from its first point; below a lap."""
+    """Distance along the centre line from its first point; on a loop, modulo the lap length."""
     n: m
     """Offset from the centre line, positive to the left."""
     heading: rad
@@ -231,9 +235,9 @@ class Place(NamedTuple):
     gained: m
     """Progress in the last control period."""
     v_s: m_s
-    """Velocity along the line."""
+    """Component of the velocity along the line."""
     course: Course
-    """The track itself, for `curvature_ahead` and `point_at`."""
+    """The track, for `curvature_ahead` and `point_at`."""
 
     @property
     def off_track(self) -> Any:
@@ -242,25 +246,26 @@ class Place(NamedTuple):
 
     @property
     def at_end(self) -> Any:
-        """Whether it is at the end of an open track."""
+        """Whether the reference point is at the end of an open track."""
         return logical_and(self.course.closed < 0.5, self.s >= self.course.length)
 
 
 class PlaceMemory(NamedTuple):
-    """The part of a place that is remembered from period to period."""
+    """The part of `Place` that is carried from one control period to the next."""
 
     s: m = 0.0
-    """Distance along the centre line; below a lap."""
+    """Distance along the centre line; on a loop, modulo the lap length."""
     progress: m = 0.0
-    """Distance along the line since the start."""
+    """Distance travelled along the line since the start."""
 
 
 class Courses:
-    """The tracks of a task, and their arrays.
+    """All tracks of a task, with their shared arrays.
 
     Args:
-        tracks: one or more.
-        radius: of the vehicle about its reference point, in m: it cannot hit walls farther away.
+        tracks: one or more tracks.
+        radius: distance from the vehicle's reference point to its farthest point, in m; walls
+            farther away cannot be hit.
     """
 
     def __init__(self, tracks: Sequence[Track], radius: m) -> None:
@@ -269,32 +274,30 @@ class Courses:
         self.tracks = tuple(tracks)
         lists = walls_of([(track.walls, track.grid) for track in tracks], radius)
         self.most_walls = lists.most
-        """Most walls that a vehicle can be near at a time."""
+        """Length of the longest list of walls near a vehicle."""
         self.records = [
             _course(k, track, walls)
             for k, (track, walls) in enumerate(zip(tracks, lists.records, strict=True))
         ]
-        """A `Course` for each track."""
         self.table = _table(self.records)
-        """The records as a shared array, a row for each track, for kernels that choose one."""
+        """Shared array of all records, one row per track, for kernels that select one."""
 
     @classmethod
     def restored(cls, tracks: Sequence[Track], records: Sequence[Course], most: int) -> Courses:
-        """The courses of a file, with the tables of the file instead of computed ones."""
+        """Courses from a saved file, whose tables are used instead of being recomputed."""
         made = object.__new__(cls)
         made.tracks, made.records, made.most_walls = tuple(tracks), list(records), most
         made.table = _table(records)
         return made
 
     def course(self, number: Any, table: Any) -> Course:
-        """The course of a track by its number and that of the table; both may be traced."""
+        """Course of the track with index `number`, read from `table`; both may be traced."""
         size = len(_leaves(self.records[0]))
         first = clip(floor(number), 0.0, len(self.tracks) - 1.0) * float(size)
         return course_of([read(table, first + float(k)) for k in range(size)])
 
 
 def course_of(leaves: Sequence[Any]) -> Course:
-    """The record of its leaves."""
     outer = len(Course._fields) - 1
     return Course._make([*leaves[:outer], Walls(*leaves[outer:])])
 
@@ -326,31 +329,31 @@ def _course(number: int, track: Track, walls: Walls) -> Course:
 
 
 def point_at(course: Course, s: Any) -> LinePoint:
-    """The point of the centre line at a distance along it, in m; on a loop modulo its length."""
+    """Point of the centre line at distance `s` along it, in m; on a loop, modulo its length."""
     return LinePoint(*_row(course, s, 4))
 
 
 def borders_at(course: Course, s: Any) -> tuple[m, m]:
-    """Distances from the centre line to the left and the right border, `s` along it, in m."""
+    """Distances in m from the centre line to left and right border, at distance `s` along it."""
     *_, left, right = _row(course, s, len(COLUMNS))
     return left, right
 
 
 def curvature_ahead(place: Place, distance: Any) -> per_m:
-    """Curvature of the centre line a distance in m ahead of a place, positive to the left."""
+    """Curvature of the centre line `distance` metres ahead of a place, positive to the left."""
     index, share = _index(place.course, place.s + distance)
     return _between(place.course.line, index, share, COLUMNS.index("curvature"))
 
 
 def track_point(course: Course, s: Any, n: Any = 0.0) -> Pose:
-    """The pose in the direction of the line at distance `s` along it and `n` to the left of it."""
+    """Pose `n` m to the left of the centre line at distance `s` in m, heading along the line."""
     point = point_at(course, s)
     aside_x, aside_y = rotated(0.0, n, point.heading)
     return Pose(point.x + aside_x, point.y + aside_y, point.heading)
 
 
 def placed_at(course: Course, s: Any, pose: Pose, velocity: Velocity) -> tuple[Place, PlaceMemory]:
-    """Place and memory of a vehicle that starts near a distance `s` along the line."""
+    """Initial place and memory of a vehicle that starts near a distance `s` along the line."""
     start = PlaceMemory(_within_lap(course, s), 0.0)
     place, _ = place_of(course, start, pose, velocity)
     place = place._replace(progress=0.0 * place.s, gained=0.0 * place.s)
@@ -360,7 +363,7 @@ def placed_at(course: Course, s: Any, pose: Pose, velocity: Velocity) -> tuple[P
 def place_of(
     course: Course, before: PlaceMemory, pose: Pose, velocity: Velocity
 ) -> tuple[Place, PlaceMemory]:
-    """Place and memory of a vehicle, from its memory a control period ago."""
+    """Place of a vehicle and its new memory, from the memory of the previous control period."""
     s = before.s
     for _ in range(_NEWTON_STEPS):
         point = point_at(course, s)

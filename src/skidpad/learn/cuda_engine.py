@@ -1,14 +1,15 @@
-"""The engine of a task on a CUDA device: all arrays live there, a control period is one graph.
+"""Task engine on a CUDA device: all arrays stay there, and a control period is one CUDA graph.
 
-A period is some ten kernels. They are launched one by one at first and then recorded as a CUDA
-graph, so that Python pays for two launches in a call, however many kernels there are. The bits are
-those of `CpuEngine`.
+A period consists of about ten kernels. They are launched one by one at first and then captured as
+a CUDA graph, so that Python pays for two launches per call regardless of the number of kernels. The
+results equal those of `CpuEngine` bit for bit.
 
-Two texts of CUDA C belong to it. `_BOOKKEEPING` is the twin of `environments`: which episodes end,
-which restart and what they draw, one thread for each row; sizes and rules are constants of the
-text, and all kernels have the same arguments. An error goes into one word, the least of all that
-were reported; once it is set, nothing moves any more. `_SCANNING` has the lidars of all rows in one
-launch, each row on its own track, by the arithmetic of `geometry.raycast.cuda_text` in float64.
+Two CUDA C sources belong to it. `_BOOKKEEPING` is the counterpart of `environments`: it decides
+which episodes end and which restart, and samples their parameters, with one thread per row; sizes
+and rules are constants in the source, and all kernels take the same arguments. An error is reported
+in one word, the smallest of all that were reported; once it is set, all rows stop advancing.
+`_SCANNING` simulates the lidars of all rows in one launch, each row on its own track, with the
+arithmetic of `geometry.raycast.cuda_text` in float64.
 """
 
 from __future__ import annotations
@@ -21,10 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compile import gpu
-from ..compile.cpu import RolloutArrays
+from ..compile.cpu import RolloutArrays, StepOptions
 from ..compile.cuda import EXACT_FLAGS
 from ..compile.gpu import LOCK
-from ..core import record
 from ..core.arrays import AnyArray
 from ..errors import InvalidValue
 from ..geometry.maps.track import Track
@@ -32,13 +32,13 @@ from ..geometry.polygon import ring_edges
 from ..geometry.raycast.cuda import Tables, grid_of
 from ..geometry.raycast.cuda_text import source as raycast_source
 from ..geometry.raycast.scene import Scene
-from ..random.draw import ROOT_OF_THREE, channel_key, names_as_words
-from .cpu_engine import CHANNEL, TOLERANCE
-from .programs import TaskPrograms, action_bounds, draws_parameters
+from ..random.streams import ROOT_OF_THREE, channel_key, names_as_words
+from .cpu_engine import CHANNEL, TOLERANCE, TaskArrays
+from .programs import TaskPrograms, action_bounds
 from .task import Lidar
 
 NONE = 2**64 - 1
-"""The error word without an error."""
+"""Value of the error word if there is no error."""
 OVER, ACTION, DIVERGED, OBSERVATION, START = range(1, 6)
 """Kinds of errors; the word is the kind times 2⁴⁸ plus the row times 2¹⁶ plus the field."""
 
@@ -49,36 +49,37 @@ ARRAYS = {
     "again": "flag", "failed": "flag", "observation": "real", "last": "real", "reward": "real",
     "ended": "real", "terminated": "flag", "truncated": "flag", "contact": "real",
 }  # fmt: skip
-"""Arguments of all kernels, in this order, and their types. Arrays of several fields have the row
-last in memory, except for observations."""
+"""Arguments of all kernels in order, with their types.
+
+The row is the last index in memory of arrays with several fields, except in observations.
+"""
 THREADS = 128
-"""Threads of a block."""
 KERNELS = ("intake", "adopt", "conclude", "anew", "begun")
 
 
 class Sizes(NamedTuple):
-    """Constants of the text."""
+    """Sizes and rules that are constants in the CUDA source."""
 
     rows: int
     agents: int
     states: int
     memory: int
     disturbed: int
-    """Numbers of the disturbance if the task sets it in every period, else 0."""
+    """Length of the disturbance if the task sets it in every period, else 0."""
     fields: int
-    """Numbers of an observation without rays."""
+    """Length of an observation without rays."""
     width: int
-    """Numbers of an observation with rays."""
+    """Length of an observation with rays."""
     limit: int
-    """Control periods of the longest episode."""
+    """Maximum episode length in control periods."""
     mode: int
-    """When an ended episode restarts: 0 in the next step, 1 in the same, 2 by a reset."""
+    """When an ended episode restarts: 0 in the next step, 1 in the same, 2 only by a reset."""
     raises: int
-    """1 if a number that is not finite is an error, 0 if it ends the episode."""
+    """1 if a non-finite number is an error, 0 if it ends the episode."""
 
 
 class Draws(NamedTuple):
-    """Words of the names of the drawn values."""
+    """Hash words of the names of the sampled values."""
 
     start: Sequence[int]
     noise: Sequence[int]
@@ -267,7 +268,7 @@ def source(
     bounds: tuple[Sequence[float], Sequence[float]],
     draws: Draws,
 ) -> str:
-    """CUDA C with the kernels of `KERNELS`; `bounds` are the bounds of the actions."""
+    """CUDA C source with the kernels of `KERNELS`; `bounds` are the bounds of the actions."""
     whole: dict[str, Any] = {name.upper(): value for name, value in sizes._asdict().items()}
     whole["ROWS"] = f"{sizes.rows}LL"
     whole |= {"ACTIONS": len(bounds[0]), "DRAWS": len(draws.start), "NOISES": len(draws.noise)}
@@ -291,7 +292,7 @@ def source(
 
 
 def _limits(lowest: Sequence[float], highest: Sequence[float]) -> list[str]:
-    """Statements that clip a field to its bounds; NaN stays NaN."""
+    """CUDA statements that clip each field to its bounds; NaN stays NaN."""
     lines: list[str] = []
     for field, ends in enumerate(zip(lowest, highest, strict=True)):
         for sign, bound in zip("<>", ends, strict=True):
@@ -391,7 +392,7 @@ extern "C" __global__ void __launch_bounds__(128) scan_rows(
 
 
 class ScanTables(NamedTuple):
-    """The tracks of a task for the kernel, as NumPy arrays."""
+    """Tracks of a task for the scan kernel, as NumPy arrays."""
 
     frames: AnyArray
     starts: AnyArray
@@ -399,11 +400,10 @@ class ScanTables(NamedTuple):
     occupied: AnyArray
     grids: AnyArray
     firsts: AnyArray
-    """Indices of the first start, wall and cell of the grid of each track."""
+    """Indices of the first start, the first wall and the first grid cell of each track."""
 
 
 def tables_of(tracks: Sequence[Track]) -> ScanTables:
-    """The tables of all tracks, concatenated."""
     scenes = [Scene.of(track.map) for track in tracks] or [Scene()]
     tables = [Tables(scene, "float64") for scene in scenes]
     grids, cells = zip(*(grid_of(scene) for scene in scenes), strict=True)
@@ -416,7 +416,7 @@ def tables_of(tracks: Sequence[Track]) -> ScanTables:
 
 
 def scan_source(lidar: Lidar, sizes: dict[str, int], precision: str) -> str:
-    """CUDA C with the kernels `movers` and `scan_rows`."""
+    """CUDA C source with the kernels `movers` and `scan_rows`."""
     text = _SCANNING.format(
         **sizes, rays=lidar.rays, range=repr(lidar.range),
         share=repr(1.0 / lidar.range), noisy=int(lidar.noise > 0.0), key=channel_key(CHANNEL),
@@ -426,8 +426,10 @@ def scan_source(lidar: Lidar, sizes: dict[str, int], precision: str) -> str:
 
 
 class CudaScans:
-    """Scans of all rows. `xp` is the library of the arrays; `streams` are the seeds and counts of
-    periods of the rows."""
+    """Lidar scans of all rows on a CUDA device.
+
+    `xp` is the array library; `streams` are the seeds and period counters of the rows.
+    """
 
     def __init__(
         self, xp: Any, lidar: Lidar, tracks: Sequence[Track], parts: Any, others: Any, out: Any,
@@ -445,7 +447,7 @@ class CudaScans:
         if vehicles:
             self._move = module.get_function("movers")
         self.ranges = xp.zeros((rows, lidar.rays), out.dtype)
-        """In m, (B, rays); at most the range."""
+        """Ranges in m, (B, rays), at most the maximum range."""
         self._others, self._out, self._streams = others, out, streams
         self._moving = xp.zeros((rows, max(1, sizes["moving"]), 8))
         self._edges = xp.asarray(rings)
@@ -454,7 +456,7 @@ class CudaScans:
         self._blocks = [-(-n // THREADS) for n in (rows * lidar.rays, rows * max(1, vehicles))]
 
     def prepared(self, poses: Any, tracks: Any, mask: Any) -> list[Callable[[], object]]:
-        """Launches that scan from poses (1, B, 3) on tracks (B,) where the mask (B,) is not 0."""
+        """Launches that scan from poses (1, B, 3) on tracks (B,) where `mask` (B,) is not 0."""
         launches: list[Callable[[], object]] = []
         if self._move is not None:
             arguments = (mask, self._others, self._edges, self._moving)
@@ -468,7 +470,6 @@ class CudaScans:
 
 
 def _units(xp: Any, module: Any, lidar: Lidar) -> tuple[Any, Any]:
-    """Cosines and sines of the rays."""
     angles = xp.asarray(lidar.angles)
     cos, sin = xp.empty_like(angles), xp.empty_like(angles)
     blocks = (-(-lidar.rays // THREADS),)
@@ -477,85 +478,61 @@ def _units(xp: Any, module: Any, lidar: Lidar) -> tuple[Any, Any]:
 
 
 NEXT_STEP, SAME_STEP, DISABLED = range(3)
-"""When an environment that has ended restarts."""
+"""Autoreset modes: when an ended environment restarts."""
 _WARM = 2
-"""First periods that are launched kernel by kernel: modules are loaded with their first launch."""
+"""Periods launched kernel by kernel: modules are loaded at their first launch."""
 
 Launch = Callable[[], object]
 
 
-class CudaEngine:
-    """Arrays of all rows and the launches that advance them.
+class CudaEngine(TaskArrays):
+    """Arrays of all rows on a CUDA device, and the launches that advance them.
 
     Args:
-        programs: of the task.
+        programs: Programs of the task.
         rows: number of rows.
         precision: "float32" or "float64".
         mode: `NEXT_STEP`, `SAME_STEP` or `DISABLED`.
-        raises: whether a number that is not finite is an error; else it ends the episode.
+        raises: whether a non-finite number is an error; if not, it ends the episode.
     """
 
     def __init__(
         self, programs: TaskPrograms, rows: int, precision: str, mode: int, *, raises: bool
     ) -> None:
-        self.programs, self.rows, self.mode = programs, rows, mode
-        self.task, self.dtype = programs.task, np.dtype(precision)
-        self.xp = gpu.cupy()
-        lidar = self.task.lidar
+        lidar = programs.task.lidar
         if rows * max(1, 0 if lidar is None else lidar.rays) >= 2**31:
-            raise InvalidValue(f"{rows} rows are too many for a device: rays are below 2**31")
-        self._make_arrays()
+            raise InvalidValue(
+                f"{rows} rows are too many for a device, which takes fewer than 2**31 rays"
+            )
+        super().__init__(programs, rows, precision, gpu.cupy(), own_parameters=False)
+        self.mode, xp, agents = mode, self.xp, self.task.agents
+        self._after, self.x = self.room(self.size["x"], 2), self.room(self.size["x"])
+        self.m, self._m_after = self.room(self.size["m"]), self.room(self.size["m"])
+        self._w_after = self.room(len(programs.judge.outputs[4].fields))
+        self._d = self.room(len(programs.draws))
+        number = np.tile(np.arange(agents), rows // agents).astype(self.dtype)
+        self._agent = xp.asarray(number.reshape(1, rows, 1))
+        self._zero = xp.zeros((1, 1, 1), self.dtype)
         self._make_books(raises=raises)
         self._kernels: list[gpu.Kernel] = []
         self._scans = None
         if lidar is not None:
             self._scans = CudaScans(
-                self.xp, lidar, self.task.tracks, programs.parts, self._others, self.observation,
+                self.xp, lidar, self.task.tracks, programs.parts, self.others, self.observation,
                 (self.seeds, self.periods),
             )  # fmt: skip
         self._maps = {
             name: self._kept(gpu.masked_map(getattr(programs, name), precision))
             for name in ("judge", "look", "start", "sense")
         }
-        self._rollout = gpu.CudaRollout(
-            programs.plant.step, dt=self.task.dt, tolerance=TOLERANCE[precision],
-            precision=precision, fast=False, substeps=self.task.substeps,
-        )  # fmt: skip
+        options = StepOptions(self.task.dt, TOLERANCE[precision], precision, self.task.substeps)
+        self._rollout = gpu.CudaRollout(programs.plant.step, options, fast=False)
         self._step = Recorded(self.xp, self._kernels, self._period())
         self._reset = Recorded(self.xp, self._kernels, self._beginning(), graph=False)
 
     def _kept(self, kernel: gpu.Kernel) -> gpu.Kernel:
         self._kernels.append(kernel)
         return kernel
-
-    def _make_arrays(self) -> None:
-        programs, task, rows, xp = self.programs, self.task, self.rows, self.xp
-        size = {port.name: len(port.fields) for port in programs.judge.inputs}
-        self.size = size
-        self._after = self._room(size["x"], 2)
-        self.x, self.a = self._room(size["x"]), self._room(size["a"])
-        self._shared = not draws_parameters(task)
-        base = np.array(record.flatten(programs.plant.params), self.dtype).reshape(1, 1, -1)
-        self.base = xp.asarray(base)
-        """Nominal parameters of the vehicle, (1, 1, n)."""
-        self.p = self.base if self._shared else self._room(size["p"])
-        self.m, self.q = self._room(size["m"]), self._room(size["q"])
-        self.w = self._room(record.size(programs.plant.Disturbance))
-        self._m_after = self._room(size["m"])
-        self._w_after = self._room(len(programs.judge.outputs[4].fields))
-        self.time, self._e = self._room(1), self._room(size["e"])
-        self._d = self._room(len(programs.draws))
-        self._motion, self._lidar_pose = self._room(6), self._room(3 if task.lidar else 0)
-        self._others = self._room(size["others"])
-        table = () if programs.courses is None else (float(programs.courses.table),)
-        self._table = xp.asarray(np.array(table, self.dtype).reshape(1, 1, -1))
-        agents = np.tile(np.arange(task.agents), rows // task.agents)
-        self._agent = xp.asarray(agents.astype(self.dtype).reshape(1, rows, 1))
-        self._zero = xp.zeros((1, 1, 1), self.dtype)
-        self.fields = record.size(task.Observation)
-        self.width = self.fields + (0 if task.lidar is None else task.lidar.rays)
-        self.observation = xp.zeros((rows, self.width), self.dtype)
-        self.reward, self.ended = xp.zeros(rows, self.dtype), xp.zeros(rows, self.dtype)
 
     def _make_books(self, *, raises: bool) -> None:
         xp, rows, task, programs = self.xp, self.rows, self.task, self.programs
@@ -584,7 +561,7 @@ class CudaEngine:
         arrays: dict[str, Any] = {
             "fault": self.fault, "a": self.a, "health": self._health, "x": self.x,
             "after": self._after[1:], "m": self.m, "m_after": self._m_after, "w": self.w,
-            "w_after": self._w_after, "time": self.time, "e": self._e, "d": self._d,
+            "w_after": self._w_after, "time": self.time, "e": self.noise, "d": self._d,
             "seeds": self.seeds, "episodes": self.episodes, "periods": self.periods,
             "steps": self.steps, **flags, "observation": self.observation, "last": last,
             "reward": self.reward, "ended": self.ended, "contact": self._contact,
@@ -592,10 +569,6 @@ class CudaEngine:
         self.over, self.again = flags["over"], flags["again"]
         self.terminated, self.truncated = flags["terminated"], flags["truncated"]
         self._arguments = tuple(arrays[name] for name in ARRAYS)
-
-    def _room(self, fields: int, steps: int = 1) -> Any:
-        # The row is last in memory, so that neighbouring threads read neighbouring numbers.
-        return self.xp.zeros((steps, fields, self.rows), self.dtype).swapaxes(1, 2)
 
     def _book(self, name: str) -> Launch:
         threads = self.rows // self.task.agents if name == "conclude" else self.rows
@@ -606,7 +579,7 @@ class CudaEngine:
         return self._maps[name].prepared(self.rows, (*ports, *out), [self.rows, mask])
 
     def _period(self) -> list[Launch]:
-        """A control period after the actions are taken."""
+        """Launches of a control period, after the actions have been set."""
         moved = RolloutArrays(self.x, self.a, self.w, self.p)
         kernel, advance = self._rollout.prepared(moved, self._after, self._health)
         self._kept(kernel)
@@ -626,39 +599,47 @@ class CudaEngine:
 
     def _starts(self) -> Launch:
         # Parameters that all rows share are not written.
-        p = self.xp.zeros_like(self.base) if self._shared else self.p
-        ports = [self._d, self.base, self._agent, self._table]
+        p = self.xp.zeros_like(self.base) if self.shared else self.p
+        ports = [self._d, self.base, self._agent, self.table]
         return self._map("start", ports, [self.x, p, self.m, self.q, self.w], self.again)
 
     def _senses(self, mask: Any) -> list[Launch]:
-        """Launches for poses, motions of the others and scans."""
+        """Launches that compute poses, motions of the other vehicles and scans."""
         if self._scans is None and self.task.agents == 1:
             return []
-        ports, out = [self.x, self.a, self.p], [self._lidar_pose, self._motion]
+        ports, out = [self.x, self.a, self.p], [self.lidar_pose, self.motion]
         launches = [self._map("sense", ports, out, mask)]
         if self.task.agents > 1:
             launches.append(self._beside())
         if self._scans is not None:
-            launches += self._scans.prepared(self._lidar_pose, self.q, mask)
+            launches += self._scans.prepared(self.lidar_pose, self.q, mask)
         return launches
 
     def _beside(self) -> Launch:
-        """Launch that gathers the motions of the other vehicles in the world of each."""
+        """Launch that gathers the motions of the other vehicles in each row's world."""
         text = _BESIDE.format(
             real={"float32": "float", "float64": "double"}[self.dtype.name], rows=self.rows,
             agents=self.task.agents,
         )  # fmt: skip
         kernel = self.xp.RawModule(code=text, options=EXACT_FLAGS).get_function("beside")
         blocks = (-(-self.rows // THREADS),)
-        return partial(kernel, blocks, (THREADS,), (self._motion, self._others))
+        return partial(kernel, blocks, (THREADS,), (self.motion, self.others))
 
     def _moment(self, time: Any) -> list[Any]:
-        ranges = self._room(0)
+        ranges = self.room(0)
         if self._scans is not None and self.task.reads_ranges:
             ranges = self._scans.ranges[None]
         return [
-            self.x, self.a, self.p, self.m, self.q, time, self._others, ranges, self._e,
-        ]  # fmt: skip
+            self.x,
+            self.a,
+            self.p,
+            self.m,
+            self.q,
+            time,
+            self.others,
+            ranges,
+            self.noise,
+        ]
 
     def _judges(self) -> Launch:
         out = [
@@ -676,24 +657,24 @@ class CudaEngine:
         return self.observation[None, :, : self.fields]
 
     def step(self, actions: Any) -> None:
-        """One control period with actions (B, n), a contiguous array of the device."""
+        """Advance by one control period with actions (B, n), a contiguous array on the device."""
         blocks = (-(-self.rows // THREADS),)
         self._books["intake"](blocks, (THREADS,), (actions, *self._arguments))
         self._step.run()
 
     def begin(self, chosen: AnyArray) -> None:
-        """Restart the chosen rows, a mask (B,), and clear the error word."""
+        """Restart the rows of a mask (B,) and clear the error word."""
         self.fault[:] = self._fine
         self.again[:] = self.xp.asarray(chosen.astype(np.uint8))
         self._reset.run()
 
     def motion_of(self, row: int) -> tuple[float, ...]:
-        """x, y, yaw, v_x, v_y, omega of one vehicle."""
+        """Motion of the vehicle in a row: x, y, yaw, v_x, v_y, omega."""
         with LOCK:
             self._maps["sense"].tell_arrays()
-            ports, out = [self.x, self.a, self.p], [self._lidar_pose, self._motion]
+            ports, out = [self.x, self.a, self.p], [self.lidar_pose, self.motion]
             self._map("sense", ports, out, self._every_row)()
-        return tuple(self._motion[0, row].tolist())
+        return tuple(self.motion[0, row].tolist())
 
 
 _BESIDE = """\
@@ -713,7 +694,7 @@ extern "C" __global__ void beside(const {real}* __restrict__ motion, {real}* __r
 
 
 class Recorded:
-    """Launches that are repeated, as a CUDA graph once they are warm."""
+    """Repeated launches, captured as a CUDA graph after the warm-up."""
 
     def __init__(
         self,
@@ -728,7 +709,7 @@ class Recorded:
         self._graph: Any = None
 
     def run(self) -> None:
-        """Launch all of them on the present stream."""
+        """Launch all of them on the current stream."""
         with LOCK:
             for kernel in self._kernels:
                 kernel.tell_arrays()
@@ -742,7 +723,7 @@ class Recorded:
                 self._graph = self.captured()
 
     def captured(self) -> Any:
-        """The graph of all launches, or None without support for graphs."""
+        """Graph of all launches, or None if graphs are not supported."""
         stream = self._xp.cuda.Stream(non_blocking=True)
         with stream:
             stream.begin_capture()

@@ -1,10 +1,10 @@
-"""Environments whose arrays live on a CUDA device: a call launches, and waits for nothing.
+"""Environments whose arrays stay on a CUDA device; calls launch work without waiting for it.
 
-Actions may be arrays of CuPy, PyTorch or JAX on the device, without a copy, or of the host; the
-results are arrays of the same library. As a call does not wait for the device, an error there (an
-action, a state or an observation that is not finite, a start in contact) is raised by a later call,
-mostly the next: all environments stand still from the moment of the error. `check` waits and raises
-it at once; `reset` starts again.
+Actions may be CuPy, PyTorch or JAX arrays on the device, which are not copied, or arrays on the
+host; the results are arrays of the same library. As a call does not wait for the device, an error
+there (a non-finite action, state or observation, or a start in contact) is raised by a later call,
+mostly the next one: all environments stand still from the moment of the error. `check` waits and
+raises it at once; `reset` starts again.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ LIBRARIES = ("cupy", "torch", "jax")
 
 
 class CudaEnvironments(Environments):
-    """See `Environments`, which makes these for `device="cuda"`.
+    """Environments on a CUDA device; `Environments` creates them for `device="cuda"`.
 
     `Stepped.ended` is a mask (B,) of the environments that restarted in this call, and
-    `final_observation` is (B, n), valid in their rows (only for "same_step"): their number is not
-    known without waiting. With JAX, whose arrays must not change, results are copies.
+    `final_observation` is (B, n), valid in those rows (only for "same_step"): their number is not
+    known without waiting. With JAX, whose arrays are immutable, results are copies.
 
     Args:
-        task, count, autoreset, precision, on_diverge: as of `Environments`.
+        task, count, autoreset, precision, on_diverge: as in `Environments`.
         device: "cuda".
         threads: None.
-        library: "cupy", "torch" or "jax": library of the results of `reset`, and of steps with
-            actions of the host.
+        library: "cupy", "torch" or "jax": array library of the results of `reset`, and of steps
+            whose actions are on the host.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class CudaEnvironments(Environments):
     ) -> None:
         one_of("device", device, ("cuda",))
         if threads is not None:
-            raise InvalidValue(f"threads = {threads} are those of a processor; leave it out")
+            raise InvalidValue(f"threads = {threads} applies to the CPU only; omit it")
         self._take_settings(task, count, autoreset, on_diverge)
         one_of("library", library, LIBRARIES)
         one_of("precision", precision, PRECISIONS)
@@ -71,7 +71,7 @@ class CudaEnvironments(Environments):
             raises=on_diverge == "raise",
         )  # fmt: skip
         self.steps = self.engine.steps
-        """Control periods of the present episodes, (B,)."""
+        """Control periods since the start of each episode, (B,)."""
         self._watch = Watch(self.engine.xp, self.engine.fault)
         self._reported: SkidpadError | None = None
         self._begun = self._closed = False
@@ -79,7 +79,7 @@ class CudaEnvironments(Environments):
 
     @property
     def state(self) -> Any:
-        """States of the vehicles, (B, n), a copy on the device."""
+        """Copy of the vehicle states on the device, (B, n)."""
         size = record.size(self.task.vehicle.model.State)
         return self.engine.x[0, :, :size].copy()
 
@@ -98,7 +98,6 @@ class CudaEnvironments(Environments):
         raise AttributeError(f"CudaEnvironments has no attribute {name!r}")
 
     def held(self) -> dict[str, Any]:
-        """See `Environments.held`."""
         names = ("seeds", "episodes", "periods", "steps", "over")
         counters = {name: getattr(self.engine, name) for name in names}
         return {**held_by(self.engine, self.task), **counters}
@@ -109,11 +108,10 @@ class CudaEnvironments(Environments):
         mask: Any = None,
         given: Mapping[str, Any] | None = None,
     ) -> Any:
-        """As `Environments.reset`, without `given`; waits for the device, and raises errors of
-        earlier calls."""
+        """As `Environments.reset`, without `given`; waits and raises errors of earlier calls."""
         self._must_be_open()
         if given:
-            raise InvalidValue("given is for device = 'cpu': on a GPU everything is drawn")
+            raise InvalidValue("given is for device = 'cpu': on a GPU all parameters are sampled")
         chosen = self._chosen(mask)
         if not self._begun and mask is not None:
             raise InvalidValue(environments.none_begun(self.masked_reset))
@@ -130,7 +128,7 @@ class CudaEnvironments(Environments):
         return self._converted(self._library).observation
 
     def step(self, actions: Any) -> Stepped:
-        """One control period of all environments; see the module text for errors.
+        """Advance all environments by one control period; see the module docstring for errors.
 
         Args:
             actions: (B, n) in the order of the fields of the task's `Action`, on the device in the
@@ -149,7 +147,7 @@ class CudaEnvironments(Environments):
             return self._converted(library)
 
     def check(self) -> None:
-        """Wait for the device; raises if there was an error."""
+        """Wait for the device and raise any error it has reported."""
         self._watch.wait()
         self._raise_reported()
 
@@ -167,7 +165,7 @@ class CudaEnvironments(Environments):
         return xp.ascontiguousarray(array)
 
     def _stream(self, library: str) -> Any:
-        """The stream of a library, where launched work keeps the order of its calls."""
+        """Current stream of a library, on which its work is launched in order."""
         if library != "torch":
             return nullcontext()
         cuda = self.engine.xp.cuda
@@ -179,7 +177,7 @@ class CudaEnvironments(Environments):
         return cuda.ExternalStream(pointer) if known is None else known(_Stream(pointer))
 
     def _converted(self, library: str) -> Stepped:
-        """The present results as arrays of a library; those of JAX are copies."""
+        """Current results as arrays of a library; copies in the case of JAX."""
         if library in self._results:
             return self._results[library]
         engine = self.engine
@@ -205,7 +203,6 @@ class CudaEnvironments(Environments):
         engine.episodes[where] = engine.periods[where] = 0
 
     def _raise_reported(self) -> None:
-        """Raise the error that the device has reported, if any."""
         if self._reported is None:
             word = self._watch.word
             if word == cuda_engine.NONE:
@@ -235,7 +232,7 @@ class CudaEnvironments(Environments):
 
 
 class Watch:
-    """The error word of the device, copied to the host without waiting."""
+    """Asynchronous copy of the device's error word on the host."""
 
     def __init__(self, xp: Any, fault: Any) -> None:
         self._xp, self._fault = xp, fault
@@ -244,16 +241,16 @@ class Watch:
         self._seen[0] = cuda_engine.NONE
 
     def look(self) -> None:
-        """Copy the word after everything that is launched on the present stream."""
+        """Copy the word after all work launched on the current stream."""
         self._fault.data.copy_to_host_async(self._seen.ctypes.data, 8)
 
     @property
     def word(self) -> int:
-        """The word of the last copy that is complete."""
+        """Word of the last completed copy."""
         return int(self._seen[0])
 
     def wait(self) -> None:
-        """Wait until the word is that of this moment."""
+        """Wait until the current word has been copied."""
         self._xp.cuda.Device().synchronize()
         self._seen[0] = int(self._fault[0])
 
@@ -263,7 +260,7 @@ def _itself(array: Any) -> Any:
 
 
 class _Stream(NamedTuple):
-    """A stream by its address, as libraries hand streams to each other."""
+    """Stream given by its address, for exchange between array libraries."""
 
     address: int
 
@@ -277,7 +274,7 @@ def _library_of(array: Any) -> str:
 
 
 _DLPACK = {"torch": "torch", "jax": "jax.dlpack"}
-"""The module of a library with `from_dlpack`."""
+"""Module of each library that has `from_dlpack`."""
 
 
 def _truths(flags: Any, library: str) -> Any:

@@ -1,15 +1,15 @@
 """Many environments of a task that advance together: one call, one control period.
 
-A call moves all vehicles, scans, tests contacts, rewards and restarts environments that have ended,
-compiled from end to end. Every environment has a seed of its own, and its draws depend on that and
-on its own counts of episodes and periods alone: any number of environments, split in any way, on
-one core or many, gives each of them the same bits. The functions at the top are the messages of the
-errors, for the processor and for CUDA.
+A call moves all vehicles, scans, tests contacts, computes rewards and restarts ended environments,
+all in compiled code. Every environment has a seed of its own; its random samples depend only on
+this seed and its own counters of episodes and periods. The results are therefore identical bit for
+bit however environments are split over calls or cores. The functions at the top build the error
+messages for the CPU and for CUDA.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,16 +20,16 @@ from ..core.checks import check_room, making_room, one_of, whole
 from ..core.files import brief_repr
 from ..errors import InvalidValue, SimulationDiverged
 from ..random import streams as seeding
-from ..random.draw import names_as_words, shares
+from ..random.streams import names_as_words, shares
+from ..run.settings import DEVICES
 from ..units import m
-from .cpu_engine import TaskEngine, engine_of
-from .episode_info import NO_ENDS, Ends, EpisodeInfo
-from .programs import TaskPrograms, compile_task, draws_parameters
+from .cpu_engine import CpuEngine
+from .programs import NO_ENDS, Ends, EpisodeInfo, TaskPrograms, compile_task, draws_parameters
 from .task import Task
 
 
 def diverged(task: Any, row: int, periods: int) -> str:
-    """The message of a state that is no longer finite."""
+    """Error message for a state that is no longer finite."""
     return (
         f"{_row(task, row)}: the state of {task.vehicle.model.name!r} is no longer finite after "
         f"{periods} periods; with on_diverge='end' its episode ends"
@@ -37,7 +37,7 @@ def diverged(task: Any, row: int, periods: int) -> str:
 
 
 def not_finite(task: Any, row: int, at: int, value: float, periods: int) -> str:
-    """The message of an observation that is not finite; `at` is its index."""
+    """Error message for a non-finite observation; `at` is its index."""
     names = record.names(task.Observation)
     name = names[at] if at < len(names) else f"ray {at - len(names)}"
     return (
@@ -46,21 +46,8 @@ def not_finite(task: Any, row: int, at: int, value: float, periods: int) -> str:
     )
 
 
-def no_reward(task: Any, row: int, periods: int) -> str:
-    """The message of a reward that is not finite."""
-    return f"{_row(task, row)}: the reward after {periods} periods is not finite; it must be"
-
-
-def too_far(task: Any, track: int, far: float) -> str:
-    """The message of a track too far from the origin for the resolution of float32."""
-    return (
-        f"task {task.name!r}: tracks[{track}] reaches {far:.3g} m from the origin, where float32 "
-        f"tells {far * 2.0**-23:.2g} m apart: take precision='float64', or a track nearer to it"
-    )
-
-
 def touching(task: Any, row: int, motion: Sequence[float]) -> str:
-    """The message of a start in contact, at x, y in m and yaw in rad."""
+    """Error message for a start in contact, at x, y in m and yaw in rad."""
     x, y, yaw = motion[:3]
     return (
         f"{_row(task, row)} starts in contact with a wall or another vehicle, at x = {x:.2f}, "
@@ -72,7 +59,7 @@ NOT_BEGUN = "no episode has begun: call reset() before the first step"
 
 
 def has_ended(task: Any, row: int, worlds: int, masked_reset: str) -> str:
-    """The message of a step after the end; `masked_reset` is the call for some environments."""
+    """Error message for a step after the end; `masked_reset` is the call for some environments."""
     if worlds == 1:
         return "the episode has ended: call reset() to begin the next one"
     world = row // task.agents
@@ -83,7 +70,7 @@ def has_ended(task: Any, row: int, worlds: int, masked_reset: str) -> str:
 
 
 def none_begun(masked_reset: str) -> str:
-    """The message of a reset of some environments before one of all."""
+    """Error message for a reset of some environments before the first reset of all."""
     return f"no episode has begun: call reset() for all environments before {masked_reset}"
 
 
@@ -93,30 +80,32 @@ def _row(task: Any, row: int) -> str:
 
 
 AUTORESET = ("next_step", "same_step", "disabled")
-"""When an environment that has ended restarts: in the next call, whose action it ignores, in the
-same call, or only by `reset`."""
+"""Autoreset modes: an ended environment restarts in the next call, which ignores its action, in
+the same call, or only by `reset`."""
 ON_DIVERGE = ("raise", "end")
 _QUIET = np.empty((1, 0))
 FARTHEST: m = 20_000.0
-"""Largest distance from the origin in single precision, whose resolution there is 2 mm."""
+"""Largest distance from the origin in single precision, where its resolution is 2 mm."""
 
 
 class Stepped(NamedTuple):
-    """The result of a control period. The arrays are the environments' own and change with the next
-    call: copy those that are to stay."""
+    """Result of a control period.
+
+    The arrays belong to the environments and change with the next call: copy those you keep.
+    """
 
     observation: AnyArray
     """Observations, (B, n), float32 or float64."""
     reward: AnyArray
     """Rewards of the period, (B,)."""
     terminated: AnyArray
-    """Whether the episode has terminated, (B,)."""
+    """Whether the episode terminated, (B,)."""
     truncated: AnyArray
-    """Whether the episode was truncated by its duration, (B,)."""
+    """Whether the episode was truncated by its maximum duration, (B,)."""
     ended: AnyArray
-    """Numbers (k,) of the environments that restarted in this call."""
+    """Indices (k,) of the environments that restarted in this call."""
     final_observation: AnyArray
-    """Last observations (k, n) of their episodes, if these ended in this call; else (0, n)."""
+    """Last observations (k, n) of the episodes that ended and restarted in this call."""
 
     __repr__ = brief_repr
 
@@ -129,15 +118,15 @@ class Environments:
         count: number of worlds; each has as many vehicles as the task has agents, one row each.
         autoreset: when an ended episode restarts: "next_step", "same_step" or "disabled".
         precision: "float32" or "float64".
-        device: "cpu" or "cuda"; there all arrays live on the GPU.
-        threads: on the CPU; all processors if None. The results do not depend on them.
-        on_diverge: "raise" if a state is no longer finite, or "end" the episode.
+        device: "cpu" or "cuda"; with "cuda" all arrays stay on the GPU.
+        threads: threads on the CPU; all processors if None. The results do not depend on it.
+        on_diverge: if a state is no longer finite, "raise" an error or "end" the episode.
     """
 
     __repr__ = brief_repr
 
     def __new__(cls, *_: Any, device: str = "cpu", **__: Any) -> Any:
-        """Makes `CudaEnvironments`, which have the same interface, for a CUDA device."""
+        """Create `CudaEnvironments`, which have the same interface, if the device is "cuda"."""
         if device != "cuda" or cls is not Environments:
             return object.__new__(cls)
         from .cuda_environments import CudaEnvironments
@@ -158,12 +147,11 @@ class Environments:
         self._take_settings(task, count, autoreset, on_diverge)
         if threads is not None:
             whole("threads", threads, "at least 1, or None for all processors")
+        one_of("device", device, DEVICES)
         self._check_places(precision)
         self.programs: TaskPrograms = compile_task(task)
         with making_room("count", self.worlds):
-            self.engine: TaskEngine = engine_of(
-                self.programs, self.worlds * task.agents, precision, device, threads
-            )
+            self.engine = CpuEngine(self.programs, len(self), precision, threads)
         self._agent = np.tile(np.arange(task.agents), self.worlds)
         self._draw_words = names_as_words(self.programs.draws)
         self._noise_words = names_as_words(self.programs.noise)
@@ -173,15 +161,15 @@ class Environments:
         self._periods = np.zeros(rows, np.uint64)
         self.engine.draw_from(self._seeds, self._periods)
         self.steps = np.zeros(rows, np.int64)
-        """Control periods of the present episodes, (B,)."""
+        """Control periods since the start of each episode, (B,)."""
         self._over = np.zeros(rows, np.bool_)
         self._overrides: dict[int, Array] = {}
         self.failed = np.zeros(rows, np.bool_)
-        """Rows whose state was not finite after the last period, (B,), for on_diverge "end"."""
+        """Rows with non-finite states after the last period, (B,), for on_diverge "end"."""
         self.info = EpisodeInfo(task, self.engine)
-        """Progress and laps of the present episodes."""
+        """Progress and laps of the current episodes."""
         self.ends: Ends = NO_ENDS
-        """Episodes that ended in the last call, why, and their last infos."""
+        """Episodes that ended in the last call, with their reasons and last infos."""
         self._begun = self._closed = False
         engine = self.engine
         self._nothing = np.empty(0, np.int64), np.empty((0, engine.width), engine.dtype)
@@ -195,7 +183,7 @@ class Environments:
         self.autoreset, self.on_diverge = autoreset, on_diverge
 
     masked_reset = "reset(mask=mask)"
-    """The call that resets some environments, for messages; interfaces have others."""
+    """Call that resets some environments, for error messages; interfaces override it."""
 
     def __len__(self) -> int:
         """Number of rows: environments times agents."""
@@ -203,26 +191,28 @@ class Environments:
 
     @property
     def state(self) -> AnyArray:
-        """States of the vehicles, (B, n), a copy."""
+        """Copy of the vehicle states, (B, n)."""
         return np.array(self.engine.x[0, :, : record.size(self.task.vehicle.model.State)])
 
     @property
     def progress(self) -> Array:
-        """Progress along the track since the start of the present episodes in m, (B,), a copy."""
+        """Progress along the track since the start of each episode in m, (B,), a copy."""
         self._check_has_tracks()
         return np.array(self.engine.m[0, :, 1], dtype=float)
 
     def held(self) -> dict[str, AnyArray]:
-        """Everything that the next step depends on, by name: the arrays themselves, (B, ...), valid
-        until the next call. The next step reads what is written to them. Numbers supplied by
-        `reset(given=...)` are settings and not among them."""
+        """All arrays that the next step depends on, by name, each (B, ...).
+
+        They are the arrays themselves, valid until the next call: the next step reads what is
+        written to them. Values supplied by `reset(given=...)` are settings and not included.
+        """
         return {
             **held_by(self.engine, self.task), "seeds": self._seeds, "episodes": self._episodes,
             "periods": self._periods, "steps": self.steps, "over": self._over,
         }  # fmt: skip
 
     def close(self) -> None:
-        """Close: further calls raise."""
+        """Close the environments; further calls raise."""
         self._closed = True
 
     def reset(
@@ -231,13 +221,13 @@ class Environments:
         mask: Any = None,
         given: Mapping[str, Any] | None = None,
     ) -> AnyArray:
-        """Start new episodes; returns the observations (B, n).
+        """Start new episodes and return their observations (B, n).
 
         Args:
-            seed: of the first environment, the others count up from it; or one for each; None to
-                continue the present streams, or for a fresh seed at first.
-            mask: which environments, a boolean array (count,); all if None.
-            given: numbers, one or (count,), of the task's `Given` parameters, by the names of its
+            seed: seed of the first environment, from which the others count up, or one for each;
+                None to continue the current streams, or, at the first reset, for a fresh seed.
+            mask: environments to reset, a boolean array (count,); all if None.
+            given: values, scalar or (count,), of the task's `Given` parameters, by their names in
                 `randomised` or as `draw.NAME`; they stay until replaced.
         """
         self._must_be_open()
@@ -255,7 +245,7 @@ class Environments:
         return self.engine.observation
 
     def step(self, actions: Any) -> Stepped:
-        """One control period of all environments.
+        """Advance all environments by one control period.
 
         Args:
             actions: (B, n) in the order of the fields of the task's `Action`; values beyond their
@@ -270,7 +260,9 @@ class Environments:
         engine = self.engine
         engine.set_actions(actions)
         again = np.flatnonzero(self._over)
-        failed = self._failed(engine.advance(), again)
+        bad = engine.advance()
+        if bad is not None:
+            bad = self._ending(bad, again, lambda k: diverged(self.task, k, self.steps[k] + 1))
         # For an environment that only restarts no period passes.
         self._periods += ~self._over
         self.steps += 1
@@ -279,10 +271,10 @@ class Environments:
         terminated = engine.ended > 0.5
         truncated = self.steps >= self.task.limit
         self.failed[:] = False
-        if failed is not None:
-            self.failed |= failed
-            terminated[failed] = True
-            engine.reward[failed] = 0.0
+        if bad is not None:
+            self.failed |= bad
+            terminated[bad] = True
+            engine.reward[bad] = 0.0
         self._check_observation(terminated, again)
         if not np.isfinite(engine.reward).all():
             self._check_reward(terminated, again)
@@ -310,14 +302,18 @@ class Environments:
             raise InvalidValue(f"task {self.task.name!r} has no tracks to progress on")
 
     def _check_places(self, precision: str) -> None:
-        """Raise if the precision is too coarse for the positions of the tracks."""
+        """Raise if the precision is too coarse for the coordinates of the tracks."""
         for k, track in enumerate(self.task.tracks if precision == "float32" else ()):
             far = float(np.abs(track.centre).max())
             if far > FARTHEST:
-                raise InvalidValue(too_far(self.task, k, far))
+                raise InvalidValue(
+                    f"task {self.task.name!r}: tracks[{k}] reaches {far:.3g} m from the origin, "
+                    f"where float32 resolves {far * 2.0 ** (-23):.2g} m: take "
+                    "precision='float64', or a track nearer to it"
+                )
 
     def _together(self, terminated: Any, truncated: Any) -> tuple[Any, Any]:
-        """All vehicles of a world stop when one of them does: the others are truncated."""
+        """End a world's episode for all its vehicles when one ends: the others are truncated."""
         shape = (self.worlds, self.task.agents)
         any_over = (terminated | truncated).reshape(shape).any(axis=1, keepdims=True)
         cut = (any_over & ~terminated.reshape(shape)).ravel()
@@ -333,16 +329,17 @@ class Environments:
             drawn[:, place] = values[rows]
         engine.start(rows, drawn, self._agent[rows])
         self.info.begin(rows)
-        contact = engine.look(rows, self._noise(rows))
-        self._check_start(rows, contact)
+        hit = np.flatnonzero(engine.look(rows, self._noise(rows)) > 0.5)
+        if hit.size:
+            k = int(rows[hit[0]])
+            raise InvalidValue(touching(self.task, k, engine.motion_of(k)))
 
     def _merged_overrides(self, numbers: Mapping[str, Any] | None) -> dict[int, AnyArray]:
-        """The supplied numbers from now on, by index among the draws, (B,) each."""
+        """All supplied parameter values, (B,) each, by their index among the samples."""
         names, task = self.programs.draws, self.task
         overrides, allowed = dict(self._overrides), task.given
+        record.check_names("given", numbers or {}, allowed)
         for name, values in (numbers or {}).items():
-            if name not in allowed:
-                raise InvalidValue(record.unknown_name("given", name, allowed))
             each = np.broadcast_to(np.asarray(values, dtype=float), (self.worlds,))
             overrides[names.index(name)] = np.repeat(each, task.agents)
         missing = [name for name in allowed if names.index(name) not in overrides]
@@ -378,62 +375,46 @@ class Environments:
             return np.ones(len(self), np.bool_)
         chosen = np.asarray(mask)
         if chosen.dtype != np.bool_ or chosen.shape != (self.worlds,):
-            raise InvalidValue(f"mask must be truths of shape ({self.worlds},), got {mask!r:.60}")
+            raise InvalidValue(f"mask must be booleans of shape ({self.worlds},), got {mask!r:.60}")
         return np.repeat(chosen, self.task.agents)
 
     def _must_be_open(self) -> None:
         if self._closed:
             raise InvalidValue("these environments are closed; make new ones")
 
-    def _failed(self, bad: AnyArray | None, again: AnyArray) -> AnyArray | None:
-        """Rows whose state is no longer finite and which do not restart; raises for on_diverge =
-        "raise"."""
-        if bad is not None:
-            bad[again] = False
-        if bad is None or not bad.any():
-            return None
-        if self.on_diverge == "raise":
-            k = int(np.flatnonzero(bad)[0])
-            raise SimulationDiverged(
-                diverged(self.task, k, self.steps[k] + 1),
-                **self._last(k, np.flatnonzero(bad)),
-            )
+    def _ending(self, bad: AnyArray, again: AnyArray, message: Callable[[int], str]) -> AnyArray:
+        """Rows of a mask (B,) that fail, without those that restart; raises unless they end."""
+        bad[again] = False
+        if self.on_diverge == "raise" and bad.any():
+            k, *_ = rows = np.flatnonzero(bad)
+            raise SimulationDiverged(message(int(k)), **self._last(int(k), rows))
         return bad
 
     def _check_observation(self, terminated: AnyArray, again: AnyArray) -> None:
-        # Ranges are finite by themselves.
+        """End or reject episodes with a non-finite observation; rays are always finite."""
         values = self.engine.observation[:, : record.size(self.task.Observation)]
-        if np.isfinite(values).all():
-            return
-        bad = ~np.isfinite(values).all(axis=1)
-        bad[again] = False
-        if not bad.any():
-            return
-        if self.on_diverge == "end":
+        if not np.isfinite(values).all():
+            bad = ~np.isfinite(values).all(axis=1)
+            bad = self._ending(bad, again, lambda k: self._not_finite(k, values[k]))
             terminated |= bad
             values[bad] = np.nan_to_num(values[bad])
-            return
-        k = int(np.flatnonzero(bad)[0])
-        at = int(np.flatnonzero(~np.isfinite(values[k]))[0])
-        raise SimulationDiverged(
-            not_finite(self.task, k, at, values[k, at], self.steps[k]),
-            **self._last(k, np.flatnonzero(bad)),
-        )
+
+    def _not_finite(self, k: int, values: AnyArray) -> str:
+        at = int(np.flatnonzero(~np.isfinite(values))[0])
+        return not_finite(self.task, k, at, values[at], self.steps[k])
 
     def _check_reward(self, terminated: AnyArray, again: AnyArray) -> None:
         bad = ~np.isfinite(self.engine.reward)
-        bad[again] = False
-        self.engine.reward[~np.isfinite(self.engine.reward)] = 0.0
-        if self.on_diverge == "end":
-            terminated |= bad
-        elif bad.any():
-            k = int(np.flatnonzero(bad)[0])
-            raise SimulationDiverged(
-                no_reward(self.task, k, self.steps[k]), **self._last(k, np.flatnonzero(bad))
-            )
+        self.engine.reward[bad] = 0.0
+        rule = "is not finite; it must be"
+        terminated |= self._ending(
+            bad,
+            again,
+            lambda k: f"{_row(self.task, k)}: the reward after {self.steps[k]} periods {rule}",
+        )
 
     def _last(self, k: int, failed: AnyArray) -> dict[str, Any]:
-        """Attributes of the error for a row, with all rows that failed."""
+        """Attributes of the error for row `k`, with all rows that failed."""
         State = self.task.vehicle.model.State
         leaves = self.engine.x[0, k, : record.size(State)].tolist()
         return {
@@ -442,14 +423,8 @@ class Environments:
             "vehicles": tuple(failed.tolist()),
         }
 
-    def _check_start(self, rows: Any, contact: AnyArray) -> None:
-        hit = np.flatnonzero(contact > 0.5)
-        if hit.size:
-            k = int(rows[hit[0]])
-            raise InvalidValue(touching(self.task, k, self.engine.motion_of(k)))
-
 
 def held_by(engine: Any, task: Any) -> dict[str, Any]:
-    """The arrays of an engine that the next period depends on, each (B, n)."""
+    """Arrays of an engine that the next period depends on, by name, each (B, n)."""
     names = ("x", "a", "m", "q", "w", *(("p",) if draws_parameters(task) else ()))
     return {name: getattr(engine, name)[0] for name in names}

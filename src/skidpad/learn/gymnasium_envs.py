@@ -1,7 +1,7 @@
-"""Tasks as environments of Gymnasium: one (`SkidpadEnv`) or many in a vector (`SkidpadVectorEnv`).
+"""Tasks as Gymnasium environments: a single one (`SkidpadEnv`) or a vector (`SkidpadVectorEnv`).
 
-The vector has no Python per environment. Spaces have the bounds of the task; `EpisodeStatistics`
-counts return, length and time of episodes as Gymnasium's wrapper does.
+The vector runs no Python code per environment. Spaces have the bounds of the task;
+`EpisodeStatistics` records return, length and time of episodes as Gymnasium's wrapper does.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ from ..errors import InvalidValue
 from ..geometry.pixels import Pixels
 from ..random import streams as seeding
 from .environments import AUTORESET, Environments, Stepped
-from .episode_info import end_arrays, info_arrays, info_of
 from .pictures import RENDER_MODES, Pictures, Rendering
-from .programs import action_bounds
+from .programs import action_bounds, end_arrays, info_arrays, info_of
 from .saved_task import SavedTask, require_drawable, require_single, task_of
 from .task import Task
 
 
 def observation_space(task: Task, precision: str) -> Box:
-    """Shares of the bounds of the observation, from -1 to 1, then of the lidar's range."""
+    """Observation space: values normalised by their bounds to [-1, 1], then ranges to [0, 1]."""
     fields = record.size(task.Observation)
     rays = 0 if task.lidar is None else task.lidar.rays
     low = np.concatenate([np.full(fields, -1.0), np.zeros(rays)])
@@ -39,7 +38,6 @@ def observation_space(task: Task, precision: str) -> Box:
 
 
 def action_space(task: Task, precision: str) -> Box:
-    """The bounds of the fields of the action."""
     dtype = np.dtype(precision).type
     low, high = (np.array(ends, dtype) for ends in action_bounds(task))
     return Box(low, high, dtype=dtype)
@@ -58,8 +56,10 @@ def one_world(
     *,
     single: str = "",
 ) -> Environments:
-    """One world of a task for an interface; raises for several agents if `single` names one that
-    is for one agent."""
+    """One world of a task for an interface.
+
+    Raises for a task with several agents if `single` names the interface, which has one agent.
+    """
     one_of("render_mode", render_mode, (None, *RENDER_MODES))
     made = require_drawable(task_of(task, options, _OPTIONS), render_mode)
     return Environments(
@@ -72,15 +72,16 @@ def one_world(
 
 
 class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
-    """One environment of a task.
+    """Gymnasium environment of a task.
 
     Args:
-        task: a `Task`, one of `load_task`, or the name of a function of `skidpad.learn.tasks`.
-        render_mode: "rgb_array" for pictures as arrays, "human" for a page in the browser.
+        task: a `Task`, the result of `load_task`, or the name of a function of
+            `skidpad.learn.tasks`.
+        render_mode: "rgb_array" for images as arrays, "human" for a page in the browser.
         precision: "float32" or "float64".
-        threads: of the lidar; 1 if None, which is fastest for most.
-        on_diverge: "raise" if a state is no longer finite, or "end" the episode.
-        options: of the task, if it is a name.
+        threads: threads of the lidar; 1 if None, which is fastest in most cases.
+        on_diverge: if a state is no longer finite, "raise" an error or "end" the episode.
+        options: arguments of the task's function, if `task` is a name.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012
@@ -114,10 +115,10 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[AnyArray, dict[str, Any]]:
-        """Begin an episode; returns its first observation (n,) and `info`.
+        """Start an episode; returns its first observation (n,) and `info`.
 
         Args:
-            seed: of a new stream of episodes; None to continue the present one.
+            seed: seed of a new stream of episodes; None to continue the current stream.
             options: not used.
         """
         if options:
@@ -128,9 +129,10 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
         return observation, info_of(self.environments, 0)
 
     def step(self, action: Any) -> tuple[AnyArray, float, bool, bool, dict[str, Any]]:
-        """One control period: observation (n,), reward, terminated, truncated and `info`.
+        """Advance by one control period: observation (n,), reward, terminated, truncated and
+        `info`.
 
-        Values beyond the bounds of the action are clipped.
+        Action values beyond their bounds are clipped.
         """
         stepped = self.environments.step(np.asarray(action)[None])
         if self._rendering.human:
@@ -144,7 +146,7 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
         )
 
     def render(self) -> Pixels | None:
-        """A picture (height, width, 3) of bytes, or None for "human", whose page shows it."""
+        """Image (height, width, 3) of bytes, or None for "human", which shows it on its page."""
         if self.render_mode is None:
             gymnasium.logger.warn(
                 "render() needs a render_mode: make the environment with render_mode='rgb_array' "
@@ -154,13 +156,13 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
         return self._rendering.render()
 
     def close(self) -> None:
-        """Close the environment and its page: further calls raise."""
+        """Close the environment and its page; further calls raise."""
         self.environments.close()
         self._rendering.close()
 
 
 class EpisodeStatistics:
-    """Return, length and time of the episodes of some environments."""
+    """Return, length and time of the current episodes."""
 
     def __init__(self, count: int) -> None:
         self._returns = np.zeros(count)
@@ -168,7 +170,7 @@ class EpisodeStatistics:
         self._since = np.full(count, perf_counter())
 
     def begin(self, which: AnyArray | None = None) -> None:
-        """Reset the environments of a mask (count,), or all if None, to the start of an episode."""
+        """Reset the statistics of the environments of a mask (count,), or of all if None."""
         rows = slice(None) if which is None else which
         self._returns[rows] = self._lengths[rows] = 0
         self._since[rows] = perf_counter()
@@ -176,13 +178,13 @@ class EpisodeStatistics:
     def infos(
         self, rewards: AnyArray, ended: AnyArray, restarted: AnyArray | None
     ) -> dict[str, Any]:
-        """Infos of the environments (count,) whose episodes ended.
+        """Statistics of the episodes that ended in this period, as an `info` entry.
 
         Args:
-            rewards: of the period, (count,).
-            ended: mask of the episodes that it ended, (count,).
-            restarted: numbers of those that only began in it; None if the next episode begins in
-                the call in which one ends.
+            rewards: rewards of the period, (count,).
+            ended: mask of the episodes that ended in it, (count,).
+            restarted: indices of the environments that only restarted in this period; None if an
+                episode starts in the same call in which the previous one ends.
         """
         self._returns += rewards
         self._lengths += 1
@@ -207,31 +209,31 @@ _VECTOR_OPTIONS = (
     *("threads", "on_diverge", "copy", "statistics"),
 )
 _MODES: dict[str, str] = {mode: mode.upper() for mode in AUTORESET}
-"""Gymnasium's names of the modes of `Environments`."""
 
 
 class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
-    """Environments of a task that advance together.
+    """Gymnasium vector environment of a task.
 
-    Its results are those of `gymnasium.vector.SyncVectorEnv` with `SkidpadEnv`, to the last bit.
+    The results equal those of `gymnasium.vector.SyncVectorEnv` with `SkidpadEnv` bit for bit.
 
     Args:
-        task: a `Task`, one of `load_task`, or the name of a function of `skidpad.learn.tasks`.
+        task: a `Task`, the result of `load_task`, or the name of a function of
+            `skidpad.learn.tasks`.
         num_envs: number of environments.
         autoreset_mode: when an ended episode restarts: an `AutoresetMode`, or "next_step",
             "same_step" or "disabled".
-        render_mode: "rgb_array" for pictures as arrays.
+        render_mode: "rgb_array" for images as arrays.
         precision: "float32" or "float64".
-        device: "cpu" or "cuda"; there actions and results are arrays on the GPU, rewards in the
-            precision of the rest, and with "same_step" every call has `final_obs`, valid in the
-            rows of `_final_obs`: counting them would wait for the device.
-        library: of arrays on the GPU: "cupy", "torch" or "jax".
-        threads: on the CPU; all processors if None.
-        on_diverge: "raise" if a state is no longer finite, or "end" the episode.
-        copy: whether observations are copies; else they change with the next call.
-        statistics: whether `infos["episode"]` has return, length and time of episodes that end, as
+        device: "cpu" or "cuda". With "cuda", actions and results are arrays on the GPU, rewards
+            have the same precision as observations, and with "same_step" every call returns
+            `final_obs`, valid in the rows of `_final_obs`: counting them would wait for the device.
+        library: array library on the GPU: "cupy", "torch" or "jax".
+        threads: threads on the CPU; all processors if None.
+        on_diverge: if a state is no longer finite, "raise" an error or "end" the episode.
+        copy: whether to return copies of observations; if not, they change with the next call.
+        statistics: whether `infos["episode"]` has return, length and time of ended episodes, as
             with `gymnasium.wrappers.vector.RecordEpisodeStatistics`.
-        options: of the task, if it is a name.
+        options: arguments of the task's function, if `task` is a name.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012
@@ -261,7 +263,7 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         if not self._on_host and flag("statistics", statistics):
             raise InvalidValue("statistics are counted on the host: leave them out on the GPU")
         if self._on_host and library is not None:
-            raise InvalidValue(f"library = {library!r} is of arrays on the GPU: leave it out here")
+            raise InvalidValue(f"library = {library!r} is for arrays on the GPU: omit it here")
         self.copy, self.render_mode = flag("copy", copy), render_mode
         self.num_envs = whole("num_envs", num_envs, "at least 1")
         self.task = require_single(
@@ -304,9 +306,10 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         """Start new episodes; returns the observations (num_envs, n) and infos.
 
         Args:
-            seed: of the first environment, the others count up from it; or one for each, None for
-                those that continue their streams.
-            options: `{"reset_mask": mask}` for some environments, a boolean array (num_envs,).
+            seed: seed of the first environment, from which the others count up, or one for each,
+                where None continues the stream of that environment.
+            options: `{"reset_mask": mask}` with a boolean array (num_envs,) to reset some
+                environments.
         """
         mask = self._mask(options)
         if isinstance(seed, (list, tuple, np.ndarray)):
@@ -321,7 +324,7 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         return _copied(observation) if self.copy else observation, infos
 
     def _reset_each(self, seeds: list[int | None], mask: AnyArray | None) -> AnyArray:
-        """Reset with a seed for each; None continues the stream."""
+        """Reset with one seed per environment; None continues its stream."""
         if len(seeds) != self.num_envs:
             raise InvalidValue(f"{len(seeds)} seeds are given for {self.num_envs} environments")
         has_seed = np.array([one is not None for one in seeds])
@@ -336,10 +339,10 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         return observation
 
     def step(self, actions: Any) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray, dict[str, Any]]:
-        """One control period of all environments: observations (num_envs, n), rewards, terminated,
-        truncated (num_envs,) and infos.
+        """Advance all environments by one control period.
 
-        Values beyond the bounds of an action are clipped.
+        Returns observations (num_envs, n), rewards, terminated, truncated (num_envs,) and infos.
+        Action values beyond their bounds are clipped.
         """
         stepped = self.environments.step(actions)
         if not self._on_host:
@@ -373,7 +376,7 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         return seen, reward, terminated, truncated, infos
 
     def _final(self, stepped: Stepped) -> dict[str, Any]:
-        """What the episodes saw last that ended in this call."""
+        """Info entries with the last observations of the episodes that ended in this call."""
         rows, final = stepped.ended, stepped.final_observation
         if not len(rows):
             return {}
@@ -389,7 +392,7 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         }
 
     def render(self) -> tuple[Pixels, ...] | None:
-        """A picture (height, width, 3) of bytes for each environment; None without a mode."""
+        """Image (height, width, 3) of bytes for each environment; None without a render mode."""
         if self.render_mode is None:
             return None
         if not self._begun:
@@ -399,7 +402,7 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         return tuple(map(self._pictures.frame, range(self.num_envs)))
 
     def close_extras(self, **kwargs: Any) -> None:
-        """No call is answered any more."""
+        """Close the environments; further calls raise."""
         self.environments.close()
 
     def _mask(self, options: dict[str, Any] | None) -> AnyArray | None:
@@ -413,19 +416,18 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         truths = isinstance(mask, np.ndarray) and mask.dtype == np.bool_
         if not truths or mask.shape != (self.num_envs,) or not mask.any():
             raise InvalidValue(
-                f"options['reset_mask'] must be an array of truths of shape ({self.num_envs},) "
-                f"with at least one that is true, got {mask!r:.60}"
+                f"options['reset_mask'] must be an array of booleans of shape ({self.num_envs},) "
+                f"with at least one True, got {mask!r:.60}"
             )
         return mask
 
 
 def _copied(array: Any) -> Any:
-    """A copy of an array of any library."""
     return array.clone() if hasattr(array, "clone") else array.copy()
 
 
 def _mode(mode: Any) -> str:
-    """The name of an autoreset mode in `Environments`."""
+    """Name of a Gymnasium autoreset mode in `Environments`."""
     if isinstance(mode, AutoresetMode):
         return next(ours for ours, theirs in _MODES.items() if theirs == mode.name)
     # Gymnasium's own text for a mode, or ours.

@@ -4,12 +4,12 @@
     state, observation = env.reset(jax.random.key(0))
     state, observation, reward, terminated, truncated = env.step(state, action)
 
-On the processor a step is a `jax.pure_callback`: it works in `jit`, `scan` and `vmap`. A custom
-call of `jax.ffi` would save a copy of the state, but needs a library built against the headers of
-jaxlib, and our kernels are made when the task is known. On a GPU a callback would go through the
-host, so there the functions are called outside of `jit`, and arrays are exchanged by DLPack without
-leaving the device. A step has no derivative: contacts and ends are decisions, and what computes
-it is compiled for numbers alone. `Fleet.gradient` and `vehicle.jax()` have gradients.
+On the CPU a step is a `jax.pure_callback`: it works in `jit`, `scan` and `vmap`. A `jax.ffi` custom
+call would save one copy of the state, but needs a library built against the headers of jaxlib,
+whereas our kernels are compiled once the task is known. On a GPU a callback would go through the
+host; there the functions are called outside of `jit`, and arrays are exchanged by DLPack without
+leaving the device. A step has no derivative: contacts and ends of episodes are discontinuous, and
+its kernels are compiled for numbers only. For gradients use `Fleet.gradient` or `vehicle.jax()`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .environments import Environments
 
 _LOW = 0xFFFFFFFF
 Held = dict[str, Any]
-"""Everything that the next step depends on: arrays by name."""
+"""State of the environments: all arrays that the next step depends on, by name."""
 
 
 def functional(
@@ -42,7 +42,7 @@ def functional(
     """Environments of a task as pure functions of JAX arrays.
 
     Args:
-        task, count, autoreset, precision, device, threads: as of `Environments`.
+        task, count, autoreset, precision, device, threads: as in `Environments`.
         on_diverge: "end" by default, as JAX wraps the exceptions of a callback.
     """
     jax = require("jax", purpose="environments as functions")
@@ -60,7 +60,7 @@ def functional(
 
 
 def _refused(*_: Any) -> Any:
-    """The derivative of a step, for JAX."""
+    """Derivative of a step for JAX; always raises."""
     raise TraceError(
         "gradients do not flow through environments: step() of skidpad.learn.functional was "
         "differentiated. If actions only choose what is driven, as in a policy gradient, put "
@@ -70,15 +70,15 @@ def _refused(*_: Any) -> Any:
 
 
 class FunctionalEnvironments:
-    """Pure functions over environments; `functional` makes them.
+    """Pure functions that reset and step environments; created by `functional`.
 
-    The state is a dictionary of arrays, whose first axis is that of the environments. The same
-    state and action give the same bits, those of `Environments`.
+    The state is a dictionary of arrays whose first axis is the environment. The same state and
+    action give the same result as `Environments`, bit for bit.
     """
 
     def __init__(self, environments: Environments, jax: Any, device: str) -> None:
         self.environments = environments
-        """The environments that compute the steps; results do not depend on their state."""
+        """Environments that compute the steps; results do not depend on their own state."""
         self._jax, self._host = jax, device == "cpu"
         # Steps of several threads take turns.
         self._lock = Lock()
@@ -97,7 +97,8 @@ class FunctionalEnvironments:
         """State and observations (B, n) of new episodes.
 
         Args:
-            key: a key of `jax.random`, or a whole number: the seed of `Environments.reset`.
+            key: a `jax.random` key or an integer, from which the seed of `Environments.reset` is
+                made.
         """
         words = self._words(key)
         if not self._host:
@@ -105,11 +106,12 @@ class FunctionalEnvironments:
         return self._jax.pure_callback(self._reset, self._begun, words, vmap_method="sequential")
 
     def step(self, state: Held, action: Any) -> tuple[Held, Any, Any, Any, Any]:
-        """State, observations (B, n), rewards, terminated and truncated (B,) after a period.
+        """State, observations (B, n), rewards, terminated and truncated (B,) after a control
+        period.
 
         Args:
-            state: the result of `reset` or `step`; it does not change.
-            action: (B, n), as of `Environments.step`.
+            state: result of `reset` or `step`; it is not modified.
+            action: (B, n), as in `Environments.step`.
         """
         if not self._host:
             if isinstance(action, self._jax.core.Tracer):
@@ -123,7 +125,7 @@ class FunctionalEnvironments:
         )
 
     def _words(self, key: Any) -> Any:
-        """Two words of 32 bits, the higher first."""
+        """A key as two 32-bit words, the high word first."""
         jax = self._jax
         if isinstance(key, int):
             seed = seeding.checked(key) & (2**63 - 1)
@@ -159,7 +161,7 @@ class FunctionalEnvironments:
         return np.array(array) if self._host else array
 
     def _kept(self) -> Held:
-        """The state for JAX: words of 64 bits as two of 32, the lower first."""
+        """State for JAX: 64-bit words as pairs of 32-bit words, the low word first."""
         kept: Held = {}
         for name, array in self.environments.held().items():
             if array.dtype == np.uint64:

@@ -1,4 +1,4 @@
-"""Several vehicles in one world for PettingZoo: each is an agent, seen by the others' lidars."""
+"""Several vehicles in one world for PettingZoo: each is an agent, visible to the others' lidars."""
 
 from __future__ import annotations
 
@@ -13,25 +13,31 @@ from ..core import record
 from ..core.arrays import AnyArray
 from ..errors import InvalidValue
 from ..geometry.pixels import Pixels
-from .episode_info import info_of
 from .gymnasium_envs import action_space, observation_space, one_world
 from .pictures import RENDER_MODES, Rendering
+from .programs import info_of
 from .saved_task import SavedTask
 from .task import Task
 
+Stepped = tuple[
+    dict[str, AnyArray], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Any]
+]
+
 
 class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
-    """One world of a task; its vehicles are the agents "car_0", "car_1" and so on.
+    """PettingZoo environment of a task: the vehicles of one world are the agents "car_0", "car_1",
+    ...
 
-    All of them stop when one does: those that did not end themselves are truncated.
+    When one episode ends, the episodes of all agents end: those of the others are truncated.
 
     Args:
-        task: a `Task`, one of `load_task`, or the name of a function of `skidpad.learn.tasks`.
-        render_mode: "rgb_array" for pictures as arrays, "human" for a page in the browser.
+        task: a `Task`, the result of `load_task`, or the name of a function of
+            `skidpad.learn.tasks`.
+        render_mode: "rgb_array" for images as arrays, "human" for a page in the browser.
         precision: "float32" or "float64".
-        threads: of the lidars; 1 if None.
-        on_diverge: "raise" if a state is no longer finite, or "end" the episode.
-        options: of the task, if it is a name.
+        threads: threads of the lidars; 1 if None.
+        on_diverge: if a state is no longer finite, "raise" an error or "end" the episode.
+        options: arguments of the task's function, if `task` is a name.
     """
 
     def __init__(
@@ -76,10 +82,10 @@ class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, AnyArray], dict[str, dict[str, Any]]]:
-        """Begin an episode: observations (n,) and infos by agent.
+        """Start an episode; returns observations (n,) and infos by agent.
 
         Args:
-            seed: of a new stream of episodes; None to continue the present one.
+            seed: seed of a new stream of episodes; None to continue the current stream.
             options: ignored, as PettingZoo's own test requires.
         """
         observation = self.environments.reset(seed).copy()
@@ -87,18 +93,11 @@ class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
         self._rendering.begin()
         return self._by_agent(observation), self._infos()
 
-    def step(
-        self, actions: Mapping[str, Any]
-    ) -> tuple[
-        dict[str, AnyArray],
-        dict[str, float],
-        dict[str, bool],
-        dict[str, bool],
-        dict[str, dict[str, Any]],
-    ]:
-        """One control period: observations (n,), rewards, terminated, truncated and infos by agent.
+    def step(self, actions: Mapping[str, Any]) -> Stepped:
+        """Advance by one control period.
 
-        Values beyond the bounds of an action are clipped.
+        Returns observations (n,), rewards, terminated, truncated and infos by agent. Action values
+        beyond their bounds are clipped.
         """
         self._take(actions)
         stepped = self.environments.step(self._actions)
@@ -142,7 +141,7 @@ class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
         return self.environments.state.ravel()
 
     def render(self) -> Pixels | None:
-        """A picture (height, width, 3) of bytes; None for "human" and without a mode."""
+        """Image (height, width, 3) of bytes; None for "human" and without a render mode."""
         return self._rendering.render()
 
     def close(self) -> None:

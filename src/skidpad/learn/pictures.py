@@ -1,4 +1,4 @@
-"""Pictures of an environment: its vehicles as they are now, as arrays or on a page."""
+"""Rendering of an environment with its vehicles, as image arrays or on a page in the browser."""
 
 from __future__ import annotations
 
@@ -21,39 +21,38 @@ from .task import lane_of
 
 RENDER_MODES = ("human", "rgb_array")
 _MOST_PAINTERS = 64
-"""Most painters in the cache: one for each ground, as goals differ between episodes."""
+"""Largest number of cached painters: one per ground, which differs with the goal."""
 
 
 class Seen(NamedTuple):
-    """One vehicle of an environment."""
+    """One vehicle of a rendered environment."""
 
     vehicle: Vehicle
-    """With the parameters of this episode."""
+    """Vehicle with the parameters of this episode."""
     x: Any
-    """State."""
     u: Any
-    """Input of the last period."""
+    """Input of the last control period."""
     ranges: AnyArray
-    """Of its lidar in m; empty without one."""
+    """Ranges of its lidar in m; empty without a lidar."""
 
 
 class SeenMoment(NamedTuple):
-    """One environment at the present moment."""
+    """One environment at the current time."""
 
     time: s
-    """Since the start of the episode."""
+    """Time since the start of the episode."""
     track: int | None
-    """Number of its track, or None."""
+    """Index of its track, or None."""
     marks: tuple[Polygon, ...]
-    """On the ground."""
+    """Markings on the ground."""
     vehicles: tuple[Seen, ...]
 
 
 class Rendering:
-    """Display of one environment: as pictures, on a page, or not at all.
+    """Display of one environment: as images, on a page, or not at all.
 
     Args:
-        environments: with one world.
+        environments: environments with one world.
         mode: "rgb_array", "human" or None.
     """
 
@@ -64,13 +63,12 @@ class Rendering:
         self._page: Any = None
 
     def begin(self) -> None:
-        """An episode begins."""
         self._begun = True
         if self.human:
             self.render()
 
     def render(self) -> Pixels | None:
-        """A picture (height, width, 3), or None if the page shows it."""
+        """Image (height, width, 3), or None if it is shown on the page."""
         if not self._begun:
             raise InvalidValue("no episode has begun: call reset() before render()")
         if not self.human:
@@ -83,35 +81,36 @@ class Rendering:
         return None
 
     def close(self) -> None:
-        """Close the page."""
         page, self._page, self._begun = self._page, None, False
         if page is not None:
             page.close()
 
 
 class Pictures:
-    """Draws environments."""
-
     def __init__(self, environments: Environments) -> None:
         self._environments, self._task = environments, environments.task
         self._lanes: dict[int, Polygon] = {}
         self._painters: dict[tuple[Any, ...], FramePainter] = {}
 
     def frame(self, world: int) -> Pixels:
-        """A picture (height, width, 3) of one environment, centred on its first vehicle."""
+        """Image (height, width, 3) of one environment, centred on its first vehicle."""
         moment = self.moment(world)
         shown = (moment.track, moment.marks)
         painter = self._painters.get(shown)
         if painter is None:
             if len(self._painters) >= _MOST_PAINTERS:
                 self._painters.clear()
-            painter = self._painters[shown] = self._painter(moment)
+            of_track: dict[str, Any] = {}
+            if moment.track is not None:
+                track = self._task.tracks[moment.track]
+                of_track = {"walls": track.walls, "grid": track.grid}
+            painter = self._painters[shown] = FramePainter(polygons=moment.marks, **of_track)
         shapes = [place_vehicle(one.vehicle, one.x, u=one.u) for one in moment.vehicles]
         hits = [self._hits(one) for one in moment.vehicles]
         return painter.frame(shapes, lidar=np.concatenate(hits))
 
     def moment(self, world: int) -> SeenMoment:
-        """One environment as it is."""
+        """Current state of one environment, ready to be drawn."""
         environments, task = self._environments, self._task
         engine: Any = environments.engine
         rows = range(world * task.agents, (world + 1) * task.agents)
@@ -132,7 +131,7 @@ class Pictures:
         return (self._lanes[track],)
 
     def _own(self, engine: Any, row: int) -> Any:
-        """The task's numbers of this episode."""
+        """Parameters of the task in this episode."""
         Params = self._task.Params
         return record.unflatten(Params, _last(engine.q[0, row], record.size(Params)))
 
@@ -151,7 +150,7 @@ class Pictures:
         return Seen(vehicle, x, u, engine.observation[row, fields:] * reach)
 
     def _hits(self, seen: Seen) -> Array:
-        """Points (n, 2) in the world that the lidar of a vehicle sees."""
+        """Points (n, 2) hit by the lidar of a vehicle, in the world frame, in m."""
         lidar = self._task.lidar
         if lidar is None:
             return np.empty((0, 2))
@@ -163,12 +162,6 @@ class Pictures:
         along = lidar.angles[hit] + pose.yaw
         reach = ranges[hit]
         return np.column_stack([x + reach * np.cos(along), y + reach * np.sin(along)])
-
-    def _painter(self, moment: SeenMoment) -> FramePainter:
-        if moment.track is None:
-            return FramePainter(polygons=moment.marks)
-        track = self._task.tracks[moment.track]
-        return FramePainter(track.walls, grid=track.grid, polygons=moment.marks)
 
 
 def _last(values: Any, count: int) -> list[float]:

@@ -1,6 +1,6 @@
 """A trained network as a `skidpad.Policy`, with the observation and the action of its task.
 
-It drives as in the environments of its task wherever policies run: `Fleet.rollout`, Monte Carlo
+It drives as in the environments of its task wherever policies run: in `Fleet.rollout`, Monte Carlo
 studies, campaigns, replays and gradients.
 """
 
@@ -24,17 +24,17 @@ from .task import Task, units_of
 
 
 def task_policy(task: Task, network: Network, *, track: int = 0, name: str = "learned") -> Policy:
-    """The policy of a network that was trained on a task, compiled with the vehicle.
+    """Policy of a network that was trained on a task, compiled with the vehicle.
 
     Args:
-        task: the task of the training; without a lidar, and for one vehicle.
-        network: from the observation of the environments to the action. The first outputs are the
+        task: task of the training, without a lidar and for one vehicle.
+        network: maps the observation of the environments to the action. Its first outputs are the
             action, in order, clipped to the bounds.
-        track: number of the task's track to drive on.
-        name: of the policy.
+        track: index of the task's track to drive on.
+        name: name of the policy.
 
-    The policy's memory begins at the start of the track: `memory.place.s` in m says where on it a
-    vehicle starts. Its step is the task's control period.
+    The policy's memory starts at the beginning of the track: set `memory.place.s` in m if the
+    vehicle starts elsewhere on it. The policy's step is the task's control period.
     """
     if task.lidar is not None:
         raise InvalidValue(
@@ -48,7 +48,7 @@ def task_policy(task: Task, network: Network, *, track: int = 0, name: str = "le
 
 
 class LearnedDriver(Constant):
-    """The control law of `task_policy`: a function of state, memory, parameters and step."""
+    """Control law of `task_policy`: a function of state, memory, parameters and step."""
 
     def __init__(self, task: Task, network: Network, track: int) -> None:
         self._task, self._network, self._track = task, network, track
@@ -67,7 +67,7 @@ class LearnedDriver(Constant):
 
     @cached_property
     def Memory(self) -> Any:
-        """Place on the track, memories of the task and of the network, and the last action."""
+        """Record of the place on the track, the memories of task and network, the last action."""
         task = self._task
         still = record.unflatten(task.Action, [0.0] * record.size(task.Action))
         hidden = record.define(
@@ -83,12 +83,11 @@ class LearnedDriver(Constant):
 
     @property
     def Params(self) -> Any:
-        """Parameters of the vehicle of the training, the task's numbers, the track."""
+        """Record of the training vehicle's parameters, the task's parameters and the track."""
         return type(self.params)
 
     @cached_property
     def params(self) -> Any:
-        """Values of `Params`."""
         task = self._task
         values: dict[str, Any] = {"car": task.vehicle.params, "q": task.params}
         if self._courses is not None:
@@ -100,7 +99,7 @@ class LearnedDriver(Constant):
         return kind()
 
     def __call__(self, x: Any, m: Any, p: Any, dt: Any) -> tuple[Any, Any]:
-        """Input for the coming period and the memory after it."""
+        """Input for the coming control period, and the memory after it."""
         task, body = self._task, body_of(self._task.vehicle, "a policy")
         acting = {"x": x, "a": m.action, "p": p.car, "q": p.q, "dt": dt}
         u = task.called("act", acting)
@@ -125,7 +124,7 @@ class LearnedDriver(Constant):
 
 
 class _Quiet:
-    """The noise of a task, all zero."""
+    """Observation noise of a task, all zero."""
 
     def __init__(self, noise: Mapping[str, Any]) -> None:
         self._noise = noise

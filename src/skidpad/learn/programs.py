@@ -1,13 +1,18 @@
-"""A task and its vehicle as Programs, each compiled by itself: observing never changes the motion.
+"""Programs of a task and its vehicle, each compiled separately: observing never changes the motion.
 
-* the step, a closed loop of the vehicle whose policy is the action of the period,
-* `sense`, the pose of the lidar and the motion,
-* `judge`, observation, reward, end, memory and disturbance of the next period,
-* `look`, the observation alone, and
-* `start`, everything at the beginning of an episode.
+* the step: a closed loop of the vehicle whose policy is the action of the period,
+* `sense`: the pose of the lidar and the motion,
+* `judge`: observation, reward, end, and the memory and disturbance of the next period,
+* `look`: the observation alone, and
+* `start`: everything at the beginning of an episode.
 
-`action_policy` is the action as a policy of the vehicle, with delays; `scaled_observation` the
-observation as shares of its bounds; `touch_each_other` the contact of two vehicles.
+`action_policy` is the action as a policy of the vehicle, with delays; `scaled_observation` is the
+observation normalised by its bounds; `touch_each_other` tests two vehicles for contact.
+
+Progress, laps and end reasons of episodes: the entries of `info` in every interface.
+
+Arrays of all rows are updated once per period; Python objects are created only for episodes that
+end, and for the single environment of `SkidpadEnv`.
 """
 
 from __future__ import annotations
@@ -17,13 +22,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, cast
 
+import numpy as np
+
 from ..compile.closed_loop import closed_loop
 from ..compile.plant import Plant
 from ..compile.program import Port, Program
 from ..compile.trace import trace
 from ..core import record
+from ..core.arrays import AnyArray, Array
 from ..core.backends import called
 from ..core.body import Pose, Velocity, body_of
+from ..core.files import brief_repr
 from ..core.lazy import RecentCache
 from ..core.policy import Policy
 from ..errors import InvalidValue
@@ -31,17 +40,185 @@ from ..geometry.pose import relative, to_world
 from ..integrate.base import flat_result
 from ..ops import clip, maximum, minimum, where
 from ..run.stability import choose_integrator
-from ..units import Allowed, one
+from ..units import Allowed, m, one, s
 from .course import Course, Courses, PlaceMemory, course_of, place_of, placed_at, touches
-from .episode_info import DIVERGED, DURATION, OTHERS
 from .task import Other, Parts, Start, Task, Unit, unit_poses, units_of
+
+DURATION, OTHERS, DIVERGED = "duration", "others", "diverged"
+"""Reasons of ends besides the task's own.
+
+The maximum duration, the end of another vehicle's episode in the same world, or a non-finite
+number.
+"""
+END = ("end_reason", "is_success")
+"""Entries of `info` that exist only at the end of an episode."""
+_LENGTH, _CLOSED = Course._fields.index("length"), Course._fields.index("closed")
+
+
+class Ends(NamedTuple):
+    """Episodes that ended in a call, in the order of their rows."""
+
+    rows: AnyArray
+    """Indices of the rows, (k,)."""
+    reasons: tuple[str, ...] = ()
+    """Reason of each end: a name of the task's `ended`, or "duration", "others" or "diverged"."""
+    infos: tuple[dict[str, Any], ...] = ()
+    """Last `info` of each episode, see `EpisodeInfo.of_row`."""
+
+    __repr__ = brief_repr
+
+
+NO_ENDS = Ends(np.empty(0, np.int64))
+
+
+class EpisodeInfo:
+    """Progress and laps of the current episodes of environments on the CPU.
+
+    Args:
+        task: a `Task` or a `SavedTask`.
+        engine: the engine whose arrays are read.
+    """
+
+    def __init__(self, task: Any, engine: Any) -> None:
+        self._task, self._engine = task, engine
+        self.has_progress: bool = bool(task.tracks) and task.reads_place
+        """Whether the task reads the vehicle's place on a track."""
+        self.has_laps = self.has_progress and any(track.closed for track in task.tracks)
+        """Whether one of its tracks is closed."""
+        rows = engine.observation.shape[0]
+        self.lap = np.zeros(rows, np.int64)
+        """Laps completed since the start of the episode, counted from its starting point, (B,)."""
+        self.lap_time: Array = np.zeros(rows)
+        """Time of the last lap in s, (B,), interpolated within the control period."""
+        self._line: Array = np.full(rows, np.inf)
+        self._since: Array = np.zeros(rows)
+        self._before: Array = np.zeros(rows)
+
+    @property
+    def progress(self) -> AnyArray:
+        """Progress along the track since the start of the episode in m, (B,); not a copy."""
+        return self._engine.m[0, :, 1]
+
+    def begin(self, rows: AnyArray) -> None:
+        if self.has_laps:
+            course = self._engine.q[0]
+            self._line[rows] = np.where(course[rows, _CLOSED] > 0.5, course[rows, _LENGTH], np.inf)
+            self.lap[rows] = 0
+            self.lap_time[rows] = self._since[rows] = self._before[rows] = 0.0
+
+    def advance(self, steps: AnyArray) -> None:
+        """Update progress and laps; `steps` (B,) are the periods since the episodes began."""
+        if not self.has_laps:
+            return
+        progress = self.progress
+        crossed = progress >= self._line
+        if crossed.any():
+            self._count_laps(np.flatnonzero(crossed), progress, steps)
+        self._before[:] = progress
+
+    def _count_laps(self, rows: AnyArray, progress: AnyArray, steps: AnyArray) -> None:
+        length = self._engine.q[0, rows, _LENGTH].astype(float)
+        before, line = self._before[rows], self._line[rows]
+        share = (line - before) / (progress[rows] - before)
+        now: s = (steps[rows] - 1.0 + share) * self._task.dt
+        self.lap_time[rows] = now - self._since[rows]
+        self._since[rows] = now
+        self.lap[rows] += 1
+        self._line[rows] += length
+
+    def of_row(self, row: int) -> dict[str, Any]:
+        """`info` of one row: `progress` in m, `lap`, and `lap_time` in s after the first lap."""
+        if not self.has_progress:
+            return {}
+        progress: m = float(self.progress[row])
+        if not self.has_laps:
+            return {"progress": progress}
+        info: dict[str, Any] = {"progress": progress, "lap": int(self.lap[row])}
+        if self.lap[row]:
+            info["lap_time"] = float(self.lap_time[row])
+        return info
+
+    def of_rows(self, which: AnyArray | None = None) -> dict[str, Any]:
+        """`info` of many rows in the form of Gymnasium's vector environments.
+
+        An array (B,) for each name, and a mask under the same name with a leading underscore.
+
+        Args:
+            which: mask (B,); all rows if None.
+        """
+        if not self.has_progress:
+            return {}
+        has = np.ones(len(self.lap), np.bool_) if which is None else which.copy()
+        progress = self.progress.astype(float)
+        infos: dict[str, Any] = {"progress": np.where(has, progress, 0.0), "_progress": has}
+        if self.has_laps:
+            infos |= {"lap": np.where(has, self.lap, 0), "_lap": has.copy()}
+            lapped = has & (self.lap > 0)
+            if lapped.any():
+                infos |= {"lap_time": np.where(lapped, self.lap_time, 0.0), "_lap_time": lapped}
+        return infos
+
+    def ends_of(self, over: AnyArray, terminated: AnyArray, failed: AnyArray, steps: Any) -> Ends:
+        """Reasons and last infos of the episodes that ended, before their rows restart.
+
+        Args:
+            over: mask (B,) of the episodes that ended.
+            terminated: mask (B,) of the episodes that terminated.
+            failed: mask (B,) of the episodes whose state is no longer finite.
+            steps: control periods of the episodes, (B,).
+        """
+        rows = np.flatnonzero(over)
+        reasons: list[str] = []
+        infos: list[dict[str, Any]] = []
+        for row in rows.tolist():
+            if terminated[row]:
+                reason = DIVERGED if failed[row] else self._reason(float(self._engine.ended[row]))
+            else:
+                reason = DURATION if steps[row] >= self._task.limit else OTHERS
+            info = {**self.of_row(row), "end_reason": reason}
+            if self._task.successes:
+                info["is_success"] = reason in self._task.successes
+            reasons.append(reason)
+            infos.append(info)
+        return Ends(rows, tuple(reasons), tuple(infos))
+
+    def _reason(self, code: float) -> str:
+        """Reason for a code of `ended`; 0 stands for a non-finite number."""
+        reasons = self._engine.programs.reasons
+        return reasons[min(int(code), len(reasons)) - 1] if code > 0.5 else DIVERGED
+
+
+def info_of(environments: Any, row: int) -> dict[str, Any]:
+    """`info` of one row after a call without restarts; after its end, its last `info`."""
+    ends: Ends = environments.ends
+    at = ends.rows.tolist().index(row) if row in ends.rows else -1
+    return ends.infos[at] if at >= 0 else environments.info.of_row(row)
+
+
+def end_arrays(ends: Ends, count: int) -> dict[str, Any]:
+    """Reasons and successes of ended episodes, in the form of `info_arrays`."""
+    infos = tuple({name: info[name] for name in END if name in info} for info in ends.infos)
+    return info_arrays(ends._replace(infos=infos), count)
+
+
+def info_arrays(ends: Ends, count: int) -> dict[str, Any]:
+    """Infos of ended episodes in Gymnasium's vector form: arrays (count,) and masks."""
+    arrays: dict[str, Any] = {}
+    for row, info in zip(ends.rows.tolist(), ends.infos, strict=True):
+        for name, value in info.items():
+            if name not in arrays:
+                text = isinstance(value, str)
+                empty = np.full(count, None, np.object_) if text else np.zeros(count, type(value))
+                arrays[name], arrays[f"_{name}"] = empty, np.zeros(count, np.bool_)
+            arrays[name][row], arrays[f"_{name}"][row] = value, True
+    return arrays
 
 
 def action_policy(task: Task) -> Policy:
-    """The action of a task as a policy of the vehicle, whose reference is the action itself.
+    """Action of a task as a policy of the vehicle, whose reference is the action itself.
 
     With delays the memory is a queue of the last actions. The policy knows the parameters of the
-    task's vehicle, not those drawn for an episode.
+    task's vehicle, not those sampled for an episode.
     """
     Params = record.define(
         "Params", {"car": task.vehicle.model.Params, "q": task.Params, "delay": one},
@@ -76,18 +253,17 @@ def _queue(task: Task) -> type:
 
 
 class Joint(NamedTuple):
-    """A port of several records."""
+    """Port that joins several records."""
 
     kinds: tuple[type, ...]
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Names of all leaves, with the number of their record before them."""
+        """Names of all leaves, each prefixed with the index of its record."""
         numbered = enumerate(self.kinds)
         return tuple(f"{k}.{name}" for k, kind in numbered for name in record.names(kind))
 
     def records(self, values: Sequence[Any]) -> list[Any]:
-        """The records of the values of all leaves."""
         records: list[Any] = []
         for kind in self.kinds:
             size = record.size(kind)
@@ -97,7 +273,7 @@ class Joint(NamedTuple):
 
 
 def scaled_observation(task: Task, told: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The observation as shares of its bounds, from -1 to 1."""
+    """Observation of a task, normalised by its bounds to [-1, 1]."""
     seen = task.called("observe", told)
     if not isinstance(seen, task.Observation):
         raise InvalidValue(
@@ -118,7 +294,7 @@ Corners = Sequence[tuple[Any, Any]]
 
 
 def touch_each_other(pose: Pose, other: Pose, parts: Sequence[Corners]) -> Any:
-    """1.0 if two vehicles with these convex parts have a point in common, else 0.0."""
+    """1.0 if two vehicles with these convex parts touch, else 0.0."""
     seen = relative(pose, other)
     hit: Any = 0.0
     for mine in parts:
@@ -130,7 +306,11 @@ def touch_each_other(pose: Pose, other: Pose, parts: Sequence[Corners]) -> Any:
 
 
 def _gap(corners: Corners, others: Corners) -> Any:
-    """Above 0 if an edge of the first polygon, counter-clockwise, separates the second from it."""
+    """Separation along the first polygon's edge normals: above 0 if one of its edges separates the
+    two.
+
+    The corners of the first polygon are counter-clockwise.
+    """
     widest: Any = -1.0
     for (x0, y0), (x1, y1) in zip(corners, (*corners[1:], corners[0]), strict=True):
         beyond: Any = None
@@ -148,7 +328,6 @@ def action_bounds(task: Any) -> tuple[list[float], list[float]]:
 
 
 def invalid_action(task: Any, row: int, field: int, value: float) -> InvalidValue:
-    """The error for a field of an action that is not a finite number."""
     low, high = (ends[field] for ends in action_bounds(task))
     return InvalidValue(
         f"the action {record.names(task.Action)[field]} of environment {row // task.agents} is "
@@ -157,7 +336,7 @@ def invalid_action(task: Any, row: int, field: int, value: float) -> InvalidValu
 
 
 def draws_parameters(task: Any) -> bool:
-    """Whether environments differ in the parameters of the vehicle or in the delay of actions."""
+    """Whether environments differ in vehicle parameters or in the delay of actions."""
     return any(name.startswith(("params.", "delay")) for name in task.randomised)
 
 
@@ -167,29 +346,29 @@ RESERVED = (DURATION, OTHERS, DIVERGED)
 
 @dataclass(frozen=True)
 class TaskPrograms:
-    """The Programs of a task, for an engine."""
+    """Programs of a task, as engines need them."""
 
     task: Any
-    """A `Task` or, without its functions, a `SavedTask`."""
+    """A `Task`, or a `SavedTask`, which has no functions."""
     plant: Plant
-    """The vehicle with the action as its policy."""
+    """Vehicle with the action as its policy."""
     courses: Courses | None
     judge: Program
     look: Program
     start: Program
     sense: Program
     draws: tuple[str, ...]
-    """Names of the drawn shares that `start` takes."""
+    """Names of the uniform samples that `start` takes."""
     noise: tuple[str, ...]
-    """Names of the drawn shares that `judge` takes."""
+    """Names of the uniform samples that `judge` takes."""
     reasons: tuple[str, ...]
-    """Reasons of ends: `ended` of `judge` is 1 for the first, 2 for the second."""
+    """Reasons of ends: `ended` of `judge` is 1 for the first, 2 for the second, and so on."""
     parts: Parts
-    """Convex pieces of the vehicle's outline without trailers, in m from its reference point."""
+    """Convex parts of the vehicle's outline without trailers, in m from its reference point."""
 
 
 def compile_task(task: Any) -> TaskPrograms:
-    """The Programs of a `Task`, traced once, or those of a loaded task."""
+    """Programs of a `Task`, traced once, or the Programs of a loaded task."""
     if not isinstance(task, Task):
         return task.programs
     return _PROGRAMS.get(task, None, lambda: _traced(task))
@@ -217,9 +396,11 @@ def _traced(task: Task) -> TaskPrograms:
     )  # fmt: skip
 
 
-class _Maker:
-    """Traces the Programs of a task."""
+def _ports(**fields: tuple[str, ...]) -> tuple[Port, ...]:
+    return tuple(Port(name, names) for name, names in fields.items())
 
+
+class _Maker:
     def __init__(
         self, task: Task, courses: Courses | None, units: tuple[Unit, ...], plant: Plant
     ) -> None:
@@ -230,22 +411,22 @@ class _Maker:
         on_track = courses is not None
         self.memory = Joint((*((PlaceMemory,) if on_track else ()), task.Memory))
         self.reasons: tuple[str, ...] = ()
-        """Names of what `ended` gives, known when `judge` was traced."""
+        """Names of the conditions of `ended`, known after `judge` has been traced."""
         self.numbers = Joint((*((Course,) if on_track else ()), task.Params))
         self.draws = (*(f"draw.{n}" for n in task.draws), *task.randomised)
         if courses is not None and len(courses.tracks) > 1:
             self.draws = (*self.draws, "track")
 
     def judge(self) -> Program:
-        """Ports of `_moment` -> observation, reward, ended, memory, disturbance."""
+        """Program: ports of `_moment` to observation, reward, ended, memory, disturbance."""
         task, model = self.task, self.model
         w = record.names(model.Disturbance) if task.disturb else ()
-        outputs = (
-            Port("observation", record.names(task.Observation)),
-            Port("reward", ("reward",)),
-            Port("ended", ("ended",)),
-            Port("m", self.memory.fields),
-            Port("w", w),
+        outputs = _ports(
+            observation=record.names(task.Observation),
+            reward=("reward",),
+            ended=("ended",),
+            m=self.memory.fields,
+            w=w,
         )
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -261,7 +442,7 @@ class _Maker:
         return trace(f"{task.name}.judge", function, self._moment(), outputs)
 
     def _end(self, ended: Any) -> Any:
-        """The number of the first reason that holds, from 1 on, or 0."""
+        """Number of the first condition that holds, counted from 1, or 0."""
         task = self.task
         named = ended if isinstance(ended, Mapping) else {"ended": ended}
         reasons = cast("Mapping[str, Any]", named)
@@ -273,21 +454,16 @@ class _Maker:
                     f"none of {', '.join(RESERVED)}"
                 )
         allowed = (*self.reasons, DURATION)
-        for name in task.successes:
-            if name not in allowed:
-                raise InvalidValue(
-                    record.unknown_name(f"task {task.name!r}: successes", name, allowed)
-                )
+        record.check_names(f"task {task.name!r}: successes", task.successes, allowed)
         number: Any = 0.0
         for k in reversed(range(len(reasons))):
             number = where(reasons[self.reasons[k]], k + 1.0, number)
         return number
 
     def look(self) -> Program:
-        """Ports of `_moment` -> observation, contact."""
-        outputs = (
-            Port("observation", record.names(self.task.Observation)), Port("contact", ("contact",)),
-        )  # fmt: skip
+        """Program from the ports of `_moment` to observation and contact."""
+        names = record.names(self.task.Observation)
+        outputs = _ports(observation=names, contact=("contact",))
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
             told, _ = self._arguments(*ports)
@@ -296,23 +472,23 @@ class _Maker:
         return trace(f"{self.task.name}.look", function, self._moment(), outputs)
 
     def _moment(self) -> tuple[Port, ...]:
-        """Ports of a moment: x, a, p, m, q, time, others, ranges, shares of noise."""
+        """Input ports of `judge` and `look`: x, a, p, m, q, time, others, ranges, noise samples."""
         task = self.task
         rays = task.lidar.rays if task.lidar and task.reads_ranges else 0
-        return (
-            Port("x", record.names(self.plant.State)),
-            Port("a", record.names(task.Action)),
-            Port("p", record.names(self.plant.Params)),
-            Port("m", self.memory.fields),
-            Port("q", self.numbers.fields),
-            Port("time", ("time",)),
-            Port("others", tuple(f"o{k}" for k in range(6 * (task.agents - 1)))),
-            Port("ranges", tuple(f"r{k}" for k in range(rays))),
-            Port("e", tuple(task.noise)),
+        return _ports(
+            x=record.names(self.plant.State),
+            a=record.names(task.Action),
+            p=record.names(self.plant.Params),
+            m=self.memory.fields,
+            q=self.numbers.fields,
+            time=("time",),
+            others=tuple(f"o{k}" for k in range(6 * (task.agents - 1))),
+            ranges=tuple(f"r{k}" for k in range(rays)),
+            e=tuple(task.noise),
         )
 
     def _arguments(self, *ports: tuple[Any, ...]) -> tuple[dict[str, Any], tuple[Any, ...]]:
-        """Arguments for the functions of a moment by name, and the memory of the place."""
+        """Keyword arguments for the task's functions, and the place memory."""
         task, model = self.task, self.model
         x, a, p, m, q, (time,), others, ranges, shares = ports
         state = record.unflatten(model.State, x[: record.size(model.State)])
@@ -330,7 +506,7 @@ class _Maker:
         told: dict[str, Any] = {
             "x": state, "u": u, "p": car, "a": action, "m": memory, "q": own, "pose": pose,
             "velocity": velocity, "ranges": tuple(ranges), "others": tuple(beside), "time": time,
-            "dt": task.dt, "e": self._drawn("Noise", task.noise, list(task.noise), shares),
+            "dt": task.dt, "e": self._drawn("Noise", task.noise, shares),
         }  # fmt: skip
         kept: tuple[Any, ...] = ()
         if course:
@@ -341,8 +517,10 @@ class _Maker:
         return told, kept
 
     def _known(self, p: Sequence[Any]) -> Any:
-        """The part of the parameters after the vehicle's: its nominal parameters and the numbers of
-        the task. They are no constants, as they may be numbers of arrays."""
+        """The parameters after the vehicle's: its nominal parameters and the task's parameters.
+
+        They are inputs rather than constants, as they may be indices of shared arrays.
+        """
         return record.unflatten(type(self.plant.params), p).policy
 
     def _contact(
@@ -359,68 +537,64 @@ class _Maker:
         return hit
 
     def start(self) -> Program:
-        """Shares of the draws, base parameters, number of the agent, table of the courses -> x, p,
-        m, q, w."""
-        task, model = self.task, self.model
-        inputs = (
-            Port("d", self.draws),
-            Port("p", record.names(self.plant.Params)),
-            Port("agent", ("agent",)),
-            Port("courses", ("courses",) if self.courses is not None else ()),
-        )
-        outputs = (
-            Port("x", record.names(self.plant.State)),
-            Port("p", record.names(self.plant.Params)),
-            Port("m", self.memory.fields),
-            Port("q", self.numbers.fields),
-            Port("w", record.names(model.Disturbance)),
+        """Program that starts an episode.
+
+        Inputs are samples, base parameters, index of the agent and table of the courses; outputs
+        are x, p, m, q and w.
+        """
+        task, model, Params = self.task, self.model, record.names(self.plant.Params)
+        table_port = ("courses",) if self.courses is not None else ()
+        inputs = _ports(d=self.draws, p=Params, agent=("agent",), courses=table_port)
+        outputs = _ports(
+            x=record.names(self.plant.State),
+            p=Params,
+            m=self.memory.fields,
+            q=self.numbers.fields,
+            w=record.names(model.Disturbance),
         )
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-            shares, base, (agent,), table = ports
-            told = dict(zip(self.draws, shares, strict=True))
-            return self._started(told, base, agent, table)
+            drawn_shares, base, (agent,), table = ports
+            shares = dict(zip(self.draws, drawn_shares, strict=True))
+            drawn = {name: factor.traced(shares[name]) for name, factor in task.randomised.items()}
+            whole = self._with_drawn(type(self.plant.params), base, drawn, "params.")
+            car = record.unflatten(model.Params, whole[: record.size(model.Params)])
+            numbers_of_task = record.flatten(self._known(base).q)
+            own = self._with_drawn(task.Params, numbers_of_task, drawn, "task.")
+            q = record.unflatten(task.Params, own)
+            d = self._drawn("Draws", task.draws, [shares[f"draw.{n}"] for n in task.draws])
+            course = None
+            if self.courses is not None:
+                number = shares.get("track", 0.0) * float(len(self.courses.tracks))
+                course = self.courses.course(number, table[0])
+            told = {"x": record.build(model.State), "p": car, "q": q, "course": course, "d": d,
+                    "dt": task.dt, "agent": agent}  # fmt: skip
+            begun = task.called("start", told)
+            if not isinstance(begun, Start) or not isinstance(begun.x, model.State):
+                raise InvalidValue(
+                    f"task {task.name!r}: start must return a Start with the state x"
+                )
+            x = begun.x if model.settle is None else model.settle(begun.x, car)
+            own_memory = task.Memory() if begun.m is None else begun.m
+            now = self._at_first(x, car, own_memory, q)
+            memory: list[Any] = []
+            numbers: list[Any] = []
+            if course is not None:
+                now["place"], placed = placed_at(course, begun.s, now["pose"], now["velocity"])
+                memory += placed
+                numbers += [*course[:-1], *course.walls]
+            memory += record.flatten(own_memory)
+            w = self._first_disturbance(now, drawn)
+            late = [0.0] * (record.size(self.plant.State) - record.size(model.State))
+            state = (*flat_result(model, "start", x), *late)
+            return state, tuple(whole), tuple(memory), (*numbers, *own), tuple(w)
 
         return trace(f"{task.name}.start", function, inputs, outputs)
 
-    def _started(
-        self, shares: dict[str, Any], base: Sequence[Any], agent: Any, table: Sequence[Any]
-    ) -> tuple[Any, ...]:
-        task, model = self.task, self.model
-        drawn = {name: factor.traced(shares[name]) for name, factor in task.randomised.items()}
-        whole = self._with_drawn(type(self.plant.params), base, drawn, {"params.": "", "delay": ""})
-        car = record.unflatten(model.Params, whole[: record.size(model.Params)])
-        numbers_of_task = record.flatten(self._known(base).q)
-        own = self._with_drawn(task.Params, numbers_of_task, drawn, {"task.": ""})
-        q = record.unflatten(task.Params, own)
-        d = self._drawn("Draws", task.draws, [f"draw.{n}" for n in task.draws], shares)
-        course = None
-        if self.courses is not None:
-            number = shares.get("track", 0.0) * float(len(self.courses.tracks))
-            course = self.courses.course(number, table[0])
-        told = {"x": record.build(model.State), "p": car, "q": q, "course": course, "d": d,
-                "dt": task.dt, "agent": agent}  # fmt: skip
-        begun = task.called("start", told)
-        if not isinstance(begun, Start) or not isinstance(begun.x, model.State):
-            raise InvalidValue(f"task {task.name!r}: start must return a Start with the state x")
-        x = begun.x if model.settle is None else model.settle(begun.x, car)
-        own_memory = task.Memory() if begun.m is None else begun.m
-        now = self._at_first(x, car, own_memory, q)
-        memory: list[Any] = []
-        numbers: list[Any] = []
-        if course is not None:
-            now["place"], placed = placed_at(course, begun.s, now["pose"], now["velocity"])
-            memory += placed
-            numbers += [*course[:-1], *course.walls]
-        memory += record.flatten(own_memory)
-        w = self._first_disturbance(now, drawn)
-        late = [0.0] * (record.size(self.plant.State) - record.size(model.State))
-        state = (*flat_result(model, "start", x), *late)
-        return state, tuple(whole), tuple(memory), (*numbers, *own), tuple(w)
-
     def _at_first(self, x: Any, car: Any, memory: Any, q: Any) -> dict[str, Any]:
-        """What is known at the start of an episode; no contacts, ranges, others or noise."""
-        task, rest = self.task, self._at_rest()
+        """Arguments known at the start of an episode; no contacts, ranges, others or noise."""
+        task = self.task
+        rest = record.unflatten(task.Action, [0.0] * record.size(task.Action))
         u = task.called("act", {"x": x, "a": rest, "p": car, "q": q, "dt": task.dt})
         pose, velocity = self.body.pose(x, car), self.body.velocity(x, u, car)
         return {
@@ -429,51 +603,43 @@ class _Maker:
         }  # fmt: skip
 
     def _first_disturbance(self, now: dict[str, Any], drawn: dict[str, Any]) -> list[Any]:
-        """That of the first period."""
         task, Disturbance = self.task, self.model.Disturbance
         if task.disturb is not None and now.keys() >= set(task.asks("disturb")):
             return list(record.flatten(task.called("disturb", now)))
         calm = record.flatten(record.build(Disturbance))
-        return self._with_drawn(Disturbance, calm, drawn, {"disturbance.": ""})
-
-    def _at_rest(self) -> Any:
-        return record.unflatten(self.task.Action, [0.0] * record.size(self.task.Action))
+        return self._with_drawn(Disturbance, calm, drawn, "disturbance.")
 
     @staticmethod
     def _with_drawn(
-        kind: type, base: Sequence[Any], drawn: dict[str, Any], prefixes: dict[str, str]
+        kind: type, base: Sequence[Any], drawn: dict[str, Any], group: str
     ) -> list[Any]:
-        """Leaves of a record with those that were drawn in their places."""
-        values = list(base)
+        """Leaves of a record in which the sampled values of a group replace the base values."""
+        values, names = list(base), record.names(kind)
         for name, value in drawn.items():
-            for prefix in prefixes:
-                if name == "delay" == prefix:
-                    values[record.names(kind).index("policy.delay")] = value
-                elif name.startswith(prefix) and prefix != "delay":
-                    values[record.names(kind).index(name.removeprefix(prefix))] = value
+            if name.startswith(group):
+                values[names.index(name.removeprefix(group))] = value
+            elif name == "delay" and group == "params.":
+                values[names.index("policy.delay")] = value
         return values
 
     @staticmethod
-    def _drawn(title: str, factors: Any, keys: Sequence[str], shares: Any) -> Any:
-        """What some factors give, as a record."""
-        told = shares if isinstance(shares, dict) else dict(zip(keys, shares, strict=True))
+    def _drawn(title: str, factors: Mapping[str, Any], shares: Sequence[Any]) -> Any:
+        """Sampled values of some random factors, as a record."""
         Drawn = record.define(title, dict.fromkeys(factors, one), doc="What was drawn.")
-        values = [factors[name].traced(told[key]) for name, key in zip(factors, keys, strict=True)]
-        return Drawn(*values)
+        pairs = zip(factors.values(), shares, strict=True)
+        return Drawn(*(factor.traced(share) for factor, share in pairs))
 
     def sense(self) -> Program:
-        """x, a, p -> pose of the lidar, then pose and velocity of the vehicle."""
+        """Program: x, a, p to the pose of the lidar, and pose and velocity of the vehicle."""
         task, model = self.task, self.model
-        inputs = (
-            Port("x", record.names(self.plant.State)),
-            Port("a", record.names(task.Action)),
-            Port("p", record.names(self.plant.Params)),
+        inputs = _ports(
+            x=record.names(self.plant.State),
+            a=record.names(task.Action),
+            p=record.names(self.plant.Params),
         )
         fields = ("x", "y", "yaw")
-        outputs = (
-            Port("lidar", fields if task.lidar else ()),
-            Port("motion", (*fields, "v_x", "v_y", "omega")),
-        )
+        motion = (*fields, "v_x", "v_y", "omega")
+        outputs = _ports(lidar=fields if task.lidar else (), motion=motion)
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
             x, a, p = ports

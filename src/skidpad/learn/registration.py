@@ -1,7 +1,7 @@
-"""The tasks in other libraries: their ids in Gymnasium, and a vector for Stable-Baselines3.
+"""Tasks in other libraries: their ids in Gymnasium, and a vector environment for Stable-Baselines3.
 
-Gymnasium looks for no plug-ins: `import skidpad` after it, or `import skidpad.learn` in any order,
-registers the ids. Stable-Baselines3 is imported on the first call.
+Gymnasium does not search for plug-ins: `import skidpad` after it, or `import skidpad.learn` in any
+order, registers the ids. Stable-Baselines3 is imported on the first call.
 """
 
 from __future__ import annotations
@@ -16,18 +16,14 @@ if TYPE_CHECKING:
     from .task import Task
 
 IDS = {
-    "skidpad/Race-v0": "race",
-    "skidpad/Drift-v0": "drift",
-    "skidpad/LaneChange-v0": "lane_change",
-    "skidpad/Track-v0": "follow",
-    "skidpad/Park-v0": "park",
-    "skidpad/Navigate-v0": "navigate",
-}
-"""Ids and the functions of `skidpad.learn.tasks` behind them."""
+    "skidpad/Race-v0": "race", "skidpad/Drift-v0": "drift", "skidpad/LaneChange-v0": "lane_change",
+    "skidpad/Track-v0": "follow", "skidpad/Park-v0": "park", "skidpad/Navigate-v0": "navigate",
+}  # fmt: skip
+"""Gymnasium ids, with the names of their functions in `skidpad.learn.tasks`."""
 
 
 def register() -> None:
-    """Register the ids that Gymnasium does not know yet; without Gymnasium do nothing."""
+    """Register the ids that Gymnasium does not know yet; does nothing without Gymnasium."""
     try:
         from gymnasium.envs import registration
         from gymnasium.vector import AutoresetMode as _  # noqa: F401
@@ -50,10 +46,11 @@ def stable_baselines_env(
     """Environments of a task as a `VecEnv` of Stable-Baselines3.
 
     Args:
-        task: a `Task`, one of `load_task`, or the name of a function of `skidpad.learn.tasks`.
+        task: a `Task`, the result of `load_task`, or the name of a function of
+            `skidpad.learn.tasks`.
         num_envs: number of environments.
-        options: of the task, if it is a name; also `render_mode`, `precision`, `threads` and
-            `on_diverge`, as of `SkidpadVectorEnv`.
+        options: arguments of the task's function, if `task` is a name; also `render_mode`,
+            `precision`, `threads` and `on_diverge`, as in `SkidpadVectorEnv`.
     """
     require("stable_baselines3", purpose="learn.stable_baselines_env")
     return import_module(f"{__package__}.sb3_env").SkidpadVecEnv(task, num_envs, **options)

@@ -1,9 +1,10 @@
 """A task in one file, without its functions: Programs, bounds, tracks and names.
 
-A machine without CasADi loads it and runs it, on the processor or on a GPU, with the same bits: the
-tables of a track are saved, not computed again. A file is checked (`check_programs`): kernels take
-the lengths of arrays from the ports of a Program, so that Programs that do not fit together would
-read and write memory of others. `task_of` finds a task by name and options, for `gymnasium.make`.
+A machine without CasADi loads it and runs it, on the CPU or on a GPU, with results that are the
+same bit for bit: the tables of a track are saved, not recomputed. Files are checked on loading
+(`check_programs`): kernels take array lengths from the ports of a Program, so inconsistent Programs
+would access memory out of bounds. `task_of` finds a task by name and options, for
+`gymnasium.make`.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ from .programs import TaskPrograms, compile_task
 from .task import Lidar, Task
 
 Sizes = dict[str, tuple[int, ...]]
-"""The ports of a Program in their order, each with the sizes that it may have."""
+"""Ports of a Program in order, each with its allowed sizes."""
 _COURSE = 12
-"""Leaves of a course."""
+"""Number of leaves of a course."""
 
 
 def check_programs(programs: TaskPrograms) -> None:
-    """Raise unless the parts of a task fit together."""
+    """Raise unless the parts of a task are consistent."""
     task, plant = programs.task, programs.plant
     if record.names(task.Action) != record.names(plant.Input):
         raise InvalidValue("the actions of the task are not those of its plant")
@@ -99,7 +100,7 @@ _NUMBERS = ("agents", "substeps")
 
 
 class SavedModel(NamedTuple):
-    """The part of the vehicle's model that a file keeps."""
+    """The part of the vehicle's model that is saved in a file."""
 
     name: str
     State: type
@@ -107,7 +108,7 @@ class SavedModel(NamedTuple):
 
 
 class SavedVehicle(NamedTuple):
-    """The part of the vehicle that a file keeps."""
+    """The part of the vehicle that is saved in a file."""
 
     name: str
     model: SavedModel
@@ -115,7 +116,7 @@ class SavedVehicle(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SavedTask:
-    """A task that was loaded: `Environments` takes it like a `Task`."""
+    """Task loaded from a file; `Environments` takes it like a `Task`."""
 
     name: str
     vehicle: SavedVehicle
@@ -132,19 +133,19 @@ class SavedTask:
     substeps: int
     duration: s
     limit: int
-    """Control periods of the longest episode."""
+    """Maximum episode length in control periods."""
     randomised: tuple[str, ...]
-    """Names of the parameters that differ between episodes."""
+    """Names of the parameters that vary between episodes."""
     given: tuple[str, ...]
-    """Names of the parameters that `reset(given=...)` supplies."""
+    """Names of the parameters supplied by `reset(given=...)`."""
     reads_ranges: bool
-    """Whether one of its functions reads the lidar itself."""
+    """Whether one of its functions reads the lidar ranges."""
     reads_place: bool
-    """Whether one of its functions reads the place on the track."""
+    """Whether one of its functions reads the vehicle's place on the track."""
     successes: tuple[str, ...]
-    """Reasons of ends that count as success."""
+    """End reasons that mean success."""
     disturb: bool
-    """Whether it disturbs the vehicle."""
+    """Whether the task disturbs the vehicle."""
     delays: int
     """Longest delay of an action in control periods."""
 
@@ -152,12 +153,11 @@ class SavedTask:
 
     @property
     def programs(self) -> TaskPrograms:
-        """The Programs compiled from its functions."""
         return self.__dict__["_programs"]
 
 
 def save_task(task: Task | SavedTask, path: str | Path) -> None:
-    """Write a task to a file that `load_task` reads, also on a machine without CasADi."""
+    """Write a task to a file for `load_task`, which also works on a machine without CasADi."""
     document = _document(task)
     text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
     with replacing(path) as temporary:
@@ -165,7 +165,7 @@ def save_task(task: Task | SavedTask, path: str | Path) -> None:
 
 
 def load_task(path: str | Path) -> SavedTask:
-    """The task of a file of `save_task`."""
+    """Load a task that `save_task` has written."""
     document = json_of(path, "a skidpad task file")
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise InvalidValue(f"{path} is not a skidpad task file (no format {FORMAT!r})")
@@ -289,7 +289,7 @@ def _track(entry: dict[str, Any]) -> Track:
 
 
 def _courses_document(courses: Courses) -> dict[str, Any]:
-    """Leaves of all courses, with the values of shared arrays in place of their numbers."""
+    """Leaves of all courses, with the values of shared arrays in place of their indices."""
     leaves = [[*course[:-1], *course.walls] for course in courses.records]
     return {
         "most_walls": courses.most_walls,
@@ -355,12 +355,12 @@ def _unpacked(document: dict[str, Any]) -> AnyArray:
 def task_of(
     task: Task | SavedTask | str, options: Mapping[str, Any], others: tuple[str, ...] = ()
 ) -> Any:
-    """The task, or that of a name with its options; raises for an unknown name or option.
+    """The task itself, or the task made from a name and options; raises if either is unknown.
 
     Args:
-        task: a `Task`, one that was loaded, or the name of a function of `skidpad.learn.tasks`.
+        task: a `Task`, a loaded task, or the name of a function of `skidpad.learn.tasks`.
         options: arguments of that function.
-        others: names of further options of the caller, for the error.
+        others: names of further options of the caller, for the error message.
     """
     if isinstance(task, (Task, SavedTask)):
         if options:
@@ -370,14 +370,10 @@ def task_of(
         return task
     if not isinstance(task, str):
         raise InvalidValue(f"task must be a Task or a name, got a {type(task).__qualname__}")
-    if task not in tasks.__all__:
-        raise InvalidValue(record.unknown_name("learn.tasks", task, tasks.__all__, "task"))
+    record.check_names("learn.tasks", [task], tasks.__all__, "task")
     make = getattr(tasks, task)
-    allowed = option_names(make)
-    for name in options:
-        if name not in allowed:
-            known = [*allowed, *others]
-            raise InvalidValue(record.unknown_name(f"task {task!r}", name, known, "option"))
+    known = [*option_names(make), *others]
+    record.check_names(f"task {task!r}", options, known, "option")
     key = tuple((name, type(value), value) for name, value in options.items())
     try:
         return _made(task, key)
@@ -387,13 +383,13 @@ def task_of(
 
 @lru_cache(maxsize=8)
 def _made(task: str, options: tuple[tuple[str, type, Any], ...]) -> Task:
-    """A task by name, made and traced once, as tasks do not change."""
+    """Task by name, made and traced once per set of options: tasks are immutable."""
     return getattr(tasks, task)(**{name: value for name, _, value in options})
 
 
 def option_names(make: Any) -> list[str]:
-    """Options of a function that makes a task: its arguments, and the fields of the task if it has
-    `**options`."""
+    """Option names of a function that makes a task: its arguments, and the fields of `Task` if it
+    has `**options`."""
     arguments = inspect.signature(make).parameters.values()
     names = [a.name for a in arguments if a.kind is not inspect.Parameter.VAR_KEYWORD]
     if any(a.kind is inspect.Parameter.VAR_KEYWORD for a in arguments):
@@ -402,7 +398,7 @@ def option_names(make: Any) -> list[str]:
 
 
 def require_drawable(task: Any, render_mode: str | None) -> Any:
-    """The task; raises if it is to be drawn but comes from a file, which has no outline."""
+    """The task; raises if it is to be rendered but was loaded from a file, which has no outline."""
     if render_mode is not None and not isinstance(task, Task):
         raise InvalidValue(
             f"render_mode = {render_mode!r}: task {task.name!r} was loaded from a file, which does "
@@ -412,7 +408,7 @@ def require_drawable(task: Any, render_mode: str | None) -> Any:
 
 
 def require_single(task: Any, interface: str) -> Any:
-    """The task; raises if vehicles share its worlds."""
+    """The task; raises if its worlds have several vehicles."""
     if task.agents != 1:
         raise InvalidValue(
             f"task {task.name!r} has {task.agents} agents and {interface} is for one: "

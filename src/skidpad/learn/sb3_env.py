@@ -1,4 +1,4 @@
-"""Many environments of a task as a `VecEnv` of Stable-Baselines3."""
+"""Vectorised environments of a task as a `VecEnv` of Stable-Baselines3."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ else:
 
 
 class SkidpadVecEnv(VecEnv):
-    """Environments of a task that advance together.
+    """Vectorised environments of a task for Stable-Baselines3.
 
     An ended episode restarts in the same step; its last observation is in
-    `infos[i]["terminal_observation"]`, and `infos[i]["TimeLimit.truncated"]` says whether its
-    duration truncated it. `end_reason`, `is_success`, `progress` and laps are in the infos of ends.
+    `infos[i]["terminal_observation"]`, and `infos[i]["TimeLimit.truncated"]` says whether it was
+    truncated by its maximum duration. The infos of ended episodes also have `end_reason`,
+    `is_success`, `progress` and laps.
 
     Args:
-        task: a `Task`, one of `load_task`, or the name of a function of `skidpad.learn.tasks`.
+        task: a `Task`, the result of `load_task`, or the name of a function of
+            `skidpad.learn.tasks`.
         num_envs: number of environments.
-        options: of the task, if it is a name; also `render_mode`, `precision`, `threads` and
-            `on_diverge`, as of `SkidpadVectorEnv`.
+        options: arguments of the task's function, if `task` is a name; also `render_mode`,
+            `precision`, `threads` and `on_diverge`, as in `SkidpadVectorEnv`.
     """
 
     def __init__(
@@ -40,7 +42,7 @@ class SkidpadVecEnv(VecEnv):
             if name in options:
                 raise InvalidValue(f"SkidpadVecEnv has no option {name}: Stable-Baselines3 sets it")
         self.vector = SkidpadVectorEnv(task, num_envs, autoreset_mode="same_step", **options)
-        """The environments as a vector of Gymnasium."""
+        """The same environments as a Gymnasium vector environment."""
         self._actions: Any = None
         super().__init__(
             num_envs, self.vector.single_observation_space, self.vector.single_action_space
@@ -50,21 +52,21 @@ class SkidpadVecEnv(VecEnv):
         return f"{type(self).__name__}({self.vector.task.name!r}, num_envs={self.num_envs})"
 
     def reset(self) -> AnyArray:
-        """Start new episodes with the seeds of `seed`; returns the observations (num_envs, n)."""
+        """Start new episodes with the seeds of `seed`; returns observations (num_envs, n)."""
         seeds: list[int | None] = self._seeds
         seed = None if all(one is None for one in seeds) else seeds
         if any(self._options):
-            raise InvalidValue("set_options: the environments have none")
+            raise InvalidValue("set_options: the environments have no options")
         observation, _ = self.vector.reset(seed=seed)
         self._reset_seeds()
         return observation
 
     def step_async(self, actions: AnyArray) -> None:
-        """Take the actions (num_envs, n) for `step_wait`."""
+        """Store the actions (num_envs, n) for `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> tuple[AnyArray, AnyArray, AnyArray, list[dict[str, Any]]]:
-        """One control period: observations, rewards, which episodes ended, and infos."""
+        """Advance by one control period: observations, rewards, which episodes ended, and infos."""
         if self._actions is None:
             raise InvalidValue("step_async comes before step_wait")
         actions, self._actions = self._actions, None
@@ -81,15 +83,15 @@ class SkidpadVecEnv(VecEnv):
         return stepped.observation.copy(), stepped.reward.astype(np.float32), done, infos
 
     def close(self) -> None:
-        """Close: further calls raise."""
+        """Close the environments; further calls raise."""
         self.vector.close()
 
     def get_images(self) -> Sequence[AnyArray | None]:
-        """Pictures of all environments; None without `render_mode="rgb_array"`."""
+        """Images of all environments; None without `render_mode="rgb_array"`."""
         return self.vector.render() or [None] * self.num_envs
 
     def get_attr(self, attr_name: str, indices: int | Iterable[int] | None = None) -> list[Any]:
-        """An attribute of the environments, which all have the same."""
+        """Value of an attribute, which is the same for all environments, once per index."""
         value = getattr(self.vector, attr_name)
         return [value for _ in self._get_indices(indices)]
 
@@ -98,8 +100,8 @@ class SkidpadVecEnv(VecEnv):
     ) -> None:
         """Raise: environments that advance together have no attributes of their own."""
         raise InvalidValue(
-            f"{attr_name} cannot be set: environments that advance together are no objects of "
-            "their own; give it when they are made"
+            f"{attr_name} cannot be set: environments of a vector are not separate objects; pass "
+            "it to the constructor"
         )
 
     def env_method(
@@ -109,11 +111,10 @@ class SkidpadVecEnv(VecEnv):
         indices: int | Iterable[int] | None = None,
         **method_kwargs: Any,
     ) -> list[Any]:
-        """Results of a method for some environments; there is only `render`."""
+        """Results of a method for some environments; only `render` is supported."""
         if method_name != "render":
             raise AttributeError(
-                f"environments that advance together have no method {method_name!r}; there is "
-                "'render'"
+                f"environments of a vector have no method {method_name!r}; there is 'render'"
             )
         images = self.get_images()
         return [images[k] for k in self._get_indices(indices)]
@@ -121,5 +122,5 @@ class SkidpadVecEnv(VecEnv):
     def env_is_wrapped(
         self, wrapper_class: type, indices: int | Iterable[int] | None = None
     ) -> list[bool]:
-        """No environment is wrapped."""
+        """Return False for each environment: no wrappers are used."""
         return [False for _ in self._get_indices(indices)]

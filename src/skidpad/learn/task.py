@@ -1,4 +1,4 @@
-"""A task: what a driver is to learn, as pure functions next to those of the vehicle.
+"""Learning tasks: pure functions for observation, reward and episodes, next to the vehicle's own.
 
 A `Task` is compiled together with its vehicle. Its functions name their arguments, like those of a
 policy, and are called with these:
@@ -6,26 +6,28 @@ policy, and are called with these:
 | name | what it is | which functions may have it |
 |---|---|---|
 | `x`, `p` | state and parameters of the vehicle, its records | all |
-| `u` | its input | all but `start`, `act` |
+| `u` | input of the vehicle | all but `start`, `act` |
 | `a` | the action, a record of the task's `Action` | all but `start` |
-| `m` | the memory of the task, its `Memory` | all but `start` |
-| `q` | the task's own numbers, its `Params` | all |
+| `m` | the memory of the task, its `Memory` | all but `start`, `act` |
+| `q` | the parameters of the task, its `Params` | all |
 | `pose`, `velocity` | of the vehicle's reference point, from its body | all but `start`, `act` |
-| `place` | where it is on its track, a `Place` | the same, if there are tracks |
+| `place` | its position on the track, a `Place` | the same, if there are tracks |
 | `course` | the track itself, a `Course` | `start` |
-| `contact` | 1.0 if it touches a wall or another vehicle, else 0.0 | as `place` |
-| `ranges` | of its lidar, a tuple in m | as `place`, if there is a lidar |
-| `others` | the other vehicles of its world, a tuple of `Other` | as `place` |
+| `agent` | index of the vehicle in its world, from 0 | `start` |
+| `contact` | 1.0 if it touches a wall or another vehicle, else 0.0 | as `pose` |
+| `ranges` | of its lidar, a tuple in m | as `pose`, if there is a lidar |
+| `others` | the other vehicles of its world, a tuple of `Other` | as `pose` |
 | `time` | since the start of the episode, in s | all but `start`, `act` |
 | `d` | values of `draws` in this episode, a record | `start` |
 | `e` | values of `noise` in this period, a record | all but `start`, `act` |
 | `dt` | the control period in s | all |
 
-They are built from `skidpad.ops` and arithmetic, have no state and no `if` on a value.
+`marks`, which only serves rendering, takes `m` and `q` alone. The functions are built from
+`skidpad.ops` and arithmetic; they have no state and no `if` on a value.
 
-The module also has the actions `Drive` (shares of steering and acceleration) and `Pace` (share of a
-speed, for manoeuvring), the `Lidar`, the units of a vehicle with trailers, and the polygons that
-pictures show on the ground.
+The module also has the actions `Drive` (normalised steering and acceleration) and `Pace`
+(normalised steering and speed, for manoeuvring), the `Lidar`, the units of a vehicle with trailers,
+and the polygons that images show on the ground.
 """
 
 from __future__ import annotations
@@ -58,20 +60,20 @@ from ..units import Allowed, m, m_s, m_s2, one, rad, rad_s, s
 from ..view.stage import Polygon
 
 GRIP: m_s2 = 10.0
-"""Acceleration of a full share for a vehicle that sets no limit."""
+"""Acceleration at full drive action for a vehicle without a limit; also its upper bound."""
 
 
 class Drive(NamedTuple):
-    """The action of most tasks: steering and acceleration."""
+    """Action of most tasks: steering and acceleration."""
 
     steer: Annotated[one, Allowed(-1.0, 1.0)]
-    """Share of the largest steering angle (of the yaw rate of a robot), positive to the left."""
+    """Share of the largest steering angle (for a robot, yaw rate), positive to the left."""
     drive: Annotated[one, Allowed(-1.0, 1.0)]
-    """Share of the largest acceleration, or, negative, of the brakes."""
+    """Share of the largest acceleration; if negative, of the largest braking deceleration."""
 
 
 def drive_of(vehicle: Vehicle) -> Callable[[Any, Drive, Any], Any]:
-    """The input of a vehicle for a `Drive`, within the limits of its body."""
+    """Function for the input of a vehicle under a `Drive` action, within the limits of its body."""
     body = body_of(vehicle, "an action")
     return partial(_driven, body.command, body.limits(vehicle.params))
 
@@ -94,7 +96,7 @@ def _driven(command: Any, limits: Limits, x: Any, a: Drive, p: Any) -> Any:
 
 @dataclass(frozen=True)
 class Given:
-    """An episode parameter that the caller supplies instead of a distribution that is sampled.
+    """Distribution placeholder for an episode parameter that the caller supplies.
 
     `Environments.reset(given={"params.m": 1400.0})` supplies it; see `random.factors.Factor`.
     """
@@ -103,15 +105,15 @@ class Given:
     high: float = inf
 
     def value(self, shares: Array) -> Array:
-        """The numbers themselves, (n,)."""
+        """Return the supplied numbers (n,) unchanged."""
         return shares
 
     def traced(self, share: Any) -> Any:
-        """The number itself."""
+        """Return the supplied number unchanged."""
         return share
 
     def identity(self) -> dict[str, Any]:
-        """`{"given": True}`."""
+        """Identity of the factor in files: `{"given": True}`."""
         return {"given": True}
 
 
@@ -121,7 +123,6 @@ _CORNERS = 24
 
 
 def lane_of(track: Track) -> Polygon:
-    """The ground between the borders of a track."""
     centre: Array = track.centre
     ahead = np.roll(centre, -1, axis=0) - np.roll(centre, 1, axis=0)
     if not track.closed:
@@ -135,13 +136,13 @@ def lane_of(track: Track) -> Polygon:
 
 
 def box(name: str, x: m, y: m, length: m, width: m) -> Polygon:
-    """A rectangle along the axes of the world, by its middle, with a name."""
+    """Named rectangle centred at (x, y), aligned with the axes of the world."""
     a, b = 0.5 * length, 0.5 * width
     return Polygon(((x - a, y - b), (x + a, y - b), (x + a, y + b), (x - a, y + b)), "region", name)
 
 
 def disc(name: str, x: m, y: m, radius: m) -> Polygon:
-    """A circle with a name."""
+    """Named disc centred at (x, y), as a polygon."""
     turns = [2.0 * pi * k / _CORNERS for k in range(_CORNERS)]
     ring = tuple((x + radius * cos(angle), y + radius * sin(angle)) for angle in turns)
     return Polygon(ring, "region", name)
@@ -149,22 +150,23 @@ def disc(name: str, x: m, y: m, radius: m) -> Polygon:
 
 @dataclass(frozen=True)
 class Lidar:
-    """Rays from a point of the vehicle at equal angles; anything beyond the range reads as the
-    range."""
+    """Planar lidar with rays at equal angles; ranges are limited to `range`."""
 
     rays: int = 108
     """Number of rays."""
     view: rad = 1.5 * math.pi
-    """From the first ray, on the right, to the last, on the left."""
+    """Angle from the first ray, on the right, to the last, on the left."""
     range: m = 30.0
-    """Longest distance."""
+    """Maximum range, also returned by rays that hit nothing."""
     x: m = 0.0
-    """Position forward of the reference point of the vehicle."""
+    """Position forward of the vehicle's reference point."""
     y: m = 0.0
-    """Position to the left of the reference point."""
+    """Position to the left of the vehicle's reference point."""
     noise: m = 0.0
-    """Standard deviation of each range that meets something: nearly normal, at most 3.5 standard
-    deviations, drawn in every control period."""
+    """Standard deviation of the noise on each range that hits something.
+
+    Nearly normal, at most 3.5 standard deviations, sampled anew in every control period.
+    """
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -179,7 +181,7 @@ class Lidar:
 
     @cached_property
     def angles(self) -> Array:
-        """Angles of the rays on the vehicle in rad, (rays,), positive to the left."""
+        """Angles of the rays relative to the vehicle in rad, (rays,), positive to the left."""
         whole_turn = abs(self.view - 2.0 * math.pi) < 1e-9
         ends = np.linspace(-0.5, 0.5, self.rays, endpoint=not whole_turn)
         return self.view * ends
@@ -187,37 +189,32 @@ class Lidar:
 
 SEEN = ("x", "u", "p", "a", "m", "q", "pose", "velocity", "place", "contact", "ranges", "others",
         "time", "e", "dt")  # fmt: skip
-"""Arguments that the functions of a moment may have."""
+"""Arguments available to the functions that are evaluated in every control period."""
 MOST_DELAYS = 64
-"""Longest delay of an action in control periods: each is a set of fields of the state."""
+"""Longest delay of an action in control periods: each adds a set of fields to the state."""
 ASKED = {
-    "observe": SEEN,
-    "reward": SEEN,
-    "ended": SEEN,
-    "remember": SEEN,
-    "disturb": SEEN,
-    "start": ("x", "p", "q", "course", "d", "dt", "agent"),
-    "act": ("x", "a", "p", "q", "dt"),
+    "observe": SEEN, "reward": SEEN, "ended": SEEN, "remember": SEEN, "disturb": SEEN,
+    "start": ("x", "p", "q", "course", "d", "dt", "agent"), "act": ("x", "a", "p", "q", "dt"),
     "marks": ("m", "q"),
-}
+}  # fmt: skip
 """Arguments that each function may have."""
 
 
 class Start(NamedTuple):
-    """The start of an episode."""
+    """Initial condition of an episode."""
 
     x: Any
     """State of the vehicle."""
     s: m = 0.0
     """Approximate distance along the centre line of the track."""
     m: Any = None
-    """Memory of the task; the defaults of its `Memory` if None."""
+    """Initial memory of the task; the defaults of its `Memory` if None."""
 
     __repr__ = brief_repr
 
 
 class Other(NamedTuple):
-    """Another vehicle of the same world."""
+    """Pose and velocity of another vehicle in the same world."""
 
     pose: Pose
     velocity: Velocity
@@ -225,71 +222,81 @@ class Other(NamedTuple):
 
 @dataclass(frozen=True)
 class Task(Constant):
-    """A learning task; see the module text for the arguments of its functions."""
+    """Learning task; see the module docstring for the arguments of its functions."""
 
     name: str
-    """Name in errors and files."""
+    """Name in error messages and files."""
     vehicle: Vehicle
-    """The vehicle."""
+    """Vehicle that is driven."""
     Observation: type
-    """The driver's observation, a NamedTuple with the bounds of its fields in their annotations."""
+    """Observation of the agent: a NamedTuple with bounds in the annotations of its fields."""
     observe: Callable[..., Any]
     """Returns the observation, an `Observation`; values beyond the bounds are clipped."""
     reward: Callable[..., Any]
     """Returns the reward of a control period."""
     ended: Callable[..., Any]
-    """Whether the episode terminates: one truth, or several by name, as in
-    `{"contact": contact > 0.5, "goal": ...}`; the first that holds is the `end_reason` of `info`.
+    """Returns whether the episode terminates: one condition, or several by name.
+
+    As in `{"contact": contact > 0.5, "goal": ...}`; the first that holds is the `end_reason` of
+    `info`.
     """
     start: Callable[..., Any]
     """Returns the `Start` of an episode."""
     successes: tuple[str, ...] = ()
-    """Reasons that count as success, names of `ended` or "duration": `is_success` of `info`, which
-    is absent without such reasons."""
-    tracks: tuple[Track, ...] = ()
-    """The tracks; each episode is on one of them."""
-    Action: type = Drive
-    """The driver's action, a NamedTuple with the bounds of its fields in their annotations."""
-    act: Callable[..., Any] | None = None
-    """Returns the input of the vehicle for the coming period; None for an action that is a `Drive`.
+    """End reasons that mean success: names of `ended`, or "duration".
+
+    They set `is_success` of `info`, which is absent if the tuple is empty.
     """
+    tracks: tuple[Track, ...] = ()
+    """Tracks; each episode takes place on one of them."""
+    Action: type = Drive
+    """Action of the agent: a NamedTuple with bounds in the annotations of its fields."""
+    act: Callable[..., Any] | None = None
+    """Returns the vehicle's input for the coming period; None if the action is a `Drive`."""
     Memory: type = Nothing
-    """Memory of the task from period to period, a NamedTuple with defaults."""
+    """Memory of the task between control periods, a NamedTuple with defaults."""
     remember: Callable[..., Any] | None = None
     """Returns the memory after this period."""
     Params: type = Nothing
-    """Numbers of the task, a NamedTuple with defaults."""
+    """Parameters of the task, a NamedTuple with defaults."""
     params: Any = None
-    """A `Params` record, or a mapping of those that differ from their defaults."""
+    """A `Params` record, or a mapping of the parameters that differ from their defaults."""
     disturb: Callable[..., Any] | None = None
-    """Returns the disturbance of the coming period, the vehicle's `Disturbance`. One with contact,
-    ranges, others or noise among its arguments acts from the second period on."""
+    """Returns the disturbance of the coming period, the vehicle's `Disturbance`.
+
+    If it has contact, ranges, others or noise among its arguments, it acts from the second
+    period on.
+    """
     marks: Callable[..., Any] | None = None
-    """Returns the polygons of `skidpad.view.stage`, of plain numbers, that pictures show on the
-    ground next to walls; the lane of the track if None."""
+    """Returns the polygons (`skidpad.view.stage`) that images show on the ground next to walls.
+
+    It is called with plain numbers. None for the lane of the track.
+    """
     bounds: Mapping[str, tuple[float, float]] = field(
         default_factory=dict[str, tuple[float, float]]
     )
-    """Lowest and highest value of observations without bounds in their annotation."""
+    """Lowest and highest value of each observation field without bounds in its annotation."""
     draws: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Distributions by name of values drawn for each episode, as the factors of a campaign."""
+    """Distributions by name of values sampled for each episode, as factors of a campaign."""
     randomised: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Distributions of parameters that differ between episodes: `params.NAME`, `disturbance.NAME`,
-    `task.NAME` (of `Params`), and `delay` in whole control periods."""
+    """Distributions of parameters that vary between episodes: `params.NAME`,
+    `disturbance.NAME`, `task.NAME` (of `Params`), and `delay` in whole control periods."""
     noise: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Distributions drawn in every period: added to the observation of that name, and passed as
-    `e`."""
+    """Distributions sampled in every period, by name of an observation field.
+
+    The values are added to that field and passed to the functions as `e`.
+    """
     lidar: Lidar | None = None
-    """A lidar, whose ranges follow the observation."""
+    """Lidar, whose ranges are appended to the observation."""
     agents: int = 1
-    """Number of vehicles that share a world, and see and hit each other."""
+    """Number of vehicles in a world, which collide and are visible to each other's lidars."""
     dt: s = 0.01
     """Control period."""
     substeps: int = 10
-    """Steps of the integrator in a period."""
+    """Integrator steps per control period."""
     integrator: str = "rk4"
     duration: s = 60.0
-    """Longest time of an episode, after which it is truncated, not terminated."""
+    """Maximum episode length, after which it is truncated, not terminated."""
 
     __repr__ = brief_repr
 
@@ -326,33 +333,32 @@ class Task(Constant):
         return f"task {self.name!r}"
 
     def asks(self, function: str, allowed: tuple[str, ...] | None = None) -> tuple[str, ...]:
-        """Names of the arguments of one of its functions; () without that function."""
+        """Names of the arguments of one of its functions; () if the task does not have it."""
         callback = getattr(self, function)
         if callback is None:
             return ()
         allowed, what = allowed or ASKED[function], f"{self._label}: {function}"
         names = arguments(what, callback, allowed)
+        record.check_names(what, names, allowed, "argument")
         for name in names:
-            if name not in allowed:
-                raise InvalidValue(record.unknown_name(what, name, allowed, noun="argument"))
             if name in ("place", "course") and not self.tracks:
-                raise InvalidValue(f"{what} asks for {name}, but there are no tracks")
+                raise InvalidValue(f"{what} takes {name}, but there are no tracks")
             if name == "ranges" and self.lidar is None:
-                raise InvalidValue(f"{what} asks for ranges, but there is no lidar")
+                raise InvalidValue(f"{what} takes ranges, but there is no lidar")
         return names
 
     def called(self, function: str, known: Mapping[str, Any]) -> Any:
-        """The result of one of its functions, with its arguments from `known`."""
+        """Call one of its functions, with its arguments taken from `known`."""
         return getattr(self, function)(**{name: known[name] for name in self.asks(function)})
 
     @cached_property
     def reads_ranges(self) -> bool:
-        """Whether one of its functions reads the lidar itself."""
+        """Whether one of its functions reads the lidar ranges."""
         return self._reads("ranges")
 
     @cached_property
     def reads_place(self) -> bool:
-        """Whether one of its functions reads the place on the track, so that there is progress."""
+        """Whether one of its functions reads the place on the track, so that progress is known."""
         return self._reads("place")
 
     def _reads(self, argument: str) -> bool:
@@ -387,7 +393,7 @@ class Task(Constant):
 
     @cached_property
     def given(self) -> tuple[str, ...]:
-        """Names of the episode parameters that `reset(given=...)` supplies."""
+        """Names of the parameters supplied by `reset(given=...)`."""
         factors = {**{f"draw.{name}": one for name, one in self.draws.items()}, **self.randomised}
         return tuple(name for name, one in factors.items() if isinstance(one, Given))
 
@@ -399,7 +405,7 @@ class Task(Constant):
 
     @property
     def limit(self) -> int:
-        """Control periods of the longest episode."""
+        """Maximum episode length in control periods."""
         return max(1, round(self.duration / self.dt))
 
     def _check_randomised(self) -> None:
@@ -407,20 +413,15 @@ class Task(Constant):
         kinds = {"params": model.Params, "disturbance": model.Disturbance, "task": self.Params}
         names = ["delay", *(f"{g}.{n}" for g, kind in kinds.items() for n in record.names(kind))]
         fields = record.names(self.Observation)
-        for name in self.bounds:
-            if name not in fields:
-                raise InvalidValue(record.unknown_name(f"{self._label}: bounds", name, fields))
-        noise_is_read = any("e" in self.asks(function, ASKED[function]) for function in ASKED)
-        for name in self.noise:
-            if name not in fields and not noise_is_read:
-                raise InvalidValue(record.unknown_name(f"{self._label}: noise", name, fields))
+        record.check_names(f"{self._label}: bounds", self.bounds, fields)
+        if not any("e" in self.asks(function) for function in ASKED):
+            record.check_names(f"{self._label}: noise", self.noise, fields)
+        record.check_names(f"{self._label}: randomised", self.randomised, names)
         for name, factor in self.randomised.items():
-            if name not in names:
-                raise InvalidValue(record.unknown_name(f"{self._label}: randomised", name, names))
             if name.startswith("disturbance.") and self.disturb is not None:
                 raise InvalidValue(
-                    f"{self._label}: {name} is drawn, but disturb says what all of the disturbance "
-                    "is; draw one of the numbers of the task (task.NAME) that disturb reads"
+                    f"{self._label}: {name} is sampled, but disturb returns the whole "
+                    "disturbance; sample a parameter of the task (task.NAME) that disturb reads"
                 )
             if isinstance(factor, Given):
                 continue
@@ -439,7 +440,7 @@ class Task(Constant):
 
 
 def listed_tracks(tracks: Any) -> tuple[Track, ...]:
-    """One track or several as a tuple; raises for anything else."""
+    """One or several tracks as a tuple; raises for anything else."""
     listed = (tracks,) if isinstance(tracks, Track) else tracks
     if not isinstance(listed, Sequence) or not all(isinstance(one, Track) for one in listed):
         raise InvalidValue(
@@ -450,21 +451,23 @@ def listed_tracks(tracks: Any) -> tuple[Track, ...]:
 
 
 Parts = tuple[Outline, ...]
-"""Convex polygons, counter-clockwise."""
+"""Outline as convex polygons, corners counter-clockwise."""
 
 
 class Unit(NamedTuple):
-    """A rigid unit of a vehicle: the vehicle itself, or a trailer behind the unit before."""
+    """Rigid unit of a vehicle: the vehicle itself, or a trailer behind the previous unit."""
 
     parts: Parts
-    """Convex parts of its outline, in m from its reference point, which in a trailer is the middle
-    of its axle."""
+    """Convex parts of its outline, in m from its reference point.
+
+    The reference point of a trailer is the middle of its axle.
+    """
     hitch_x: m = 0.0
-    """Hitch of a trailer, forward of the reference point of the unit before."""
+    """Position of a trailer's hitch, forward of the previous unit's reference point."""
     drawbar: m = 0.0
-    """Distance from the hitch back to its axle."""
+    """Distance from the hitch back to the trailer's axle."""
     angle: int = -1
-    """Index of the state's leaf with its heading relative to the unit before."""
+    """Index, in the flat state, of its heading relative to the previous unit."""
 
     @property
     def radius(self) -> m:
@@ -473,7 +476,7 @@ class Unit(NamedTuple):
 
 
 def units_of(vehicle: Vehicle) -> tuple[Unit, ...]:
-    """The vehicle and its trailers, in order."""
+    """Units of a vehicle: the vehicle itself and its trailers, in order."""
     geometry, names = vehicle.geometry, record.names(vehicle.model.State)
     trailers = (
         Unit(_parts(t.outlines), t.hitch_x, t.drawbar, names.index(t.angle))
@@ -483,7 +486,7 @@ def units_of(vehicle: Vehicle) -> tuple[Unit, ...]:
 
 
 def unit_poses(units: Sequence[Unit], pose: Pose, x: Any) -> list[Pose]:
-    """Poses of the units for a pose and a state of the vehicle, which may be symbols."""
+    """Poses of all units, from the pose and state of the vehicle, which may be symbols."""
     leaves, poses = record.flatten(x), [pose]
     for unit in units[1:]:
         poses.append(towed(poses[-1], unit.hitch_x, unit.drawbar, leaves[unit.angle]))
@@ -495,23 +498,26 @@ def _parts(outlines: Sequence[Outline]) -> Parts:
 
 
 APPROACH: s = 0.3
-"""Time constant with which a vehicle that takes accelerations reaches its pace."""
+"""Time constant of the speed for a vehicle commanded by acceleration."""
 STEER: rad = 0.6
-"""Full steering of a vehicle that sets no limit."""
+"""Steering angle at full action for a vehicle without a limit."""
 
 
 class Pace(NamedTuple):
-    """The action of manoeuvring tasks: steering and speed."""
+    """Action of manoeuvring tasks: steering and speed."""
 
     steer: Annotated[one, Allowed(-1.0, 1.0)]
-    """Share of the largest steering angle (of the yaw rate of a robot), positive to the left."""
+    """Share of the largest steering angle (for a robot, yaw rate), positive to the left."""
     pace: Annotated[one, Allowed(-1.0, 1.0)]
-    """Share of the speed of the task, negative in reverse."""
+    """Share of the task's maximum speed, negative in reverse."""
 
 
 def pace_of(vehicle: Vehicle, v: m_s, omega: rad_s = 1.0) -> Callable[[Any, Pace, Any], Any]:
-    """The input of a vehicle for a `Pace`: at most the speed `v` and, if the vehicle takes a yaw
-    rate, at most `omega`."""
+    """Function for the input of a vehicle under a `Pace` action.
+
+    Full action is the speed `v` and, if the vehicle takes a yaw rate, the yaw rate `omega`, at
+    most.
+    """
     body = body_of(vehicle, "an action")
     return partial(_paced, body, body.limits(vehicle.params), v, omega)
 

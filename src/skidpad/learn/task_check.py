@@ -1,16 +1,16 @@
-"""Checks of any task, shipped or your own, and of any vector of environments.
+"""Checks of any task, shipped or your own, and of any vector environment.
 
     report = skidpad.learn.check_task(my_task())
     report.raise_if_failed()
 
-`check_vector_env` compares a vector with Gymnasium's own `SyncVectorEnv` of single environments
-with the same seeds and actions: the results have to be the same to the last bit.
+`check_vector_env` compares a vector environment with Gymnasium's own `SyncVectorEnv` of single
+environments with the same seeds and actions: the results must be identical bit for bit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,15 +22,15 @@ from .environments import Environments
 from .task import Task
 
 if TYPE_CHECKING:
-    from ..testing.subject import Report, Result
+    from ..testing.subject import Report
 
 _WORLDS, _PERIODS = 24, 200
 _ALONE = 2
-"""Number of worlds that are repeated alone."""
+"""Number of worlds that are simulated again on their own."""
 
 
 class _Played(NamedTuple):
-    """Results of some environments, (periods, rows, ...)."""
+    """Recorded results of some environments, (periods, rows, ...)."""
 
     observation: AnyArray
     reward: AnyArray
@@ -41,50 +41,46 @@ class _Played(NamedTuple):
 def check_task(task: Task, seed: int = 0) -> Report:
     """Run the checks on a task and report on each.
 
-    * `starts`: a thousand starts are finite and touch nothing;
-    * `observations`: they are finite and within their bounds for any action, and all of them
-      change;
+    * `starts`: a thousand starts are finite and without contact;
+    * `observations`: they are finite and within their bounds for any action, and each field varies;
     * `rewards`: they are finite;
-    * `actions`: every field of the action makes a difference to the motion;
+    * `actions`: every field of the action affects the motion;
     * `episodes`: they end and restart, and last at most `duration`;
-    * `bits`: a world has the same bits alone and among many, and when it is driven again.
+    * `bits`: the results of a world are the same bit for bit when it is simulated alone, among many
+      others, or again.
     """
     # `testing` imports worlds, which takes time and is not needed for learning.
-    from ..testing.subject import Report
+    from ..testing.subject import Report, Result
+
+    @cache
+    def played() -> _Played:
+        return _play(task, _WORLDS, seed, _drawn_actions(task, _WORLDS, seed))
+
+    def rewards() -> list[str]:
+        return [] if np.isfinite(played().reward).all() else ["a reward is not finite"]
+
+    def result(name: str, check: Callable[[], list[str]]) -> Result:
+        try:
+            faults = check()
+        except SkidpadError as error:
+            faults = [str(error)]
+        except (AttributeError, TypeError, ValueError) as error:  # of a function of the task
+            faults = [f"{type(error).__name__}: {error}"]
+        return Result(name, "failed" if faults else "passed", "\n".join(faults))
 
     checks: dict[str, Callable[[], list[str]]] = {
-        "starts": partial(_starts, task, seed),
-        "actions": partial(_actions, task, seed),
+        "starts": lambda: _starts(task, seed),
+        "actions": lambda: _actions(task, seed),
+        "observations": lambda: _observations(task, played()),
+        "rewards": rewards,
+        "episodes": lambda: _episodes(task, seed),
+        "bits": lambda: _bits(task, seed, played()),
     }
-    played: list[_Played] = []
-
-    def shared() -> _Played:
-        if not played:
-            played.append(_play(task, _WORLDS, seed, _drawn_actions(task, _WORLDS, seed)))
-        return played[0]
-
-    checks["observations"] = lambda: _observations(task, shared())
-    checks["rewards"] = lambda: _rewards(shared())
-    checks["episodes"] = partial(_episodes, task, seed)
-    checks["bits"] = lambda: _bits(task, seed, shared())
-    results = tuple(_result(name, check) for name, check in checks.items())
-    return Report(f"task {task.name}", results)
-
-
-def _result(name: str, check: Callable[[], list[str]]) -> Result:
-    from ..testing.subject import Result
-
-    try:
-        faults = check()
-    except SkidpadError as error:
-        faults = [str(error)]
-    except (AttributeError, TypeError, ValueError) as error:  # of a function of the task
-        faults = [f"{type(error).__name__}: {error}"]
-    return Result(name, "failed" if faults else "passed", "\n".join(faults))
+    return Report(f"task {task.name}", tuple(result(*check) for check in checks.items()))
 
 
 def _drawn_actions(task: Task, worlds: int, seed: int) -> AnyArray:
-    """Actions (periods, rows, n) within their bounds, held for some periods each."""
+    """Random actions (periods, rows, n) within their bounds, each held for several periods."""
     leaves = [leaf.allowed for leaf in record.fields(task.Action)]
     low, high = ([getattr(a, end) if a else sign for a in leaves]
                  for end, sign in (("low", -1.0), ("high", 1.0)))  # fmt: skip
@@ -151,10 +147,6 @@ def _observations(task: Task, played: _Played) -> list[str]:
     return faults
 
 
-def _rewards(played: _Played) -> list[str]:
-    return [] if np.isfinite(played.reward).all() else ["a reward is not finite"]
-
-
 def _episodes(task: Task, seed: int) -> list[str]:
     environments = Environments(task, 2, autoreset="same_step")
     environments.reset(seed)
@@ -191,24 +183,24 @@ _SEED = 7
 
 
 class NotConforming(SkidpadError, AssertionError):
-    """A vector that does not behave as Gymnasium specifies; the message says where."""
+    """A vector environment does not behave as Gymnasium specifies; the message says where."""
 
 
 def check_vector_env(
     make: Callable[..., Any], make_single: Callable[[], Any], *, num_envs: int = 3, steps: int = 60
 ) -> None:
-    """Raise `NotConforming` unless a vector of environments conforms.
+    """Raise `NotConforming` unless a vector environment conforms to Gymnasium's specification.
 
     Observations lie in their spaces; every autoreset mode, seeds and masks give the results of
-    `SyncVectorEnv` with the single environments, bit for bit; environment i is the single one with
-    seed + i; returned arrays do not change later; a closed vector raises. Episodes have to end
-    within `steps` for the modes to differ, which is checked.
+    `SyncVectorEnv` with the single environments, bit for bit; environment i equals the single
+    environment with seed + i; returned arrays do not change later; a closed vector raises. Episodes
+    have to end within `steps`, so that the modes differ; this is checked, too.
 
     Args:
-        make: the vector, called with `num_envs` and `autoreset_mode`.
-        make_single: one environment, a `gymnasium.Env` with the same arguments otherwise.
-        num_envs: how many environments to check with.
-        steps: in each mode.
+        make: creates the vector environment; called with `num_envs` and `autoreset_mode`.
+        make_single: creates one `gymnasium.Env`, with otherwise the same arguments.
+        num_envs: number of environments to check with.
+        steps: number of steps in each mode.
     """
     require("gymnasium", purpose="learn.check_vector_env")
     for mode in MODES:
@@ -216,7 +208,7 @@ def check_vector_env(
 
 
 class _Check:
-    """One mode of one vector, compared with its oracle."""
+    """Comparison of one mode of a vector environment with its reference, Gymnasium's vector."""
 
     def __init__(self, make: Any, make_single: Any, num_envs: int, mode: str) -> None:
         from gymnasium.vector import AutoresetMode, SyncVectorEnv
@@ -230,7 +222,6 @@ class _Check:
         self._kept: list[tuple[Any, Any]] = []
 
     def run(self, steps: int) -> None:
-        """Run all checks."""
         self._spaces()
         self._seeds()
         self._same(self._env.reset(seed=_SEED), self._oracle.reset(seed=_SEED), "reset(seed)")
@@ -286,7 +277,7 @@ class _Check:
         self._must(told is right, f"metadata['autoreset_mode'] is {told!r}, expected {right!r}")
 
     def _seeds(self) -> None:
-        """The same seed gives the same; environment i is the single one with seed + i."""
+        """Check that seeds reproduce and environment i equals a single one with seed + i."""
         env = self._env
         first, again = env.reset(seed=_SEED)[0].copy(), env.reset(seed=_SEED)[0].copy()
         self._must(_equal(first, again), "the same seed gives other observations")
@@ -322,7 +313,7 @@ class _Check:
 
 
 def _equal(mine: Any, right: Any) -> bool:
-    """Whether two results are the same to the last bit, types included."""
+    """Whether two results are identical bit for bit, types included."""
     if isinstance(right, dict):
         if not isinstance(mine, dict) or mine.keys() != right.keys():
             return False

@@ -9,10 +9,9 @@ from .distributions import (
     Uniform,
     by_name,
 )
-from .draw import Draw
 from .model import NoUncertainty, UncertaintyModel
 from .patches import FrictionPatches, Scatter
-from .streams import of_run
+from .streams import Draw, of_run
 
 __all__ = [
     "Draw",

@@ -25,7 +25,6 @@ from ..core.arrays import Array
 from ..core.checks import array, one_of
 from ..core.files import shown
 from ..errors import InvalidValue
-from .draw import Draw
 from .model import (
     Fields,
     Shape,
@@ -36,6 +35,7 @@ from .model import (
     one_name,
     read_only,
 )
+from .streams import Draw
 
 _SLACK = 1e-10
 """Asymmetry and negative eigenvalues of the correlations that count as rounding."""
@@ -44,7 +44,8 @@ _NOTHING = 1e-14
 
 
 def factor_of(shape: Shape, values: Any) -> tuple[Array, Array]:
-    """The covariance and a matrix L with L Lᵀ equal to it; raises if no such matrix exists.
+    """Covariance and a matrix L with L Lᵀ equal to it; raises InvalidValue if there is no such
+    matrix.
 
     Singular matrices are allowed, for values that are certain or depend on others.
     """
@@ -74,7 +75,7 @@ def factor_of(shape: Shape, values: Any) -> tuple[Array, Array]:
 
 
 def _cholesky(matrix: Array) -> Array:
-    """L with L Lᵀ = matrix, by Cholesky's method with the largest pivot first.
+    """Matrix L with L Lᵀ = matrix, by Cholesky's method with the largest pivot first.
 
     The factor of a library fails for singular matrices or depends on the machine.
     """
@@ -95,9 +96,9 @@ class Gaussian(UncertaintyModel):
     """Normal values with given standard deviations, or with a full covariance matrix.
 
     `mean` and `std` are vectors, records, mappings of names or one number for all values. With
-    mappings, `fields` has all names; a value that is not named has no spread and the default of its
-    field as mean. That default is the mean of all values if `mean` is None, and the nominal value
-    is the mean.
+    mappings, `fields` names all values; a value that a mapping leaves out has zero standard
+    deviation and the default of its field as mean. That default is the mean of all values if `mean`
+    is None, and the nominal value is the mean.
     """
 
     def __init__(
@@ -111,7 +112,7 @@ class Gaussian(UncertaintyModel):
         fields: Fields | None = None,
         std_deviation: Any = None,
     ) -> None:
-        """`std_deviation` is another name of `std`."""
+        """`std_deviation` is an alias of `std`."""
         forms = {"std": std, "std_deviation": std_deviation, "covariance": covariance}
         names = [name for name, value in forms.items() if value is not None]
         if len(names) != 1:
@@ -149,7 +150,7 @@ class Gaussian(UncertaintyModel):
 
     @property
     def std_deviations(self) -> Array:
-        """Another name of `std`, (size,)."""
+        """Alias of `std`, (size,)."""
         return self._std
 
     @property
@@ -160,7 +161,7 @@ class Gaussian(UncertaintyModel):
         return self._covariance
 
     def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Any]:
-        """Mean plus the spread times standard normal numbers, (runs, size)."""
+        """Mean plus normally distributed deviations, (runs, size)."""
         drawn = draw.normal(self.dim)
         if self._factor is None:
             drawn *= self._std
@@ -170,7 +171,7 @@ class Gaussian(UncertaintyModel):
 
 
 def _combined(mean: Array, factor: Array, drawn: Array) -> Array:
-    """The mean plus drawn times the transpose of the factor, one column after the other.
+    """Mean plus drawn times the transpose of the factor, one column after the other.
 
     A matrix product would add in an order that depends on the number of rows.
     """
@@ -183,7 +184,7 @@ def _combined(mean: Array, factor: Array, drawn: Array) -> Array:
 
 
 def _first_row(covariance: Any) -> Any:
-    """The row that gives the number of values; the matrix is checked later."""
+    """First row, which determines the number of values; the matrix is checked later."""
     try:
         return np.asarray(covariance, dtype=float)[0] if np.ndim(covariance) == 2 else None
     except (TypeError, ValueError, OverflowError):
@@ -191,7 +192,7 @@ def _first_row(covariance: Any) -> Any:
 
 
 class Uniform(UncertaintyModel):
-    """Values anywhere between two bounds; equal bounds make a value certain.
+    """Uniformly distributed values between two bounds; equal bounds make a value certain.
 
     The nominal value is the middle by default.
     """
@@ -207,7 +208,7 @@ class Uniform(UncertaintyModel):
         lower_bound: Any = None,
         upper_bound: Any = None,
     ) -> None:
-        """`lower_bound` and `upper_bound` are other names of `lower` and `upper`."""
+        """`lower_bound` and `upper_bound` are aliases of `lower` and `upper`."""
         low = one_name(("lower", "lower_bound"), lower, lower_bound)
         high = one_name(("upper", "upper_bound"), upper, upper_bound)
         shape = Shape.of(dim, fields, lower=low, upper=high, nominal_value=nominal_value)
@@ -229,7 +230,7 @@ class Uniform(UncertaintyModel):
         return self._upper
 
     def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Any]:
-        """A point of the box between the bounds, (runs, size)."""
+        """Uniform values between the bounds, (runs, size)."""
         u = draw.uniform(self.dim)
         # A weighted sum, as the difference of the ends may overflow.
         drawn = (1.0 - u) * self._lower + u * self._upper
@@ -239,9 +240,9 @@ class Uniform(UncertaintyModel):
 class Truncated(UncertaintyModel):
     """A normal distribution truncated at bounds, each value independent of the others.
 
-    `mean` and `std` are those of the distribution before it is truncated. Bounds may be infinite;
-    if the standard deviation is 0, the mean must lie between them. The nominal value is by default
-    the most likely one: the mean, or the nearest bound.
+    `mean` and `std` are those of the distribution before truncation. Bounds may be infinite; if the
+    standard deviation is 0, the mean must lie between them. The nominal value is by default the
+    most likely one: the mean, or the nearest bound.
     """
 
     def __init__(
@@ -338,8 +339,10 @@ def _special() -> Any:
 
 
 _WIND_SLACK = 1e-9
-"""Part of a step by which a time may differ from that of the next step: sums of steps round, and
-the same run must give the same bits however its time was summed."""
+"""Difference between a time and the end of the last step that counts as rounding, in steps.
+
+The same run must give the same bits however its time was summed.
+"""
 
 
 class Gust(NamedTuple):
@@ -352,7 +355,7 @@ class Gust(NamedTuple):
 
 
 class OrnsteinUhlenbeck(UncertaintyModel):
-    """Correlated values with a given stationary standard deviation; each has its own noise.
+    """Correlated values with a given stationary standard deviation, independent of each other.
 
     `time_constant` is the time in s in which a deviation decays to 1/e. The first sample is drawn
     from the stationary distribution. The nominal value is the mean by default.
@@ -495,7 +498,7 @@ def _recorded_rows(values: Any) -> Array:
 
 
 class Part(NamedTuple):
-    """A model, the places of its values in the whole, and the name of its channel."""
+    """A model, the indices of its values in the whole vector, and the name of its channel."""
 
     name: str
     model: UncertaintyModel
@@ -503,14 +506,14 @@ class Part(NamedTuple):
 
 
 class Composed(UncertaintyModel):
-    """A vector put together from the samples of other models.
+    """A vector composed of the samples of other models.
 
-    Each part draws from its own channel, so that changing one leaves the numbers of the others
-    alone.
+    Each part draws from a channel of its own, so that changing one leaves the numbers of the others
+    unchanged.
     """
 
     def __init__(self, parts: Sequence[Part], shape: Shape) -> None:
-        """Values without a part are those at rest of the shape."""
+        """Values without a part are the neutral values of `shape`."""
         nominal = shape.rest.copy()
         for part in parts:
             nominal[list(part.places)] = part.model.nominal_value
@@ -519,12 +522,10 @@ class Composed(UncertaintyModel):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The models and the indices of their values."""
         return self._parts
 
     @property
     def named_places(self) -> Mapping[int, str]:
-        """Names of the values that have one, by index."""
         return super().named_places or _named_places(self._parts)
 
     def check_state(self, State: type) -> None:
@@ -533,7 +534,6 @@ class Composed(UncertaintyModel):
             part.model.check_state(State)
 
     def start(self, runs: int) -> Any:
-        """The memories of the parts."""
         return tuple(part.model.start(runs) for part in self._parts)
 
     def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Any]:
@@ -548,9 +548,9 @@ class Composed(UncertaintyModel):
 
 
 class Joined(Composed):
-    """Models one after the other: `Joined([Gaussian(...), Uniform(...)])`.
+    """Models whose values are concatenated: `Joined([Gaussian(...), Uniform(...)])`.
 
-    Its values have the names of those of the models, if all are named. For parts of a vector by the
+    If the values of all models have names, so have those of the whole. For parts of a vector by the
     names of its fields see `by_name`.
     """
 
@@ -573,11 +573,11 @@ def by_name(
     /,
     **models: UncertaintyModel,
 ) -> Composed:
-    """A model of all fields of a record from models of some: `by_name(State, v_x=Gaussian(0, 1))`.
+    """A model of all fields of a record, from models of some: `by_name(State, v_x=Gaussian(0, 1))`.
 
-    Other fields keep their default, 0 without one. Dotted names and groups of fields go into a
+    Other fields keep their default, or 0 without one. Dotted names and groups of fields go into a
     mapping: `by_name(State, {("v_x", "v_y"): Gaussian(covariance=...)})`. The channel of each part
-    has the name of its fields.
+    is named after its fields.
     """
     names = record.names(kind)
     parts: list[Part] = []

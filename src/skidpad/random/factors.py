@@ -1,7 +1,7 @@
-"""Factors: quantities that differ between runs, from a share between 0 and 1 to a number.
+"""Factors: quantities that vary between runs, computed from a share between 0 and 1.
 
-A design chooses shares, evenly spread or random; the factor turns them into numbers of a range, a
-distribution or a list. The numbers are the same on every machine.
+A design chooses shares, evenly spread or random; the factor maps them to values of a range, a
+distribution or a list. The values are the same on every machine.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ _FARTHEST = 8.2
 
 @runtime_checkable
 class Factor(Protocol):
-    """Turns shares between 0 and 1 into numbers."""
+    """Maps shares between 0 and 1 to values."""
 
     @property
     def low(self) -> float:
-        """The smallest number."""
+        """Smallest value."""
         ...
 
     @property
     def high(self) -> float:
-        """The largest number."""
+        """Largest value."""
         ...
 
     def value(self, shares: Array) -> Array:
-        """Numbers (n,) of shares (n,) from 0 to 1, increasing with the share except in a list."""
+        """Values (n,) of shares (n,) from 0 to 1, increasing with the share except in a list."""
         ...
 
     def traced(self, share: Any) -> Any:
-        """The number of a share in `skidpad.ops`, for Programs; `value` to rounding."""
+        """Value of a share in `skidpad.ops`, for Programs; equal to `value` up to rounding."""
         ...
 
     def identity(self) -> dict[str, Any]:
-        """Its plain form, from which `factor_of` makes it again."""
+        """Plain form, from which `factor_of` recreates the factor."""
         ...
 
 
@@ -76,8 +76,7 @@ class Range:
 
 @dataclass(frozen=True)
 class LogRange:
-    """Log-uniform numbers from `low` to `high`, both positive: as many from 1 to 10 as from 10 to
-    100."""
+    """Log-uniform numbers from `low` to `high`, both positive: decades are equally likely."""
 
     low: float
     high: float
@@ -103,10 +102,10 @@ class LogRange:
 
 @dataclass(frozen=True)
 class Normal:
-    """A normal distribution between `low` and `high`.
+    """A normal distribution truncated to `low` and `high`.
 
-    `mean` and `std` are those of the distribution before it is truncated. By default it is
-    truncated 8.2 standard deviations from the mean, beyond which one number in 4e15 lies.
+    `mean` and `std` are those of the distribution before truncation. By default it is truncated 8.2
+    standard deviations from the mean, beyond which one number in 4e15 lies.
     """
 
     mean: float
@@ -140,7 +139,6 @@ class Normal:
         return np.clip(numbers, self.low, self.high)
 
     def traced(self, share: Any) -> Any:
-        """Quantile of the distribution."""
         first, last, mirrored = self._shares()
         own = 1.0 - share if mirrored else share
         deviation = traced_normal(first + own * (last - first))
@@ -152,8 +150,11 @@ class Normal:
         return {"normal": asdict(self)}
 
     def _shares(self) -> tuple[float, float, bool]:
-        """Shares of the whole distribution below both ends; mirrored if both lie above the mean,
-        since only small probabilities keep their digits."""
+        """Shares of the whole distribution below both ends, and whether it is mirrored.
+
+        It is mirrored if both ends lie above the mean, since only small probabilities keep their
+        digits.
+        """
         low, high = (self.low - self.mean) / self.std, (self.high - self.mean) / self.std
         mirrored = low > 0.0
         first, last = share_below([-high, -low] if mirrored else [low, high]).tolist()
@@ -162,7 +163,7 @@ class Normal:
 
 @dataclass(frozen=True)
 class Levels:
-    """Numbers of a list, equally often; one number is held."""
+    """Values of a list, equally often; a single value is constant."""
 
     values: tuple[float, ...]
 
@@ -181,25 +182,22 @@ class Levels:
 
     @property
     def count(self) -> int:
-        """Number of numbers."""
         return len(self.values)
 
     @property
     def low(self) -> float:
-        """The smallest number."""
         return min(self.values)
 
     @property
     def high(self) -> float:
-        """The largest number."""
         return max(self.values)
 
     def value(self, shares: Array) -> Array:
-        """The number at this position of the list, (n,) of (n,)."""
+        """Value at this position of the list, (n,) of (n,)."""
         return np.array(self.values)[_level(shares, self.count)]
 
     def traced(self, share: Any) -> Any:
-        """The number at this position of the list, by comparisons; for lists of some dozens."""
+        """Value at this position of the list, by comparisons; for lists of up to some dozens."""
         level, number = _traced_level(share, self.count), self.values[0]
         for k, value in enumerate(self.values[1:], 1):
             number = where(level < k, number, value)
@@ -223,13 +221,12 @@ class Steps:
         object.__setattr__(self, "count", whole("count", self.count, "at least 2", least=2))
 
     def value(self, shares: Array) -> Array:
-        """The number of the step that a share lies in, (n,) of (n,)."""
+        """Value of the step that contains a share, (n,) of (n,)."""
         level = _level(shares, self.count)
         numbers = self.low + level * (self.high - self.low) / (self.count - 1)
         return np.where(level == self.count - 1, self.high, numbers)
 
     def traced(self, share: Any) -> Any:
-        """The number of the step that a share lies in."""
         step = (self.high - self.low) / (self.count - 1)
         return minimum(self.low + _traced_level(share, self.count) * step, self.high)
 
@@ -243,13 +240,13 @@ def _traced_level(share: Any, count: int) -> Any:
 
 
 def factor_of(name: str, given: Any) -> Factor:
-    """The factor of a plain form; raises for any other value.
+    """Factor described by a plain form; raises InvalidValue for any other value.
 
     Args:
         name: for errors.
         given: a factor, or a plain form as in a file: `{range: [low, high]}`, `{log_range: [low,
             high]}`, `{normal: {mean: 0, std: 1, low: -3, high: 3}}`, `{steps: [low, high, count]}`,
-            `{levels: [1, 2, 5]}`, a list, which means levels, or a number, which is held.
+            `{levels: [1, 2, 5]}`, a list, which means levels, or a number, which is constant.
     """
     if isinstance(given, Factor):
         return given

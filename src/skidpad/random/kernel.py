@@ -17,7 +17,7 @@ from ..compile.loops import loop
 from . import streams
 
 BLOCK = 256
-"""Counters at a time, so that intermediate arrays stay in the nearest cache."""
+"""Counters at a time, so that intermediate arrays fit into the nearest cache."""
 
 # These constants are private to `streams` and this module.
 # pyright: reportPrivateUsage=false
@@ -82,7 +82,7 @@ def _tail(u: Any) -> Any:
 
 @loop
 def _philox(low: Any, high: Any, vehicle: Any, pair: Any, step: Any, key: Any) -> None:
-    """Uniform numbers of counters, two each."""
+    """Uniform numbers of Philox counters, two each."""
     first, second = step & _LOW, step >> _HALF
     for i in range(vehicle.size):
         c0, c1, c2, c3 = first, second, vehicle[i], pair[i]
@@ -162,7 +162,7 @@ def fill_shares(out: Any, seeds: Any, counters: Any, words: Any, k0: Any, k1: An
 def shake_ranges(
     ranges: Any, seeds: Any, counters: Any, k0: Any, k1: Any, scale: Any, longest: Any
 ) -> None:
-    """Add errors to ranges (environments, rays) below the longest; see `learn.lidar.Lidar.noise`.
+    """Add errors to ranges (environments, rays) below `longest`; see `learn.lidar.Lidar.noise`.
 
     An error is the sum of the four words of Philox as shares, less its mean, times `scale`.
     """

@@ -28,20 +28,19 @@ from ..core.checks import whole
 from ..core.files import shown
 from ..errors import InvalidValue
 from . import streams
-from .draw import Draw
+from .streams import Draw
 
 Names = tuple[str, ...]
 
 
 def read_only(values: Any) -> Array:
-    """A read-only copy as floats."""
     array = np.array(values, dtype=float)
     array.flags.writeable = False
     return array
 
 
 class Shape(NamedTuple):
-    """Number of values of a model, their names, if any, and their values at rest."""
+    """Number of values of a model, their names, if any, and their neutral values."""
 
     dim: int
     names: Names | None
@@ -50,10 +49,10 @@ class Shape(NamedTuple):
 
     @classmethod
     def of(cls, dim: int | None, fields: Any = None, **arguments: Any) -> Shape:
-        """The common shape of `dim`, `fields` and the vectors.
+        """Common shape of `dim`, `fields` and the vector arguments.
 
         A vector of numbers has a length, a record has fields; single numbers and mappings have
-        neither. Single numbers alone make a model of one value.
+        neither. If there are only single numbers, the model has one value.
         """
         if isinstance(fields, Shape):
             return fields
@@ -102,7 +101,8 @@ class Shape(NamedTuple):
         return values
 
     def require(self, name: str, values: Array, good: NDArray[np.bool_], allowed: str) -> None:
-        """Raise for the first value that is not good."""
+        """Raise InvalidValue for the first value that is not `good`; `allowed` describes what
+        is."""
         if not good.all():
             k = int(np.flatnonzero(~good)[0])
             raise InvalidValue(f"{name}{self.place(k)} = {values[k]:g} must be {allowed}")
@@ -160,7 +160,7 @@ def _named(fields: Any) -> tuple[Names, Array]:
 
 
 def _longest(arguments: Mapping[str, Any]) -> int:
-    """The length of the first vector, with which the others are compared later."""
+    """Length of the first vector, with which the others are compared later."""
     for name, value in arguments.items():
         if value is not None and not isinstance(value, Mapping):
             shape = numbers_of(name, value).shape
@@ -190,7 +190,7 @@ class UncertaintyModel(ABC):
 
     @property
     def dim(self) -> int:
-        """Number of values."""
+        """Number of values in a sample."""
         return self._shape.dim
 
     @property
@@ -249,18 +249,16 @@ class UncertaintyModel(ABC):
 
 
 class _Own:
-    """State of the own stream of a model."""
-
     def __init__(self, seed: int) -> None:
         self.seed, self.step, self.time = seed, 0, 0.0
         self.memory: Any = None
 
 
 def checked_model(name: str, model: Any, names: Sequence[str], what: str) -> UncertaintyModel:
-    """The uncertainty model; raises unless it has a value for each of these names.
+    """The uncertainty model; raises InvalidValue unless it has a value for each of these names.
 
-    Named values must have these names in this order, so that no value goes to a field of another
-    name. `name` and `what` are the argument and its subject, for errors.
+    Named values must have these names in this order, so that no value is assigned to a field of
+    another name. `name` and `what` are the argument and its description, for errors.
     """
     if not isinstance(model, UncertaintyModel):
         raise InvalidValue(f"{name} must be an UncertaintyModel, got a {type(model).__qualname__}")
@@ -300,7 +298,7 @@ def draw_sample(
 
 
 def one_name(names: tuple[str, str], first: Any, second: Any) -> Any:
-    """The value of an argument with two names; raises unless exactly one is used."""
+    """Value of an argument with two names; raises InvalidValue unless exactly one is used."""
     if (first is None) == (second is None):
         amount = "both" if first is not None else "neither"
         raise InvalidValue(f"{names[0]} (also called {names[1]}) must be given once, got {amount}")

@@ -1,7 +1,7 @@
-"""Friction that depends on where a vehicle is: patches of ice, puddles, a wet lane.
+"""Friction that depends on the position of a vehicle: patches of ice, puddles, a wet lane.
 
-Patches are rectangles in the plane (`Patch`, `strip`), or thrown at random in every run
-(`Scatter`); `FrictionPatches` is the uncertainty model of the friction at the place of a vehicle.
+Patches are rectangles in the plane (`Patch`, `strip`), or placed at random in every run
+(`Scatter`); `FrictionPatches` is the uncertainty model of the friction at a vehicle's position.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from ..core.files import shown
 from ..errors import InvalidValue
 from ..geometry.pose import to_body
 from ..units import non_negative
-from .draw import Draw
 from .model import Fields, Shape, UncertaintyModel
+from .streams import Draw
 
 Interval = tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Patch:
-    """A rectangle with a value of its own; its edges belong to it."""
+    """A rectangle with a value; its edges are included."""
 
     value: float
     """A coefficient of friction, or a factor on one."""
     x: float = 0.0
-    """Its centre in the world frame, in m."""
+    """x of the centre in the world frame, in m."""
     y: float = 0.0
-    """Its centre in the world frame, in m."""
+    """y of the centre in the world frame, in m."""
     length: float
-    """Extent along its own x axis, in m; may be infinite."""
+    """Extent along the rectangle's x axis, in m; may be infinite."""
     width: float
-    """Extent along its own y axis, in m; may be infinite."""
+    """Extent along the rectangle's y axis, in m; may be infinite."""
     yaw: float = 0.0
-    """Direction of its x axis, positive to the left, in rad."""
+    """Direction of the rectangle's x axis in rad, counter-clockwise positive."""
 
     def __post_init__(self) -> None:
         for name in ("value", "x", "y", "yaw"):
@@ -55,8 +55,11 @@ class Patch:
 
 
 def strip(value: float, begin: float, end: float, yaw: float = 0.0) -> Patch:
-    """The ground between two parallel lines, `begin` and `end` in m along the direction `yaw` from
-    the origin: with yaw = 0, all places with x from `begin` to `end`."""
+    """Patch between two parallel lines, at distances `begin` and `end` in m along the direction
+    `yaw`.
+
+    Distances are from the origin: with yaw = 0, the patch covers x from `begin` to `end`.
+    """
     finite("begin", begin)
     finite("end", end)
     if not begin <= end:
@@ -75,22 +78,22 @@ def strip(value: float, begin: float, end: float, yaw: float = 0.0) -> Patch:
 
 @dataclass(frozen=True, kw_only=True)
 class Scatter:
-    """Rectangles thrown at random, anew in every run; each quantity uniform in an interval."""
+    """Rectangles placed at random in every run; each quantity is uniform in an interval."""
 
     count: int
     """Number of rectangles in a run."""
     value: Interval
-    """Coefficients of friction, or factors on one."""
+    """Interval of the coefficients of friction, or of factors on one."""
     x: Interval
-    """Their centres in the world frame, in m."""
+    """Interval of x of the centres in the world frame, in m."""
     y: Interval
-    """Their centres in the world frame, in m."""
+    """Interval of y of the centres in the world frame, in m."""
     length: Interval
-    """Extents along their own x axes, in m."""
+    """Interval of the extents along the rectangles' x axes, in m."""
     width: Interval
-    """Extents along their own y axes, in m."""
+    """Interval of the extents along the rectangles' y axes, in m."""
     yaw: Interval = (0.0, 0.0)
-    """Directions of their x axes, in rad."""
+    """Interval of the directions of the rectangles' x axes, in rad."""
 
     def __post_init__(self) -> None:
         whole("Scatter.count", self.count, "a whole number, at least 1")
@@ -100,7 +103,7 @@ class Scatter:
                 not_negative(f"Scatter.{name}[0]", low)
 
     def placed(self, draw: Draw) -> Places:
-        """The rectangles of each run."""
+        """Rectangles of each run, drawn at random."""
         u = draw.uniform(self.count * len(_DRAWN)).reshape(draw.count, self.count, len(_DRAWN))
         ends = ((k, *getattr(self, name)) for k, name in enumerate(_DRAWN))
         return Places._make((1.0 - u[:, :, k]) * low + u[:, :, k] * high for k, low, high in ends)
@@ -121,14 +124,14 @@ _DRAWN = Places._fields
 
 
 def same_for_all(patches: tuple[Patch, ...]) -> Places:
-    """Patches at the same places in every run."""
+    """Patches at the same positions in every run."""
     return Places._make(
         np.array([[getattr(patch, name) for patch in patches]], dtype=float) for name in _DRAWN
     )
 
 
 def on_top(places: Places, x: Array, y: Array, below: Array) -> Array:
-    """The value at a point of each run, (runs,); later rectangles lie on top of earlier ones."""
+    """Value at a point of each run, (runs,); later rectangles cover earlier ones."""
     out = below
     for k in range(places.x.shape[1]):
         pose = places.x[:, k], places.y[:, k], places.yaw[:, k]
@@ -140,20 +143,20 @@ def on_top(places: Places, x: Array, y: Array, below: Array) -> Array:
 
 
 class Ground(NamedTuple):
-    """Memory of runs: the patches that were thrown at random."""
+    """Memory of runs: the patches placed at random."""
 
     thrown: tuple[Places, ...]
 
 
 class FrictionPatches(UncertaintyModel):
-    """One value, the friction at the place of the vehicle: `base` outside of all patches.
+    """The friction at the position of the vehicle as one value: `base` outside of all patches.
 
-    Patches and what is thrown at random (`Scatter`) lie on top of each other in the order given;
-    random ones are the same through a run and differ from run to run. For a vehicle whose
-    disturbance has a factor on friction: `by_name(External, mu_scale=FrictionPatches(...))`.
+    Patches and random ones (`Scatter`) cover each other in the order given; random ones are
+    constant through a run and differ from run to run. For a vehicle whose disturbance has a factor
+    on friction: `by_name(External, mu_scale=FrictionPatches(...))`.
 
-    `position` names the two values of the state that are the position, by index or, with `state`,
-    the vehicle's State record, by name. The nominal value is `base` by default.
+    `position` names the two states that are the position, by index or, with `state`, the vehicle's
+    State record, by name. The nominal value is `base` by default.
     """
 
     def __init__(
@@ -181,7 +184,7 @@ class FrictionPatches(UncertaintyModel):
         super().__init__(None, self._base if nominal_value is None else nominal_value, fields=shape)
 
     def check_state(self, State: type) -> None:
-        """Raise if the position has other columns than in the record that named it."""
+        """Raise InvalidValue if the position has other columns than in the record that named it."""
         if self._place_names not in (None, _names_at(State, self._columns)):
             raise InvalidValue(
                 f"position: FrictionPatches was made for states with {', '.join(self._place_names)}"
@@ -192,7 +195,7 @@ class FrictionPatches(UncertaintyModel):
     def sample(
         self, draw: Draw, memory: Any = None, x: Array | None = None
     ) -> tuple[Array, Ground]:
-        """The friction at the places of the runs; `x` are their states, (runs, nx)."""
+        """Friction at the positions of the runs, (runs, 1); `x` are their states, (runs, nx)."""
         if x is None:
             raise InvalidValue("x = None: FrictionPatches needs the states of the runs, (runs, nx)")
         if np.ndim(x) != 2 or len(x) != draw.count or np.shape(x)[1] <= max(self._columns):

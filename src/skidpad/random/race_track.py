@@ -25,9 +25,9 @@ from . import streams
 
 ROWS, COLUMNS = 6, 8
 POINTS = ROWS * COLUMNS
-"""Points of the diagram."""
+"""Number of points of the diagram."""
 _SCATTER = 0.18
-"""Standard deviation of the positions of points, in distances between them."""
+"""Standard deviation of the point positions, in units of their distance."""
 
 
 def border_of_cells(
@@ -39,7 +39,7 @@ def border_of_cells(
         scatter: standard normal numbers (POINTS, 2).
         share: returns the next number between 0 and 1.
         cells: number of cells of the group.
-        pitch: distance of the points; an edge of a cell has about 0.6 of it.
+        pitch: distance of the points; an edge of a cell is about 0.6 times as long.
     """
     from scipy.spatial import Voronoi
 
@@ -63,7 +63,7 @@ def border_of_cells(
 
 
 def _connected_cells(share: Callable[[], float], diagram: Any, count: int) -> set[int] | None:
-    """Connected cells around the middle one; those that touch few of the others are preferred."""
+    """Connected cells around the middle one, preferring those that touch few of the others."""
     neighbours: dict[int, set[int]] = {}
     for a, b in diagram.ridge_points.tolist():
         neighbours.setdefault(a, set()).add(b)
@@ -92,7 +92,7 @@ def _bounded(diagram: Any) -> set[int]:
 
 
 def _loop(ends: dict[int, list[int]]) -> list[int] | None:
-    """The corners in the order of one closed line; None if they form several."""
+    """Corners in the order of one closed line; None if they form several."""
     if any(len(others) != 2 for others in ends.values()):
         return None
     first = min(ends)
@@ -105,8 +105,10 @@ def _loop(ends: dict[int, list[int]]) -> list[int] | None:
 
 
 def least_gap(line: Array, spacing: m, clearance: m, every: int = 1) -> m:
-    """Smallest distance between parts of a closed line that are more than twice `clearance` apart
-    along it, from every `every`-th point."""
+    """Smallest distance between separate parts of a closed line, sampled at every `every`-th point.
+
+    Parts are separate if they are more than twice `clearance` apart along the line.
+    """
     thin = line[::every]
     number = np.arange(len(thin))
     between = np.abs(number[:, None] - number)
@@ -116,7 +118,7 @@ def least_gap(line: Array, spacing: m, clearance: m, every: int = 1) -> m:
 
 
 def from_the_straight(line: Array, window: int) -> Array:
-    """The same closed line, beginning in the straightest stretch of `window` points."""
+    """The same closed line, starting in its straightest stretch of `window` points."""
     bend = np.abs(directions(line, closed=True)[1][:-1])
     bends = np.convolve(np.concatenate([bend, bend[: window - 1]]), np.ones(window), "valid")
     return np.roll(line, -(int(bends.argmin()) + window // 3), axis=0)
@@ -130,14 +132,16 @@ _CLEARANCE = 1.5
 _ROOM_TO_TURN, _ROOM_ACROSS = 16.0, 17.0
 """Least length of a track, in radii of its tightest bend and in widths."""
 _STEPS = 400
-"""Points of a line during the search for its shape."""
+"""Number of points of a line during the search for its shape."""
 _BLURS = 0.006 * 1.25 ** np.arange(15)
-"""Widths of the moving average that rounds corners, in lengths of the line; the first sufficient
-one is used."""
+"""Widths of the moving average that rounds corners, relative to the length of the line.
+
+The first sufficient one is used.
+"""
 
 
 def random_track(seed: int, length: m, width: m, radius: m, spacing: m, name: str) -> Track:
-    """The track of a seed; see `skidpad.geometry.maps.random_track`."""
+    """Random track for a seed; see `skidpad.geometry.maps.random_track`."""
     whole("seed", seed, least=None)
     length, width = positive("length", length, "m"), positive("width", width, "m")
     radius, spacing = positive("radius", radius, "m"), positive("spacing", spacing, "m")
@@ -153,8 +157,8 @@ def random_track(seed: int, length: m, width: m, radius: m, spacing: m, name: st
 
 
 def _stored_centre(seed: int, length: m, width: m, radius: m, spacing: m) -> Array:
-    """The centre line, from disk if an earlier process found it: the search imports SciPy and takes
-    longer than the rest of a task."""
+    """Centre line, cached on disk, since the search imports SciPy and takes longer than the rest of
+    a task."""
     sizes = (length, width, radius, spacing)
     entry = f"{disk.key('race track', package_digest(), repr((seed, *sizes)))}.track"
     body = disk.load(entry)
@@ -181,8 +185,11 @@ def _centre(seed: int, length: m, width: m, radius: m, spacing: m) -> Array:
 
 
 def _shape(seed: int, attempt: int, radius: float, clearance: float) -> Array | None:
-    """A closed line of length 1 that respects least radius and clearance, beginning in its
-    straightest stretch; None if this attempt fails."""
+    """Closed line of length 1 with at least this radius and clearance, starting in its straightest
+    stretch.
+
+    None if this attempt fails.
+    """
     scatter = streams.normals(seed, f"{CHANNEL}.points", attempt, width=2 * POINTS)
     shares = iter(streams.uniforms(seed, f"{CHANNEL}.cells", attempt, width=_MOST_CELLS).flat)
     cells = _LEAST_CELLS + int(next(shares) * (_MOST_CELLS + 1 - _LEAST_CELLS))

@@ -1,21 +1,37 @@
 """Random numbers that depend on (seed, channel, vehicle, step) and on nothing else.
 
-The number of vehicles, the order of the sensors, the workers, the machine and the number of steps
-drawn at a time do not change them. Philox4x32-10 is a bijection of 128-bit counters for every
+They do not depend on the number of vehicles, the order of the sensors, the workers, the machine or
+the number of steps drawn at a time. Philox4x32-10 is a bijection of 128-bit counters for every
 64-bit key (J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Here seed
 and channel make the key; step, vehicle and the element of the channel make the counter, so that no
 number is drawn twice.
 
-One whole number names all random numbers of a run: the low 32 bits of a seed are the number of the
+One integer determines all random numbers of a run: the low 32 bits of a seed are the number of the
 run, the bits above are the seed of the study. Run k of a study with seed s has the seed
 `of_run(s, k)`, and a single simulation with that seed draws what the run drew. A seed below 2³² is
 that run of study 0.
 
-The normal and the exponential distribution have the same bits on every machine: only additions,
-products, quotients and square roots are used, one array operation at a time, which are exactly
+The normal and the exponential distribution have the same bits on every machine: they use only
+additions, products, quotients and square roots, one array operation at a time, which are exactly
 rounded everywhere, while the logarithm of a library is not. Quantiles of the normal distribution:
 M. J. Wichura, "Algorithm AS 241: The percentage points of the normal distribution", Applied
 Statistics 37 (1988), its routine PPND16 with about 16 digits; `share_below` is the inverse.
+
+Random numbers of one step of some runs (`Draw`), and of many environments (`shares`, `shaken`).
+
+A number of a `Draw` depends on the seed of the study, the channel, the run, the step and its
+position in the row, and on nothing else: not on the number of runs, their split into batches or
+other numbers drawn. `streams` defines the numbers; the compiled loops of `kernel` give the same
+bits faster.
+
+Channels have names. Call n of `normal` within a step reads the channel `NAME.normal.n`, n from 0,
+and call n of `uniform` reads `NAME.uniform.n`; `part("p")` is a draw whose channels begin with
+`NAME.p`. So drawing more at the end of a step, or in another part, does not change the other
+numbers.
+
+A number of an environment depends on its seed and counter, the channel and the name of the number.
+It is Philox as in `streams`, with the channel as the key and counter, seed and name as its four
+words.
 """
 
 from __future__ import annotations
@@ -23,15 +39,18 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import cache, lru_cache, reduce
 from hashlib import blake2b
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.arrays import Array
-from ..core.checks import whole
+from ..core.arrays import AnyArray, Array
+from ..core.checks import not_negative, whole
+from ..core.files import shown
+from ..core.threads import alone, spread
 from ..errors import InvalidValue
 from ..ops import abs, log, maximum, minimum, sqrt, where
 
@@ -72,10 +91,10 @@ _FAR_TAIL = (
         5.99832206555887937690e-1, 1.0,
     ),
 )  # fmt: skip
-"""Numerators and denominators, highest power first."""
+"""Numerator and denominator coefficients, highest power first."""
 
 _LEAST = 1e-30
-"""The smallest share, which a float32 can represent."""
+"""Smallest share, which a float32 can represent."""
 
 _LN2 = 0.69314718055994530942
 _ATANH = tuple(1.0 / n for n in range(23, 0, -2))
@@ -144,7 +163,7 @@ def log_of(x: Array) -> Array:
 
 
 LEAST = 2.0**-53
-"""The smallest x for which 1 - x differs from 1."""
+"""Smallest x for which 1 - x differs from 1."""
 
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 """ln 2 in two parts; the product of the first with a whole number up to 2²⁰ is exact."""
@@ -154,7 +173,7 @@ _STEP = 0.5
 """Step of the trapezoidal rule; its error is exp(-π²/step²) = 7e-18."""
 _NODES = 13
 _CORRECTED = math.pi / _STEP
-"""Argument below which the pole of the integrand counts."""
+"""Argument below which the correction for the pole of the integrand is needed."""
 
 
 def exponential(x: Array) -> Array:
@@ -197,11 +216,11 @@ _ROUNDS = 10
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _CHUNK = 8192
-"""Numbers computed at a time, so that intermediate arrays stay in the nearest cache."""
+"""Numbers computed at a time, so that intermediate arrays fit into the nearest cache."""
 
 
 def key_of(seed: int, channel: str) -> tuple[int, int]:
-    """The two 32-bit key words of a channel; any whole number is a seed."""
+    """The two 32-bit key words of a channel; any integer is a seed."""
     number = whole("seed", seed, least=None)
     digest = blake2b(f"{number}:{channel}".encode(), digest_size=8).digest()
     return int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:], "little")
@@ -262,7 +281,8 @@ class Stream:
 
 
 def checked_vehicles(vehicles: Any) -> NDArray[np.int64]:
-    """Numbers of vehicles as an array of one axis; raises unless they are whole and in range."""
+    """Vehicle numbers as a one-dimensional array; raises InvalidValue unless they are integers in
+    range."""
     numbers = np.atleast_1d(np.asarray(vehicles))
     if numbers.ndim != 1 or not np.issubdtype(numbers.dtype, np.integer):
         raise InvalidValue(f"vehicle = {vehicles!r} must be a whole number or a list of them")
@@ -324,17 +344,17 @@ def philox(counter: Sequence[Words], key: tuple[int, int]) -> Words:
 
 
 def _open_unit(words: Words) -> Array:
-    """The middles of 2⁵² equal parts of the interval from 0 to 1."""
+    """Centres of 2⁵² equal parts of the interval from 0 to 1."""
     return ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
 RUN_BITS = 32
 RUNS = 1 << RUN_BITS
-"""Most runs of a study."""
+"""Largest number of runs of a study."""
 
 
 def checked(seed: Any, name: str = "seed") -> int:
-    """The seed as an int; raises unless it is a whole number."""
+    """The seed as an int; raises InvalidValue unless it is an integer."""
     return whole(name, seed, least=None)
 
 
@@ -353,5 +373,218 @@ def split(seed: int) -> tuple[int, int]:
 
 
 def fresh() -> int:
-    """A fresh seed from the entropy of the operating system."""
+    """Seed from the entropy of the operating system."""
     return secrets.randbits(2 * RUN_BITS)
+
+
+_WORTH_A_THREAD = 20_000
+"""Numbers per thread below which another thread costs more than it saves."""
+_BITS = (1 << 64) - 1
+
+
+@lru_cache(maxsize=4096)
+def _key(seed: int, channel: str) -> tuple[np.uint64, np.uint64]:
+    k0, k1 = key_of(seed, channel)
+    return np.uint64(k0), np.uint64(k1)
+
+
+def numbers(
+    seed: int,
+    channel: str,
+    step: int,
+    runs: NDArray[np.int64],
+    width: int,
+    normal: bool,
+    threads: int | None = None,
+) -> Array:
+    """Numbers (runs, width) of a channel at one step: `streams.normals` or `streams.uniforms`.
+
+    `runs` must be checked to be from 0 to 2³² - 1.
+    """
+    try:
+        out = np.empty((runs.size, width))
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValue(f"width = {shown(width)} must be a whole number, at least 0") from None
+    if out.size == 0:
+        return out
+    k0, k1 = _key(seed, channel)
+    counter = np.uint64(step & _BITS)
+    fill = _kernel("fill")
+
+    def part(begin: int, end: int) -> None:
+        fill(out[begin:end], runs[begin:end], counter, k0, k1, normal)
+
+    spread(part, len(out), worth=out.size // _WORTH_A_THREAD, threads=threads)
+    return out
+
+
+@cache
+def _kernel(name: str) -> Any:
+    """A compiled loop; numba is imported when the first random number is drawn.
+
+    Interrupts are blocked during the import, as they would leave numba half imported.
+    """
+    return alone(lambda: getattr(import_module("..kernel", __name__), name))
+
+
+Runs = NDArray[np.int64]
+
+
+class Draw:
+    """Random numbers of one step of some runs, one row per run.
+
+    `seed` is that of the study (see `streams.of_run`), `runs` are the numbers of the runs in it.
+    The constructor checks its arguments; make the draws of other steps from the first with `at`.
+    """
+
+    __slots__ = (
+        "_normals",
+        "_uniforms",
+        "channel",
+        "dt",
+        "runs",
+        "seed",
+        "step",
+        "threads",
+        "time",
+    )
+
+    seed: int
+    """Seed of the study."""
+    channel: str
+    """Prefix of the names of the channels, such as "disturbance"."""
+    runs: Runs
+    """Numbers of the runs."""
+    step: int
+    """Number of the step, from the start of the run."""
+    dt: float
+    """Length of the step in s, over which the numbers are constant."""
+    time: float
+    """Time at which the step begins, from the start of the run, in s."""
+    threads: int | None
+    """Threads that share the rows; None for an automatic choice. The numbers do not depend on
+    it."""
+
+    def __init__(
+        self,
+        seed: int,
+        channel: str,
+        runs: ArrayLike,
+        step: int = 0,
+        dt: float = 0.0,
+        time: float | None = None,
+        threads: int | None = None,
+    ) -> None:
+        if not channel or not isinstance(channel, str):
+            raise InvalidValue(f"channel = {channel!r} must be a text")
+        self.seed = checked(seed)
+        try:
+            self.runs = np.ascontiguousarray(checked_vehicles(runs))
+        except InvalidValue as error:
+            raise InvalidValue(str(error).replace("vehicle", "runs", 1)) from None
+        step, dt = whole("step", step, least=None), not_negative("dt", dt, "s")
+        time = None if time is None else not_negative("time", time, "s")
+        self.threads = None if threads is None else whole("threads", threads, "at least 1")
+        self._begin(channel, step, dt, time)
+
+    @classmethod
+    def of_seed(
+        cls, seed: int, channel: str, step: int = 0, dt: float = 0.0, time: float | None = None
+    ) -> Draw:
+        """Draw of the single run that a seed denotes."""
+        study, run = split(seed)
+        return cls(study, channel, [run], step, dt, time)
+
+    def at(self, step: int, dt: float | None = None, time: float | None = None) -> Draw:
+        """Draw of the same channel and runs at another step, without checks; `time` is step · dt by
+        default."""
+        held = self.dt if dt is None else dt
+        return self._like(self.channel, step, held, time)
+
+    def part(self, name: str | int) -> Draw:
+        """Draw at the same step with channels of its own, for one part of a model."""
+        return self._like(f"{self.channel}.{name}", self.step, self.dt, self.time)
+
+    def once(self) -> Draw:
+        """Draw of step 0, for numbers that are drawn once per run."""
+        return self._like(f"{self.channel}.once", 0, self.dt, 0.0)
+
+    @property
+    def count(self) -> int:
+        """Number of runs, and of rows."""
+        return self.runs.size
+
+    def normal(self, width: int = 1) -> Array:
+        """Independent standard normal numbers (runs, width), at most 8.2 in magnitude."""
+        call, self._normals = self._normals, self._normals + 1
+        return self._numbers(f"{self.channel}.normal.{call}", width, True)
+
+    def uniform(self, width: int = 1) -> Array:
+        """Independent numbers (runs, width) strictly between 0 and 1."""
+        call, self._uniforms = self._uniforms, self._uniforms + 1
+        return self._numbers(f"{self.channel}.uniform.{call}", width, False)
+
+    def _numbers(self, channel: str, width: int, normal: bool) -> Array:
+        return numbers(self.seed, channel, self.step, self.runs, width, normal, self.threads)
+
+    def _begin(self, channel: str, step: int, dt: float, time: float | None) -> None:
+        self.channel, self.step, self.dt = channel, step, dt
+        self.time = step * dt if time is None else time
+        self._normals = self._uniforms = 0
+
+    def _like(self, channel: str, step: int, dt: float, time: float | None) -> Draw:
+        draw = object.__new__(Draw)
+        draw.seed, draw.runs, draw.threads = self.seed, self.runs, self.threads
+        draw._begin(channel, step, dt, time)
+        return draw
+
+    def __repr__(self) -> str:
+        return (
+            f"Draw(seed={self.seed}, channel={self.channel!r}, runs={self.count}, "
+            f"step={self.step}, dt={self.dt:g}, time={self.time:g})"
+        )
+
+
+ROOT_OF_THREE = 3.0**0.5
+"""√3; over 3 it is the standard deviation of a sum of four uniform numbers between 0 and 1."""
+
+
+def names_as_words(names: Sequence[str]) -> Words:
+    """A word of 32 bits for each name, (n,), independent of the other names."""
+    digests = [blake2b(name.encode(), digest_size=4).digest() for name in names]
+    return np.array([int.from_bytes(one, "little") for one in digests], dtype=np.uint64)
+
+
+def shares(channel: str, seeds: Words, counters: Words, words: Words) -> Array:
+    """Uniform numbers (n, k) strictly between 0 and 1.
+
+    Args:
+        channel: name of their purpose; another channel has other numbers.
+        seeds: seeds of the environments, (n,), any 64 bits.
+        counters: episodes or steps of the environments, (n,), below 2³².
+        words: one for each number of a draw, (k,), below 2³²; see `names_as_words`.
+    """
+    out = np.empty((len(seeds), len(words)))
+    k0, k1 = channel_key(channel)
+    _kernel("fill_shares")(out, seeds, counters, words, np.uint64(k0), np.uint64(k1))
+    return out
+
+
+def shaken(channel: str, ranges: AnyArray, seeds: Words, counters: Words, std: float,
+           longest: float) -> None:  # fmt: skip
+    """Add random errors with standard deviation `std` to ranges (n, rays) below `longest`, in
+    place.
+
+    The errors are sums of four uniform numbers, nearly normal and within 3.5 standard deviations,
+    and depend on channel, seed, counter and ray alone.
+    """
+    k0, k1 = channel_key(channel)
+    _kernel("shake_ranges")(
+        ranges, seeds, counters, np.uint64(k0), np.uint64(k1), std * ROOT_OF_THREE, longest
+    )  # fmt: skip
+
+
+@cache
+def channel_key(channel: str) -> tuple[int, int]:
+    """The two words of the key of a channel."""
+    return key_of(0, channel)

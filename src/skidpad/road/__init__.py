@@ -1,8 +1,8 @@
-"""Roads: height and grip by position, random roads by ISO 8608, OpenCRG files, wheels on them."""
+"""Roads: height and grip by position, random roads by ISO 8608, OpenCRG files, wheel contacts."""
 
 from ..core import record
 from ..random.patches import Patch, strip
-from .contact import fitted_plane, plane_motion, plane_under, wheel_contact
+from .contact import fitted_plane, plane_motion, wheel_contact
 from .iso8608 import class_limits, class_of, psd
 from .records import PolygonPatch
 
@@ -13,7 +13,6 @@ __all__ = [
     "class_of",
     "fitted_plane",
     "plane_motion",
-    "plane_under",
     "psd",
     "strip",
     "wheel_contact",

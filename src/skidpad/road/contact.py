@@ -1,15 +1,17 @@
-"""What wheels and bodies meet on a road: height, tilt, gravity along it and grip.
+"""Road under wheels and bodies: height, slopes, gravity along the road, and grip.
 
-Axes here are those of a vehicle that heads along a yaw: forward, to the left, and up. On a road
-that rises by `slope` forward and by `bank` to the left, over the horizontal way, the axes in the
-road are `e_1`, along the wheels' way, `e_2`, to the left of it at a right angle, and `n`, off it:
+Axes here are those of a vehicle with a given yaw: forward, to the left, and up. On a road
+that rises by `slope` forward and by `bank` to the left, per horizontal distance, the axes in the
+road are `e_1`, along the wheels' direction, `e_2`, to the left of it at a right angle, and the
+normal `n`:
 
     e_1 = (1, 0, slope) / E                       E² = 1 + slope²
     e_2 = (-slope bank, E², bank) / (N E)         N² = 1 + slope² + bank²
     n = (-slope, -bank, 1) / N
 
-`wheel_contact` looks at one wheel; `plane_under` (four wheels) and `fitted_plane` (any number) make
-the plane that they stand on, with which `plane_motion`, `standing_pull` and `fitted_pull` compute.
+`wheel_contact` evaluates the road at one wheel; `plane_under` (four wheels) and `fitted_plane` (any
+number) compute the plane on which they stand, the input of `plane_motion`, `standing_pull` and
+`fitted_pull`.
 """
 
 from __future__ import annotations
@@ -23,84 +25,85 @@ from ..units import m, m_s, m_s2, one, per_m, rad, rad_s
 
 
 class Direction(NamedTuple):
-    """A vector of length one, or a part of gravity."""
+    """A unit vector, or a share of gravity."""
 
     x: one
-    """Forward."""
+    """Component forward."""
     y: one
-    """To the left."""
+    """Component to the left."""
     z: one
-    """Up."""
+    """Component upwards."""
 
 
 class WheelContact(NamedTuple):
-    """A road at one wheel, seen along a yaw."""
+    """The road at one wheel, for a given yaw."""
 
     z: m
     """Height of the road."""
     slope: one
-    """Rise of the road forward, over the horizontal way."""
+    """Rise of the road forward per horizontal distance."""
     bank: one
-    """Rise of the road to the left."""
+    """Rise of the road to the left per horizontal distance."""
     normal: Direction
-    """Off the road, in the axes of the yaw: forward, to the left and up."""
+    """Normal of the road, in the axes of the yaw: forward, to the left and up."""
     down: Direction
-    """Direction of gravity in the axes of the road: along it, to the left in it, and off it."""
+    """Direction of gravity in the axes of the road: forward, to the left, and along the
+    normal."""
     grip: one
-    """Grip of the road over that on which the tyre was measured."""
+    """Grip of the road relative to that on which the tyre was measured."""
 
 
 class SlopeChange(NamedTuple):
-    """How the slope of the plane under a vehicle changes with its pose, seen from above."""
+    """Change of the slope under a vehicle with its pose, in the horizontal plane."""
 
     ahead: per_m
-    """Change per distance ahead."""
+    """Change of the slope per distance ahead."""
     aside: per_m
-    """Change per distance to the left."""
+    """Change of the slope per distance to the left."""
     turn: one
-    """Change per rad of turning to the left; on a plane that is its bank."""
+    """Change of the slope per rad of turning to the left; for a plane, its bank."""
 
 
 class RoadPlane(NamedTuple):
-    """The plane that the wheels of a vehicle stand on."""
+    """The plane on which the wheels of a vehicle stand."""
 
     z: m
-    """Height of the middle of the wheels."""
+    """Height at the centre of the wheels."""
     slope: one
-    """Rise forward, over the horizontal way."""
+    """Rise forward per horizontal distance."""
     bank: one
-    """Rise to the left."""
+    """Rise to the left per horizontal distance."""
     down: Direction
     """Direction of gravity in the axes of the plane."""
     change: SlopeChange
-    """How the slope changes as the vehicle moves."""
+    """Change of the slope as the vehicle moves."""
 
 
 class PlaneMotion(NamedTuple):
-    """How a body that stays on a plane moves over the ground."""
+    """Motion over the ground of a body that stays on a plane."""
 
     x: m_s
     """Velocity in the world."""
     y: m_s
     yaw: rad_s
-    """Rate of the heading, seen from above."""
+    """Rate of the heading in the horizontal plane."""
     lift: m_s2
-    """Acceleration off the plane, as on a crest (negative) or through a dip."""
+    """Acceleration along the normal: negative on a crest, positive in a dip."""
 
 
 class StandingPull(NamedTuple):
-    """Pull of gravity along the road on a body that stands on four wheels, over its mass."""
+    """Gravity along the road on a body that stands on its wheels, divided by its mass."""
 
     x: m_s2
-    """Forward, in the axes of the plane under the wheels."""
+    """Component forward, in the axes of the plane under the wheels."""
     y: m_s2
-    """To the left."""
+    """Component to the left."""
     turn: float
-    """Yaw moment over the mass, in m²/s², where the road is steeper under some wheels."""
+    """Yaw moment divided by the mass, in m²/s², where the road is steeper under some wheels."""
 
 
 def wheel_contact(road: Any, x: m, y: m, yaw: rad) -> WheelContact:
-    """A road (its record) at a place of the world, for a wheel or a body that heads along `yaw`."""
+    """Evaluate a road (its record) at a position, for a wheel or a body with heading `yaw`."""
     point = road.surface.at(x, y)
     slope, bank = turned_back(cos(yaw), sin(yaw), point.z_x, point.z_y)
     by_n = 1.0 / sqrt(1.0 + slope * slope + bank * bank)
@@ -116,10 +119,10 @@ def down(slope: one, bank: one) -> Direction:
 
 
 def plane_under(contacts: Sequence[WheelContact], places: Sequence[tuple[m, m]]) -> RoadPlane:
-    """The plane under four wheels (fl, fr, rl, rr) at places (forward, left) of a body.
+    """Plane under four wheels (fl, fr, rl, rr) at positions (forward, left) of a body.
 
-    Its slope is that from the middle of the rear wheels to the middle of the front ones, its bank
-    the mean of those of both axles. So waves shorter than the vehicle hardly tilt it.
+    Its slope is that from the midpoint of the rear wheels to the midpoint of the front ones, its
+    bank the mean of those of both axles. So waves shorter than the vehicle hardly tilt it.
     """
     (forward, left), (_, right), (back, rear_left), (_, rear_right) = places
     by_wheelbase = 1.0 / (forward - back)
@@ -138,8 +141,8 @@ def plane_under(contacts: Sequence[WheelContact], places: Sequence[tuple[m, m]])
 def plane_motion(plane: RoadPlane, yaw: rad, v_x: m_s, v_y: m_s, omega: rad_s) -> PlaneMotion:
     """Motion over the ground of a body with velocity and yaw rate in the axes of a plane.
 
-    `omega` turns about the normal, so on a banked curve the heading seen from above turns faster;
-    where the slope changes on a bank, that turns it as well. From e_1' e_2 = omega, which is
+    `omega` is about the normal, so on a banked curve the horizontal heading turns faster;
+    a change of slope on a bank turns it as well. From e_1' e_2 = omega, which is
     yaw' / N + slope' bank / (N E²), and lift = v_x e_1' n.
     """
     slope, bank = plane.slope, plane.bank
@@ -158,11 +161,11 @@ def plane_motion(plane: RoadPlane, yaw: rad, v_x: m_s, v_y: m_s, omega: rad_s) -
 def standing_pull(
     contacts: Sequence[WheelContact], places: Sequence[tuple[m, m]], plane: RoadPlane, g: m_s2
 ) -> StandingPull:
-    """Gravity along a road that is no plane, on a body whose wheels (fl, fr, rl, rr) carry it.
+    """Gravity along an uneven road on a body carried by its wheels (fl, fr, rl, rr).
 
-    Its centre of mass rises as the wheels do, by the shares of the weight that they carry. The pull
-    is that of which the work is this rise, whatever the motion in `plane_motion`: a car that rolls
-    over hills and through banked bends keeps its energy.
+    Its centre of mass rises with the wheels, weighted by the loads they carry. The pull does the
+    work of this rise for any motion in `plane_motion`: a car that coasts over hills and through
+    banked bends conserves its energy.
     """
     forward, back = places[0][0], places[2][0]
     by_wheelbase = 0.5 / (forward - back)
@@ -174,8 +177,8 @@ def standing_pull(
 
 
 def _pull_of_rise(ahead: one, aside: one, turn: m, plane: RoadPlane, g: m_s2) -> StandingPull:
-    """Gravity on a body whose work is the rise of the body: per distance ahead and to the left and
-    per turn, seen from above."""
+    """Gravity that does the work of a body's rise, which is given per distance ahead and to the
+    left and per turn, in the horizontal plane."""
     slope, bank, change = plane.slope, plane.bank, plane.change
     e_2 = 1.0 + slope * slope
     e, n = sqrt(e_2), sqrt(e_2 + bank * bank)
@@ -187,7 +190,7 @@ def _pull_of_rise(ahead: one, aside: one, turn: m, plane: RoadPlane, g: m_s2) ->
 
 
 def fitted_plane(contacts: Sequence[WheelContact], places: Sequence[tuple[m, m]]) -> RoadPlane:
-    """The plane of least squares through the road at places (forward, left) of a body.
+    """Least-squares plane through the road at positions (forward, left) of a body.
 
     Under four wheels at the corners of a rectangle it is that of `plane_under`.
     """
@@ -202,12 +205,12 @@ def fitted_plane(contacts: Sequence[WheelContact], places: Sequence[tuple[m, m]]
 def fitted_pull(
     contacts: Sequence[WheelContact], places: Sequence[tuple[m, m]], plane: RoadPlane, g: m_s2
 ) -> StandingPull:
-    """Gravity along a road that is no plane, on a body that is as high as the fitted plane at its
+    """Gravity along an uneven road on a body whose height is that of the fitted plane at its
     reference point.
 
-    The pull is that of which the work is the rise of this point, whatever the motion in
-    `plane_motion`. The weight along the plane itself is not: round a bend the wheels in front go
-    another way than those behind, and a car that coasts would gain or lose height for nothing.
+    The pull does the work of this point's rise for any motion in `plane_motion`. The weight
+    along the plane does not: in a bend the front wheels take another path than the rear wheels,
+    and a coasting car would gain or lose energy.
     """
     along, across = _weights(places)
     by_count = 1.0 / len(places)
@@ -226,7 +229,8 @@ def fitted_pull(
 def _rises(
     contacts: Sequence[WheelContact], places: Sequence[tuple[m, m]]
 ) -> tuple[list[one], list[one], list[m]]:
-    """How much the road under each wheel rises as the body goes ahead, to the left, and turns."""
+    """Rise of the road under each wheel per distance ahead, to the left, and per turn of the
+    body."""
     turns = [
         ahead * contact.bank - aside * contact.slope
         for contact, (ahead, aside) in zip(contacts, places, strict=True)
@@ -235,7 +239,7 @@ def _rises(
 
 
 def _weights(places: Sequence[tuple[m, m]]) -> tuple[list[Any], list[Any]]:
-    """Weights of heights for the rise forward and for that to the left."""
+    """Weights of heights in the slope forward and in that to the left."""
     by_count = 1.0 / len(places)
     middle_x, middle_y = (_sum(values) * by_count for values in zip(*places, strict=True))
     from_middle = [(x - middle_x, y - middle_y) for x, y in places]

@@ -1,10 +1,9 @@
-"""OpenCRG files: reading them, and the surface of the road that one holds.
+"""OpenCRG files: reader, and the surface of the road.
 
 A file is blocks of text, then rows of numbers in text or in binary. A block begins with `$NAME` and
-ends with a line that has `$` alone, both perhaps with a comment. A line that begins with `$$` ends
-the text; behind it are the rows, with a column for each channel that the block KD_DEFINITION lists.
-Small and capital letters are the same in names. `*` at the beginning of a line and `!` within it
-begin comments.
+ends with a line that has `$` alone, both optionally with a comment. A line that begins with `$$`
+ends the text; the rows follow, with a column for each channel that the block KD_DEFINITION lists.
+Names are not case-sensitive. `*` at the beginning of a line and `!` within it begin comments.
 
 Reference line: points at equal steps of u, each from the one before along the heading of its row.
 Height of the road: the grid, plus the height of the reference line (slopes summed up), plus v times
@@ -31,9 +30,9 @@ from ..geometry.pose import moved
 from .curved import StraightLine, curved_line, line_road
 
 _WIDEST = 72
-"""Characters of a line of a block that count."""
+"""Significant characters of a line of a block."""
 _RECORD = 80
-"""Characters of a line of numbers, and bytes to which binary ones are filled up."""
+"""Characters of a line of numbers, and bytes to which binary ones are padded."""
 _TEXT = {"LRFI": 10, "LDFI": 20}
 """Characters of a number, by the format of the rows."""
 _BINARY = {"KRBI": ">f4", "KDBI": ">f8"}
@@ -50,7 +49,7 @@ class Channel(NamedTuple):
     name: str
     unit: str
     line: int
-    """Where the file defines it."""
+    """Line of its definition in the file."""
     start: float = math.nan
     increment: float = math.nan
 
@@ -64,35 +63,34 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class CrgFile:
-    """Content of an OpenCRG file, as it is written there."""
+    """Content of an OpenCRG file, unprocessed."""
 
     path: Path
     comment: str
     """Text of the block CT."""
     header: dict[str, float]
-    """Numbers of the block ROAD_CRG by name, in small letters."""
+    """Numbers of the block ROAD_CRG by lower-case name."""
     options: dict[str, float]
     """Numbers of the block ROAD_CRG_OPTS."""
     modifiers: dict[str, float]
     """Numbers of the block ROAD_CRG_MODS."""
     lines: dict[str, int]
-    """Line of each of these numbers."""
+    """Line number of each of these numbers."""
     virtual: tuple[Channel, ...]
     """Channels without a column."""
     channels: tuple[Channel, ...]
-    """The column of each has its number."""
+    """Channels of the columns, in order."""
     rows: Array
-    """Numbers (rows, channels); NaN for missing ones."""
+    """Values (rows, channels); NaN where missing."""
 
     def error(self, fault: str, line: int | None = None) -> InvalidValue:
-        """An error about this file."""
         return _error(self.path, fault, line)
 
     __repr__ = brief_repr
 
 
 def read_crg(path: str | os.PathLike[str]) -> CrgFile:
-    """Read a file, with the rows of the one that it refers to if it has none itself."""
+    """Read a file; if it has no rows itself, those of the file it refers to."""
     file, target = _read(Path(os.fspath(path)))
     if target is None:
         return file
@@ -110,7 +108,7 @@ def _error(path: Path, fault: str, line: int | None = None) -> InvalidValue:
 
 
 def _read(path: Path) -> tuple[CrgFile, Line | None]:
-    """A file, and the line that names another one with the rows."""
+    """Content of a file, and the line that refers to another file with the rows."""
     with reading(path, "is no OpenCRG file"):
         content = bytes_of(path)
         blocks, begin, first = _blocks(path, content)
@@ -131,7 +129,7 @@ def _read(path: Path) -> tuple[CrgFile, Line | None]:
 
 
 def _blocks(path: Path, content: bytes) -> tuple[dict[str, list[Line]], int | None, int]:
-    """Lines of each block, where the rows begin in the content, and the number of their line."""
+    """Lines of each block, offset of the rows in the content, and their line number."""
     blocks: dict[str, list[Line]] = {}
     inside: list[Line] | None = None
     at, number = 0, 0
@@ -159,7 +157,7 @@ def _blocks(path: Path, content: bytes) -> tuple[dict[str, list[Line]], int | No
 
 
 def _plain(lines: list[Line]) -> Iterator[Line]:
-    """Lines without comments, and without those that are nothing else."""
+    """Lines without comments; lines with only a comment are left out."""
     for line in lines:
         text = "" if line.text.startswith("*") else line.text.split("!")[0].strip()
         if text:
@@ -237,11 +235,8 @@ def _text_rows(path: Path, data: bytes, first: int, digits: int, width: int) -> 
     per_line = _RECORD // digits
     per_row = -(-width // per_line)
     if len(lines) % per_row:
-        raise _error(
-            path,
-            f"the last row has {len(lines) % per_row} of its {per_row} lines",
-            first + len(lines) - 1,
-        )
+        fault = f"the last row has {len(lines) % per_row} of its {per_row} lines"
+        raise _error(path, fault, first + len(lines) - 1)
     rows = np.empty((len(lines) // per_row, width))
     for k, line in enumerate(lines):
         row, part = divmod(k, per_row)
@@ -259,36 +254,37 @@ _AT, _NUMBERED = "long section at v =", "long section "
 _DEFAULT_INCREMENT = 0.01
 """Default increment of u and of v, in m."""
 _TOLERANCE = 1e-4
-"""Difference in m, or share of 1e-6, by which a file may contradict itself."""
+"""Tolerance in m for contradictions within a file; 1e-6 of the value if that is larger."""
 
 
 @dataclass(frozen=True, repr=False)
 class CrgRoad:
-    """The numbers of a road along a reference line, before and after modifiers."""
+    """Data of a road along a reference line, before and after modifiers."""
 
     file: CrgFile
     start: float
     """u of the first row, in m."""
     step: float
-    """Distance from row to row, in m."""
+    """Distance between rows, in m."""
     v: Array
-    """Places of the columns, increasing, in m."""
+    """v of the columns, increasing, in m."""
     heading: Array
-    """Heading of the line from row to row (rows - 1,), in rad."""
+    """Heading of the line between rows, (rows - 1,), in rad."""
     z: Array
-    """Heights (rows, columns) over the reference line and its cross slope, in m; NaN for none."""
+    """Heights (rows, columns) relative to the reference line and its cross slope, in m; NaN
+    where missing."""
     slope: Array
-    """Slope of the line from row to row (rows - 1,)."""
+    """Slope of the line between rows, (rows - 1,)."""
     bank: Array
-    """Cross slope at each row, positive when the left is high."""
+    """Cross slope at each row, positive if the left side is higher."""
     origin: tuple[float, float, float]
     """x, y and z of the line at the first row, in m."""
     end: tuple[float | None, float | None, float | None]
-    """The same at the last row, where the file has it."""
+    """The same at the last row, if the file has it."""
 
     @property
     def line(self) -> tuple[Array, Array, Array]:
-        """x, y and z of the line at each row; what misses the end is spread over all rows."""
+        """x, y and z of the line at each row; the closing error is distributed over all rows."""
         steps = (np.cos(self.heading), np.sin(self.heading), self.slope)
         triples = zip(steps, self.origin, self.end, strict=True)
         x, y, z = (self._summed(self.step * s, first, last) for s, first, last in triples)
@@ -302,7 +298,7 @@ class CrgRoad:
         length = self.step * len(steps)
         if not abs(missing) <= max(1e-6 * length, _TOLERANCE) * (1.0 + 1e-9):
             raise self.file.error(
-                f"the reference line ends {abs(missing):g} m beside the end that the header tells"
+                f"the reference line ends {abs(missing):g} m from the end that the header states"
             )
         return sums + missing * np.arange(len(sums)) / len(steps)
 
@@ -310,7 +306,7 @@ class CrgRoad:
 
 
 def crg_road(file: CrgFile) -> CrgRoad:
-    """The numbers of the road in a file, checked against each other."""
+    """Road data of a file, checked for consistency."""
     if len(file.rows) < 2:
         raise file.error(f"has {len(file.rows)} rows; a road needs at least 2")
     start, step = _row_places(file)
@@ -318,22 +314,14 @@ def crg_road(file: CrgFile) -> CrgRoad:
     header = file.header
     origin = tuple(header.get(f"reference_line_start_{axis}", 0.0) for axis in "xyz")
     end = tuple(header.get(f"reference_line_end_{axis}") for axis in "xyz")
-    return CrgRoad(
-        file=file,
-        start=start,
-        step=step,
-        v=v,
-        heading=_along(file, _PHI, "rad", "phi", 1),
-        z=file.rows[:, columns],
-        slope=_along(file, _SLOPE, "m/m", "s", 1),
-        bank=_along(file, _BANK, "m/m", "b", 0),
-        origin=origin,  # type: ignore[arg-type]
-        end=end,  # type: ignore[arg-type]
-    )
+    channels = (_PHI, "rad", "phi", 1), (_SLOPE, "m/m", "s", 1), (_BANK, "m/m", "b", 0)
+    heading, slope, bank = (_along(file, *channel) for channel in channels)
+    z, ends = file.rows[:, columns], (origin, end)
+    return CrgRoad(file, start, step, v, heading, z, slope, bank, *ends)  # type: ignore[arg-type]
 
 
 def _agree(file: CrgFile, name: str, value: float) -> None:
-    """Raise if the header has another number than the rows and channels."""
+    """Raise if the header contradicts the rows and channels."""
     stated = file.header.get(name, value)
     if not abs(stated - value) <= max(1e-6 * (abs(stated) + abs(value)), _TOLERANCE):
         fault = f"{name} = {stated:g} does not fit {value:g} of its data"
@@ -341,7 +329,7 @@ def _agree(file: CrgFile, name: str, value: float) -> None:
 
 
 def _row_places(file: CrgFile) -> tuple[float, float]:
-    """Coordinate of the first row and from row to row."""
+    """u of the first row, and the spacing of rows."""
     start = file.header.get("reference_line_start_u", 0.0)
     step = file.header.get("reference_line_increment", _DEFAULT_INCREMENT)
     line = file.lines.get("reference_line_increment")
@@ -359,7 +347,7 @@ def _row_places(file: CrgFile) -> tuple[float, float]:
 
 
 def _column_places(file: CrgFile) -> tuple[Array, list[int]]:
-    """Places of the columns of heights, increasing, and which columns they are."""
+    """v of the height columns, increasing, and their indices."""
     sections = [
         (k, channel)
         for k, channel in enumerate(file.channels)
@@ -369,7 +357,7 @@ def _column_places(file: CrgFile) -> tuple[Array, list[int]]:
         raise file.error(f"has {len(sections)} long sections; a road needs at least 2")
     listed = [channel.name.startswith(_AT) for _, channel in sections]
     if any(listed) and not all(listed):
-        raise file.error("has long sections at v = and others by number", sections[0][1].line)
+        raise file.error("has both long sections at v = and numbered ones", sections[0][1].line)
     places: list[float] = []
     for _, channel in sections:
         if channel.unit != "m":
@@ -403,8 +391,8 @@ def _numbered(file: CrgFile, numbers: Array) -> Array:
 
 
 def _along(file: CrgFile, name: str, unit: str, short: str, skip: int) -> Array:
-    """Numbers along the line, from a channel or the same for all rows; the first `skip` rows of a
-    channel do not count."""
+    """Numbers along the line, from a channel or constant; the first `skip` rows of a channel are
+    ignored."""
     count = len(file.rows) - skip
     begin, finish = (f"reference_line_{side}_{short}" for side in ("start", "end"))
     channel = next((k for k, c in enumerate(file.channels) if c.name == name), None)
@@ -425,7 +413,7 @@ def _along(file: CrgFile, name: str, unit: str, short: str, skip: int) -> Array:
 
 _AXES = ("x", "y", "z", "phi")
 _STRAIGHT = 1e-6 * math.pi
-"""Change of heading of a line that is taken to be straight, in rad."""
+"""Change of heading below which a line is straight, in rad."""
 
 
 class PlacedLine(NamedTuple):
@@ -435,11 +423,12 @@ class PlacedLine(NamedTuple):
     y: Array
     z: Array
     heading: Array
-    """Heading from row to row."""
+    """Heading between rows, in rad."""
 
 
 def _scaled(road: CrgRoad) -> CrgRoad:
-    """The road with lengths, widths, heights, slopes and curvature scaled as its file says."""
+    """The road with lengths, widths, heights, slopes and curvature scaled by the file's
+    modifiers."""
     factors = road.file.modifiers
     length, width = (_positive_modifier(road, f"scale_{name}") for name in ("length", "width"))
     curvature, slope = (factors.get(f"scale_{name}", 1.0) for name in ("curvature", "slope"))
@@ -471,10 +460,10 @@ def _positive_modifier(road: CrgRoad, name: str) -> float:
 
 
 def _without_gaps(road: CrgRoad, modifiers: Mapping[str, float]) -> CrgRoad:
-    """The road with heights at its sides where the file has none.
+    """The road with missing heights at its sides filled in.
 
-    They are those of the outermost column of the row that has one, unless a modifier says that they
-    are 0 or stay without.
+    They are set to the outermost existing height of the row, unless a modifier sets them to 0 or
+    leaves them missing.
     """
     mode, offset = modifiers.get("grid_nan_mode", 2.0), modifiers.get("grid_nan_offset", 0.0)
     if mode not in (0.0, 1.0, 2.0):
@@ -499,9 +488,10 @@ def _without_gaps(road: CrgRoad, modifiers: Mapping[str, float]) -> CrgRoad:
 
 
 def _placed_line(road: CrgRoad, modifiers: Mapping[str, float]) -> PlacedLine:
-    """The reference line where modifiers put it: turned, then moved.
+    """The reference line rotated, then moved, by the modifiers.
 
-    Either a point of the road is put to a place and a direction, or the line by offsets.
+    Either a point of the road is placed at a position and direction, or the line is moved by
+    offsets.
     """
     line = PlacedLine(*road.line, road.heading)
     known = {f"refpoint_{name}" for name in (*_AXES, "u", "v", "u_fraction", "v_fraction")}
@@ -515,7 +505,7 @@ def _placed_line(road: CrgRoad, modifiers: Mapping[str, float]) -> PlacedLine:
 def _turned(
     line: PlacedLine, turn: float, x: float, y: float, dx: float, dy: float, dz: float
 ) -> PlacedLine:
-    """The line turned about a point and moved; unchanged, to the last bit, by neither."""
+    """The line rotated about a point and moved; bit-identical if neither applies."""
     if turn == 0.0:
         return line._replace(x=line.x + dx, y=line.y + dy, z=line.z + dz)
     c, s = np.cos(turn), np.sin(turn)
@@ -540,7 +530,7 @@ def _by_point(road: CrgRoad, line: PlacedLine, modifiers: Mapping[str, float]) -
 
 
 def _point(line: PlacedLine, row: float, v: float) -> tuple[float, float]:
-    """x and y of a place of the road: between the cross sections of the rows around it."""
+    """x and y of a point of the road, interpolated between the cross sections of adjacent rows."""
     k = int(np.clip(np.floor(row), 0, len(line.heading) - 1))
     ends = np.stack([line.x, line.y], axis=-1)
     first, last = ends[k], ends[k + 1]
@@ -561,7 +551,7 @@ def _left(vector: Array) -> Array:
 
 
 def _height(road: CrgRoad, line: PlacedLine, row: float, v: float) -> float:
-    """Height of a place of the road."""
+    """Height of a point of the road."""
     rows = np.arange(len(line.x))
     at = [np.interp(row, rows, column) for column in road.z.T]
     own = np.interp(v, road.v, at) + np.interp(row, rows, road.bank) * np.clip(v, *road.v[[0, -1]])
@@ -569,7 +559,7 @@ def _height(road: CrgRoad, line: PlacedLine, row: float, v: float) -> float:
 
 
 def road_of_crg(path: str | os.PathLike[str], *, modifiers: bool = True) -> Any:
-    """The record of the surface in an OpenCRG file, with the modifiers of the file or without."""
+    """Surface record of an OpenCRG file, with or without the modifiers of the file."""
     file = read_crg(path)
     with reading(file.path, "is no road"), np.errstate(all="ignore"):
         numbers = file.modifiers if modifiers else {}

@@ -1,13 +1,13 @@
 """Roads in the coordinates of a reference line: heights over u along it and v to its left.
 
-Heights are bilinear in u and v; outside they are those of the border. Columns of heights lie at
-equal distances of v, or where a list says.
+Heights are bilinear in u and v; outside they are those of the border. Columns of heights are
+equidistant in v, or at listed positions.
 
-A curved line is points at equal steps of u. Between two of them a place lies in the wedge of the
+A curved line is points at equal steps of u. A position between two of them lies in the wedge of the
 cross sections through both, each at a right angle to the line through the neighbours of its point,
-as OpenCRG has it; so u and v are continuous. Before the first and behind the last point the line
+as in OpenCRG; so u and v are continuous. Before the first and after the last point the line
 continues straight. A kernel cannot search, so a map of square cells has the segment nearest to
-each; two steps along the line from there reach the segment of the place.
+each; two steps along the line from there reach the segment of the position.
 
 The records come first; `curved_line` and `line_road` make them from points and heights.
 """
@@ -27,19 +27,20 @@ from ..units import m, one, per_m, positive, rad
 from .records import ColumnGrid, HeightGrid, SurfacePoint, grid_of
 
 _MOVES = 2
-"""Steps from the segment in the map: from 5 m away on a radius of 50 m the first one leaves
-2 cm, the second less than 1e-6 m."""
+"""Steps from the segment in the map: from 5 m away on a radius of 50 m the error is 2 cm after
+the first step and less than 1e-6 m after the second."""
 _LEAST_WIDTH: one = 1e-3
-"""Least width of a wedge over that on the line; at the centre of a curve all sections meet."""
+"""Least width of a wedge relative to that on the line; at the centre of a curve all sections
+meet."""
 
 
 class LinePlace(NamedTuple):
-    """A place in the coordinates of a line, with their derivatives by x and y of the world."""
+    """Position in the coordinates of a line, with its derivatives by x and y of the world."""
 
     u: m
-    """Way along the line."""
+    """Coordinate along the line."""
     v: m
-    """Distance from the line, positive to the left."""
+    """Offset from the line, positive to the left."""
     u_x: one
     u_y: one
     v_x: one
@@ -50,49 +51,50 @@ class StraightLine(NamedTuple):
     """A line through a point in a direction."""
 
     u: m = 0.0
-    """Coordinate of its point."""
+    """Coordinate u of its point."""
     x: m = 0.0
-    """Position of its point in the world."""
+    """x coordinate of its point in the world."""
     y: m = 0.0
-    """Position of its point in the world."""
+    """y coordinate of its point in the world."""
     yaw: rad = 0.0
     """Direction of the line, from the x axis of the world, positive to the left."""
 
     def place(self, x: m, y: m) -> LinePlace:
-        """Where a place of the world is."""
+        """Line coordinates of a position in the world."""
         c, s = cos(self.yaw), sin(self.yaw)
         along, across = turned_back(c, s, x - self.x, y - self.y)
         return LinePlace(self.u + along, across, c, s, -s, c)
 
 
 class CurvedLine(NamedTuple):
-    """Points at equal steps, two more at each end, and the map to find the nearest segment with."""
+    """Points at equal steps, two extra ones at each end, and a map for finding the nearest
+    segment."""
 
     xs: m
-    """Number of the array of the points' x; see `shared_array`."""
+    """Number of the shared array of the points' x; see `shared_array`."""
     ys: m
-    """Number of the array of the points' y."""
+    """Number of the shared array of the points' y."""
     points: one
-    """How many points there are, with the two more at each end."""
+    """Number of points, including the extra ones at the ends."""
     start: m
-    """Coordinate u of the first one."""
+    """Coordinate u of the first point."""
     step: Annotated[m, positive]
-    """Coordinate between neighbours."""
+    """Step of u between neighbouring points."""
     nearest: one
-    """Number of the array of the nearest segments: one for each cell, y running fastest."""
+    """Number of the shared array of nearest segments: one per cell, y running fastest."""
     map_x: m
-    """Corner of the map in the world."""
+    """x of the map's corner in the world."""
     map_y: m
-    """Corner of the map in the world."""
+    """y of the map's corner in the world."""
     cells_per_m: Annotated[per_m, positive]
-    """One over the side of a cell."""
+    """Inverse of the edge of a cell."""
     rows: one
-    """Cells along x."""
+    """Number of cells along x."""
     columns: one
-    """Cells along y."""
+    """Number of cells along y."""
 
     def place(self, x: m, y: m) -> LinePlace:
-        """Where a place of the world is."""
+        """Line coordinates of a position in the world."""
         row = _cell((x - self.map_x) * self.cells_per_m, self.rows)
         column = _cell((y - self.map_y) * self.cells_per_m, self.columns)
         segment = read(self.nearest, row * floor(self.columns) + column)
@@ -107,10 +109,10 @@ def _cell(place: Any, count: Any) -> Any:
 
 
 class _Wedge(NamedTuple):
-    """A place between the cross sections through the ends of a segment."""
+    """A position between the cross sections through the ends of a segment."""
 
     t: one
-    """Way from the first to the second, 0 to 1."""
+    """Fraction of the way from the first to the second, 0 to 1."""
     v: m
     dx: m
     """Components of the segment."""
@@ -153,24 +155,24 @@ def _in_wedge(line: Any, segment: Any, wedge: _Wedge) -> LinePlace:
 
 
 class Columns(NamedTuple):
-    """Where columns of heights lie that are not at equal distances."""
+    """Positions of height columns that are not equidistant."""
 
     places: m
-    """Number of the array of their v, increasing; see `shared_array`."""
+    """Number of the shared array of their v, increasing; see `shared_array`."""
     columns: one
-    """How many there are."""
+    """Number of columns."""
     before: one
-    """Number of the array of the last column before each of many equal parts of v, none of which
-    has two columns in it."""
+    """Number of the shared array of the last column before each of many equal intervals of v,
+    none of which contains two columns."""
     start: m
-    """Where the first part begins."""
+    """Start of the first interval."""
     parts_per_m: Annotated[per_m, positive]
-    """One over the width of a part."""
+    """Inverse of the width of an interval."""
     parts: one
-    """How many parts there are."""
+    """Number of intervals."""
 
     def coordinate(self, v: m) -> tuple[one, per_m]:
-        """Number of the column at v, with its fraction, and the derivative by v."""
+        """Fractional column index at v, and its derivative by v."""
         part = clip(floor((v - self.start) * self.parts_per_m), 0.0, floor(self.parts) - 1.0)
         column = read(self.before, part)
         last = floor(self.columns) - 2.0
@@ -184,11 +186,13 @@ class Columns(NamedTuple):
 
 
 def _regular(road: Any, x: m, y: m) -> SurfacePoint:
+    """Height and slopes at a position; see `Surface`."""
     place = road.line.place(x, y)
     return _in_world(place, *sloped_value(road.heights, place.u, place.v))
 
 
 def _listed(road: Any, x: m, y: m) -> SurfacePoint:
+    """Height and slopes at a position; see `Surface`."""
     place = road.line.place(x, y)
     column, by_v = road.columns.coordinate(place.v)
     z, z_u, z_column = sloped_value(road.heights, place.u, column)
@@ -206,26 +210,22 @@ class StripRoad(NamedTuple):
     line: StraightLine
     """The reference line."""
     heights: HeightGrid
-    """Over u and v."""
+    """Heights over u and v."""
 
-    def at(self, x: m, y: m) -> SurfacePoint:
-        """See `Surface`."""
-        return _regular(self, x, y)
+    at = _regular
 
 
 class ListedStripRoad(NamedTuple):
-    """Heights along and across a straight line, in columns where a list says."""
+    """Heights along and across a straight line, in columns at listed positions."""
 
     line: StraightLine
     """The reference line."""
     columns: Columns
-    """Where the columns are."""
+    """Positions of the columns."""
     heights: ColumnGrid
-    """Over u and the number of the column."""
+    """Heights over u and the column index."""
 
-    def at(self, x: m, y: m) -> SurfacePoint:
-        """See `Surface`."""
-        return _listed(self, x, y)
+    at = _listed
 
 
 class CurvedRoad(NamedTuple):
@@ -234,38 +234,34 @@ class CurvedRoad(NamedTuple):
     line: CurvedLine
     """The reference line."""
     heights: HeightGrid
-    """Over u and v."""
+    """Heights over u and v."""
 
-    def at(self, x: m, y: m) -> SurfacePoint:
-        """See `Surface`."""
-        return _regular(self, x, y)
+    at = _regular
 
 
 class ListedCurvedRoad(NamedTuple):
-    """Heights along and across a curved line, in columns where a list says."""
+    """Heights along and across a curved line, in columns at listed positions."""
 
     line: CurvedLine
     """The reference line."""
     columns: Columns
-    """Where the columns are."""
+    """Positions of the columns."""
     heights: ColumnGrid
-    """Over u and the number of the column."""
+    """Heights over u and the column index."""
 
-    def at(self, x: m, y: m) -> SurfacePoint:
-        """See `Surface`."""
-        return _listed(self, x, y)
+    at = _listed
 
 
 _MOST_CELLS = 400_000
-"""Largest number of cells of the map of nearest segments."""
+"""Most cells of the map of nearest segments."""
 _MOST_PARTS = 1_000_000
-"""Largest number of parts of the width of a road with listed columns."""
+"""Most intervals of the width of a road with listed columns."""
 _EVEN = 1e-9
-"""Share of the width by which columns at equal distances may be off."""
+"""Tolerance of equidistant columns, as a share of the width."""
 
 
 def line_road(line: StraightLine | CurvedLine, start: m, step: m, columns: Array, z: Array) -> Any:
-    """The road with heights z, rows at `start + step * k` along the line, columns across it."""
+    """Road with heights z, rows at `start + step * k` along the line, columns across it."""
     width = float(columns[-1] - columns[0])
     spacing = np.diff(columns)
     if np.ptp(spacing) <= _EVEN * width:
@@ -278,7 +274,7 @@ def line_road(line: StraightLine | CurvedLine, start: m, step: m, columns: Array
 
 
 def _listed_columns(columns: Array) -> Columns:
-    """The record of columns at listed places."""
+    """Record of columns at listed positions."""
     width = float(columns[-1] - columns[0])
     parts = math.ceil(width / float(np.min(np.diff(columns))) * (1.0 + 1e-9)) + 1
     if parts > _MOST_PARTS:
@@ -288,20 +284,15 @@ def _listed_columns(columns: Array) -> Columns:
         )
     begin = columns[0] + width * np.arange(parts) / parts
     before = np.clip(np.searchsorted(columns, begin, "right") - 1, 0, len(columns) - 2)
-    return Columns(
-        shared_array(columns),
-        float(len(columns)),
-        shared_array(before),
-        float(columns[0]),
-        parts / width,
-        float(parts),
-    )
+    intervals = float(columns[0]), parts / width, float(parts)
+    return Columns(shared_array(columns), float(len(columns)), shared_array(before), *intervals)
 
 
 def curved_line(x: Array, y: Array, start: m, step: m, reach: m) -> CurvedLine:
-    """The record of a line through points at equal steps of u, of which the first is at `start`.
+    """Record of a line through points at equal steps of u, the first at `start`.
 
-    `reach` is how far to its sides the road goes, in m: so far does the map go around the line.
+    `reach` is the distance in m to which the road extends to its sides: the map covers that much
+    around the line.
     """
     xs, ys = _lengthened(x), _lengthened(y)
     low = np.array([xs.min(), ys.min()]) - reach
@@ -310,30 +301,20 @@ def curved_line(x: Array, y: Array, start: m, step: m, reach: m) -> CurvedLine:
     rows, columns = (math.ceil(e / side) for e in extent)
     centres = [low[0] + side * (np.arange(rows) + 0.5), low[1] + side * (np.arange(columns) + 0.5)]
     nearest = _nearest(xs, ys, *np.meshgrid(*centres, indexing="ij"))
-    return CurvedLine(
-        shared_array(xs),
-        shared_array(ys),
-        float(len(xs)),
-        start - 2.0 * step,
-        step,
-        shared_array(nearest),
-        float(low[0]),
-        float(low[1]),
-        1.0 / side,
-        float(rows),
-        float(columns),
-    )
+    points = shared_array(xs), shared_array(ys), float(len(xs)), start - 2.0 * step, step
+    cells = float(low[0]), float(low[1]), 1.0 / side, float(rows), float(columns)
+    return CurvedLine(*points, shared_array(nearest), *cells)
 
 
 def _lengthened(points: Array) -> Array:
-    """Two more points at each end, straight on."""
+    """The points extended by two at each end, straight on."""
     first, last = points[1] - points[0], points[-1] - points[-2]
     before = points[0] - first * np.array([2.0, 1.0])
     return np.concatenate([before, points, points[-1] + last * np.array([1.0, 2.0])])
 
 
 def _nearest(xs: Array, ys: Array, x: Array, y: Array) -> Array:
-    """The segment, by its first point, whose middle is nearest to each place."""
+    """First point of the segment whose midpoint is nearest to each position."""
     from scipy.spatial import KDTree
 
     middles = np.stack([0.5 * (xs[1:] + xs[:-1]), 0.5 * (ys[1:] + ys[:-1])], axis=-1)

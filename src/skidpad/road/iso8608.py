@@ -1,18 +1,18 @@
-"""Random roads by ISO 8608: classes A to H of roughness, and roads of a class by seed.
+"""Random roads by ISO 8608: roughness classes A to H, and roads of a class by seed.
 
 The displacement power spectral density of a class falls with the square of the spatial frequency n,
 in cycles per metre: G_d(n) = G_d(n_0) (n / n_0)^-2, with n_0 = 0.1 1/m. Heights are a Gaussian
 process with it: waves of equally spaced n with normally distributed amplitudes.
 
-Parallel tracks are those of a surface that is as rough in every direction. Its coherence over a
+Parallel tracks are those of a surface with isotropic roughness. Its coherence over a
 distance b is x K_1(x) with x = 2π n b: slow waves lift both wheels alike, fast ones do not
 (C. J. Dodds, J. D. Robson, "The description of road surface roughness", J. Sound Vib. 31 (1973),
 for the idea; the closed form is the Fourier integral of the spectrum above over the second
 direction).
 
-The functions at the top have the same bits on every machine: they use only additions, products,
+The functions at the top are bit-identical on every machine: they use only additions, products,
 quotients and square roots, one array operation at a time, which are exactly rounded everywhere,
-while functions of a library are not.
+while library functions are not.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TURN = 6.283185307179586
 _COSINE = list(
     accumulate(range(1, 13), lambda c, k: -c * _TURN * _TURN / (2 * k * (2 * k - 1)), initial=1.0)
 )
-"""Taylor coefficients of the cosine of a whole turn times t, in t²."""
+"""Taylor coefficients in t² of the cosine of t turns."""
 _EXPONENTIAL = [1.0 / factorial(k) for k in range(16)]
 _SQUARINGS = 10
 _COSH_STEP = 1.0050041680558035
@@ -55,7 +55,7 @@ def sine(turns: Array) -> Array:
 
 
 def exponential(x: Array) -> Array:
-    """e to the power of x, for x from -700 to 0; about 13 digits."""
+    """Exponential of x from -700 to 0, to about 13 digits."""
     value = _polynomial(_EXPONENTIAL, x * 0.5**_SQUARINGS)
     for _ in range(_SQUARINGS):
         value = value * value
@@ -63,7 +63,7 @@ def exponential(x: Array) -> Array:
 
 
 def bessel_x_k1(x: Array) -> Array:
-    """x K_1(x) of the modified Bessel function of the second kind, for x above 1e-6.
+    """x K_1(x) with the modified Bessel function of the second kind, for x above 1e-6.
 
     K_1(x) is the integral of exp(-x cosh t) cosh t over t from 0 on, for which equal steps converge
     faster than any power.
@@ -82,7 +82,7 @@ def bessel_x_k1(x: Array) -> Array:
 def fourier_sum(real: Array, imaginary: Array) -> Array:
     """Real part of the sum of c_k exp(2πi j k / n) for j from 0 to n-1; n is a power of 2.
 
-    Along the last axis, by halves (Cooley and Tukey 1965).
+    A fast Fourier transform along the last axis (Cooley and Tukey 1965).
     """
     a, b = real[..., None].copy(), imaginary[..., None].copy()
     while a.shape[-2] > 1:
@@ -110,11 +110,11 @@ CLASSES = "ABCDEFGH"
 N_0 = 0.1
 """Spatial frequency at which classes are defined, in 1/m."""
 WAVELENGTHS = (1.0 / 2.83, 1.0 / 0.011)
-"""Shortest and longest wave of the norm, in m."""
+"""Shortest and longest wavelength of the standard, in m."""
 _SMOOTHEST = 16e-6
 """Geometric mean of class A at n_0, in m³; each class has four times that of the one before."""
 _MOST_NUMBERS = 1 << 26
-"""Heights of a road, all tracks together, before it is cut to its length."""
+"""Most heights of a road, all tracks together, before it is cut to its length."""
 
 
 def roughness_of(kind: Any) -> float:
@@ -130,20 +130,21 @@ def roughness_of(kind: Any) -> float:
 
 
 def class_limits(letter: str) -> tuple[float, float]:
-    """Least and largest G_d(n_0) of a class in m³; A begins at 0 and H has no end."""
+    """Least and largest G_d(n_0) of a class in m³; A begins at 0 and H is unbounded."""
     mean = roughness_of(letter)
     low = 0.0 if letter == CLASSES[0] else 0.5 * mean
     return low, np.inf if letter == CLASSES[-1] else 2.0 * mean
 
 
 def class_of(roughness: float) -> str:
-    """The class of a road with this G_d(n_0) in m³."""
+    """Class of a road with this G_d(n_0) in m³."""
     number = positive("roughness", roughness, "m³")
     return next(letter for letter in CLASSES if number < class_limits(letter)[1])
 
 
 def psd(n: Any, roughness: Any) -> Any:
-    """G_d in m³ at a spatial frequency n in 1/m, of a class or for a G_d(n_0) in m³."""
+    """Power spectral density G_d in m³ at a spatial frequency n in 1/m, of a class or for a
+    G_d(n_0) in m³."""
     n = floats("n", n)[()]
     return roughness_of(roughness) * (N_0 * N_0) / (n * n)
 
@@ -158,7 +159,7 @@ def track_heights(
 ) -> Array:
     """Heights (count, tracks) in m of a road at points `step` m apart, on tracks at these y in m.
 
-    They depend on the arguments alone, to the last bit on every machine.
+    They depend on the arguments alone, bit-identical on every machine.
     """
     size = 1 << max(1, int(count - 1).bit_length())
     if size * tracks.size > _MOST_NUMBERS:
@@ -183,7 +184,7 @@ def track_heights(
 
 
 def coherence(n: Array, distance: float) -> Array:
-    """Cross spectral density over the density of one track, of tracks at a distance in m."""
+    """Ratio of the cross spectral density of two tracks at a distance in m to that of one track."""
     if distance == 0.0:
         return np.ones(np.shape(n))
     return bessel_x_k1((_TURN * abs(distance)) * n)

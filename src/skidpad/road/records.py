@@ -1,9 +1,9 @@
-"""Records of roads: how high they are and how much grip they have, by the class of a record.
+"""Records of roads: height and grip, with one record class per kind of road.
 
-A surface is any record with a method `at(x, y)` that gives a `SurfacePoint`. Its numbers are
+A surface is any record with a method `at(x, y)` that returns a `SurfacePoint`. Its numbers are
 leaves, so they are parameters of a vehicle that stands on it; its class is the kind of the road.
-Grip is a factor: that under a wheel over that on which its tyre was measured. 1 is the road of the
-tyre, 0.3 a road with three tenths of its friction. `road_record` joins a surface and a grip.
+Grip is a factor: that under a wheel relative to that on which its tyre was measured. 1 is the road
+of the tyre, 0.3 a road with three tenths of its friction. `road_record` joins a surface and a grip.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ else:
 
 
 def grid_of(kind: Any, values: Any, start: Any, step: Any) -> Any:
-    """An instance of the grid class `kind` with these values; see `skidpad.ops.grid`."""
+    """Instance of the grid class `kind` with these values; see `skidpad.ops.grid`."""
     return kind(*grid(values, start=start, step=step))
 
 
@@ -59,21 +59,21 @@ _TURN = 6.283185307179586
 
 
 class SurfacePoint(NamedTuple):
-    """A place on a road."""
+    """Height and slopes of a road at a point."""
 
     z: m
     """Height, positive up."""
     z_x: one
-    """How much it rises along the x axis of the world, over the horizontal way."""
+    """Slope along the x axis of the world: rise per horizontal distance."""
     z_y: one
-    """The same along the y axis."""
+    """Slope along the y axis of the world."""
 
 
 class Surface(Protocol):
-    """Method that every surface has."""
+    """Interface of road surfaces."""
 
     def at(self, x: m, y: m) -> SurfacePoint:
-        """Height and slopes at a place of the world."""
+        """Height and slopes at a position in the world."""
         ...
 
 
@@ -81,7 +81,7 @@ class FlatRoad(NamedTuple):
     """Level ground at height 0."""
 
     def at(self, x: m, y: m) -> SurfacePoint:
-        """See `Surface`."""
+        """Height and slopes at a position; see `Surface`."""
         return SurfacePoint(0.0, 0.0, 0.0)
 
 
@@ -89,25 +89,26 @@ class PlaneRoad(NamedTuple):
     """A plane with a slope along a direction and a bank across it."""
 
     slope: one = 0.0
-    """Rise over the horizontal way along the direction, positive uphill."""
+    """Rise per horizontal distance along the direction, positive uphill."""
     bank: one = 0.0
-    """Rise over the horizontal way to the left of the direction, positive when the left is high."""
+    """Rise per horizontal distance to the left of the direction, positive if the left side is
+    higher."""
     yaw: rad = 0.0
     """The direction, from the x axis of the world, positive to the left."""
     z: m = 0.0
     """Height at the origin of the world."""
 
     def at(self, x: m, y: m) -> SurfacePoint:
-        """See `Surface`."""
+        """Height and slopes at a position; see `Surface`."""
         z_x, z_y = turned(cos(self.yaw), sin(self.yaw), self.slope, self.bank)
         return SurfacePoint(self.z + z_x * x + z_y * y, z_x, z_y)
 
 
 class WaveRoad(NamedTuple):
-    """Sine waves along a direction, the same everywhere across it."""
+    """Sine waves along a direction, constant across it."""
 
     amplitude: m = 0.0
-    """Height of the crests over the mean."""
+    """Height of the crests above the mean."""
     wavelength: Annotated[m, positive] = 10.0
     """Distance from crest to crest."""
     phase: rad = 0.0
@@ -116,7 +117,7 @@ class WaveRoad(NamedTuple):
     """The direction, from the x axis of the world, positive to the left."""
 
     def at(self, x: m, y: m) -> SurfacePoint:
-        """See `Surface`."""
+        """Height and slopes at a position; see `Surface`."""
         c, s = cos(self.yaw), sin(self.yaw)
         along, _ = turned_back(c, s, x, y)
         density = _TURN * (1.0 / self.wavelength)
@@ -125,7 +126,13 @@ class WaveRoad(NamedTuple):
         return SurfacePoint(self.amplitude * sin(angle), c * rise, s * rise)
 
 
+def _on_lattice(road: Any, x: m, y: m) -> SurfacePoint:
+    """Height and slopes at a position; see `Surface`."""
+    return SurfacePoint(*sloped_value(road.heights, x, y))
+
+
 def _along_line(road: Any, x: m, y: m) -> SurfacePoint:
+    """Height and slopes at a position; see `Surface`."""
     c, s = cos(road.yaw), sin(road.yaw)
     along, _ = turned_back(c, s, x - road.x, y - road.y)
     z, rise = sloped_value(road.profile, along)
@@ -133,78 +140,70 @@ def _along_line(road: Any, x: m, y: m) -> SurfacePoint:
 
 
 class ProfileRoad(NamedTuple):
-    """Heights along a straight line, the same everywhere across it, with kinks at the points.
+    """Heights along a straight line, constant across it, linear between the points.
 
-    Before the first and behind the last point it is level.
+    It is level before the first and after the last point.
     """
 
     profile: HeightProfile
-    """Heights over the way along the line."""
+    """Heights over the distance along the line."""
     x: m = 0.0
-    """Where the line begins, in the world."""
+    """x of the start of the line in the world."""
     y: m = 0.0
-    """Where the line begins, in the world."""
+    """y of the start of the line in the world."""
     yaw: rad = 0.0
     """Direction of the line, from the x axis of the world, positive to the left."""
 
-    def at(self, x: m, y: m) -> SurfacePoint:
-        """See `Surface`."""
-        return _along_line(self, x, y)
+    at = _along_line
 
 
 class SmoothProfileRoad(NamedTuple):
-    """Heights along a straight line with a smooth curve through them."""
+    """Heights along a straight line, interpolated by a smooth curve."""
 
     profile: SmoothProfile
-    """Heights over the way along the line."""
+    """Heights over the distance along the line."""
     x: m = 0.0
-    """Where the line begins, in the world."""
+    """x of the start of the line in the world."""
     y: m = 0.0
-    """Where the line begins, in the world."""
+    """y of the start of the line in the world."""
     yaw: rad = 0.0
     """Direction of the line, from the x axis of the world, positive to the left."""
 
-    def at(self, x: m, y: m) -> SurfacePoint:
-        """See `Surface`."""
-        return _along_line(self, x, y)
+    at = _along_line
 
 
 class GridRoad(NamedTuple):
     """Heights at the points of a lattice over x and y, bilinear between them.
 
-    Outside it is as high as at the nearest point of the border.
+    Outside, the height is that of the nearest point of the border.
     """
 
     heights: HeightGrid
     """Heights over x and y of the world."""
 
-    def at(self, x: m, y: m) -> SurfacePoint:
-        """See `Surface`."""
-        return SurfacePoint(*sloped_value(self.heights, x, y))
+    at = _on_lattice
 
 
 class SmoothGridRoad(NamedTuple):
-    """Heights at the points of a lattice over x and y with a smooth surface through them."""
+    """Heights at the points of a lattice over x and y, interpolated by a smooth surface."""
 
     heights: SmoothGrid
     """Heights over x and y of the world."""
 
-    def at(self, x: m, y: m) -> SurfacePoint:
-        """See `Surface`."""
-        return SurfacePoint(*sloped_value(self.heights, x, y))
+    at = _on_lattice
 
 
 Area = tuple[float, float, float, float]
 """Least x, least y, largest x, largest y of a rectangle in the world, in m."""
 _MOST_POINTS = 100_000_000
-"""Largest number of points of a grid of grip."""
+"""Most points of a grid of grip."""
 
 
 class Grip(Protocol):
-    """Method that every grip has."""
+    """Interface of grip records."""
 
     def at(self, x: m, y: m) -> one:
-        """Grip at a place of the world."""
+        """Grip at a position in the world."""
         ...
 
 
@@ -212,29 +211,30 @@ class FullGrip(NamedTuple):
     """The reference road everywhere: grip 1, that of the road on which the tyres were measured."""
 
     def at(self, x: m, y: m) -> one:
-        """See `Grip`."""
+        """Grip at a position; see `Grip`."""
         return 1.0
 
 
 class UniformGrip(NamedTuple):
-    """The same everywhere."""
+    """The same grip everywhere."""
 
     mu: Annotated[one, non_negative] = 1.0
-    """Grip over that on which the tyres were measured."""
+    """Grip relative to that on which the tyres were measured."""
 
     def at(self, x: m, y: m) -> one:
-        """See `Grip`."""
+        """Grip at a position; see `Grip`."""
         return self.mu
 
 
 class GripGrid(NamedTuple):
-    """At the points of a lattice over x and y, bilinear between them; outside as at the border."""
+    """Grip at the points of a lattice over x and y, bilinear between them; constant beyond the
+    border."""
 
     mu: GripValues
     """Grip over x and y of the world."""
 
     def at(self, x: m, y: m) -> one:
-        """See `Grip`."""
+        """Grip at a position; see `Grip`."""
         return interpolate(self.mu, x, y)
 
 
@@ -255,7 +255,7 @@ class PolygonPatch:
 
 
 def grip_grid(values: Any, start: Any, step: Any) -> GripGrid:
-    """The grip of values at the points of a lattice."""
+    """Grip record of values at the points of a lattice."""
     mu = grid_of(GripValues, values, start, step)
     if not (np.isfinite(mu.values.values).all() and (mu.values.values >= 0.0).all()):
         raise InvalidValue("grip must be finite and at least 0 everywhere")
@@ -265,10 +265,10 @@ def grip_grid(values: Any, start: Any, step: Any) -> GripGrid:
 def grip_of_patches(
     patches: Sequence[Patch | PolygonPatch], base: float, step: float, area: Area | None
 ) -> GripGrid:
-    """The grid of patches on top of each other, later ones above earlier ones, and `base` around.
+    """Grip grid of overlapping patches, later ones on top, with `base` around them.
 
-    An edge of a patch is as sharp as the distance of the points. Without `area` the grid goes
-    around all patches.
+    Edges of patches are as sharp as the spacing of the points. Without `area` the grid covers all
+    patches.
     """
     must_be("base", base, non_negative)
     must_be_positive("step", step, "m")
@@ -313,8 +313,8 @@ def _corners(patch: Patch | PolygonPatch) -> Array:
         return patch.ring
     if not (math.isfinite(patch.length) and math.isfinite(patch.width)):
         raise InvalidValue(
-            f"area = None: {patch!r} has no end; say with area=(x, y, x, y) where the grid of grip "
-            "begins and ends"
+            f"area = None: {patch!r} is unbounded; give the extent of the grid of grip as "
+            "area=(x, y, x, y)"
         )
     along = 0.5 * patch.length * np.array([math.cos(patch.yaw), math.sin(patch.yaw)])
     across = 0.5 * patch.width * np.array([-math.sin(patch.yaw), math.cos(patch.yaw)])
@@ -338,7 +338,7 @@ def _checked_area(area: Any) -> Array:
 
 @made_once
 def road_type(surface: type, grip: type) -> Any:
-    """The record class of roads with a class of surface and a class of grip."""
+    """Record class of roads with these classes of surface and grip."""
     kinds: dict[str, Any] = {"surface": surface, "grip": grip}
     # All or none, so that the fields keep their order.
     whole = all(len(kind._field_defaults) == len(kind._fields) for kind in kinds.values())
@@ -352,12 +352,12 @@ def road_type(surface: type, grip: type) -> Any:
 
 
 def road_record(surface: Any, grip: Any) -> Any:
-    """The record of a road with a surface and a grip."""
+    """Record of a road with a surface and a grip."""
     return road_type(type(surface), type(grip))(surface, grip)
 
 
 def record_of(road: Any) -> Any:
-    """The record of a road that is given as such, or as a `Road`; raises for anything else."""
+    """Record of a road, from a record or a `Road`; raises for anything else."""
     made = getattr(road, "record", road)
     if record.is_record_type(type(made)) and getattr(made, "_fields", ()) == ("surface", "grip"):
         return made

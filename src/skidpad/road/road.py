@@ -1,7 +1,8 @@
 """`Road`: the ground that vehicles drive on, with its height and its grip.
 
-The constructors of `Road` check what users give and pick the record that computes heights and grip:
-those of `records`, those along a reference line of `curved`, or that of an OpenCRG file (`crg`).
+The constructors of `Road` check the user's arguments and choose the record that computes heights
+and grip: one of `records`, one along a reference line of `curved`, or that of an OpenCRG file
+(`crg`).
 """
 
 from __future__ import annotations
@@ -20,77 +21,66 @@ from ..errors import InvalidValue
 from ..ops import sqrt
 from ..random.patches import Patch
 from ..units import non_negative
-from . import iso8608
+from . import iso8608, records
 from .contact import Direction
 from .crg import road_of_crg
 from .curved import StraightLine, curved_line, line_road
-from .records import (
-    FLAT,
-    Area,
-    GridRoad,
-    HeightGrid,
-    HeightProfile,
-    PlaneRoad,
-    PolygonPatch,
-    ProfileRoad,
-    SmoothGrid,
-    SmoothGridRoad,
-    SmoothProfile,
-    SmoothProfileRoad,
-    SurfacePoint,
-    UniformGrip,
-    WaveRoad,
-    grid_of,
-    grip_grid,
-    grip_of_patches,
-    road_record,
-)
+from .records import FLAT, Area, PolygonPatch
 
-_METHODS = ("linear", "cubic")
+_PROFILES = {
+    "linear": (records.ProfileRoad, records.HeightProfile),
+    "cubic": (records.SmoothProfileRoad, records.SmoothProfile),
+}
+"""Road and grid classes of profiles by method."""
+_GRIDS = {
+    "linear": (records.GridRoad, records.HeightGrid),
+    "cubic": (records.SmoothGridRoad, records.SmoothGrid),
+}
 
 
 @dataclass(frozen=True, repr=False)
 class Road:
-    """Ground with a height and a grip at every place of the world; immutable.
+    """Ground with a height and a grip at every position in the world; immutable.
 
-    `Road()` is level. The others are made by `plane`, `waves`, `profile`, `grid`, `curved`,
-    `iso8608` and `load`, and get another grip by `with_grip`. A vehicle takes one by `road=`.
+    `Road()` is level. Other roads are made by `plane`, `waves`, `profile`, `grid`, `curved`,
+    `iso8608` and `load`; `with_grip` sets another grip. Vehicles accept a road as `road=`.
 
-    Heights are in m. Slopes are rises over the horizontal way: 0.05 is 5 %. Grip is a factor on the
+    Heights are in m. Slopes are rises per horizontal distance: 0.05 is 5 %. Grip is a factor on the
     friction of the tyres: 1 is the road on which they were measured.
     """
 
     surface: Any = FLAT.surface
-    """The record of the height."""
+    """Record of the height."""
     friction: Any = FLAT.grip
-    """The record of the grip."""
+    """Record of the grip."""
 
     @property
     def record(self) -> Any:
-        """Surface and grip as the record that a vehicle has among its parameters."""
-        return road_record(self.surface, self.friction)
+        """Record of surface and grip, as it appears among a vehicle's parameters."""
+        return records.road_record(self.surface, self.friction)
 
     def height(self, x: Any, y: Any) -> Any:
-        """Height in m at places of the world: floats, NumPy arrays, CasADi or JAX values."""
+        """Height in m at positions in the world: floats, NumPy arrays, CasADi or JAX values."""
         return self._point(x, y).z
 
     def gradient(self, x: Any, y: Any) -> tuple[Any, Any]:
-        """Rises along x and along y at places of the world."""
+        """Slopes along x and along y at positions in the world."""
         point = self._point(x, y)
         return point.z_x, point.z_y
 
-    def _point(self, x: Any, y: Any) -> SurfacePoint:
+    def _point(self, x: Any, y: Any) -> records.SurfacePoint:
         places = _places(x, y)
-        return SurfacePoint(*(_at_all(value, *places) for value in self.surface.at(*places)))
+        point = self.surface.at(*places)
+        return records.SurfacePoint(*(_at_all(value, *places) for value in point))
 
     def normal(self, x: Any, y: Any) -> Direction:
-        """The direction off the road, of length one, in axes of the world."""
+        """Unit normal of the road at positions, in axes of the world."""
         z_x, z_y = self.gradient(x, y)
         by_length = 1.0 / sqrt(1.0 + z_x * z_x + z_y * z_y)
         return Direction(-z_x * by_length, -z_y * by_length, by_length)
 
     def grip(self, x: Any, y: Any) -> Any:
-        """Grip at places of the world, over that on which the tyres were measured."""
+        """Grip at positions in the world, relative to that on which the tyres were measured."""
         places = _places(x, y)
         return _at_all(self.friction.at(*places), *places)
 
@@ -110,44 +100,42 @@ class Road:
                 `PolygonPatch`), later ones on top; or values (nx, ny) at the points of a lattice.
             base: grip outside of the patches.
             start: x and y in m of the first value of a lattice.
-            step: distance in m of the points of the lattice, 0.1 for patches if not given.
-            area: (x, y, x, y) of the corners between which patches count; needed if one has no end.
+            step: spacing in m of the points of the lattice; for patches, 0.1 by default.
+            area: (x, y, x, y) of the corners between which patches count; required for an unbounded
+                patch.
         """
         if isinstance(grip, (int, float)):
-            return replace(self, friction=UniformGrip(must_be("grip", grip, non_negative)))
+            return replace(self, friction=records.UniformGrip(must_be("grip", grip, non_negative)))
         if isinstance(grip, (Patch, PolygonPatch)):
             grip = [grip]
         if isinstance(grip, Sequence) and any(isinstance(p, (Patch, PolygonPatch)) for p in grip):
             if start is not None:
-                raise InvalidValue("start says where a lattice of values begins; patches have none")
-            layers = grip_of_patches(grip, base, 0.1 if step is None else step, area)
+                raise InvalidValue(
+                    "start is the first point of a lattice of values; patches have no lattice"
+                )
+            layers = records.grip_of_patches(grip, base, 0.1 if step is None else step, area)
             return replace(self, friction=layers)
         if start is None or step is None:
             raise InvalidValue("a lattice of grip needs start= and step=")
-        return replace(self, friction=grip_grid(grip, start, step))
+        return replace(self, friction=records.grip_grid(grip, start, step))
 
     @classmethod
     def plane(cls, slope: float = 0.0, bank: float = 0.0, yaw: float = 0.0, z: float = 0.0) -> Road:
         """A plane that rises by `slope` along `yaw` and by `bank` to the left of it.
 
-        Both are rises over the horizontal way: math.tan(angle). `z` is the height at the origin.
+        Both are rises per horizontal distance: math.tan(angle). `z` is the height at the origin.
         """
-        numbers = {"slope": slope, "bank": bank, "yaw": yaw, "z": z}
-        return cls(PlaneRoad(**{name: finite(name, value) for name, value in numbers.items()}))
+        numbers = {"slope": slope, "bank": bank, "yaw": yaw, "z": z}.items()
+        return cls(records.PlaneRoad(**{name: finite(name, value) for name, value in numbers}))
 
     @classmethod
     def waves(
         cls, amplitude: float, wavelength: float, phase: float = 0.0, yaw: float = 0.0
     ) -> Road:
-        """Sine waves along `yaw` with an amplitude and a length in m; `phase` at the origin."""
-        return cls(
-            WaveRoad(
-                finite("amplitude", amplitude, "m"),
-                positive("wavelength", wavelength, "m"),
-                finite("phase", phase, "rad"),
-                finite("yaw", yaw, "rad"),
-            )
-        )
+        """Sine waves along `yaw` with an amplitude and a wavelength in m; `phase` at the origin."""
+        sizes = finite("amplitude", amplitude, "m"), positive("wavelength", wavelength, "m")
+        angles = finite("phase", phase, "rad"), finite("yaw", yaw, "rad")
+        return cls(records.WaveRoad(*sizes, *angles))
 
     @classmethod
     def profile(
@@ -162,30 +150,28 @@ class Road:
     ) -> Road:
         """Heights in m at points `step` m apart on the line from (x, y) along `yaw`.
 
-        The same everywhere across the line; level before and behind it. `method` is "linear" or
-        "cubic".
+        They are constant across the line; the road is level before and behind it. `method` is
+        "linear" or "cubic".
         """
         values = _heights(heights, 1)
-        one_of("method", method, _METHODS)
+        one_of("method", method, _PROFILES)
         step = positive("step", step, "m")
         place = (finite("x", x), finite("y", y), finite("yaw", yaw))
-        if method == "linear":
-            return cls(ProfileRoad(grid_of(HeightProfile, values, 0.0, step), *place))
-        return cls(SmoothProfileRoad(grid_of(SmoothProfile, values, 0.0, step), *place))
+        road, kind = _PROFILES[method]
+        return cls(road(records.grid_of(kind, values, 0.0, step), *place))
 
     @classmethod
     def grid(cls, heights: Any, start: Any, step: Any, *, method: str = "linear") -> Road:
         """Heights (nx, ny) in m at the points of a lattice of the world.
 
-        `start` are x and y of the first one, `step` the distance of neighbours, one for both
-        directions or one for each. `method` is "linear" (bilinear) or "cubic" (smooth). Outside it
-        is as high as at the nearest point of the border.
+        `start` is x and y of the first point, `step` the spacing, common to both directions or
+        one for each. `method` is "linear" (bilinear) or "cubic" (smooth). Outside, the height is
+        that of the nearest point of the border.
         """
         values = _heights(heights, 2)
-        one_of("method", method, _METHODS)
-        if method == "linear":
-            return cls(GridRoad(grid_of(HeightGrid, values, start, step)))
-        return cls(SmoothGridRoad(grid_of(SmoothGrid, values, start, step)))
+        one_of("method", method, _GRIDS)
+        road, kind = _GRIDS[method]
+        return cls(road(records.grid_of(kind, values, start, step)))
 
     @classmethod
     def curved(
@@ -204,10 +190,10 @@ class Road:
 
         Args:
             curvature: of the line between its points, 1/m, positive to the left; (n - 1,).
-            step: distance of its points in m.
+            step: spacing of its points in m.
             width: of the road in m, half to each side. Outside, the height is that of its border.
             z: height of the line at its n points, in m.
-            bank: rise to the left at its n points, over the horizontal way.
+            bank: rise to the left at its n points, per horizontal distance.
         """
         step = positive("step", step, "m")
         half = 0.5 * positive("width", width, "m")
@@ -235,16 +221,16 @@ class Road:
         yaw: float = 0.0,
         wavelengths: tuple[float, float] = iso8608.WAVELENGTHS,
     ) -> Road:
-        """A random road of a class of ISO 8608, the same for the same arguments everywhere.
+        """A random road of an ISO 8608 class, reproducible from its arguments on every machine.
 
         Args:
             roughness: a class from "A" to "H", or G_d at 0.1 1/m, in m³.
-            seed: any whole number; another one is another road.
-            length: from (x, y) along `yaw`, in m. Beyond it is as high as at its end.
-            step: distance of its points in m; heights are linear between them.
-            tracks: increasing distances to the left of the line at which there are heights, in m,
-                coherent as on a surface that is as rough in every direction.
-            wavelengths: shortest and longest wave, in m.
+            seed: any integer; each gives a different road.
+            length: from (x, y) along `yaw`, in m. Beyond it the height is that of its end.
+            step: spacing of its points in m; heights are linear between them.
+            tracks: increasing offsets in m to the left of the line at which heights are generated,
+                coherent as on a surface with isotropic roughness.
+            wavelengths: shortest and longest wavelength, in m.
         """
         step = positive("step", step, "m")
         count = math.ceil(positive("length", length, "m") / step) + 1
@@ -262,24 +248,24 @@ class Road:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, modifiers: bool = True) -> Road:
-        """The road of an OpenCRG file (`.crg`), in text or binary.
+        """Load the road of an OpenCRG file (`.crg`), in text or binary.
 
         With `modifiers` those of the file are applied: scaling, NaN handling and re-positioning.
         """
         return cls(road_of_crg(path, modifiers=modifiers))
 
     def __repr__(self) -> str:
-        """The classes of its surface and its grip."""
+        """Classes of its surface and its grip."""
         return f"Road({type(self.surface).__name__}, {type(self.friction).__name__})"
 
 
 def _places(x: Any, y: Any) -> tuple[Any, Any]:
-    """Lists become arrays; whatever computes stays as it is."""
+    """Positions with lists converted to arrays; all other types are unchanged."""
     return tuple(np.asarray(v, float) if isinstance(v, (list, tuple)) else v for v in (x, y))  # type: ignore[return-value]
 
 
 def _at_all(value: Any, x: Any, y: Any) -> Any:
-    """A value at all places, from one for each or one for all."""
+    """A value broadcast to all positions."""
     if not any(isinstance(v, np.ndarray) for v in (x, y)):
         return value
     shape = np.broadcast_shapes(np.shape(x), np.shape(y))

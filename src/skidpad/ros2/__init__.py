@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from ..core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from .in_process import Exchange
-    from .loop import Loop
+    from .loop import Exchange, Loop
     from .nodes.brains2 import Brains2
     from .nodes.common import write_package
     from .nodes.planning import Planning
@@ -34,8 +33,7 @@ __all__ = [
 __getattr__ = lazy_attributes(
     __name__,
     {
-        ".in_process": ("Exchange",),
-        ".loop": ("Loop",),
+        ".loop": ("Exchange", "Loop"),
         ".nodes.brains2": ("Brains2",),
         ".nodes.common": ("write_package",),
         ".nodes.planning": ("Planning",),

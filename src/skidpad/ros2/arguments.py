@@ -20,7 +20,7 @@ import numpy as np
 from ..core import record
 from ..core.files import yaml_loader, yaml_of
 from ..errors import InvalidValue
-from .transport import Identity
+from .dds import Identity
 
 _PART = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NAME = re.compile(r"(~(?=/|$)|/)?(/?[A-Za-z_][A-Za-z0-9_]*)(/[A-Za-z_][A-Za-z0-9_]*)*|~")
@@ -32,7 +32,7 @@ class Remap(NamedTuple):
     old: str
     new: str
     node: str = ""
-    """Name of its node; empty for all."""
+    """Name of the node; empty for all nodes."""
 
 
 def full_name(name: str, who: Identity) -> str:
@@ -50,7 +50,7 @@ def full_name(name: str, who: Identity) -> str:
 
 
 def remapped(name: str, who: Identity, rules: tuple[Remap, ...]) -> str:
-    """The full name after the first matching rule."""
+    """Full name after the first matching rule."""
     full = full_name(name, who)
     for rule in rules:
         if rule.node in ("", who.name) and full_name(rule.old, who) == full:
@@ -59,7 +59,7 @@ def remapped(name: str, who: Identity, rules: tuple[Remap, ...]) -> str:
 
 
 def namespace(text: str) -> str:
-    """A namespace with its leading slash; raises for an invalid one."""
+    """A namespace with its leading slash; raises InvalidValue for an invalid one."""
     parts = [part for part in text.split("/") if part]
     if not all(_PART.fullmatch(part) for part in parts) or "//" in text:
         raise InvalidValue(f"namespace {text!r} must be names between slashes, such as /robots/one")
@@ -67,7 +67,7 @@ def namespace(text: str) -> str:
 
 
 def node_name(text: str) -> str:
-    """The name of a node; raises for an invalid one."""
+    """The name of a node; raises InvalidValue for an invalid one."""
     if not _PART.fullmatch(text):
         raise InvalidValue(
             f"node name {text!r} must be letters, digits and underscores, no digit first"
@@ -76,17 +76,21 @@ def node_name(text: str) -> str:
 
 
 _LEVELS = ("debug", "info", "warn", "error", "fatal", "unset")
+_WITH_VALUE = (
+    *("-r", "--remap", "-p", "--param", "--params-file", "--log-level"),
+    *("-e", "--enclave", "--log-config-file"),  # security and logging of ROS itself
+)
 _WITHOUT_VALUE = re.compile(r"--(enable|disable)-(rosout-logs|stdout-logs|external-lib-logs)")
 _SUBSTITUTION = re.compile(r"\$\((?P<kind>[\w-]+)\s+(?P<of>[^()]*?)\s*\)")
 
 
 @dataclass(frozen=True)
 class RosArguments:
-    """Names and parameters of nodes as changed by a user."""
+    """Remaps and parameters of nodes, as set by a user."""
 
     remaps: tuple[Remap, ...] = ()
     parameters: tuple[Callable[[Identity], Mapping[str, Any]], ...] = ()
-    """Sources of the parameters of a node; later ones win."""
+    """Sources of the parameters of a node; later ones override earlier ones."""
     shares: Mapping[str, Path] = field(default_factory=dict[str, Path])
     """Folders for `$(find-pkg-share PACKAGE)` in a file."""
     log_level: str = "info"
@@ -101,64 +105,57 @@ class RosArguments:
         return Identity(node_name(name), namespace(space))
 
     def names(self) -> tuple[Remap, ...]:
-        """The rules for topics and services."""
+        """Remap rules for topics and services."""
         return tuple(rule for rule in self.remaps if not rule.old.startswith("__"))
 
     def parameters_of(self, who: Identity) -> dict[str, Any]:
-        """The parameters supplied for a node, by dotted name."""
-        wanted: dict[str, Any] = {}
-        for source in self.parameters:
-            wanted.update(source(who))
-        return wanted
+        return {name: value for of in self.parameters for name, value in of(who).items()}
 
 
 def parse_arguments(
     arguments: Sequence[str], shares: Mapping[str, Path] | None = None
 ) -> RosArguments:
-    """The arguments after each `--ros-args`, up to `--` or the end; raises for others."""
+    """Parse the arguments after each `--ros-args`, up to `--` or the end; raises for other
+    arguments."""
     remaps: list[Remap] = []
     parameters: list[Callable[[Identity], Mapping[str, Any]]] = []
     level, words = "info", _behind_ros_args(arguments)
     shares = dict(shares or {})
     for word in words:
-        if word in ("-r", "--remap"):
-            remaps.append(_remap(_value(words, word)))
-        elif word in ("-p", "--param"):
-            parameters.append(_parameter(_value(words, word)))
-        elif word == "--params-file":
-            parameters.append(_file(Path(_value(words, word)), shares))
-        elif word == "--log-level":
-            level = _level(_value(words, word))
-        elif word in ("-e", "--enclave", "--log-config-file"):
-            _value(words, word)  # security and logging of ROS itself
-        elif not _WITHOUT_VALUE.fullmatch(word):
+        if _WITHOUT_VALUE.fullmatch(word):
+            continue
+        if word not in _WITH_VALUE:
             raise InvalidValue(
-                f"{word!r} behind --ros-args is not known: use -r FROM:=TO, -p NAME:=VALUE, "
+                f"{word!r} after --ros-args is unknown: use -r FROM:=TO, -p NAME:=VALUE, "
                 "--params-file FILE or --log-level LEVEL"
             )
+        value = next(words, None)
+        if value is None:
+            raise InvalidValue(f"{word} needs a value after it")
+        if word in ("-r", "--remap"):
+            remaps.append(_remap(value))
+        elif word in ("-p", "--param"):
+            parameters.append(_parameter(value))
+        elif word == "--params-file":
+            parameters.append(_file(Path(value), shares))
+        elif word == "--log-level":
+            level = value.rpartition(":=")[2].lower()
+            if level not in _LEVELS:
+                raise InvalidValue(f"log level {value!r} must be one of {', '.join(_LEVELS)}")
     return RosArguments(tuple(remaps), tuple(parameters), shares, level)
 
 
 def _behind_ros_args(arguments: Iterable[str]) -> Iterator[str]:
     inside = False
     for word in arguments:
-        if word == "--ros-args":
-            inside = True
-        elif word == "--" and inside:
-            inside = False
+        if word == "--ros-args" or (word == "--" and inside):
+            inside = word == "--ros-args"
         elif inside:
             yield word
         else:
             raise InvalidValue(
-                f"unexpected argument {word!r}: remaps and parameters go behind --ros-args"
+                f"unexpected argument {word!r}: remaps and parameters must follow --ros-args"
             )
-
-
-def _value(words: Iterator[str], option: str) -> str:
-    value = next(words, None)
-    if value is None:
-        raise InvalidValue(f"{option} needs a value behind it")
-    return value
 
 
 def _remap(text: str) -> Remap:
@@ -173,15 +170,14 @@ def _parameter(text: str) -> Callable[[Identity], Mapping[str, Any]]:
     name, parted, value = text.partition(":=")
     if not (parted and name):
         raise InvalidValue(f"parameter {text!r} must be NAME:=VALUE")
-    node, parted, rest = name.partition(":")
-    name = rest if parted else name
-    of = node if parted else ""
+    of, parted, rest = name.partition(":")
+    of, name = (of, rest) if parted else ("", name)
     parameters = dict(_flat({name: parsed_value(value, f"parameter {name}")}))
     return lambda who: parameters if of in ("", who.name) else {}
 
 
 def parsed_value(text: str, what: str) -> Any:
-    """A value in YAML: `1`, `1.0`, `true`, `name`, `[1, 2]`."""
+    """Parse a value in YAML: `1`, `1.0`, `true`, `name`, `[1, 2]`."""
     import yaml
 
     if len(text) > 100_000:
@@ -227,10 +223,8 @@ def _sections(
 def _fits(key: str, who: Identity) -> bool:
     if key in ("/**", who.full):
         return True
-    pattern = key.replace("/**/", "/*/").replace("/**", "/*")
-    return "*" in key and (
-        fnmatch.fnmatchcase(who.full, pattern) or fnmatch.fnmatchcase(f"/x{who.full}", pattern)
-    )
+    pattern, names = key.replace("/**/", "/*/").replace("/**", "/*"), (who.full, f"/x{who.full}")
+    return "*" in key and any(fnmatch.fnmatchcase(name, pattern) for name in names)
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -242,33 +236,25 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 
 
 def substituted(value: Any, shares: Mapping[str, Path], path: Path) -> Any:
-    """A value after the substitutions of launch files: `$(find-pkg-share NAME)`, `$(env NAME)`."""
+    """Replace the substitutions of launch files in a value: `$(find-pkg-share NAME)`, `$(env
+    NAME)`."""
+
+    def replacement(match: re.Match[str]) -> str:
+        kind, of = match["kind"], match["of"]
+        if kind == "find-pkg-share" and of not in shares:
+            raise InvalidValue(
+                f"{path}: $(find-pkg-share {of}) is unknown here: give its folder with --package "
+                f"{of}=FOLDER"
+            )
+        known = {"find-pkg-share": shares, "env": os.environ}.get(kind, {})
+        if of not in known:
+            text = f"$({kind} {of}) cannot be resolved outside of a launch file"
+            raise InvalidValue(f"{path}: {text}")
+        return str(known[of])
+
     if isinstance(value, list):
         return [substituted(entry, shares, path) for entry in value]
-    if not isinstance(value, str):
-        return value
-    return _SUBSTITUTION.sub(lambda match: _replacement(match, shares, path), value)
-
-
-def _replacement(match: re.Match[str], shares: Mapping[str, Path], path: Path) -> str:
-    kind, of = match["kind"], match["of"]
-    if kind == "find-pkg-share":
-        if of not in shares:
-            raise InvalidValue(
-                f"{path}: $(find-pkg-share {of}) is not known here: say where it lies with "
-                f"--package {of}=FOLDER"
-            )
-        return str(shares[of])
-    if kind == "env" and of in os.environ:
-        return os.environ[of]
-    raise InvalidValue(f"{path}: $({kind} {of}) cannot be resolved outside of a launch file")
-
-
-def _level(text: str) -> str:
-    level = text.rpartition(":=")[2].lower()
-    if level not in _LEVELS:
-        raise InvalidValue(f"log level {text!r} must be one of {', '.join(_LEVELS)}")
-    return level
+    return _SUBSTITUTION.sub(replacement, value) if isinstance(value, str) else value
 
 
 class Kind(IntEnum):
@@ -287,16 +273,12 @@ class Kind(IntEnum):
 
 
 _PYTHON = {Kind.BOOL: bool, Kind.INTEGER: int, Kind.DOUBLE: float, Kind.STRING: str}
-_ARRAYS = {
-    Kind.BOOL: Kind.BOOL_ARRAY, Kind.INTEGER: Kind.INTEGER_ARRAY, Kind.DOUBLE: Kind.DOUBLE_ARRAY,
-    Kind.STRING: Kind.STRING_ARRAY,
-}  # fmt: skip
-_ELEMENTS = {array: one for one, array in _ARRAYS.items()}
+_ARRAYS = {kind: Kind[f"{kind.name}_ARRAY"] for kind in _PYTHON}
 _LARGEST = 1 << 63
 
 
 def kind_of(value: Any) -> Kind:
-    """The type of a value of Python or YAML; an empty list is one of strings."""
+    """Parameter type of a value of Python or YAML; an empty list counts as a list of strings."""
     if value is None:
         return Kind.NOT_SET
     if isinstance(value, (list, tuple)):
@@ -316,8 +298,6 @@ def kind_of(value: Any) -> Kind:
 
 @dataclass(frozen=True)
 class Parameter:
-    """The declaration of a parameter."""
-
     name: str
     kind: Kind
     description: str = ""
@@ -327,14 +307,15 @@ class Parameter:
     """Raises InvalidValue for a value that is not allowed."""
 
     def converted(self, value: Any) -> Any:
-        """The value with the declared type; whole numbers count as real ones."""
+        """The value converted to the declared type; integers are accepted for floating-point
+        parameters."""
         kind = kind_of(value)
         if kind is not self.kind and self.kind in (Kind.DOUBLE, Kind.DOUBLE_ARRAY):
             if kind is Kind.INTEGER and self.kind is Kind.DOUBLE:
                 value, kind = float(value), Kind.DOUBLE
             elif kind is Kind.INTEGER_ARRAY or value in ([], ()):
                 value, kind = [float(entry) for entry in value], Kind.DOUBLE_ARRAY
-        if kind is not self.kind and not (value in ([], ()) and self.kind in _ELEMENTS):
+        if kind is not self.kind and not (value in ([], ()) and self.kind in _ARRAYS.values()):
             raise InvalidValue(
                 f"parameter {self.name} = {value!r:.80} is of type {kind.name.lower()}, expected "
                 f"{self.kind.name.lower()}"
@@ -347,7 +328,7 @@ class Parameter:
 
 
 class Parameters(Mapping[str, Any]):
-    """The values of one node, by dotted name.
+    """Parameter values of one node, by dotted name.
 
     Args:
         wanted: values from files and arguments.
@@ -358,7 +339,7 @@ class Parameters(Mapping[str, Any]):
         self.declared: dict[str, Parameter] = {}
         self._values: dict[str, Any] = {}
         self.changed: list[Callable[[str, Any], None]] = []
-        """Called with name and value after a change."""
+        """Callbacks with name and value after a change."""
 
     def declare(
         self,

@@ -1,11 +1,11 @@
-"""The transport over DDS by Eclipse Cyclone DDS: topics and services in the form of rmw_cyclonedds.
+"""Transport over DDS by Eclipse Cyclone DDS: topics and services in the form of rmw_cyclonedds.
 
-A service is a request topic and a reply topic, with a header of 16 bytes that names the client and
-its request. Replies are volatile: one is sent when the reader of its client has been found, and
-waits until then, up to a limit.
+A service is a request topic and a reply topic, with a header of 16 bytes that identifies the client
+and its request. Replies are volatile, so a reply is sent only after the reader of its client has
+been discovered; until then it waits, up to a limit.
 
-One thread waits for all that arrives, on a wait set: Listeners of the binding run Python in threads
-of the C library, which crashes at times when the interpreter ends.
+One thread waits for all arriving data, on a wait set: Listeners of the binding run Python in
+threads of the C library, which sometimes crashes when the interpreter exits.
 """
 
 from __future__ import annotations
@@ -16,40 +16,15 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, NamedTuple
 
 from ..errors import InvalidValue
-from .dds import (
-    FAST_DDS,
-    LITTLE_ENDIAN,
-    SERVICE_HEADER,
-    TOPIC,
-    DiscoveryInfo,
-    NodeEntities,
-    Settings,
-    calls,
-    cyclone,
-    decoded_info,
-    delete,
-    encoded_info,
-    endpoint_id,
-    gid_size,
-    graph_sample_type,
-    leave_to_the_parent,
-    reply_name,
-    request_name,
-    ros_type_name,
-    sample_type,
-    settings_of,
-    silence,
-    topic_name,
-    user_data,
-    user_pairs,
-)
+from . import dds
+from .dds import Data, Identity, Notices, Qos, Reply, Settings, Transport, Types, cyclone
 from .messages.types import MessageType, ServiceType
-from .transport import LATCHED, Data, Identity, Notices, Qos, Reply, Types
 
 
 @dataclass
@@ -59,71 +34,64 @@ class _Opened:
     users: int = 0
 
 
-@dataclass
-class _Domains:
-    opened: dict[int, _Opened] = field(default_factory=dict[int, _Opened])
-    lock: threading.Lock = field(default_factory=threading.Lock)
+_opened: dict[int, _Opened] = {}
+_lock = threading.Lock()
 
 
-_domains = _Domains()
-
-
-def enter_domain(settings: Settings) -> None:
-    """Open a domain, or share the one that this process has open with the same settings."""
-    with _domains.lock:
-        opened = _domains.opened.get(settings.domain)
+def _enter_domain(settings: Settings) -> None:
+    """Open a domain, or share it if this process has it open with the same settings."""
+    number, xml = settings
+    with _lock:
+        opened = _opened.get(number)
         if opened is None:
-            opened = _domains.opened[settings.domain] = _Opened(settings, _open(settings))
+            dds.silence()
+            dds.leave_to_the_parent()
+            try:
+                domain = cyclone("domain").Domain(number, xml)
+            except cyclone("core").DDSException as error:
+                _, _, users = xml.partition("</CycloneDDS>,")
+                other = "other code in this process has it"
+                cause = f"CYCLONEDDS_URI is {users!r}" if users else other
+                raise InvalidValue(
+                    f"domain {number} cannot be opened by Cyclone DDS ({error}): {cause}"
+                ) from error
+            opened = _opened[number] = _Opened(settings, domain)
         if opened.settings != settings:
             raise InvalidValue(
-                f"domain {settings.domain} is open in this process with other settings; "
+                f"domain {number} is open in this process with other settings; "
                 "ROS_LOCALHOST_ONLY, ROS_AUTOMATIC_DISCOVERY_RANGE and CYCLONEDDS_URI must agree"
             )
         opened.users += 1
 
 
-def leave_domain(number: int) -> None:
-    """Close a domain when the last one leaves it: the next one may have other settings."""
-    with _domains.lock:
-        opened = _domains.opened[number]
+def _leave_domain(number: int) -> None:
+    """Close a domain when the last user leaves it, so that the next one may have other settings."""
+    with _lock:
+        opened = _opened[number]
         opened.users -= 1
         if opened.users == 0:
-            del _domains.opened[number]
+            del _opened[number]
             # Deleted here, with its threads: at the end of the interpreter it would be too late.
-            delete(opened.domain)
-
-
-def _open(settings: Settings) -> Any:
-    silence()
-    leave_to_the_parent()
-    try:
-        return cyclone("domain").Domain(settings.domain, settings.xml)
-    except cyclone("core").DDSException as error:
-        _, _, users = settings.xml.partition("</CycloneDDS>,")
-        cause = f"CYCLONEDDS_URI is {users!r}" if users else "other code in this process has it"
-        raise InvalidValue(
-            f"domain {settings.domain} cannot be opened by Cyclone DDS ({error}): {cause}"
-        ) from error
+            dds.delete(opened.domain)
 
 
 _MOST_ENDPOINTS = 10_000
-"""Largest number of stored endpoints."""
 _BATCH = 1000
 """Number of samples taken with one call."""
 
 
 class Participant:
-    """One per node. Its writers and readers live until `close`."""
+    """DDS participant of one node; its writers and readers live until `close`."""
 
     def __init__(self, settings: Settings) -> None:
         self.domain = settings.domain
-        enter_domain(settings)
+        _enter_domain(settings)
         qos = cyclone("qos")
-        enclave = qos.Qos(qos.Policy.Userdata(data=user_data({"enclave": "/"})))
+        enclave = qos.Qos(qos.Policy.Userdata(data=dds.user_data({"enclave": "/"})))
         try:
             self.entity = cyclone("domain").DomainParticipant(settings.domain, enclave)
         except cyclone("core").DDSException as error:
-            leave_domain(settings.domain)
+            _leave_domain(settings.domain)
             raise InvalidValue(
                 f"there is no room for one more participant in domain {settings.domain} "
                 f"({error}): take another ROS_DOMAIN_ID"
@@ -135,17 +103,19 @@ class Participant:
         self._others = {writers: _Others(self.entity, writers) for writers in (True, False)}
 
     def writer(self, name: str, sample_type: Any, qos: Qos, pairs: dict[str, str]) -> Any:
-        """A writer to a topic of DDS, with user data."""
-        policies = [cyclone("qos").Policy.WriterDataLifecycle(autodispose=False)]
-        return self._endpoint(cyclone("pub").DataWriter, name, sample_type, qos, pairs, policies)
+        """Create a writer for a DDS topic, with user data."""
+        policy = cyclone("qos").Policy.WriterDataLifecycle(autodispose=False)
+        return self._endpoint(cyclone("pub").DataWriter, name, sample_type, qos, pairs, policy)
 
     def reader(self, name: str, sample_type: Any, qos: Qos, pairs: dict[str, str]) -> Any:
-        """A reader of a topic of DDS, with user data."""
-        return self._endpoint(cyclone("sub").DataReader, name, sample_type, qos, pairs, [])
+        """Create a reader of a DDS topic, with user data."""
+        return self._endpoint(cyclone("sub").DataReader, name, sample_type, qos, pairs)
 
     def endpoints(self, name: str, writers: bool) -> list[tuple[bytes, bytes, str]]:
-        """Everybody's writers or readers of a topic of DDS that are known at the moment: GUID, that
-        of the participant, and the name of the type."""
+        """All currently known writers or readers of a DDS topic, of any participant.
+
+        Each with its GUID, that of its participant, and the name of the type.
+        """
         with self._lock:
             return [] if self.entity is None else self._others[writers].of_topic(name)
 
@@ -156,23 +126,17 @@ class Participant:
                 return
             news = [others.reader for others in self._others.values()]
             for entity in (*news, *self._endpoints, *self._topics.values(), self.entity):
-                delete(entity)
+                dds.delete(entity)
             self._endpoints.clear()
             self._topics.clear()
             self.entity = None
-            leave_domain(self.domain)
+            _leave_domain(self.domain)
 
     def _endpoint(
-        self,
-        kind: Any,
-        name: str,
-        sample_type: Any,
-        qos: Qos,
-        pairs: dict[str, str],
-        policies: list[Any],
+        self, kind: Any, name: str, sample_type: Any, qos: Qos, pairs: dict[str, str], *more: Any
     ) -> Any:
-        data = cyclone("qos").Policy.Userdata(data=user_data(pairs))
-        all_policies = dds_qos(qos, data, *policies)
+        data = cyclone("qos").Policy.Userdata(data=dds.user_data(pairs))
+        all_policies = _policies(qos, data, *more)
         with self._lock:
             if self.entity is None:
                 raise InvalidValue(f"{name}: the node is closed")
@@ -193,7 +157,7 @@ class Participant:
 
 
 class _Others:
-    """The writers, or readers, of all participants by topic, from the built-in topics of DDS."""
+    """Writers or readers of all participants by topic, from the built-in topics of DDS."""
 
     def __init__(self, participant: Any, writers: bool) -> None:
         builtin = cyclone("builtin")
@@ -204,7 +168,7 @@ class _Others:
         self._known: dict[str, dict[bytes, tuple[bytes, bytes, str]]] = {}
 
     def of_topic(self, name: str) -> list[tuple[bytes, bytes, str]]:
-        """GUID, that of the participant, and type of each endpoint of a topic."""
+        """GUID, participant GUID and type of each endpoint of a topic."""
         while news := self.reader.take(_BATCH):
             for one in news:
                 self._note(one)
@@ -224,8 +188,8 @@ class _Others:
             self._known.setdefault(endpoint.topic_name, {})[guid] = entry
 
 
-def dds_qos(qos: Qos, *more: Any) -> Any:
-    """Quality of service as policies of DDS, as in rmw."""
+def _policies(qos: Qos, *more: Any) -> Any:
+    """Quality of service as DDS policies, as in rmw."""
     library = cyclone("qos")
     policy = library.Policy
     if qos.depth < 1:
@@ -245,9 +209,9 @@ def dds_qos(qos: Qos, *more: Any) -> Any:
 
 
 def pairs_of(endpoint: Any) -> dict[str, str]:
-    """The user data of an endpoint."""
+    """User data of an endpoint as pairs of key and value."""
     data = endpoint.qos[cyclone("qos").Policy.Userdata]
-    return user_pairs(data.data) if data is not None else {}
+    return dds.user_pairs(data.data) if data is not None else {}
 
 
 RETRY = 5_000_000
@@ -256,7 +220,7 @@ _FOREVER = 2**63 - 1
 
 
 class Waiting:
-    """Calls the function of each reader that has samples, one at a time, in one thread."""
+    """Calls the function of each reader with new samples, one at a time, in one thread."""
 
     def __init__(self, participant: Any, retry: Callable[[], bool]) -> None:
         core = cyclone("core")
@@ -267,14 +231,14 @@ class Waiting:
         self._takers: dict[int, Callable[[], None]] = {}
         self._conditions: list[Any] = [self._wake]
         self._numbers = count(1)
-        calls().attach(self._set._ref, self._wake._ref, 0)
+        dds.calls().attach(self._set._ref, self._wake._ref, 0)
         self._ended = False
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="skidpad-dds", daemon=True)
         self._thread.start()
 
     def add(self, reader: Any, take: Callable[[], None]) -> None:
-        """Call a function whenever a reader has samples, some of which it takes."""
+        """Call `take` whenever a reader has samples; it takes at least some of them."""
         core = cyclone("core")
         states = core.SampleState.NotRead | core.ViewState.Any | core.InstanceState.Any
         with self._lock:
@@ -285,27 +249,26 @@ class Waiting:
             number = next(self._numbers)
             self._takers[number] = take
             self._conditions.append(condition)
-            calls().attach(self._set._ref, condition._ref, number)
+            dds.calls().attach(self._set._ref, condition._ref, number)
             self._wake.set(True)
 
     def wake(self) -> None:
-        """Wake the thread."""
         with self._lock:
             if not self._ended:
                 self._wake.set(True)
 
     def close(self) -> None:
-        """End the thread and wait for it, unless it is the one that closes."""
+        """End the thread and wait for it, unless called from that thread."""
         with self._lock:
             self._ended = True
             self._wake.set(True)
         if threading.current_thread() is not self._thread:
             self._thread.join()
         for entity in (self._set, *self._conditions):
-            delete(entity)
+            dds.delete(entity)
 
     def _run(self) -> None:
-        wait, wait_set, wake = calls().wait, self._set._ref, self._wake
+        wait, wait_set, wake = dds.calls().wait, self._set._ref, self._wake
         patience = _FOREVER
         while not self._ended:
             room = len(self._conditions)
@@ -323,49 +286,46 @@ class Waiting:
 
 
 OURS = "skidpad"
-"""Marks skidpad's writers of the graph, which do not indicate the release of ROS 2 of others."""
+"""User data that marks skidpad's writers of the graph.
+
+They say nothing about the ROS 2 release of the other nodes.
+"""
 _HEARD = Qos(latched=True, depth=1000)
 _MOST_PARTICIPANTS = 1000
-"""Largest number of participants whose nodes are stored."""
 
 
 class Graph:
     """Writes and reads `ros_discovery_info`, the source of `ros2 node list`."""
 
     def __init__(
-        self,
-        participant: Participant,
-        identity: Identity,
-        distribution: str,
-        notices: Notices,
+        self, participant: Participant, identity: Identity, distribution: str, notices: Notices
     ) -> None:
         self._identity, self._distribution, self._notices = identity, distribution, notices
         self._guid = participant.guid
-        kind = graph_sample_type()
-        self._Sample = kind
-        self._writer = participant.writer(TOPIC, kind, LATCHED, {OURS: "1"})
-        self.reader = participant.reader(TOPIC, kind, _HEARD, {OURS: "1"})
-        self._entities: NodeEntities | None = None
+        self._Sample = kind = dds.graph_sample_type()
+        self._writer = participant.writer(dds.TOPIC, kind, dds.LATCHED, {OURS: "1"})
+        self.reader = participant.reader(dds.TOPIC, kind, _HEARD, {OURS: "1"})
+        self._entities: dds.NodeEntities | None = None
         self._gid_size = 0
         self._names: dict[bytes, str] = {}
-        """Nodes by participant, the latest last."""
+        """Names of the nodes of each participant, the latest last."""
         self._lock = threading.Lock()
 
     def announce(self, readers: list[Any], writers: list[Any]) -> None:
         """Publish the endpoints of the node to present and later participants."""
         guids = (tuple(one.guid.bytes for one in ones) for ones in (readers, writers))
         with self._lock:
-            self._entities = NodeEntities(self._identity, *guids)
-            self._write(gid_size(self._distribution, self._others()))
+            self._entities = dds.NodeEntities(self._identity, *guids)
+            self._write(dds.gid_size(self._distribution, self._others()))
 
     def take(self) -> None:
-        """Read the nodes of other processes."""
         for sample in self.reader.take(100):
             if isinstance(sample, self._Sample):
-                self._look_at(sample.data)
+                with suppress(InvalidValue):
+                    self._look_at(dds.decoded_info(sample.data))
         # The sender may be the first, or the last, of another release of ROS 2.
         with self._lock:
-            size = gid_size(self._distribution, self._others())
+            size = dds.gid_size(self._distribution, self._others())
             if self._entities is not None and size != self._gid_size:
                 self._write(size)
 
@@ -375,15 +335,11 @@ class Graph:
 
     def _write(self, size: int) -> None:
         assert self._entities is not None
-        info = DiscoveryInfo(self._guid, (self._entities,))
-        self._writer.write(self._Sample(encoded_info(info, size)))
+        info = dds.DiscoveryInfo(self._guid, (self._entities,))
+        self._writer.write(self._Sample(dds.encoded_info(info, size)))
         self._gid_size = size
 
-    def _look_at(self, data: bytes) -> None:
-        try:
-            info = decoded_info(data)
-        except InvalidValue:
-            return
+    def _look_at(self, info: dds.DiscoveryInfo) -> None:
         names = {node.identity.full for node in info.nodes}
         self._names.pop(info.participant, None)
         self._names[info.participant] = ", ".join(sorted(names))
@@ -398,9 +354,8 @@ class Graph:
 
     def _others(self) -> list[dict[str, str]]:
         """User data of the writers of the graph other than skidpad's."""
-        endpoints = map(
-            self.reader.get_matched_publication_data, self.reader.get_matched_publications()
-        )
+        data_of = self.reader.get_matched_publication_data
+        endpoints = map(data_of, self.reader.get_matched_publications())
         pairs = [pairs_of(endpoint) for endpoint in endpoints if endpoint is not None]
         return [one for one in pairs if OURS not in one]
 
@@ -409,16 +364,20 @@ _POLICIES = {
     2: "the subscription asks for latched (transient local) and the publisher offers volatile",
     11: "the subscription asks for reliable and the publisher offers best effort",
 }
-"""Reasons by the number of the policy in the DDS standard."""
+"""Reasons for incompatible quality of service, by the number of the policy in the DDS
+standard."""
 _TYPES = 24
-"""Number of the policy that types must be the same. It applies to peers that announce only their
-definitions: rmw_cyclonedds and, up to Jazzy, rmw_fastrtps announce the name of the type."""
+"""Number of the policy that requires equal types.
+
+It applies to peers that announce only their definitions: rmw_cyclonedds and, up to Jazzy,
+rmw_fastrtps announce the name of the type.
+"""
 _LOOKS = 3
 """Number of checks of an endpoint before a notice about it leaves out the name of its node."""
 
 
 _PARTICIPANT = 12
-"""Bytes of a GUID that its participant has in common."""
+"""Number of leading bytes of a GUID that identify its participant."""
 
 
 class Endpoint(NamedTuple):
@@ -426,53 +385,71 @@ class Endpoint(NamedTuple):
 
     guid: bytes
     type: str
-    """As ROS has it: "nav_msgs/msg/Odometry"."""
+    """Type name in ROS form: "nav_msgs/msg/Odometry"."""
     node: str
-    """Full names of the nodes of its process, as far as they are known."""
+    """Full names of the known nodes of its process."""
 
 
 Lookup = Callable[[str, bool], list[Endpoint]]
-"""All endpoints of a topic: its publishers, if true, or its subscriptions."""
+"""Function that returns the endpoints of a topic: publishers if the flag is true, else
+subscriptions."""
 
 
 class Peers:
-    """Those on the other side of one endpoint, looked at once each."""
+    """Checks the peers of one endpoint, each once.
 
-    def __init__(self, topic: str, type_: MessageType, notices: Notices, lookup: Lookup) -> None:
-        self._topic, self._type, self._notices = topic, type_, notices
-        self._lookup = lookup
+    Args:
+        entity: the writer or reader of the endpoint.
+        publishes: whether it is a publisher.
+        topic: full name of its topic.
+        type_: its type.
+        notices: takes the warnings.
+        lookup: finds the endpoints of a topic.
+    """
+
+    def __init__(
+        self,
+        entity: Any,
+        publishes: bool,
+        topic: str,
+        type_: MessageType,
+        notices: Notices,
+        lookup: Lookup,
+    ) -> None:
+        self.entity, self.publishes = entity, publishes
+        self._topic, self._type, self._notices, self._lookup = topic, type_, notices, lookup
+        self._who = "a subscription to" if publishes else "a publisher of"
         self._seen: set[int] = set()
         self._misfits = 0
         self._other_definition = False
-        """Whether a peer was refused for its definition of the type."""
+        """Whether a peer was refused because of its type definition."""
         self._looks: dict[bytes, int] = {}
-        """How often peers without a name were looked at."""
+        """Number of checks of each peer without a known node name."""
 
-    def look_at_readers(self, writer: Any) -> None:
-        """Look at the subscriptions of a publisher."""
-        data_of = writer.get_matched_subscription_data
-        matched = writer.get_matched_subscriptions()
-        status = writer.get_offered_incompatible_qos_status()
-        self._check_policy(status, "a subscription to")
-        self._check_names("a subscription to", lambda: map(data_of, matched))
-        for handle in self._new(matched):
-            self._check_type(data_of(handle), "a subscription to")
-
-    def look_at_writers(self, reader: Any) -> None:
-        """Look at the publishers of a subscription."""
-        data_of, matched = reader.get_matched_publication_data, reader.get_matched_publications()
-        status = reader.get_requested_incompatible_qos_status()
-        self._check_policy(status, "a publisher of")
-        self._check_names("a publisher of", lambda: map(data_of, matched))
-        for handle in self._new(matched):
-            self._check_type(data_of(handle), "a publisher of")
-
-    def _new(self, handles: list[int]) -> list[int]:
-        new = [handle for handle in handles if handle not in self._seen]
+    def look(self) -> None:
+        """Check the subscriptions matched with a publisher, or the publishers with a
+        subscription."""
+        entity = self.entity
+        if self.publishes:
+            data_of, handles = (
+                entity.get_matched_subscription_data,
+                entity.get_matched_subscriptions(),
+            )
+            status = entity.get_offered_incompatible_qos_status()
+        else:
+            data_of, handles = (
+                entity.get_matched_publication_data,
+                entity.get_matched_publications(),
+            )
+            status = entity.get_requested_incompatible_qos_status()
+        self._check_policy(status)
+        self._check_names(lambda: map(data_of, handles))
+        for handle in handles:
+            if handle not in self._seen:
+                self._check_type(data_of(handle))
         self._seen = set(handles)
-        return new
 
-    def _check_policy(self, status: Any, who: str) -> None:
+    def _check_policy(self, status: Any) -> None:
         if status.total_count == self._misfits:
             return
         self._misfits = status.total_count
@@ -482,49 +459,52 @@ class Peers:
             return
         reason = _POLICIES.get(number, f"policy {number} of DDS does not fit")
         self._notices.add(
-            ("policy", who, self._topic, number),
-            f"{who} {self._topic} is not connected, because its quality of service does not "
+            ("policy", self._who, self._topic, number),
+            f"{self._who} {self._topic} is not connected, because its quality of service does not "
             f"fit: {reason}",
         )
 
-    def _check_names(self, who: str, matched: Callable[[], Iterable[Any]]) -> None:
-        """Give notice of peers that are not connected because of their type."""
-        endpoints = self._lookup(self._topic, who.startswith("a publisher"))
+    def _check_names(self, matched: Callable[[], Iterable[Any]]) -> None:
+        """Warn about peers that are not connected because of their type."""
+        endpoints = self._lookup(self._topic, not self.publishes)
         others = [one for one in endpoints if one.type != self._type.name]
         # If there are some of another type, it is those: the rest may differ in something else.
         if self._other_definition and not others:
             fitting = {one.key.bytes for one in matched() if one is not None}
             others = [one for one in endpoints if one.guid not in fitting]
             others = others or [Endpoint(b"", self._type.name, "")]
-        told = [other for other in others if self._tell_type(who, other)]
+        told = [other for other in others if self._tell_type(other)]
         self._other_definition = self._other_definition and len(told) < len(others)
 
-    def _tell_type(self, who: str, other: Endpoint) -> bool:
-        """Say why a peer is not connected, as soon as the name of its node is known."""
+    def _tell_type(self, other: Endpoint) -> bool:
+        """Warn why a peer is not connected, once the name of its node is known."""
         looks = self._looks[other.guid] = self._looks.get(other.guid, 0) + 1
         if not other.node and looks < _LOOKS:
             return False
-        types = Types(other.type, self._type.name)
-        self._notices.add_type(other.guid[:_PARTICIPANT], who, self._topic, other.node, types)
+        types, peer = Types(other.type, self._type.name), other.guid[:_PARTICIPANT]
+        self._notices.add_type(peer, self._who, self._topic, other.node, types)
         return True
 
-    def _check_type(self, endpoint: Any, who: str) -> None:
-        """Compare definitions with a peer that announces its own, as ROS 2 does since Iron."""
+    def _check_type(self, endpoint: Any) -> None:
+        """Compare type definitions with a peer that announces its own, as ROS 2 does since Iron."""
         own = self._type.hash
         other = pairs_of(endpoint).get("typehash", own) if endpoint is not None else own
         if other != own:
             self._notices.add(
-                ("type", who, self._topic),
-                f"{who} {self._topic} has another definition of {self._type.name} ({other} there, "
-                f"{own} here): messages are dropped or wrong",
+                ("type", self._who, self._topic),
+                f"{self._who} {self._topic} has another definition of {self._type.name} "
+                f"({other} there, {own} here): messages are dropped or wrong",
             )
 
 
 QOS = Qos(depth=1000)
-"""Of requests and replies: rmw has 10, and 1000 for parameters; it is nothing that must agree."""
+"""Quality of service of requests and replies.
+
+rmw has a depth of 10, and 1000 for parameters; the depth need not agree.
+"""
 LONGEST_WAIT = 5.0
-"""How long a reply waits for the reader of its client, in s."""
-_BODY = 4 + SERVICE_HEADER
+"""Longest time in s that a reply waits for the reader of its client."""
+_BODY = 4 + dds.SERVICE_HEADER
 
 
 class _Pending(NamedTuple):
@@ -534,8 +514,6 @@ class _Pending(NamedTuple):
 
 
 class Service:
-    """One service of a node."""
-
     def __init__(
         self,
         participant: Participant,
@@ -543,24 +521,22 @@ class Service:
         name: str,
         type_: ServiceType,
         handler: Callable[[bytes, Reply], None],
-        notices: Notices,
-        wake: Callable[[], None],
+        transport: CycloneTransport,
     ) -> None:
         self.name, self._type, self._handler = name, type_, handler
-        self._notices, self._wake = notices, wake
+        self._notices, self._wake = transport.notices, transport.wake
         self.closed = False
-        self._Request = sample_type(type_.request, service=True)
-        self._Response = sample_type(type_.response, service=True)
-        pairs = {"serviceid": endpoint_id(participant.guid, number), "typehash": type_.hash}
+        self._Request = dds.sample_type(type_.request, service=True)
+        self._Response = dds.sample_type(type_.response, service=True)
+        pairs = {"serviceid": dds.endpoint_id(participant.guid, number), "typehash": type_.hash}
         # The writer first: who sees the reader may ask at once.
-        self.writer = participant.writer(reply_name(name), self._Response, QOS, pairs)
-        self.reader = participant.reader(request_name(name), self._Request, QOS, pairs)
+        self.writer = participant.writer(dds.reply_name(name), self._Response, QOS, pairs)
+        self.reader = participant.reader(dds.request_name(name), self._Request, QOS, pairs)
         self._pending: list[_Pending] = []
         self._seen: set[int] = set()
         self._lock = threading.Lock()
 
     def take(self) -> None:
-        """Hand requests to the handler."""
         for sample in self.reader.take(100):
             if self.closed:
                 return
@@ -570,11 +546,10 @@ class Service:
 
     @property
     def waiting(self) -> bool:
-        """Whether replies wait for their clients."""
         return bool(self._pending)
 
     def send_waiting(self) -> None:
-        """Send the replies whose clients were found, and drop those that waited too long."""
+        """Send the replies whose clients were discovered, and drop those that waited too long."""
         if not self._pending:
             return
         now, there = time.monotonic(), self._clients()
@@ -586,7 +561,7 @@ class Service:
                 self._send(one.data)
 
     def look(self) -> None:
-        """Notice clients that cannot be answered."""
+        """Warn about clients that cannot be answered."""
         handles = set(self.reader.get_matched_publications())
         for handle in handles - self._seen:
             endpoint = self.reader.get_matched_publication_data(handle)
@@ -595,16 +570,16 @@ class Service:
         self._seen = handles
 
     def _understood(self, sample: Any) -> bool:
-        """Whether a request has the header; those of other implementations have none."""
+        """Whether a request has the header; requests of other implementations have none."""
         handle = sample.sample_info.publication_handle
         endpoint = self.reader.get_matched_publication_data(handle)
-        return sample.data[:2] == LITTLE_ENDIAN and not (
+        return sample.data[:2] == dds.LITTLE_ENDIAN and not (
             endpoint is not None and self._notice(endpoint)
         )
 
     def _notice(self, endpoint: Any) -> bool:
-        """Whether an endpoint is one of Fast DDS; if so, the user is warned."""
-        strange = endpoint.key.bytes[:2] == FAST_DDS
+        """Whether an endpoint belongs to Fast DDS; if so, the user is warned."""
+        strange = endpoint.key.bytes[:2] == dds.FAST_DDS
         if strange:
             self._notices.add(
                 ("service", self.name),
@@ -629,7 +604,7 @@ class Service:
         return reply
 
     def _answer(self, writer: int, data: bytes) -> None:
-        """Send a reply if the reader of its client is there, and else keep it for a while."""
+        """Send a reply if the reader of its client is known, else store it for a while."""
         try:
             endpoint = self.reader.get_matched_publication_data(writer)
             client = pairs_of(endpoint).get("clientid") if endpoint is not None else None
@@ -652,22 +627,19 @@ class Service:
             if self.closed:
                 return
             raise InvalidValue(
-                f"service {self.name}: {len(data) - SERVICE_HEADER} bytes are no CDR of "
+                f"service {self.name}: {len(data) - dds.SERVICE_HEADER} bytes are not CDR of "
                 f"{self._type.response.name}"
             ) from error
 
     def _clients(self) -> set[str]:
-        """Clients whose readers of replies were found."""
+        """Clients whose reply readers were discovered."""
         readers = map(self.writer.get_matched_subscription_data, self.writer.matched_sub)
-        return {
-            pairs_of(reader)["clientid"]
-            for reader in readers
-            if reader is not None and "clientid" in pairs_of(reader)
-        }
+        pairs = [pairs_of(reader) for reader in readers if reader is not None]
+        return {known["clientid"] for known in pairs if "clientid" in known}
 
 
 _AT_ONCE = 100
-"""Samples taken before others have their turn."""
+"""Largest number of samples taken before other readers get their turn."""
 
 
 class CyclonePublisher:
@@ -677,11 +649,11 @@ class CyclonePublisher:
         self, transport: CycloneTransport, topic: str, type_: MessageType, writer: Any
     ) -> None:
         self._transport, self._topic, self._type, self._writer = transport, topic, type_, writer
-        self._Sample, self._write = sample_type(type_), writer.write
+        self._Sample, self._write = dds.sample_type(type_), writer.write
         self._failure = cyclone("core").DDSException
 
     def write(self, cdr: Data) -> None:
-        """Send a message. Never waits for a reader; after `close` it goes nowhere."""
+        """Send a message without waiting for readers; after `close` it is discarded."""
         if self._transport.closed:
             return
         try:
@@ -689,19 +661,18 @@ class CyclonePublisher:
         except self._failure as error:
             if not self._transport.closed:
                 raise InvalidValue(
-                    f"topic {self._topic}: {len(cdr)} bytes are no CDR of {self._type.name}"
+                    f"topic {self._topic}: {len(cdr)} bytes are not CDR of {self._type.name}"
                 ) from error
 
     @property
     def readers(self) -> int:
-        """How many subscriptions there are at the moment."""
         if self._transport.closed:
             return 0
         return int(self._writer.get_publication_matched_status().current_count)
 
 
-class CycloneTransport:
-    """A node's connection to DDS; see `Transport`.
+class CycloneTransport(Transport):
+    """A node's connection to DDS.
 
     `environment` has the variables that ROS 2 users set: ROS_DOMAIN_ID, ROS_LOCALHOST_ONLY,
     ROS_AUTOMATIC_DISCOVERY_RANGE, ROS_DISTRO and CYCLONEDDS_URI; by default those of the process.
@@ -709,11 +680,10 @@ class CycloneTransport:
 
     def __init__(self, identity: Identity, environment: Mapping[str, str] | None = None) -> None:
         environment = os.environ if environment is None else environment
-        self.identity, self.notices, self.closed = identity, Notices(), False
-        self._participant = Participant(settings_of(environment))
+        super().__init__(identity)
+        self._participant = Participant(dds.settings_of(environment))
         self.domain = self._participant.domain
-        self._publishers: list[tuple[Any, Peers]] = []
-        self._subscriptions: list[tuple[Any, Peers]] = []
+        self._peers: list[Peers] = []
         self._services: list[Service] = []
         self._numbers = count(1)
         self._lock = threading.Lock()
@@ -730,19 +700,17 @@ class CycloneTransport:
         atexit.register(self.close)
 
     def publisher(self, topic: str, type_: MessageType, qos: Qos) -> CyclonePublisher:
-        """The publisher of a topic with the full name "/a/b"."""
         pairs = {"typehash": type_.hash}
-        writer = self._participant.writer(topic_name(topic), sample_type(type_), qos, pairs)
-        with self._lock:
-            self._publishers.append((writer, Peers(topic, type_, self.notices, self._endpoints)))
+        writer = self._participant.writer(dds.topic_name(topic), dds.sample_type(type_), qos, pairs)
+        self._watch(writer, True, topic, type_)
         return CyclonePublisher(self, topic, type_, writer)
 
     def subscribe(
         self, topic: str, type_: MessageType, qos: Qos, callback: Callable[[bytes], None]
     ) -> None:
-        """Hand the bytes of every message of a topic to a function, in the thread that waits."""
-        Sample, pairs = sample_type(type_), {"typehash": type_.hash}
-        reader = self._participant.reader(topic_name(topic), Sample, qos, pairs)
+        """Call a function with the bytes of every message of a topic, in the waiting thread."""
+        Sample, pairs = dds.sample_type(type_), {"typehash": type_.hash}
+        reader = self._participant.reader(dds.topic_name(topic), Sample, qos, pairs)
         most = min(qos.depth, _AT_ONCE)
 
         def take() -> None:
@@ -750,50 +718,38 @@ class CycloneTransport:
                 # A sample without data says that a writer has left.
                 if self.closed or not isinstance(sample, Sample):
                     continue
-                if sample.data[:2] == LITTLE_ENDIAN:
+                if sample.data[:2] == dds.LITTLE_ENDIAN:
                     callback(sample.data)
                 else:
                     self.notices.add(
                         ("malformed", topic), f"messages on {topic} are not CDR, and are dropped"
                     )
 
-        with self._lock:
-            self._subscriptions.append((reader, Peers(topic, type_, self.notices, self._endpoints)))
+        self._watch(reader, False, topic, type_)
         self._waiting.add(reader, self._guarded(topic, take))
 
     def serve(self, name: str, type_: ServiceType, handler: Callable[[bytes, Reply], None]) -> None:
-        """Call a function with each request of a service, and with the sender of its response."""
-        number = next(self._numbers)
-        service = Service(
-            self._participant, number, name, type_, handler, self.notices, self._waiting.wake
-        )
+        service = Service(self._participant, next(self._numbers), name, type_, handler, self)
         with self._lock:
             self._services.append(service)
         self._waiting.add(service.reader, self._guarded(name, service.take))
 
     def announce(self) -> None:
-        """Announce the node and its endpoints in the graph; again after endpoints were added."""
         with self._lock:
             if not self.closed:
-                services = self._services
-                readers = [reader for reader, _ in self._subscriptions]
-                writers = [writer for writer, _ in self._publishers]
+                readers = [one.entity for one in self._peers if not one.publishes]
+                writers = [one.entity for one in self._peers if one.publishes]
                 self._graph.announce(
-                    readers + [service.reader for service in services],
-                    writers + [service.writer for service in services],
+                    readers + [service.reader for service in self._services],
+                    writers + [service.writer for service in self._services],
                 )
 
-    def warnings(self) -> list[str]:
-        """New warnings, each once."""
+    def look(self) -> None:
         with self._lock:
-            if not self.closed:
-                for writer, peers in self._publishers:
-                    peers.look_at_readers(writer)
-                for reader, peers in self._subscriptions:
-                    peers.look_at_writers(reader)
-                for service in self._services:
-                    service.look()
-        return self.notices.take()
+            # Publishers come first.
+            peers = sorted(self._peers, key=lambda one: not one.publishes)
+            for one in () if self.closed else (*peers, *self._services):
+                one.look()
 
     def close(self) -> None:
         """Leave the graph; a second call does nothing."""
@@ -809,20 +765,31 @@ class CycloneTransport:
         self._waiting.close()
         self._participant.close()
 
+    def _watch(self, entity: Any, publishes: bool, topic: str, type_: MessageType) -> None:
+        with self._lock:
+            peers = Peers(entity, publishes, topic, type_, self.notices, self._endpoints)
+            self._peers.append(peers)
+
+    def wake(self) -> None:
+        """Try again soon to send waiting replies."""
+        self._waiting.wake()
+
     def _endpoints(self, topic: str, writers: bool) -> list[Endpoint]:
         return [
-            Endpoint(guid, ros_type_name(kind), self._graph.nodes_of(participant))
-            for guid, participant, kind in self._participant.endpoints(topic_name(topic), writers)
+            Endpoint(guid, dds.ros_type_name(kind), self._graph.nodes_of(participant))
+            for guid, participant, kind in self._participant.endpoints(
+                dds.topic_name(topic), writers
+            )
         ]
 
     def _retry(self) -> bool:
-        """Send replies that wait; true while there are some."""
+        """Send waiting replies; true while some remain."""
         for service in tuple(self._services):
             self._guarded(service.name, service.send_waiting)()
         return not self.closed and any(service.waiting for service in tuple(self._services))
 
     def _guarded(self, name: str, take: Callable[[], None]) -> Callable[[], None]:
-        """The callback, guarded so that an error of one topic does not end the common thread."""
+        """Guarded callback: an error of one topic does not end the common thread."""
 
         def guarded() -> None:
             try:

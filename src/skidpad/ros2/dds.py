@@ -1,8 +1,13 @@
 """Names, settings, types and the discovery message of ROS 2 on DDS, as in the rmw packages.
 
-Facts of rmw_cyclonedds_cpp and rmw_dds_common (Apache-2.0), seen from outside. Cyclone checks each
-sample against the structure of its type; the values stay CDR, without objects. A Gid in
+Facts of rmw_cyclonedds_cpp and rmw_dds_common (Apache-2.0), observed from outside. Cyclone checks
+each sample against the structure of its type; the values stay CDR bytes, without objects. A Gid in
 `ros_discovery_info` has 24 bytes up to Humble, the last 8 of them zero, and 16 since Iron.
+
+`Transport` is the interface between a node and any middleware, with qualities of service and
+notices. A transport knows types and names but no content. Bytes are CDR with its four bytes of
+header. Callbacks come from a thread of the transport and must return immediately: `Node` puts
+arriving messages into a queue, which the simulating thread empties.
 """
 
 from __future__ import annotations
@@ -10,15 +15,163 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-import struct
-from collections.abc import Mapping
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from ..errors import InvalidValue, require
 from .messages.codec import Field, Shape, Structure
-from .messages.types import MessageType
-from .transport import Identity
+from .messages.types import MessageType, ServiceType, message, message_type
+
+Data = bytes | bytearray | memoryview
+Reply = Callable[[Data], None]
+"""Function that sends the response to one request, from any thread, at most once."""
+
+
+class TypeNotInstalled(InvalidValue):
+    """The middleware lacks a message or service type; the node works without it."""
+
+
+class Qos(NamedTuple):
+    """Quality of service in the terms of rmw; history is always keep last."""
+
+    reliable: bool = True
+    latched: bool = False
+    """Transient local: later subscribers get the last messages too."""
+    depth: int = 10
+
+
+DEFAULT = Qos()
+SENSOR = Qos(reliable=False, depth=5)
+LATCHED = Qos(latched=True, depth=1)
+TF = Qos(depth=100)
+TF_STATIC = LATCHED
+CLOCK = Qos(reliable=False, depth=1)
+PARAMETERS = Qos(depth=1000)
+
+
+class Identity(NamedTuple):
+    name: str
+    namespace: str = "/"
+    """Namespace with its leading slash."""
+
+    @property
+    def full(self) -> str:
+        """Full name, as in `ros2 node list`."""
+        return f"{self.namespace.rstrip('/')}/{self.name}"
+
+
+class Publisher(Protocol):
+    """Writes messages of one type to one topic."""
+
+    def write(self, cdr: Data) -> None:
+        """Send a message without waiting for readers; the bytes may change after it returns."""
+        ...
+
+    @property
+    def readers(self) -> int:
+        """Number of subscriptions at present."""
+        ...
+
+
+class Types(NamedTuple):
+    """Types of both sides of a topic, such as "std_msgs/msg/String"."""
+
+    other: str
+    own: str
+
+
+class Notices:
+    """Collects warnings, one for each subject; usable from any thread."""
+
+    def __init__(self) -> None:
+        self._subjects: set[Hashable] = set()
+        self._waiting: list[str] = []
+        self._lock = threading.Lock()
+
+    def add(self, subject: Hashable, sentence: str) -> None:
+        """Store a sentence until `take`, unless there was one on the same subject."""
+        with self._lock:
+            if subject not in self._subjects:
+                self._subjects.add(subject)
+                self._waiting.append(sentence)
+
+    def add_type(self, peer: Hashable, who: str, topic: str, node: str, types: Types) -> None:
+        """Add a warning about a peer that is not connected because of its type.
+
+        Args:
+            peer: its identity.
+            who: "a publisher of" or "a subscription to".
+            topic: full name of the topic.
+            node: full name of its node; empty if unknown.
+            types: the types of the peer and of this node.
+        """
+        other, own = types
+        package = own.partition("/")[0]
+        reason = (
+            f"its type is {other}, and here it is {own}: change one of them, or remap the topic of "
+            "one"
+            if other != own
+            else f"its definition of {own} is another one than here: build it against the version "
+            f"of {package} that the rest of the system has, or remap the topic of one"
+        )
+        of_node = f" (node {node})" if node else ""
+        self.add(
+            ("types", who, topic, other, peer), f"{who} {topic}{of_node} is not connected: {reason}"
+        )
+
+    def take(self) -> list[str]:
+        """Return the sentences added since the last call."""
+        with self._lock:
+            taken, self._waiting = self._waiting, []
+        return taken
+
+
+class Transport(ABC):
+    """A node's connection to a middleware; base of all transports."""
+
+    def __init__(self, identity: Identity) -> None:
+        self.identity, self.notices, self.closed = identity, Notices(), False
+
+    @abstractmethod
+    def publisher(self, topic: str, type_: MessageType, qos: Qos) -> Publisher:
+        """Create the publisher of a topic with the full name "/a/b"."""
+
+    @abstractmethod
+    def subscribe(
+        self, topic: str, type_: MessageType, qos: Qos, callback: Callable[[bytes], None]
+    ) -> None:
+        """Call a function with the bytes of each message of a topic, in a thread of the transport.
+
+        Malformed messages are dropped and counted.
+        """
+
+    @abstractmethod
+    def serve(self, name: str, type_: ServiceType, handler: Callable[[bytes, Reply], None]) -> None:
+        """Call a function with each request of a service and a function that sends its response."""
+
+    def announce(self) -> None:  # noqa: B027  not all transports need it
+        """Announce the node and its endpoints in the graph; repeat after adding endpoints."""
+
+    def look(self) -> None:  # noqa: B027  not all transports need it
+        """Look for peers that the user should be warned about."""
+
+    def warnings(self) -> list[str]:
+        """New warnings for the user, each once.
+
+        Such as another node of the same name, a client that cannot be answered, or malformed
+        messages.
+        """
+        self.look()
+        return self.notices.take()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Leave the graph and notify the other nodes."""
+
 
 FAST_DDS = bytes([0x01, 0x0F])
 """First bytes of the GUIDs of eProsima's Fast DDS: the vendor id of the DDS standard."""
@@ -31,32 +184,32 @@ _SINCE_IRON = ("iron", "jazzy", "kilted", "lyrical", "rolling")
 
 
 def topic_name(topic: str) -> str:
-    """The DDS topic of a topic of ROS: "/a/b" is "rt/a/b"."""
+    """Name of the DDS topic for a ROS topic: "/a/b" becomes "rt/a/b"."""
     return f"rt{_checked(topic, 'topic')}"
 
 
 def request_name(service: str) -> str:
-    """The DDS topic of the requests of a service."""
+    """Name of the DDS topic for the requests of a service."""
     return f"rq{_checked(service, 'service')}Request"
 
 
 def reply_name(service: str) -> str:
-    """The DDS topic of the replies of a service."""
+    """Name of the DDS topic for the replies of a service."""
     return f"rr{_checked(service, 'service')}Reply"
 
 
 def ros_type_name(name: str) -> str:
-    """A type of DDS as ROS names it: "std_msgs::msg::dds_::String_" is "std_msgs/msg/String"."""
+    """ROS name of a DDS type: "std_msgs::msg::dds_::String_" becomes "std_msgs/msg/String"."""
     return name.replace("::dds_::", "::").removesuffix("_").replace("::", "/")
 
 
 def user_data(pairs: Mapping[str, str]) -> bytes:
-    """Pairs as rmw writes them into the user data of endpoints: "key=value;"."""
+    """Encode pairs as user data of endpoints, as rmw does: "key=value;"."""
     return "".join(f"{key}={value};" for key, value in pairs.items()).encode("ascii")
 
 
 def user_pairs(data: bytes) -> dict[str, str]:
-    """The pairs in user data; other parts are left out."""
+    """Decode the pairs in user data; other parts are ignored."""
     parts = data.decode("latin-1").split(";")
     return dict(part.split("=", 1) for part in parts if "=" in part)
 
@@ -67,11 +220,11 @@ def endpoint_id(participant: bytes, number: int) -> str:
 
 
 def gid_size(distribution: str, others: list[dict[str, str]]) -> int:
-    """Bytes of a Gid that is safe to send.
+    """Size of a Gid in bytes that is safe to send.
 
-    Processes of Humble on Fast DDS end with `std::bad_alloc` when they read the short form; to
-    later ones the long form is an empty list. So it is long unless ROS_DISTRO says otherwise, or
-    all writers of `ros_discovery_info` (`others`: their user data) have a type hash, as since Iron.
+    Processes of Humble on Fast DDS end with `std::bad_alloc` when they read the short form; later
+    ones read the long form as an empty list. So it is long unless ROS_DISTRO says otherwise, or all
+    writers of `ros_discovery_info` (`others`: their user data) have a type hash, as since Iron.
     """
     if distribution in _UP_TO_HUMBLE + _SINCE_IRON:
         return IRON_GID if distribution in _SINCE_IRON else HUMBLE_GID
@@ -93,7 +246,7 @@ LARGEST_DOMAIN = 232
 
 
 def domain_id(environment: Mapping[str, str] | None = None) -> int:
-    """The domain of `ROS_DOMAIN_ID` in these variables or those of the process, by default 0."""
+    """Domain from `ROS_DOMAIN_ID` in these variables or those of the process; 0 by default."""
     variables = os.environ if environment is None else environment
     text = variables.get("ROS_DOMAIN_ID", "").strip() or "0"
     if not (text.isascii() and text.isdecimal() and int(text) <= LARGEST_DOMAIN):
@@ -127,19 +280,18 @@ _PLACES = {
     "LOCALHOST": _LOOPBACK,
     "OFF": _OFF.format(process=os.getpid()),
 }
-"""Fragments by value of ROS_AUTOMATIC_DISCOVERY_RANGE."""
+"""XML fragments by value of ROS_AUTOMATIC_DISCOVERY_RANGE."""
 
 
 class Settings(NamedTuple):
-    """The settings of a domain."""
+    """Settings of a DDS domain."""
 
     domain: int
     xml: str
-    """Fragments of Cyclone's configuration: the default, and after a comma the user's."""
+    """Cyclone's configuration: the default fragment, and after a comma that of the user."""
 
 
 def settings_of(environment: Mapping[str, str]) -> Settings:
-    """The settings from environment variables."""
     places = _PLACES[_range(environment)]
     own = f'<CycloneDDS><Domain id="any">{places}{_COMPATIBILITY}</Domain></CycloneDDS>'
     users = environment.get("CYCLONEDDS_URI", "").strip()
@@ -149,7 +301,7 @@ def settings_of(environment: Mapping[str, str]) -> Settings:
 
 
 def _range(environment: Mapping[str, str]) -> str:
-    """The range of discovery; ROS_LOCALHOST_ONLY takes precedence over the variable of Iron."""
+    """Discovery range; ROS_LOCALHOST_ONLY takes precedence over the variable introduced by Iron."""
     localhost = environment.get("ROS_LOCALHOST_ONLY", "").strip() or "0"
     if localhost not in ("0", "1"):
         raise InvalidValue(f"ROS_LOCALHOST_ONLY is {localhost!r}, but must be 0 or 1")
@@ -162,26 +314,26 @@ def _range(environment: Mapping[str, str]) -> str:
 
 
 _ERRORS = 3
-"""Mask of Cyclone's log: fatal lines and errors."""
+"""Log mask of Cyclone: fatal messages and errors."""
 
 
 class Calls(NamedTuple):
-    """Functions of the C library that its binding has in another form, or not at all."""
+    """C functions that the binding wraps differently or not at all."""
 
     attach: Any
-    """Wait set, entity and a number to know it by."""
+    """Arguments: wait set, entity, and a number that identifies it."""
     wait: Any
-    """Wait set, room for numbers, how much, and ns to wait at most; returns how many are due."""
+    """Arguments: wait set, output buffer, its size, and timeout in ns. Returns how many are
+    triggered."""
 
 
 def cyclone(module: str) -> Any:
-    """A module of the binding."""
     return require(f"cyclonedds.{module}", purpose="ROS 2 over DDS")
 
 
 @cache
 def calls() -> Calls:
-    """Functions of the C library, without the lock of the interpreter while they run."""
+    """Functions of the C library that release the interpreter lock while they run."""
     library = cyclone("internal").DDS._dll_handle
     # Its own function objects: the binding has set other argument types on the shared ones.
     attach, wait = library["dds_waitset_attach"], library["dds_waitset_wait"]
@@ -195,36 +347,38 @@ def calls() -> Calls:
 
 @cache
 def leave_to_the_parent() -> None:
-    """Let forks delete nothing when they end: they would wait for threads that they have not."""
+    """Make forked processes delete nothing on exit: they would wait for threads they do not
+    have."""
     entities = cyclone("core").Entity._entities
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=entities.clear)
 
 
 def silence() -> None:
-    """Keep Cyclone from logging each malformed packet."""
+    """Keep Cyclone from logging every malformed packet."""
     set_mask = cyclone("internal").DDS._dll_handle["dds_set_log_mask"]
     set_mask.argtypes = [ctypes.c_uint32]
     set_mask(_ERRORS)
 
 
 def delete(entity: Any) -> None:
-    """Delete an entity now, in spite of references to it; a second call does nothing."""
+    """Delete an entity immediately, despite references to it; a second call does nothing."""
     entity.__del__()
 
 
 SERVICE_HEADER = 16
-"""Bytes in front of requests and responses of rmw_cyclonedds: client and sequence number."""
+"""Size in bytes of the header of requests and responses of rmw_cyclonedds: client, sequence
+number."""
 LITTLE_ENDIAN = b"\x00\x01"
-"""Beginning of plain CDR; Cyclone converts data of the other byte order to this one."""
+"""First bytes of plain CDR; Cyclone converts data of the other byte order to this one."""
 GRAPH_TYPE = "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_"
 
 
 @cache
 def sample_type(type_: MessageType, service: bool = False) -> Any:
-    """The class of samples of a type, made from bytes, with its bytes as `data`.
+    """Class of samples of a type, made from bytes, with its bytes as `data`.
 
-    Of a service: with the header that rmw_cyclonedds has in front of the fields.
+    For a service, with the header that rmw_cyclonedds puts before the fields.
     """
     types = cyclone("idl.types")
     header = {"client_guid": types.uint64, "sequence_number": types.int64} if service else {}
@@ -234,17 +388,17 @@ def sample_type(type_: MessageType, service: bool = False) -> Any:
 
 @cache
 def graph_sample_type() -> Any:
-    """The class of samples of `ros_discovery_info`.
+    """Class of samples of `ros_discovery_info`.
 
-    Only what both of its forms begin with is declared, and more is let through: a topic has one
-    structure, and neighbours may have either form.
+    Only the common beginning of both forms is declared, and further bytes are accepted: a topic has
+    one structure, and peers may use either form.
     """
     types = cyclone("idl.types")
     return _holding_bytes(_structure(GRAPH_TYPE, {"gid": types.array[types.uint8, 16]}))
 
 
 def _structure(dds_name: str, fields: dict[str, Any]) -> Any:
-    """A class of the binding; values of every type in ROS are "final", without room for more."""
+    """A class of the binding; all ROS types are "final", which allows no further members."""
     idl = cyclone("idl")
     made = idl.make_idl_struct(
         dds_name.replace("::", "_"), dds_name.replace("::", "."), fields, dataclassify=False
@@ -253,23 +407,16 @@ def _structure(dds_name: str, fields: dict[str, Any]) -> Any:
 
 
 def _holding_bytes(structure: Any) -> Any:
+    def keep(self: Any, data: bytes) -> None:
+        self.data = data
+
+    def from_bytes(kind: Any, data: bytes, **_form: Any) -> Any:
+        return kind(data)
+
     # Not by inheritance: the binding takes every base class for a structure.
-    structure.__init__ = _keep
-    structure.serialize = _kept
-    structure.deserialize = structure.deserialize_key = classmethod(_from_bytes)
+    structure.__init__, structure.serialize = keep, lambda self, **_form: self.data
+    structure.deserialize = structure.deserialize_key = classmethod(from_bytes)
     return structure
-
-
-def _keep(self: Any, data: bytes) -> None:
-    self.data = data
-
-
-def _kept(self: Any, **_form: Any) -> bytes:
-    return self.data
-
-
-def _from_bytes(kind: Any, data: bytes, **_form: Any) -> Any:
-    return kind(data)
 
 
 @cache
@@ -279,7 +426,16 @@ def _nested(type_: Structure) -> Any:
 
 def _annotation(field: Field) -> Any:
     types = cyclone("idl.types")
-    one = _value(field)
+    if field.nested is not None:
+        one = _nested(field.nested)
+    elif field.base == "string":
+        one = types.bounded_str[field.text_size] if field.text_size else str
+    else:
+        # `char` of ROS 2 is a number; `byte` is one too, and on the wire all three are the same.
+        name = "uint8" if field.base in ("char", "byte") else field.base
+        one = bool if name == "bool" else getattr(types, name, None)
+        if one is None:
+            raise InvalidValue(f"{field.name}: {field.base} has no form on DDS")
     if field.shape is Shape.ONE:
         return one
     if field.shape is Shape.ARRAY:
@@ -287,26 +443,9 @@ def _annotation(field: Field) -> Any:
     return types.sequence[one, field.size] if field.shape is Shape.BOUNDED else types.sequence[one]
 
 
-def _value(field: Field) -> Any:
-    types = cyclone("idl.types")
-    if field.nested is not None:
-        return _nested(field.nested)
-    if field.base == "string":
-        return types.bounded_str[field.text_size] if field.text_size else str
-    if field.base == "bool":
-        return bool
-    # `char` of ROS 2 is a number; `byte` is one too, and on the wire all three are the same.
-    name = "uint8" if field.base in ("char", "byte") else field.base
-    kind = getattr(types, name, None)
-    if kind is None:
-        raise InvalidValue(f"{field.name}: {field.base} has no form on DDS")
-    return kind
-
-
 TOPIC = "ros_discovery_info"
 GUID = 16
 """Bytes of an identity on DDS."""
-_COUNT = struct.Struct("<I")
 
 
 class NodeEntities(NamedTuple):
@@ -325,86 +464,40 @@ class DiscoveryInfo(NamedTuple):
 
 
 def encoded_info(info: DiscoveryInfo, gid_size: int) -> bytes:
-    """The message as CDR, with Gids of 16 or 24 bytes."""
-    body = bytearray(info.participant.ljust(gid_size, b"\x00"))
-    _put_count(body, len(info.nodes))
-    for node in info.nodes:
-        _put_text(body, node.identity.namespace)
-        _put_text(body, node.identity.name)
-        for guids in (node.readers, node.writers):
-            _put_count(body, len(guids))
-            body += b"".join(guid.ljust(gid_size, b"\x00") for guid in guids)
-    return bytes(LITTLE_ENDIAN + b"\x00\x00" + body)
+    """Encode the message as CDR, with Gids of 16 or 24 bytes."""
+
+    def gids(*guids: bytes) -> list[Any]:
+        return [(guid.ljust(gid_size, b"\0"),) for guid in guids]
+
+    nodes = [
+        (who.namespace, who.name, gids(*readers), gids(*writers))
+        for who, readers, writers in info.nodes
+    ]
+    type_ = _info_type(gid_size)
+    return type_.encode(message(type_, *gids(info.participant), nodes))
 
 
 def decoded_info(data: bytes) -> DiscoveryInfo:
-    """The message from CDR of either form; raises for other data."""
+    """Decode the message from CDR of either form; raises InvalidValue for other data."""
     for gid_size in (HUMBLE_GID, IRON_GID):
-        cursor = _Cursor(data[4:], gid_size)
-        try:
-            info = cursor.info()
-        except (struct.error, UnicodeDecodeError, IndexError):
-            continue
-        if cursor.at_end():
-            return info
-    raise InvalidValue(f"{TOPIC}: {len(data)} bytes are no list of nodes")
+        with suppress(InvalidValue):
+            gid, nodes = _info_type(gid_size).decode(data)
+            entities = [
+                NodeEntities(Identity(name, space), *(tuple(map(_guid, gids)) for gids in both))
+                for space, name, *both in nodes
+            ]
+            return DiscoveryInfo(_guid(gid), tuple(entities))
+    raise InvalidValue(f"{TOPIC}: {len(data)} bytes are not a list of nodes")
 
 
-def _put_count(body: bytearray, count: int) -> None:
-    body += bytes(-len(body) % 4) + _COUNT.pack(count)
+def _info_type(gid_size: int) -> MessageType:
+    name = "rmw_dds_common/msg/ParticipantEntitiesInfo"
+    return message_type(name, humble=gid_size == HUMBLE_GID)
 
 
-def _put_text(body: bytearray, text: str) -> None:
-    data = text.encode() + b"\x00"
-    _put_count(body, len(data))
-    body += data
-
-
-class _Cursor:
-    """Reads one form; raises the errors of `struct`, indices and UTF-8 for other data."""
-
-    def __init__(self, body: bytes, gid_size: int) -> None:
-        self.body, self.gid_size, self.place = body, gid_size, 0
-
-    def info(self) -> DiscoveryInfo:
-        participant = self._gid()
-        nodes = [self._node() for _ in range(self._count(least=16))]
-        return DiscoveryInfo(participant, tuple(nodes))
-
-    def at_end(self) -> bool:
-        """Whether only padding to a multiple of 4 follows."""
-        return 0 <= len(self.body) - self.place < 4
-
-    def _node(self) -> NodeEntities:
-        namespace, name = self._text(), self._text()
-        readers, writers = (
-            tuple(self._gid() for _ in range(self._count(least=self.gid_size))) for _ in range(2)
-        )
-        return NodeEntities(Identity(name, namespace), readers, writers)
-
-    def _gid(self) -> bytes:
-        gid = self._bytes(self.gid_size)
-        if any(gid[GUID:]):
-            raise IndexError
-        return gid[:GUID]
-
-    def _text(self) -> str:
-        text = self._bytes(self._count(least=1))
-        if text[-1] != 0:
-            raise IndexError
-        return text[:-1].decode()
-
-    def _count(self, *, least: int) -> int:
-        """A count of elements of at least `least` bytes each, which must fit into the rest."""
-        self.place += -self.place % 4
-        (count,) = _COUNT.unpack_from(self.body, self.place)
-        self.place += _COUNT.size
-        if count * least > len(self.body) - self.place:
-            raise IndexError
-        return count
-
-    def _bytes(self, count: int) -> bytes:
-        if count > len(self.body) - self.place:
-            raise IndexError
-        self.place += count
-        return self.body[self.place - count : self.place]
+def _guid(gid: Any) -> bytes:
+    """GUID in a Gid, after which all bytes must be zero."""
+    data = bytes(gid.data)
+    if any(data[GUID:]):
+        raise InvalidValue(f"{data.hex()} is no Gid")
+    return data[:GUID]

@@ -1,4 +1,4 @@
-"""`Launch`: runs a node of `skidpad ros2`, with its transport and the services of parameters."""
+"""`Launch`: runs a node of `skidpad ros2`, with its transport and the parameter services."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from ..errors import InvalidValue, MissingExtra
 from ..view.recording.bags import BagWriter
-from .arguments import Kind, Parameters, parse_arguments
+from .arguments import Kind, parse_arguments
+from .dds import PARAMETERS, Identity, Transport
 from .loop import Loop, Program
-from .messages.types import message_type, service_type
+from .messages.types import MessageType, message, service_type
 from .node import Clock, Node
-from .transport import PARAMETERS, Identity, Transport
 
 _CLASSES = {
     "cyclonedds": ("cyclone", "CycloneTransport"),
@@ -34,14 +37,17 @@ _OF_IMPLEMENTATION = {
     "rmw_fastrtps_cpp": "cyclonedds",
     "rmw_fastrtps_dynamic_cpp": "cyclonedds",
 }
-"""The transport for each implementation without ROS. Topics work between Cyclone DDS and Fast DDS,
-services do not: in a sourced ROS 2, rclpy is better for Fast DDS."""
+"""Transport for each middleware implementation if ROS is not sourced.
+
+Topics work between Cyclone DDS and Fast DDS, services do not: in a sourced ROS 2, rclpy is
+better for Fast DDS.
+"""
 _DEFAULT = "rmw_fastrtps_cpp"
-"""Implementation of a sourced ROS 2 without the variable."""
+"""Middleware implementation of a sourced ROS 2 if the variable is not set."""
 
 
 def transport(kind: str, identity: Identity) -> Transport:
-    """The transport of a node: "auto", "cyclonedds", "zenoh" or "rclpy".
+    """Create the transport of a node: "auto", "cyclonedds", "zenoh" or "rclpy".
 
     "auto" is compatible with the peers of `RMW_IMPLEMENTATION`. For Fast DDS, the default of ROS 2,
     that is the rclpy of a sourced ROS 2, else Cyclone DDS; without the variable and without ROS the
@@ -92,13 +98,13 @@ _SEPARATOR = "."
 
 
 def message_of(kind: Kind, value: Any) -> Any:
-    """A `rcl_interfaces/ParameterValue`."""
-    Value = message_type("rcl_interfaces/msg/ParameterValue").Record
-    return Value(type=int(kind), **({_FIELDS[kind]: value} if kind in _FIELDS else {}))
+    """Convert a value to `rcl_interfaces/ParameterValue`."""
+    field = {_FIELDS[kind]: value} if kind in _FIELDS else {}
+    return message("rcl_interfaces/msg/ParameterValue", int(kind), **field)
 
 
 def value_of(message: Any) -> Any:
-    """The value of a `rcl_interfaces/ParameterValue`."""
+    """Convert a `rcl_interfaces/ParameterValue` to a value."""
     try:
         kind = Kind(message.type)
     except ValueError as error:
@@ -108,36 +114,27 @@ def value_of(message: Any) -> Any:
     value = getattr(message, _FIELDS[kind])
     if kind is Kind.BYTE_ARRAY:
         raise InvalidValue("this node has no parameter of type byte_array")
-    return value if kind < Kind.BYTE_ARRAY else [_plain(entry) for entry in value]
-
-
-def _plain(entry: Any) -> Any:
-    return entry.item() if hasattr(entry, "item") else entry
+    return value if kind < Kind.BYTE_ARRAY else np.asarray(value).tolist()
 
 
 class ParameterServices:
-    """The six services of parameters and `/parameter_events`, for `ros2 param`."""
+    """The six parameter services and `/parameter_events`, for `ros2 param`."""
 
     def __init__(self, node: Node) -> None:
         self._node, self._parameters = node, node.parameters
-        self._events = node.publisher(
-            "/parameter_events", "rcl_interfaces/msg/ParameterEvent", PARAMETERS
-        )
-        for name, answer in (
-            ("GetParameters", self._get),
-            ("GetParameterTypes", self._types),
-            ("SetParameters", self._set),
-            ("SetParametersAtomically", self._set_atomically),
-            ("DescribeParameters", self._describe),
-            ("ListParameters", self._list),
-        ):
+        kind = "rcl_interfaces/msg/ParameterEvent"
+        self._events = node.publisher("/parameter_events", kind, PARAMETERS)
+        for name, answer in {
+            "GetParameters": lambda request: [self._message(n) for n in request.names],
+            "GetParameterTypes": lambda request: [self._message(n).type for n in request.names],
+            "SetParameters": lambda request: [self._change([one]) for one in request.parameters],
+            "SetParametersAtomically": lambda request: self._change(request.parameters),
+            "DescribeParameters": lambda request: [self._descriptor(n) for n in request.names],
+            "ListParameters": self._list,
+        }.items():
             snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name).strip("_")
-            Response = service_type(f"rcl_interfaces/srv/{name}").response.Record
-            node.serve(
-                f"~/{snake}",
-                f"rcl_interfaces/srv/{name}",
-                lambda request, answer=answer, Response=Response: Response(**answer(request)),
-            )
+            kind = f"rcl_interfaces/srv/{name}"
+            node.serve(f"~/{snake}", kind, partial(_answer, service_type(kind).response, answer))
 
     def announce(self) -> None:
         """Publish the parameters, as every node does at its start."""
@@ -149,70 +146,49 @@ class ParameterServices:
             return message_of(Kind.NOT_SET, None)
         return message_of(declared.kind, self._parameters[name])
 
-    def _get(self, request: Any) -> dict[str, Any]:
-        return {"values": [self._message(name) for name in request.names]}
-
-    def _types(self, request: Any) -> dict[str, Any]:
-        return {"types": [self._message(name).type for name in request.names]}
-
-    def _set(self, request: Any) -> dict[str, Any]:
-        return {"results": [self._change([one]) for one in request.parameters]}
-
-    def _set_atomically(self, request: Any) -> dict[str, Any]:
-        return {"result": self._change(request.parameters)}
-
-    def _change(self, wanted: Iterable[Any]) -> Any:
-        Result = message_type("rcl_interfaces/msg/SetParametersResult").Record
+    def _change(self, wanted: Iterable[Any]) -> tuple[bool, str]:
+        """Change parameters; returns whether that was possible, and the reason if not."""
         try:
             values = {one.name: value_of(one.value) for one in wanted}
             self._parameters.set(values)
         except InvalidValue as error:
-            return Result(successful=False, reason=str(error))
+            return False, str(error)
         self._publish("changed_parameters", values)
-        return Result(successful=True)
+        return True, ""
 
     def _publish(self, field: str, names: Iterable[str]) -> None:
-        One = message_type("rcl_interfaces/msg/Parameter").Record
-        parameters = [One(name=name, value=self._message(name)) for name in names]
-        Event, node = self._events.type.Record, self._node
-        event = Event(stamp=node.stamp(), node=node.identity.full, **{field: parameters})
-        self._events.send(event)
+        parameters = [(name, self._message(name)) for name in names]
+        stamp, node = self._node.stamp(), self._node.identity.full
+        self._events.send(message(self._events.type, stamp, node, **{field: parameters}))
 
-    def _describe(self, request: Any) -> dict[str, Any]:
-        return {"descriptors": [_descriptor(self._parameters, name) for name in request.names]}
+    def _descriptor(self, name: str) -> Any:
+        declared = self._parameters.declared.get(name)
+        if declared is None:
+            return (name,)
+        about = declared.description
+        return message(
+            "rcl_interfaces/msg/ParameterDescriptor",
+            *(name, int(declared.kind), about),
+            read_only=not declared.dynamic,
+        )
 
-    def _list(self, request: Any) -> dict[str, Any]:
-        Result = message_type("rcl_interfaces/msg/ListParametersResult").Record
+    def _list(self, request: Any) -> tuple[list[str], list[str]]:
         names = [name for name in self._parameters if _wanted(name, request)]
         prefixes = {name.rpartition(_SEPARATOR)[0] for name in names} - {""}
-        return {"result": Result(names=names, prefixes=sorted(prefixes))}
-
-
-def _descriptor(parameters: Parameters, name: str) -> Any:
-    Descriptor = message_type("rcl_interfaces/msg/ParameterDescriptor").Record
-    declared = parameters.declared.get(name)
-    if declared is None:
-        return Descriptor(name=name)
-    return Descriptor(
-        name=name,
-        type=int(declared.kind),
-        description=declared.description,
-        read_only=not declared.dynamic,
-    )
+        return names, sorted(prefixes)
 
 
 def _wanted(name: str, request: Any) -> bool:
-    """Whether a request lists a name, by prefixes and levels below them; a depth of 0 is any."""
+    """Whether a request lists a name, by prefixes and levels below them; depth 0 is unlimited."""
     if not request.prefixes:
         return not request.depth or name.count(_SEPARATOR) < request.depth
-    return any(
-        name == prefix
-        or (
-            name.startswith(prefix + _SEPARATOR)
-            and (not request.depth or name.count(_SEPARATOR, len(prefix) + 1) < request.depth)
-        )
-        for prefix in request.prefixes
-    )
+    below = [len(p) + 1 for p in request.prefixes if name.startswith(p + _SEPARATOR)]
+    deep = request.depth or len(name) + 1
+    return name in request.prefixes or any(name.count(_SEPARATOR, at) < deep for at in below)
+
+
+def _answer(type_: MessageType, answer: Callable[[Any], Any], request: Any) -> Any:
+    return message(type_, answer(request))
 
 
 P = TypeVar("P", bound=Program)
@@ -220,10 +196,10 @@ P = TypeVar("P", bound=Program)
 
 @dataclass(frozen=True)
 class Launch:
-    """The start of a node."""
+    """Options for starting a node, and its run."""
 
     ros_arguments: Sequence[str] = ()
-    """`--ros-args` and the words after it."""
+    """`--ros-args` and the arguments after it."""
     middleware: str = "auto"
     """The transport: "auto", "cyclonedds", "zenoh" or "rclpy"."""
     packages: Mapping[str, Path] = field(default_factory=dict[str, Path])
@@ -234,7 +210,7 @@ class Launch:
     """Whether time waits for commands."""
 
     def node(self, name: str, namespace: str, *, simulates_time: bool) -> Node:
-        """The node with its transport, and the clock for its parameters."""
+        """Create the node with its transport, and the clock selected by its parameters."""
         arguments = parse_arguments(self.ros_arguments, self.packages)
         identity = arguments.identity(name, namespace)
         node = Node(identity, transport(self.middleware, identity), arguments)
@@ -254,14 +230,14 @@ class Launch:
         namespace: str = "/",
         page: Callable[[P], AbstractContextManager[str]] | None = None,
     ) -> None:
-        """Run a program as a node until Ctrl-C or a signal to end.
+        """Run a program as a node until Ctrl-C or a termination signal.
 
         Args:
             name: name of the node.
             program: makes the program of the node.
-            simulates_time: whether its ticks are the time, published on `/clock`.
+            simulates_time: whether its ticks define the time, published on `/clock`.
             namespace: namespace of the node.
-            page: serves a page of the program and gives its address.
+            page: serves a page of the program and returns its address.
         """
         with ExitStack() as ending:
             node = self.node(name, namespace, simulates_time=simulates_time)
@@ -287,10 +263,10 @@ class Launch:
 
 @contextmanager
 def _ended_by_others(loop: Loop) -> Generator[None]:
-    """End the loop by the signals of services and containers, as by Ctrl-C.
+    """Make termination signals of services and containers end the loop, as Ctrl-C does.
 
     A shell starts background processes with the interrupt ignored; launch files and scripts send it
-    all the same, and nodes of ROS 2 then end.
+    nevertheless, and nodes of ROS 2 then end.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,42 +1,54 @@
 """`Loop`: runs the program of a node, in real time or in lock-step with its commands.
 
 Every node has the services `~/pause` (`std_srvs/SetBool`), `~/step` and `~/reset`
-(`std_srvs/Trigger`). A tick that fails is logged and pauses the node until a reset.
+(`std_srvs/Trigger`). A failed tick is logged and pauses the node until a reset.
+
+A transport within one process: nodes on an `Exchange`, for closed loops without a network.
 """
 
 from __future__ import annotations
 
 import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
 from math import inf
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from ..core.files import brief_repr, listed
 from ..core.threads import Deferred
 from ..errors import InvalidValue, SkidpadError
 from ..units import one, s
 from ..view.live.session import Pace
+from .arguments import parse_arguments
+from .dds import CLOCK, Data, Identity, Qos, Reply, Transport
 from .messages.prepared import Prepared
-from .messages.types import service_type
-from .node import SECOND, Node
-from .transport import CLOCK
+from .messages.types import MessageType, ServiceType, service_type
+from .node import SECOND, Clock, Node
 
 _LONGEST_WAIT: s = 0.1
-"""Time after which the loop checks `ending`."""
+"""Longest wait before the loop checks `ending`."""
 _LONGEST_JUMP: s = 1.0
 """Largest jump of a followed clock for which all ticks in between are made."""
 _SLOWEST: one = 1e-3
 _FASTEST: one = 1e3
-"""Limits of times real time: beyond them a node hardly moves, or never handles messages."""
+"""Bounds of the real-time factor: beyond them a node hardly moves, or never handles
+messages."""
 
 
 class Program(Protocol):
-    """The simulation of a node, which creates its topics and services in its constructor."""
+    """The simulation of a node, which creates its topics and services in its constructor.
+
+    One that reads the node's clock, which continues during a pause, has a method `interrupted`:
+    it makes the next tick advance by one period, whatever the clock shows. One that does not
+    publish the input of controllers at every tick has the property `was_published`: whether the
+    last tick did.
+    """
 
     period: s
-    """Length of a tick, in simulated time."""
+    """Simulated time of a tick."""
 
     def tick(self) -> None:
-        """Advance by a period and publish."""
+        """Advance by one period and publish."""
         ...
 
     def reset(self) -> None:
@@ -44,35 +56,17 @@ class Program(Protocol):
         ...
 
 
-@runtime_checkable
-class Interruptible(Protocol):
-    """A program that reads the node's clock, which continues in a pause."""
-
-    def interrupted(self) -> None:
-        """Advance by a period at the next tick, whatever the clock shows."""
-        ...
-
-
-@runtime_checkable
-class Thinned(Protocol):
-    """A program that does not publish the input of controllers at every tick."""
-
-    @property
-    def was_published(self) -> bool:
-        """Whether the last tick published it."""
-        ...
-
-
 class Loop:
     """Runs a program.
 
     Args:
-        node: its node. A clock that is neither the machine's nor followed is advanced by the ticks
-            and published on `/clock`.
+        node: its node. If its clock is neither the system clock nor followed, the ticks advance it
+            and it is published on `/clock`.
         program: the simulation, such as `SingleVehicle`.
-        lock_step: whether time waits until every topic of commands has a new one, or `~/step` is
-            called. The same commands then give the same bits, however fast they arrive. A `Thinned`
-            program continues to the next tick that publishes the input of controllers.
+        lock_step: whether time waits until every command topic has a new message, or `~/step` is
+            called. The same commands then give the same bits, however fast they arrive. A
+            program with `was_published` continues to the next tick that publishes the input of
+            controllers.
         followed: whether the node's clock is set by another node's `/clock`.
     """
 
@@ -85,10 +79,10 @@ class Loop:
         self.ticks = 0
         self.paused = False
         self.patience: s = 5.0
-        """Time of the machine after which a warning names the awaited commands."""
+        """Wall time after which a warning names the awaited commands."""
         self._waits_since: tuple[int, float] | None = None
         self.ending = False
-        """Set it to end `run`, from any thread."""
+        """Set to True, from any thread, to end `run`."""
         factor = node.parameters.declare(
             "realtime_factor", 1.0, "Times real time.", dynamic=True, check=_check_factor
         )
@@ -103,8 +97,8 @@ class Loop:
             # Serves reliable and best-effort subscribers.
             reliable = CLOCK._replace(reliable=True)
             self._clock = node.publisher("/clock", "rosgraph_msgs/msg/Clock", reliable)
-            message = Prepared(self._clock.type, self._clock.type.Record())
-            self._time, self._put_time = message, message.patcher("clock.sec", "clock.nanosec")
+            self._time = Prepared(self._clock.type, self._clock.type.Record())
+            self._put_time = self._time.patcher("clock.sec", "clock.nanosec")
         elif followed:
             node.subscribe("/clock", "rosgraph_msgs/msg/Clock", self._follow, CLOCK)
         self._trigger = service_type("std_srvs/srv/Trigger").response.Record
@@ -122,7 +116,7 @@ class Loop:
             interrupt.forget()
 
     def turn(self) -> None:
-        """Handle the messages, make the ticks that are due, wait a little."""
+        """Handle messages, make the ticks that are due, and wait briefly."""
         if self.lock_step:
             self.node.wait(_LONGEST_WAIT)
             while self.node.handle(1):
@@ -148,7 +142,7 @@ class Loop:
         self.node.wait(min(self._pace.wait(self._now()), _LONGEST_WAIT))
 
     def _tick_by_clock(self) -> None:
-        """Make the ticks up to the time of the followed clock, each at its own time."""
+        """Make all ticks up to the time of the followed clock, each at its own time."""
         now, period = self.node.clock.now(), round(self.program.period * SECOND)
         while self._ticked and self._ticked + period <= now and not (self.paused or self.ending):
             self._ticked += period
@@ -173,8 +167,7 @@ class Loop:
         self.ticks += 1
 
     def _interrupt(self) -> None:
-        if isinstance(self.program, Interruptible):
-            self.program.interrupted()
+        getattr(self.program, "interrupted", lambda: None)()
 
     def _follow_commands(self) -> None:
         commanded = self.node.commanded
@@ -182,14 +175,11 @@ class Loop:
             for topic in commanded:
                 commanded[topic] -= 1
             self.tick()
-            program = self.program
-            while isinstance(program, Thinned) and not (
-                program.was_published or self.paused or self.ending
-            ):
+            while not (getattr(self.program, "was_published", True) or self.paused or self.ending):
                 self.tick()
 
     def _warn_if_stalled(self) -> None:
-        """Log once the awaited commands, if time has stopped for long without a pause."""
+        """Log the awaited commands once, if time has stood still for long without a pause."""
         now, since = time.monotonic(), self._waits_since
         if self.paused or since is None or since[0] != self.ticks:
             self._waits_since = self.ticks, now
@@ -215,9 +205,8 @@ class Loop:
             self.node.log("warn", "/clock went back: ticks are counted from there")
             self._ticked = now
         elif now - before > _LONGEST_JUMP * SECOND and before:
-            self.node.log(
-                "warn", f"/clock jumped by {(now - before) / SECOND:g} s: not made up for"
-            )
+            gap = (now - before) / SECOND
+            self.node.log("warn", f"/clock jumped by {gap:g} s: not made up for")
             self._ticked = now
         self.node.clock.set(now)
 
@@ -255,3 +244,123 @@ class Loop:
 def _check_factor(value: one) -> None:
     if not _SLOWEST <= value <= _FASTEST:
         raise InvalidValue(f"realtime_factor = {value:g} must be from {_SLOWEST:g} to {_FASTEST:g}")
+
+
+class Exchange:
+    """Connects the nodes of one process; messages arrive immediately and in order.
+
+    For closed loops that are reproducible and need no network.
+    """
+
+    __repr__ = brief_repr
+
+    def __init__(self) -> None:
+        self.readers: dict[str, list[tuple[Qos, Callable[[bytes], None]]]] = defaultdict(list)
+        self.latched: dict[str, deque[bytes]] = {}
+        self.types: dict[str, str] = {}
+        self.services: dict[str, tuple[ServiceType, Callable[[bytes, Reply], None]]] = {}
+        self.nodes: list[Identity] = []
+
+    def node(
+        self,
+        name: str,
+        arguments: Sequence[str] = (),
+        *,
+        namespace: str = "/",
+        simulates_time: bool = False,
+    ) -> Node:
+        """Create a node on this exchange.
+
+        Args:
+            name: name of the node.
+            arguments: arguments of ROS, such as ["--ros-args", "-p", "period:=0.02"].
+            namespace: namespace of the node, which begins with a slash.
+            simulates_time: whether a `Loop` advances its clock; otherwise it is the system clock.
+        """
+        parsed = parse_arguments(arguments)
+        identity = parsed.identity(name, namespace)
+        transport = InProcess(identity, self)
+        return Node(identity, transport, parsed, Clock(wall=not simulates_time))
+
+    def check_type(self, name: str, type_: MessageType) -> None:
+        """Raise InvalidValue if the topic exists with another type."""
+        known = self.types.setdefault(name, type_.name)
+        if known != type_.name:
+            raise InvalidValue(f"topic {name} is of type {known}, not {type_.name}")
+
+    def call(self, name: str, request: Data, reply: Reply) -> None:
+        """Call a service."""
+        if name not in self.services:
+            known = ", ".join(self.services) or "none"
+            raise InvalidValue(f"no service {name}; there are: {known}")
+        self.services[name][1](bytes(request), reply)
+
+
+class _Publisher:
+    def __init__(self, exchange: Exchange, topic: str, qos: Qos) -> None:
+        self._exchange, self._topic, self._qos = exchange, topic, qos
+        if qos.latched:
+            exchange.latched.setdefault(topic, deque(maxlen=qos.depth))
+
+    def write(self, cdr: Data) -> None:
+        data = bytes(cdr)
+        if self._qos.latched:
+            self._exchange.latched[self._topic].append(data)
+        for wanted, callback in self._exchange.readers[self._topic]:
+            if _match(self._qos, wanted):
+                callback(data)
+
+    @property
+    def readers(self) -> int:
+        wanted = self._exchange.readers[self._topic]
+        return sum(_match(self._qos, qos) for qos, _ in wanted)
+
+
+def _match(offered: Qos, wanted: Qos) -> bool:
+    """Whether a writer offers at least the quality a reader requests, as on DDS."""
+    return (offered.reliable or not wanted.reliable) and (offered.latched or not wanted.latched)
+
+
+class InProcess(Transport):
+    __repr__ = brief_repr
+
+    def __init__(self, identity: Identity, exchange: Exchange) -> None:
+        super().__init__(identity)
+        self._exchange = exchange
+        self._own: list[tuple[str, tuple[Qos, Callable[[bytes], None]]]] = []
+        self._served: list[str] = []
+
+    def publisher(self, topic: str, type_: MessageType, qos: Qos) -> _Publisher:
+        self._exchange.check_type(topic, type_)
+        return _Publisher(self._exchange, topic, qos)
+
+    def subscribe(
+        self, topic: str, type_: MessageType, qos: Qos, callback: Callable[[bytes], None]
+    ) -> None:
+        """Call a function with the bytes of each message of a topic, in the publisher's thread."""
+        self._exchange.check_type(topic, type_)
+        self._exchange.readers[topic].append((qos, callback))
+        self._own.append((topic, (qos, callback)))
+        if qos.latched:
+            for data in self._exchange.latched.get(topic, ()):
+                callback(data)
+
+    def serve(self, name: str, type_: ServiceType, handler: Callable[[bytes, Reply], None]) -> None:
+        self._exchange.services[name] = (type_, handler)
+        self._served.append(name)
+
+    def announce(self) -> None:
+        """Announce the node to the other nodes on the exchange."""
+        if self.identity in self._exchange.nodes:
+            self.notices.add("name", f"another node is called {self.identity.full} too")
+        self._exchange.nodes.append(self.identity)
+
+    def close(self) -> None:
+        """Leave the exchange."""
+        for topic, reader in self._own:
+            self._exchange.readers[topic].remove(reader)
+        for name in self._served:
+            self._exchange.services.pop(name, None)
+        if self.identity in self._exchange.nodes:
+            self._exchange.nodes.remove(self.identity)
+        self._own, self._served = [], []

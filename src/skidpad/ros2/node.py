@@ -1,6 +1,6 @@
 """A node of ROS 2 on any transport: topics, services, parameters, clock and inbox.
 
-All of it runs in the thread that simulates. Arriving messages wait in an inbox until `handle`.
+All of it runs in the simulating thread. Arriving messages wait in an inbox until `handle`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ import threading
 import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ..core.files import brief_repr
 from ..errors import SkidpadError
 from ..units import one, s
 from .arguments import Parameters, RosArguments, remapped
-from .messages.types import MessageType, ServiceType, message_type, service_type
-from .transport import (
+from .dds import (
     DEFAULT,
     LATCHED,
     Data,
@@ -29,14 +28,18 @@ from .transport import (
     Transport,
     TypeNotInstalled,
 )
+from .messages.types import MessageType, message_type, service_type
+
+if TYPE_CHECKING:
+    from ..view.recording.bags import BagWriter
 
 
 class Channel:
     """A source of messages: a subscription or a service.
 
     Args:
-        handle: called with each message, in the thread that simulates.
-        depth: how many may wait; the oldest are dropped.
+        handle: called with each message, in the simulating thread.
+        depth: largest number of waiting messages; the oldest are dropped.
         name: name of the topic or service.
     """
 
@@ -49,8 +52,8 @@ class Channel:
 class Inbox:
     """Unhandled messages in the order of arrival.
 
-    Threads of a transport fill it, the thread that simulates empties it. A flooded channel drops
-    its own oldest messages, never those of others.
+    Threads of a transport fill it, the simulating thread empties it. A flooded channel drops its
+    own oldest messages, never those of other channels.
     """
 
     def __init__(self) -> None:
@@ -58,15 +61,12 @@ class Inbox:
         self._numbers = itertools.count()
         self._change = threading.Condition()
         self.dropped = 0
-        """Number of dropped messages."""
 
     @property
     def size(self) -> int:
-        """Number of waiting messages."""
         return len(self._entries)
 
     def put(self, channel: Channel, data: Any) -> None:
-        """Add a message."""
         with self._change:
             if len(channel.waiting) >= channel.depth:
                 del self._entries[channel.waiting.popleft()]
@@ -100,10 +100,10 @@ def stamp(nanoseconds: int) -> Any:
 
 
 class Clock:
-    """The time of a node, in ns: that of the machine, of `/clock`, or simulated.
+    """The time of a node, in ns: system clock, `/clock`, or simulated.
 
     Args:
-        wall: whether it is the machine's clock; otherwise the time is the one set last.
+        wall: whether it is the system clock; otherwise the time is the one set last.
     """
 
     __repr__ = brief_repr
@@ -113,7 +113,7 @@ class Clock:
         self._set, self._since, self._factor = 0, 0, 1.0
 
     def now(self) -> int:
-        """The time in ns."""
+        """Current time in ns."""
         if not self.wall:
             return self._set
         now = time.time_ns()
@@ -122,12 +122,12 @@ class Clock:
         return self._set + int((now - self._since) * self._factor)
 
     def scale(self, factor: one) -> None:
-        """Run `factor` times as fast as the machine's clock from now on, as the simulation does."""
+        """Run `factor` times as fast as the system clock from now on, as the simulation does."""
         if self.wall and (factor != 1.0 or self._since):
             self._set, self._since, self._factor = self.now(), time.time_ns(), factor
 
     def set(self, nanoseconds: int) -> None:
-        """Set the time of a clock that is not the machine's."""
+        """Set the time of a clock other than the system clock."""
         self._set = nanoseconds
 
     def advance(self, period: s) -> None:
@@ -137,27 +137,15 @@ class Clock:
 
 _LEVELS = {"debug": 10, "info": 20, "warn": 30, "error": 40}
 _SAID = 32
-"""Number of messages of a topic by which a node recognises its own."""
+"""Number of sent messages of a topic by which a node recognises its own."""
 _LOOK: s = 1.0
-"""Time between two checks for warnings of the transport."""
+"""Time between two checks for transport warnings."""
 _MOST_COMPLAINTS = 5
 """Largest number of logged errors of a topic, within that time."""
 
 
-class Bag(Protocol):
-    """A recording of messages."""
-
-    def topic(self, name: str, type_: MessageType, qos: Qos) -> None:
-        """Add a topic."""
-        ...
-
-    def write(self, name: str, time_ns: int, cdr: Data) -> None:
-        """Record a message."""
-        ...
-
-
 class _LeftOut:
-    """The publisher of a topic whose type the middleware lacks."""
+    """Placeholder publisher for a topic whose type the middleware lacks."""
 
     readers = 0
 
@@ -174,20 +162,24 @@ class Topic:
         self.name, self.type, self.qos = name, type_, qos
         self._node, self._publisher = node, publisher
         self.said: deque[bytes] = deque(maxlen=_SAID)
-        """The last messages, if there is a bag or `remembers` is set."""
+        """Last messages sent, if there is a bag or `remembers` is set."""
         self.remembers = False
 
     @property
     def readers(self) -> int:
-        """Number of subscriptions."""
         return self._publisher.readers
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether there is a subscriber or a bag."""
+        return self._node.bag is not None or self.readers > 0
 
     def send(self, record: Any) -> None:
         """Publish a record of the type."""
         self.write(self.type.encode(record))
 
     def write(self, cdr: Data) -> None:
-        """Publish bytes; they may change after it returns."""
+        """Publish bytes, which may change after the call."""
         self._publisher.write(cdr)
         if self._node.bag is not None:
             self._node.bag.write(self.name, self._node.clock.now(), cdr)
@@ -202,7 +194,7 @@ class Node:
         identity: name and namespace.
         transport: its middleware; closed with the node.
         arguments: remaps and parameters of the user.
-        clock: its clock; None for that of the machine.
+        clock: its clock; None for the system clock.
     """
 
     __repr__ = brief_repr
@@ -218,15 +210,15 @@ class Node:
         self.arguments = arguments or RosArguments()
         self.clock = clock or Clock(wall=True)
         self.parameters = Parameters(self.arguments.parameters_of(identity))
-        self.bag: Bag | None = None
+        self.bag: BagWriter | None = None
         self.tf: Topic | None = None
-        """The publisher of `/tf`, once there is one."""
+        """Publisher of `/tf`, once created."""
         self.elapsed = 0
-        """Simulated time in ns, which stops in a pause."""
+        """Simulated time in ns, which stops during a pause."""
         self.commanded: dict[str, int] = {}
         """Number of unused commands by topic."""
         self.refused: Counter[str] = Counter()
-        """Number of rejected messages by full name of the topic."""
+        """Number of rejected messages by full topic name."""
         self._inbox = Inbox()
         self._topics: list[Topic] = []
         self._heard: list[tuple[str, MessageType, Qos]] = []
@@ -236,15 +228,13 @@ class Node:
         self._complaints: dict[Channel, tuple[s, int]] = {}
 
     def name(self, name: str) -> str:
-        """The full name of a topic or service, remapped."""
         return remapped(name, self.identity, self.arguments.names())
 
     def stamp(self) -> Any:
-        """The present time, for headers."""
+        """Current time as a stamp for headers."""
         return stamp(self.clock.now())
 
     def publisher(self, topic: str, type_name: str, qos: Qos = DEFAULT) -> Topic:
-        """A publisher of a topic."""
         name, type_ = self.name(topic), message_type(type_name)
         try:
             publisher = self.transport.publisher(name, type_, qos)
@@ -258,11 +248,7 @@ class Node:
         return made
 
     def subscribe(
-        self,
-        topic: str,
-        type_name: str,
-        function: Callable[[Any], None],
-        qos: Qos = DEFAULT,
+        self, topic: str, type_name: str, function: Callable[[Any], None], qos: Qos = DEFAULT
     ) -> bool:
         """Call a function in `handle` with each message of a topic, as a record; returns as
         `listen` does."""
@@ -284,8 +270,9 @@ class Node:
     def listen(
         self, name: str, type_: MessageType, function: Callable[[bytes], None], qos: Qos
     ) -> bool:
-        """Call a function in `handle` with the bytes of each message of a topic, by its full name;
-        they are not recorded.
+        """Call a function in `handle` with the bytes of each message of a topic, by its full name.
+
+        The messages are not recorded.
 
         Returns:
             Whether there is a subscription. If the middleware lacks the type, a warning names both
@@ -306,7 +293,8 @@ class Node:
         return True
 
     def is_own(self, name: str, data: bytes) -> bool:
-        """Whether a message is one of the node's own, as on `/tf`, which are recorded already."""
+        """Whether a message was sent by the node itself, as on `/tf`, and so is already
+        recorded."""
         own = (topic for topic in self._topics if topic.name == name)
         return any(data.startswith(said) for topic in own for said in reversed(topic.said))
 
@@ -334,33 +322,25 @@ class Node:
         is false.
         """
         full, type_ = self.name(name), service_type(type_name)
-        channel = Channel(lambda request: self._answer(full, type_, function, *request), 1000, full)
+
+        def answer(asked: tuple[bytes, Reply]) -> None:
+            (data, reply), response = asked, type_.response.Record()
+            try:
+                response = function(type_.request.decode(data))
+            except SkidpadError as error:
+                self.log("error", f"{full}: {error}")
+                if "message" in response._fields:
+                    response = response._replace(message=str(error))
+            reply(type_.response.encode(response))
+
+        channel = Channel(answer, 1000, full)
         try:
-            self.transport.serve(
-                full, type_, lambda data, reply: self._inbox.put(channel, (data, reply))
-            )
+            self.transport.serve(full, type_, lambda *asked: self._inbox.put(channel, asked))
         except TypeNotInstalled as error:
             self.log("warn", f"service {full} is not offered: {error}")
 
-    def _answer(
-        self,
-        name: str,
-        type_: ServiceType,
-        function: Callable[[Any], Any],
-        data: bytes,
-        reply: Reply,
-    ) -> None:
-        response = type_.response.Record()
-        try:
-            response = function(type_.request.decode(data))
-        except SkidpadError as error:
-            self.log("error", f"{name}: {error}")
-            if "message" in response._fields:
-                response = response._replace(message=str(error))
-        reply(type_.response.encode(response))
-
     def handle(self, most: int = 1000) -> int:
-        """Handle the waiting messages, oldest first; returns their number."""
+        """Handle waiting messages, oldest first; returns their number."""
         count = 0
         while count < most and (taken := self._inbox.take()) is not None:
             channel, data = taken
@@ -374,7 +354,7 @@ class Node:
         return count
 
     def _complain(self, channel: Channel, text: str) -> None:
-        """Log an error of a message, at most a few times per second for a topic."""
+        """Log a message error, at most a few times per second for a topic."""
         now = time.monotonic()
         began, count = self._complaints.get(channel, (now, 0))
         if now - began >= _LOOK:
@@ -397,13 +377,13 @@ class Node:
                 self.log("warn", text)
 
     def announce(self) -> None:
-        """Announce the node, after its topics and services were created."""
+        """Announce the node, once its topics and services exist."""
         self.transport.announce()
         for name in self.parameters.undeclared():
             self.log("warn", f"parameter {name} was given, but this node has none of that name")
 
-    def record(self, bag: Bag) -> None:
-        """Record all messages that are published or received from now on."""
+    def record(self, bag: BagWriter) -> None:
+        """Record all messages published or received from now on."""
         self.bag = bag
         for topic in self._topics:
             bag.topic(topic.name, topic.type, topic.qos)
@@ -412,24 +392,20 @@ class Node:
 
     def publish_log(self) -> None:
         """Publish the log on `/rosout` too, as every node of ROS 2 does."""
-        self._log = self.publisher(
-            "/rosout", "rcl_interfaces/msg/Log", LATCHED._replace(depth=1000)
-        )
+        qos = LATCHED._replace(depth=1000)
+        self._log = self.publisher("/rosout", "rcl_interfaces/msg/Log", qos)
 
     def log(self, level: str, text: str) -> None:
         """Write a line to stderr, in the form of ROS 2, and to `/rosout`."""
-        wanted = _LEVELS.get(self.arguments.log_level, 20)
-        if _LEVELS[level] < wanted:
+        if _LEVELS[level] < _LEVELS.get(self.arguments.log_level, 20):
             return
         now = self.clock.now()
         name = self.identity.full.strip("/").replace("/", ".")
-        print(
-            f"[{level.upper()}] [{now / SECOND:.9f}] [{name}]: {text}", file=sys.stderr, flush=True
-        )
+        line = f"[{level.upper()}] [{now / SECOND:.9f}] [{name}]: {text}"
+        print(line, file=sys.stderr, flush=True)
         if self._log is not None:
-            record = self._log.type.Record(stamp(now), _LEVELS[level], name, text)
-            self._log.send(record)
+            self._log.send(self._log.type.Record(stamp(now), _LEVELS[level], name, text))
 
     def close(self) -> None:
-        """Leave the graph."""
+        """Close the transport, so that the node leaves the graph."""
         self.transport.close()

@@ -1,4 +1,4 @@
-"""The transport over rclpy, where a ROS 2 installation is sourced.
+"""Transport over rclpy, for use where a ROS 2 installation is sourced.
 
 It uses the middleware and the message packages of that installation. rclpy does not exist outside
 of ROS, so this module is tested only against a stand-in with its signatures and rules
@@ -11,55 +11,46 @@ import importlib
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from ..errors import MissingExtra
+from .dds import Data, Identity, Qos, Reply, Transport, TypeNotInstalled, Types
 from .messages.types import MessageType, ServiceType
-from .transport import Data, Identity, Notices, Qos, Reply, TypeNotInstalled, Types
 
 _PATIENCE = 0.5
 """Time in s after which the thread checks whether to end."""
 
 
 class RclpyPublisher:
-    """Writes messages of one type to one topic."""
-
     def __init__(self, publisher: Any) -> None:
         self._publisher = publisher
 
     def write(self, cdr: Data) -> None:
-        """Send a message as the bytes it is."""
+        """Send a message as serialised bytes."""
         self._publisher.publish(bytes(cdr))
 
     @property
     def readers(self) -> int:
-        """Number of subscriptions at present."""
         return self._publisher.get_subscription_count()
 
 
-class RclpyTransport:
+class RclpyTransport(Transport):
     """A node of rclpy in a context of its own, with one thread for arriving messages."""
 
     def __init__(self, identity: Identity) -> None:
+        super().__init__(identity)
         self._rclpy = _imported("rclpy")
         self._context = _imported("rclpy.context").Context()
         signals = _imported("rclpy.signals").SignalHandlerOptions
         # Without a list rclpy would read the arguments of the process.
         self._rclpy.init(args=[], context=self._context, signal_handler_options=signals.NO)
-        self._node = self._rclpy.create_node(
-            identity.name,
-            context=self._context,
-            namespace=identity.namespace,
-            use_global_arguments=False,
-            # Logs and parameters are those of `Node`, as with every transport.
-            enable_rosout=False,
-            start_parameter_services=False,
-        )
-        self.identity = identity
-        self.closed = False
-        self._notices = Notices()
+        # Logs and parameters are those of `Node`, as with every transport.
+        off = ("use_global_arguments", "enable_rosout", "start_parameter_services")
+        options = {"namespace": identity.namespace, **dict.fromkeys(off, False)}
+        self._node = self._rclpy.create_node(identity.name, context=self._context, **options)
         self._subscribed: dict[str, str] = {}
-        """Types of the node's subscriptions by topic, and of its publishers."""
+        """Types of the node's subscriptions and of its publishers, by topic."""
         self._published: dict[str, str] = {}
         self._executor = _imported("rclpy.executors").SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
@@ -67,7 +58,6 @@ class RclpyTransport:
         self._thread.start()
 
     def publisher(self, topic: str, type_: MessageType, qos: Qos) -> RclpyPublisher:
-        """The publisher of a topic."""
         made = self._node.create_publisher(_class(type_.name), topic, self._profile(qos))
         self._published[topic] = type_.name
         return RclpyPublisher(made)
@@ -76,16 +66,12 @@ class RclpyTransport:
         self, topic: str, type_: MessageType, qos: Qos, callback: Callable[[bytes], None]
     ) -> None:
         """Call a function with the bytes of each message of a topic, in the thread of rclpy."""
-
-        def take(data: bytes) -> None:
-            self._guarded(topic, callback, data)
-
-        profile = self._profile(qos)
+        take, profile = partial(self._guarded, topic, callback), self._profile(qos)
         self._node.create_subscription(_class(type_.name), topic, take, profile, raw=True)
         self._subscribed[topic] = type_.name
 
     def serve(self, name: str, type_: ServiceType, handler: Callable[[bytes, Reply], None]) -> None:
-        """Call a function with each request of a service, and with the sender of its response."""
+        """Call a function with each request of a service and a function that sends its response."""
         kind = _class(type_.name)
         serialization, future = _imported("rclpy.serialization"), _imported("rclpy.task").Future
         # In the default group everything else would wait for the response.
@@ -106,20 +92,13 @@ class RclpyTransport:
 
         self._node.create_service(kind, name, take, callback_group=group)
 
-    def announce(self) -> None:
-        """Do nothing: rclpy announces every endpoint when it is created."""
-
-    def warnings(self) -> list[str]:
-        """New warnings, each once."""
-        if not self.closed:
-            own = (self.identity.name, self.identity.namespace)
-            if self._node.get_node_names_and_namespaces().count(own) > 1:
-                self._notices.add("another node", f"there is another node {self.identity.full}")
-            self._look_at_types()
-        return self._notices.take()
-
-    def _look_at_types(self) -> None:
-        """Warn of peers with another type, to which ROS 2 silently does not connect."""
+    def look(self) -> None:
+        """Warn about a node of the same name, and about peers with another type, to which ROS 2
+        silently does not connect."""
+        if self.closed:
+            return
+        if self._node.get_node_names_and_namespaces().count(self.identity) > 1:
+            self.notices.add("another node", f"there is another node {self.identity.full}")
         sides = (
             (self._subscribed, self._node.get_publishers_info_by_topic, "a publisher of"),
             (self._published, self._node.get_subscriptions_info_by_topic, "a subscription to"),
@@ -132,10 +111,9 @@ class RclpyTransport:
                     if one.topic_type != own[topic]:
                         node = Identity(one.node_name, one.node_namespace).full
                         both = Types(one.topic_type, own[topic])
-                        self._notices.add_type(node, who, topic, node, both)
+                        self.notices.add_type(node, who, topic, node, both)
 
     def close(self) -> None:
-        """Leave the graph."""
         if self.closed:
             return
         self.closed = True
@@ -167,7 +145,7 @@ class RclpyTransport:
         try:
             function(*arguments)
         except Exception as error:
-            self._notices.add(name, f"{name}: what takes its messages failed: {error!r}")
+            self.notices.add(name, f"{name}: what takes its messages failed: {error!r}")
 
 
 def _imported(module: str) -> Any:
@@ -181,7 +159,7 @@ def _imported(module: str) -> Any:
 
 
 def _class(name: str) -> Any:
-    """The class of rclpy for a type such as "nav_msgs/msg/Odometry"."""
+    """rclpy class of a type such as "nav_msgs/msg/Odometry"."""
     package, kind, title = name.split("/")
     try:
         return getattr(importlib.import_module(f"{package}.{kind}"), title)

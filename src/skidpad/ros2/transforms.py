@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.arrays import Array
+from .dds import TF, TF_STATIC
 from .messages.prepared import Prepared
-from .messages.types import message_type
+from .messages.types import message
 from .node import Node, Topic
-from .transport import TF, TF_STATIC
 
 REMEMBERED = 512
-"""Number of messages by which a node recognises its own: more than are ever in transit."""
+"""Number of sent messages by which a node recognises its own: more than are ever in transit."""
 
 
 class FrameWatch:
-    """Warns once of each frame of the node that another node publishes too.
+    """Warns once about each frame of the node that another node publishes too.
 
-    tf2 would use whichever came last.
+    tf2 would use whichever arrived last.
     """
 
     def __init__(self, node: Node, topic: Topic) -> None:
@@ -47,11 +47,10 @@ class FrameWatch:
                 self._node.log("warn", self._sentence(one))
 
     def _frames(self) -> set[str]:
-        """The frames of the node."""
-        if self._topic.said and len(self._topic.said[-1]) not in self._children:
-            message = self._topic.type.decode(self._topic.said[-1])
-            children = {one.child_frame_id for one in message.transforms}
-            self._children[len(self._topic.said[-1])] = children
+        last = self._topic.said[-1] if self._topic.said else b""
+        if last and len(last) not in self._children:
+            transforms = self._topic.type.decode(last).transforms
+            self._children[len(last)] = {one.child_frame_id for one in transforms}
         return set().union(*self._children.values())
 
     def _sentence(self, other: Any) -> str:
@@ -113,6 +112,14 @@ def _rotated(q: Sequence[float], v: Array) -> Array:
     return v + w * t + np.cross(axis, t)
 
 
+TRANSFORM = (
+    *("header.stamp.sec", "header.stamp.nanosec"),
+    *(f"transform.translation.{axis}" for axis in "xyz"),
+    *(f"transform.rotation.{axis}" for axis in "xyzw"),
+)
+"""Paths of the numbers of a `geometry_msgs/TransformStamped`: stamp, translation, rotation."""
+
+
 class Broadcaster:
     """Publishes the poses of some frames on `/tf`, in one message.
 
@@ -126,21 +133,14 @@ class Broadcaster:
             node.tf = node.publisher("/tf", "tf2_msgs/msg/TFMessage", TF)
             FrameWatch(node, node.tf)
         self._topic = node.tf
-        self._message = Prepared(
-            self._topic.type, tf_message([(*pair, Rigid()) for pair in frames])
-        )
-        names = ["header.stamp.sec", "header.stamp.nanosec"]
-        names += [f"transform.translation.{axis}" for axis in "xyz"]
-        names += [f"transform.rotation.{axis}" for axis in "xyzw"]
-        self._put = [
-            self._message.patcher(*(f"transforms[{k}].{name}" for name in names))
-            for k in range(len(frames))
-        ]
+        transforms = tf_message([(*pair, Rigid()) for pair in frames])
+        self._message = Prepared(self._topic.type, transforms)
+        places = [f"transforms[{k}].{path}" for k in range(len(frames)) for path in TRANSFORM]
+        self._put = self._message.patcher(*places)
 
     def send(self, stamp: Any, *transforms: Rigid) -> None:
-        """Publish the poses of the frames, in their order."""
-        for put, (translation, rotation) in zip(self._put, transforms, strict=True):
-            put(*stamp, *translation, *rotation)
+        """Publish the poses of the frames, in the order of `frames`."""
+        self._put(*(x for place, turn in transforms for x in (*stamp, *place, *turn)))
         self._topic.write(self._message.data)
 
 
@@ -152,18 +152,9 @@ def send_static(node: Node, frames: Sequence[tuple[str, str, Rigid]]) -> None:
 
 def tf_message(frames: Sequence[tuple[str, str, Rigid]], stamp: Any = None) -> Any:
     """A `tf2_msgs/TFMessage` of frames (parent, child, pose of the child)."""
-    Header = message_type("std_msgs/msg/Header").Record
-    Stamped = message_type("geometry_msgs/msg/TransformStamped").Record
-    Transform = message_type("geometry_msgs/msg/Transform").Record
-    Vector = message_type("geometry_msgs/msg/Vector3").Record
-    Quaternion = message_type("geometry_msgs/msg/Quaternion").Record
-    stamp = message_type("builtin_interfaces/msg/Time").Record() if stamp is None else stamp
-    return message_type("tf2_msgs/msg/TFMessage").Record(
-        [
-            Stamped(Header(stamp, parent), child, Transform(Vector(*place), Quaternion(*turn)))
-            for parent, child, (place, turn) in frames
-        ]
-    )
+    stamp = () if stamp is None else stamp
+    transforms = [((stamp, parent), child, tuple(pose)) for parent, child, pose in frames]
+    return message("tf2_msgs/msg/TFMessage", transforms)
 
 
 class Listener:
@@ -190,7 +181,7 @@ class Listener:
                 del self._parent[next(iter(self._parent))]
 
     def where(self, frame: str, within: str) -> Rigid | None:
-        """The pose of a frame in another; None if it is unknown."""
+        """Pose of `frame` in the frame `within`; None if it is unknown."""
         frame, within = frame.strip("/"), within.strip("/")
         up, down = self._chain(frame), self._chain(within)
         for ancestor, place in up.items():
@@ -199,7 +190,7 @@ class Listener:
         return None
 
     def _chain(self, frame: str) -> dict[str, Rigid]:
-        """The frame and its ancestors, with its pose in each."""
+        """The frame and its ancestors, with the pose of the frame in each."""
         chain = {frame: Rigid()}
         while frame in self._parent and len(chain) < _DEEPEST:
             parent, place = self._parent[frame]

@@ -1,8 +1,8 @@
-"""The transport over zenoh: topics, services and the graph in the form of rmw_zenoh.
+"""Transport over zenoh: topics, services and the graph in the form of rmw_zenoh.
 
 Liveliness tokens announce nodes and endpoints; keys of messages and requests contain the hash of
 the type. An attachment carries number, time and sender of a message. Facts of rmw_zenoh_cpp
-(Apache-2.0), seen from outside.
+(Apache-2.0), observed from outside.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import os
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from hashlib import blake2b
@@ -23,18 +23,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.files import shortened
 from ..errors import InvalidValue, MissingFile, require
-from .dds import domain_id, ros_type_name
+from .dds import DEFAULT, Data, Identity, Qos, Reply, Transport, Types, domain_id, ros_type_name
 from .messages.types import MessageType, ServiceType
-from .transport import DEFAULT, Data, Identity, Notices, Qos, Reply, Types
 
 if TYPE_CHECKING:
     import zenoh
 
 NODE, PUBLISHER, SUBSCRIPTION, SERVICE = "NN", "MP", "MS", "SS"
-"""Kinds of tokens."""
+"""Kinds of liveliness tokens."""
 _PREFIX = "@ros2_lv"
 _ENCLAVE = "%"
-"""Of nodes without security."""
+"""Enclave name of nodes without security."""
 NO_HASH = "TypeHashNotSupported"
 """Placeholder of Humble for a type hash."""
 _ATTACHMENT = Struct("<qqB16s")
@@ -45,37 +44,37 @@ class Endpoint(NamedTuple):
     """A topic or a service on zenoh."""
 
     name: str
-    """Full: "/a/b"."""
+    """Full name: "/a/b"."""
     type_name: str
-    """As DDS has it: "std_msgs::msg::dds_::String_"."""
+    """Type name in DDS form: "std_msgs::msg::dds_::String_"."""
     type_hash: str
 
     def key(self, domain: int) -> str:
-        """The key of its messages or requests."""
+        """Key expression of its messages or requests."""
         return f"{domain}/{self.name.strip('/')}/{self.type_name}/{self.type_hash}"
 
 
 def endpoint(name: str, type_: MessageType | ServiceType) -> Endpoint:
-    """The topic or service of a name and a type; without type hash if `ROS_DISTRO` is Humble."""
+    """Topic or service with a name and a type; without type hash if `ROS_DISTRO` is Humble."""
     humble = os.environ.get("ROS_DISTRO", "").strip().lower() == "humble"
     return Endpoint(name, type_.dds_name, NO_HASH if humble else type_.hash)
 
 
 class Tokens(NamedTuple):
-    """Writes the tokens of one node."""
+    """Makes the liveliness tokens of one node."""
 
     domain: int
     session: str
-    """The id of the session, in hexadecimal digits."""
+    """Session id in hexadecimal digits."""
     identity: Identity
 
     @property
     def node(self) -> str:
-        """The token of the node."""
+        """Token of the node."""
         return self._text(0, NODE)
 
     def endpoint(self, number: int, kind: str, end: Endpoint, qos: Qos = DEFAULT) -> str:
-        """The token of an entity of the node; `number` is unique within the node."""
+        """Token of an entity of the node; `number` is unique within the node."""
         parts = (_mangled(end.name), end.type_name, end.type_hash, qos_text(qos))
         return "/".join((self._text(number, kind), *parts))
 
@@ -86,7 +85,7 @@ class Tokens(NamedTuple):
 
 
 class Token(NamedTuple):
-    """The content of a token."""
+    """Content of a liveliness token."""
 
     session: str
     node: str
@@ -94,11 +93,11 @@ class Token(NamedTuple):
     kind: str
     identity: Identity
     end: Endpoint | None
-    """Of all but nodes."""
+    """Endpoint; None for the token of a node."""
 
 
 def read_token(text: str) -> Token | None:
-    """The content of a token; None if it is not one of rmw_zenoh."""
+    """Content of a token; None if it does not have the form of rmw_zenoh."""
     parts = text.split("/")
     if len(parts) not in (9, 13) or parts[0] != _PREFIX:
         return None
@@ -108,13 +107,13 @@ def read_token(text: str) -> Token | None:
 
 
 def qos_text(qos: Qos) -> str:
-    """Quality of service in a token: defaults are left out, except the depth."""
+    """Quality of service as in a token: defaults are left out, except the depth."""
     reliability, durability = "" if qos.reliable else "2", "1" if qos.latched else ""
     return f"{reliability}:{durability}:,{qos.depth}:,:,:,,"
 
 
 def gid(token: str) -> bytes:
-    """The 16 bytes that name an endpoint in its messages, from its token."""
+    """The 16 bytes that identify an endpoint in its messages, from its token."""
     return blake2b(token.encode(), digest_size=_GID_SIZE).digest()
 
 
@@ -124,14 +123,15 @@ def attachment(sequence: int, time_ns: int, gid: bytes) -> bytes:
 
 
 class Sender(NamedTuple):
-    """Sender and number of a message or request."""
+    """Sender of a message or request, and its sequence number."""
 
     sequence: int
     gid: bytes
 
 
 def read_attachment(data: bytes | None) -> Sender:
-    """The sender of a message; raises `InvalidValue` unless its attachment is of rmw_zenoh."""
+    """Sender of a message; raises `InvalidValue` unless its attachment has the form of
+    rmw_zenoh."""
     if data is None:
         raise InvalidValue("no attachment; rmw_zenoh has one of 33 bytes")
     if len(data) != _ATTACHMENT.size or data[16] != _GID_SIZE:
@@ -144,7 +144,7 @@ def read_attachment(data: bytes | None) -> Sender:
 
 
 def shown(data: bytes) -> str:
-    """The beginning of bytes and how many there are."""
+    """Beginning of bytes and their number, for messages."""
     dots = "" if len(data) <= 8 else "..."
     return f"{data[:8].hex(' ')}{dots} ({len(data)} bytes)"
 
@@ -158,51 +158,48 @@ def _plain(name: str) -> str:
 
 
 class Graph:
-    """The tokens of a domain that are alive."""
+    """Live tokens of a domain."""
 
     def __init__(self) -> None:
         self._alive: dict[str, Token] = {}
         self._subscriptions: Counter[Endpoint] = Counter()
-        self._by_name: dict[tuple[str, str], dict[str, Token]] = {}
+        self._by_name: dict[tuple[str, str], dict[str, Token]] = defaultdict(dict)
         """Endpoints by kind and name."""
         self._lock = Lock()
 
     def change(self, text: str, *, alive: bool) -> Token | None:
-        """Add or remove a token; returns its content if that is new."""
+        """Add or remove a token; returns its content if that is a change."""
         token = read_token(text)
         with self._lock:
             if token is None or (text in self._alive) == alive:
                 return None
-            if alive:
-                self._alive[text] = token
-            else:
-                del self._alive[text]
-            if token.kind == SUBSCRIPTION and token.end is not None:
-                self._subscriptions[token.end] += 1 if alive else -1
+            tables = [self._alive]
             if token.end is not None:
-                key = token.kind, token.end.name
-                named = self._by_name.setdefault(key, {})
+                tables.append(self._by_name[token.kind, token.end.name])
+                if token.kind == SUBSCRIPTION:
+                    self._subscriptions[token.end] += 1 if alive else -1
+            for table in tables:
                 if alive:
-                    named[text] = token
+                    table[text] = token
                 else:
-                    del named[text]
-                if not named:
-                    del self._by_name[key]
+                    del table[text]
+            if token.end is not None and not tables[1]:
+                del self._by_name[token.kind, token.end.name]
         return token
 
     def subscriptions(self, end: Endpoint) -> int:
-        """How many there are of a topic with its type."""
+        """Number of subscriptions of a topic with its type."""
         with self._lock:
             return self._subscriptions[end]
 
     def strangers(self, kind: str, end: Endpoint) -> list[Token]:
-        """Endpoints of a kind and name with another type or definition."""
+        """Endpoints of this kind and name with another type or definition."""
         with self._lock:
             named = self._by_name.get((kind, end.name), {})
             return [token for token in named.values() if token.end != end]
 
     def nodes(self) -> list[Identity]:
-        """All nodes of the domain, as often as there are of one name."""
+        """All nodes of the domain; a name in use several times appears as often."""
         with self._lock:
             return [token.identity for token in self._alive.values() if token.kind == NODE]
 
@@ -226,31 +223,35 @@ _FILE, _OVERRIDE = "ZENOH_SESSION_CONFIG_URI", "ZENOH_CONFIG_OVERRIDE"
 
 
 def session_settings() -> zenoh.Config:
-    """Settings of a session: `SETTINGS` or a whole file, and single ones on top of either."""
-    config = _file_settings() or _own_settings()
-    for path, value in _overrides():
+    """Session settings: `SETTINGS` or a whole file, with single overrides."""
+    Config = require("zenoh", purpose="The transport zenoh").Config
+    path = os.environ.get(_FILE, "").strip()
+    if not path:
+        config = Config()
+        for name, value in SETTINGS.items():
+            config.insert_json5(name, json.dumps(value))
+    elif not os.path.isfile(path):
+        raise MissingFile(f"{_FILE}={path!r}: there is no such file")
+    else:
         try:
-            config.insert_json5(path, value)
+            config = Config.from_file(path)
+        except Exception as error:
+            raise InvalidValue(f"{_FILE}={path!r} is no settings file of zenoh: {error}") from error
+    for part in filter(str.strip, os.environ.get(_OVERRIDE, "").split(";")):
+        name, _, value = map(str.strip, part.partition("="))
+        if not (name and value):
+            raise InvalidValue(f"{_OVERRIDE}: {part!r} must be path=value, joined by semicolons")
+        try:
+            config.insert_json5(name, value)
         except Exception as error:
             raise InvalidValue(
-                f"{_OVERRIDE}: {path}={value} is no setting of zenoh: {error}"
+                f"{_OVERRIDE}: {name}={value} is no setting of zenoh: {error}"
             ) from error
     return config
 
 
-def open_session(config: zenoh.Config) -> zenoh.Session:
-    """A session, which keeps trying if no router answers."""
-    zenoh = require("zenoh", purpose="The transport zenoh")
-    try:
-        return zenoh.open(config)
-    except zenoh.ZError as error:
-        raise InvalidValue(
-            f"zenoh cannot open a session that connects to {places(config)}: {error}"
-        ) from error
-
-
 def places(config: zenoh.Config) -> str:
-    """The addresses at which a session looks for a router."""
+    """Addresses at which a session looks for a router."""
     endpoints: Any = json.loads(config.get_json("connect/endpoints"))
     # One list for all modes, or one for each.
     if isinstance(endpoints, dict):
@@ -258,67 +259,32 @@ def places(config: zenoh.Config) -> str:
     return ", ".join(map(str, endpoints)) or "nowhere"
 
 
-def _own_settings() -> zenoh.Config:
-    config = require("zenoh", purpose="The transport zenoh").Config()
-    for path, value in SETTINGS.items():
-        config.insert_json5(path, json.dumps(value))
-    return config
-
-
-def _file_settings() -> zenoh.Config | None:
-    path = os.environ.get(_FILE, "").strip()
-    if not path:
-        return None
-    if not os.path.isfile(path):
-        raise MissingFile(f"{_FILE}={path!r}: there is no such file")
-    zenoh = require("zenoh", purpose="The transport zenoh")
-    try:
-        return zenoh.Config.from_file(path)
-    except Exception as error:
-        raise InvalidValue(f"{_FILE}={path!r} is no settings file of zenoh: {error}") from error
-
-
-def _overrides() -> list[tuple[str, str]]:
-    pairs: list[tuple[str, str]] = []
-    for part in filter(str.strip, os.environ.get(_OVERRIDE, "").split(";")):
-        path, equals, value = part.partition("=")
-        if not (equals and path.strip() and value.strip()):
-            raise InvalidValue(f"{_OVERRIDE}: {part!r} must be path=value, joined by semicolons")
-        pairs.append((path.strip(), value.strip()))
-    return pairs
-
-
 ROUTER_PATIENCE = 3.0
-"""Time without a router after which the user is warned, in s."""
+"""Time in s without a router after which the user is warned."""
 _REQUESTS = 1000
-"""Requests of one service that wait at most; the oldest are forgotten."""
+"""Largest number of waiting requests of one service; the oldest are dropped."""
 _TOKENS = 10_000
-"""Tokens that wait to be read; zenoh waits when there are more."""
+"""Largest number of unread tokens; zenoh blocks beyond it."""
 _HEARTBEAT = 0.5
 """Period of the heartbeat of latched messages for late joiners, in s, as in rmw_zenoh."""
 _OTHER_SIDE = {
     PUBLISHER: (SUBSCRIPTION, "a subscription to"),
     SUBSCRIPTION: (PUBLISHER, "a publisher of"),
 }
-"""Whom an endpoint of a kind speaks with."""
+"""Kind of the endpoints that an endpoint exchanges messages with, and its text in warnings."""
 _SMALLEST = 5
-"""Bytes of a message: four of header, and no message is empty."""
+"""Least size of a message in bytes: four of header, and no message is empty."""
 
 
 class ZenohPublisher:
-    """Writes messages of one type to one topic."""
-
     def __init__(
         self, transport: ZenohTransport, publisher: Any, end: Endpoint, gid: bytes
     ) -> None:
-        self._transport = transport
-        self._put = publisher.put
-        self._end = end
-        self._gid = gid
-        self._numbers = count(1)
+        self._transport, self._put = transport, publisher.put
+        self._end, self._gid, self._numbers = end, gid, count(1)
 
     def write(self, cdr: Data) -> None:
-        """Send a message; when the network is congested it is dropped."""
+        """Send a message; it is dropped if the network is congested."""
         data = bytes(cdr) if isinstance(cdr, memoryview) else cdr
         about = attachment(next(self._numbers), time.time_ns(), self._gid)
         try:
@@ -329,74 +295,90 @@ class ZenohPublisher:
 
     @property
     def readers(self) -> int:
-        """How many subscriptions of this topic and type there are, own ones too."""
+        """Number of subscriptions of this topic and type, including the node's own."""
         return self._transport.graph.subscriptions(self._end)
 
 
-class ZenohTransport:
-    """A node's connection to others on zenoh. `ROS_DOMAIN_ID`, `ZENOH_SESSION_CONFIG_URI`,
-    `ZENOH_CONFIG_OVERRIDE` and `ROS_DISTRO` (for Humble's keys) are read when it is made."""
+class ZenohTransport(Transport):
+    """A node's connection over zenoh.
+
+    `ROS_DOMAIN_ID`, `ZENOH_SESSION_CONFIG_URI`, `ZENOH_CONFIG_OVERRIDE` and `ROS_DISTRO` (for
+    Humble's keys) are read on construction.
+    """
 
     def __init__(self, identity: Identity) -> None:
+        super().__init__(identity)
         self._zenoh = require("zenoh", purpose="The transport zenoh")
         self.error: type[Exception] = self._zenoh.ZError
-        self.identity = identity
         self.domain = domain_id()
-        self.closed = False
         self.malformed = 0
         """Number of dropped malformed messages and requests."""
         self.graph = Graph()
         config = session_settings()
         self._places = places(config)
-        self._session: zenoh.Session = open_session(config)
+        try:
+            self._session: zenoh.Session = self._zenoh.open(config)
+        except self.error as error:
+            raise InvalidValue(
+                f"zenoh cannot open a session that connects to {self._places}: {error}"
+            ) from error
         self._opened: float | None = time.monotonic()
         self._tokens = Tokens(self.domain, str(self._session.zid()), identity)
-        self._notices = Notices()
         self._own: list[tuple[str, Endpoint]] = []
         """Endpoints of the node by kind."""
         self._unannounced: list[str] = [self._tokens.node]
         self._announced: list[zenoh.LivelinessToken] = []
         self._numbers = count(1)
         self._kept: list[Any] = []
-        """References, without which zenoh would undeclare the entities."""
+        """References that keep zenoh from undeclaring the entities."""
         self._threads: list[threading.Thread] = []
         # A thread that waits in zenoh must not be there when the interpreter ends.
         atexit.register(self.close)
-        channel = self._zenoh.handlers.FifoChannel(_TOKENS)
-        self._read(
-            self._session.liveliness().declare_subscriber(
-                f"{_PREFIX}/{self.domain}/**", channel, history=True
-            ),
-            self._token_changed,
-        )
+        channel, key = self._zenoh.handlers.FifoChannel(_TOKENS), f"{_PREFIX}/{self.domain}/**"
+        tokens = self._session.liveliness().declare_subscriber(key, channel, history=True)
+        self._read(tokens, self._token_changed)
 
     def publisher(self, topic: str, type_: MessageType, qos: Qos) -> ZenohPublisher:
-        """The publisher of a topic."""
         end = endpoint(topic, type_)
         reliability = self._zenoh.Reliability
         options: dict[str, Any] = {
             "congestion_control": self._zenoh.CongestionControl.DROP,
             "reliability": reliability.RELIABLE if qos.reliable else reliability.BEST_EFFORT,
         }
-        key = end.key(self.domain)
-        if qos.latched:
-            publisher = self._latched_publisher(key, qos, options)
-        else:
+        key, ext = end.key(self.domain), self._zenoh.ext
+        if not qos.latched:
             publisher = self._session.declare_publisher(key, **options)
+        else:
+            if qos.reliable:
+                options["sample_miss_detection"] = ext.MissDetectionConfig(
+                    heartbeat=None, sporadic_heartbeat=_HEARTBEAT
+                )
+            cache = ext.CacheConfig(max_samples=max(1, qos.depth))
+            publisher = ext.declare_advanced_publisher(
+                self._session, key, cache=cache, publisher_detection=True, **options
+            )
         self._kept.append(publisher)
         return ZenohPublisher(self, publisher, end, gid(self._token(PUBLISHER, end, qos)))
 
     def subscribe(
         self, topic: str, type_: MessageType, qos: Qos, callback: Callable[[bytes], None]
     ) -> None:
-        """Hand the bytes of every message of a topic to a function, in a thread of its own."""
+        """Call a function with the bytes of every message of a topic, in a thread of its own."""
         end = endpoint(topic, type_)
-        channel = self._zenoh.handlers.RingChannel(max(1, qos.depth))
-        key = end.key(self.domain)
-        if qos.latched:
-            subscriber = self._latched_subscriber(key, qos, channel)
+        depth = max(1, qos.depth)
+        source = end.key(self.domain), self._zenoh.handlers.RingChannel(depth)
+        if not qos.latched:
+            subscriber = self._session.declare_subscriber(*source)
         else:
-            subscriber = self._session.declare_subscriber(key, channel)
+            ext = self._zenoh.ext
+            recovery = ext.RecoveryConfig(periodic_queries=None, heartbeat=True)
+            subscriber = ext.declare_advanced_subscriber(
+                self._session,
+                *source,
+                history=ext.HistoryConfig(detect_late_publishers=True, max_samples=depth),
+                recovery=recovery if qos.reliable else None,
+                subscriber_detection=True,
+            )
 
         def take(sample: zenoh.Sample) -> None:
             if sample.kind == self._zenoh.SampleKind.PUT:
@@ -408,7 +390,6 @@ class ZenohTransport:
         self._token(SUBSCRIPTION, end, qos)
 
     def serve(self, name: str, type_: ServiceType, handler: Callable[[bytes, Reply], None]) -> None:
-        """Call a function with each request of a service, and with the sender of its response."""
         end = endpoint(name, type_)
         key = end.key(self.domain)
         channel = self._zenoh.handlers.RingChannel(_REQUESTS)
@@ -436,31 +417,26 @@ class ZenohTransport:
         self._token(SERVICE, end, DEFAULT)
 
     def announce(self) -> None:
-        """Announce the node and its endpoints in the graph; again after endpoints were added."""
         while self._unannounced:
             token = self._session.liveliness().declare_token(self._unannounced[0])
             self._announced.append(token)
             del self._unannounced[0]
 
-    def warnings(self) -> list[str]:
-        """New warnings, each once."""
+    def look(self) -> None:
         self._look_for_router()
         for kind, end in self._own:
             if kind in _OTHER_SIDE:
                 self._look_at_types(end, *_OTHER_SIDE[kind])
-        return self._notices.take()
 
     def _look_at_types(self, own: Endpoint, kind: str, who: str) -> None:
-        """Warn of peers with other keys, with which no messages are exchanged."""
+        """Warn about peers with other keys, with which no messages are exchanged."""
         for token in self.graph.strangers(kind, own):
             assert token.end is not None
             node = token.identity.full
-            if own.type_name == token.end.type_name and NO_HASH in (
-                own.type_hash,
-                token.end.type_hash,
-            ):
+            hashes = own.type_hash, token.end.type_hash
+            if own.type_name == token.end.type_name and NO_HASH in hashes:
                 where = "here" if own.type_hash == NO_HASH else "there"
-                self._notices.add(
+                self.notices.add(
                     ("hash", who, own.name, node),
                     f"{who} {own.name} (node {node}) is not connected: keys have no type hashes "
                     f"{where}, as in Humble, and have some on the other side: set ROS_DISTRO of "
@@ -468,7 +444,7 @@ class ZenohTransport:
                 )
                 continue
             types = Types(ros_type_name(token.end.type_name), ros_type_name(own.type_name))
-            self._notices.add_type(node, who, own.name, node, types)
+            self.notices.add_type(node, who, own.name, node, types)
 
     def close(self) -> None:
         """Leave the graph; waiting requests get no response."""
@@ -484,39 +460,15 @@ class ZenohTransport:
             if thread is not threading.current_thread():
                 thread.join()
 
-    def _latched_publisher(self, key: str, qos: Qos, options: dict[str, Any]) -> Any:
-        ext = self._zenoh.ext
-        if qos.reliable:
-            options["sample_miss_detection"] = ext.MissDetectionConfig(
-                heartbeat=None, sporadic_heartbeat=_HEARTBEAT
-            )
-        cache = ext.CacheConfig(max_samples=max(1, qos.depth))
-        return ext.declare_advanced_publisher(
-            self._session, key, cache=cache, publisher_detection=True, **options
-        )
-
-    def _latched_subscriber(self, key: str, qos: Qos, channel: Any) -> Any:
-        ext = self._zenoh.ext
-        history = ext.HistoryConfig(detect_late_publishers=True, max_samples=max(1, qos.depth))
-        recovery = ext.RecoveryConfig(periodic_queries=None, heartbeat=True)
-        return ext.declare_advanced_subscriber(
-            self._session,
-            key,
-            channel,
-            history=history,
-            recovery=recovery if qos.reliable else None,
-            subscriber_detection=True,
-        )
-
     def _token(self, kind: str, end: Endpoint, qos: Qos) -> str:
-        """The token of a new endpoint, which the next `announce` declares."""
+        """Token of a new endpoint, which the next `announce` declares."""
         text = self._tokens.endpoint(next(self._numbers), kind, end, qos)
         self._unannounced.append(text)
         self._own.append((kind, end))
         return text
 
     def _read(self, source: Any, take: Callable[[Any], None], name: str = "graph") -> None:
-        """Start the thread that calls a function with the content of a channel."""
+        """Start the thread that calls a function with each item of a channel."""
         # Not the methods of the source: they would lock it, and it could not be undeclared.
         channel = source.handler
         self._kept.append(source)
@@ -539,16 +491,11 @@ class ZenohTransport:
             take(item)
         except InvalidValue as error:
             self.malformed += 1
-            self._notices.add(
-                name,
-                shortened(
-                    f"{name}: a message was dropped, and so are others like it: {error}", 400
-                ),
-            )
+            text = f"{name}: a message was dropped, and so are others like it: {error}"
+            self.notices.add(name, shortened(text, 400))
         except Exception as error:
-            self._notices.add(
-                f"{name} failed", f"{name}: what takes its messages failed: {error!r}"
-            )
+            text = f"{name}: what takes its messages failed: {error!r}"
+            self.notices.add(f"{name} failed", text)
 
     def _token_changed(self, sample: zenoh.Sample) -> None:
         alive = sample.kind == self._zenoh.SampleKind.PUT
@@ -556,7 +503,7 @@ class ZenohTransport:
         if token is None or not alive or token.kind != NODE:
             return
         if token.identity.full == self.identity.full and token.session != self._tokens.session:
-            self._notices.add(
+            self.notices.add(
                 "another node",
                 f"there is another node {self.identity.full} in domain {self.domain}: give one of "
                 "them another name, or both get the commands and write the states",
@@ -570,7 +517,7 @@ class ZenohTransport:
             self._opened = None
         elif time.monotonic() > self._opened + ROUTER_PATIENCE:
             self._opened = None
-            self._notices.add(
+            self.notices.add(
                 "router",
                 f"no zenoh router answers at {self._places}, so nobody hears this node; it keeps "
                 "trying. Start one: ros2 run rmw_zenoh_cpp rmw_zenohd",
@@ -578,7 +525,7 @@ class ZenohTransport:
 
 
 def _checked(data: bytes, about: zenoh.ZBytes | None) -> Any:
-    """The sender of a message; raises unless it is of rmw_zenoh."""
+    """Sender of a message; raises InvalidValue unless it has the form of rmw_zenoh."""
     if len(data) < _SMALLEST:
         raise InvalidValue(f"payload {shown(data)} has less than a header and a byte")
     return read_attachment(None if about is None else about.to_bytes())

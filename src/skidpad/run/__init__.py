@@ -1,4 +1,4 @@
-"""Running a vehicle: one in a loop, many at once, with derivatives, under uncertainty."""
+"""Simulation of vehicles: one in a loop, many at once, with derivatives, under uncertainty."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from ..core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from .linearisation import Linearisation, linearise_acceleration
+    from .linearisation import linearise_acceleration
     from .monte_carlo import MonteCarlo
     from .monte_carlo_runs import proportion
 
-__all__ = ["Linearisation", "MonteCarlo", "linearise_acceleration", "proportion"]
+__all__ = ["MonteCarlo", "linearise_acceleration", "proportion"]
 
 __getattr__ = lazy_attributes(
     __name__,
     {
-        ".linearisation": ("Linearisation", "linearise_acceleration"),
+        ".linearisation": ("linearise_acceleration",),
         ".monte_carlo": ("MonteCarlo",),
         ".monte_carlo_runs": ("proportion",),
     },

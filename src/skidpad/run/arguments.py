@@ -1,20 +1,20 @@
-"""Arguments of runs as arrays (step, vehicle, field): checked, with the errors, and not copied.
+"""Arguments of runs as arrays (step, vehicle, field): checked, and not copied where possible.
 
 For a fleet: `states`, `series`, `parameters`, `rows`, and `loop_arrays` for a fleet with a policy.
 In the layout "aos" the field is last, (T, B, n), as in most array code; in "soa" the vehicle is
 last, (T, n, B), which a kernel reads fastest. For one vehicle: `Commands` and `step_count`. For
-both: starts with dependent fields (`make_consistent`) and sanity checks (`Plausible`) of angles
-far beyond their actuators, impossible starts, and parameters too stiff for the step.
+both: start states with dependent fields (`make_consistent`) and sanity checks (`Plausible`) for
+angles far beyond their actuators, impossible start states, and parameters too stiff for the step.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from functools import cache, reduce
 from math import inf, isfinite
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from ..compile.plant import Plant
 from ..core import record
 from ..core.arrays import AnyArray, Array
 from ..core.checks import check_room, steps_in, whole
-from ..core.model import Vehicle
+from ..core.model import Model, Vehicle
 from ..core.policy import Policy
 from ..errors import InvalidValue
 from ..units import m_s, rad, s
@@ -35,21 +35,21 @@ LAYOUTS = ("aos", "soa")
 
 
 class Space(NamedTuple):
-    """Where the arrays of a fleet live, and their precision."""
+    """Device and precision of the arrays of a fleet."""
 
     device: str
     xp: Any
-    """NumPy or CuPy. NumPy's functions that take arrays work on both."""
+    """NumPy or CuPy. NumPy's functions on arrays work on both."""
     dtype: Any
 
     @classmethod
     def of(cls, device: str, precision: str) -> Space:
-        """The space of a device, if it can be used here."""
+        """The space of a device; raises if the device cannot be used here."""
         return cls(device, np if device == "cpu" else gpu.cupy(), np.dtype(precision))
 
 
 def where_wanted(out: Any, space: Space, *arguments: Any) -> Any:
-    """A result where its caller wants it: on the device only if one of the arguments was there."""
+    """Move a result to the host unless one of the arguments is on the device."""
     if space.device == "cpu":
         return out
     on_device = [argument for argument in arguments if gpu.is_on_device(argument)]
@@ -62,7 +62,7 @@ def on_host(array: Any) -> AnyArray:
 
 
 def states(kind: type, values: Any, space: Space, layout: str) -> AnyArray:
-    """Start states as (1, B, n); one state is a batch of one."""
+    """Start states as (1, B, n); a single state is a batch of one."""
     return finite(kind, "x0", _shaped(kind, "x0", values, space, layout, timed=False))
 
 
@@ -107,7 +107,7 @@ def _normal(kind: type, array: AnyArray) -> AnyArray:
 def series(kind: type, what: str, values: Any, space: Space, layout: str) -> AnyArray:
     """Inputs or disturbances as (T or 1, B or 1, n); a record or mapping is one held row.
 
-    Whether they are finite is left to the kernel, which reads them anyway.
+    They are not checked for NaN and infinity here: the kernel reads them anyway.
     """
     if values is None or goes_by_name(kind, values):
         row = record.flatten(record.build(kind, values))
@@ -124,7 +124,7 @@ def rows(
     *,
     masked: bool = False,
 ) -> AnyArray:
-    """Values for each of a set of states of leading shape `shape`, as (1, N, n); or one for all.
+    """Values for states of leading shape `shape`, as (1, N, n), or one row for all states.
 
     With `masked` they may be NaN.
     """
@@ -149,7 +149,7 @@ def rows(
 
 
 def lengths(values: Any, steps: int, precision: str) -> AnyArray:
-    """Lengths of steps in s, (steps,), checked."""
+    """Step lengths in s, (steps,), checked."""
     array = numbers("dt", values, Space.of("cpu", "float64"))
     if array.shape != (steps,):
         raise InvalidValue(f"dt has shape {array.shape}; expected ({steps},), one for each step")
@@ -165,7 +165,7 @@ def lengths(values: Any, steps: int, precision: str) -> AnyArray:
 
 
 def empty(samples: int, count: int, size: int, space: Space, layout: str) -> AnyArray:
-    """An empty array for samples (sample, vehicle, field), laid out in memory as `layout` says."""
+    """An uninitialised array for samples (sample, vehicle, field), stored as `layout` says."""
     shape = (samples, count, size) if layout == "aos" else (samples, size, count)
     try:
         room = space.xp.empty(shape, space.dtype)
@@ -188,14 +188,10 @@ def _shaped(
     if layout == "soa" and array.ndim > 1:
         array = np.swapaxes(array, -1, -2)
     if array.ndim == 0 or array.shape[-1] != n or array.ndim > (3 if timed else 2):
-        forms = {
-            ("aos", True): f"(B, {n}) held or (T, B, {n})",
-            ("soa", True): f"({n}, B) held or (T, {n}, B)",
-            ("aos", False): f"(B, {n})",
-            ("soa", False): f"({n}, B)",
-        }
+        each = f"B, {n}" if layout == "aos" else f"{n}, B"
         raise InvalidValue(
-            f"{what} has shape {_shape(values)}; expected {forms[layout, timed]} "
+            f"{what} has shape {_shape(values)}; expected ({each}) "
+            f"{f'held or (T, {each}) ' if timed else ''}"
             f"with fields {', '.join(record.names(kind))}"
         )
     array = array.reshape((1,) * (3 - array.ndim) + array.shape)
@@ -207,8 +203,10 @@ def _shaped(
 
 
 def goes_by_name(kind: type, values: Any) -> bool:
-    """Whether values are a mapping or a record, for `record.build`; raises for a list that holds
-    records of another class, whose numbers have another meaning."""
+    """Whether values are a mapping or a record, for `record.build`.
+
+    Raises for a list that holds records of another class, whose numbers have another meaning.
+    """
     if isinstance(values, (Mapping, kind)):
         return True
     if isinstance(values, (list, tuple)):
@@ -221,7 +219,7 @@ def goes_by_name(kind: type, values: Any) -> bool:
 
 
 def numbers(what: str, values: Any, space: Space) -> AnyArray:
-    """Anything array-like as an array in this space."""
+    """Convert array-like values to an array in this space."""
     try:
         with np.errstate(over="ignore"):  # too large for float32 becomes infinite, and is refused
             if space.device == "cuda":
@@ -243,14 +241,14 @@ def _shape(values: Any) -> tuple[int, ...]:
 
 
 def finite(kind: type, what: str, array: AnyArray) -> AnyArray:
-    """The array (step, vehicle, field), if all of it is finite."""
+    """Return the array (step, vehicle, field); raises unless all of it is finite."""
     if not np.isfinite(array).all():
         raise InvalidValue(not_finite(kind, what, array))
     return array
 
 
 def not_finite(kind: type, what: str, array: AnyArray) -> str:
-    """The sentence for the first value of an array (step, vehicle, field) that is not finite."""
+    """Error message for the first non-finite value of an array (step, vehicle, field)."""
     step, vehicle, field = np.argwhere(~np.isfinite(array))[0].tolist()
     place = f"vehicle {vehicle}" + (f", step {step}" if array.shape[0] > 1 else "")
     name = record.names(kind)[field]
@@ -258,7 +256,7 @@ def not_finite(kind: type, what: str, array: AnyArray) -> str:
 
 
 def in_range(kind: type, what: str, array: AnyArray) -> AnyArray:
-    """The array (step, vehicle, field), if every value is in the range its field allows."""
+    """Return the array (step, vehicle, field); raises if a value is outside its range."""
     for k, leaf in _limited(kind):
         allowed = leaf.allowed
         column = array[:, :, k]
@@ -277,12 +275,12 @@ def in_range(kind: type, what: str, array: AnyArray) -> AnyArray:
 
 @cache
 def _limited(kind: type) -> tuple[tuple[int, Any], ...]:
-    """Places and fields of those of a record that allow not every number."""
+    """Indices and fields of the record's fields with a restricted range."""
     return tuple((k, leaf) for k, leaf in enumerate(record.fields(kind)) if leaf.allowed)
 
 
 def batch_size(**arrays: AnyArray) -> int:
-    """The number of vehicles these arrays agree on; a length of 1 fits any."""
+    """Number of vehicles common to these arrays; a length of 1 fits any."""
     sizes = {name: a.shape[1] for name, a in arrays.items() if a.shape[1] != 1}
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name} has {size}" for name, size in sizes.items())
@@ -293,20 +291,22 @@ def batch_size(**arrays: AnyArray) -> int:
 
 
 FAR_BEYOND = 2.0
-"""Multiple of the actuator's end beyond which an angle is a mistake, usually of units; up to there
-a controller may demand all there is."""
+"""Multiple of the actuator's limit above which an angle is an error, usually of units.
+
+Up to there, a controller may demand more than the actuator can do.
+"""
 
 
 class AngleEnd(NamedTuple):
-    """An input that is an angle, and where its actuator ends."""
+    """An input that is an angle, and the limit of its actuator."""
 
     place: int
     name: str
     end: rad
-    """Of the larger side."""
+    """Limit of the actuator, on the side where it is larger."""
 
     def mistake(self, value: float, where: str = "") -> InvalidValue:
-        """The error for an angle far beyond the end."""
+        """The error for an angle far beyond the limit."""
         return InvalidValue(
             f"{self.name} = {value:g} rad{where} is far beyond ±{self.end:g} rad, where the "
             f"actuator ends: were degrees meant? {value:g}° are {math.radians(value):.4g} rad. To "
@@ -315,11 +315,13 @@ class AngleEnd(NamedTuple):
 
 
 def angle_ends(vehicle: Vehicle | None) -> tuple[AngleEnd, ...]:
-    """The angles among a vehicle's inputs that must not be far beyond the ends of their actuators;
-    empty for a vehicle that clips its inputs, or reproduces a program that does."""
-    if vehicle is None or vehicle.clips_inputs:
+    """The angles among a vehicle's inputs that must not exceed their actuators' limits by far.
+
+    Empty for a vehicle that clips its inputs, or reproduces a program that does.
+    """
+    if vehicle is None or vehicle.clips_inputs or vehicle.model.reproduces:
         return ()
-    if vehicle.model.reproduces or vehicle.model.body is None:
+    if vehicle.model.body is None:
         return ()
     ranges = vehicle.limits.inputs
     return tuple(
@@ -330,7 +332,7 @@ def angle_ends(vehicle: Vehicle | None) -> tuple[AngleEnd, ...]:
 
 
 def check_angles(ends: tuple[AngleEnd, ...], what: str, array: AnyArray) -> None:
-    """Raise for the first angle of an array (step, vehicle, field) that is far beyond its end."""
+    """Raise for the first angle of an array (step, vehicle, field) far beyond its limit."""
     if not ends or not array.size:
         return
     # Reductions need no memory, as arrays may be large; and a GPU is asked once for all of them.
@@ -347,7 +349,7 @@ def check_angles(ends: tuple[AngleEnd, ...], what: str, array: AnyArray) -> None
 
 
 def check_row(ends: tuple[AngleEnd, ...], row: Any) -> None:
-    """Raise for the first angle of one input's numbers that is far beyond its end."""
+    """Raise for the first angle in the numbers of one input far beyond its limit."""
     for place, name, end in ends:
         try:
             value = float(row[place])
@@ -364,22 +366,22 @@ def _beyond(angle: AngleEnd, array: AnyArray) -> Any:
 
 
 class Commands:
-    """Reads inputs of one vehicle, in one precision."""
+    """Converts inputs of one vehicle to numbers, in one precision."""
 
     def __init__(self, vehicle: Vehicle, precision: str) -> None:
         self.Input = Input = vehicle.Input
         self.angles = angle_ends(vehicle)
-        """Angles that are refused far beyond the ends of their actuators."""
+        """Angles that are rejected far beyond the limits of their actuators."""
         self.defaults = record.flatten(record.build(Input))
         self._flat = len(self.defaults) == len(Input._fields)
         self._places = {name: k for k, name in enumerate(record.names(Input))}
         self._space = Space.of("cpu", precision)
         leaves = enumerate(record.fields(Input))
         self.ranges = [(k, leaf.allowed) for k, leaf in leaves if leaf.allowed is not None]
-        """Places and ranges of the inputs that have one, such as the numbers of gears."""
+        """Indices and ranges of the inputs that have a range, such as gears."""
 
     def row(self, inputs: Any) -> Any:
-        """The numbers of an input as record, mapping, sequence or None."""
+        """The numbers of an input given as record, mapping, sequence or None."""
         if type(inputs) is self.Input:
             return inputs if self._flat else record.flatten(inputs)
         if inputs is None:
@@ -402,7 +404,7 @@ class Commands:
         return row
 
     def check_ranges(self, row: Any) -> None:
-        """Raise where a number is out of the range of its field, or an angle far beyond its end."""
+        """Raise if a number is outside its range, or an angle far beyond its limit."""
         check_row(self.angles, row)
         for k, allowed in self.ranges:
             if k < len(row) and not isinstance(row[k], str) and row[k] not in allowed:
@@ -429,36 +431,29 @@ class Commands:
 
 
 OVERSHOOT: s = 0.1
-"""Step over which a start may be faster than a limit of speed, by the largest acceleration: a step
-that begins below the limit may end above it, and every simulated state can be started from."""
+"""Time in s by which the largest acceleration may carry a start state beyond a speed limit.
+
+A step that begins below the limit may end above it, and every simulated state has to be a valid
+start.
+"""
 LITTLE: m_s = 0.1
-"""Excess of speed allowed where no acceleration is known."""
+"""Allowed excess over a speed limit where no acceleration is known."""
 INNER_WHEEL = 0.25
-"""Share of a limit of steering that a start may be beyond it: the limit may be that of a wheel in
-the middle, and the one on the inside of a bend is turned further."""
+"""Fraction of the steering limit by which a start state may exceed it.
 
-
-class Settling(Protocol):
-    """A model or a plant that may have dependent fields."""
-
-    @property
-    def settle(self) -> Callable[[Any, Any], Any] | None:
-        """Makes dependent fields consistent."""
-        ...
-
-    @property
-    def fills(self) -> tuple[str, ...]:
-        """Dependent fields whose 0 means "not set"."""
-        ...
+The limit may be that of a virtual wheel in the middle, and the wheel on the inside of a bend is
+turned further.
+"""
 
 
 def make_consistent(
-    model: Settling, start: Any, params: Any, source: Any, named: Collection[str]
+    model: Model | Plant, start: Any, params: Any, source: Any, named: Collection[str]
 ) -> Any:
-    """A start with its dependent fields made consistent, built from `source` and fields `named`.
+    """Make the dependent fields of a start consistent.
 
-    Fields of `Model.fills` that the start names keep their values; the others are filled, unless
-    the start is a whole state, where only the model knows whether 0 means "not set".
+    The start was built from `source` and the fields `named`. Fields of `Model.fills` that it names
+    keep their values; the others are filled, unless the start is a whole state, where only the
+    model can tell whether 0 means "not set".
     """
     if model.settle is None:
         return start
@@ -470,10 +465,10 @@ def make_consistent(
 
 
 def consistent_states(plant: Plant, start: Any, params: AnyArray, layout: str = "aos") -> Any:
-    """States of a start by names or as a record, with dependent fields made consistent as in
-    `Simulator.reset`: (nx,), or (B, nx), in the layout "soa" (nx, B), for parameters (1, B, np).
+    """Start states, given by name or as a record, with dependent fields made consistent.
 
-    Arrays are whole states and are returned unchanged.
+    As in `Simulator.reset`. The result is (nx,) or (B, nx), in the layout "soa" (nx, B), for
+    parameters (1, B, np). Arrays are whole states and are returned unchanged.
     """
     if not isinstance(start, (Mapping, plant.State)):
         return start
@@ -486,7 +481,7 @@ def consistent_states(plant: Plant, start: Any, params: AnyArray, layout: str = 
 
 
 def consistent_rows(plant: Plant, rows: Array, params: AnyArray) -> Array:
-    """Drawn starts (B, nx) with dependent fields made consistent."""
+    """Sampled start states (B, nx) with dependent fields made consistent."""
     if plant.settle is None:
         return rows
     x = record.unflatten(plant.State, list(rows.T))
@@ -495,17 +490,19 @@ def consistent_rows(plant: Plant, rows: Array, params: AnyArray) -> Array:
 
 
 def record_of_rows(Params: type, params: AnyArray) -> Any:
-    """Parameters (1, B, np) as a record: a number where all rows are the same, so that a start made
-    with them stays one for all."""
+    """Parameters (1, B, np) as a record, with a number where all rows are the same.
+
+    A start state computed from equal parameters is then a single state for all.
+    """
     rows = on_host(params)[0].astype(float)
     return record.unflatten(Params, [c[0] if (c == c[0]).all() else c for c in rows.T])
 
 
 def check_start(vehicle: Vehicle, start: Any, of: str = "") -> None:
-    """Raise if the wheels of a start are turned further than they go, or it is too fast.
+    """Raise if the wheels of a start state are turned beyond their limit, or it is too fast.
 
-    The start is a state record, or an array (B, nx) of them, where `of` says " of vehicle {}". A
-    vehicle without a body has no such limits, and one that reproduces a program starts as that.
+    The start is a state record, or an array (B, nx) of them, where `of` is " of vehicle {}". A
+    vehicle without a body has no such limits, and neither has one that reproduces a program.
     """
     model, p = vehicle.model, vehicle.params
     if model.body is None or model.reproduces:
@@ -529,7 +526,7 @@ def check_start(vehicle: Vehicle, start: Any, of: str = "") -> None:
 
 
 class _Look(NamedTuple):
-    """A quantity of one start, or of each of many, and the range that it must lie in."""
+    """A quantity of one start state, or of each of many, and its allowed range."""
 
     what: str
     unit: str
@@ -543,7 +540,7 @@ class _Look(NamedTuple):
         return (self.value < self.low - self.slack) | (self.value > self.high + self.slack)
 
     def mistake(self, of: str) -> InvalidValue:
-        """The error for the first that is outside."""
+        """The error for the first value outside the range."""
         place = int(np.argmax(self.outside)) if np.ndim(self.value) else 0
         bad = float(np.atleast_1d(self.value)[place])
         return InvalidValue(
@@ -553,7 +550,7 @@ class _Look(NamedTuple):
 
 
 class Plausible:
-    """Sanity checks of the arguments of one plant's rollouts; none for a plant from a file.
+    """Sanity checks of the arguments of one plant's rollouts; no checks for a plant from a file.
 
     Args:
         plant: of a vehicle alone.
@@ -576,8 +573,8 @@ class Plausible:
     def check(self, arrays: RolloutArrays, *, own_params: bool) -> None:
         """Raise for implausible arguments; the vehicle's own fields come first in each array.
 
-        `own_params`: whether all vehicles have the plant's parameters. The limits of other
-        parameters are not known, so such starts are not checked.
+        `own_params` tells whether all vehicles have the plant's parameters. The limits for other
+        parameters are not known, so start states are not checked then.
         """
         plant = self.plant
         if plant.vehicle is None:
@@ -597,7 +594,7 @@ class Plausible:
 
 
 def step_count(controls: Any, dt: s, duration: float | None, steps: int | None) -> int:
-    """The number of steps of dt that a run takes."""
+    """Number of steps of length dt in a run."""
     if duration is not None and steps is not None:
         raise InvalidValue(f"give duration or steps, not both (got {duration!r} s and {steps})")
     if duration is not None:
@@ -610,7 +607,7 @@ def step_count(controls: Any, dt: s, duration: float | None, steps: int | None) 
 
 
 def inputs_of_run(run: Trajectory, vehicle: Vehicle, dt: s) -> AnyArray:
-    """The inputs of a run for driving it again, (T, nu): one row less than it has samples."""
+    """The inputs to repeat a run, (T, nu): one row less than it has samples."""
     wanted = tuple(f"u_{name}" for name in record.names(vehicle.Input))
     names = tuple(column.name for column in run.columns if column.role == "input")
     if names != wanted:
@@ -628,7 +625,7 @@ def inputs_of_run(run: Trajectory, vehicle: Vehicle, dt: s) -> AnyArray:
 
 
 def check_sample_room(vehicle: Vehicle, count: int) -> None:
-    """Raise if the samples of `count` steps do not fit into the memory."""
+    """Raise if the samples of `count` steps do not fit into memory."""
     model = vehicle.model
     width = sum(map(record.size, (model.State, model.Input, model.Outputs)))
     try:
@@ -641,26 +638,26 @@ def check_sample_room(vehicle: Vehicle, count: int) -> None:
 
 
 def padded(rows: AnyArray, count: int) -> AnyArray:
-    """The rows, continued with NaN to (count, n)."""
+    """The rows, padded with NaN to (count, n)."""
     return np.vstack([rows, np.full((count - len(rows), rows.shape[1]), np.nan)])
 
 
-class LoopArguments(NamedTuple):
-    """The caller's arguments of a rollout with a policy."""
+class Driver(NamedTuple):
+    """The caller's policy of a rollout, and what goes with one; see `Fleet.rollout`."""
 
-    x0: Any
-    references: Any
-    params: Any
-    disturbances: Any
+    policy: Policy | None
     memory: Any
     policy_params: Any
+    return_memory: bool
 
 
 def loop_arrays(
-    plant: Plant, policy: Policy, arguments: LoopArguments, space: Space, layout: str
+    plant: Plant, callers: tuple[Any, Any, Any, Any], driver: Driver, space: Space, layout: str
 ) -> RolloutArrays:
-    """The arguments, checked, as arrays (step, vehicle, field); `plant` is the vehicle alone."""
-    x0, references, params, disturbances, memory, policy_params = arguments
+    """Convert to checked arrays (step, vehicle, field); `plant` is the vehicle alone."""
+    x0, references, params, disturbances = callers
+    policy, memory, policy_params, _ = driver
+    assert policy is not None
     u = series(policy.Reference, "references", references, space, layout)
     w = series(plant.Disturbance, "disturbances", disturbances, space, layout)
     p = parameters(plant.Params, plant.params, params, space)
@@ -680,7 +677,7 @@ def loop_arrays(
 
 
 def _joined(a: AnyArray, b: AnyArray, space: Space) -> AnyArray:
-    """The fields of two arrays (1, vehicle or 1, field) in one."""
+    """Concatenate the fields of two arrays (1, vehicle or 1, field)."""
     if not b.shape[2]:
         return a
     count = max(a.shape[1], b.shape[1])

@@ -1,11 +1,11 @@
-"""Dead time: commands that act late. It belongs to an input channel and is kept outside the model.
+"""Dead time: inputs that take effect after a delay, handled outside the model.
 
 A model names its delayed inputs and, for each, the parameter that holds the delay in s
-(`Model.dead_times`). The command that acts in a step is the newest that is at least the delay old;
-a model that reproduces an upstream program may count updates instead, to the nearest. Before there
-is such a command, the input's default acts. The queue of pending commands, which have not acted
-yet, has a row of inputs per step, oldest first. `queue_of`, `acting` and `pending_after` are for
-many vehicles in steps of one length, `DelayLine` for one vehicle, a step at a time.
+(`Model.dead_times`). The command in effect in a step is the newest that is at least as old as the
+delay; a model that reproduces an upstream program may count updates instead, to the nearest. Before
+there is such a command, the input's default applies. The queue of pending commands has a row of
+inputs per step, oldest first. `queue_of`, `acting` and `pending_after` are for many vehicles in
+steps of one length, `DelayLine` for one vehicle, a step at a time.
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ from ..errors import InvalidValue
 from . import arguments
 
 _MOST_STEPS = 1_000_000
-"""Longest queue: more is a mistake in the unit of a delay."""
+"""Longest queue in steps; a longer one results from a wrong unit of a delay."""
 SLACK = 1e-6
-"""Part of a step by which a delay may exceed a whole number of steps: 0.3 s is three steps of
-0.1 s, whatever the rounding."""
+"""Fraction of a step by which a delay may exceed a whole number of steps.
+
+So 0.3 s is three steps of 0.1 s, whatever the rounding.
+"""
 
 
 def age(delay: Any, dt: float, rule: str) -> Any:
-    """Age in steps of dt from which on a command acts, for delays in s: numbers or arrays."""
+    """Age in steps of dt at which a command takes effect, for delays in s (numbers or arrays)."""
     steps = delay / dt
     return np.floor(steps + 0.5) if rule == "nearest" else steps - SLACK
 
@@ -42,11 +44,11 @@ class Channels(NamedTuple):
     """The delayed inputs of a model."""
 
     fields: tuple[int, ...]
-    """Places of the delayed inputs in the input record."""
+    """Indices of the delayed inputs in the input record."""
     delays: tuple[int, ...]
-    """Places of their delays in the parameter record."""
+    """Indices of their delays in the parameter record."""
     names: tuple[str, ...]
-    """The names of those parameters."""
+    """Names of the parameters that hold the delays."""
     rule: str
     Input: type
 
@@ -67,8 +69,10 @@ class Channels(NamedTuple):
 
 
 def ages(channels: Channels, p: AnyArray, dt: float) -> AnyArray:
-    """Ages in steps of dt from which on commands act, (1, B or 1, delayed input), for parameters
-    (1, B or 1, np); on the host."""
+    """Ages in steps of dt at which commands take effect, (1, B or 1, delayed input), on the host.
+
+    The parameters `p` have the shape (1, B or 1, np).
+    """
     delays = arguments.on_host(p[:, :, list(channels.delays)]).astype(float)
     steps = age(delays, dt, channels.rule)
     if steps.max(initial=0.0) > _MOST_STEPS:
@@ -81,15 +85,17 @@ def ages(channels: Channels, p: AnyArray, dt: float) -> AnyArray:
 
 
 def whole_steps(age: Any) -> Any:
-    """Steps of one length after which a command of this age acts: numbers or arrays."""
+    """Whole number of equal steps after which a command of this age takes effect."""
     return np.maximum(np.ceil(age), 0.0)
 
 
 def queue_of(
     channels: Channels, steps: AnyArray, pending: Any, space: arguments.Space, layout: str = "aos"
 ) -> Late:
-    """The queue at the start of a rollout, checked: `pending` is the caller's, (rows, B, nu) or
-    (rows, nu, B), or None for the inputs' defaults."""
+    """The queue at the start of a rollout, checked.
+
+    `pending` is the caller's, (rows, B, nu) or (rows, nu, B), or None for the inputs' defaults.
+    """
     kind = channels.Input
     rows = int(steps.max(initial=0.0))
     if pending is None:
@@ -109,7 +115,7 @@ def queue_of(
 def acting(
     u: AnyArray, queue: Late, fields: tuple[int, ...], steps: int, space: arguments.Space
 ) -> AnyArray:
-    """Inputs that act in each step, (steps, B or 1, nu), for commands (steps or 1, B, nu)."""
+    """Inputs in effect in each step, (steps, B or 1, nu), for commands (steps or 1, B, nu)."""
     xp = space.xp
     count = max(u.shape[1], queue.pending.shape[1], queue.steps.shape[1])
     shape = (steps, count, u.shape[2])
@@ -125,10 +131,10 @@ def acting(
 def acting_over(
     channels: Channels, u: AnyArray, ages: AnyArray, lengths: AnyArray, space: arguments.Space
 ) -> AnyArray:
-    """Inputs that act in each step (T, B or 1, nu), for commands (T or 1, B or 1, nu) and steps of
-    lengths (T,), in parts of dt. The queue is empty at the start, so the defaults act first.
+    """Inputs in effect in each step (T, B or 1, nu), for steps of different lengths.
 
-    `DelayLine` uses the same clock.
+    The commands are (T or 1, B or 1, nu) and the lengths (T,), in units of dt. The queue is empty
+    at the start, so the defaults apply first. `DelayLine` uses the same clock.
     """
     steps, count = len(lengths), max(u.shape[1], ages.shape[1])
     out = space.xp.array(np.broadcast_to(u, (steps, count, u.shape[2])))
@@ -144,10 +150,10 @@ def acting_over(
 
 
 def command_gradient(g: AnyArray, queue: Late, fields: tuple[int, ...], held: bool) -> AnyArray:
-    """Derivatives with respect to commands, from those with respect to acting inputs, (T, B, nu).
+    """Derivatives with respect to commands, from those with respect to delayed inputs, (T, B, nu).
 
-    A command acts after its delay, and one that would act after the end has no effect; the
-    derivative of a held command is the sum over the steps, (1, B, nu).
+    A command takes effect after its delay, and one that would do so after the end has no effect;
+    the derivative of a held command is the sum over the steps, (1, B, nu).
     """
     steps, count, _ = g.shape
     out = g.copy()
@@ -162,7 +168,7 @@ def command_gradient(g: AnyArray, queue: Late, fields: tuple[int, ...], held: bo
 
 
 def pending_after(u: AnyArray, queue: Late, steps: int, space: arguments.Space) -> AnyArray:
-    """The pending rows (rows, B, nu) after `steps` steps with commands (steps or 1, B or 1, nu)."""
+    """Pending rows (rows, B, nu) after `steps` steps with commands (steps or 1, B or 1, nu)."""
     rows = len(queue.pending)
     count = max(u.shape[1], queue.pending.shape[1])
     shape = (count, u.shape[2])
@@ -173,28 +179,26 @@ def pending_after(u: AnyArray, queue: Late, steps: int, space: arguments.Space) 
 
 
 def of_vehicle(queue: Late, vehicle: int) -> Late:
-    """The queue and the delays of one vehicle."""
     return Late(*(a if a.shape[1] == 1 else a[:, vehicle : vehicle + 1] for a in queue))
 
 
 class Waiting(NamedTuple):
-    """The commands that may still act, channel by channel: their stamps and values, oldest
-    first."""
+    """The commands that may still take effect: stamps and values of each channel, oldest first."""
 
     commands: tuple[tuple[tuple[float, float], ...], ...]
 
 
 class DelayLine:
-    """The queue of a vehicle whose commands age by the steps it makes.
+    """The command queue of one vehicle, in which commands age by the vehicle's steps.
 
-    Its clock counts steps; a longer step may count for more. A command has the stamp of the clock
-    after the step in which it would act without delay. So the clock alone says which commands
-    count: a step that failed leaves nothing to undo.
+    Its clock counts steps; a longer step may count for more. The stamp of a command is the clock
+    after the step in which it would take effect without delay. So the clock alone decides which
+    commands count, and a failed step leaves nothing to undo.
 
     Args:
         Input: the input record.
-        fields: places of the delayed inputs.
-        ages: number of steps after which each of them acts.
+        fields: indices of the delayed inputs.
+        ages: number of steps after which each of them takes effect.
     """
 
     def __init__(self, Input: type, fields: tuple[int, ...], ages: Sequence[float]) -> None:
@@ -205,7 +209,7 @@ class DelayLine:
 
     @classmethod
     def of(cls, model: Model, params: Any, dt: float) -> Self | None:
-        """The queue of a vehicle in steps of dt in s; None if nothing is delayed."""
+        """The queue of a vehicle with steps of dt in s; None if it has no delayed input."""
         channels = Channels.of(model)
         if not channels:
             return None
@@ -214,11 +218,11 @@ class DelayLine:
 
     @property
     def channels(self) -> tuple[tuple[int, float], ...]:
-        """Places of the delayed inputs, and the number of steps after which each of them acts."""
+        """Indices of the delayed inputs, and the number of steps after which each takes effect."""
         return tuple(zip(self.fields, self._ages, strict=True))
 
     def acting(self, row: Sequence[float], clock: float, after: float) -> list[float]:
-        """The inputs that act if this row is commanded in a step from `clock` to `after`."""
+        """The inputs in effect if this row is commanded in a step from `clock` to `after`."""
         out = list(row)
         for field, age, queue in zip(self.fields, self._ages, self._queues, strict=True):
             while queue[-1][0] > clock:  # of a step that failed
@@ -233,7 +237,7 @@ class DelayLine:
         return out
 
     def acting_rows(self, rows: AnyArray, waiting: Waiting, clock: float) -> AnyArray:
-        """Inputs that act in each step (T, nu), for a row of commands per step after `waiting`."""
+        """Inputs in effect in each step (T, nu), for commands (T, nu) that follow `waiting`."""
         out, after = np.array(rows, dtype=float), clock + np.arange(1.0, len(rows) + 1.0)
         for field, age, commands in zip(self.fields, self._ages, waiting.commands, strict=True):
             older = np.array(commands)
@@ -243,13 +247,13 @@ class DelayLine:
         return out
 
     def push_rows(self, rows: AnyArray, clock: float) -> None:
-        """Add the rows (T, nu) that were commanded in steps from this clock on."""
+        """Add the rows (T, nu) commanded in steps that start at this clock."""
         recent = max(len(rows) - int(max(self._ages)) - 2, 0)
         for k, row in enumerate(rows[recent:].tolist(), recent):
             self.acting(row, clock + k, clock + k + 1)
 
     def finite(self, row: Sequence[float]) -> bool:
-        """Whether the delayed commands of a row are finite: checked now, not when they act."""
+        """Whether the delayed commands of a row are finite; checked before they take effect."""
         return all(math.isfinite(row[field]) for field in self.fields)
 
     def waiting(self, clock: float) -> Waiting:
@@ -258,6 +262,6 @@ class DelayLine:
         return Waiting(tuple(queues))
 
     def restore(self, waiting: Waiting | None) -> None:
-        """Put back the result of `waiting`, or forget all commands if None."""
+        """Restore the result of `waiting`, or forget all commands if None."""
         queues: Iterable[Any] = (waiting or self._start).commands
         self._queues: list[deque[tuple[float, float]]] = [deque(queue) for queue in queues]

@@ -1,11 +1,11 @@
 """The fastest steady turn of a vehicle on a circle: what its equations of motion allow.
 
-No driver is part of it, and the turn need not be stable, since a driver may hold an unstable one.
-With the steering angle and the acceleration demanded of the body, the steady turns on one circle
-are a curve in the space of states. It is followed from a slow turn (pseudo-arclength continuation)
-to its first fold: with more slip of the axles, or of a wheel that has little load and begins to
-spin, the vehicle is slower again. There the derivative of the speed along the curve vanishes, so
-that the highest speed is as smooth in the parameters as the equations are.
+It involves no driver, and the turn need not be stable, since a driver may hold an unstable one.
+With the steering angle and the demanded acceleration, the steady turns on one circle are a curve in
+the space of states. It is followed from a slow turn (pseudo-arclength continuation) to its first
+fold: with more slip of the axles, or of a lightly loaded wheel that begins to spin, the vehicle is
+slower again. At the fold the derivative of the speed along the curve vanishes, so the highest speed
+is as smooth in the parameters as the equations are.
 """
 
 from __future__ import annotations
@@ -25,42 +25,43 @@ from ..errors import InvalidValue
 from ..integrate.base import making_expressions
 from ..ops import atan2, sqrt
 from ..units import m, m_s, m_s2, rad
-from .linearisation import (
-    Differentiated,
-    Function,
-    drifting,
-    linearise_continuous,
-    roles_of,
-    solve,
-    steady,
-)
+from . import linearisation
+from .linearisation import Differentiated, Function, linearise_continuous, solve, steady
 
 SLOW = 0.3
-"""Speed of the first turn over that with a lateral acceleration of all grip."""
+"""Speed of the first turn over the speed at full lateral grip (at most `MOST_GRIP`)."""
 MOST_GRIP: m_s2 = 20.0
 STRIDE: rad = 0.02
-"""From turn to turn along the curve, in angle and sideslip among others; halved where the next is
-not found."""
+"""Largest stride between turns on the curve, in rad, over angle, sideslip and weighted others.
+
+It is halved where the next turn is not found.
+"""
 SHORTEST: rad = 1e-6
 STRAIGHT, SHARP = 0.8, 1e-4
-"""Cosine of the angle between tangents one stride apart for which a longer stride than `SHARP`, in
-rad, is halved: the next turn must not be one of another part of the curve."""
+"""Thresholds at which a stride is rejected because the curve bends too sharply.
+
+A stride longer than `SHARP`, in rad, is halved if the cosine of the angle between successive
+tangents is below `STRAIGHT`: the next turn must not belong to another part of the curve.
+"""
 PER_SPEED, PER_DEMAND, PER_SLIP = 0.03, 0.02, 0.2
 """Weights of 1 m/s, 1 m/s² of demanded acceleration and the slip of a wheel in a stride, in rad."""
 IN_AIR = 1e-4
-"""Rate in 1/s at which the spin of a wheel approaches that of rolling: negligible compared with a
-tyre on the ground, but without it the spin of a wheel in the air would be undetermined."""
+"""Rate in 1/s at which the spin of a wheel approaches that of rolling.
+
+Negligible compared with a tyre on the ground, but without it the spin of a wheel in the air
+would be undetermined.
+"""
 LIGHT = 0.05
-"""Load over the mean load below which the slip of a wheel counts for less."""
+"""Load over the mean load below which the slip of a wheel has less weight."""
 MOST = 1000
-"""Most turns along the curve."""
+"""Largest number of turns along the curve."""
 RESOLUTION = 1e-9
-"""Resolution of the fold's place in a stride, over the stride."""
+"""Resolution of the location of the fold, relative to the stride."""
 FLAT = 1e-6
-"""Rise of the speed in m/s per rad below which steering or drive are at their end."""
+"""Slope of the speed in m/s per rad below which steering or drive are at their limit."""
 
 TIPPED = -1.0
-"""Rise of the speed where no wheel on the inside is on the ground."""
+"""Slope of the speed assigned to turns in which no inside wheel is on the ground."""
 
 
 class FastestTurn(NamedTuple):
@@ -69,25 +70,25 @@ class FastestTurn(NamedTuple):
     x: Any
     """The state, a record."""
     u: Any
-    """The input that holds it, a record."""
+    """The input that maintains the turn, a record."""
     v: m_s
     """Speed of the centre of mass."""
     sideslip: rad
-    """At the centre of mass, negative where the vehicle points into the circle."""
+    """Sideslip at the centre of mass, negative where the vehicle points into the circle."""
     steer: rad
-    """Angle of the front wheels that is demanded of the body."""
+    """Demanded angle of the front wheels."""
     a: m_s2
-    """Acceleration that is demanded of the body."""
+    """Demanded acceleration of the body."""
 
 
 def fastest_turn(vehicle: Vehicle, radius: m) -> FastestTurn:
-    """The fastest steady turn to the left with the centre of mass on a circle of a radius in m.
+    """Compute the fastest steady left turn with the centre of mass on a circle of `radius` in m.
 
-    Where steering or drive end before the tyres do, it is the fastest turn that they allow; where
-    both wheels on the inside leave the ground, the fastest turn before that.
+    If steering or drive reach their limit before the tyres, it is the fastest turn within that
+    limit; if both inside wheels lift off, it is the fastest turn before that.
 
     Raises:
-        InvalidValue: if steady turns cannot be followed to a fastest one.
+        InvalidValue: if the steady turns cannot be followed to a fastest one.
     """
     curve = _Curve(vehicle_of(vehicle), positive("radius", radius, "m"))
     here, stride = curve.first(), STRIDE
@@ -108,17 +109,15 @@ def fastest_turn(vehicle: Vehicle, radius: m) -> FastestTurn:
 
 
 class _Point(NamedTuple):
-    """A steady turn."""
-
     z: Array
     """Inner states, then the demanded angle and acceleration."""
     tangent: Array
     """Tangent of the curve of turns, per rad of a stride."""
     across: Array
-    """Normal of the plane in which the next turn is sought, which measures a stride."""
+    """Normal of the plane in which the next turn is searched; it measures a stride."""
     v: m_s
     rise: float
-    """Rise of the speed along the tangent, in m/s per rad, or `TIPPED`."""
+    """Slope of the speed along the tangent, in m/s per rad, or `TIPPED`."""
 
 
 class _Curve:
@@ -133,9 +132,9 @@ class _Curve:
         v = SLOW * float(np.sqrt(min(vehicle.limits.grip, MOST_GRIP) * radius))
         start = steady(vehicle, v, 1.0 / radius)
         self._row = np.array(record.flatten(start.x), dtype=float)
-        roles = roles_of(vehicle)
+        roles = linearisation.roles_of(vehicle)
         fields = record.names(vehicle.State)
-        fast = ~drifting(vehicle, self._row)
+        fast = ~linearisation.drifting(vehicle, self._row)
         pose = [fields.index(name) for name in roles[:3]]
         fast[pose] = False
         self._inner = np.flatnonzero(fast)
@@ -146,7 +145,7 @@ class _Curve:
         self._tells = [wheel.F_z for wheel in wheels] if tells else []
         self._left = np.array([wheel.y > shape.centre_of_mass[1] for wheel in wheels])
         self._speeds = np.zeros((len(wheels), len(own) + 2))
-        """Of the circumference of each wheel, by z."""
+        """Circumferential speed of each wheel as a linear function of z."""
         for row, wheel in zip(self._speeds, wheels, strict=True):
             row[own.index(wheel.spin)] = wheel.radius
         assert vehicle.body.steer is not None
@@ -154,7 +153,6 @@ class _Curve:
         self._slow = np.array([*self._row[self._inner], steer, start.a]), v
 
     def first(self) -> _Point:
-        """A slow turn."""
         z, v = self._slow
 
         def at_speed(z: Array) -> tuple[Array, Array, Array]:
@@ -171,7 +169,7 @@ class _Curve:
         return self._point(z, by[0])
 
     def after(self, point: _Point, stride: rad) -> _Point | None:
-        """The turn a stride farther along the curve, or None if the search failed."""
+        """The turn one stride farther along the curve, or None if the search failed."""
         across = point.across
         goal = across @ (point.z + stride * point.tangent)
 
@@ -183,7 +181,7 @@ class _Curve:
         return None if left is not None else self._point(z, across)
 
     def peak(self, point: _Point, stride: rad, after: _Point) -> _Point:
-        """The fastest turn within a stride, after which turns are no longer faster."""
+        """The fastest turn within a stride, beyond which turns are slower again."""
         from scipy.optimize import brentq
 
         found = {0.0: point, 1.0: after}
@@ -198,7 +196,6 @@ class _Curve:
         return max(standing, key=lambda one: one.v)
 
     def turn(self, point: _Point) -> FastestTurn:
-        """The turn at a point of the curve."""
         motion, u = self._balance(point.z)[2], self._input(point.z)[0]
         return FastestTurn(
             record.unflatten(self._vehicle.State, self._state(point.z).tolist()),
@@ -240,7 +237,10 @@ class _Curve:
         return state
 
     def _input(self, z: Array) -> tuple[Array, Array, Array, Array]:
-        """Input, its derivatives by z; speed, sideslip and deviation from the circle, theirs."""
+        """Input and motion with their derivatives by z.
+
+        The motion is speed, sideslip and deviation from the circle in m/s.
+        """
         values, by_x, by_demand = self._commanded(self._state(z), z[-2:], self._p, self._about)
         by, n = np.hstack([by_x, by_demand]), len(values) - 3
         return values[:n], by[:n], values[n:], by[n:]
@@ -275,8 +275,11 @@ _COMMANDED: RecentCache[Function] = RecentCache()
 
 @making_expressions()
 def _commanded(vehicle: Vehicle) -> Function:
-    """The input, then speed, sideslip and deviation from the circle in m/s, as a function of state,
-    demanded angle and acceleration, parameters, centre of mass and radius."""
+    """A function that returns the input, then speed, sideslip and deviation from the circle in m/s.
+
+    Its arguments are the state, the demanded angle and acceleration, the parameters, and centre of
+    mass and radius.
+    """
     import casadi as ca
 
     x, p = (ca.SX.sym(n, record.size(k)) for n, k in (("x", vehicle.State), ("p", vehicle.Params)))

@@ -1,4 +1,4 @@
-"""Fleet: many vehicles at once. A rollout keeps every state in registers from start to end."""
+"""Fleet: simulate many vehicles at once, with every state in registers from start to end."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ from ..core.threads import alone
 from ..errors import InvalidValue
 from ..integrate import compiled_integrator
 from ..integrate.base import Integrator
+from .arguments import Driver
 from .gradient import WRT, Derivatives, Gradient, Jacobian, saved_cost
-from .runner import Rollout, Runner
+from .runner import Callers, Rollout, Runner
 from .settings import Settings
 from .stability import check_plant, choose_integrator, stable_steps
 
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
     from .monte_carlo import MonteCarlo
 
 _MADE_FROM_RUNNER = frozenset(["_runner", "_derivatives", "__orig_class__"])
-"""Attributes that are not pickled: what a fleet makes from its runner, and a note of `typing` on
-record classes, which need not be picklable."""
+"""Attributes that are not pickled.
+
+They are derived from the fleet's runner, or are a note of `typing` on record classes, which
+need not be picklable.
+"""
 
 
 class Fleet(Generic[X, U, P, Y, W]):
@@ -50,16 +54,16 @@ class Fleet(Generic[X, U, P, Y, W]):
         precision: "float64" or "float32".
         device: "cpu", or "cuda" for an NVIDIA GPU (needs CuPy). On the GPU arrays may be NumPy,
             CuPy or anything with DLPack; the result is on the GPU if any of them is.
-        threads: threads to use; all processors if None.
+        threads: number of threads; all processors if None.
         on_diverge: "raise" names the vehicles whose state became NaN or infinite; "mask" returns
-            NaN for them from the first sample that is not finite and carries on with the others;
-            "return" gives the samples before the first of them failed, with a warning.
+            NaN for them from the first sample that is not finite and continues with the others;
+            "return" returns the samples before the first of them failed, with a warning.
         lanes: vehicles per instruction (1, 4, 8, 16 or 32); chosen from the size of the program
             if None.
         fast: on the GPU, use its own elementary functions and contract products with sums. Faster,
-            and no longer the bits of the CPU; see docs/gpu.md for how far off.
-        substeps: steps of the integrator within one step of dt, over which the input and what the
-            model samples (`Model.hold`) stay constant; as the model says if None, mostly 1.
+            but no longer the bits of the CPU; see docs/gpu.md for the size of the difference.
+        substeps: steps of the integrator within one step of dt, over which the input and the values
+            that the model samples (`Model.hold`) stay constant; by default the model's, mostly 1.
     """
 
     def __init__(
@@ -97,7 +101,10 @@ class Fleet(Generic[X, U, P, Y, W]):
         fast: bool = False,
         substeps: int | None = None,
     ) -> Self:
-        """A fleet of the vehicle in a file that `save` wrote; needs no CasADi. `dt` as saved."""
+        """Load a fleet from a file written by `save`; needs no CasADi.
+
+        `dt` in s defaults to the saved one; the other arguments are those of `Fleet`.
+        """
         plant, saved_dt = Plant.load(path)
         step = saved_dt if dt is None else dt
         settings = Settings(
@@ -116,7 +123,7 @@ class Fleet(Generic[X, U, P, Y, W]):
         self._runner = runner
 
     def __getstate__(self) -> dict[str, Any]:
-        """For `pickle` and `copy`: the plant and the settings."""
+        """Pickle or copy the plant and the settings."""
         kept = {name: value for name, value in vars(self).items() if name not in _MADE_FROM_RUNNER}
         return {**kept, "_runner": (self.plant, self._runner.settings)}
 
@@ -144,7 +151,7 @@ class Fleet(Generic[X, U, P, Y, W]):
 
     @property
     def plant(self) -> Plant:
-        """The vehicle as it is compiled."""
+        """The compiled vehicle: its records, parameters and Programs."""
         return self._runner.plant
 
     @property
@@ -154,51 +161,53 @@ class Fleet(Generic[X, U, P, Y, W]):
 
     @property
     def precision(self) -> str:
-        """Precision of its numbers, "float64" or "float32"."""
+        """Floating-point precision, "float64" or "float32"."""
         return self._runner.settings.precision
 
     @property
     def device(self) -> str:
-        """Device on which it runs, "cpu" or "cuda"."""
+        """Device of the fleet, "cpu" or "cuda"."""
         return self._runner.settings.device
 
     @property
     def on_diverge(self) -> str:
-        """What happens to vehicles that diverge: "raise", "mask" or "return"."""
+        """Treatment of vehicles that diverge: "raise", "mask" or "return"."""
         return self._runner.settings.on_diverge
 
     @property
     def substeps(self) -> int:
-        """Steps of the integrator within one of dt."""
+        """Steps of the integrator within one step of dt."""
         return self._runner.engines.substeps
 
     @property
     def vehicle(self) -> Vehicle[X, U, P, Y, W]:
-        """The vehicle of the fleet; raises for a fleet from a file or a closed loop, which has no
-        model."""
+        """The vehicle of the fleet.
+
+        Raises for a fleet from a file or a closed loop, which has no model.
+        """
         if self.plant.vehicle is None:
             origin = "was loaded" if policy_of(self.plant) is None else "is a closed loop"
             raise InvalidValue(f"this fleet of {self.plant.name!r} {origin}: it has no model")
         return self.plant.vehicle
 
     def closed_loop(self, policy: Policy) -> Self:
-        """A fleet of this vehicle with its driver, compiled into one.
+        """Return a fleet of this vehicle in closed loop with a policy, compiled into one.
 
-        Its inputs are the policy's references. After the vehicle's own fields its states have the
-        policy's memory (`memory.integral`), its parameters those of the policy (`policy.k_p`) and
-        its outputs the commands (`command.steer`). It can be saved, and loaded elsewhere. Policies
-        that differ in parameters only share the compiled code.
+        Its inputs are the policy's references. After the vehicle's own fields its states contain
+        the policy's memory (`memory.integral`), its parameters those of the policy (`policy.k_p`)
+        and its outputs the commands (`command.steer`). It can be saved, and loaded elsewhere.
+        Policies that differ in parameters only share the compiled code.
         """
         return self._of(self._runner.closed_loop(policy))
 
     @property
     def lanes(self) -> int:
-        """Vehicles per instruction; 1 on a GPU, where each has a thread."""
+        """Vehicles per instruction; 1 on a GPU, where each vehicle has a thread."""
         return self._runner.engines.rollout.lanes
 
     @property
     def threads(self) -> int:
-        """Threads a rollout uses on the CPU."""
+        """Number of threads of a rollout on the CPU."""
         engine = self._runner.engines.rollout
         return engine.threads if isinstance(engine, CpuRollout) else 1
 
@@ -221,7 +230,7 @@ class Fleet(Generic[X, U, P, Y, W]):
         return_pending: bool = False,
         progress: Choice = None,
     ) -> Any:
-        """States of all vehicles at the start and then after every `every` steps.
+        """Simulate all vehicles; returns their states at the start and after every `every` steps.
 
         Args:
             x0: start states (B, nx), or one state for all.
@@ -229,18 +238,19 @@ class Fleet(Generic[X, U, P, Y, W]):
                 of names is held by all vehicles. T sets the number of steps; held controls need
                 `steps`.
             every: steps between samples; must divide the number of steps.
+            steps: number of steps, for held controls.
             dt: length of each step in s, (T,), where they differ; the fleet's own if None.
             params: parameters that differ between vehicles: (B, np), or a mapping of names to (B,).
             disturbances: like `controls`, for the model's Disturbance record.
             layout: "aos" as above, or "soa" with the vehicle last in x0, controls, disturbances and
                 the result: (nx, B), (T, nu, B), ...
-            policy: what drives the vehicles; `controls` are then its references.
+            policy: policy that drives the vehicles; `controls` are then its references.
             memory: the policy's memory at the start, (B, nm), a record or a mapping; its defaults
                 if None.
             policy_params: like `params`, for the policy's parameters.
             return_memory: return the memory too, sampled like the states.
-            pending: for models with dead time, the commands that have not acted yet, oldest first,
-                (rows, B, nu) or (rows, nu, B). The defaults of the inputs if None.
+            pending: for models with dead time, the commands that have not taken effect yet, oldest
+                first, (rows, B, nu) or (rows, nu, B). The defaults of the inputs if None.
             return_pending: return the queue after the last step too, for the next rollout.
             progress: how to report progress: None, True, False or a function, see
                 `skidpad.core.progress`.
@@ -250,22 +260,9 @@ class Fleet(Generic[X, U, P, Y, W]):
             with `return_memory` a pair of such arrays, states and memory; with `return_pending`
             states and queue.
         """
-        asked = Rollout(
-            x0=x0,
-            controls=controls,
-            every=every,
-            steps=steps,
-            dt=dt,
-            params=params,
-            disturbances=disturbances,
-            layout=layout,
-            policy=policy,
-            memory=memory,
-            policy_params=policy_params,
-            return_memory=return_memory,
-            pending=pending,
-            return_pending=return_pending,
-        )
+        callers = Callers(x0, controls, params, disturbances)
+        driver = Driver(policy, memory, policy_params, return_memory)
+        asked = Rollout(callers, driver, every, steps, dt, layout, pending, return_pending)
         return asked.states(self._runner, progress)
 
     def gradient(
@@ -281,26 +278,26 @@ class Fleet(Generic[X, U, P, Y, W]):
         wrt: Any = WRT,
         progress: Choice = None,
     ) -> tuple[Any, Gradient]:
-        """Cost of every vehicle's rollout and its exact derivatives, by the discrete adjoint.
+        """Return the cost of every vehicle's rollout and its exact derivatives (discrete adjoint).
 
         Args:
             x0, controls, steps, params, disturbances: as in `rollout`.
             cost: a `skidpad.Cost`, or a function: of `x` and `u` as stage cost, of `x` alone as
-                terminal cost. A fleet that was loaded uses the cost it was saved with.
+                terminal cost. A loaded fleet uses the cost it was saved with.
             references: the argument `r` of the cost at each step and at the end,
                 (T + 1, B or 1, nr), or one record held.
             wrt: which derivatives to compute, of "x0", "controls" and "params".
             progress: as in `rollout`.
 
         Returns:
-            The cost (B,), and a `Gradient` with fields `x0` (B, nx), `controls` (as given) and
-            `params` (B, np).
+            The cost (B,), and a `Gradient` with fields `x0` (B, nx), `controls` (shaped like the
+            argument) and `params` (B, np).
         """
         cost = self.plant.saved_cost if cost is None else Cost.of(cost)
         if cost is None:
             raise InvalidValue("gradient needs a cost: a skidpad.Cost or a function of x and u")
-        rollout = (x0, controls, params, disturbances)
-        return self._derivatives.gradient(rollout, steps, cost, references, wrt, progress)
+        callers = Callers(x0, controls, params, disturbances)
+        return self._derivatives.gradient(callers, steps, cost, references, wrt, progress)
 
     def vjp(
         self,
@@ -318,8 +315,8 @@ class Fleet(Generic[X, U, P, Y, W]):
 
         `cotangents` has the shape of the result of `rollout` with the same arguments.
         """
-        rollout = (x0, controls, params, disturbances)
-        return self._derivatives.vjp(rollout, steps, every, cotangents, wrt)
+        callers = Callers(x0, controls, params, disturbances)
+        return self._derivatives.vjp(callers, steps, every, cotangents, wrt)
 
     def jacobian(
         self,
@@ -334,7 +331,7 @@ class Fleet(Generic[X, U, P, Y, W]):
 
         Every vehicle is run once per state, so memory and time grow with nx.
         """
-        return self._derivatives.jacobian((x0, controls, params, disturbances), steps)
+        return self._derivatives.jacobian(Callers(x0, controls, params, disturbances), steps)
 
     @cached_property
     def _derivatives(self) -> Derivatives:
@@ -360,24 +357,25 @@ class Fleet(Generic[X, U, P, Y, W]):
         confidence: float | Sequence[float] = (0.9, 0.95, 0.99),
         progress: Choice = None,
     ) -> MonteCarlo:
-        """Many runs, each with disturbances drawn anew at every step of dt.
+        """Run a Monte Carlo simulation, with new random disturbances at every step of dt.
 
         Args:
-            x0: one start state, (runs, nx), or an `UncertaintyModel` to draw them from.
+            x0: one start state, (runs, nx), or an `UncertaintyModel` to sample them from.
             controls: one input held, a table (T, nu) for all runs, or (T, runs, nu); with a policy,
                 its references.
-            runs: number of runs, or the numbers of some: each run has the same bits in any part of
-                the runs as among all of them.
-            disturbance: what the model's Disturbance record is drawn from; neutral if None.
-            noise: what is added to the state that the policy sees, one number per state.
-            policy: what drives the vehicles.
-            seed: of all draws; run k has the seed `(seed << 32) + k`.
+            runs: number of runs, or the numbers of selected runs: each run has the same bits in any
+                selection as among all runs.
+            disturbance: distribution of the model's Disturbance record; neutral if None.
+            noise: distribution of the noise added to the state passed to the policy, one number per
+                state.
+            policy: policy that drives the vehicles.
+            seed: of all random numbers; run k has the seed `(seed << 32) + k`.
             steps, duration: length of a run, in steps or in s.
             params, policy_params: by name: a number, (runs,), or an `UncertaintyModel` of one.
-            quantities: names of states, or functions of the state record by name, of which bands
-                and extremes are kept; all states if None.
+            quantities: names of states, or functions of the state record by name, whose bands
+                and extremes are recorded; all states if None.
             events: functions of the state record by name that return whether an event happens.
-            quantiles: levels to keep, from 0 to 1.
+            quantiles: levels of the quantiles to record, from 0 to 1.
             confidence: levels of the confidence intervals of these quantiles, one or several.
             progress: as in `rollout`, in steps of all runs.
 
@@ -415,7 +413,7 @@ class Fleet(Generic[X, U, P, Y, W]):
         return mc.MonteCarlo(experiment, numbers, tally).run(progress)
 
     def as_torch(self) -> Any:
-        """The rollout as a function of PyTorch tensors that gradients flow through.
+        """Return the rollout as a differentiable function of PyTorch tensors.
 
         See `skidpad.run.interop.torch.as_torch` for its arguments.
         """
@@ -432,11 +430,12 @@ class Fleet(Generic[X, U, P, Y, W]):
         params: Any = None,
         disturbances: Any = None,
     ) -> AnyArray:
-        """Outputs (..., B, ny) at states (..., B, nx), with inputs of the same shape or held.
+        """Return the outputs (..., B, ny) at states (..., B, nx).
 
-        `start` are the states at the start of the step that led to `x`; it matters only for models
-        that sample their input there (`Model.hold`), and is `x` if not given. `params` as in
-        `rollout`. States may be NaN if the fleet masks vehicles that diverge.
+        The inputs have the same shape or are held. `start` are the states at the start of the step
+        that led to `x`; they matter only for models that sample their input there (`Model.hold`),
+        and default to `x`. `params` as in `rollout`. States may be NaN if the fleet masks vehicles
+        that diverge.
         """
         return self._runner.outputs(x, controls, start, params, disturbances)
 

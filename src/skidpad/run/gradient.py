@@ -1,19 +1,19 @@
 """Derivatives of rollouts by an adjoint sweep, backwards over the very steps that were simulated.
 
-`Derivatives` takes the caller's arguments and turns commands into inputs as they act, and
-derivatives back into those of commands. `Sweep` goes backwards over inputs as they act: the forward
-pass saves states at checkpoints; the backward pass repeats the steps between two of them, then
-sweeps back over these. With K steps between checkpoints and T steps in all, T/K + K states of every
-vehicle are held at a time instead of T; short rollouts are one segment.
+`Derivatives` takes the caller's arguments, converts commands to delayed inputs, goes backwards over
+these, and converts the derivatives back to those of commands. The forward pass saves states at
+checkpoints; the backward pass repeats the steps between two of them, then sweeps back over these.
+With K steps between checkpoints and T steps in all, T/K + K states of every vehicle are in memory
+at a time instead of T; short rollouts are one segment.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,171 +30,11 @@ from ..core.progress import Choice, Progress, watching
 from ..errors import InvalidValue
 from . import arguments as batch
 from . import delay
-from .runner import Runner
+from .runner import Callers, Runner
 from .settings import AdjointEngine, MapEngine
 
 _MOST_NUMBERS = 1 << 27
-"""State values kept in one segment (1 GiB of float64); longer rollouts use checkpoints."""
-
-
-class Segment(NamedTuple):
-    """States of consecutive steps."""
-
-    begin: int
-    """Number of the first step."""
-    states: AnyArray
-    """(steps + 1, B, nx): at the start of each step, and after the last."""
-
-
-class Sweep:
-    """Sweeps backwards over rollouts of a runner, with inputs as they act.
-
-    The engines, one for each cost and choice of derivatives, are made on first use.
-    """
-
-    def __init__(self, runner: Runner) -> None:
-        self.runner, self.space = runner, runner.space
-        self.adjoints: dict[Any, AdjointEngine] = {}
-        self._ends: dict[Any, MapEngine] = {}
-
-    def gradient(
-        self,
-        arguments: RolloutArrays,
-        references: AnyArray,
-        steps: int,
-        cost: Cost | SavedCost,
-        *,
-        with_params: bool,
-        progress: Progress,
-    ) -> tuple[AnyArray, Swept]:
-        """Value (B,) and derivatives of a cost of rollouts; references (steps + 1 or 1, B or 1,
-        nr). The progress is advanced by `work`."""
-        _check("references", references, arguments.vehicles)
-        engine, end = self._adjoint(cost, with_params), self._end(cost, with_params)
-        lam = end_p = end_value = total = None
-        for segment in self._segments(arguments, steps, progress):
-            if total is None:
-                last = [segment.states[-1:], arguments.p, references[-1:]]
-                lam, end_p, end_value = end.run(last, segment.states.shape[1])
-            total = self._swept_segment(
-                engine, arguments, references, segment, lam, None, total, progress
-            )
-            lam = total.x
-        assert total is not None
-        value = cast(AnyArray, end_value)[0, :, 0]
-        if total.value.shape[2]:
-            value = value + total.value[0, :, 0]
-        return value, total._replace(p=total.p + end_p)
-
-    def vjp(
-        self,
-        arguments: RolloutArrays,
-        steps: int,
-        every: int,
-        cotangents: AnyArray,
-        *,
-        with_params: bool,
-    ) -> Swept:
-        """Derivatives of the sum of samples times cotangents (steps / every + 1, B, nx)."""
-        if steps % every:
-            raise InvalidValue(f"every = {every} must divide the {steps} steps")
-        _check("cotangents", cotangents, cotangents.shape[1])
-        engine = self._adjoint(None, with_params)
-        space = self.space
-        seeds = space.xp.zeros((steps + 1, *cotangents.shape[1:]), space.dtype)
-        seeds[::every] = cotangents
-        nothing = space.xp.zeros((1, 1, 0), space.dtype)
-        lam, total = seeds[-1:], None
-        for segment in self._segments(arguments, steps):
-            total = self._swept_segment(engine, arguments, nothing, segment, lam, seeds, total)
-            lam = total.x
-        assert total is not None
-        return total
-
-    def _swept_segment(
-        self,
-        engine: AdjointEngine,
-        arguments: RolloutArrays,
-        references: AnyArray,
-        segment: Segment,
-        lam: Any,
-        seeds: AnyArray | None,
-        total: Swept | None,
-        progress: Progress | None = None,
-    ) -> Swept:
-        """One segment swept backwards, added to the derivatives of later segments.
-
-        λ (1, B, nx) is the derivative of everything later with respect to its last state; seeds
-        (steps + 1, B, nx) are added to it at the start of every step.
-        """
-        # There may be several λ for the one vehicle, as in a Jacobian.
-        space, count = self.space, max(segment.states.shape[1], lam.shape[1])
-        rows = slice(segment.begin, segment.begin + len(segment.states) - 1)
-        nothing = space.xp.zeros((1, 1, lam.shape[2]), space.dtype)
-        swept = engine.run(
-            Backward(
-                x=segment.states[:-1],
-                u=_rows(arguments.u, rows),
-                w=_rows(arguments.w, rows),
-                p=arguments.p,
-                r=_rows(references, rows),
-                lam=lam,
-                seed=nothing if seeds is None else seeds[rows],
-            ),
-            len(segment.states) - 1,
-            count,
-            progress=progress,
-        )
-        if total is None:
-            return swept
-        held = arguments.u.shape[0] == 1
-        inputs = total.u + swept.u if held else space.xp.concatenate([swept.u, total.u])
-        return Swept(swept.x, inputs, total.p + swept.p, total.value + swept.value)
-
-    def work(self, arguments: RolloutArrays, steps: int) -> int:
-        """Number of steps of all vehicles, forwards and backwards."""
-        return arguments.vehicles * (2 * steps + self._marks(arguments, steps)[-1])
-
-    def _marks(self, arguments: RolloutArrays, steps: int) -> range:
-        """First steps of the segments."""
-        length = steps
-        if steps * arguments.vehicles * arguments.x.shape[2] > _MOST_NUMBERS:
-            length = min(steps, max(math.isqrt(steps), 1))
-        return range(0, steps, length)
-
-    def _segments(
-        self, arguments: RolloutArrays, steps: int, progress: Progress | None = None
-    ) -> Iterator[Segment]:
-        """Segments of states from the last to the first, each recomputed from its checkpoint."""
-        marks = self._marks(arguments, steps)
-        starts = np.broadcast_to(arguments.x, (1, arguments.vehicles, arguments.x.shape[2]))
-        if marks[-1]:
-            first = _part(arguments, starts, 0, marks[-1])
-            starts = self._states(first, marks[-1], marks.step, progress)
-        for k, begin in reversed([*enumerate(marks)]):
-            count = min(marks.step, steps - begin)
-            part = _part(arguments, starts[k : k + 1], begin, count)
-            yield Segment(begin, self._states(part, count, 1, progress))
-
-    def _states(
-        self, arguments: RolloutArrays, steps: int, every: int, progress: Progress | None
-    ) -> AnyArray:
-        # The vehicle last in memory, as the sweep reads it fastest.
-        return self.runner.samples(arguments, steps, every, "soa", progress=progress)
-
-    def _adjoint(self, cost: Cost | SavedCost | None, with_params: bool) -> AdjointEngine:
-        key = (id(cost) if isinstance(cost, SavedCost) else cost, with_params)
-        if key not in self.adjoints:
-            program = adjoint_of(self.runner.plant, cost, with_params)
-            self.adjoints[key] = self.runner.engines.adjoint(program)
-        return self.adjoints[key]
-
-    def _end(self, cost: Cost | SavedCost, with_params: bool) -> MapEngine:
-        key = (id(cost) if isinstance(cost, SavedCost) else cost, with_params)
-        if key not in self._ends:
-            program = terminal_of(self.runner.plant, cost, with_params)
-            self._ends[key] = self.runner.engines.map(program)
-        return self._ends[key]
+"""State values in one segment (1 GiB of float64); longer rollouts use checkpoints."""
 
 
 def saved_cost(plant: Plant, cost: Any) -> SavedCost:
@@ -209,7 +49,7 @@ def saved_cost(plant: Plant, cost: Any) -> SavedCost:
 
 
 def adjoint_of(plant: Plant, cost: Cost | SavedCost | None, with_params: bool) -> Program:
-    """The adjoint Program of a plant's step with a stage cost, or of the step alone."""
+    """The adjoint Program of a plant's step, with the stage cost if there is a cost."""
     if isinstance(cost, SavedCost):
         return cost.adjoint if with_params else without_output(cost.adjoint, "p")
     if plant.vehicle is not None and plant.method is not None:
@@ -236,16 +76,11 @@ def terminal_of(plant: Plant, cost: Cost | SavedCost, with_params: bool) -> Prog
 
 
 def without_output(program: Program, name: str) -> Program:
-    """The Program without one output port and the code that only this port needs."""
+    """A copy of the Program without one output port and the code that only this port needs."""
     outputs = tuple(Port(p.name, ()) if p.name == name else p for p in program.outputs)
     pairs = zip(program.outputs, program.results, strict=True)
     results = tuple(() if port.name == name else result for port, result in pairs)
     return without_dead_code(replace(program, outputs=outputs, results=results))
-
-
-def _part(arguments: RolloutArrays, start: AnyArray, begin: int, steps: int) -> RolloutArrays:
-    rows = slice(begin, begin + steps)
-    return RolloutArrays(start, _rows(arguments.u, rows), _rows(arguments.w, rows), arguments.p)
 
 
 def _rows(array: AnyArray, rows: slice) -> AnyArray:
@@ -269,40 +104,63 @@ WRT = ("x0", "controls", "params")
 
 
 class Gradient(NamedTuple):
-    """Derivatives of a number per vehicle; None for those that `wrt` leaves out."""
+    """Derivatives of one number per vehicle; None for those that `wrt` leaves out."""
 
     x0: Any
-    """With respect to the start states, (B, nx)."""
+    """Derivative with respect to the start states, (B, nx)."""
     controls: Any
-    """With respect to the inputs: (T, B, nu), or (B, nu) if they are held."""
+    """Derivative with respect to the inputs: (T, B, nu), or (B, nu) if they are held."""
     params: Any
-    """With respect to the parameters, (B, np)."""
+    """Derivative with respect to the parameters, (B, np)."""
 
 
 class Jacobian(NamedTuple):
     """Derivatives of the last state of every vehicle."""
 
     x0: Any
-    """(B, nx, nx)"""
+    """Derivative with respect to the start states, (B, nx, nx)."""
     controls: Any
-    """(B, nx, T, nu), or (B, nx, nu) if the inputs are held."""
+    """Derivative by the inputs: (B, nx, T, nu), or (B, nx, nu) if they are held."""
     params: Any
-    """(B, nx, np)"""
+    """Derivative with respect to the parameters, (B, nx, np)."""
+
+
+class _Work(NamedTuple):
+    """Arguments of a rollout to be differentiated."""
+
+    acting: RolloutArrays
+    """Arguments with inputs that are already delayed."""
+    queue: Late | None
+    """The queue of delayed commands at the start."""
+    steps: int
+    held: bool
+    """Whether the derivatives of inputs are summed over the steps, as the inputs are held."""
+    callers: tuple[Any, Any, Any]
+    """The caller's x0, controls and params."""
+
+    @property
+    def marks(self) -> range:
+        """First steps of the segments between checkpoints."""
+        length = self.steps
+        if length * self.acting.vehicles * self.acting.x.shape[2] > _MOST_NUMBERS:
+            length = min(length, max(math.isqrt(length), 1))
+        return range(0, self.steps, length)
 
 
 class Derivatives:
     """Gradients, pullbacks and Jacobians of the rollouts of one runner; see those of `Fleet`.
 
-    `rollout` are the caller's arguments x0, controls, params and disturbances.
+    The engines, one for each cost and choice of derivatives, are created on first use.
     """
 
     def __init__(self, runner: Runner) -> None:
         self.runner, self.space = runner, runner.space
-        self.sweep = Sweep(runner)
+        self._adjoints: dict[Any, AdjointEngine] = {}
+        self._ends: dict[Any, MapEngine] = {}
 
     def gradient(
         self,
-        rollout: tuple[Any, Any, Any, Any],
+        callers: Callers,
         steps: int | None,
         cost: Cost | SavedCost,
         references: Any,
@@ -311,74 +169,156 @@ class Derivatives:
     ) -> tuple[Any, Gradient]:
         """Cost (B,) of every vehicle's rollout and its derivatives."""
         names = wrt_names(wrt)
-        work = self._work(rollout, steps)
+        work = self._work(callers, steps)
+        acting = work.acting
         r = batch.series(cost.Reference, "references", references, self.space, "aos")
         if r.shape[0] not in (1, work.steps + 1):
             raise InvalidValue(f"references have {r.shape[0]} rows; {work.steps + 1} are needed")
-        total = self.sweep.work(work.acting, work.steps)
+        _check("references", r, acting.vehicles)
+        with_params, ends = "params" in names, list[AnyArray]()
+
+        def at_end(last: AnyArray) -> AnyArray:
+            end = self._end(cost, with_params)
+            ends[:] = end.run([last, acting.p, r[-1:]], last.shape[1])
+            return ends[0]
+
+        # Forwards, and backwards over the steps between checkpoints, which are repeated.
+        total = acting.vehicles * (2 * work.steps + work.marks[-1])
         with watching(total, "steps", "gradient", progress) as watch:
-            value, swept = self.sweep.gradient(
-                work.acting, r, work.steps, cost, with_params="params" in names, progress=watch
-            )
-        value = batch.where_wanted(value, self.space, *rollout[:3])
-        return value, self._gradient(work, swept, names)
+            engine = self._adjoint(cost, with_params)
+            swept = self._swept(work, engine, r, at_end, progress=watch)
+        value = ends[2][0, :, 0]
+        if swept.value.shape[2]:
+            value = value + swept.value[0, :, 0]
+        value = batch.where_wanted(value, self.space, *work.callers)
+        return value, self._gradient(work, swept._replace(p=swept.p + ends[1]), names)
 
     def vjp(
-        self,
-        rollout: tuple[Any, Any, Any, Any],
-        steps: int | None,
-        every: int,
-        cotangents: Any,
-        wrt: Any,
+        self, callers: Callers, steps: int | None, every: int, cotangents: Any, wrt: Any
     ) -> Gradient:
         """Derivatives of the sum of cotangents (steps / every + 1, B, nx) times samples."""
         names = wrt_names(wrt)
-        work = self._work(rollout, steps)
+        work = self._work(callers, steps)
         every = whole("every", every, f"at least 1 and divide the {work.steps} steps")
         c = batch.numbers("cotangents", cotangents, self.space)
         shape = (work.steps // every + 1, work.acting.vehicles, work.acting.x.shape[2])
         if tuple(c.shape) != shape:
             raise InvalidValue(f"cotangents have shape {tuple(c.shape)}; the rollout has {shape}")
-        swept = self.sweep.vjp(work.acting, work.steps, every, c, with_params="params" in names)
-        return self._gradient(work, swept, names)
+        return self._gradient(work, self._pulled_back(work, every, c, "params" in names), names)
 
-    def jacobian(self, rollout: tuple[Any, Any, Any, Any], steps: int | None) -> Jacobian:
+    def jacobian(self, callers: Callers, steps: int | None) -> Jacobian:
         """Derivatives of the last states; every vehicle is run once per state."""
-        work = self._work(rollout, steps)
+        work = self._work(callers, steps)
         nx, count = work.acting.x.shape[2], work.acting.vehicles
-        per_state = RolloutArrays(*(_repeated(a, nx) for a in work.acting))
+        work = work._replace(
+            acting=RolloutArrays(*(_repeated(a, nx) for a in work.acting)),
+            queue=work.queue and Late(*(_repeated(a, nx) for a in work.queue)),
+        )
         c = self.space.xp.zeros((2, count * nx, nx), self.space.dtype)
         c[1] = np.tile(self.space.xp.eye(nx, dtype=self.space.dtype), (count, 1))
-        if work.queue is not None:
-            work = work._replace(queue=Late(*(_repeated(a, nx) for a in work.queue)))
-        swept = self.sweep.vjp(per_state, work.steps, work.steps, c, with_params=True)
-        u = np.moveaxis(
-            self._of_commands(work, swept).reshape(-1, count, nx, swept.u.shape[2]), 0, 2
-        )
-        parts = (
-            swept.x[0].reshape(count, nx, nx),
-            u[:, :, 0] if work.held else u,
-            swept.p[0].reshape(count, nx, -1),
-        )
+        swept = self._pulled_back(work, work.steps, c, True)
+        u = self._of_commands(work, swept).reshape(-1, count, nx, swept.u.shape[2])
+        u = np.moveaxis(u, 0, 2)
+        x, p = swept.x[0].reshape(count, nx, nx), swept.p[0].reshape(count, nx, -1)
+        parts = (x, u[:, :, 0] if work.held else u, p)
         self._warn_of_corners(dict(zip(WRT, parts, strict=True)))
-        return Jacobian(*(batch.where_wanted(a, self.space, *rollout[:3]) for a in parts))
+        return Jacobian(*(batch.where_wanted(a, self.space, *work.callers) for a in parts))
 
-    def _work(self, rollout: tuple[Any, Any, Any, Any], steps: int | None) -> _Work:
-        """The arguments, checked, with inputs as they act."""
-        _, controls, params, disturbances = rollout
-        arguments = self.runner.arguments(*rollout)
-        self.runner.plausible.check(arguments, own_params=params is None)
-        total = steps_of(steps, controls, disturbances)
-        held = arguments.u.shape[0] == 1 and np.ndim(controls) != 3
+    def _work(self, callers: Callers, steps: int | None) -> _Work:
+        """The checked arguments, with commands converted to delayed inputs."""
+        arguments = self.runner.arguments(*callers)
+        self.runner.plausible.check(arguments, own_params=callers.params is None)
+        total = steps_of(steps, callers.controls, callers.disturbances)
+        held = arguments.u.shape[0] == 1 and np.ndim(callers.controls) != 3
         queue = self.runner.queue(arguments)
         if queue is not None:
             fields = self.runner.engines.channels.fields
             u = delay.acting(arguments.u, queue, fields, total, self.space)
             arguments = arguments._replace(u=u)
-        return _Work(arguments, queue, total, held, rollout[:3])
+        return _Work(arguments, queue, total, held, callers[:3])
+
+    def _pulled_back(self, work: _Work, every: int, c: AnyArray, with_params: bool) -> Swept:
+        """Derivatives of the sum of samples times cotangents (steps / every + 1, B, nx)."""
+        if work.steps % every:
+            raise InvalidValue(f"every = {every} must divide the {work.steps} steps")
+        _check("cotangents", c, c.shape[1])
+        engine, space = self._adjoint(None, with_params), self.space
+        seeds = space.xp.zeros((work.steps + 1, *c.shape[1:]), space.dtype)
+        seeds[::every] = c
+        nothing = space.xp.zeros((1, 1, 0), space.dtype)
+        return self._swept(work, engine, nothing, lambda last: seeds[-1:], seeds)
+
+    def _swept(
+        self,
+        work: _Work,
+        engine: AdjointEngine,
+        references: AnyArray,
+        at_end: Callable[[AnyArray], AnyArray],
+        seeds: AnyArray | None = None,
+        progress: Progress | None = None,
+    ) -> Swept:
+        """Sweep backwards over the whole rollout, segment by segment.
+
+        λ (1, B, nx) is the derivative of all later costs with respect to a state, `at_end` that of
+        the last state; seeds (steps + 1, B, nx) are added to it at the start of every step.
+        """
+        acting, xp = work.acting, self.space.xp
+        total = None
+        for begin, states in self._segments(work, progress):
+            lam = at_end(states[-1:]) if total is None else total.x
+            rows, steps = slice(begin, begin + len(states) - 1), len(states) - 1
+            nothing = xp.zeros((1, 1, lam.shape[2]), self.space.dtype)
+            u, w, r = (_rows(array, rows) for array in (acting.u, acting.w, references))
+            seed = nothing if seeds is None else seeds[rows]
+            given = Backward(states[:-1], u, w, acting.p, r, lam, seed)
+            # There may be several λ for the one vehicle, as in a Jacobian.
+            count = max(states.shape[1], lam.shape[1])
+            swept = engine.run(given, steps, count, progress=progress)
+            if total is not None:
+                held = acting.u.shape[0] == 1
+                inputs = total.u + swept.u if held else xp.concatenate([swept.u, total.u])
+                sums = total.p + swept.p, total.value + swept.value
+                swept = Swept(swept.x, inputs, *sums)
+            total = swept
+        assert total is not None
+        return total
+
+    def _segments(self, work: _Work, progress: Progress | None) -> Iterator[tuple[int, AnyArray]]:
+        """First step and states (steps + 1, B, nx) of each segment, from the last to the first.
+
+        Each is recomputed from its checkpoint.
+        """
+        arguments, marks = work.acting, work.marks
+
+        def states(start: AnyArray, begin: int, steps: int, every: int) -> AnyArray:
+            rows = slice(begin, begin + steps)
+            u, w = _rows(arguments.u, rows), _rows(arguments.w, rows)
+            part = RolloutArrays(start, u, w, arguments.p)
+            # The vehicle last in memory, as the sweep reads it fastest.
+            return self.runner.samples(part, steps, every, "soa", progress=progress)
+
+        starts = np.broadcast_to(arguments.x, (1, arguments.vehicles, arguments.x.shape[2]))
+        if marks[-1]:
+            starts = states(starts, 0, marks[-1], marks.step)
+        for k, begin in reversed([*enumerate(marks)]):
+            yield begin, states(starts[k : k + 1], begin, min(marks.step, work.steps - begin), 1)
+
+    def _adjoint(self, cost: Cost | SavedCost | None, with_params: bool) -> AdjointEngine:
+        key = (id(cost) if isinstance(cost, SavedCost) else cost, with_params)
+        if key not in self._adjoints:
+            program = adjoint_of(self.runner.plant, cost, with_params)
+            self._adjoints[key] = self.runner.engines.adjoint(program)
+        return self._adjoints[key]
+
+    def _end(self, cost: Cost | SavedCost, with_params: bool) -> MapEngine:
+        key = (id(cost) if isinstance(cost, SavedCost) else cost, with_params)
+        if key not in self._ends:
+            program = terminal_of(self.runner.plant, cost, with_params)
+            self._ends[key] = self.runner.engines.map(program)
+        return self._ends[key]
 
     def _of_commands(self, work: _Work, swept: Swept) -> AnyArray:
-        """Derivatives with respect to commands, from those with respect to inputs that acted."""
+        """Derivatives with respect to commands, from those with respect to delayed inputs."""
         if work.queue is None:
             return swept.u
         fields = self.runner.engines.channels.fields
@@ -389,11 +329,10 @@ class Derivatives:
         u = self._of_commands(work, swept)
         parts = (swept.x[0], u[0] if work.held else u, swept.p[0])
         self._warn_of_corners({n: a for n, a in zip(WRT, parts, strict=True) if n in names})
+        pairs = zip(WRT, parts, strict=True)
+        wanted = (part if name in names else None for name, part in pairs)
         return Gradient(
-            *(
-                batch.where_wanted(part, self.space, *work.callers) if name in names else None
-                for name, part in zip(WRT, parts, strict=True)
-            )
+            *(p if p is None else batch.where_wanted(p, self.space, *work.callers) for p in wanted)
         )
 
     def _warn_of_corners(self, parts: Mapping[str, AnyArray]) -> None:
@@ -401,9 +340,7 @@ class Derivatives:
         if self.runner.settings.on_diverge == "mask":
             return
         plant = self.runner.plant
-        kinds: dict[str, type] = dict(
-            zip(WRT, (plant.State, plant.Input, plant.Params), strict=True)
-        )
+        kinds = {"x0": plant.State, "controls": plant.Input, "params": plant.Params}
         for what, part in parts.items():
             finite = self.space.xp.isfinite(part)
             if bool(finite.all()):
@@ -420,22 +357,8 @@ class Derivatives:
             return
 
 
-class _Work(NamedTuple):
-    """A rollout to be differentiated."""
-
-    acting: RolloutArrays
-    """Its arguments with inputs as they act."""
-    queue: Late | None
-    """The delayed commands at the start."""
-    steps: int
-    held: bool
-    """Whether the derivatives of inputs are summed over the steps."""
-    callers: tuple[Any, Any, Any]
-    """The caller's x0, controls and params."""
-
-
 def wrt_names(wrt: Any) -> tuple[str, ...]:
-    """The names to differentiate with respect to, checked."""
+    """Names of the arguments to differentiate with respect to, checked."""
     names = (wrt,) if isinstance(wrt, str) or not isinstance(wrt, Iterable) else tuple(wrt)
     for name in names:
         one_of("wrt", name, WRT)

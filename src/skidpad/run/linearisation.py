@@ -8,12 +8,12 @@ The derivatives are exact: those of the expressions of `interop.casadi`, which t
 steps, compiled once for a model and an integrator. After that a call takes some ten microseconds,
 and less through a `Linearisation` that the caller holds. The step of a small model is one function;
 that of a large one is assembled at each call from the derivatives of its stages, by the same chain
-rule with far less to compile. An input with dead time counts as the one that acts.
+rule with far less to compile. A delayed input counts as the one in effect.
 
-The step is one of RK4. Where that would be unstable at every speed of driving ("auto"), or with
-"exact", the linear motion is solved exactly instead: with the input held, x' = rate + A dx + B du
-has a closed solution, the exponential of its matrix, for which no step is too long. The step of a
-simulator is that of `sim.integrator`.
+The step is one of RK4. If that is unstable at every driving speed ("auto"), or with "exact", the
+linear motion is solved exactly instead: with the input held, x' = rate + A dx + B du has a closed
+solution, the exponential of its matrix, for which no step is too long. The step of a simulator is
+that of `sim.integrator`.
 
 A trim, `straight` or `steady`, is the state and input of steady motion. There the rates of all
 states vanish except
@@ -33,7 +33,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,21 +63,16 @@ from ..units import m_s, m_s2, per_m
 from .stability import AUTO, EXPLICIT, automatic, check_step, takes
 
 WHOLE_STEP = 6_000
-"""Operations up to which a step is one function; compiling that takes seconds."""
+"""Largest number of operations for which a step is one function; it compiles in seconds."""
 LARGEST = 30_000
-"""Operations beyond which CasADi's interpreter evaluates a function: compiling it takes longer than
-the calls of a session would save."""
+"""Number of operations above which CasADi's interpreter evaluates a function.
+
+Compiling it takes longer than the calls of a session would save.
+"""
 
 
-class Function(Protocol):
-    """Values, their Jacobians with respect to state and input, and more values.
-
-    Called with rows for x, u, w, p (and dt, for a step); returns arrays of the caller's own.
-    """
-
-    def __call__(self, *rows: Any) -> list[AnyArray]:
-        """The values and derivatives at a point."""
-        ...
+Function = Callable[..., list[AnyArray]]
+"""Function of rows of numbers that returns values and their derivatives."""
 
 
 class Differentiated:
@@ -121,7 +116,6 @@ class Differentiated:
         return [ca.vertsplit(result) if result.numel() else [] for result in results]
 
     def __call__(self, *rows: Any) -> list[AnyArray]:
-        """The values and derivatives at a point."""
         with self._lock:
             for point, row in zip(self._points, rows, strict=True):
                 point[:] = row
@@ -165,8 +159,8 @@ class Staged:
 class ExactlyHeld:
     """The linearised motion over a step with the input held, from a derivative with its slopes.
 
-    The matrix exponential of [[A, B, rate], [0, 0, 0]] dt has all three solutions in its first rows
-    (C. Van Loan, *IEEE Trans. Automatic Control* 23 (1978) 395).
+    The first rows of the matrix exponential of [[A, B, rate], [0, 0, 0]] dt contain all three
+    solutions (C. Van Loan, *IEEE Trans. Automatic Control* 23 (1978) 395).
     """
 
     def __init__(self, rate: Function) -> None:
@@ -204,8 +198,10 @@ _FUNCTIONS: RecentCache[Function] = RecentCache()
 def derivative_function(
     vehicle: Vehicle, what: str, integrator: Integrator | None = None
 ) -> Function:
-    """The `derivative`, the `outputs` or the `step` (by an integrator) of a vehicle's model, made
-    once for a model: parameters are arguments."""
+    """The `derivative`, the `outputs` or the `step` (by an integrator) of a vehicle's model.
+
+    Compiled once per model, as parameters are arguments.
+    """
     make = partial(_function, vehicle, what, integrator)
     return _FUNCTIONS.get(vehicle.model, (what, integrator), make)
 
@@ -230,12 +226,12 @@ def _function(vehicle: Vehicle, what: str, integrator: Integrator | None) -> Fun
 
 
 _GROWTH = 5
-"""Operations of a step with its Jacobian over those of the step, roughly."""
+"""Operations of a step with its Jacobian relative to those of the step, roughly."""
 
 EXACT = "exact"
-"""In place of an integrator: the solution of the linear motion with the input held."""
+"""In place of an integrator: the exact solution of the linear motion with held input."""
 PAIRS = (("a_long", "a_lat"), ("a_x", "a_y"))
-"""Outputs that are accelerations along and across a vehicle, in the order they are looked for."""
+"""Output names of the accelerations along and across a vehicle, first match wins."""
 
 
 class _Around:
@@ -310,7 +306,10 @@ class Linearisation(_Around):
         return self._dt
 
     def __call__(self, x: Any, u: Any, w: Any = None) -> Discrete:
-        """The step from `x` with `u` held and disturbance `w`: records, mappings or arrays."""
+        """Linearise the step from `x` with `u` held and disturbance `w`.
+
+        State, input and disturbance are records, mappings or arrays.
+        """
         x_next, A, B, residual = self._evaluated(x, u, w, (self.dt,))
         if self._implicit and not residual[0] <= RESIDUAL_TOLERANCE:
             raise StepNotConverged(
@@ -323,7 +322,7 @@ class Linearisation(_Around):
 
 
 class ContinuousLinearisation(_Around):
-    """The motion of a vehicle, ready to be linearised around any state and input."""
+    """The time derivative of a vehicle, ready to be linearised around any state and input."""
 
     def __init__(self, vehicle: Vehicle) -> None:
         if not vehicle_of(vehicle).model.continuous:
@@ -333,18 +332,18 @@ class ContinuousLinearisation(_Around):
         super().__init__(vehicle, derivative_function(vehicle, "derivative"))
 
     def __call__(self, x: Any, u: Any, w: Any = None) -> Continuous:
-        """The rate at state `x`, input `u`, disturbance `w`: records, mappings or arrays."""
+        """Linearise the time derivative at state `x`, input `u` and disturbance `w`.
+
+        State, input and disturbance are records, mappings or arrays.
+        """
         return Continuous(*self._evaluated(x, u, w)[:3])
 
 
 class AccelerationLimits(_Around):
-    """The accelerations of a vehicle over their limits, ready to be evaluated and linearised."""
+    """Accelerations of a vehicle relative to their limits, ready to be evaluated and linearised."""
 
     def __init__(
-        self,
-        vehicle: Vehicle,
-        a_long_max: float | None = None,
-        a_lat_max: float | None = None,
+        self, vehicle: Vehicle, a_long_max: float | None = None, a_lat_max: float | None = None
     ) -> None:
         names = record.names(vehicle_of(vehicle).model.Outputs)
         pair = next((pair for pair in PAIRS if set(pair) <= set(names)), None)
@@ -359,12 +358,12 @@ class AccelerationLimits(_Around):
         self.limits = np.array([_limit(vehicle, *item) for item in limits.items()])
 
     def __call__(self, x: Any, u: Any, w: Any = None) -> NormalisedAcceleration:
-        """Accelerations over their limits."""
+        """Accelerations divided by their limits."""
         along, across = self._evaluated(x, u, w)[0][self._rows] / self.limits
         return NormalisedAcceleration(float(along), float(across))
 
     def linearise(self, x: Any, u: Any, w: Any = None) -> LinearAcceleration:
-        """Accelerations over their limits, with their derivatives."""
+        """Accelerations divided by their limits, with their derivatives."""
         y, by_x, by_u = self._evaluated(x, u, w)[:3]
         (along, across), by = y[self._rows] / self.limits, 1.0 / self.limits[:, None]
         along_x, across_x = by_x[self._rows] * by
@@ -395,18 +394,18 @@ def linearise(
     *,
     w: Any = None,
 ) -> Discrete:
-    """One step of `dt` in s from `x` with `u` held, and its derivatives A and B.
+    """Return the state one step of `dt` in s after `x` with `u` held, and its derivatives A and B.
 
     State, input and disturbance are records, mappings or arrays; `w` is neutral if None. The step
-    is the vehicle's own by an `integrator`, or with "exact" that of the linearised motion, solved
-    exactly; "auto" is RK4, or exact where RK4 is unstable at every speed of driving. With
-    `sim.integrator` it is the step of a simulator `sim`.
+    is that of an `integrator`; with "exact" it is the exact solution of the linearised motion;
+    "auto" is RK4, or "exact" where RK4 is unstable at every driving speed. `sim.integrator` gives
+    the step of a simulator `sim`.
     """
     return _cached(Linearisation, vehicle, dt, integrator)(x, u, w)
 
 
 def linearise_continuous(vehicle: Vehicle, x: Any, u: Any, *, w: Any = None) -> Continuous:
-    """The time derivative at a state and input, and its derivatives A and B."""
+    """Return the time derivative at a state and input, and its derivatives A and B."""
     return _cached(ContinuousLinearisation, vehicle)(x, u, w)
 
 
@@ -419,10 +418,10 @@ def normalised_acceleration(
     a_long_max: float | None = None,
     a_lat_max: float | None = None,
 ) -> NormalisedAcceleration:
-    """Accelerations along and across a vehicle over their limits in m/s².
+    """Accelerations along and across a vehicle, divided by their limits.
 
-    They are its outputs `a_long`, `a_lat` if it has them, else `a_x`, `a_y`; the limits are the
-    arguments or else its parameters of these names.
+    They are its outputs `a_long`, `a_lat` if it has them, else `a_x`, `a_y`. The limits in m/s² are
+    the arguments or else its parameters of these names.
     """
     return _cached(AccelerationLimits, vehicle, a_long_max, a_lat_max)(x, u, w)
 
@@ -436,41 +435,41 @@ def linearise_acceleration(
     a_long_max: float | None = None,
     a_lat_max: float | None = None,
 ) -> LinearAcceleration:
-    """`normalised_acceleration` with its derivatives, for constraints of an optimisation."""
+    """Return `normalised_acceleration` with its derivatives, for constraints of an optimisation."""
     return _cached(AccelerationLimits, vehicle, a_long_max, a_lat_max).linearise(x, u, w)
 
 
 STEPS = 40
-"""Iterations of Newton's method."""
+"""Largest number of iterations of Newton's method."""
 RATES = 1e-10
-"""Rates in SI units that count as zero; larger ones do within rounding of their terms."""
+"""Rates in SI units that count as zero; larger ones do if they are within rounding."""
 ROUNDING = 1e-13
 """Rounding of a sum, relative to the sum of the sizes of its terms."""
 NUDGE = 1e-5
-"""Step of central differences of functions that are linear or nearly so."""
+"""Step of central differences for functions that are linear or nearly so."""
 
 FAR: m_s2 = 1e6
-"""An acceleration beyond what any vehicle does."""
+"""An acceleration that no vehicle reaches."""
 
 
 class Trim(NamedTuple):
-    """A steady motion."""
+    """A steady motion: state, input and commanded acceleration."""
 
     x: Any
     """The state, a record."""
     u: Any
-    """The input that holds it, a record."""
+    """The input that maintains the motion, a record."""
     a: m_s2
-    """Acceleration that the body is commanded: 0 where nothing resists."""
+    """Acceleration commanded of the body; 0 if nothing resists the motion."""
 
 
 class Roles(NamedTuple):
-    """The fields of a state with the position, heading and speed of a vehicle."""
+    """Names of the state fields with the position, heading and speed of a vehicle."""
 
     ahead: str
-    """Position along the world's x axis."""
+    """Field of the position along the world's x axis."""
     left: str
-    """Position along the world's y axis."""
+    """Field of the position along the world's y axis."""
     heading: str
     speed: str
 
@@ -480,7 +479,7 @@ class Roles(NamedTuple):
 
 
 def roles_of(vehicle: Any) -> Roles:
-    """The fields of a vehicle's state with its position, heading and speed; raises without them."""
+    """Find the state fields of position, heading and speed; raises if the vehicle lacks one."""
     body, p = body_of(vehicle, "a steady motion"), vehicle.params
     at_rest = record.build(vehicle.Input)
 
@@ -503,14 +502,14 @@ def straight(
     *,
     may_change_speed: bool = False,
 ) -> Trim:
-    """A vehicle that drives straight ahead at a speed in m/s, along the world's x axis.
+    """Trim a vehicle to drive straight ahead at a speed in m/s, along the world's x axis.
 
     Args:
-        vehicle: one with a body. A discrete model is only placed, settled and commanded.
+        vehicle: one with a body. A discrete model is only placed, made consistent and commanded.
         v: speed, greater than 0.
-        inputs: fields of the input that have these values, in place of what the body commands.
-        may_change_speed: whether, where no command holds the speed, all else is in balance at a
-            demand of no acceleration; else that is an error.
+        inputs: fields of the input with these values, in place of the body's command.
+        may_change_speed: accept a state in which all rates but that of the speed vanish with no
+            acceleration demanded, if no command holds the speed; else that is an error.
     """
     v, vehicle = positive("speed", v, "m/s"), vehicle_of(vehicle)
     model, body, p = vehicle.model, body_of(vehicle, "straight driving"), vehicle.params
@@ -561,11 +560,11 @@ def straight(
 
 
 def steady(vehicle: Vehicle, v: m_s, curvature: per_m = 0.0) -> Trim:
-    """A vehicle that drives along a line at a speed in m/s, its path along the world's x axis.
+    """Trim a vehicle to drive at a speed in m/s with constant curvature, along the world's x axis.
 
-    The curvature is positive to the left. Where several inputs have the same effect (the torques of
-    four wheels) they share the work. Inputs that the body's command changes neither for steering
-    nor for more speed, such as brakes and gears, keep their values of straight driving.
+    The curvature is positive to the left. Several inputs with the same effect (the torques of four
+    wheels) share it. Inputs that the body's command changes neither for steering nor for more
+    speed, such as brakes and gears, keep their values of straight driving.
     """
     v, curvature = positive("v", v, "m/s"), finite("curvature", curvature, "1/m")
     roles = roles_of(vehicle)
@@ -606,11 +605,12 @@ def slopes(function: Callable[[Sequence[float]], Any], at: Sequence[float] | Arr
 
 
 def solve(
-    imbalance: Callable[[Array], tuple[Array, Array, Array]],
-    z: Array,
-    rows: slice = slice(None),
+    imbalance: Callable[[Array], tuple[Array, Array, Array]], z: Array, rows: slice = slice(None)
 ) -> tuple[Array, Array | None]:
-    """Newton's method: values at which an imbalance vanishes in `rows`, and None, or its rest."""
+    """Newton's method in the least-squares sense for an imbalance, restricted to `rows`.
+
+    Returns the values and None, or the remaining imbalance if it did not converge.
+    """
     left = np.full(1, np.inf)
     for _ in range(STEPS):
         left, slope, z = imbalance(z)
@@ -627,7 +627,7 @@ _COUPLED: RecentCache[Any] = RecentCache()
 
 
 def drifting(vehicle: Vehicle, x: Array) -> Any:
-    """Mask (nx,) of the states that are held though their rates need not vanish."""
+    """Mask (nx,) of the states that are held although their rates need not vanish."""
     marked = np.array([leaf.drifts for leaf in record.fields(vehicle.State)], dtype=bool)
     coupled = _COUPLED.get(vehicle.model, (), lambda: _coupled(vehicle))
     moved = slopes(lambda row: _motion(vehicle, row), x) != 0.0
@@ -652,7 +652,7 @@ def _moved_inputs(vehicle: Vehicle, x: Any, demand: Demand) -> Any:
 
 
 def _motion(vehicle: Vehicle, row: Sequence[float]) -> tuple[float, ...]:
-    """Velocity and pose of a state, without inputs."""
+    """Velocity and pose of a state, with the default input."""
     body, p, x = vehicle.body, vehicle.params, _state(vehicle, row)
     return (*body.velocity(x, record.build(vehicle.Input), p), *body.pose(x, p))
 
@@ -666,7 +666,7 @@ def _flat(values: Any) -> Array:
 
 
 def _worst(vehicle: Vehicle, left: Array, states: Any) -> str:
-    """The state that is farthest from rest, for an error."""
+    """Part of an error message: the state with the largest remaining rate."""
     worst = int(np.argmax(np.abs(left)))
     if worst >= len(states) or not np.isfinite(left).all():
         return ""

@@ -1,7 +1,7 @@
-"""Monte Carlo: many runs of one vehicle with drawn disturbances, and their statistics.
+"""Monte Carlo: many runs of one vehicle with random disturbances, and their statistics.
 
 `Fleet.monte_carlo` runs them; see docs/uncertainty.md. `MonteCarlo` is the result; the functions
-below it check the arguments and make the `Experiment` and the `Tally` of `monte_carlo_runs`.
+below it check the arguments and create the `Experiment` and the `Tally` of `monte_carlo_runs`.
 """
 
 from __future__ import annotations
@@ -26,16 +26,9 @@ from ..errors import InvalidValue
 from ..random.model import NoUncertainty, UncertaintyModel, checked_model
 from ..random.streams import of_run
 from . import arguments as batch
+from . import monte_carlo_runs
 from .arguments import consistent_states
-from .monte_carlo_runs import (
-    Experiment,
-    Extreme,
-    Probability,
-    Quantity,
-    Tally,
-    mean_bounds,
-    proportion,
-)
+from .monte_carlo_runs import Experiment, Extreme, Probability, Quantity, Tally
 from .runner import Runner
 from .trajectory import Trajectory
 from .trajectory_table import Column
@@ -72,22 +65,23 @@ def replay_run(experiment: Experiment, run: int, seed: int) -> Trajectory:
 
 
 class Case(NamedTuple):
-    """One run that stands out."""
+    """A run selected for an extreme value of a quantity."""
 
     seed: int
-    """What `replay` takes; also a seed of `skidpad.Simulation`."""
+    """Seed of the run, for `replay`; also a seed of `skidpad.Simulation`."""
     run: int
     """Number of the run."""
     value: float
-    """Of the quantity."""
+    """Extreme value of the quantity."""
     time: float
-    """When it had that value, in s."""
+    """Time of that value in s."""
 
 
 class MonteCarlo:
     """Bands, probabilities and worst cases of many runs of one vehicle.
 
-    `Fleet.monte_carlo` makes it. Arrays over time have a row per step and one for the start.
+    It is the result of `Fleet.monte_carlo`. Arrays over time have a row per step and one for the
+    start.
     """
 
     def __init__(self, experiment: Experiment, runs: NDArray[np.int64], tally: Tally) -> None:
@@ -96,7 +90,7 @@ class MonteCarlo:
         """The last state of every run, (runs, nx); NaN for runs that diverged."""
 
     def run(self, progress: Choice = None) -> MonteCarlo:
-        """Run everything and count it; returns itself."""
+        """Simulate all runs and compute the statistics; returns this object."""
         own, steps = self._experiment.vehicle_states, self._experiment.steps
         states = np.empty((own, 0))
         with watching(steps * self.runs, "steps", "Monte Carlo", progress) as watch:
@@ -121,7 +115,7 @@ class MonteCarlo:
 
     @property
     def seed(self) -> int:
-        """Seed of all draws; `case.seed` and `seed_of` are those of single runs."""
+        """Seed of the whole simulation; `case.seed` and `seed_of` are those of single runs."""
         return self._experiment.seed
 
     @property
@@ -136,7 +130,7 @@ class MonteCarlo:
 
     @property
     def levels(self) -> tuple[float, ...]:
-        """Levels of the quantiles that are kept, increasing."""
+        """Recorded quantile levels, increasing."""
         return tuple(self._tally.levels.tolist())
 
     @property
@@ -146,14 +140,18 @@ class MonteCarlo:
 
     @property
     def counted(self) -> NDArray[np.int64]:
-        """Runs that have not diverged up to each time, (T + 1,): means, deviations, quantiles and
-        their intervals are over these."""
+        """Number of runs that have not diverged up to each time, (T + 1,).
+
+        Means, deviations, quantiles and their intervals are over these runs.
+        """
         return self._tally.counted
 
     @property
     def diverged(self) -> tuple[int, ...]:
-        """Numbers of the runs that diverged. Of quantities they have no part after that; what
-        happened in them before has happened."""
+        """Numbers of the runs that diverged.
+
+        They do not contribute to quantities from then on; events that happened before are counted.
+        """
         lost = ~np.isfinite(self.final).all(axis=1)
         return tuple(self._runs[lost].tolist())
 
@@ -166,7 +164,7 @@ class MonteCarlo:
         return self._of(self._tally.std, name, "quantity")
 
     def quantile(self, name: str, level: float) -> Array:
-        """A quantile of a quantity over time, (T + 1,); one of the levels that were kept."""
+        """A quantile of a quantity over time, (T + 1,), at one of the recorded levels."""
         at = _place("level", level, self._tally.levels, "quantiles")
         return self._of(self._tally.quantiles, name, "quantity")[:, at]
 
@@ -176,22 +174,24 @@ class MonteCarlo:
         return self.quantile(name, tail), self.quantile(name, 1.0 - tail)
 
     def mean_interval(self, name: str, level: float = 0.95) -> tuple[Array, Array]:
-        """Lower and upper end of the interval that holds the true mean, over time, (T + 1,) each.
+        """Confidence interval of the mean over time: lower and upper end, (T + 1,) each.
 
-        By Student's distribution: with the confidence `level` at any one time, exactly for normal
-        values and nearly for others if there are some dozens of runs. Infinite for a single run.
+        From Student's distribution: it contains the true mean with the confidence `level` at any
+        one time, exactly for normal values and nearly for others with some dozens of runs. Infinite
+        for a single run.
         """
         mean = self._of(self._tally.mean, name, "quantity")
-        return mean_bounds(mean, self._tally.std[name], self.counted, level)
+        return monte_carlo_runs.mean_bounds(mean, self._tally.std[name], self.counted, level)
 
     def quantile_interval(
         self, name: str, quantile: float, level: float = 0.95
     ) -> tuple[Array, Array]:
-        """Lower and upper end of the interval that holds a true quantile, over time, (T + 1,) each.
+        """Confidence interval of a quantile over time: lower and upper end, (T + 1,) each.
 
-        Two of the values of the runs, whatever their distribution is: with at least the confidence
-        `level` at any one time. Infinite where there are too few runs for so far a quantile. Both
-        `quantile` and `level` are among those that were kept.
+        The ends are two of the values of the runs, for any distribution; the interval contains the
+        true quantile with at least the confidence `level` at any one time. Infinite if there are
+        too few runs for an extreme quantile. Both `quantile` and `level` are among the recorded
+        ones.
         """
         ends = self._of(self._tally.intervals, name, "quantity")
         at = _place("quantile", quantile, self._tally.levels, "quantiles")
@@ -199,7 +199,7 @@ class MonteCarlo:
         return ends[:, at, sure, 0], ends[:, at, sure, 1]
 
     def unit(self, name: str) -> str:
-        """Unit symbol of a quantity with the name of a state; empty for other functions."""
+        """Unit symbol of a quantity that is a state; empty for other functions."""
         self._of(self._tally.mean, name, "quantity")
         return self._tally.unit(name)
 
@@ -209,28 +209,30 @@ class MonteCarlo:
         return self._tally.along(name, run)
 
     def probability(self, event: str, level: float = 0.95) -> Probability:
-        """Probability that something happens at any time of a run, with its confidence interval.
+        """Probability that an event happens at any time of a run, with its confidence interval.
 
-        Over all runs: one that diverged counts with what happened before it did.
+        All runs count; one that diverged counts with the events before.
         """
         happened = self._of(self._tally.happened, event, "event")
-        return proportion(int(happened.sum()), self.runs, level)
+        return monte_carlo_runs.proportion(int(happened.sum()), self.runs, level)
 
     def share(self, event: str) -> Array:
-        """Share of all runs in which something has happened up to each time, (T + 1,).
+        """Fraction of all runs in which an event has happened up to each time, (T + 1,).
 
-        It never falls, and its last is the value of `probability`.
+        It never decreases, and its last value is that of `probability`.
         """
         return self._of(self._tally.share, event, "event")
 
     def happened(self, event: str) -> tuple[int, ...]:
-        """Seeds of the runs in which something happened."""
+        """Seeds of the runs in which an event happened."""
         runs = self._runs[self._of(self._tally.happened, event, "event")]
         return tuple(self.seed_of(run) for run in runs.tolist())
 
     def worst(self, name: str, count: int = 5, *, lowest: bool = False) -> tuple[Case, ...]:
-        """The runs in which a quantity was highest at any time (or lowest), worst first; those in
-        which it was never a number are left out."""
+        """Runs with the highest (or lowest) value of a quantity at any time, worst first.
+
+        Runs in which it was never a number are omitted.
+        """
         count = whole("count", count, "not negative", least=0)
         side = self._tally.lowest if lowest else self._tally.highest
         extreme: Extreme = self._of(side, name, "quantity")
@@ -252,11 +254,11 @@ class MonteCarlo:
         return of_run(self.seed, run)
 
     def replay(self, seed: int | Case) -> Trajectory:
-        """One run again, with the same bits, as a trajectory with its inputs and disturbances.
+        """Repeat one run, with the same bits, as a trajectory with its inputs and disturbances.
 
-        Takes a seed of this Monte Carlo or a case of `worst`. Inputs are the controls, or what the
-        policy was told; its commands are outputs (`command.steer`), and so are the disturbances
-        (`w_v_x`).
+        Takes a seed of this simulation or a case of `worst`. Inputs are the controls, or the
+        references of the policy; its commands are outputs (`command.steer`). Disturbances are
+        columns (`w_v_x`).
         """
         wanted = seed.seed if isinstance(seed, Case) else whole("seed", seed, least=None)
         number = wanted - of_run(self.seed, 0)
@@ -268,8 +270,10 @@ class MonteCarlo:
         return replay_run(self._experiment, number, wanted)
 
     def plot(self, *quantities: str, **options: Any) -> Any:
-        """Fans of some quantities, all that there are if none are named; options as of
-        `skidpad.view.plots.fan`."""
+        """Draw fans of some quantities, by default all.
+
+        The options are those of `skidpad.view.plots.fan`.
+        """
         from ..view.plots.fans import fan
 
         return fan(self, quantities or self.quantities, **options)
@@ -296,13 +300,13 @@ class MonteCarlo:
 
 
 def _place(name: str, value: Any, kept: Array, argument: str) -> int:
-    """Where a level is among those that were kept."""
+    """Index of a level among the recorded ones; raises if it was not recorded."""
     number = finite(name, value)
     at = np.flatnonzero(np.isclose(kept, number, rtol=0.0, atol=1e-12))
     if not at.size:
         raise InvalidValue(
-            f"{name} = {number} was not kept; there are {', '.join(f'{q:g}' for q in kept)} "
-            f"(argument `{argument}` of monte_carlo)"
+            f"{name} = {number} was not recorded; there are "
+            f"{', '.join(f'{q:g}' for q in kept)} (argument `{argument}` of monte_carlo)"
         )
     return int(at[0])
 
@@ -310,11 +314,11 @@ def _place(name: str, value: Any, kept: Array, argument: str) -> int:
 NOISE = "noise"
 """Field of the reference that holds the noise of a step, one number per state of the vehicle."""
 TOLD = "told"
-"""Field of the reference with the policy's own reference."""
+"""Field of the reference that holds the policy's own reference."""
 
 
 def noisy(policy: Policy, State: type) -> Policy:
-    """The policy with `State` plus noise in place of the state; the noise comes by its reference.
+    """A policy that gets the state plus noise; the noise is part of its reference.
 
     Its reference record has the policy's own (`told`), unless that is empty, followed by the noise
     of the step in the units of the state (`noise`).
@@ -346,14 +350,14 @@ def run_numbers(runs: int | Sequence[int]) -> NDArray[np.int64]:
         return np.arange(count)
     numbers = np.asarray(runs)
     if not np.issubdtype(numbers.dtype, np.integer) or numbers.ndim != 1 or not numbers.size:
-        raise InvalidValue("runs must be a number of runs, or a list of the numbers of some")
+        raise InvalidValue("runs must be the number of runs, or a list of run numbers")
     if numbers.min() < 0 or numbers.max() >= 2**32 or len(np.unique(numbers)) < len(numbers):
         raise InvalidValue(f"numbers of runs must differ and lie between 0 and {2**32 - 1}")
     return numbers.astype(np.int64)
 
 
 def check_run_counts(experiment: Experiment, numbers: NDArray[np.int64]) -> None:
-    """Raise unless what the caller supplies per run is there for all runs."""
+    """Raise unless values that the caller supplies per run cover all runs."""
     last = int(numbers.max())
     counts = {"inputs": experiment.inputs.shape[1]}
     if not isinstance(experiment.start, UncertaintyModel):
@@ -363,20 +367,20 @@ def check_run_counts(experiment: Experiment, numbers: NDArray[np.int64]) -> None
             counts[f"params[{name!r}]"] = np.size(value)
     for name, count in counts.items():
         if count != 1 and count <= last:
-            raise InvalidValue(f"{name}: {count} runs are given, but run {last} is wanted")
+            raise InvalidValue(f"{name}: {count} runs are given, but run {last} is requested")
 
 
 def with_policy(runner: Runner, policy: Policy | None, noise: UncertaintyModel | None) -> Runner:
-    """What runs: the vehicle alone, or the closed loop with a policy that sees a noisy state."""
+    """The runner of the vehicle alone, or of the closed loop with a policy and a noisy state."""
     if policy is not None:
         return runner.loop(policy if noise is None else noisy(policy, runner.plant.State))
     if noise is not None:
-        raise InvalidValue("noise is on what a policy sees; without policy= nothing sees it")
+        raise InvalidValue("noise acts on the measurement of a policy: give policy=")
     return runner
 
 
 def start_of(runner: Runner, x0: Any) -> Array | UncertaintyModel:
-    """Start states (1 or runs, nx), or what they are drawn from."""
+    """Start states (1 or runs, nx), or their distribution."""
     State = runner.plant.State
     if isinstance(x0, UncertaintyModel):
         return checked_model("x0", x0, record.names(State), "the state")
@@ -388,9 +392,10 @@ def start_of(runner: Runner, x0: Any) -> Array | UncertaintyModel:
 def parameters_of(
     plant: Plant, params: Any, policy: Policy | None, policy_params: Any
 ) -> dict[str, Any]:
-    """Parameters by name, those of the policy as `policy.name`: models, or numbers () or (runs,).
+    """Parameters by name: distributions, or numbers, () or (runs,).
 
-    Those of a policy are all there, as policies that differ in parameters only share their loop.
+    Those of the policy are named `policy.name` and are complete, as policies that differ in
+    parameters only share their loop.
     """
     columns = _columns("params", plant.Params, params)
     if policy is not None:
@@ -420,7 +425,7 @@ def _columns(what: str, Params: type, params: Any) -> dict[str, Any]:
 
 
 def disturbance_of(plant: Plant, model: UncertaintyModel | None) -> UncertaintyModel:
-    """What a plant's Disturbance record is drawn from; its neutral values if None."""
+    """Distribution of a plant's Disturbance record; its neutral values if None."""
     neutral = record.flatten(record.build(plant.Disturbance))
     if model is None:
         return NoUncertainty(len(neutral), nominal_value=np.array(neutral))
@@ -436,7 +441,7 @@ def disturbance_of(plant: Plant, model: UncertaintyModel | None) -> UncertaintyM
 
 
 def noise_of(plant: Plant, model: UncertaintyModel | None) -> UncertaintyModel | None:
-    """What the noise on the state is drawn from, checked."""
+    """Distribution of the noise on the state, checked."""
     if model is not None:
         checked_model("noise", model, record.names(plant.State), "the state")
         model.check_state(plant.State)
@@ -444,7 +449,7 @@ def noise_of(plant: Plant, model: UncertaintyModel | None) -> UncertaintyModel |
 
 
 def step_count(dt: float, steps: int | None, duration: float | None, inputs: Array) -> int:
-    """The number of steps that `steps`, `duration` in s and a table of inputs agree on."""
+    """The number of steps, in which `steps`, `duration` in s and a table must agree."""
     counts = {len(inputs)} if len(inputs) > 1 else set[int]()
     if duration is not None:
         counts.add(steps_in(positive("duration", duration, "s"), dt))
@@ -453,13 +458,13 @@ def step_count(dt: float, steps: int | None, duration: float | None, inputs: Arr
     if len(counts) != 1:
         listed = " and ".join(map(str, sorted(counts))) or "none given"
         raise InvalidValue(
-            f"number of steps: {listed}; say one with steps=, duration= in s, or a table of inputs"
+            f"number of steps: {listed}; give one with steps=, duration= in s, or a table of inputs"
         )
     return counts.pop()
 
 
 def quantities_of(State: type, quantities: Any) -> dict[str, Quantity]:
-    """Functions of the state by name; names of states stand for themselves, None for all."""
+    """Functions of the state by name, from names of states or functions; all states for None."""
     names = record.names(State)
     if quantities is None:
         quantities = names
@@ -480,7 +485,7 @@ def quantities_of(State: type, quantities: Any) -> dict[str, Quantity]:
 
 
 def events_of(events: Any) -> dict[str, Quantity]:
-    """Functions of the state by name."""
+    """Event functions of the state by name, checked."""
     if not isinstance(events or {}, Mapping):
         raise InvalidValue(
             f"events = {events!r} must be functions of the state by name, as in "

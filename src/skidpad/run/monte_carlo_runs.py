@@ -1,9 +1,9 @@
-"""The runs of a Monte Carlo, one step at a time, and the statistics taken while they pass.
+"""The runs of a Monte Carlo simulation, one step at a time, and statistics updated on the way.
 
-What a run draws depends on the seed, its number and the step alone, and a fleet gives a vehicle the
-same bits whatever else is in it. So a run is the same among any others, and alone. Bands, extremes
-and events are kept of the runs (`Tally`), not every state; `proportion`, `mean_bounds` and
-`quantile_ranks` are the confidence intervals.
+The random numbers of a run depend on the seed, its number and the step alone, and a fleet gives a
+vehicle the same bits in any batch. So a run is the same in any selection, and alone. Bands,
+extremes and events of the runs are stored (`Tally`), not every state; `proportion`, `mean_bounds`
+and `quantile_ranks` are the confidence intervals.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from ..core import record
 from ..core.arrays import AnyArray, Array, Mask
 from ..core.checks import between, whole
 from ..errors import InvalidValue, SimulationDiverged
-from ..random.draw import Draw
 from ..random.model import UncertaintyModel, draw_sample
-from ..random.streams import of_run
+from ..random.streams import Draw, of_run
 from . import arguments as batch
 from . import delay
 from .arguments import consistent_rows
@@ -31,20 +30,20 @@ from .trajectory import Trajectory
 
 
 class Probability(NamedTuple):
-    """A probability estimated from runs, with the interval that holds it."""
+    """A probability estimated from runs, with its confidence interval."""
 
     value: float
-    """Share of the runs, from 0 to 1."""
+    """Fraction of the runs in which the event happened, from 0 to 1."""
     low: float
     """Lower end of the confidence interval."""
     high: float
     """Upper end of the confidence interval."""
     happened: int
-    """Runs in which it happened."""
+    """Number of runs in which the event happened."""
     runs: int
-    """All runs that count."""
+    """Number of runs in total."""
     level: float
-    """Confidence of the interval, such as 0.95."""
+    """Confidence level of the interval, such as 0.95."""
 
     def __str__(self) -> str:
         bounds = f"{self.low:.4g} to {self.high:.4g} with {self.level:.0%} confidence"
@@ -54,8 +53,8 @@ class Probability(NamedTuple):
 def proportion(happened: int, runs: int, level: float = 0.95) -> Probability:
     """The probability of an event that happened in `happened` of `runs` independent runs.
 
-    The interval is that of C. J. Clopper and E. S. Pearson (Biometrika 26, 1934): it holds the true
-    value with at least the confidence `level`, even if the event never happened.
+    The interval is that of C. J. Clopper and E. S. Pearson (Biometrika 26, 1934): it contains the
+    true value with at least the confidence `level`, even if the event never happened.
     """
     tail = _tail(level)
     if runs < 1 or not 0 <= happened <= runs:
@@ -72,9 +71,10 @@ def proportion(happened: int, runs: int, level: float = 0.95) -> Probability:
 
 
 def mean_bounds(mean: Array, std: Array, runs: Any, level: float) -> tuple[Array, Array]:
-    """Ends of the intervals that hold the means of independent runs, by Student's distribution.
+    """Ends of the confidence intervals of means of independent runs, by Student's distribution.
 
-    Exact for normal values; for others the better, the more runs there are. One run has no ends.
+    Exact for normal values, and more accurate for others the more runs there are. Infinite for one
+    run.
     """
     tail, count = _tail(level), np.maximum(runs, 1)
     some = count > 1
@@ -86,10 +86,10 @@ def mean_bounds(mean: Array, std: Array, runs: Any, level: float) -> tuple[Array
 def quantile_ranks(runs: int, quantile: float, level: float) -> tuple[int, int]:
     """Ranks (low, high) of the ordered values between which a quantile lies, for any distribution.
 
-    The number of runs below a quantile is binomial, so from the `low`-th to the `high`-th smallest
-    value, counted from 1, is an interval that holds it with at least the confidence `level`, each
-    tail with at most half of the rest. 0 and runs + 1 mean that there is no such value: too few
-    runs for a quantile that far out.
+    The number of runs below a quantile is binomial, so the interval from the `low`-th to the
+    `high`-th smallest value, counted from 1, contains it with at least the confidence `level`, with
+    at most half of the remaining probability in each tail. 0 and runs + 1 mean that there is no
+    such value: too few runs for such an extreme quantile.
     """
     tail = _tail(level)
     low, high = (_lower_rank(runs, q, tail) for q in (quantile, 1.0 - quantile))
@@ -97,7 +97,7 @@ def quantile_ranks(runs: int, quantile: float, level: float) -> tuple[int, int]:
 
 
 def _lower_rank(runs: int, quantile: float, tail: float) -> int:
-    """The largest rank such that fewer values lie below the quantile with no more than `tail`."""
+    """Largest rank with at most probability `tail` that fewer values are below the quantile."""
     below = _special().bdtr
     low, high = 0, runs + 1
     while high - low > 1:
@@ -110,7 +110,7 @@ def _lower_rank(runs: int, quantile: float, tail: float) -> int:
 
 
 def _tail(level: float) -> float:
-    """What may lie beyond either end of an interval of this confidence."""
+    """Probability beyond either end of an interval with this confidence."""
     return (1.0 - between("level", level, 0.0, 1.0, hint=", such as 0.95")) / 2.0
 
 
@@ -125,38 +125,38 @@ Runs = NDArray[np.int64]
 
 
 class Moment(NamedTuple):
-    """All runs at one time."""
+    """States and inputs of all runs at one time."""
 
     step: int
     states: Array
-    """(nx, runs): the vehicle's states, then the memory of its policy; NaN for runs that ended."""
+    """(nx, runs): the vehicle's states, then the policy's memory; NaN for diverged runs."""
     inputs: Array | None
-    """(nu or 1 run, ...) inputs of the coming step; None after the last."""
+    """Inputs (1 or runs, nu) of the next step; None after the last."""
     disturbances: Array | None
-    """(runs, nw) disturbances of the coming step; None after the last."""
+    """Disturbances (runs, nw) of the next step; None after the last."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """The runner, the start, the inputs and what is drawn in each run."""
+    """Runner, start states, inputs and distributions of a Monte Carlo simulation."""
 
     runner: Runner
-    """Of the vehicle, or of the closed loop of vehicle and policy."""
+    """Runner of the vehicle, or of the closed loop of vehicle and policy."""
     vehicle_states: int
-    """States of the vehicle itself; those behind are the policy's memory."""
+    """Number of states of the vehicle itself; those after them are the policy's memory."""
     steps: int
     seed: int
     start: Array | UncertaintyModel
-    """(1 or runs, states of the vehicle), or what they are drawn from."""
+    """Start states (1 or runs, states of the vehicle), or their distribution."""
     memory: Array
     """Memory of the policy at the start, (nm,)."""
     inputs: Array
-    """(1 or steps, 1 or runs, nu): controls, or references of the policy."""
+    """Controls or references of the policy, (1 or steps, 1 or runs, nu)."""
     params: Mapping[str, Any]
-    """Parameters by name: (1,), (runs,), or what they are drawn from."""
+    """Parameters by name: (1,), (runs,), or their distribution."""
     disturbance: UncertaintyModel
     noise: UncertaintyModel | None
-    """On the state that the policy sees; its numbers go behind `inputs`."""
+    """Noise on the state passed to the policy; its numbers are appended to `inputs`."""
 
     @property
     def dt(self) -> float:
@@ -164,7 +164,7 @@ class Experiment:
         return self.runner.settings.dt
 
     def moments(self, runs: Runs) -> Iterator[Moment]:
-        """The start, and the runs after every step."""
+        """Simulate the runs; yields the start and the moment after every step."""
         pending, named = None, self.parameters(runs)
         params = None if named is None else self.runner.parameters(named)
         x = self._start_states(runs, params)
@@ -192,14 +192,13 @@ class Experiment:
         yield Moment(self.steps, x, None, None)
 
     def _check(self, x: Array, named: Mapping[str, Array] | None, params: AnyArray | None) -> None:
-        """Raise for an implausible start, input or parameter."""
         p = self.runner.own_params if params is None else params
         arrays = RolloutArrays(x.T[None], self.inputs, np.empty((1, 1, 0)), p)
         own = named is None or all(name.startswith("policy.") for name in named)
         self.runner.plausible.check(arrays, own_params=own)
 
     def draw(self, channel: str, runs: Runs, step: int) -> Draw:
-        """What one step of these runs may draw."""
+        """Random numbers of a channel for one step of these runs."""
         return Draw(self.seed, channel, runs, step, self.dt)
 
     def _start_states(self, runs: Runs, params: AnyArray | None) -> Array:
@@ -218,7 +217,7 @@ class Experiment:
         return np.ascontiguousarray(rows.T)
 
     def parameters(self, runs: Runs) -> dict[str, Array] | None:
-        """Parameters of these runs by name; None: the vehicle's own."""
+        """Parameters of these runs by name; None for the vehicle's own."""
         columns: dict[str, Array] = {}
         for name, source in self.params.items():
             if isinstance(source, UncertaintyModel):
@@ -232,8 +231,10 @@ class Experiment:
     def _advanced(
         self, x: Array, u: Array, w: Array, params: AnyArray | None, pending: Array | None
     ) -> tuple[Array, Array | None]:
-        """The states (nx, runs) after a step and the commands (rows, runs or 1, nu) that have not
-        acted by then; runs that diverged before stay NaN."""
+        """The states (nx, runs) after a step, and the pending commands (rows, runs or 1, nu).
+
+        Runs that diverged before stay NaN.
+        """
         alive: Mask = np.asarray(np.isfinite(x).all(axis=0))
         if not alive.any():
             return x, pending
@@ -259,7 +260,7 @@ class Experiment:
         return _among(after, alive), pending
 
     def _named(self, error: SimulationDiverged, runs: Runs, step: int) -> SimulationDiverged:
-        """The error with the seeds of the runs, so that they can be run again."""
+        """The error with the seeds of the runs, so that they can be repeated."""
         lost = [int(runs[v]) for v in error.vehicles]
         seeds = ", ".join(str(of_run(self.seed, k)) for k in lost[:4])
         seeds += ", ..." if len(lost) > 4 else ""
@@ -274,7 +275,10 @@ class Experiment:
 
 
 def _among(array: Array, alive: Mask) -> Array:
-    """An array (n, runs alive or 1, ...) for all runs, NaN for the others; or shared as it is."""
+    """Expand an array (n, running runs or 1, ...) to all runs, NaN for the others.
+
+    A shared array is returned unchanged.
+    """
     if alive.all() or array.shape[1] == 1 < alive.sum():
         return array
     shape = [*array.shape]
@@ -300,23 +304,23 @@ def input_rows(runner: Runner, kind: type, values: Any) -> Array:
 
 
 Quantity = Callable[[Any], Any]
-"""A function of the state record, its fields arrays with a number per run."""
+"""A function of the state record whose fields are arrays with one number per run."""
 
 CONFIDENCES = (0.9, 0.95, 0.99)
-"""Of the intervals of quantiles that are kept unless others are asked for."""
+"""Default confidence levels of the intervals of quantiles."""
 
 
 class Tally:
-    """Statistics of some quantities and events over all runs, taken step by step.
+    """Statistics of some quantities and events over all runs, updated step by step.
 
     Args:
         State: the record that quantities and events are functions of.
         quantities: functions of the state, by name.
-        events: functions of the state that say whether something happens, by name.
-        levels: quantiles to keep, from 0 to 1.
-        samples: times at which they are taken.
-        runs: how many there are.
-        confidences: of the intervals of quantiles to keep, between 0 and 1.
+        events: functions of the state that return whether an event happens, by name.
+        levels: levels of the quantiles, from 0 to 1.
+        samples: number of times.
+        runs: number of runs.
+        confidences: levels of the confidence intervals of quantiles, between 0 and 1.
     """
 
     def __init__(
@@ -332,7 +336,7 @@ class Tally:
         self._State, self._quantities, self._events = State, quantities, events
         self.levels, self.confidences = levels, np.array(confidences)
         self.counted = np.zeros(samples, np.int64)
-        """Runs that have not diverged."""
+        """Number of runs that have not diverged, by sample."""
         shape = (samples, len(levels), len(self.confidences), 2)
         self._known_ranks = (0, np.empty(shape[1:], np.int64))
         self.intervals = {n: np.full(shape, np.nan) for n in quantities}
@@ -345,7 +349,7 @@ class Tally:
         self.share = {n: np.full(samples, np.nan) for n in events}
 
     def take(self, sample: int, states: Array) -> None:
-        """Count the states (fields, runs) of one time; in runs that are NaN nothing happens."""
+        """Add the states (fields, runs) of one time; no event happens in runs that are NaN."""
         alive: NDArray[np.bool_] = np.asarray(np.isfinite(states).all(axis=0))
         self.counted[sample] = alive.sum()
         if alive.any():
@@ -363,7 +367,7 @@ class Tally:
         return _numbers(name, self._quantities[name], x, len(run))
 
     def unit(self, name: str) -> str:
-        """Unit symbol of a quantity with the name of a state; empty for any other."""
+        """Unit symbol of a quantity that is a state; empty for others."""
         leaves = record.fields(self._State)
         return next((leaf.unit.symbol for leaf in leaves if leaf.name == name), "")
 
@@ -382,8 +386,10 @@ class Tally:
             self.std[name][sample] = counted.std(ddof=1) if counted.size > 1 else 0.0
 
     def _ranks(self, runs: int) -> NDArray[np.int64]:
-        """Ranks of the ends of intervals (levels, confidences, 2); those of the last number of runs
-        are kept."""
+        """Ranks of the ends of confidence intervals (levels, confidences, 2).
+
+        Those of the last number of runs are cached.
+        """
         if self._known_ranks[0] != runs:
             pairs = [
                 [quantile_ranks(runs, level, sure) for sure in self.confidences.tolist()]
@@ -394,8 +400,10 @@ class Tally:
 
 
 class Extreme:
-    """The largest value of each run (with a sign of -1 the smallest), and its sample, -1 where
-    there was no number at all."""
+    """The largest value of each run and its sample, -1 where there was no number at all.
+
+    With a sign of -1 it is the smallest value.
+    """
 
     def __init__(self, runs: int, sign: float) -> None:
         self._sign = sign
@@ -404,7 +412,6 @@ class Extreme:
         self._unset = True
 
     def take(self, sample: int, values: Array) -> None:
-        """Compare with the values of one sample."""
         signed = values if self._sign > 0.0 else -values
         further = signed > self._most
         if self._unset:
@@ -415,13 +422,15 @@ class Extreme:
 
     @property
     def value(self) -> Array:
-        """(runs,)"""
+        """The extreme value of each run, (runs,)."""
         return self._sign * self._most
 
 
 def _quantiles(ordered: Array, levels: Array) -> Array:
-    """Quantiles of values in order; between two that are infinite there is nothing to interpolate,
-    and the nearer one it is."""
+    """Quantiles of ordered values.
+
+    Between two values that are infinite it is the nearer one, without interpolation.
+    """
     with np.errstate(invalid="ignore"):
         quantiles = np.quantile(ordered, levels)
     nearest = np.rint(levels * (len(ordered) - 1)).astype(int)
@@ -430,8 +439,10 @@ def _quantiles(ordered: Array, levels: Array) -> Array:
 
 
 def _truths(name: str, event: Quantity, x: Any, runs: int) -> NDArray[np.bool_]:
-    """Whether an event happens at a state of each run. A number is no answer: any but 0 would be
-    "yes"."""
+    """Whether an event happens at a state of each run.
+
+    Raises for a number, as any but 0 would count as true.
+    """
     values = _per_run("event", name, event, x, runs)
     if values.dtype != np.bool_:
         raise InvalidValue(
@@ -442,7 +453,6 @@ def _truths(name: str, event: Quantity, x: Any, runs: int) -> NDArray[np.bool_]:
 
 
 def _numbers(name: str, quantity: Quantity, x: Any, runs: int) -> Array:
-    """A quantity at a state of each run."""
     values = _per_run("quantity", name, quantity, x, runs)
     if values.dtype.kind not in "biuf":
         raise InvalidValue(

@@ -1,8 +1,8 @@
-"""Runner: a plant under settings, from the caller's arguments to samples.
+"""Runner: a plant with settings, from the caller's arguments to samples.
 
-`Fleet`, Monte Carlo and the vehicles of a world run through it. `judge` raises for what went wrong
-in a rollout, with vehicle and time, or masks it; `Rollout` is one call of `Fleet.rollout`, and
-`OutputRows` computes the outputs of one vehicle along a run.
+`Fleet`, Monte Carlo and the vehicles of a world use it. `judge` raises for failures of a rollout,
+with vehicle and time, or masks them; `Rollout` is one call of `Fleet.rollout`, and `OutputRows`
+computes the outputs of one vehicle along a run.
 """
 
 from __future__ import annotations
@@ -27,107 +27,13 @@ from ..core.progress import Choice, Progress, watching
 from ..errors import InvalidValue, SimulationDiverged, StepNotConverged
 from . import arguments as batch
 from . import delay
-from .arguments import LoopArguments, Plausible, consistent_states, loop_arrays
-from .failures import cause_of_end
-from .settings import Engines, Settings
+from .arguments import Driver, Plausible, consistent_states, loop_arrays
+from .settings import Engines, Settings, cause_of_end
 from .stability import check_plant
 
 
-def judge(
-    engines: Engines,
-    arguments: RolloutArrays,
-    out: AnyArray,
-    every: int,
-    health: AnyArray,
-    queue: Late | None = None,
-    lengths: AnyArray | None = None,
-) -> None:
-    """Raise for what went wrong in a rollout, or mask the vehicles that diverged.
-
-    Args:
-        out: samples (sample, vehicle, field).
-        health: what the engine reports of each vehicle, (3, vehicle).
-        queue: the delayed inputs at the start.
-        lengths: lengths of the steps in s, (step,), if they differ.
-    """
-    diverged, bad_input, _ = batch.on_host(~np.isfinite(health))
-    if bad_input.any():
-        what, kind, array = engines.inputs, engines.plant.Input, arguments.u
-        if np.isfinite(array).all():
-            what, kind, array = "disturbances", engines.plant.Disturbance, arguments.w
-        raise InvalidValue(batch.not_finite(kind, what, array))
-    failed = np.flatnonzero(diverged)
-    if len(failed) and engines.settings.on_diverge != "mask":
-        raise _failure(engines, failed, arguments, out, every, queue, lengths)
-    for vehicle in failed.tolist():
-        out[_first_bad(out[:, vehicle]) :, vehicle] = np.nan
-
-
-def _failure(
-    engines: Engines,
-    failed: AnyArray,
-    arguments: RolloutArrays,
-    out: AnyArray,
-    every: int,
-    queue: Late | None,
-    lengths: AnyArray | None,
-) -> StepNotConverged | SimulationDiverged:
-    """The error for the vehicles that failed; the first is run again alone to find when."""
-    v = int(failed[0])
-    bad = _first_bad(out[:, v])
-    begin = (bad - 1) * every
-    states = batch.empty(every + 1, 1, out.shape[2], engines.space, "aos")
-    states[0, 0] = out[bad - 1, v]
-    if queue is not None:
-        arguments = arguments._replace(u=_acting(engines, arguments, queue, v, begin + every))
-    alone = RolloutArrays(states[:1], *(_only(a, v, begin, every) for a in arguments[1:]))
-    own = None if lengths is None else lengths[begin : begin + every]
-    engines.undelayed.run(alone, states, 1, lengths=own)
-    last = _first_bad(states[:, 0]) - 1
-    own = None if own is None else own[last : last + 1]
-    residual = _residual(engines, RolloutArrays(states[last : last + 1], *alone[1:]), last, own)
-    time = (begin + last) * engines.settings.dt
-    if lengths is not None:
-        time = float(lengths[: begin + last].sum())
-    state = record.unflatten(engines.plant.State, states[last, 0].tolist())
-    listed = ", ".join(map(str, failed[:8])) + (", ..." if len(failed) > 8 else "")
-    who = f"{len(failed)} of {out.shape[1]} vehicles ({listed})"
-    tolerance = engines.settings.tolerance
-    why = cause_of_end(engines.plant.vehicle, state)
-    if engines.plant.implicit and not residual <= tolerance and not why:
-        return StepNotConverged(
-            f"{who} failed: the step of vehicle {v} from t = {time:g} s left a Newton residual "
-            f"of {residual:.3g}; allowed is {tolerance:g}. Take a smaller dt",
-            time=time,
-            residual=residual,
-        )
-    return SimulationDiverged(
-        f"{who} diverged; vehicle {v} last had a finite state at t = {time:g} s: {state}"
-        + (f". {why}" if why else ""),
-        time=time,
-        last_state=state,
-        vehicles=tuple(int(k) for k in failed),
-    )
-
-
-def _acting(
-    engines: Engines, arguments: RolloutArrays, queue: Late, vehicle: int, steps: int
-) -> AnyArray:
-    """The inputs that act on one vehicle in each of its first `steps` steps, (step, 1, field)."""
-    own = _only(arguments.u, vehicle, 0, steps)
-    only = delay.of_vehicle(queue, vehicle)
-    return delay.acting(own, only, engines.channels.fields, steps, engines.space)
-
-
-def _residual(engines: Engines, alone: RolloutArrays, step: int, length: AnyArray | None) -> float:
-    """The Newton residual of one step of one vehicle, of this length (1,) if it is not dt."""
-    arguments = RolloutArrays(alone.x, *(_only(a, 0, step, 1) for a in alone[1:]))
-    after = batch.empty(2, 1, alone.x.shape[2], engines.space, "aos")
-    return float(engines.undelayed.run(arguments, after, 1, lengths=length)[2, 0])
-
-
 def _first_bad(states: AnyArray) -> int:
-    """The first sample (n, nx) that is not finite."""
+    """Index of the first sample (n, nx) that is not finite."""
     return int(np.argmax(~np.isfinite(states).all(axis=1)))
 
 
@@ -138,18 +44,21 @@ def _only(array: AnyArray, vehicle: int, begin: int, steps: int) -> AnyArray:
 
 
 _MANY = 32
-"""Number of vehicles with parameters of their own from which outputs are computed sample by sample,
-where there are as many vehicles as samples; with fewer vehicles, always vehicle by vehicle."""
+"""Number of vehicles with own parameters from which outputs are computed sample by sample.
+
+This holds for at least as many vehicles as samples; with fewer, the order is vehicle by
+vehicle.
+"""
 
 
 class Runner:
     """Runs one plant.
 
     Args:
-        plant: what to run: a vehicle alone, or with its policy compiled in.
-        settings: how.
+        plant: a vehicle alone, or with its policy compiled in.
+        settings: step, integrator, precision and device.
         inputs: the caller's name of the inputs, for errors; that of a fleet if None.
-        plausible: the sanity checks of arguments; those of the plant if None.
+        plausible: sanity checks of arguments; those of the plant if None.
     """
 
     def __init__(
@@ -176,8 +85,10 @@ class Runner:
     def arguments(
         self, x0: Any, controls: Any, params: Any, disturbances: Any, layout: str = "aos"
     ) -> RolloutArrays:
-        """The arguments of a rollout as checked arrays (step, vehicle, field); the sanity checks
-        are those of `plausible`."""
+        """Convert arguments of a rollout to checked arrays (step, vehicle, field).
+
+        The sanity checks are those of `plausible`.
+        """
         plant, space, inputs = self.plant, self.space, self.engines.inputs
         p = self.own_params if params is None else self.parameters(params)
         arrays = RolloutArrays(
@@ -195,22 +106,22 @@ class Runner:
 
     @cached_property
     def own_params(self) -> AnyArray:
-        """The plant's parameters (1, 1, np) where the rollouts run: checked and put there once."""
+        """The plant's parameters (1, 1, np) on the rollouts' device, checked and copied once."""
         return self.parameters(None)
 
     def parameters(self, params: Any) -> AnyArray:
-        """Parameters (1, B or 1, np) where the rollouts run, checked."""
+        """Parameters (1, B or 1, np) on the device of the rollouts, checked."""
         return batch.parameters(self.plant.Params, self.plant.params, params, self.space)
 
     @cached_property
     def _own_ages(self) -> AnyArray:
-        """Delays in steps with the plant's parameters, worked out once: a GPU need not be asked."""
+        """Delays in steps with the plant's parameters, computed once to avoid reads from a GPU."""
         return delay.ages(self.engines.channels, self.own_params, self.settings.dt)
 
     def queue(
         self, arguments: RolloutArrays, pending: Any = None, layout: str = "aos"
     ) -> Late | None:
-        """The queue of delayed commands that a rollout starts with; None if nothing is delayed."""
+        """The queue of delayed commands at the start of a rollout; None if nothing is delayed."""
         channels = self.engines.channels
         if not channels:
             if pending is not None:
@@ -242,10 +153,10 @@ class Runner:
         progress: Progress | None = None,
         may_end_early: bool = False,
     ) -> AnyArray:
-        """Samples (sample, vehicle, field) of a rollout; raises or masks what diverged.
+        """Run a rollout; returns samples (sample, vehicle, field), and raises or masks divergence.
 
-        Without a queue the inputs act at once; `lengths` (step,) are the lengths of the steps in s
-        if they differ. The progress is advanced by the steps of all vehicles. With `may_end_early`
+        Without a queue the inputs take effect at once; `lengths` (step,) are the step lengths in s
+        if they differ. The progress advances by the steps of all vehicles. With `may_end_early`
         and the setting on_diverge = "return", a rollout that fails returns the samples before, with
         a warning.
         """
@@ -255,7 +166,7 @@ class Runner:
         engine = self.engines.undelayed if queue is None else self.engines.rollout
         health = engine.run(arguments, out, every, queue, lengths=lengths, progress=progress)
         try:
-            judge(self.engines, arguments, out, every, health, queue, lengths)
+            self.judge(arguments, out, health, queue, every, lengths)
         except (SimulationDiverged, StepNotConverged) as error:
             if not may_end_early or self.settings.on_diverge != "return":
                 raise
@@ -265,8 +176,10 @@ class Runner:
         return out
 
     def acting_over(self, arguments: RolloutArrays, lengths: AnyArray) -> RolloutArrays:
-        """The arguments of a model with dead time with inputs as they act in steps that differ in
-        length: (step,), in s."""
+        """Arguments of a model with dead time, with inputs already delayed.
+
+        For steps of different `lengths` (step,), in s.
+        """
         channels, dt = self.engines.channels, self.settings.dt
         ages = delay.ages(channels, arguments.p, dt)
         u = delay.acting_over(channels, arguments.u, ages, lengths / dt, self.space)
@@ -275,22 +188,98 @@ class Runner:
     def bound(
         self, arguments: RolloutArrays, out: AnyArray, queue: Late | None = None
     ) -> BoundRollout:
-        """Repeated steps of the same arrays, on the caller's thread; see `CpuRollout.bound`.
+        """Prepare repeated steps of the same arrays; see `CpuRollout.bound`.
 
-        Each call reads what was last written into the arrays; `judge` checks its result.
+        They run on the caller's thread. Each call reads the present content of the arrays; `judge`
+        checks its result.
         """
         engine = self.engines.rollout
         assert isinstance(engine, CpuRollout)
         return engine.bound(arguments, out, queue)
 
     def judge(
-        self, arguments: RolloutArrays, out: AnyArray, health: AnyArray, queue: Late | None = None
+        self,
+        arguments: RolloutArrays,
+        out: AnyArray,
+        health: AnyArray,
+        queue: Late | None = None,
+        every: int = 1,
+        lengths: AnyArray | None = None,
     ) -> None:
-        """Raise for what went wrong in steps of bound arrays, or mask it."""
-        judge(self.engines, arguments, out, 1, health, queue)
+        """Raise for failures in a rollout, or mask the vehicles that diverged.
+
+        Args:
+            out: samples (sample, vehicle, field).
+            health: status of each vehicle from the engine, (3, vehicle).
+            queue: the delayed inputs at the start.
+            lengths: step lengths in s, (step,), if they differ.
+        """
+        diverged, bad_input, _ = batch.on_host(~np.isfinite(health))
+        if bad_input.any():
+            what, kind, array = self.engines.inputs, self.plant.Input, arguments.u
+            if np.isfinite(array).all():
+                what, kind, array = "disturbances", self.plant.Disturbance, arguments.w
+            raise InvalidValue(batch.not_finite(kind, what, array))
+        failed = np.flatnonzero(diverged)
+        if len(failed) and self.settings.on_diverge != "mask":
+            raise self._failure(failed, arguments, out, every, queue, lengths)
+        for vehicle in failed.tolist():
+            out[_first_bad(out[:, vehicle]) :, vehicle] = np.nan
+
+    def _failure(
+        self,
+        failed: AnyArray,
+        arguments: RolloutArrays,
+        out: AnyArray,
+        every: int,
+        queue: Late | None,
+        lengths: AnyArray | None,
+    ) -> StepNotConverged | SimulationDiverged:
+        """The error for failed vehicles; the first is simulated again alone to find the time."""
+        v, size, engine = int(failed[0]), out.shape[2], self.engines.undelayed
+        bad = _first_bad(out[:, v])
+        begin = (bad - 1) * every
+        states = batch.empty(every + 1, 1, size, self.space, "aos")
+        states[0, 0] = out[bad - 1, v]
+        if queue is not None:
+            # Inputs in effect in each of the vehicle's first steps.
+            end, only = begin + every, delay.of_vehicle(queue, v)
+            own_u, fields = _only(arguments.u, v, 0, end), self.engines.channels.fields
+            u = delay.acting(own_u, only, fields, end, self.space)
+            arguments = arguments._replace(u=u)
+        alone = RolloutArrays(states[:1], *(_only(a, v, begin, every) for a in arguments[1:]))
+        own = None if lengths is None else lengths[begin : begin + every]
+        engine.run(alone, states, 1, lengths=own)
+        last = _first_bad(states[:, 0]) - 1
+        own = None if own is None else own[last : last + 1]
+        failing = (_only(a, 0, last, 1) for a in alone[1:])
+        step = RolloutArrays(states[last : last + 1], *failing)
+        after = batch.empty(2, 1, size, self.space, "aos")
+        residual = float(engine.run(step, after, 1, lengths=own)[2, 0])
+        time = (begin + last) * self.settings.dt
+        if lengths is not None:
+            time = float(lengths[: begin + last].sum())
+        state = record.unflatten(self.plant.State, states[last, 0].tolist())
+        listed = ", ".join(map(str, failed[:8])) + (", ..." if len(failed) > 8 else "")
+        who = f"{len(failed)} of {out.shape[1]} vehicles ({listed})"
+        tolerance, why = self.settings.tolerance, cause_of_end(self.plant.vehicle, state)
+        if self.plant.implicit and not residual <= tolerance and not why:
+            return StepNotConverged(
+                f"{who} failed: the step of vehicle {v} from t = {time:g} s left a Newton residual "
+                f"of {residual:.3g}; allowed is {tolerance:g}. Take a smaller dt",
+                time=time,
+                residual=residual,
+            )
+        return SimulationDiverged(
+            f"{who} diverged; vehicle {v} last had a finite state at t = {time:g} s: {state}"
+            + (f". {why}" if why else ""),
+            time=time,
+            last_state=state,
+            vehicles=tuple(int(k) for k in failed),
+        )
 
     def outputs(self, x: Any, controls: Any, start: Any, params: Any, w: Any) -> AnyArray:
-        """Outputs (..., ny) at states (..., nx), on the processor; see `Fleet.outputs`."""
+        """Outputs (..., ny) at states (..., nx), on the CPU; see `Fleet.outputs`."""
         plant, masked = self.plant, self.settings.on_diverge == "mask"
         space = batch.Space.of("cpu", self.settings.precision)
         x = x if batch.goes_by_name(plant.State, x) else batch.numbers("x", x, space)
@@ -319,8 +308,11 @@ class Runner:
     def _sampled_outputs(
         self, x: AnyArray, u: AnyArray, w: AnyArray, p: AnyArray, dt: list[AnyArray]
     ) -> AnyArray:
-        """Outputs at states (..., B, nx) of many vehicles, sample by sample: without a copy of the
-        parameters for each sample, and with neighbours side by side in memory."""
+        """Outputs at states (..., B, nx) of many vehicles, sample by sample.
+
+        This avoids a copy of the parameters for each sample, and neighbouring vehicles are adjacent
+        in memory.
+        """
         samples, (*outer, count) = self._samples_of(x), x.shape[:-1]
         p = np.ascontiguousarray(p.swapaxes(1, 2)).swapaxes(1, 2)
         room = np.empty((len(samples), record.size(self.plant.Outputs), count), x.dtype)
@@ -335,9 +327,11 @@ class Runner:
     def _outputs_of_each(
         self, x: AnyArray, u: AnyArray, w: AnyArray, p: AnyArray, dt: list[AnyArray]
     ) -> AnyArray:
-        """Outputs at states (..., B, nx) of vehicles, one after the other with all its samples:
-        without a copy of the parameters for each sample, and with the samples of a vehicle side by
-        side in memory."""
+        """Outputs at states (..., B, nx), vehicle by vehicle with all its samples.
+
+        This avoids a copy of the parameters for each sample, and the samples of a vehicle are
+        adjacent in memory.
+        """
         samples, (*outer, count) = self._samples_of(x), x.shape[:-1]
         room = np.empty((count, record.size(self.plant.Outputs), len(samples)), x.dtype)
         for k in range(count):
@@ -349,7 +343,7 @@ class Runner:
         return out.reshape(*outer, count, -1) if len(outer) != 1 else out
 
     def _samples_of(self, x: AnyArray) -> AnyArray:
-        """States (..., B, nx) as (samples, B, nx), if they are states."""
+        """States (..., B, nx) as (samples, B, nx); raises for other arrays."""
         if x.shape[-1] != record.size(self.plant.State):
             raise InvalidValue(
                 f"x has shape {x.shape}; expected (..., {record.size(self.plant.State)})"
@@ -357,8 +351,10 @@ class Runner:
         return x.reshape(-1, *x.shape[-2:])
 
     def loop(self, policy: Policy) -> Runner:
-        """The closed loop with a policy, compiled once whatever the policy's parameters; those of
-        the plant are the first policy's."""
+        """The closed loop with a policy, compiled once for all parameters of the policy.
+
+        The parameters of the plant are those of the first policy.
+        """
         instance_of("policy", policy, Policy)
         code = (policy.act, policy.Memory, policy.Reference, policy.Params, policy.name)
         if code not in self._loops:
@@ -392,26 +388,28 @@ class Runner:
 
 
 def vehicles(arguments: RolloutArrays, queue: Late | None) -> int:
-    """Number of vehicles in a rollout."""
     return max(array.shape[1] for array in (*arguments, *(queue or ())))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rollout:
-    """The arguments of `Fleet.rollout`, and from them to its result."""
+class Callers(NamedTuple):
+    """The caller's arrays of a rollout or its derivatives."""
 
     x0: Any
     controls: Any
+    params: Any
+    disturbances: Any
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """The arguments of `Fleet.rollout`; `states` computes its result."""
+
+    callers: Callers
+    driver: Driver
     every: int
     steps: int | None
     dt: Any
-    params: Any
-    disturbances: Any
     layout: str
-    policy: Policy | None
-    memory: Any
-    policy_params: Any
-    return_memory: bool
     pending: Any
     return_pending: bool
 
@@ -419,7 +417,7 @@ class Rollout:
         """The result of `Fleet.rollout`."""
         one_of("layout", self.layout, batch.LAYOUTS)
         runner, arrays = self._arrays(fleet)
-        runner.plausible.check(arrays, own_params=self.params is None)
+        runner.plausible.check(arrays, own_params=self.callers.params is None)
         times = self._times(fleet)
         queue = fleet.queue(arrays, self.pending, self.layout)
         if queue is None and self.return_pending:
@@ -450,18 +448,19 @@ class Rollout:
             done = (len(out) - 1) * times.every
             after = delay.pending_after(arrays.u, queue, done, runner.space)
             return states, self._laid_out(after, fleet)
-        return (states, self._laid_out(out[..., nx:], fleet)) if self.return_memory else states
+        return (
+            (states, self._laid_out(out[..., nx:], fleet)) if self.driver.return_memory else states
+        )
 
     def _arrays(self, fleet: Runner) -> tuple[Runner, RolloutArrays]:
-        """The runner of the vehicle or of its closed loop, and its arrays."""
-        own = (self.x0, self.controls, self.params, self.disturbances)
-        if self.policy is not None:
-            runner = fleet.loop(self.policy)
-            loop = LoopArguments(*own, self.memory, self.policy_params)
-            return runner, loop_arrays(fleet.plant, self.policy, loop, runner.space, self.layout)
-        if self.memory is not None or self.policy_params is not None or self.return_memory:
+        policy, memory, policy_params, return_memory = self.driver
+        if policy is not None:
+            runner = fleet.loop(policy)
+            given = (fleet.plant, self.callers, self.driver, runner.space, self.layout)
+            return runner, loop_arrays(*given)
+        if memory is not None or policy_params is not None or return_memory:
             raise InvalidValue("memory, policy_params and return_memory need policy=")
-        return fleet, fleet.arguments(*own, self.layout)
+        return fleet, fleet.arguments(*self.callers, self.layout)
 
     def _times(self, fleet: Runner) -> _Times:
         dt, steps = self.dt, self.steps
@@ -471,7 +470,7 @@ class Rollout:
                 "length for all steps is given to Fleet(dt=...)"
             )
         steps = np.size(dt) if steps is None and dt is not None else steps
-        total = steps_of(steps, self.controls, self.disturbances)
+        total = steps_of(steps, self.callers.controls, self.callers.disturbances)
         every = whole("every", self.every, f"at least 1 and divide the {total} steps")
         if total % every:
             raise InvalidValue(f"every = {every} must be at least 1 and divide the {total} steps")
@@ -481,22 +480,21 @@ class Rollout:
         return _Times(total, every, lengths)
 
     def _laid_out(self, samples: AnyArray, fleet: Runner) -> Any:
-        """Samples (sample, vehicle, field) in the layout of the caller, on its device."""
+        """Samples (sample, vehicle, field) in the layout and on the device of the caller."""
         space = fleet.space
         samples = samples if self.layout == "aos" else np.swapaxes(samples, -1, -2)
         if fleet.settings.device == "cuda":  # not every library takes an array with gaps
             samples = space.xp.ascontiguousarray(samples)
-        callers = (self.x0, self.controls, self.params, self.disturbances)
-        return batch.where_wanted(samples, space, *callers)
+        return batch.where_wanted(samples, space, *self.callers)
 
 
 class _Times(NamedTuple):
-    """Length of a rollout."""
+    """Number and lengths of the steps of a rollout."""
 
     steps: int
     every: int
     lengths: AnyArray | None
-    """Lengths of the steps in s, if they differ."""
+    """Step lengths in s, if they differ."""
 
 
 class OutputRows:
@@ -507,8 +505,11 @@ class OutputRows:
         self._params = np.array([record.flatten(vehicle.params)], dtype=precision)
 
     def along(self, states: AnyArray, inputs: AnyArray, disturbance: Any) -> AnyArray:
-        """Outputs (T, ny) at states (T, nx) with inputs (T, nu). At the first, the coming input
-        applies; then the one that led there."""
+        """Outputs (T, ny) at states (T, nx) with inputs (T, nu).
+
+        At the first sample the input of the next step applies, at others the input of the step
+        before.
+        """
         led_there = np.vstack([inputs[:1], inputs[:-1]])
         before = np.vstack([states[:1], states[:-1]])
         return self.at(states, before, led_there, disturbance)

@@ -1,9 +1,9 @@
 """Simulator: one vehicle in closed loop, a step of compiled code per call.
 
 `CompiledStepper` binds the vehicle to a block of memory that one call of compiled code steps in
-place: it changes the state, the input that acted, the state before and the clock together, or
+place: it changes the state, the input in effect, the state before and the clock together, or
 nothing at all if the step fails. `ScipyStepper` steps it by a method of `scipy.integrate`, for
-references rather than for speed. `Simulator` takes the user's inputs to either of them.
+references rather than for speed. `Simulator` converts the user's inputs for either of them.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ import struct
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Generic, NamedTuple
 
 import numpy as np
 
+from .. import errors
 from ..compile import pipeline
 from ..compile.cpu import BoundMap
 from ..compile.host import TICK_BAD_INPUT, TICK_DIVERGED, TICK_OK
@@ -28,40 +30,25 @@ from ..core.checks import finite, positive_step
 from ..core.model import P, U, Vehicle, W, X, Y, vehicle_of
 from ..core.policy import Policy
 from ..core.progress import Choice, Progress, watching
-from ..errors import (
-    InvalidValue,
-    SimulationDiverged,
-    SimulatorInUse,
-    SkidpadError,
-    StepNotConverged,
-)
+from ..errors import InvalidValue, SimulationDiverged, SkidpadError, StepNotConverged
 from ..integrate.base import Integrator
 from ..integrate.scipy_ivp import ScipyMethod
-from .arguments import (
-    FAR_BEYOND,
-    Commands,
-    check_sample_room,
-    check_start,
-    inputs_of_run,
-    make_consistent,
-    padded,
-    step_count,
-)
+from . import arguments
+from .arguments import FAR_BEYOND, Commands, check_start, make_consistent
 from .delay import DelayLine, Waiting
-from .failures import cause_of_end, diverged, foreign_snapshot, not_converged, not_numbers
 from .runner import OutputRows
-from .settings import Settings
+from .settings import Settings, cause_of_end, diverged, foreign_snapshot, not_converged, not_numbers
 from .stability import check_step, choose_integrator
 from .trajectory import Trajectory
 
 STRIP = 256
-"""Steps between two looks at signals such as Ctrl-C while rows of inputs are driven."""
+"""Steps between two checks for signals such as Ctrl-C during a run with tabulated inputs."""
 
 
 class CompiledStepper:
-    """Compiled steps over one block; `compile.kernels.tick_module` says what is in it.
+    """Compiled steps over one block, described in `compile.kernels.tick_module`.
 
-    It starts with a state and an input of zeros.
+    State and input are zero at first.
     """
 
     def __init__(self, plant: Plant, settings: Settings) -> None:
@@ -75,7 +62,6 @@ class CompiledStepper:
         self._lay_out()
 
     def _lay_out(self) -> None:
-        """Reserve the block and remember where its parts are."""
         plant, precision = self.plant, self.settings.precision
         code, width = ("d", 8) if precision == "float64" else ("f", 4)
         nx, nu = record.size(plant.State), record.size(plant.Input)
@@ -99,12 +85,9 @@ class CompiledStepper:
         self._address = ctypes.addressof(self._anchor)
         # `_make` skips the length check and the name lookup of the general way.
         flat = len(plant.State._fields) == nx
-        self._state_record = plant.State._make if flat else self._nested_state
+        self._state_record = plant.State._make if flat else partial(record.unflatten, plant.State)
         # Bound once: looking them up costs as much as a tenth of the step.
         self._unpack_state, self._pack_input = self._states.unpack_from, self._inputs.pack_into
-
-    def _nested_state(self, leaves: Any) -> Any:
-        return record.unflatten(self.plant.State, leaves)
 
     def _packed(self, form: struct.Struct, numbers: Sequence[float], what: str) -> bytes:
         """Finite numbers as bytes of this precision; raises where one is too large for it."""
@@ -116,12 +99,12 @@ class CompiledStepper:
 
     @property
     def age(self) -> float:
-        """Steps made; a step of another length counts as its `age`."""
+        """Number of steps made; a step of another length counts as its `age`."""
         return self._clock.unpack_from(self._buffer, self._clock_at)[1]
 
     @property
     def time(self) -> float:
-        """Time in s. Steps of dt are counted, not added up, so it does not drift."""
+        """Time in s. Steps of dt are counted rather than summed, so it does not drift."""
         time, _, since = self._clock.unpack_from(self._buffer, self._clock_at)
         return time + since * self.dt
 
@@ -143,7 +126,7 @@ class CompiledStepper:
 
     @property
     def disturbance(self) -> Any:
-        """The disturbance that is held, a Disturbance record."""
+        """The held disturbance, a Disturbance record."""
         row = self._disturbances.unpack_from(self._buffer, self._disturbance_at)
         return record.unflatten(self.plant.Disturbance, row)
 
@@ -162,7 +145,7 @@ class CompiledStepper:
         self._buffer[:] = block
 
     def step(self, row: Any) -> Any:
-        """One step of dt with this row of inputs; returns the new state."""
+        """Make one step of dt with this row of inputs; returns the new state."""
         buffer = self._buffer
         try:
             self._pack_input(buffer, self._input_at, *row)
@@ -174,7 +157,7 @@ class CompiledStepper:
         return self._state_record(self._unpack_state(buffer))
 
     def step_of(self, row: Any, dt: float, age: float = 1.0) -> Any:
-        """One step of dt in s that counts as `age` steps; returns the new state."""
+        """Make one step of dt in s that counts as `age` steps; returns the new state."""
         try:
             self._pack_input(self._buffer, self._input_at, *row)
         except (struct.error, OverflowError):
@@ -187,8 +170,11 @@ class CompiledStepper:
     def drive(
         self, rows: AnyArray, advance: Callable[[int], object] | None = None
     ) -> tuple[AnyArray, SkidpadError | None]:
-        """A step per row of inputs (T, nu): the states after each (T, nx), and the error that ended
-        it early. `advance(n)` is called after every n steps."""
+        """Make a step per row of inputs (T, nu); returns the states (T, nx) and a possible error.
+
+        The error is the one that ended the run early, or None. `advance(n)` is called after every n
+        steps.
+        """
         table = np.ascontiguousarray(rows, dtype=self.settings.precision)
         samples = np.empty((len(table), self._states.size // table.itemsize), table.dtype)
         code = ctypes.c_int64(TICK_OK)
@@ -211,7 +197,6 @@ class CompiledStepper:
         return samples.astype(float), None
 
     def _error(self, code: int, row: Any, dt: float) -> SkidpadError:
-        """The exception for a step of dt that failed."""
         if code == TICK_BAD_INPUT:
             return not_numbers(self.plant.Input, row)
         if code == TICK_DIVERGED:
@@ -222,7 +207,7 @@ class CompiledStepper:
         return not_converged(self.time, residual, self.settings.tolerance, dt)
 
     def snapshot(self) -> bytes:
-        """A copy of everything that changes."""
+        """A copy of the complete changing state."""
         block = bytearray(self._buffer)
         # The remains of a step that failed are no part of the moment.
         block[self._input_at : self._disturbance_at] = block[self._acted_at :][: self._inputs.size]
@@ -230,7 +215,7 @@ class CompiledStepper:
         return bytes(block)
 
     def with_own_arrays(self, snapshot: bytes) -> bytes:
-        """A snapshot of another process with the numbers that its shared arrays have here."""
+        """Replace array numbers in a snapshot of another process by those of this process."""
         block, width = bytearray(snapshot), self._residual.size
         for k, value in enumerate(record.flatten(self.plant.params)):
             if isinstance(value, ArrayNumber):
@@ -238,7 +223,7 @@ class CompiledStepper:
         return bytes(block)
 
     def restore(self, snapshot: Any) -> None:
-        """Put back what `snapshot` gave."""
+        """Restore the result of `snapshot`."""
         mine, fixed = self._buffer, slice(self._params_at, self._residual_at)
         fits = isinstance(snapshot, bytes) and len(snapshot) == len(mine)
         if not fits or snapshot[fixed] != mine[fixed]:
@@ -247,7 +232,7 @@ class CompiledStepper:
 
 
 class _Moment(NamedTuple):
-    """Everything that changes, so that one assignment changes it together."""
+    """The complete changing state, so that one assignment changes it together."""
 
     state: Array
     previous_state: Array
@@ -256,13 +241,13 @@ class _Moment(NamedTuple):
     time: float
     """Time in s of the last reset or step of another length."""
     age: float
-    """Steps made."""
+    """Number of steps made."""
     since: int
-    """Steps since that time."""
+    """Number of steps since that time."""
 
 
 class ScipyStepper:
-    """Solves each step of dt in s with a scipy method and the compiled derivative."""
+    """Solves each step of dt in s with a SciPy method and the compiled derivative."""
 
     def __init__(self, vehicle: Vehicle, dt: float, method: ScipyMethod) -> None:
         if not vehicle.model.continuous:
@@ -277,7 +262,7 @@ class ScipyStepper:
 
     @property
     def age(self) -> float:
-        """Steps made; a step of another length counts as its `age`."""
+        """Number of steps made; a step of another length counts as its `age`."""
         return self._now.age
 
     @property
@@ -302,7 +287,7 @@ class ScipyStepper:
 
     @property
     def disturbance(self) -> Any:
-        """The disturbance that is held, a Disturbance record."""
+        """The held disturbance, a Disturbance record."""
         return record.unflatten(self.vehicle.model.Disturbance, self._now.disturbance)
 
     def disturb(self, row: Sequence[float]) -> None:
@@ -315,12 +300,12 @@ class ScipyStepper:
         self._now = _Moment(x, x, self._no_input, now.disturbance, time, now.age, 0)
 
     def step(self, row: Any) -> Any:
-        """One step of dt with this row of inputs; returns the new state."""
+        """Make one step of dt with this row of inputs; returns the new state."""
         now = self._now
         return self._commit(row, self.dt, now.time, now.age + 1.0, now.since + 1)
 
     def step_of(self, row: Any, dt: float, age: float = 1.0) -> Any:
-        """One step of dt in s that counts as `age` steps; returns the new state."""
+        """Make one step of dt in s that counts as `age` steps; returns the new state."""
         return self._commit(row, dt, self.time + dt, self.age + age, 0)
 
     def _commit(self, row: Any, dt: float, *clock: Any) -> Any:
@@ -353,8 +338,11 @@ class ScipyStepper:
     def drive(
         self, rows: AnyArray, advance: Callable[[int], object] | None = None
     ) -> tuple[AnyArray, SkidpadError | None]:
-        """A step per row of inputs (T, nu): the states after each (T, nx), and the error that ended
-        it early. `advance(n)` is called after every n steps."""
+        """Make a step per row of inputs (T, nu); returns the states (T, nx) and a possible error.
+
+        The error is the one that ended the run early, or None. `advance(n)` is called after every n
+        steps.
+        """
         states: list[AnyArray] = []
         error: SkidpadError | None = None
         for row in rows:
@@ -369,11 +357,11 @@ class ScipyStepper:
         return np.array(states).reshape(-1, len(self._now.state)), error
 
     def snapshot(self) -> Any:
-        """A copy of everything that changes."""
+        """A copy of the complete changing state."""
         return self._now
 
     def restore(self, snapshot: Any) -> None:
-        """Put back what `snapshot` gave."""
+        """Restore the result of `snapshot`."""
         now = self._now
         if not isinstance(snapshot, _Moment) or any(
             len(a) != len(b) for a, b in zip(snapshot[:4], now[:4], strict=True)
@@ -405,48 +393,43 @@ class _Derivative:
 
 
 Numbers = Mapping[str, Any] | Sequence[float] | AnyArray | None
-"""A record as its fields by name or its numbers in order; missing fields have their defaults."""
+"""A record as a mapping of names or numbers in order; omitted fields have their defaults."""
 _STEPPING = -1
-"""User of a simulator during a step; during a run it is the number of the thread."""
+"""Marks a simulator as in use during a step; during a run the thread's number does."""
 
 _READY = frozenset(
-    [
-        "_stepper",
-        "_commands",
-        "_line",
-        "_row",
-        "_advance",
-        "_user",
-        "_outputs",
-        "_settled_start",
-        "_longest_checked",
-        "__orig_class__",
-    ]
+    (
+        *("_stepper", "_commands", "_line", "_row", "_advance", "_user", "_outputs"),
+        *("_settled_start", "_longest_checked", "__orig_class__"),
+    )
 )
-"""Attributes that are not pickled: what a simulator makes from its vehicle and settings, and a note
-of `typing` on record classes, which need not be picklable."""
+"""Attributes that are not pickled.
+
+They are derived from the simulator's vehicle and settings, or are a note of `typing` on record
+classes, which need not be picklable.
+"""
 
 
 class Simulator(Generic[X, U, P, Y, W]):
-    """Steps one vehicle. Time is in s, states and inputs are the vehicle's records.
+    """Steps one vehicle. Time is in s; states and inputs are the vehicle's records.
 
     It is for one thread at a time: a call while another thread steps it raises `SimulatorInUse`.
 
     Args:
         vehicle: what to simulate.
         dt: step in s.
-        integrator: "auto", which takes "rk4" where dt is short enough for it at every speed of
-            the vehicle and else "radau"; one of these, ... or "scipy:RK45" and the like; see
-            `skidpad.integrate.names()`. An explicit method is refused where its steps make the
-            vehicle's modes grow at every speed, and warned about where they do at some.
+        integrator: a name of `skidpad.integrate.names()`, such as "rk4", "radau" or "scipy:RK45".
+            "auto" chooses "rk4" if dt is short enough for it at every speed of the vehicle,
+            else "radau". An explicit method is refused if its steps are unstable for the
+            vehicle at every speed; if they are at some speeds, a warning names them.
         precision: "float64" or "float32", for compiled integrators.
-        substeps: steps of the integrator within one step of dt, over which the input and what the
-            model samples (`Model.hold`) stay constant; as the model says if None, mostly 1.
-        on_diverge: what `run` does where the state becomes NaN or infinite or a step cannot be
+        substeps: steps of the integrator within one step of dt, over which the input and the values
+            that the model samples (`Model.hold`) stay constant; by default the model's, mostly 1.
+        on_diverge: behaviour of `run` if the state becomes NaN or infinite or a step cannot be
             solved: "raise" the error, which carries the trajectory up to there and leaves the
             simulator as it was before; "return" that trajectory with a warning, the error in
-            `trajectory.error`; or "mask" what comes after with NaN, as a `Fleet` does.
-        **options: passed to the integrator, such as rtol and atol of a scipy method.
+            `trajectory.error`; or "mask" all later samples with NaN, as a `Fleet` does.
+        **options: passed to the integrator, such as rtol and atol of a SciPy method.
     """
 
     def __init__(
@@ -495,7 +478,7 @@ class Simulator(Generic[X, U, P, Y, W]):
         self._longest_checked = self.dt
 
     def __getstate__(self) -> dict[str, Any]:
-        """For `pickle` and `copy`: the settings and this moment."""
+        """Pickle or copy the settings and the present moment."""
         self._must_be_free()
         kept = {name: value for name, value in vars(self).items() if name not in _READY}
         return {**kept, "_moment": self.snapshot()}
@@ -518,7 +501,7 @@ class Simulator(Generic[X, U, P, Y, W]):
 
     @property
     def vehicle(self) -> Vehicle[X, U, P, Y, W]:
-        """The vehicle that is simulated."""
+        """The simulated vehicle."""
         return self._vehicle
 
     @property
@@ -533,7 +516,7 @@ class Simulator(Generic[X, U, P, Y, W]):
 
     @property
     def precision(self) -> str:
-        """Precision of its numbers, "float64" or "float32"."""
+        """Floating-point precision, "float64" or "float32"."""
         return self._settings.precision
 
     @property
@@ -543,17 +526,17 @@ class Simulator(Generic[X, U, P, Y, W]):
 
     @property
     def time(self) -> float:
-        """Time since the last reset (plus the time it was reset to), in s."""
+        """Time since the last reset, plus the time it was reset to, in s."""
         return self._stepper.time
 
     @property
     def input(self) -> U:
-        """The input that acted in the last step, an Input record; with dead time, an older one."""
+        """The input in effect in the last step, an Input record; with dead time, an older one."""
         return self._stepper.input
 
     @property
     def disturbance(self) -> W:
-        """The disturbance that acts, a Disturbance record; see `disturb`."""
+        """The disturbance in effect, a Disturbance record; see `disturb`."""
         return self._stepper.disturbance
 
     def disturb(self, disturbance: W | Numbers = None, /, **fields: float) -> W:
@@ -567,11 +550,11 @@ class Simulator(Generic[X, U, P, Y, W]):
         return self.disturbance
 
     def reset(self, state: X | Numbers = None, /, *, time: float = 0.0, **fields: Any) -> X:
-        """Start again at a state given as record, mapping, array or keywords; the rest is zero.
+        """Start again at a state given as record, mapping, array or keywords; others are zero.
 
-        Returns the state. Fields that depend on others in this model are made consistent, and those
-        in `Model.fills` filled where no name gives them; delayed commands are forgotten; see
-        `Model.reset_keeps` for models that keep some of it.
+        Returns the state. Dependent fields of the model are made consistent, and those in
+        `Model.fills` are filled unless given by name. Delayed commands are forgotten; see
+        `Model.reset_keeps` for models that keep some of them.
         """
         model = self.vehicle.model
         start = record.build(model.State, state, base=self._settled_start, **fields)
@@ -590,11 +573,11 @@ class Simulator(Generic[X, U, P, Y, W]):
         return self.state
 
     def step(self, inputs: U | Numbers = None, /, *, dt: float | None = None, **fields: float) -> X:
-        """One step with the input held; returns the new State record.
+        """Make one step with the input held; returns the new State record.
 
         The input is an Input record, a mapping, an array, or keywords; missing fields are zero, and
         a keyword overrides the record. The step is the simulator's dt long, or `dt` in s. A
-        rejected input leaves the simulator as it was.
+        rejected input leaves the simulator unchanged.
         """
         row = self._commands.with_fields(inputs, fields) if fields else self._row(inputs)
         user = self._user
@@ -608,8 +591,10 @@ class Simulator(Generic[X, U, P, Y, W]):
             self._user = user
 
     def _guarded_step(self) -> Callable[[Any], Any]:
-        """One step of a model whose inputs act at once, at most one of them an angle that may be a
-        mistake: as few operations as that takes."""
+        """A step function for a model without delayed inputs, with as few operations as possible.
+
+        At most one input is an angle that is checked against its actuator's limit.
+        """
         step, check, angles = self._stepper.step, self._commands.check_ranges, self._commands.angles
         if len(angles) != 1:
             return self._checked_step if angles else step
@@ -628,12 +613,12 @@ class Simulator(Generic[X, U, P, Y, W]):
         return advance
 
     def _checked_step(self, row: Any) -> Any:
-        """One step of a model whose inputs have ranges or act late."""
+        """Make one step of a model whose inputs have ranges or delays."""
         self._commands.check_ranges(row)
         return self._stepper.step(self._acting(row, 1.0))
 
     def _step_of(self, row: Any, dt: float) -> Any:
-        """One step of another length."""
+        """Make one step of another length, dt in s."""
         dt = positive_step(dt, self.precision)
         if dt > self._longest_checked:
             check_step(self.vehicle, self.integrator, dt, self._settings.substeps or 1)
@@ -644,7 +629,7 @@ class Simulator(Generic[X, U, P, Y, W]):
         return self._stepper.step_of(self._acting(row, age), dt, age)
 
     def _acting(self, row: Any, age: float) -> Any:
-        """The numbers that act if these are commanded now, in a step that counts as `age` steps."""
+        """The inputs in effect if these are commanded in a step that counts as `age` steps."""
         line = self._line
         if line is None:
             return row
@@ -672,21 +657,21 @@ class Simulator(Generic[X, U, P, Y, W]):
                 one input (record, mapping) held throughout, or a trajectory whose inputs are
                 repeated. A policy starts with its default memory and reference;
                 `Policy.controller` takes others.
-            duration: time to run in s, a whole number of steps; or `steps`. An array or a
-                trajectory needs neither.
+            duration: time to run in s, a whole number of steps.
+            steps: number of steps, instead of `duration`. An array or a trajectory needs neither.
             progress: how to report progress: None, True, False or a function, see
                 `skidpad.core.progress`.
 
         A controller that raises or returns something unusable, and an interrupt such as Ctrl-C,
-        leave the simulator as it was before `run`. `on_diverge` says what happens if the state
+        leave the simulator as it was before `run`. `on_diverge` sets the behaviour if the state
         diverges or a step fails.
         """
         if isinstance(controls, Policy):
             controls = controls.controller(self.dt)
         if isinstance(controls, Trajectory):
-            controls = inputs_of_run(controls, self.vehicle, self.dt)
-        count = step_count(controls, self.dt, duration, steps)
-        check_sample_room(self.vehicle, count)
+            controls = arguments.inputs_of_run(controls, self.vehicle, self.dt)
+        count = arguments.step_count(controls, self.dt, duration, steps)
+        arguments.check_sample_room(self.vehicle, count)
         start, thread = self.snapshot(), threading.get_ident()
         user = self._user
         if user is not None and user != thread:
@@ -717,7 +702,9 @@ class Simulator(Generic[X, U, P, Y, W]):
         outputs = self._outputs.along(rows, acted, self.disturbance)
         if error is not None and self._settings.on_diverge == "mask":
             times = begin + self.dt * np.arange(count + 1)
-            rows, held, outputs = (padded(part, count + 1) for part in (rows, held, outputs))
+            rows, held, outputs = (
+                arguments.padded(part, count + 1) for part in (rows, held, outputs)
+            )
         trajectory = Trajectory.from_arrays(
             times,
             states=(self.vehicle.State, rows),
@@ -732,7 +719,7 @@ class Simulator(Generic[X, U, P, Y, W]):
         return trajectory
 
     def _fail(self, error: SkidpadError, trajectory: Trajectory) -> None:
-        """Raise what ended a run early, or warn."""
+        """Raise the error that ended a run early, or warn."""
         if self._settings.on_diverge == "raise":
             if isinstance(error, (SimulationDiverged, StepNotConverged)):
                 error.trajectory = trajectory
@@ -743,8 +730,11 @@ class Simulator(Generic[X, U, P, Y, W]):
     def _drive_table(
         self, controls: Any, count: int, watch: Progress
     ) -> tuple[AnyArray, AnyArray, SkidpadError | None]:
-        """States after each step (T, nx), inputs of each step (T, nu), and the error that ended it
-        early, for controls that are held or one per step."""
+        """Run with controls that are held or tabulated, one row per step.
+
+        Returns the states after each step (T, nx), the inputs of each step (T, nu), and the error
+        that ended the run early, or None.
+        """
         rows, line, waiting = self._commands.table(controls, count), self._line, self._waiting()
         if line is None or waiting is None:
             states, error = self._stepper.drive(rows, watch.advance)
@@ -788,24 +778,23 @@ class Simulator(Generic[X, U, P, Y, W]):
         )
 
     def outputs(self) -> Y:
-        """Outputs at the present state under the input of the last step, an Outputs record."""
+        """Outputs at the present state with the input of the last step, an Outputs record."""
         moment = (self.state, self._stepper.previous_state, self.input)
         state, before, held = (np.array([record.flatten(part)]) for part in moment)
         row = self._outputs.at(state, before, held, self.disturbance)
         return record.unflatten(self.vehicle.model.Outputs, row[0].tolist())
 
     def _waiting(self) -> Waiting | None:
-        """The delayed commands that have not acted yet; None if nothing is delayed."""
+        """The delayed commands that have not taken effect yet; None if nothing is delayed."""
         return None if self._line is None else self._line.waiting(self._stepper.age)
 
     def snapshot(self) -> Any:
-        """Everything needed to come back to this moment; see `restore`."""
+        """A snapshot of the present moment, for `restore`."""
         waiting = self._waiting()
         return self._stepper.snapshot() if waiting is None else (self._stepper.snapshot(), waiting)
 
     def restore(self, snapshot: Any) -> None:
-        """Return to the moment a snapshot of this simulator was taken; what follows has the same
-        bits."""
+        """Return to the moment of a snapshot of this simulator; later steps have the same bits."""
         self._must_be_free()
         if self._line is None:
             self._stepper.restore(snapshot)
@@ -821,8 +810,8 @@ class Simulator(Generic[X, U, P, Y, W]):
         if self._user is not None and self._user != threading.get_ident():
             raise self._in_use()
 
-    def _in_use(self) -> SimulatorInUse:
-        return SimulatorInUse(
+    def _in_use(self) -> errors.SimulatorInUse:
+        return errors.SimulatorInUse(
             "this simulator is in use by another thread: take one simulator for each thread, or a "
             "lock around the calls of this one"
         )

@@ -1,14 +1,13 @@
-"""Whether a step is too long for a vehicle, before it is made; and which method is not.
+"""Stability limits of integrators: whether a step is too long for a vehicle, before it is made.
 
 The fastest modes of a vehicle come from its exact Jacobian at speeds from rest on, straight ahead,
-with the wheels turned, under full drive and brakes. An explicit method whose step lets one of them
-grow at every speed of driving would end in infinity, so it is refused; where it grows at some
-speeds, a warning says at which. `integrator="auto"` is RK4 where that is stable at all of them,
-else Radau IIA, which is stable with every step. The choice depends on the model, its parameters and
-dt alone.
+with the wheels turned, under full drive and brakes. An explicit method that is unstable at every
+driving speed is refused, as it would end in infinity; if it is unstable at some speeds, a warning
+names them. `integrator="auto"` is RK4 where that is stable at all of them, else Radau IIA, which is
+stable with every step. The choice depends on the model, its parameters and dt alone.
 
 Near a point a model moves in modes, each with an eigenvalue λ of the Jacobian in 1/s. One step of
-an explicit Runge-Kutta method multiplies a mode by R(λ dt), a polynomial; what dies out in the
+an explicit Runge-Kutta method multiplies a mode by R(λ dt), a polynomial; a mode that decays in the
 model (Re λ < 0) must not grow, |R(λ dt)| <= 1 (Hairer, Wanner, *Solving Ordinary Differential
 Equations II*, section IV.2). Semi-implicit Euler moves states in two groups, so it has no such
 polynomial: there the modes are those of its own step.
@@ -31,7 +30,7 @@ from ..core import record
 from ..core.arrays import AnyArray, Array
 from ..core.body import Body, Demand, Velocity, own_fields
 from ..core.lazy import RecentCache
-from ..core.model import Model, Vehicle
+from ..core.model import Model, Vehicle, port_kinds
 from ..core.plausibility import accept
 from ..errors import InvalidValue
 from ..integrate.base import Integrator, flat_result, making_expressions
@@ -39,10 +38,12 @@ from ..integrate.explicit import ExplicitRungeKutta, SemiImplicitEuler, Tableau
 from ..units import m_s, s
 
 GROWTH = 1e-3
-"""Growth of a mode in one step that counts as rounding, or as the drift of a method of low order,
-rather than as a step that is too long."""
+"""Growth of a mode in one step that is tolerated.
+
+It counts as rounding, or as the drift of a low-order method, rather than as instability.
+"""
 SHORTEST, LONGEST = 1e-7, 1e2
-"""Range of steps in s in which the longest is sought."""
+"""Range of steps in s in which the longest stable one is searched."""
 _GRID = 181
 """Number of steps tried, 20 per decade; then as many between the two at the limit."""
 
@@ -51,15 +52,15 @@ class LongestStep(NamedTuple):
     """The longest stable step and the mode that limits it."""
 
     dt: float
-    """In s; infinite where every step is stable."""
+    """Longest stable step in s; infinite where every step is stable."""
     eigenvalue: complex
-    """Of the mode that grows in longer steps, in 1/s; the fastest where none does."""
+    """Eigenvalue of the mode that grows in longer steps, or of the fastest, in 1/s."""
 
 
 def longest_step(method: Integrator, jacobian: Array) -> LongestStep:
-    """The longest stable step of a method bound to a model, whose Jacobian (nx, nx) is in 1/s.
+    """The longest stable step of a method bound to a model with the Jacobian (nx, nx) in 1/s.
 
-    Implicit methods of Radau type take every step, and adaptive ones choose their own.
+    Implicit methods of Radau type are stable with every step, and adaptive ones choose their own.
     """
     eigenvalues = np.linalg.eigvals(jacobian)
     fastest = complex(eigenvalues[np.argmax(np.abs(eigenvalues))]) if len(eigenvalues) else 0j
@@ -129,14 +130,16 @@ def _last_below(factors: Callable[[Array], Array]) -> float:
 
 
 DRIVING: m_s = 1.0
-"""Lowest speed of driving; below it a vehicle starts or stops."""
+"""Lowest speed of normal driving; below it a vehicle starts or stops."""
 SPEEDS = (0.0, 0.1, 0.2, 0.5, DRIVING, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0)
-"""Speeds in m/s, within the range of the vehicle and of its model (`Model.slowest`)."""
+"""Examined speeds in m/s, within the range of vehicle and model (`Model.slowest`)."""
 SHARES = (0.0, 0.1, 0.25, 0.5, 1.0)
-"""Shares of the top speed, for a vehicle that is slower than twice `DRIVING`."""
+"""Examined fractions of the top speed, for a vehicle slower than twice `DRIVING`."""
 TURNED = 0.9
-"""Share of the largest steering angle at which the modes are checked as well; a model may have a
-corner at the largest."""
+"""Fraction of the largest steering angle at which the modes are examined as well.
+
+It is below 1 because a model may have a corner at the largest angle.
+"""
 
 
 _TABLES: RecentCache[tuple[StableStep, ...]] = RecentCache()
@@ -144,8 +147,10 @@ _JACOBIANS: RecentCache[_Jacobian] = RecentCache()
 
 
 def stable_steps(vehicle: Vehicle, method: Integrator) -> tuple[StableStep, ...]:
-    """The longest stable step at each speed; empty where every step is stable, as for discrete
-    models and for implicit and adaptive methods."""
+    """The longest stable step at each speed; empty where every step is stable.
+
+    That is so for discrete models and for implicit and adaptive methods.
+    """
     model = vehicle.model
     if not model.continuous or method.implicit or method.adaptive:
         return ()
@@ -182,8 +187,10 @@ def _speeds(vehicle: Vehicle) -> tuple[m_s | None, ...]:
 
 
 def _moments(vehicle: Vehicle, speed: m_s | None) -> Iterator[tuple[Any, Any]]:
-    """States and inputs of driving at a speed, actuators at rest: straight on, with the wheels
-    turned, and at full drive and full braking."""
+    """States and inputs of driving at a speed, with actuators at rest.
+
+    Straight on, with the wheels turned, and at full drive and full braking.
+    """
     model, p = vehicle.model, vehicle.params
     rest = record.at_rest(model.State)
     if speed is None or model.body is None:
@@ -219,7 +226,7 @@ def _steering(model: Model, body: Body, p: Any) -> int | None:
 
 
 class _Jacobian:
-    """The derivative of a model's rate by its state, with what it holds over a step constant.
+    """The derivative of a model's rate by its state, with values held over a step constant.
 
     CasADi's interpreter evaluates it: compiling would take longer than these few calls.
     """
@@ -228,14 +235,11 @@ class _Jacobian:
     def __init__(self, model: Model) -> None:
         import casadi as ca
 
-        kinds = (model.State, model.State, model.Input, model.Disturbance, model.Params)
-        columns = [
-            ca.SX.sym(name, record.size(kind))
-            for name, kind in zip(("x", "start", "u", "w", "p"), kinds, strict=True)
-        ]
+        kinds = {"x": model.State, "start": model.State, **port_kinds(model)}
+        columns = [ca.SX.sym(name, record.size(kind)) for name, kind in kinds.items()]
         x, start, u, w, p = (
             record.unflatten(kind, ca.vertsplit(column) if column.numel() else [])
-            for kind, column in zip(kinds, columns, strict=True)
+            for kind, column in zip(kinds.values(), columns, strict=True)
         )
         assert model.derivative is not None
         with explained(model.name):
@@ -258,9 +262,9 @@ class _Jacobian:
 
 AUTO = "auto"
 EXPLICIT, IMPLICIT = "rk4", "radau"
-"""The two methods among which "auto" chooses."""
+"""The two methods between which "auto" chooses."""
 LONG: s = 0.02
-"""Step above which the implicit method iterates more, as its start is further from the end."""
+"""Step above which the implicit method needs more iterations, as its start is less accurate."""
 MORE_ITERATIONS = 4
 SAME = 1.01
 """Ratio of the longest steps at two speeds up to which they count as equal."""
@@ -273,7 +277,7 @@ def choose_integrator(
     substeps: int | None = None,
     **options: Any,
 ) -> Integrator:
-    """The named method, refused if it is unstable for the vehicle, or the choice of "auto"."""
+    """Return the named method, or the choice of "auto"; refuses one unstable for the vehicle."""
     sub = substeps or vehicle.model.substeps
     if integrator == AUTO:
         if options:
@@ -285,7 +289,7 @@ def choose_integrator(
 
 
 def automatic(vehicle: Vehicle, dt: s, substeps: int = 1) -> Integrator:
-    """RK4 where it is stable at every speed of the vehicle, else Radau IIA."""
+    """Return RK4 if it is stable at every speed of the vehicle, else Radau IIA."""
     explicit = integrate.get(EXPLICIT)
     longest = [at.longest for at in stable_steps(vehicle, explicit)] or [np.inf]
     if dt / substeps <= min(longest):
@@ -300,7 +304,7 @@ def automatic(vehicle: Vehicle, dt: s, substeps: int = 1) -> Integrator:
 
 
 def takes(vehicle: Vehicle, integrator: str, dt: s) -> bool:
-    """Whether a vehicle is stable at some speed with a method's steps of dt."""
+    """Whether a method's steps of dt are stable for a vehicle at some driving speed."""
     table = stable_steps(vehicle, integrate.get(integrator))
     return not table or any(dt / vehicle.model.substeps <= at.longest for at in _driving(table))
 
@@ -314,10 +318,11 @@ def check_step(
     some_speeds: bool = True,
     has_substeps: bool = True,
 ) -> None:
-    """Refuse a method whose steps of dt / substeps let the vehicle's modes grow at every speed.
+    """Raise if steps of dt / substeps of a method are unstable for the vehicle at every speed.
 
-    It only warns if they grow at some speeds, or if the model reproduces a program that does so.
-    `has_substeps`: whether the caller has an option `substeps` that the text may advise.
+    It only warns if they are unstable at some speeds, or if the model reproduces a program that
+    takes such steps. `has_substeps` tells whether the caller has an option `substeps` that the
+    message may suggest.
     """
     table = stable_steps(vehicle, method)
     judged = table if some_speeds else _driving(table)
@@ -330,7 +335,7 @@ def check_step(
 
 
 def check_plant(plant: Plant, dt: s, substeps: int = 1) -> None:
-    """As `check_step` for a plant, also one from a file, which has no equations."""
+    """As `check_step` for a plant, including one from a file, which has no equations."""
     if plant.vehicle is not None and plant.method is not None:
         check_step(plant.vehicle, plant.method, dt, substeps)
         return
@@ -341,8 +346,10 @@ def check_plant(plant: Plant, dt: s, substeps: int = 1) -> None:
 
 
 def check_spread(plant: Plant, dt: s, substeps: int, params: AnyArray) -> None:
-    """As `check_step` for parameters (B, np): for each that differs, the vehicles with its lowest
-    and its highest value."""
+    """As `check_step` for parameters (B, np) that differ between vehicles.
+
+    For each parameter that differs, the vehicles with its lowest and its highest value are checked.
+    """
     vehicle, method = plant.vehicle, plant.method
     if vehicle is None or method is None or method.implicit or not vehicle.model.continuous:
         return
@@ -355,7 +362,7 @@ def check_spread(plant: Plant, dt: s, substeps: int, params: AnyArray) -> None:
 
 
 def _driving(table: tuple[StableStep, ...]) -> tuple[StableStep, ...]:
-    """The rows at speeds of driving: a car that is stable only at rest cannot be driven."""
+    """The rows at driving speeds: a car that is stable only at rest cannot be driven."""
     return tuple(at for at in table if at.speed is None or at.speed >= DRIVING) or table
 
 

@@ -1,4 +1,4 @@
-"""Trajectory: what a run recorded, as named columns with units over time, and its files.
+"""Trajectory: the recording of a run, as named columns with units over time, and its files.
 
 Column names follow from the records of the vehicle:
 
@@ -7,9 +7,9 @@ Column names follow from the records of the vehicle:
 * a disturbance always gets the prefix `w_`;
 * an output keeps its name (`a_y`), or gets the prefix `out_` where that name is already taken.
 
-Row i holds the state and the outputs at `t[i]`, and the input and the disturbance that act from
+Row i holds the state and the outputs at `t[i]`, and the input and the disturbance in effect from
 `t[i]` to `t[i + 1]`. Between samples, states and outputs are therefore linear and the others held;
-`trajectory_table.interpolated` says how a wrapped heading is treated.
+`trajectory_table.interpolated` describes the treatment of wrapped headings.
 """
 
 from __future__ import annotations
@@ -28,19 +28,10 @@ from ..core.checks import finite, number, positive
 from ..core.files import shortened
 from ..errors import InvalidValue
 from ..units import Unit
+from . import trajectory_files
+from . import trajectory_table as table
 from .trajectory_commonroad import CommonRoadTrajectory
-from .trajectory_table import (
-    Group,
-    Role,
-    Sample,
-    TrajectoryMode,
-    columns_of_records,
-    frozen,
-    interpolated,
-    joined,
-    slack,
-    span,
-)
+from .trajectory_table import Group, Role, Sample, TrajectoryMode, interpolated, slack, span
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -49,9 +40,9 @@ if TYPE_CHECKING:
 class Trajectory(CommonRoadTrajectory):
     """Named columns with units over strictly increasing time. Immutable; arrays are read-only.
 
-    `traj["v_x"]` and `traj.v_x` are the column; `traj[10:20:2]` a part by samples, `traj[-1]` one
-    sample, `traj.between(1.0, 2.0)` a part by time. Iterating gives samples. A column whose name is
-    also an attribute of this class (`name`, `plot`, ...) is reached with brackets.
+    `traj["v_x"]` and `traj.v_x` are the column; `traj[10:20:2]` is a part by samples, `traj[-1]`
+    one sample, `traj.between(1.0, 2.0)` a part by time. Iteration yields samples. A column whose
+    name is also an attribute of this class (`name`, `plot`, ...) is accessed with brackets.
 
     It is also a sequence of points, records of one kind (`mode`): `traj.point(3)`,
     `traj.final_point`, `traj.point_at(0.25)`.
@@ -70,15 +61,18 @@ class Trajectory(CommonRoadTrajectory):
         meta: Mapping[str, Any] | None = None,
         error: Exception | None = None,
     ) -> Trajectory:
-        """From record classes and (samples, fields) arrays; names as in the module text."""
-        time = frozen("t", t)
+        """Build a trajectory from record classes and (samples, fields) arrays.
+
+        Columns are named as in the module text.
+        """
+        time = table.frozen("t", t)
         groups: dict[Role, Group | None] = {
             "state": states,
             "input": inputs,
             "disturbance": disturbances,
             "output": outputs,
         }
-        columns = columns_of_records(time.size, groups)
+        columns = table.columns_of_records(time.size, groups)
         points = next((g for g in (states, inputs, disturbances) if g is not None), None)
         return cls(
             time,
@@ -100,7 +94,10 @@ class Trajectory(CommonRoadTrajectory):
         t_0: float = 0.0,
         name: str = "",
     ) -> Trajectory:
-        """From records of one class, delta_t apart in s, in order or by step from 0 on."""
+        """Build a trajectory from records of one class, `delta_t` in s apart.
+
+        `points` are in order, or by step from 0 on.
+        """
         delta_t, t_0 = positive("delta_t", delta_t, "s"), finite("t_0", t_0, "s")
         kind, rows = _rows_of(points)
         try:
@@ -109,13 +106,12 @@ class Trajectory(CommonRoadTrajectory):
             allowed = ", ".join(repr(m.value) for m in TrajectoryMode)
             raise InvalidValue(f"mode = {mode!r} is unknown; allowed are {allowed}") from None
         t = t_0 + delta_t * np.arange(len(rows))
-        groups: dict[str, Group | None] = dict.fromkeys(("state", "input", "disturbance"))
-        groups[role] = (kind, rows)
+        groups = {role: (kind, rows)}
         return cls.from_arrays(
             t,
-            groups["state"],
-            groups["input"],
-            disturbances=groups["disturbance"],
+            groups.get("state"),
+            groups.get("input"),
+            disturbances=groups.get("disturbance"),
             name=name,
             meta={"dt": float(delta_t)},
         )
@@ -127,8 +123,11 @@ class Trajectory(CommonRoadTrajectory):
 
     @property
     def inputs(self) -> Array:
-        """The input columns as one (samples, fields) array. The last sample has no step of its own
-        and repeats the input before it; `Simulator.run(trajectory)` drives the steps again."""
+        """The input columns as one (samples, fields) array.
+
+        The last sample has no step of its own and repeats the input before it;
+        `Simulator.run(trajectory)` drives the steps again.
+        """
         return self._matrix("input")
 
     @property
@@ -142,7 +141,10 @@ class Trajectory(CommonRoadTrajectory):
         return self._matrix("output")
 
     def state(self, i: int, State: type | None = None) -> Any:
-        """The state record at sample i. After reading from a file, say which record class."""
+        """The state record at sample i.
+
+        After reading from a file, `State` names the record class.
+        """
         kind = State or self.State
         if kind is None:
             raise InvalidValue(
@@ -155,7 +157,7 @@ class Trajectory(CommonRoadTrajectory):
         )
 
     def between(self, t0: float, t1: float) -> Trajectory:
-        """The samples with t0 <= t <= t1, in s; both ends included, also when off by rounding."""
+        """The samples with t0 <= t <= t1, in s; both ends included, also if off by rounding."""
         rounding, t0, t1 = slack(self.t), number("t0", t0, "s"), number("t1", t1, "s")
         inside = (self.t >= t0 - rounding) & (self.t <= t1 + rounding)
         if not inside.any():
@@ -164,13 +166,13 @@ class Trajectory(CommonRoadTrajectory):
         return self[first : first + int(inside.sum())]
 
     def at(self, t: float) -> Sample:
-        """All columns at one time in s: states and outputs interpolated, the others as held."""
+        """All columns at one time in s: states and outputs interpolated, the others held."""
         moments = self._inside([number("t", t, "s")])
         values = {c.name: float(interpolated(c, self.t, moments)[0]) for c in self.columns}
         return Sample(float(moments[0]), values)
 
     def resample(self, times: ArrayLike | None = None, *, dt: float | None = None) -> Trajectory:
-        """The same motion at other times, an array (n,) or a spacing dt, in s.
+        """Return the same motion at other times, an array (n,) or a spacing dt, in s.
 
         States and outputs are interpolated linearly, inputs and disturbances held. Times outside
         raise InvalidValue.
@@ -182,7 +184,7 @@ class Trajectory(CommonRoadTrajectory):
         return replace(self, t=moments, columns=columns)
 
     def starting_at(self, t0: float) -> Trajectory:
-        """The same samples with time shifted so that the first one is at t0, in s."""
+        """Return the same samples with time shifted so that the first one is at t0, in s."""
         return replace(self, t=self.t - self.t[0] + finite("t0", t0, "s"))
 
     def __add__(self, other: Trajectory) -> Trajectory:
@@ -192,7 +194,7 @@ class Trajectory(CommonRoadTrajectory):
 
     @staticmethod
     def concat(parts: Sequence[Trajectory]) -> Trajectory:
-        """Runs one after the other as one trajectory.
+        """Join runs that follow each other into one trajectory.
 
         The parts need the same columns, and time must increase. A part may begin at the very time
         at which the one before ended if the state is the same there, as in two runs of one
@@ -209,47 +211,37 @@ class Trajectory(CommonRoadTrajectory):
         first, *others = members
         t, columns, meta, error = first.t, first.columns, dict(first.meta), first.error
         for part in others:
-            t, columns = joined((t, columns), (part.t, part.columns))
+            t, columns = table.joined((t, columns), (part.t, part.columns))
             meta.update(part.meta)
             error = part.error or error
         return replace(first, t=t, columns=columns, meta=meta, error=error)
 
     def to_pandas(self) -> DataFrame:
-        """A DataFrame indexed by `t` in s; `frame.attrs["units"]` has the unit symbols."""
-        from .trajectory_files import to_pandas
-
-        return to_pandas(self)
+        """Return a DataFrame indexed by `t` in s; `frame.attrs["units"]` has the unit symbols."""
+        return trajectory_files.to_pandas(self)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write one Parquet file; units, roles, name and notes are in its metadata."""
-        from .trajectory_files import to_parquet
-
-        to_parquet(self, path)
+        trajectory_files.to_parquet(self, path)
 
     @staticmethod
     def from_parquet(path: str | os.PathLike[str]) -> Trajectory:
-        """Read a file of `to_parquet`, bit for bit."""
-        from .trajectory_files import from_parquet
-
-        return from_parquet(Trajectory, path)
+        """Read a file written by `to_parquet`, bit for bit."""
+        return trajectory_files.from_parquet(Trajectory, path)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write a text table with a header of `name [unit]`; every float is written exactly."""
-        from .trajectory_files import to_csv
-
-        to_csv(self, path)
+        trajectory_files.to_csv(self, path)
 
     @staticmethod
     def from_csv(
         path: str | os.PathLike[str], *, units: Mapping[str, Unit] | None = None
     ) -> Trajectory:
-        """Read a file of `to_csv`. Columns `u_...` are inputs, all others states.
+        """Read a file written by `to_csv`. Columns `u_...` are inputs, all others states.
 
         `units` gives the unit of columns whose symbol is not one of `skidpad.units`.
         """
-        from .trajectory_files import from_csv
-
-        return from_csv(Trajectory, path, units or {})
+        return trajectory_files.from_csv(Trajectory, path, units or {})
 
     def plot(
         self,
@@ -260,22 +252,22 @@ class Trajectory(CommonRoadTrajectory):
         backend: str = "matplotlib",
         size: tuple[float, float] | None = None,
     ) -> Any:
-        """A figure of the run: path, speeds, accelerations, steering, yaw rate, torques.
+        """Draw a figure of the run: path, speeds, accelerations, steering, yaw rate, torques.
 
-        Only what was recorded is drawn; `columns` draws these instead, one panel per unit. With
+        Only recorded quantities are drawn; `columns` draws these instead, one panel per unit. With
         `path` the figure is written as PNG, SVG or PDF by its suffix. Angles are in degrees; `size`
         is width and height in inches. Returns a Matplotlib figure. `skidpad.view.plots` has more;
-        the picture to zoom and point at is `show`.
+        `show` has an interactive picture.
         """
         from ..view.plots.runs import trajectory
 
         return trajectory(self, path=path, title=title, columns=columns, backend=backend, size=size)
 
     def show(self, vehicle: Any, *, height: int = 560, limit_mb: float = 5.0) -> Any:
-        """The replay page of the run for a notebook, as the last value of a cell.
+        """Return the replay page of the run for a notebook, as the last value of a cell.
 
-        `vehicle` is drawn where it was; `height` is that of the frame in pixels. The page becomes
-        part of the notebook's file, so it is thinned to `limit_mb` (10^6 bytes).
+        `vehicle` is drawn at its recorded poses; `height` is that of the frame in pixels. The page
+        becomes part of the notebook's file, so it is thinned to `limit_mb` (10^6 bytes).
         """
         from ..view.pages.page import show_trajectory
 

@@ -4,8 +4,8 @@
 one of inputs alone in input mode, one of disturbances alone in disturbance mode. Its points are the
 records of that mode, at the steps 0 to len - 1. `CommonRoadTrajectory` adds goals, CommonRoad's
 objects and the names of commonroad-control. The objects need `commonroad-io`
-(`pip install "skidpad[commonroad]"`); goals that are polygons and everything else do not, nor does
-reading CommonRoad's states (`read`).
+(`pip install "skidpad[commonroad]"`); polygon goals, reading CommonRoad's states (`read`) and all
+else work without it.
 """
 
 from __future__ import annotations
@@ -29,18 +29,8 @@ from ..errors import InvalidValue, MissingExtra, require
 from ..geometry.polygon import within
 from ..geometry.pose import to_world
 from ..units import m, m_s, m_s2, rad, rad_s
-from .trajectory_table import (
-    PREFIXES,
-    Column,
-    Layout,
-    Table,
-    TrajectoryMode,
-    interpolated,
-    places,
-    slack,
-    snapped,
-    span,
-)
+from . import trajectory_table as table
+from .trajectory_table import PREFIXES, Column, Layout, Table, TrajectoryMode, interpolated, places
 
 _NEEDED = {"orientation": ("yaw", rad), "velocity": ("v", m_s)}
 _KNOWN = {
@@ -49,7 +39,7 @@ _KNOWN = {
     "yaw_rate": ("omega", rad_s),
     "acceleration": ("a", m_s2),
 }
-"""Names and units of CommonRoad's fields."""
+"""Names and units of the columns for CommonRoad's fields."""
 
 
 def read(kind: Any, source: Any, dt: float, name: str) -> Any:
@@ -116,12 +106,14 @@ def _column(states: Sequence[Any], name: str) -> Array:
 
 
 _SPACING_SLACK = 1e-9
-"""Relative difference of steps that still count as equal: times that were added up or read from a
-file with few digits."""
+"""Relative difference of steps that still count as equal.
+
+Times may have been summed, or read from a file with few digits.
+"""
 
 
 class Points(Table):
-    """A table seen as a sequence of points."""
+    """A table viewed as a sequence of points."""
 
     @property
     def mode(self) -> TrajectoryMode:
@@ -157,7 +149,7 @@ class Points(Table):
 
     @property
     def delta_t(self) -> float:
-        """Time from point to point in s; raises if it is not the same throughout."""
+        """Time between successive points in s; raises if it is not constant."""
         noted = self.meta.get("dt")
         known = float(noted) if isinstance(noted, (int, float)) else None
         if len(self) == 1:
@@ -177,7 +169,7 @@ class Points(Table):
         return known if known is not None and fits else mean
 
     def _spacing_slack(self, mean: float) -> float:
-        return _SPACING_SLACK * mean + 2.0 * slack(self.t)
+        return _SPACING_SLACK * mean + 2.0 * table.slack(self.t)
 
     @property
     def initial_point(self) -> Any:
@@ -201,7 +193,7 @@ class Points(Table):
     def points_around(self, t: float) -> tuple[Any, Any, int, int]:
         """The points before and after a time in s, and their steps.
 
-        Both are the same where the time is that of a point, also when off by rounding.
+        Both are the same if the time is that of a point, also if off by rounding.
         """
         at = places(self.t, self._inside([t]))
         before, after = int(at.before[0]), int(at.after[0])
@@ -210,13 +202,13 @@ class Points(Table):
     def point_at(self, t: float, *, held: bool | None = None) -> Any:
         """The point at a time in s, a record.
 
-        States are interpolated linearly, headings the short way round, inputs and disturbances
-        held; `held` says it for every mode. At a step, the result is that point.
+        States are interpolated linearly, headings along the shorter arc, inputs and disturbances
+        held; `held` overrides this for every mode. At a step, the result is that point.
         """
         return self._record(self._points_at([t], held)[0])
 
     def to_array(self, times: ArrayLike | None = None, *, interpolate: bool = False) -> Array:
-        """The points as an array (times, dim); all of them if no times are given.
+        """The points as an array (times, dim), by default all of them.
 
         Without `interpolate` the point nearest in time is taken, of two equally near the one with
         the even step; with it, values in between are linear in every mode.
@@ -230,7 +222,7 @@ class Points(Table):
         return self._rows_of_points[np.where(up, at.after, at.before)]
 
     def append(self, point: Any) -> Self:
-        """A trajectory with one more point, a step after the last; this one stays as it is.
+        """Return a trajectory with one more point, a step after the last; this one is unchanged.
 
         The point is a record of the same class, a mapping of all its fields or an array.
         """
@@ -263,7 +255,7 @@ class Points(Table):
 
     @cached_property
     def _record(self) -> Callable[[Array], Any]:
-        """Makes a point from a row of numbers."""
+        """Function that makes a point from a row of numbers."""
         kind: Any = self._known_point()
         if len(kind._fields) == record.size(kind):
             return lambda row: kind._make(row.tolist())
@@ -297,19 +289,18 @@ class Points(Table):
         return np.column_stack([interpolated(c, self.t, moments, held=held) for c in columns])
 
     def _inside(self, times: Any) -> Array:
-        """Times as an array; those off a sample by rounding moved to it. Raises for others
-        outside."""
+        """Times as an array, moved to a sample if off by rounding; raises for times outside."""
         try:
             moments = np.atleast_1d(np.asarray(times, dtype=float))
         except (TypeError, ValueError, OverflowError) as error:
             raise InvalidValue(f"times = {shown(times)} must be numbers, in s") from error
         if moments.ndim != 1:
             raise InvalidValue(f"times have shape {moments.shape}; expected (n,), in s")
-        near = snapped(self.t, moments)
+        near = table.snapped(self.t, moments)
         outside = ~((near >= self.t[0]) & (near <= self.t[-1]))
         if outside.any():
             raise InvalidValue(
-                f"time {moments[outside][0]:g} s is outside the trajectory, {span(self.t)}"
+                f"time {moments[outside][0]:g} s is outside the trajectory, {table.span(self.t)}"
             )
         return near
 
@@ -358,7 +349,7 @@ class CommonRoadTrajectory(Points):
             margin: distance in m that a position may be outside. For a CommonRoad goal a position
                 within a margin above 0 is enough, whatever the other bounds: the rule of
                 commonroad-control, whose margin is 1 m.
-            lanelet_network: where the goal is given by lanelets and margin is above 0.
+            lanelet_network: needed if the goal is given by lanelets and margin is above 0.
             initial_time_step: time step of the first point, for the bounds of a CommonRoad goal.
         """
         return bool(self._in_goal(goal, margin, lanelet_network, initial_time_step).any())
@@ -394,7 +385,7 @@ class CommonRoadTrajectory(Points):
 
     @property
     def positions(self) -> Array:
-        """The columns `x` and `y` as one (samples, 2) array, in m; also of a nested record."""
+        """The columns `x` and `y` as one (samples, 2) array, in m; also if nested."""
         groups = [
             [c.values for c in self.columns if c.role == "state" and c.name.split(".")[-1] == axis]
             for axis in ("x", "y")
@@ -407,17 +398,17 @@ class CommonRoadTrajectory(Points):
         return np.column_stack([columns[0] for columns in groups])
 
     def to_commonroad_states(self, initial_time_step: int = 0) -> list[Any]:
-        """A CommonRoad `CustomState` per point, with time steps counted from the given one.
+        """Convert each point to a CommonRoad `CustomState`, with time steps from the given one on.
 
         The speed is negative in reverse, the acceleration its rate along the path, the slip angle
-        seen in the direction of travel, the orientation wrapped to ±π. A yaw rate that was not
+        relative to the direction of travel, the orientation wrapped to ±π. A yaw rate that was not
         recorded is zero. Points must be equally far apart in time, as CommonRoad counts steps.
         """
         self._must_hold_states("to_commonroad_states")
         return _states(_motion(self), initial_time_step)
 
     def to_commonroad_trajectory(self, initial_time_step: int = 0) -> Any:
-        """The points as a CommonRoad `Trajectory`; the spacing should be the scenario's."""
+        """Convert to a CommonRoad `Trajectory`; the spacing should be the scenario's."""
         self._must_hold_states("to_commonroad_trajectory")
         return _trajectory(_motion(self), initial_time_step)
 
@@ -431,12 +422,12 @@ class CommonRoadTrajectory(Points):
         kind: str = "car",
         initial_time_step: int = 0,
     ) -> Any:
-        """A CommonRoad `DynamicObstacle`: a rectangle of this size in m around each position.
+        """Convert to a CommonRoad `DynamicObstacle`, a rectangle of this size in m.
 
-        Positions are those of the states, which of `commonroad_ks` and Autoware's models is the
-        rear axle. With the `vehicle` that was driven the rectangle lies around the middle of its
-        body, whose motion the states have then, and its size need not be given. `kind` is one of
-        CommonRoad's obstacle types.
+        It is around each position of the states, which in `commonroad_ks` and Autoware's models is
+        the rear axle. With the simulated `vehicle` the rectangle and the states are those of the
+        middle of its body, and the size need not be given. `kind` is one of CommonRoad's obstacle
+        types.
         """
         self._must_hold_states("to_commonroad_dynamic_obstacle")
         if vehicle is not None:
@@ -464,10 +455,11 @@ class CommonRoadTrajectory(Points):
 
     @classmethod
     def from_commonroad(cls, source: Any, dt: float, *, name: str = "") -> Self:
-        """From a CommonRoad trajectory, a dynamic obstacle or a list of states, each step dt in s.
+        """Convert a CommonRoad trajectory, a dynamic obstacle or a list of states.
 
-        Its states have x, y, yaw (continuous) and v, and of steer, beta, omega and a what all of
-        the CommonRoad states have; the time is that of their time steps.
+        Each step is dt in s. The result has the states x, y, yaw (continuous) and v, and those of
+        steer, beta, omega and a that all of the CommonRoad states have; its time is that of their
+        time steps.
         """
         return read(cls, source, dt, name)
 
@@ -476,17 +468,17 @@ class CommonRoadTrajectory(Points):
             raise InvalidValue(f"{what} is for states; this trajectory holds {self.mode.value}s")
 
     def get_point_at_time_step(self, time_step: int) -> Any:
-        """commonroad-control's name of `point`; None for a step that does not exist."""
+        """Alias of `point` for commonroad-control; None for a step that does not exist."""
         return self.point(time_step) if 0 <= time_step < len(self) else None
 
     def get_point_before_and_after_time(self, time: float) -> tuple[Any, Any, int, int]:
-        """commonroad-control's name of `points_around`."""
+        """Alias of `points_around` for commonroad-control."""
         return self.points_around(time)
 
     def get_point_at_time(self, time: float, sidt_factory: Any = None) -> Any:
         """As `point_at`, but linear in every mode, as in commonroad-control.
 
-        With a factory of commonroad-control's kind, the point is made by it.
+        With a factory of commonroad-control, that factory makes the point.
         """
         if sidt_factory is None:
             return self.point_at(time, held=False)
@@ -494,13 +486,13 @@ class CommonRoadTrajectory(Points):
         return make(self.to_array([time], interpolate=True)[0])
 
     def append_point(self, next_point: Any) -> Any:
-        """commonroad-control's name of `append`: use what it returns, this one does not change."""
+        """Alias of `append` for commonroad-control; returns the longer trajectory."""
         return self.append(next_point)
 
     def convert_to_numpy_array(
         self, time: ArrayLike, linear_interpolate: bool = False, sidt_factory: Any = None
     ) -> Array:
-        """As `to_array`, but (dim, times) as in commonroad-control; the factory is not needed."""
+        """As `to_array`, but (dim, times) as in commonroad-control; the factory is ignored."""
         return self.to_array(time, interpolate=linear_interpolate).T
 
     def check_goal_reached(self, planning_problem: Any, lanelet_network: Any = None) -> bool:
@@ -512,7 +504,7 @@ class CommonRoadTrajectory(Points):
     def to_cr_dynamic_obstacle(
         self, vehicle_width: float, vehicle_length: float, vehicle_id: int
     ) -> Any:
-        """commonroad-control's name of `to_commonroad_dynamic_obstacle`."""
+        """Alias of `to_commonroad_dynamic_obstacle` for commonroad-control."""
         return self.to_commonroad_dynamic_obstacle(vehicle_width, vehicle_length, vehicle_id)
 
 
@@ -539,7 +531,8 @@ class _Motion(NamedTuple):
 
 
 def _motion(trajectory: Points, vehicle: Any = None) -> _Motion:
-    """The motion of the state's point, or of the middle of a vehicle's outline."""
+    """Motion of the reference point of the states or, if `vehicle` is given, of its outline's
+    centre."""
     if len(trajectory) > 1:
         _ = trajectory.delta_t  # CommonRoad counts equal time steps: raises if they are not
     return _recorded(trajectory) if vehicle is None else _of_body(trajectory, vehicle)
@@ -591,7 +584,7 @@ def _extent(vehicle: Any) -> tuple[float, float, float, float]:
 
 
 def _moving(t: Array, position: Array, yaw: Array, v_x: Array, v_y: Array) -> _Motion:
-    """Motion from velocities along the body's axes; yaw rate and steering are left open."""
+    """Motion from velocities in body axes; yaw rate and steering are left empty."""
     direction = np.where(v_x < 0.0, -1.0, 1.0)
     speed = np.hypot(v_x, v_y)
     return _Motion(
@@ -606,7 +599,7 @@ def _moving(t: Array, position: Array, yaw: Array, v_x: Array, v_y: Array) -> _M
 
 
 def _along_the_path(t: Array, v_x: Array, v_y: Array, speed: Array) -> Array:
-    """Rate of the speed, which is negative in reverse; at rest the acceleration ahead."""
+    """Rate of the signed speed, negative in reverse; at rest the acceleration ahead."""
     if len(t) < 2:
         return np.zeros(len(t))
     a_x, a_y = np.gradient(v_x, t), np.gradient(v_y, t)
@@ -617,7 +610,6 @@ def _along_the_path(t: Array, v_x: Array, v_y: Array, speed: Array) -> Array:
 
 
 def _attributes(motion: _Motion, k: int) -> dict[str, Any]:
-    """The fields of a CommonRoad state at sample k."""
     values = {n: v[k] for n, v in motion._asdict().items() if v is not None}
     return {n: v if n == "position" else float(v) for n, v in values.items()}
 
@@ -646,7 +638,8 @@ def _areas(region: Any, lanelets: Any) -> list[Any]:
     if by_state:
         if lanelets is None:
             raise InvalidValue(
-                "this goal is given by lanelets: a margin needs lanelet_network=, the scenario's"
+                "this goal is given by lanelets: a margin needs the scenario's "
+                "network as lanelet_network="
             )
         ids = [number for numbers in by_state.values() for number in numbers]
         return [lanelets.find_lanelet_by_id(number).polygon.shapely_object for number in ids]

@@ -1,4 +1,4 @@
-"""Trajectories as Parquet, CSV and pandas; reading gives back the same bits.
+"""Trajectories as Parquet, CSV and pandas; reading restores the same bits.
 
 pyarrow and pandas are imported by the functions that need them, as they are slow to load.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=Table)
 
 MOST_VALUES = 500_000_000
-"""Numbers of a table that is read from a Parquet file, whatever they take there."""
+"""Largest number of values of a table read from a Parquet file, however small the file is."""
 FORMAT = 1
 """Version of the metadata layout in Parquet files."""
 
@@ -66,7 +66,7 @@ def to_parquet(trajectory: Table, path: str | os.PathLike[str]) -> None:
 
 
 def from_parquet(kind: type[T], path: str | os.PathLike[str]) -> T:
-    """See `Trajectory.from_parquet`. Columns without our metadata become plain-number states."""
+    """See `Trajectory.from_parquet`; columns without our metadata become dimensionless states."""
     with reading(path_of(path), "is not a readable Parquet file"):
         return _of_table(kind, path, parquet_table(path, "Trajectory.from_parquet"))
 
@@ -107,10 +107,7 @@ def _of_table(kind: type[T], path: str | os.PathLike[str], table: Any) -> T:
 def to_csv(trajectory: Table, path: str | os.PathLike[str]) -> None:
     """See `Trajectory.to_csv`."""
     columns = (Column("t", SECOND, "state", trajectory.t), *trajectory.columns)
-    with (
-        replacing(path) as temporary,
-        temporary.open("x", encoding="utf-8", newline="") as file,
-    ):
+    with replacing(path) as temporary, temporary.open("x", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(f"{column.name} [{column.unit}]" for column in columns)
         # repr of a float is the shortest text that reads back as the same bits.
@@ -145,7 +142,7 @@ def from_csv(kind: type[T], path: str | os.PathLike[str], units: Mapping[str, Un
 
 
 def csv_rows(file: Path, separator: str = ",") -> list[list[str]]:
-    """The rows of a CSV file, also those without a cell."""
+    """The rows of a CSV file, empty ones included."""
     text = io.StringIO(text_of(file, "a text table"), newline="")
     reader = csv.reader(text, delimiter=separator)
     try:
@@ -155,7 +152,7 @@ def csv_rows(file: Path, separator: str = ",") -> list[list[str]]:
 
 
 def column_notes(column: Column) -> dict[str, str]:
-    """What the metadata of a Parquet column says."""
+    """Metadata of a column in a Parquet file."""
     return {
         "unit": str(column.unit),
         "dimension": json.dumps(column.unit.dimension),

@@ -1,11 +1,11 @@
 """The table under a trajectory: named columns with units over strictly increasing time.
 
-Also the values of columns between their samples: states and outputs are linear between samples;
-inputs and disturbances are held, as they were during the run. A heading takes the short way from
-sample to sample, so that one that was wrapped to ±π does not turn all the way round between them. A
-column is a heading if its unit is rad and a word of its name is one of `HEADING_WORDS`. Other
-angles, such as that of a wheel, may well turn by more than half a turn between samples and are left
-as they are; so a heading sampled more coarsely than half a turn seems to turn the other way.
+It also interpolates columns between their samples: states and outputs are linear, inputs and
+disturbances are held, as they were during the run. A heading takes the shorter arc from sample to
+sample, so that one that was wrapped to ±π does not turn all the way round between them. A column is
+a heading if its unit is rad and a word of its name is one of `HEADING_WORDS`. Other angles, such as
+that of a wheel, may turn by more than half a turn between samples and are left unchanged. A heading
+sampled more coarsely than half a turn therefore appears to turn the other way.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class TrajectoryMode(StrEnum):
 
 
 class Column(NamedTuple):
-    """One recorded quantity."""
+    """One recorded quantity, with its unit and role."""
 
     name: str
     unit: Unit
     role: Role
     values: Array
-    """One value per sample, read-only. May hold NaN: a recording keeps what happened."""
+    """One value per sample, read-only. May contain NaN: a recording is not corrected."""
 
     __repr__ = brief_repr
 
@@ -124,11 +124,11 @@ def _columns(role: Role, kind: type, values: ArrayLike, count: int) -> list[Colu
 
 
 Part = tuple[Array, tuple[Column, ...]]
-"""Time and columns."""
+"""Times and columns of a part of a trajectory."""
 
 
 def joined(first: Part, second: Part) -> Part:
-    """Two parts one after the other; see `Trajectory.concat` for the rules."""
+    """Join two parts that follow each other; see `Trajectory.concat` for the rules."""
     for a, b in zip(first[1], second[1], strict=False):
         if a[:3] != b[:3]:
             raise InvalidValue(
@@ -185,7 +185,7 @@ def _is_read_only(array: NDArray[Any]) -> bool:
 
 
 def checked(column: Column, count: int) -> Column:
-    """A column whose values are frozen and as many as the times."""
+    """The column with read-only values; raises unless there is one value per time."""
     if column.role not in ROLES:
         raise InvalidValue(
             f"trajectory column {column.name!r} has role {column.role!r}; "
@@ -224,7 +224,7 @@ SECOND = Unit("s", time=1)
 
 
 class Layout(NamedTuple):
-    """The common part of trajectories with points of one record; see `Table.of_rows`."""
+    """Columns shared by trajectories with points of one record; see `Table.of_rows`."""
 
     Point: type
     role: Role
@@ -249,16 +249,18 @@ class Table:
     """Time of each sample in s."""
     columns: tuple[Column, ...]
     name: str = ""
-    """What was recorded, for titles and files; usually the name of the vehicle."""
+    """Title of the recording, also in files; usually the name of the vehicle."""
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Notes kept with the recording; plain JSON values if it is to be written to Parquet."""
+    """Notes stored with the recording; plain JSON values if it is to be written to Parquet."""
     error: Exception | None = None
-    """Why the run ended early, such as `SimulationDiverged`; None for a complete run."""
+    """Error that ended the run early, such as `SimulationDiverged`; None for a complete run."""
     State: type | None = None
-    """The state record class, where known; `state(i)` builds it."""
+    """The state record class, if known; `state(i)` builds it."""
     Point: type | None = None
-    """The record class of the points, where known; the state's in a trajectory with states. See
-    `mode`."""
+    """The record class of the points, if known; the state's in a trajectory with states.
+
+    See `mode`.
+    """
 
     def __post_init__(self) -> None:
         t = frozen("t", self.t)
@@ -276,9 +278,9 @@ class Table:
 
     @classmethod
     def of_rows(cls, t: Array, rows: Array, layout: Layout, meta: dict[str, Any]) -> Self:
-        """From arrays made by this package, neither checked nor copied.
+        """Build a table from arrays made by this package, neither checked nor copied.
 
-        `t` (samples,) and `rows` (samples, fields) must not be changed any more. The columns are
+        `t` (samples,) and `rows` (samples, fields) must not be changed afterwards. The columns are
         made on first use: a simulation of a few steps takes less time than that.
         """
         table = object.__new__(cls)
@@ -386,7 +388,7 @@ class Table:
         return shortened(f"<{'; '.join(lines)}>")
 
     def same_data(self, other: Table) -> bool:
-        """Whether time, names, units, roles and every bit of every value agree."""
+        """Whether time, names, units, roles and every bit of every value are equal."""
         return (
             self.t.tobytes() == other.t.tobytes()
             and [column[:3] for column in self.columns] == [column[:3] for column in other.columns]
@@ -424,13 +426,10 @@ class Table:
         # A part of a checked table needs no check.
         taken = object.__new__(type(self))
         taken.__dict__.update(
+            {name: getattr(self, name) for name in ("name", "error", "State", "Point")},
             t=self.t[part],
             columns=columns,
-            name=self.name,
             meta=dict(self.meta),
-            error=self.error,
-            State=self.State,
-            Point=self.Point,
             _index={column.name: column for column in columns},
         )
         return taken
@@ -451,14 +450,14 @@ _TURN = 2.0 * np.pi
 
 
 class Places(NamedTuple):
-    """Where some times lie among the samples of a trajectory."""
+    """Positions of some times among the samples of a trajectory."""
 
     before: NDArray[np.int64]
-    """The last sample not after the time."""
+    """Index of the last sample not after the time."""
     after: NDArray[np.int64]
-    """The first sample not before the time: the same one, if the time is that of a sample."""
+    """Index of the first sample not before the time; equal to `before` at a sample."""
     weight: Array
-    """How far the time is on the way from one to the other, from 0 to below 1."""
+    """Fraction of the way from the sample before to the sample after, from 0 to below 1."""
 
 
 def is_heading(column: Column) -> bool:
@@ -468,12 +467,12 @@ def is_heading(column: Column) -> bool:
 
 
 def slack(t: Array) -> float:
-    """Rounding error allowed in times compared with those of the samples, in s."""
+    """Tolerance for rounding in times compared with those of the samples, in s."""
     return max(_RELATIVE_SLACK * float(np.abs(t[[0, -1]]).max()), _LEAST_SLACK)
 
 
 def snapped(t: Array, moments: Array) -> Array:
-    """The moments, those within rounding of a sample moved to it."""
+    """Move times within rounding of a sample to that sample."""
     after = np.clip(np.searchsorted(t, moments), 1, max(len(t) - 1, 1))
     before = after - 1
     after = np.minimum(after, len(t) - 1)
@@ -482,7 +481,7 @@ def snapped(t: Array, moments: Array) -> Array:
 
 
 def places(t: Array, moments: Array) -> Places:
-    """The samples around moments within the trajectory."""
+    """Find the samples around times within the trajectory."""
     before = np.searchsorted(t, moments, side="right") - 1
     after = np.searchsorted(t, moments, side="left")
     width = np.where(after > before, t[after] - t[before], 1.0)
@@ -490,7 +489,7 @@ def places(t: Array, moments: Array) -> Places:
 
 
 def interpolated(column: Column, t: Array, moments: Array, *, held: bool | None = None) -> Array:
-    """A column at other moments; whether it is held depends on its role if `held` is None."""
+    """Interpolate a column at other times; by default its role decides whether it is held."""
     if column.role in HELD if held is None else held:
         return column.values[places(t, moments).before]
     if is_heading(column):

@@ -1,7 +1,7 @@
-"""Sensors: what a vehicle could know about its motion, with rate, delay, noise and bias.
+"""Sensors: measurements of a vehicle's motion, with rate, delay, noise and bias.
 
-Every sensor is a value that says what it is; `measure` is its reading without errors, `runner` puts
-it into a loop, `along` reads it along a recorded run and `along_fleet` over many at once.
+Every sensor is an immutable description; `measure` is its reading without errors, `runner` uses it
+in a simulation loop, `along` reads it along a recorded run and `along_fleet` along many at once.
 """
 
 from __future__ import annotations
@@ -23,37 +23,17 @@ if TYPE_CHECKING:
         MountedSensor,
         OutputFunction,
         SelectedOutputs,
-        SensorModel,
     )
     from .motion import Motion, Mounting, in_frame, motion_along, motion_of
     from .odometry import Growth, Odometry, WheelSpeed
     from .sensor import Sensor
 
 __all__ = [
-    "PERFECT",
-    "Channel",
-    "FullState",
-    "FullStateFeedback",
-    "Gnss",
-    "Growth",
-    "Imu",
-    "Lidar",
-    "Motion",
-    "MountedSensor",
-    "Mounting",
-    "Odometry",
-    "Origin",
-    "OutputFunction",
-    "Scan",
-    "SelectedOutputs",
-    "Sensor",
-    "SensorModel",
-    "WheelSpeed",
-    "in_frame",
-    "motion_along",
-    "motion_of",
-    "outlines",
-]
+    "PERFECT", "Channel", "FullState", "FullStateFeedback", "Gnss", "Growth", "Imu", "Lidar",
+    "Motion", "MountedSensor", "Mounting", "Odometry", "Origin", "OutputFunction", "Scan",
+    "SelectedOutputs", "Sensor", "WheelSpeed", "in_frame", "motion_along",
+    "motion_of", "outlines",
+]  # fmt: skip
 
 __getattr__ = lazy_attributes(
     __name__,
@@ -65,7 +45,7 @@ __getattr__ = lazy_attributes(
         ".lidar": ("Lidar", "Scan", "outlines"),
         ".models": (
             *("FullState", "FullStateFeedback", "MountedSensor", "OutputFunction"),
-            *("SelectedOutputs", "SensorModel"),
+            *("SelectedOutputs",),
         ),
         ".motion": ("Motion", "Mounting", "in_frame", "motion_along", "motion_of"),
         ".odometry": ("Growth", "Odometry", "WheelSpeed"),

@@ -1,9 +1,9 @@
-"""Errors of sensors: what a channel is set to, and the numbers that they draw sample by sample.
+"""Errors of sensors: the settings of a channel, and the random errors of every sample.
 
-`Channel` describes how one number measured errs. Error sources draw for one vehicle or many: those
-of channels (`ChannelErrors`), or a distribution that is added (`NoiseErrors`). They keep nothing:
-what they remember goes in and comes out. A run sampled in one piece and the same run sampled one
-step at a time give the same bits.
+`Channel` describes the errors of one measured number. Error sources compute the errors for one
+vehicle or many: those of channels (`ChannelErrors`), or a distribution that is added
+(`NoiseErrors`). They are stateless: their memory is passed in and returned. A run sampled at once
+and the same run sampled step by step give the same results, bit for bit.
 """
 
 from __future__ import annotations
@@ -21,48 +21,54 @@ from ..core.arrays import Array, Mask
 from ..core.checks import must_be
 from ..errors import InvalidValue
 from ..random import streams
-from ..random.draw import Draw
 from ..random.model import UncertaintyModel, draw_sample
+from ..random.streams import Draw
 from ..units import Allowed, non_negative
 
 Steps = NDArray[np.int64]
-"""Numbers of samples."""
+"""Indices of samples."""
 _FINITE = Allowed()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Channel:
-    """How one channel errs. In the unit of the channel, called U here; the default is perfect.
+    """Errors of one channel; the default is perfect. Its unit is called U here.
 
-    A reading is (1 + scale) times the truth, plus the constant bias, the bias drawn at turn-on, the
-    random walk, the correlated error and the white noise; then it is held to the range and
-    rounded. Each random part has a stream of its own: turning one off leaves the others alone.
+    A reading is (1 + scale) times the truth, plus the constant bias, the turn-on bias, the random
+    walk, the correlated error and the white noise; it is then limited to the range and rounded.
+    Each random part has a stream of its own: disabling one does not change the others.
     """
 
     std: float = 0.0
-    """Standard deviation of the white noise of a sample, in U."""
+    """Standard deviation of the white noise per sample, in U."""
     density: float = 0.0
-    """White noise by its density, in U/√Hz; a sample gets density · √rate. Data sheets of inertial
-    sensors give it, and the Allan deviation at 1 s (as angle or velocity random walk) is this."""
+    """Density of the white noise, in U/√Hz; a sample gets density · √rate.
+
+    Data sheets of inertial sensors state it, and it equals the Allan deviation at 1 s (as angle
+    or velocity random walk).
+    """
     bias: float = 0.0
     """Constant offset, in U."""
     turn_on: float = 0.0
-    """Standard deviation of an offset drawn once per run, in U."""
+    """Standard deviation of an offset sampled once per run, in U."""
     walk: float = 0.0
-    """Random walk of the bias, in U/√s: for a gyroscope rad/s/√s, which is rad/s²/√Hz. Over a time
-    dt it gains a standard deviation of walk · √dt; its Allan deviation at 3 s is this."""
+    """Random walk of the bias, in U/√s: for a gyroscope rad/s/√s, which is rad/s²/√Hz.
+
+    Over a time dt its standard deviation grows by walk · √dt; it equals the Allan deviation at
+    3 s.
+    """
     drift: float = 0.0
     """Standard deviation of a first-order Gauss-Markov error, in U: correlated, but bounded."""
     drift_time: float = 100.0
-    """Time after which that error has forgotten all but 1/e of itself, in s."""
+    """Time constant of the Gauss-Markov error, after which its correlation is 1/e, in s."""
     scale: float = 0.0
-    """Relative scale error: 0.01 reads 1 % too much, whatever the sign."""
+    """Relative scale error: 0.01 reads 1 % too much, for either sign."""
     resolution: float = 0.0
-    """Readings are rounded to multiples of this, in U; 0 for none."""
+    """Resolution: readings are rounded to multiples of it, in U; 0 for no rounding."""
     low: float = -math.inf
     """Smallest reading, in U; below it the sensor saturates."""
     high: float = math.inf
-    """Largest reading, in U."""
+    """Largest reading, in U; above it the sensor saturates."""
 
     def __post_init__(self) -> None:
         for name in ("std", "density", "turn_on", "walk", "drift", "resolution"):
@@ -91,27 +97,26 @@ PERFECT = Channel()
 
 
 def checked_channel(name: str, channel: Any) -> Channel:
-    """The channel; raises for anything else."""
     if not isinstance(channel, Channel):
         raise InvalidValue(f"{name} must be a Channel, got {channel!r}")
     return channel
 
 
 class Batch(NamedTuple):
-    """Samples taken together."""
+    """Samples that are processed together."""
 
     steps: Steps
-    """Numbers of the samples."""
+    """Indices of the samples."""
     t: Array
-    """Their times in s."""
+    """Times of the samples in s."""
     truth: Any
     """A record whose leaves are arrays (samples, vehicles), or floats if there is one of each."""
 
 
 class ErrorSource(ABC):
-    """Draws the errors of one sensor on some vehicles.
+    """Errors of one sensor on some vehicles.
 
-    `name` begins the names of the streams; `vehicles` are their numbers in the streams.
+    `name` prefixes the names of the random streams; `vehicles` are the vehicles' indices in them.
     """
 
     def __init__(self, name: str, dropout: float, seed: int, vehicles: Any) -> None:
@@ -124,7 +129,7 @@ class ErrorSource(ABC):
         return streams.Stream(draw, self._seed, f"{self._name}.{part}", self._vehicles, width)
 
     def received(self, steps: Steps) -> Mask:
-        """Whether each sample is not lost, (samples, vehicles)."""
+        """Mask (samples, vehicles) of the samples that are not lost."""
         if self._dropout == 0.0:
             return np.ones((steps.size, self.count), bool)
         return self._lost_stream.rows(steps)[:, :, 0] >= self._dropout
@@ -133,15 +138,19 @@ class ErrorSource(ABC):
     def read(
         self, true: Array, batch: Batch, elapsed: Array, before: Any, spread: Array | None = None
     ) -> tuple[Array, Any]:
-        """Readings (samples, vehicles, values) of true values, and what the errors remember.
+        """Readings (samples, vehicles, values) of true values, and the memory of the errors.
 
-        `elapsed` is the time since the sample before each in s; `before` is None at the start of a
-        run. `spread` is a standard deviation of further white noise, shaped as the values.
+        Args:
+            true: true values (samples, vehicles, values).
+            batch: the samples.
+            elapsed: time since the previous sample in s, for each sample.
+            before: memory after the previous call; None at the start of a run.
+            spread: standard deviation of additional white noise, in the shape of the values.
         """
 
 
 class NoiseErrors(ErrorSource):
-    """Values of a distribution, added to the true ones."""
+    """Errors sampled from a distribution and added to the true values."""
 
     def __init__(
         self,
@@ -152,7 +161,7 @@ class NoiseErrors(ErrorSource):
         seed: int,
         vehicles: Any,
     ) -> None:
-        """`states` are those of the vehicles (vehicles, nx) in a row of the truth."""
+        """`states` returns the states (vehicles, nx) in a row of the truth."""
         super().__init__(name, dropout, seed, vehicles)
         self._noise, self._states = noise, states
         self._draw = Draw(seed, f"{name}.noise", np.atleast_1d(vehicles))
@@ -160,7 +169,6 @@ class NoiseErrors(ErrorSource):
     def read(
         self, true: Array, batch: Batch, elapsed: Array, before: Any, spread: Array | None = None
     ) -> tuple[Array, Any]:
-        """See `ErrorSource`."""
         out, memory = np.array(true), before
         truth, alone = batch.truth, not isinstance(batch.truth[0], np.ndarray)
         for k, (number, t) in enumerate(zip(batch.steps, batch.t, strict=True)):
@@ -172,14 +180,14 @@ class NoiseErrors(ErrorSource):
 
 
 class Wander(NamedTuple):
-    """The errors that carry over from sample to sample, each (vehicles, channels)."""
+    """Errors that carry over from sample to sample, each (vehicles, channels)."""
 
     walk: Array | float
     drift: Array | float
 
 
 class ChannelErrors(ErrorSource):
-    """The errors of channels: gain, bias, walk, drift, noise, range and rounding."""
+    """Errors of channels: gain, bias, walk, drift, noise, range and rounding."""
 
     def __init__(
         self,
@@ -203,7 +211,7 @@ class ChannelErrors(ErrorSource):
         self._rounds = bool(settings["resolution"].any())
         levels = {"white": white, "walk": settings["walk"], "drift": settings["drift"]}
         self._acting = {part for part, level in levels.items() if level.any()}
-        """The random parts that are not 0 in all channels."""
+        """Random parts that are nonzero in at least one channel."""
         self._streams = {part: self._normals(part, len(channels)) for part in levels}
         if settings["turn_on"].any():
             drawn = self._normals("turn_on", len(channels)).rows(np.zeros(1, np.int64))[0]
@@ -215,7 +223,6 @@ class ChannelErrors(ErrorSource):
     def read(
         self, true: Array, batch: Batch, elapsed: Array, before: Any, spread: Array | None = None
     ) -> tuple[Array, Wander]:
-        """See `ErrorSource`."""
         out = true * self._gain + self._bias
         walk: Any = 0.0
         drift: Any = 0.0

@@ -1,4 +1,4 @@
-"""Satellite navigation: where the antenna is, with errors that are white and errors that linger."""
+"""Satellite navigation: position of an antenna, with white and slowly varying errors."""
 
 from __future__ import annotations
 
@@ -19,26 +19,29 @@ from .motion import AT_BODY_POINT, Motion, Mounting, added, checked_mounting, cr
 from .sensor import Sensor
 
 Coverage = Callable[[Any, Any], Any]
-"""Whether there is reception at world position (x, y) in m; takes numbers and arrays."""
+"""Function of world position (x, y) in m that returns whether there is reception.
+
+It takes numbers and arrays.
+"""
 
 
 class GnssReading(NamedTuple):
-    """A fix: position and velocity of the antenna in the world frame; NaN for what is not given."""
+    """Position and velocity of the antenna in the world frame; NaN for missing values."""
 
     x: m
-    """Position in the world frame."""
+    """x of the antenna in the world frame."""
     y: m
-    """Position in the world frame."""
+    """y of the antenna in the world frame."""
     z: m
     """Height in the world frame."""
     v_x: m_s
-    """Velocity along the world's x axis; NaN if the receiver gives none."""
+    """Velocity along the world's x axis; NaN if the receiver does not measure velocity."""
     v_y: m_s
-    """Velocity along the world's y axis."""
+    """Velocity along the world's y axis; NaN if the receiver does not measure velocity."""
     v_z: m_s
-    """Velocity upwards."""
+    """Velocity upwards; NaN if the receiver does not measure velocity."""
     yaw: rad
-    """Heading of the vehicle in the world frame, from two antennas; NaN if there is one."""
+    """Heading of the vehicle in the world frame, from two antennas; NaN with one antenna."""
     latitude: degree
     """Latitude of the antenna, positive to the north."""
     longitude: degree
@@ -46,7 +49,7 @@ class GnssReading(NamedTuple):
     altitude: m
     """Height of the antenna above the WGS 84 ellipsoid."""
     stamp: s = 0.0
-    """Time at which it was taken."""
+    """Time of the measurement."""
 
 
 class AntennaMotion(NamedTuple):
@@ -57,7 +60,10 @@ class AntennaMotion(NamedTuple):
 
 
 def antenna_motion(motion: Motion, place: Vector) -> AntennaMotion:
-    """Motion of a point of the body, `place` in m from the body point in body axes."""
+    """Motion of a point of the body in the world frame.
+
+    `place` is its position in m from the body point, in body axes.
+    """
     axes = rotation(motion.roll, motion.pitch, motion.yaw)
     rate = Vector(motion.omega_x, motion.omega_y, motion.omega)
     velocity = added(Vector(motion.v_x, motion.v_y, motion.v_z), cross(rate, place))
@@ -67,29 +73,29 @@ def antenna_motion(motion: Motion, place: Vector) -> AntennaMotion:
 
 @dataclass(frozen=True, kw_only=True)
 class Gnss(Sensor):
-    """A receiver with its antenna; the default gives perfect positions.
+    """Satellite receiver with its antenna; perfect positions by default.
 
-    Errors of position have a white part (`std`) and one that lingers for minutes (`drift` with
-    `drift_time`): satellites and air change slowly.
+    Position errors have a white part (`std`) and a part that persists for minutes (`drift` with
+    `drift_time`), as satellites and atmosphere change slowly.
     """
 
     name: str = "gnss"
     mounting: Mounting = AT_BODY_POINT
-    """Place of the antenna; its axes do not matter."""
+    """Position of the antenna; its orientation does not matter."""
     horizontal: Channel = PERFECT
     """Errors of x and of y, independent of each other, in m."""
     vertical: Channel = PERFECT
     """Errors of z in m."""
     velocity: Channel | None = None
-    """Errors of each component of velocity in m/s; None if the receiver gives no velocity."""
+    """Errors of each velocity component in m/s; None if velocity is not measured."""
     heading: Channel | None = None
-    """Errors of the heading in rad; None if there is one antenna only."""
+    """Errors of the heading in rad; None if there is only one antenna."""
     origin: Origin = NULL_ISLAND
-    """Place of the world frame on the globe."""
+    """Position of the world frame on the globe."""
     coverage: Coverage | None = None
-    """Where there is reception, as a function of x and y in m; None for everywhere."""
+    """Function of x and y in m that returns whether there is reception; None for everywhere."""
     outages: tuple[tuple[float, float], ...] = ()
-    """Times without reception, each (from, to) in s, the ends included."""
+    """Intervals without reception, each (from, to) in s, including both ends."""
 
     __repr__ = brief_repr
 
@@ -109,7 +115,7 @@ class Gnss(Sensor):
 
     @property
     def Reading(self) -> type:
-        """`GnssReading`."""
+        """Record of its readings, `GnssReading`."""
         return GnssReading
 
     @property
@@ -119,7 +125,7 @@ class Gnss(Sensor):
         return self.horizontal, self.horizontal, self.vertical, *(velocity,) * 3, heading
 
     def measure(self, truth: Motion) -> GnssReading:
-        """The fix without errors, for numbers, arrays and symbols."""
+        """Fix without errors, for numbers, arrays and symbols."""
         antenna = antenna_motion(truth, self.mounting.position)
         nothing = float("nan")
         velocity = antenna.velocity if self.velocity else (nothing,) * 3
@@ -128,7 +134,7 @@ class Gnss(Sensor):
         return GnssReading._make((*antenna.position, *velocity, yaw, *place, 0.0))
 
     def visible(self, truth: Motion, t: Any) -> Any:
-        """Whether there is reception at the antenna."""
+        """Whether the antenna has reception."""
         seen = True
         if self.coverage is not None:
             position = antenna_motion(truth, self.mounting.position).position
@@ -138,7 +144,7 @@ class Gnss(Sensor):
         return seen
 
     def complete(self, read: Array, truth: Any, elapsed: Array, own: Any) -> tuple[Array, Any]:
-        """The fixes (n, fields) with their place on the globe, which follows from the position."""
+        """Complete fixes (n, fields) with latitude, longitude and altitude, from the position."""
         position: list[Any] = [read[:, :, k] for k in range(3)]
         place = place_in_world(self.origin, *position)
         return np.concatenate([read, np.stack(place, axis=-1)], axis=-1), None

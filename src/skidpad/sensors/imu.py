@@ -1,7 +1,7 @@
-"""Inertial measurement unit: specific force and angular rate at any place of the vehicle.
+"""Inertial measurement unit: specific force and angular rate at any point of the vehicle.
 
-An accelerometer shows the acceleration over ground less gravity: at rest on level ground it reads
-9.81 m/s² upwards. Away from the body point a turning body adds α×r (Euler) and ω×(ω×r)
+An accelerometer measures the acceleration over ground minus gravity: at rest on level ground it
+reads 9.81 m/s² upwards. Away from the body point a turning body adds α×r (Euler) and ω×(ω×r)
 (centripetal).
 """
 
@@ -21,14 +21,14 @@ from .motion import AT_BODY_POINT, Motion, Mounting, added, checked_mounting, cr
 from .sensor import Sensor
 
 STANDARD_GRAVITY = 9.81
-"""Gravity of the cars of this package, in m/s²."""
+"""Gravitational acceleration in m/s², as in the cars of this package."""
 
 Axes = Channel | tuple[Channel, Channel, Channel]
 """One channel for all three axes, or one for each."""
 
 
 class ImuReading(NamedTuple):
-    """A reading of the unit, along its own axes."""
+    """Reading of the IMU, along its own axes."""
 
     f_x: m_s2
     """Specific force along the sensor's x axis."""
@@ -43,12 +43,14 @@ class ImuReading(NamedTuple):
     omega_z: rad_s
     """Angular rate about the sensor's z axis."""
     stamp: s = 0.0
-    """Time at which it was taken."""
+    """Time of the measurement."""
 
 
 def acceleration_at(motion: Motion, place: Vector) -> Vector:
-    """Acceleration over ground of a point of the body, in body axes; `place` is in m from the body
-    point."""
+    """Acceleration over ground of a point of the body in m/s², in body axes.
+
+    `place` is its position in m from the body point.
+    """
     rate = Vector(motion.omega_x, motion.omega_y, motion.omega)
     change = Vector(motion.omega_x_rate, motion.omega_y_rate, motion.omega_rate)
     return added(
@@ -64,13 +66,13 @@ class Imu(Sensor):
 
     name: str = "imu"
     mounting: Mounting = AT_BODY_POINT
-    """Where it sits, and its axes: `in_frame("optical")` for those of a camera."""
+    """Pose on the vehicle: `in_frame("optical")` for the axes of a camera."""
     accelerometer: Axes = PERFECT
     """Errors in m/s²: density in m/s²/√Hz, walk in m/s²/√s, which is m/s³/√Hz."""
     gyroscope: Axes = PERFECT
     """Errors in rad/s: density in rad/s/√Hz, walk in rad/s/√s, which is rad/s²/√Hz."""
     g: float = STANDARD_GRAVITY
-    """Gravity in m/s²; 0 for readings of a program that leaves it out."""
+    """Gravity in m/s²; 0 to imitate programs that leave it out."""
 
     __repr__ = brief_repr
 
@@ -81,7 +83,7 @@ class Imu(Sensor):
 
     @property
     def Reading(self) -> type:
-        """`ImuReading`."""
+        """Record of its readings, `ImuReading`."""
         return ImuReading
 
     @property
@@ -90,7 +92,7 @@ class Imu(Sensor):
         return _three("accelerometer", self.accelerometer) + _three("gyroscope", self.gyroscope)
 
     def measure(self, truth: Motion) -> ImuReading:
-        """The reading without errors, for numbers, arrays and symbols."""
+        """Reading without errors, for numbers, arrays and symbols."""
         roll, pitch, g = truth.roll, truth.pitch, self.g
         up = Vector(-sin(pitch), cos(pitch) * sin(roll), cos(pitch) * cos(roll))
         acceleration = acceleration_at(truth, self.mounting.position)

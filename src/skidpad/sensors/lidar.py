@@ -1,7 +1,7 @@
-"""Lidar: ranges along the rays of a fan, on any mounting, with noise, and distorted by motion.
+"""Lidar: ranges along the rays of a fan, on any mounting, with noise and motion distortion.
 
-What a beam gives follows REP 117 of ROS: a distance in m, `inf` where nothing is within reach,
-`-inf` where something is nearer than the sensor can measure, and `nan` for a beam that was lost.
+Ranges follow REP 117 of ROS: a distance in m, `inf` if nothing is within range, `-inf` if something
+is closer than the sensor can measure, and `nan` for a lost beam.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..geometry.pose import placed
 from ..random import streams
 from ..units import Allowed, m, m_s, non_negative, rad, rad_s, s
 from .motion import AT_BODY_POINT, Mounting, checked_mounting, pose_in_world
-from .runner import Sampler, check_sampling
+from .sensor import Sampler, check_sampling
 
 if TYPE_CHECKING:
     from ..geometry.raycast.scene import Scene
@@ -36,11 +36,11 @@ class Twist(NamedTuple):
     """Motion of the body point in body axes."""
 
     v_x: m_s = 0.0
-    """Velocity forward."""
+    """Velocity of the body point along the body, forward positive."""
     v_y: m_s = 0.0
-    """Velocity to the left."""
+    """Velocity of the body point across the body, positive to the left."""
     omega: rad_s = 0.0
-    """Yaw rate, to the left."""
+    """Yaw rate, positive to the left."""
 
 
 AT_REST = Twist()
@@ -48,39 +48,42 @@ AT_REST = Twist()
 
 @dataclass(frozen=True, kw_only=True)
 class Lidar:
-    """A scanner in the plane. Beam k of n points at angle_min + k (angle_max - angle_min) / (n - 1)
-    from the sensor's x axis, positive to the left; over a full turn the last beam stops one spacing
-    short of the first.
+    """Planar laser scanner.
+
+    Beam k of n is at the angle angle_min + k (angle_max - angle_min) / (n - 1) from the sensor's x
+    axis, positive to the left; over a full turn the last beam stops one spacing short of the first.
     """
 
     name: str = "lidar"
-    """Names its random streams."""
+    """Name of its random streams."""
     rays: int = 1080
     """Beams per scan, 1 to a million."""
     angle_min: rad = -pi
     """Angle of the first beam."""
     angle_max: rad = pi
-    """Angle of the last beam; a full turn after `angle_min` at most."""
+    """Angle of the last beam, at most a full turn beyond `angle_min`."""
     range_min: m = 0.0
-    """Least range; nearer things give -inf."""
+    """Smallest range; closer objects give -inf."""
     range_max: m = inf
-    """Largest range; farther things give inf."""
+    """Largest range; farther objects give inf."""
     mounting: Mounting = AT_BODY_POINT
-    """Pose on the vehicle; height, roll and pitch do not matter in the plane and must be 0, but
-    z may be anything."""
+    """Pose on the vehicle; roll and pitch must be 0, and z has no effect."""
     rate: float | None = None
-    """Scans per second in Hz; None for one at every step."""
+    """Scans per second in Hz; None for one scan at every step."""
     delay: s = 0.0
-    """Age of a scan when it comes out: at least this."""
+    """Smallest age of a scan when it becomes available."""
     std: m = 0.0
-    """Standard deviation of the noise of a beam."""
+    """Standard deviation of the noise of a range."""
     std_relative: float = 0.0
-    """Standard deviation of noise that grows with the distance, per distance."""
+    """Standard deviation of noise proportional to the range, as a fraction of it."""
     dropout: float = 0.0
-    """Part of the beams that are lost, 0 to 1."""
+    """Fraction of the beams that are lost, 0 to 1."""
     distorted: bool = False
-    """Whether the beams of a scan are cast one after the other over 1/rate, the last one at its
-    time stamp, from where the moving vehicle is then; needs a rate."""
+    """Whether a scan is distorted by the motion of the vehicle; needs a rate.
+
+    The beams of a scan are then cast one after the other over 1/rate, the last one at the time
+    stamp, each from the pose at its time.
+    """
 
     __repr__ = brief_repr
 
@@ -131,7 +134,7 @@ class Lidar:
         return float(self.angles[1] - self.angles[0]) if self.rays > 1 else 0.0
 
     def poses(self, body: ArrayLike) -> Array:
-        """Poses (B, 3) of the sensor in the world, for poses x, y, yaw of the body point."""
+        """Poses (B, 3) of the sensor in the world, for poses x, y, yaw of the body point (B, 3)."""
         poses = np.atleast_2d(floats("body", body))
         if poses.ndim != 2 or poses.shape[1] != 3:
             raise InvalidValue(f"body has shape {np.shape(body)}; expected (B, 3): x, y, yaw")
@@ -150,16 +153,16 @@ class Lidar:
         vehicles: ArrayLike | None = None,
         threads: int | None = None,
     ) -> Array:
-        """Ranges (B, rays) of sensors on bodies at poses (B, 3), in m, errors included.
+        """Ranges (B, rays) in m of sensors on bodies at poses (B, 3), errors included.
 
         Args:
-            scene: what the rays hit.
+            scene: the obstacles.
             body: poses x, y, yaw of the body points in the world.
             twist: motions v_x, v_y, omega of the bodies (B, 3), for `distorted`; at rest if None.
-            movers: segments (m, 4) or (B, m, 4) of what moves, such as other vehicles.
-            seed, steps, vehicles: say which random numbers are drawn: the number of the scan, one
-                for all or one per body, and the numbers of the vehicles, 0, 1, ... if None.
-            threads: threads to use; all processors if None.
+            movers: segments (m, 4) or (B, m, 4) of moving objects, such as other vehicles.
+            seed, steps, vehicles: select the random numbers: the seed, the index of the scan, one
+                for all or one per body, and the indices of the vehicles, 0, 1, ... if None.
+            threads: number of threads; all processors if None.
         """
         from ..geometry.raycast.scene import check_rays
 
@@ -180,7 +183,7 @@ class Lidar:
     def _swept(
         self, scene: Scene, body: Array, twist: ArrayLike, movers: ArrayLike | None
     ) -> Array:
-        """Ranges of a scan whose beams leave one after the other from moving bodies."""
+        """Ranges of a scan whose beams are cast one after the other from moving bodies."""
         assert self.rate is not None
         before = (np.arange(self.rays) / self.rays - (self.rays - 1) / self.rays) / self.rate
         moved = moved_by(body, twist, before)
@@ -227,12 +230,12 @@ class Lidar:
         return np.array(rows)
 
     def runner(self, scene: Scene, *, seed: int = 0, vehicle: int = 0) -> LidarRunner:
-        """The sensor in a loop: `step(t, body, twist, movers)` gives a scan or None."""
+        """Runner for a simulation loop: `step(t, body, twist, movers)` returns a scan or None."""
         return LidarRunner(self, scene, seed, vehicle)
 
 
 def moved_by(body: Array, twist: ArrayLike, times: Array) -> Array:
-    """Poses (B, n, 3) at times in s from now of bodies (B, 3) that keep their twists (B, 3).
+    """Poses (B, n, 3) at times in s from now of bodies (B, 3) with constant twists (B, 3).
 
     A body with a constant twist moves along an arc; the formula is exact, also without rotation.
     """
@@ -256,16 +259,16 @@ def outlines(shapes: Sequence[ArrayLike], poses: ArrayLike) -> Array:
 
 
 NO_ANGLES: Array = np.empty(0)
-"""Angles of a scan that does not have them."""
+"""Placeholder for the angles of a scan without angles."""
 
 
 class Scan(NamedTuple):
     """One scan of one lidar."""
 
     ranges: Array
-    """Distances in m, one per beam; inf, -inf and nan as the module says."""
+    """Ranges in m, one per beam; for inf, -inf and nan see the module docstring."""
     stamp: s
-    """When it was taken; of a distorted scan, when its last beam was."""
+    """Time of the scan; for a distorted scan, time of its last beam."""
     angles: Array = NO_ANGLES
     """Angles of the beams from the sensor's x axis in rad, positive to the left, read-only."""
 
@@ -273,14 +276,14 @@ class Scan(NamedTuple):
 
 
 class LidarRunner:
-    """One lidar on one vehicle, step by step."""
+    """One lidar on one vehicle, advanced step by step."""
 
     __repr__ = brief_repr
 
     def __init__(self, lidar: Lidar, scene: Scene, seed: int = 0, vehicle: int = 0) -> None:
         self.lidar, self.seed, self.vehicle = lidar, seed, vehicle
         self.scene = scene
-        """May be exchanged at any time."""
+        """Obstacles; may be replaced at any time."""
         self._sampler = Sampler(lidar.rate, lidar.delay)
 
     def step(
@@ -290,9 +293,13 @@ class LidarRunner:
         twist: Sequence[float] = AT_REST,
         movers: ArrayLike | None = None,
     ) -> Scan | None:
-        """Show the pose x, y, yaw at time t in s; returns a scan if one comes out, else None.
+        """Advance to time t in s; returns a scan if one becomes available, else None.
 
-        `movers` are segments (m, 4) of what else moves, in m.
+        Args:
+            t: time in s.
+            body: pose x, y, yaw of the body point.
+            twist: motion v_x, v_y, omega of the body.
+            movers: segments (m, 4) of moving objects, in m.
         """
 
         def take(number: int, now: float) -> Scan:

@@ -1,20 +1,20 @@
-"""Sensors of a vehicle's state and input, y = h(x, u, w) + n, and sensors of chosen fields.
+"""Sensors of a vehicle's state and input, y = h(x, u, w) + n, and sensors of selected fields.
 
-`SensorModel` is the base; the noise n may be any distribution of `skidpad.random`. To write one,
-derive from it, or give the function to `OutputFunction`:
+`SensorModel` is the base; the noise n may be any distribution of `skidpad.random`. To write a
+sensor, derive from it, or pass the function to `OutputFunction`:
 
-1. Call `super().__init__(Output, noise, State=..., Input=...)`; `Output` is the record it gives.
+1. Call `super().__init__(Output, noise, State=..., Input=...)`; `Output` is the measured record.
 2. `output(x, u, w)` returns an `Output` record without noise, from records of numbers, arrays or
-   symbols. It is written in `skidpad.ops`, remembers nothing and draws nothing.
+   symbols. It is written in `skidpad.ops`, and has neither memory nor random numbers.
 
-`measure` and `measured` look at one instant; `runner`, `along` and `along_fleet` are those of every
-sensor, with `rate`, `delay` and `dropout`.
+`measure` and `measured` evaluate one instant; `runner`, `along` and `along_fleet` are those of
+every sensor, with `rate`, `delay` and `dropout`.
 
-`FullStateFeedback` and `SelectedOutputs` show what the vehicle has anyway. `MountedSensor` makes a
-model of an IMU, odometry, GNSS receiver or wheel speed sensor: its reading without errors at one
-instant, plus noise; delays, lost samples and errors that wander or grow need a sensor in a loop,
-see `Sensor.runner`. `FullState` is a sensor with channels that looks at any fields by name, as a
-test bench logs them.
+`FullStateFeedback` and `SelectedOutputs` return values that the vehicle has anyway. `MountedSensor`
+makes a model of an IMU, odometry, GNSS receiver or wheel speed sensor: its reading without errors
+at one instant, plus noise; delays, lost samples and errors that wander or grow need a sensor in a
+loop, see `Sensor.runner`. `FullState` is a sensor with channels for any fields by name, as logged
+on a test bench.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from ..core.model import Model, Vehicle, VehicleFactory, arguments
 from ..core.record import is_record_type
 from ..errors import InvalidValue
 from ..random.distributions import Gaussian
-from ..random.draw import Draw
 from ..random.model import NoUncertainty, UncertaintyModel, checked_model, draw_sample, one_name
+from ..random.streams import Draw
 from ..run.trajectory import Trajectory
 from ..units import Unit, one, s
 from .channels import PERFECT, Channel, NoiseErrors, checked_channel
@@ -45,7 +45,7 @@ from .sensor import Instrument, Sensor
 
 
 class SensorModel(Instrument):
-    """Measures a vehicle; without a noise model, without noise."""
+    """Measurement model of a vehicle, y = h(x, u, w) + n; without a noise model, n is 0."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class SensorModel(Instrument):
         dropout: float = 0.0,
     ) -> None:
         self.Output = Output
-        """The record that is measured."""
+        """Record class of the measurement."""
         self.State, self.Input = State, Input
         self.name, self.rate, self.delay, self.dropout = name, rate, delay, dropout
         self.check_sampling()
@@ -71,17 +71,17 @@ class SensorModel(Instrument):
 
     @property
     def nameless(self) -> bool:
-        """Whether fields go by their places: for any vehicle with the same numbers of them."""
+        """Whether fields are matched by position, for any vehicle with as many fields."""
         return False
 
     @property
     def noise_model(self) -> UncertaintyModel:
-        """The noise, of one value per output."""
+        """Noise, with one value per output."""
         return self._noise
 
     @property
     def output_dimension(self) -> int:
-        """Number of values measured."""
+        """Number of measured values."""
         return record.size(self.Output)
 
     @property
@@ -96,13 +96,13 @@ class SensorModel(Instrument):
 
     @abstractmethod
     def output(self, x: Any, u: Any, w: Any = None) -> Any:
-        """The output without noise, from records; `w` is the disturbance, at rest if None."""
+        """Output without noise, from records; `w` is the disturbance, its default if None."""
 
     def nominal_output(self, x: Any, u: Any = None, w: Any = None) -> Any:
-        """The output without noise, from whatever stands for a state and an input.
+        """Output without noise, from any form of state and input.
 
         `x` and `u` are records, mappings of names or vectors; for many runs records of arrays, or
-        arrays with a row per run. `u` has the defaults of its record if not given.
+        arrays with one row per run. `u` defaults to the defaults of its record.
         """
         return self.output(as_record("x", self.State, x), as_record("u", self.Input, u), w)
 
@@ -115,10 +115,15 @@ class SensorModel(Instrument):
         random: bool = True,
         w: Any = None,
     ) -> tuple[Any, Any]:
-        """What is measured, an Output record, and what the noise remembers.
+        """Measurement, an Output record, and the memory of the noise.
 
-        With `random` false, the nominal value of the noise is what is added. `memory` is what the
-        call before returned, None at first.
+        Args:
+            x: state, a record.
+            u: input, a record.
+            draw: random numbers of the step.
+            memory: memory returned by the previous call, None at first.
+            random: if false, the nominal value of the noise is added.
+            w: disturbance.
         """
         state = as_record("x", self.State, x)
         clean = record.flatten(self.output(state, as_record("u", self.Input, u), w))
@@ -139,9 +144,9 @@ class SensorModel(Instrument):
         w: Any = None,
         rand_noise: bool | None = None,
     ) -> Any:
-        """One measurement, an Output record; noise that remembers is as at its first step.
+        """One measurement, an Output record; noise with memory is as at its first step.
 
-        Without a draw, one vehicle is measured with the own stream of the noise model (see
+        Without a draw, one vehicle is measured with the noise model's own stream (see
         `UncertaintyModel.sample_uncertainty`). `rand_noise` is another name of `random`.
         """
         noisy = random if rand_noise is None else rand_noise
@@ -165,12 +170,12 @@ class SensorModel(Instrument):
 
     @property
     def Truth(self) -> type:
-        """State and input, side by side: what `as_truth` makes of a pair of records."""
+        """Record class of state and input side by side, the result of `as_truth`."""
         return self._records[0]
 
     @property
     def Reading(self) -> type:
-        """The output, its dots as underscores, and the stamp."""
+        """Record class of the output and the stamp, with dots in names replaced by underscores."""
         return self._records[1]
 
     @cached_property
@@ -188,7 +193,7 @@ class SensorModel(Instrument):
         return record.define("Instant", seen), Reading
 
     def as_truth(self, truth: Any) -> Any:
-        """State and input from a pair of them, or a state alone; numbers or arrays as leaves."""
+        """Record of state and input, from a pair or a state alone; leaves: numbers or arrays."""
         if isinstance(truth, self.Truth):
             return truth
         pair = isinstance(truth, tuple) and not isinstance(truth, self.State) and len(truth) == 2
@@ -197,7 +202,7 @@ class SensorModel(Instrument):
         return record.unflatten(self.Truth, [*record.flatten(state), *record.flatten(command)])
 
     def truth_along(self, trajectory: Trajectory, model: Vehicle | None) -> Any:
-        """States, each with the input that led to it."""
+        """States along a trajectory, each with the input that led to it."""
         led_there = np.vstack([trajectory.inputs[:1], trajectory.inputs[:-1]])
         leaves = [*trajectory.states.T, *led_there.T]
         if len(leaves) != record.size(self.Truth):
@@ -214,7 +219,7 @@ class SensorModel(Instrument):
         return record.unflatten(self.Truth, leaves)
 
     def true_values(self, truth: Any, before: Any, elapsed: Any) -> Sequence[Any]:
-        """The output without noise."""
+        """Output without noise, as a flat sequence of values."""
         leaves = record.flatten(truth)
         x = record.unflatten(self.State, leaves[: self.state_dimension])
         return record.flatten(
@@ -222,7 +227,7 @@ class SensorModel(Instrument):
         )
 
     def errors(self, seed: int, vehicles: Any) -> NoiseErrors:
-        """The noise on some vehicles."""
+        """Noise of some vehicles, as an error source."""
 
         def states(truth: Any) -> Array:
             leaves = record.flatten(truth)[: self.state_dimension]
@@ -236,7 +241,7 @@ class SensorModel(Instrument):
 
 
 def as_record(name: str, kind: type, values: Any) -> Any:
-    """The record that stands for a state or an input; the error begins with the argument's name."""
+    """Record of a state or an input from any of its forms; `name` begins error messages."""
     if isinstance(values, kind):
         return values
     if hasattr(values, "convert_to_array"):
@@ -255,7 +260,6 @@ def as_record(name: str, kind: type, values: Any) -> Any:
 
 
 def vehicle_of(vehicle: Any) -> Vehicle:
-    """The vehicle itself, or the default vehicle of a factory or model."""
     if isinstance(vehicle, Vehicle):
         return vehicle
     if isinstance(vehicle, VehicleFactory):
@@ -277,7 +281,7 @@ def _check_noise(noise: Any, names: tuple[str, ...]) -> None:
 
 
 def _rows(state: Any, draw: Draw) -> Array:
-    """The state as the noise model sees it, (runs, nx)."""
+    """States (runs, nx) in the form that the noise model takes."""
     leaves = record.flatten(state)
     columns = np.array(np.broadcast_arrays(*leaves), dtype=float) if leaves else np.empty((0, 1))
     rows = np.atleast_2d(columns.T)
@@ -288,17 +292,17 @@ def _rows(state: Any, draw: Draw) -> Array:
 
 @dataclass(frozen=True, kw_only=True)
 class FullState(Sensor):
-    """Chosen fields by name, each with a channel: `FullState(fields={"v_x": Channel(std=0.1)})`.
+    """Selected fields by name, each with a channel: `FullState(fields={"v_x": Channel(std=0.1)})`.
 
-    It looks at a record, a mapping or a sample of a trajectory that has the fields, or a list of
-    such: `[x, sim.outputs()]`. A dot in a name becomes an underscore in the reading.
+    It reads a record, a mapping or a sample of a trajectory that has the fields, or a list of
+    these: `[x, sim.outputs()]`. A dot in a name becomes an underscore in the reading.
     """
 
     name: str = "full_state"
     fields: Mapping[str, Channel]
-    """The channel of each field, in the order of the reading."""
+    """Channel of each field, in the order of the reading."""
     units: Mapping[str, Unit] = field(default_factory=dict[str, Unit])
-    """Units of the fields, for the record and the columns; pure numbers where not given."""
+    """Units of the fields, for the record and the columns; dimensionless by default."""
 
     __repr__ = brief_repr
 
@@ -315,16 +319,13 @@ class FullState(Sensor):
     def of(
         cls, vehicle: Vehicle, fields: Mapping[str, Channel] | None = None, **settings: Any
     ) -> FullState:
-        """Fields of a vehicle's state and outputs, with their units; the whole state if not
-        given."""
+        """Sensor of a vehicle's state and outputs, with their units; the whole state by default."""
         kinds = (vehicle.model.Outputs, vehicle.State)
         units = {leaf.name: leaf.unit for kind in kinds for leaf in record.fields(kind)}
         channels = (
             dict.fromkeys(record.names(vehicle.State), Channel()) if fields is None else fields
         )
-        for name in channels:
-            if name not in units:
-                raise InvalidValue(record.unknown_name(vehicle.name, name, tuple(units)))
+        record.check_names(vehicle.name, channels, units)
         return cls(fields=channels, units={name: units[name] for name in channels}, **settings)
 
     @cached_property
@@ -338,25 +339,25 @@ class FullState(Sensor):
 
     @property
     def Truth(self) -> type:
-        """A record of the fields chosen."""
+        """Record class of the selected fields."""
         return self._records[0]
 
     @property
     def Reading(self) -> type:
-        """A record of the fields chosen, and the stamp."""
+        """Record class of the selected fields and the stamp."""
         return self._records[1]
 
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """One per field."""
+        """Channels, one per field."""
         return tuple(self.fields.values())
 
     def measure(self, truth: Any) -> Any:
-        """The fields without errors."""
+        """Reading of the fields without errors."""
         return self.Reading(*self.as_truth(truth), 0.0)
 
     def as_truth(self, truth: Any) -> Any:
-        """The fields, found by name."""
+        """Values of the fields, found by name."""
         if isinstance(truth, self.Truth):
             return truth
         parts = truth if isinstance(truth, list) else [truth]
@@ -364,18 +365,16 @@ class FullState(Sensor):
         named: dict[str, Any] = {}
         for part in reversed(parts):
             named |= by_field(part)
-        for name in self.fields:
-            if name not in named:
-                raise InvalidValue(record.unknown_name("FullState: truth", name, tuple(named)))
+        record.check_names("FullState: truth", self.fields, named)
         return self.Truth(*(named[name] for name in self.fields))
 
     def truth_along(self, trajectory: Trajectory, model: Vehicle | None) -> Any:
-        """The columns of the fields."""
+        """Columns of the fields in a trajectory."""
         return self.Truth(*(trajectory[name] for name in self.fields))
 
 
 def by_field(part: Any) -> Mapping[str, Any]:
-    """The leaves of a record by name; a mapping as it is."""
+    """Leaves of a record by name; a mapping is returned as it is."""
     if isinstance(part, Mapping):
         return part
     if is_record_type(type(part)):
@@ -386,11 +385,11 @@ def by_field(part: Any) -> Mapping[str, Any]:
 
 
 class FullStateFeedback(SensorModel):
-    """The whole state, y = x + n, as a State record.
+    """Full state feedback, y = x + n, as a State record.
 
-    For a vehicle, or for anything with these numbers of states and inputs. `noise_model` is another
-    name of `noise`; with `state_output_factory`, an object of commonroad-control's kind,
-    measurements are made by its `state_from_numpy_array`.
+    For a vehicle, or for given numbers of states and inputs. `noise_model` is another name of
+    `noise`; with `state_output_factory`, an object as in commonroad-control, measurements are made
+    by its `state_from_numpy_array`.
     """
 
     def __init__(
@@ -419,11 +418,11 @@ class FullStateFeedback(SensorModel):
 
     @property
     def nameless(self) -> bool:
-        """Whether it was given numbers of states and inputs, and no vehicle."""
+        """Whether it was made from numbers of states and inputs, without a vehicle."""
         return self._nameless
 
     def output(self, x: Any, u: Any, w: Any = None) -> Any:
-        """The state itself."""
+        """State, unchanged."""
         return x
 
     def _returned(self, y: Any) -> Any:
@@ -433,9 +432,9 @@ class FullStateFeedback(SensorModel):
 
 
 class SelectedOutputs(SensorModel):
-    """Chosen fields of a vehicle's state and outputs: `SelectedOutputs(car, ["v_x", "a_y"])`.
+    """Selected fields of a vehicle's state and outputs: `SelectedOutputs(car, ["v_x", "a_y"])`.
 
-    Where state and outputs share a name, the state's is meant. A dot in a name becomes an
+    If state and outputs share a name, the state's field is used. A dot in a name becomes an
     underscore in the record.
     """
 
@@ -461,11 +460,11 @@ class SelectedOutputs(SensorModel):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Names of the fields, as the vehicle has them."""
+        """Names of the fields, as in the vehicle."""
         return self._fields
 
     def output(self, x: Any, u: Any, w: Any = None) -> Any:
-        """The fields, found by name."""
+        """Values of the fields, found by name."""
         outputs = {} if self._only_state else by_field(self._vehicle.outputs(x, u, w))
         values = {**outputs, **by_field(x)}
         return self.Output._make(values[name] for name in self._fields)
@@ -475,9 +474,7 @@ def _checked_fields(names: Any, vehicle: str, known: dict[str, Any]) -> tuple[st
     fields = () if isinstance(names, str) or not isinstance(names, Sequence) else tuple(names)
     if not fields or len(set(fields)) != len(fields):
         raise InvalidValue(f"fields = {names!r} must be a list of different names, at least one")
-    for name in fields:
-        if name not in known:
-            raise InvalidValue(record.unknown_name(vehicle, name, tuple(known)))
+    record.check_names(vehicle, fields, known)
     return fields
 
 
@@ -498,7 +495,7 @@ def _records(vehicle: Any, states: int | None, inputs: int | None) -> tuple[type
 
 
 MOST_NUMBERED = 10_000
-"""Numbers that a state or input without a vehicle can have."""
+"""Largest size of a state or input without a vehicle."""
 
 
 def _numbered(name: str, letter: str, size: int | None) -> Any:
@@ -512,16 +509,16 @@ def _numbered(name: str, letter: str, size: int | None) -> Any:
 
 
 _TAKEN = ("std", "density", "bias", "drift_time")
-"""Settings of a channel that noise without memory can have; `drift_time` alone is no error."""
+"""Settings of a channel that memoryless noise supports; `drift_time` alone causes no error."""
 _GIVE_MOTION = "give motion=, a function of x, u and w that returns a sensors.Motion"
 
 
 class MountedSensor(SensorModel):
     """A sensor on a vehicle: `MountedSensor(car, Imu(gyroscope=Channel(std=0.01)))`.
 
-    The output has the values that the sensor measures, without a stamp. The noise is, if not given,
-    the white noise and the bias of the sensor's channels. `motion(x, u, w)` returns the
-    `sensors.Motion` of a vehicle whose body does not give it.
+    The output has the values that the sensor measures, without a stamp. By default the noise
+    consists of the white noise and the bias of the sensor's channels. `motion(x, u, w)` returns the
+    `sensors.Motion` of a vehicle whose body does not provide it.
     """
 
     def __init__(
@@ -565,11 +562,11 @@ class MountedSensor(SensorModel):
 
     @property
     def sensor(self) -> Sensor:
-        """The sensor."""
+        """The mounted sensor."""
         return self._sensor
 
     def output(self, x: Any, u: Any, w: Any = None) -> Any:
-        """The sensor's reading without errors."""
+        """Reading of the sensor without errors."""
         reading = record.flatten(self._sensor.measure(self._motion(x, u, w)))
         return record.unflatten(self.Output, [reading[k] for k in self._kept])
 
@@ -590,13 +587,13 @@ def _check_instant(sensor: Sensor) -> None:
 
 
 def _check_motion(sensor: Sensor, vehicle: Vehicle) -> None:
-    """Raise if the vehicle does not give enough of its motion."""
+    """Raise if the vehicle does not provide the motion that the sensor needs."""
     if vehicle.model.body is None:
         raise InvalidValue(f"vehicle = {vehicle.name!r} has no body: {_GIVE_MOTION}")
     if not vehicle.model.continuous and sensor.shows_accelerations:
         raise InvalidValue(
-            f"vehicle = {vehicle.name!r} tells no accelerations, which {type(sensor).__name__} "
-            f"shows: {_GIVE_MOTION}"
+            f"vehicle = {vehicle.name!r} provides no accelerations, which "
+            f"{type(sensor).__name__} measures: {_GIVE_MOTION}"
         )
 
 
@@ -625,8 +622,8 @@ ARGUMENTS = ("x", "u", "w", "p")
 class OutputFunction(SensorModel):
     """Any pure function of a vehicle's records as output, plus noise.
 
-    `function` is called with what it names of `x` (state), `u` (input), `w` (disturbance) and `p`
-    (parameters), and returns an `Output` record.
+    `function` is called with those of `x` (state), `u` (input), `w` (disturbance) and `p`
+    (parameters) that its signature names, and returns an `Output` record.
     """
 
     def __init__(
@@ -642,14 +639,12 @@ class OutputFunction(SensorModel):
         if not record.is_record_type(Output):
             raise InvalidValue(f"Output = {Output!r} must be a record, a typing.NamedTuple class")
         self._wanted = arguments("function", function, ARGUMENTS)
-        for name in self._wanted:
-            if name not in ARGUMENTS:
-                raise InvalidValue(record.unknown_name("function", name, ARGUMENTS, "argument"))
+        record.check_names("function", self._wanted, ARGUMENTS, "argument")
         self._function = function
         super().__init__(Output, noise, State=car.State, Input=car.Input, **sampling)
 
     def output(self, x: Any, u: Any, w: Any = None) -> Any:
-        """The result of the function, checked to be an Output record."""
+        """Result of the function, checked to be an Output record."""
         known: dict[str, Any] = {"x": x, "u": u, "p": self._vehicle.params}
         if "w" in self._wanted:
             known["w"] = record.build(self._vehicle.model.Disturbance) if w is None else w

@@ -1,11 +1,11 @@
-"""How a vehicle's body moves at one instant, which sensors look at, and where they sit on it.
+"""Motion of a vehicle's body at one instant, as sensors measure it, and their mounting.
 
 The body point is the reference point of the vehicle's body, the one its state describes: the centre
-of mass of most cars, the middle of the rear axle of those that roll. `motion_of` makes the motion
+of mass of most cars, the middle of the rear axle of kinematic ones. `motion_of` computes the motion
 from a state and input, `motion_along` from a recorded run.
 
 A mounting is a position from the body point, x forward, y left, z up. The axes of the sensor are
-those of the body turned by yaw about z, then pitch about the new y, then roll about the new x, as
+those of the body rotated by yaw about z, then pitch about the new y, then roll about the new x, as
 in ROS; each positive by the right-hand rule (yaw to the left, pitch nose down, roll to the right
 side down).
 """
@@ -28,21 +28,21 @@ from ..units import m, m_s, m_s2, rad, rad_s, rad_s2
 
 
 class Motion(NamedTuple):
-    """Pose, velocity and acceleration of the body; what is not given is zero.
+    """Pose, velocity and acceleration of the body; fields that are not set are zero.
 
     The leaves are numbers, symbols, or arrays of one shape: (steps,) or (steps, vehicles).
     """
 
     x: m = 0.0
-    """Position of the body point in the world frame."""
+    """x of the body point in the world frame."""
     y: m = 0.0
-    """Position of the body point in the world frame."""
+    """y of the body point in the world frame."""
     z: m = 0.0
     """Height of the body point in the world frame."""
     roll: rad = 0.0
-    """Turn of the body about its x axis, positive with the right side down."""
+    """Rotation of the body about its x axis, positive with the right side down."""
     pitch: rad = 0.0
-    """Turn of the body about its y axis before roll, positive nose down."""
+    """Rotation of the body about its y axis before roll, positive nose down."""
     yaw: rad = 0.0
     """Heading from the world x axis, positive to the left."""
     v_x: m_s = 0.0
@@ -74,18 +74,18 @@ class Motion(NamedTuple):
 
 
 NOT_KNOWN = Acceleration(*(float("nan"),) * 3)
-"""The acceleration of a discrete model."""
+"""Acceleration of a discrete model: unknown, NaN."""
 
 
 def motion_of(
     vehicle: Vehicle, x: Any, u: Any = None, w: Any = None, p: Any = None, **others: Any
 ) -> Motion:
-    """The motion of a vehicle at a state and input, as its body gives it.
+    """Motion of a vehicle at a state and input, from its body.
 
     Accelerations are exact, from the derivative; those of a discrete model are NaN. `x` and `u` are
     records of numbers, symbols or arrays, or arrays with the fields on their last axis, such as a
-    fleet's (steps, vehicles, nx). `others` are further fields of the motion: the pitch and roll of
-    the road, say.
+    fleet's (steps, vehicles, nx). `others` are further fields of the motion, such as the pitch and
+    roll of the road.
     """
     body = body_of(vehicle, "a sensor")
     state = _record(vehicle.State, x)
@@ -106,16 +106,16 @@ def motion_of(
     fields |= body.velocity(state, inputs, params)._asdict() | acceleration._asdict()
     if body.steer is not None:
         fields["steer"] = body.steer(state, inputs, params)
-    return _checked_fields({**fields, **others})
+    return _motion({**fields, **others})
 
 
 def motion_along(trajectory: Trajectory, vehicle: Vehicle | None = None, **others: Any) -> Motion:
-    """The motion at every sample of a recorded run, as arrays.
+    """Motion at every sample of a recorded run, as arrays.
 
-    With the vehicle it is as its body gives it, the accelerations exact; those of a discrete model,
-    and of one with dead times, are differences of the velocities. Without it the columns named as
-    the fields of `Motion` are taken, and accelerations that were not recorded are differences.
-    `others` replace or add fields, numbers or arrays.
+    With the vehicle, the motion is computed by its body and accelerations are exact; those of a
+    discrete model, and of one with dead times, are finite differences of the velocities. Without
+    it, the columns with the names of the fields of `Motion` are used, and accelerations that were
+    not recorded are finite differences. `others` replace or add fields, numbers or arrays.
     """
     if vehicle is None:
         fields = _recorded(trajectory)
@@ -133,12 +133,12 @@ def motion_along(trajectory: Trajectory, vehicle: Vehicle | None = None, **other
         if not vehicle.model.continuous or vehicle.model.dead_times:
             velocity = Velocity(*(fields[name] + 0.0 * trajectory.t for name in Velocity._fields))
             fields |= _differences(velocity, trajectory.t)._asdict()
-    motion, shape = _checked_fields({**fields, **others}), (len(trajectory),)
+    motion, shape = _motion({**fields, **others}), (len(trajectory),)
     return Motion._make(np.broadcast_to(np.asarray(leaf, float), shape) for leaf in motion)
 
 
 def over_ground(velocity: Velocity, change: Velocity) -> Acceleration:
-    """Acceleration over ground of a point from its velocity in body axes and the rate of that."""
+    """Acceleration over ground, from a velocity in body axes and its time derivative."""
     return Acceleration(
         change.v_x - velocity.v_y * velocity.omega,
         change.v_y + velocity.v_x * velocity.omega,
@@ -147,11 +147,11 @@ def over_ground(velocity: Velocity, change: Velocity) -> Acceleration:
 
 
 _RATES: dict[int, tuple[Any, Any]] = {}
-"""Models and the functions of `_velocity_rate`, which takes long to make."""
+"""Cache of the functions of `_velocity_rate`, by model, as they take long to build."""
 
 
 def _velocity_rate(vehicle: Vehicle) -> Any:
-    """Velocity of the body and its rate as a CasADi function of x, u, w and p."""
+    """CasADi function of x, u, w and p for the velocity of the body and its time derivative."""
     model = vehicle.model
     known = _RATES.get(id(model))
     if known is not None and known[0] is model:
@@ -174,8 +174,10 @@ def _velocity_rate(vehicle: Vehicle) -> Any:
 
 
 def _columns(parts: list[tuple[Any, ...]]) -> tuple[list[Any], tuple[int, ...] | None]:
-    """Each part as CasADi takes it, one column per run, and the shape of a leaf; None of
-    symbols."""
+    """Arguments in the form that CasADi takes, one column per run, and the shape of a leaf.
+
+    The shape is None for symbols.
+    """
     import casadi as ca
 
     leaves = [leaf for part in parts for leaf in part]
@@ -195,7 +197,7 @@ def _rows(value: Any, shape: tuple[int, ...] | None) -> list[Any]:
 
 
 def _recorded(trajectory: Trajectory) -> dict[str, Any]:
-    """The columns that are named as the fields of a motion, and what follows from them."""
+    """Recorded columns that are fields of a motion, and fields derived from them."""
     fields: dict[str, Any] = {n: trajectory[n] for n in Motion._fields if n in trajectory}
     lacking = [name for name in ("x", "y", "yaw", "v_x") if name not in fields]
     if lacking:
@@ -211,12 +213,12 @@ def _recorded(trajectory: Trajectory) -> dict[str, Any]:
 
 
 def _differences(velocity: Velocity, t: Any) -> Acceleration:
-    """The acceleration along a run, by differences."""
+    """Acceleration along a run, by finite differences."""
     return over_ground(velocity, Velocity._make(_rate(part, t) for part in velocity))
 
 
 def _rate(values: Any, t: Any) -> Any:
-    """Time derivative by second-order differences; zero of a single sample."""
+    """Time derivative by second-order differences; zero for a single sample."""
     if len(t) == 1:
         return 0.0 * values
     return np.gradient(values, t, edge_order=2 if len(t) > 2 else 1)
@@ -235,10 +237,8 @@ def _record(kind: type, values: Any) -> Any:
     return record.build(kind, values)
 
 
-def _checked_fields(fields: dict[str, Any]) -> Motion:
-    for name in fields:
-        if name not in Motion._fields:
-            raise InvalidValue(record.unknown_name("Motion", name, Motion._fields))
+def _motion(fields: dict[str, Any]) -> Motion:
+    record.check_names("Motion", fields, Motion._fields)
     return Motion(**fields)
 
 
@@ -247,8 +247,11 @@ FRAMES = {
     "optical": (-0.5 * pi, 0.0, -0.5 * pi),
     "frd": (pi, 0.0, 0.0),
 }
-"""Roll, pitch and yaw of axes by name: "body" is x forward, y left, z up; "optical" is a camera's,
-x right, y down, z forward; "frd" is an aircraft's, x forward, y right, z down."""
+"""Roll, pitch and yaw of sensor axes by name.
+
+"body" is x forward, y left, z up; "optical" is a camera's, x right, y down, z forward; "frd" is
+an aircraft's, x forward, y right, z down.
+"""
 
 
 class Mounting(NamedTuple):
@@ -261,31 +264,30 @@ class Mounting(NamedTuple):
     z: m = 0.0
     """Position above the body point."""
     roll: rad = 0.0
-    """Turn about the sensor's own x axis."""
+    """Rotation about the sensor's own x axis."""
     pitch: rad = 0.0
-    """Turn about the y axis after yaw; positive points the sensor down."""
+    """Rotation about the y axis after yaw; positive points the sensor down."""
     yaw: rad = 0.0
-    """Turn about the body's z axis, positive to the left."""
+    """Rotation about the body's z axis, positive to the left."""
 
     @property
     def position(self) -> Vector:
-        """Where it sits, in body axes, in m."""
+        """Position in body axes, in m."""
         return Vector(self.x, self.y, self.z)
 
 
 AT_BODY_POINT = Mounting()
-"""The default of every sensor."""
+"""Default mounting of every sensor."""
 
 
 def in_frame(frame: str, x: m = 0.0, y: m = 0.0, z: m = 0.0) -> Mounting:
-    """A mounting whose axes go by a name of `FRAMES`, such as "optical"."""
+    """Mounting at (x, y, z) with the axes named in `FRAMES`, such as "optical"."""
     if frame not in FRAMES:
         raise InvalidValue(f"frame = {frame!r} is unknown; allowed are {', '.join(FRAMES)}")
     return record.build(Mounting, (x, y, z, *FRAMES[frame]))
 
 
 def checked_mounting(kind: str, mounting: Any) -> Mounting:
-    """The mounting; raises for anything else."""
     if not isinstance(mounting, Mounting):
         raise InvalidValue(f"{kind}.mounting must be a Mounting, got {mounting!r}")
     record.check(mounting)
@@ -312,12 +314,10 @@ def rotation(roll: rad, pitch: rad, yaw: rad) -> Rotation:
 
 
 def cross(a: Vector, b: Vector) -> Vector:
-    """Vector product."""
     return Vector(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
 
 
 def added(*vectors: Vector) -> Vector:
-    """Sum of vectors."""
     first, *others = vectors
     for v in others:
         first = Vector(first.x + v.x, first.y + v.y, first.z + v.z)
@@ -325,10 +325,10 @@ def added(*vectors: Vector) -> Vector:
 
 
 def sensor_axes(mounting: Mounting) -> Rotation:
-    """The axes of the sensor seen from the body: `turned_back` takes body axes to them."""
+    """Rotation from sensor axes to body axes; `turned_back` applies its inverse."""
     return rotation(mounting.roll, mounting.pitch, mounting.yaw)
 
 
 def pose_in_world(mounting: Mounting, x: m, y: m, yaw: rad) -> Pose:
-    """Pose in the plane of a sensor on a level vehicle whose body point is at (x, y, yaw)."""
+    """Planar pose of a sensor on a level vehicle whose body point is at (x, y, yaw)."""
     return placed((x, y, yaw), (mounting.x, mounting.y, mounting.yaw))

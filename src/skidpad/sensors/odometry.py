@@ -1,12 +1,12 @@
-"""Odometry and wheel speeds: what a vehicle knows of its motion from its own wheels.
+"""Odometry and wheel speeds: a vehicle's motion as measured at its wheels.
 
-`Odometry` is dead reckoning, whose error grows with the distance. Its truth is the twist that takes
-the pose at one sample to that at the next in the time between. On an arc that is the velocity
-driven with; increments and the pose are that twist, with its errors, driven again.
+`Odometry` is dead reckoning, whose error grows with the distance. Its truth is the twist that moves
+the pose at one sample to the pose at the next in the time between. On an arc this is the actual
+velocity; increments and the pose are integrated from that twist with its errors.
 
-`WheelSpeed` is a sensor at each hub, or its encoder. The wheels roll: a wheel turns as fast as its
-contact patch moves along it. The cars of this package give forces at the wheels, not their spin, so
-slip along the wheel is not in it.
+`WheelSpeed` is a sensor or an encoder at each hub. The wheels roll without slip: a wheel turns as
+fast as its contact patch moves along it. The cars of this package output forces at the wheels, not
+their spin, so longitudinal slip is not included.
 """
 
 from __future__ import annotations
@@ -34,17 +34,18 @@ from .motion import AT_BODY_POINT, Motion, Mounting, checked_mounting, pose_in_w
 from .sensor import Sensor
 
 _SMALL = 1e-4
-"""Half a turn in rad below which series stand for quotients: their next terms are below 1e-16."""
+"""Half rotation angle in rad below which series are used; their next terms are below 1e-16."""
 
 
 class Growth(NamedTuple):
-    """Standard deviations after one metre or one radian; they grow with the square root of both.
+    """Odometry error growth: standard deviations after one metre or one radian.
 
-    Variances add up, so the error over a way does not depend on the rate.
+    Standard deviations grow with the square root of distance and angle, as variances add up, so the
+    error over a distance does not depend on the rate.
     """
 
     along: Annotated[float, Unit("m/√m", length=0.5), non_negative] = 0.0
-    """Error of the distance along the vehicle, over distance driven."""
+    """Error along the vehicle, over distance driven."""
     across: Annotated[float, Unit("m/√m", length=0.5), non_negative] = 0.0
     """Error across the vehicle, over distance driven."""
     yaw: Annotated[float, Unit("rad/√m", length=-0.5), non_negative] = 0.0
@@ -57,33 +58,32 @@ NO_GROWTH = Growth()
 
 
 class OdometryReading(NamedTuple):
-    """Twist, increment and dead-reckoned pose of the mounting, which is at zero at the start."""
+    """Twist, increment and dead-reckoned pose of the mounting; the pose is zero at the start."""
 
     v_x: m_s
-    """Velocity along the mounting, mean over the time since the sample before."""
+    """Velocity along the mounting, mean since the previous sample."""
     v_y: m_s
-    """Velocity to the left of the mounting."""
+    """Velocity to the left of the mounting, mean since the previous sample."""
     omega: rad_s
-    """Yaw rate, positive to the left."""
+    """Yaw rate, positive to the left, mean since the previous sample."""
     d_x: m
-    """Way since the sample before, along the heading there."""
+    """Displacement since the previous sample, along the heading at that sample."""
     d_y: m
-    """Way since the sample before, to the left of the heading there."""
+    """Displacement since the previous sample, to the left of the heading at that sample."""
     d_yaw: rad
-    """Turn since the sample before, positive to the left."""
+    """Heading change since the previous sample, positive to the left."""
     x: m
-    """Pose in the frame of the first sample; lost samples are in it."""
+    """x in the frame of the first sample; includes the motion of lost samples."""
     y: m
-    """Pose in the frame of the first sample."""
+    """y in the frame of the first sample."""
     yaw: rad
-    """Pose in the frame of the first sample, not wrapped."""
+    """Heading in the frame of the first sample, not wrapped."""
     stamp: s = 0.0
-    """Time at which it was taken."""
+    """Time of the measurement."""
 
 
 class Step(NamedTuple):
-    """A motion in the plane seen from where it began: a twist times its time, or a change of
-    pose."""
+    """Planar motion in the frame of its start: a twist times its time, or a change of pose."""
 
     x: m
     y: m
@@ -91,7 +91,7 @@ class Step(NamedTuple):
 
 
 def change_between(before: Pose, now: Pose) -> Step:
-    """The change of pose from one to the other, with the shorter turn."""
+    """Change from one pose to another, with the shorter turn."""
     x, y, turn = relative(before, now)
     return Step(x, y, turn - 2.0 * pi * floor((turn + pi) * (0.5 / pi)))
 
@@ -106,7 +106,7 @@ def twist_of(change: Step) -> Step:
 
 
 def change_of(twist: Step) -> Step:
-    """The inverse of `twist_of` (exponential of SE(2))."""
+    """Change of pose by a constant twist in unit time (exponential of SE(2))."""
     half = 0.5 * twist.yaw
     small = abs(half) < _SMALL
     safe = where(small, 1.0, half)
@@ -118,14 +118,14 @@ def change_of(twist: Step) -> Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Odometry(Sensor):
-    """Dead reckoning of the mounting point; its height, roll and pitch do not matter.
+    """Dead reckoning of the mounting point; its height, roll and pitch have no effect.
 
-    The channels act on the twist: a scale of 0.02 in `forward` drives 2 % too far.
+    The channels act on the twist: with a scale of 0.02 in `forward`, distances read 2 % too long.
     """
 
     name: str = "odometry"
     mounting: Mounting = AT_BODY_POINT
-    """The frame that is followed, such as the middle of the rear axle."""
+    """Frame that is tracked, such as the middle of the rear axle."""
     forward: Channel = PERFECT
     """Errors of v_x in m/s."""
     sideways: Channel = PERFECT
@@ -133,7 +133,7 @@ class Odometry(Sensor):
     turning: Channel = PERFECT
     """Errors of omega in rad/s."""
     growth: Growth = NO_GROWTH
-    """Errors that grow with the way."""
+    """Errors that grow with the distance driven."""
 
     __repr__ = brief_repr
 
@@ -148,7 +148,7 @@ class Odometry(Sensor):
 
     @property
     def Reading(self) -> type:
-        """`OdometryReading`."""
+        """Record of its readings, `OdometryReading`."""
         return OdometryReading
 
     @property
@@ -158,11 +158,11 @@ class Odometry(Sensor):
 
     @property
     def looks_back(self) -> bool:
-        """Always: an increment has two ends."""
+        """True, as an increment needs two samples."""
         return True
 
     def measure(self, truth: Motion) -> OdometryReading:
-        """The twist at one instant, without errors; no way has been made yet."""
+        """Twist at one instant, without errors; increment and pose are zero."""
         place = self.mounting
         v_x = truth.v_x - truth.omega * place.y
         v_y = truth.v_y + truth.omega * place.x
@@ -170,13 +170,13 @@ class Odometry(Sensor):
         return OdometryReading(*unrotated(v_x, v_y, place.yaw), truth.omega, *zeros)
 
     def true_values(self, truth: Motion, before: Motion, elapsed: Any) -> Sequence[Any]:
-        """The twist between two samples."""
+        """Twist between two samples."""
         ends = (pose_in_world(self.mounting, at.x, at.y, at.yaw) for at in (before, truth))
         twist = twist_of(change_between(*ends))
         return [part / _not_zero(elapsed) for part in twist]
 
     def spread(self, true: Sequence[Any], elapsed: Any) -> Sequence[Any] | None:
-        """The growth over this way, as a standard deviation of the twist."""
+        """Standard deviation of the twist due to error growth between two samples."""
         growth = self.growth
         if not any(growth):
             return None
@@ -187,7 +187,7 @@ class Odometry(Sensor):
         return [part / _not_zero(elapsed) for part in parts]
 
     def complete(self, read: Array, truth: Any, elapsed: Array, own: Any) -> tuple[Array, Any]:
-        """Twist, increment and pose, (n, fields); the pose is what carries over."""
+        """Complete readings (n, fields) with twist, increment and pose; the pose is the memory."""
         start = np.zeros((read.shape[1], 3)) if own is None else own
         change = change_of(Step._make(read[:, :, k] * elapsed for k in range(3)))
         yaw = _summed(start[:, 2], change.yaw)
@@ -205,32 +205,31 @@ def _summed(start: Array, gained: Any) -> Array:
 
 
 def _not_zero(elapsed: Any) -> Any:
-    """The time to divide by: the first sample has no way and no time behind it."""
+    """Elapsed time as a divisor: not 0 at the first sample."""
     return np.where(elapsed > 0.0, elapsed, 1.0)
 
 
 class WheelSpeedReading(NamedTuple):
-    """Rate of turn of each wheel, positive forward, and the pulses of its encoder."""
+    """Spin of each wheel, positive forward, and the pulses of its encoder."""
 
     fl: rad_s
-    """Front left wheel."""
+    """Spin of the front left wheel."""
     fr: rad_s
-    """Front right wheel."""
+    """Spin of the front right wheel."""
     rl: rad_s
-    """Rear left wheel."""
+    """Spin of the rear left wheel."""
     rr: rad_s
-    """Rear right wheel."""
+    """Spin of the rear right wheel."""
     ticks_fl: one = 0.0
-    """Pulses of the front left wheel since the start, less those counted backwards; 0 without an
-    encoder."""
+    """Net pulses of the front left wheel since the start; 0 without an encoder."""
     ticks_fr: one = 0.0
-    """Pulses of the front right wheel."""
+    """Net pulses of the front right wheel since the start."""
     ticks_rl: one = 0.0
-    """Pulses of the rear left wheel."""
+    """Net pulses of the rear left wheel since the start."""
     ticks_rr: one = 0.0
-    """Pulses of the rear right wheel."""
+    """Net pulses of the rear right wheel since the start."""
     stamp: s = 0.0
-    """Time at which it was taken."""
+    """Time of the measurement."""
 
 
 class WheelAngles(NamedTuple):
@@ -241,9 +240,9 @@ class WheelAngles(NamedTuple):
 
 
 def ackermann_angles(steer: rad, wheelbase: m, track: m) -> WheelAngles:
-    """Angles with which both front wheels roll about the centre of the turn.
+    """Ackermann angles, with which both front wheels roll about the centre of the turn.
 
-    `steer` is that of a wheel in the middle of the axle, below a right angle.
+    `steer` is the angle of a wheel in the middle of the axle, below a right angle.
     """
     across, along = wheelbase * sin(steer), wheelbase * cos(steer)
     half = 0.5 * track * sin(steer)
@@ -252,10 +251,10 @@ def ackermann_angles(steer: rad, wheelbase: m, track: m) -> WheelAngles:
 
 @dataclass(frozen=True, kw_only=True)
 class WheelSpeed(Sensor):
-    """Speeds of the wheels fl, fr, rl, rr, in rad/s.
+    """Wheel speed sensors at the wheels fl, fr, rl, rr, in rad/s.
 
-    With `ticks` the sensor counts pulses: a speed is those of a period over its length, and what is
-    left of a pulse counts in the next one.
+    With `ticks` they are encoders: a speed is the number of pulses in a period over its length, and
+    the remaining fraction of a pulse counts in the next period.
     """
 
     name: str = "wheel_speed"
@@ -268,12 +267,15 @@ class WheelSpeed(Sensor):
     track: float
     """Distance between the wheels of an axle in m."""
     steering: str = "parallel"
-    """How the front wheels follow the steering angle: "parallel" both have it, as in the cars of
-    this package; "ackermann" each rolls about the centre of the turn."""
+    """How the front wheels follow the steering angle.
+
+    "parallel": both have it, as in the cars of this package; "ackermann": each rolls about the
+    centre of the turn.
+    """
     ticks: int | None = None
-    """Pulses per turn of an encoder; None for a speed that is not counted."""
+    """Pulses per revolution of an encoder; None for a continuous speed."""
     channel: Channel = PERFECT
-    """Errors of each wheel, independent of each other, in rad/s; before the encoder counts."""
+    """Errors of each wheel in rad/s, independent; applied before pulses are counted."""
 
     __repr__ = brief_repr
 
@@ -291,7 +293,7 @@ class WheelSpeed(Sensor):
 
     @classmethod
     def of(cls, vehicle: Vehicle, *, radius: float | None = None, **settings: Any) -> WheelSpeed:
-        """The sensors of a vehicle's own wheels; `radius` is that of its geometry if not given."""
+        """Wheel speed sensors for a vehicle; `radius` is taken from its geometry by default."""
         body_of(vehicle, "a wheel speed sensor")
         shape = vehicle.geometry
         if not shape.wheels:
@@ -306,21 +308,21 @@ class WheelSpeed(Sensor):
 
     @property
     def Reading(self) -> type:
-        """`WheelSpeedReading`."""
+        """Record of its readings, `WheelSpeedReading`."""
         return WheelSpeedReading
 
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """One per wheel."""
+        """Channels, one per wheel."""
         return (self.channel,) * 4
 
     @property
     def looks_back(self) -> bool:
-        """With an encoder: it counts over a period."""
+        """Whether it has an encoder, which counts over a period."""
         return self.ticks is not None
 
     def measure(self, truth: Motion) -> WheelSpeedReading:
-        """The speeds without errors, for numbers, arrays and symbols."""
+        """Wheel speeds without errors, for numbers, arrays and symbols."""
         v = contact_velocities(truth.v_x, truth.v_y, truth.omega, self.l_f, self.l_r, self.track)
         left, right = (
             WheelAngles(truth.steer, truth.steer)
@@ -334,14 +336,14 @@ class WheelSpeed(Sensor):
         return WheelSpeedReading(*(along / self.radius for along in (*front, v.rl.x, v.rr.x)))
 
     def true_values(self, truth: Motion, before: Motion, elapsed: Any) -> Sequence[Any]:
-        """The speeds at a sample; for an encoder the mean since the one before."""
+        """Wheel speeds at a sample; for an encoder the mean since the previous sample."""
         now = self.measure(truth)[:4]
         if not self.looks_back:
             return now
         return [0.5 * (a + b) for a, b in zip(now, self.measure(before), strict=False)]
 
     def complete(self, read: Array, truth: Any, elapsed: Array, own: Any) -> tuple[Array, Any]:
-        """Speeds and pulses, (n, fields); the angle turned is what carries over."""
+        """Complete readings (n, fields) with speeds and pulses; the angle turned is the memory."""
         if self.ticks is None:
             return np.concatenate([read, np.zeros_like(read)], axis=-1), None
         start = np.zeros(read.shape[1:]) if own is None else own

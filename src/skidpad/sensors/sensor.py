@@ -1,27 +1,33 @@
-"""The contract of all sensors: samples with errors, in a loop, along a recorded run, over a fleet.
+"""Interface of all sensors: samples with errors, in a loop, along a recorded run, over a fleet.
 
-`Instrument` has the rate, delay and lost samples, once for all sensors. What a sensor looks at and
-what it shows of that is its own; how it errs is said by channels (`Sensor`) or by a distribution
+`Instrument` implements rate, delay and lost samples for all sensors. Each sensor defines its truth
+and its reading; errors are defined by channels (`Sensor`) or by a distribution
 (`models.SensorModel`).
 
-A sensor with channels is a frozen dataclass that says what it is. To write one:
+A sensor with channels is a frozen dataclass of its settings. To write one:
 
 1. `Reading` is a NamedTuple of numbers whose last field is `stamp: s`, the time it was taken.
-2. `channels` has one `Channel` for each number measured.
-3. `measure(truth)` gives the reading without errors, in `skidpad.ops`, so that it also traces.
-4. `true_values`, if the truth at the sample before is needed too, gives them instead, and
-   `looks_back` is True; the first sample of a run then gives nothing.
-5. `spread`, `visible` and `complete` say what else there is to it: noise that depends on what is
-   measured, places without reception, fields computed from the measured ones.
+2. `channels` has one `Channel` for each measured number.
+3. `measure(truth)` returns the reading without errors, in `skidpad.ops`, so that it can be traced.
+4. If the truth at the previous sample is needed too, `true_values` returns the numbers instead, and
+   `looks_back` is True; the first sample of a run then has no reading.
+5. `spread`, `visible` and `complete` are optional: noise that depends on the measured values,
+   places without reception, fields computed from the measured ones.
 
 `runner`, `along` and `along_fleet` follow from these, and agree with each other.
+
+Sampling of sensors: rate, delay, and the runner that uses a sensor in a simulation loop.
+
+A sample is taken at the first step at or after each multiple of 1/rate. The output at a step is the
+newest sample that is at least the delay old; each sample is output once. `Sampler` does this step
+by step, `sampled_rows` and `arrival_rows` for a whole recorded run.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -36,37 +42,183 @@ from ..core.checks import must_be
 from ..core.files import brief_repr
 from ..core.model import Vehicle
 from ..errors import InvalidValue
+from ..random.streams import checked_vehicles
 from ..run.trajectory import Trajectory
 from ..run.trajectory_table import Column, check_time, frozen
-from ..units import Allowed
+from ..units import Allowed, non_negative
 from .channels import Batch, Channel, ChannelErrors, ErrorSource
 from .motion import NOT_KNOWN, Motion, motion_along
-from .runner import Runner, arrival_rows, check_sampling, sampled_rows
+
+_SLACK = 1e-6
+"""Tolerance for rounding, as a fraction of a period or delay: 0.3 s is three steps of 0.1 s."""
+
+
+def check_sampling(kind: str, rate: float | None, delay: float, dropout: float) -> None:
+    """Raise unless rate (Hz, or None for every step), delay (s) and dropout (0 to 1) are usable."""
+    if rate is not None:
+        must_be(f"{kind}.rate", rate, Allowed(low=0.0, open_low=True), "Hz")
+    must_be(f"{kind}.delay", delay, non_negative, "s")
+    must_be(f"{kind}.dropout", dropout, Allowed(0.0, 1.0))
+
+
+def tick(t: Any, rate: float) -> Any:
+    """Index of the last multiple of 1/rate at or before a time in s; also for arrays."""
+    return np.floor(t * rate + _SLACK)
+
+
+def old_enough(t: Any, stamp: Any, delay: float) -> Any:
+    """Whether a sample taken at `stamp` may be output at `t`, all in s."""
+    return t - stamp >= delay * (1.0 - _SLACK)
+
+
+def sampled_rows(t: Array, rate: float | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of increasing times at which a sample is taken, and the index of each sample."""
+    if rate is None:
+        rows = np.arange(t.size)
+        return rows, rows
+    ticks = tick(t, rate).astype(np.int64)
+    rows = np.flatnonzero(np.diff(ticks, prepend=ticks[:1] - 1) > 0)
+    return rows, ticks[rows]
+
+
+def arrival_rows(t: Array, rows: NDArray[np.int64], delay: float) -> NDArray[np.int64]:
+    """Row at which each sample is output; the number of rows if it never is."""
+    arrival = np.searchsorted(t, t[rows] + delay * (1.0 - _SLACK))
+    # That sum is rounded otherwise than the difference which decides in `old_enough`.
+    earlier = np.maximum(arrival - 1, rows)
+    arrival = np.where(old_enough(t[earlier], t[rows], delay), earlier, arrival)
+    at = np.minimum(arrival, t.size - 1)
+    return np.where(old_enough(t[at], t[rows], delay), arrival, np.minimum(arrival + 1, t.size))
+
+
+class Moment(NamedTuple):
+    """State of a sampler."""
+
+    t: float = -math.inf
+    """Time of the last step in s; -inf before the first."""
+    number: int | None = None
+    """Index of the last sample taken."""
+    waiting: tuple[Any, ...] = ()
+    """Samples not yet output, oldest first."""
+    latest: Any = None
+
+
+class Sampler:
+    """Sampler with a rate in Hz and a delay in s."""
+
+    def __init__(self, rate: float | None, delay: float) -> None:
+        self._rate, self._delay = rate, delay
+        self.at = Moment()
+
+    def step(self, t: float, take: Callable[[int, float], Any]) -> Any:
+        """Advance to a time in s; returns the reading that is output, or None.
+
+        `take(number, t)` takes the sample that is due, and returns None if it is lost. A rejected
+        call changes nothing.
+        """
+        now = must_be("t", t, Allowed(), "s")
+        at = self.at
+        if now <= at.t:
+            raise InvalidValue(f"t = {now} s must be later than the last step at {at.t} s")
+        following = 0 if at.number is None else at.number + 1
+        number = following if self._rate is None else int(tick(now, self._rate))
+        waiting = at.waiting
+        if at.number is not None and number <= at.number:
+            number = at.number
+        elif (reading := take(number, now)) is not None:
+            waiting = (*waiting, reading)
+        ripe = 0
+        while ripe < len(waiting) and old_enough(now, waiting[ripe].stamp, self._delay):
+            ripe += 1
+        latest = waiting[ripe - 1] if ripe else at.latest
+        self.at = Moment(now, number, waiting[ripe:], latest)
+        return latest if ripe else None
+
+
+class Snapshot(NamedTuple):
+    """State of a runner; see `Runner.restore`."""
+
+    sensor: Any
+    moment: Moment
+    memory: Any
+
+
+class Runner:
+    """One sensor on one vehicle, advanced step by step.
+
+    Its readings depend only on the seed, the index of the vehicle, the name of the sensor and the
+    truth, not on other sensors or vehicles.
+    """
+
+    __repr__ = brief_repr
+
+    def __init__(self, sensor: Instrument, seed: int, vehicle: int) -> None:
+        if checked_vehicles(vehicle).size != 1 or np.ndim(vehicle):
+            raise InvalidValue(f"vehicle = {vehicle!r} must be one whole number")
+        self.sensor = sensor
+        self._errors = sensor.errors(seed, vehicle)
+        self.reset()
+
+    def reset(self) -> None:
+        """Start a new run, with the same errors again."""
+        self._sampler = Sampler(self.sensor.rate, self.sensor.delay)
+        self._memory: Any = None
+
+    @property
+    def latest(self) -> Any:
+        """Latest reading that was output; None before the first."""
+        return self._sampler.at.latest
+
+    def step(self, t: float, truth: Any) -> Any:
+        """Advance to time t in s with the truth; returns a new reading if one is output, else None.
+
+        `truth` may also be a function without arguments, which is called only if a sample is due.
+        Time must not decrease. A rejected call changes nothing.
+        """
+
+        def take(number: int, now: float) -> Any:
+            shown = truth() if callable(truth) else truth
+            reading, self._memory = self.sensor.sample(
+                number, now, shown, self._errors, self._memory
+            )
+            return reading
+
+        return self._sampler.step(t, take)
+
+    def snapshot(self) -> Snapshot:
+        """Complete state of the runner; see `restore`."""
+        return Snapshot(self.sensor, self._sampler.at, self._memory)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Restore the state of a snapshot of this runner; the following readings are the same."""
+        if not isinstance(snapshot, Snapshot) or snapshot.sensor is not self.sensor:
+            raise InvalidValue("the snapshot is not one of a runner of this sensor")
+        _, self._sampler.at, self._memory = snapshot
 
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """One row per sample that came out for at least one vehicle; `readings["omega_z"]` is (n, B).
+    """Readings of many vehicles, one row per sample that any vehicle received.
 
-    NaN where a vehicle got none: it was lost, overtaken or out of sight.
+    `readings["omega_z"]` is (n, B). NaN where a vehicle has no reading: the sample was lost,
+    overtaken by a newer one, or not visible.
     """
 
     names: tuple[str, ...]
-    """Fields of the reading, its stamp left out."""
+    """Fields of the reading, without its stamp."""
     t: Array
-    """Time at which each sample came out, (n,), in s."""
+    """Time at which each sample was output, (n,), in s."""
     stamp: Array
-    """Time at which it was taken, (n,), in s."""
+    """Time at which each sample was taken, (n,), in s."""
     values: Array
-    """The readings, (n, vehicles, fields)."""
+    """Readings, (n, vehicles, fields)."""
     valid: Mask
-    """Whether a vehicle got the sample, (n, vehicles)."""
+    """Whether a vehicle received the sample, (n, vehicles)."""
 
     __repr__ = brief_repr
 
     def __getitem__(self, name: str) -> Array:
-        if name not in self.names:
-            raise InvalidValue(record.unknown_name("Readings", name, self.names))
+        record.check_names("Readings", [name], self.names)
         return self.values[:, :, self.names.index(name)]
 
     def __len__(self) -> int:
@@ -74,20 +226,20 @@ class Readings:
 
 
 class Memory(NamedTuple):
-    """State of a sensor between one sample and the next."""
+    """State of a sensor between two samples."""
 
     t: float
     """Time of the last sample in s."""
     truth: Any
-    """Truth at the last sample, a record of the leaves' last rows."""
+    """Truth at the last sample, a record of the last rows of its leaves."""
     errors: Any
-    """State of its errors."""
+    """Memory of its errors."""
     own: Any
     """State of the sensor itself; see `Instrument.complete`."""
 
 
 class Instrument(ABC):
-    """Base of all sensors."""
+    """Base of all sensors: rate, delay, lost samples, and readings in loops, runs and fleets."""
 
     # What each sensor can be set to; see `Sensor`.
     name: str
@@ -96,8 +248,7 @@ class Instrument(ABC):
     dropout: float
 
     def __getstate__(self) -> dict[str, Any]:
-        """For `pickle` and `copy`: record classes as they travel, and nothing that was worked out
-        from the rest."""
+        """State for `pickle` and `copy`: transferable record classes, no cached values."""
         kind = type(self)
         return {
             name: travelling(value)
@@ -109,7 +260,6 @@ class Instrument(ABC):
         vars(self).update({name: arrived(value) for name, value in state.items()})
 
     def check_sampling(self) -> None:
-        """Raise unless name, rate, delay and dropout are usable."""
         check_sampling(type(self).__name__, self.rate, self.delay, self.dropout)
         if not self.name or not isinstance(self.name, str):
             raise InvalidValue(f"{type(self).__name__}.name = {self.name!r} must be a text")
@@ -117,59 +267,67 @@ class Instrument(ABC):
     @property
     @abstractmethod
     def Truth(self) -> type:
-        """The record it looks at."""
+        """Record class of the truth that the sensor reads."""
 
     @property
     @abstractmethod
     def Reading(self) -> type:
-        """The record it gives; its last field is the stamp."""
+        """Record class of a reading; its last field is the stamp."""
 
     @property
     def looks_back(self) -> bool:
-        """Whether a reading also needs the truth at the sample before."""
+        """Whether a reading also needs the truth at the previous sample."""
         return False
 
     @abstractmethod
     def true_values(self, truth: Any, before: Any, elapsed: Any) -> Sequence[Any]:
-        """The true values, one per number measured; `before` was `elapsed` s ago (0 at first)."""
+        """True values, one per measured number.
+
+        `before` is the truth `elapsed` s ago, at the previous sample; `elapsed` is 0 at the first.
+        """
 
     @abstractmethod
     def errors(self, seed: int, vehicles: Any) -> ErrorSource:
-        """The random errors of this sensor on some vehicles."""
+        """Random errors of this sensor on some vehicles."""
 
     @abstractmethod
     def as_truth(self, truth: Any) -> Any:
-        """The truth as a `Truth` record, checked to be one."""
+        """Truth as a `Truth` record; raises if it is not one."""
 
     @abstractmethod
     def truth_along(self, trajectory: Trajectory, model: Vehicle | None) -> Any:
-        """The truth at every sample of a recorded run."""
+        """Truth at every sample of a recorded run."""
 
     def may_be_unknown(self, name: str) -> bool:
-        """Whether a field of the truth may be NaN: it is not looked at."""
+        """Whether a field of the truth may be NaN, as the sensor does not use it."""
         return False
 
     def spread(self, true: Sequence[Any], elapsed: Any) -> Sequence[Any] | None:
-        """Standard deviations of white noise that depends on the true values; None for none."""
+        """Standard deviations of noise that depends on the true values; None for no such noise."""
         return None
 
     def visible(self, truth: Any, t: Any) -> Any:
-        """Whether the sensor sees anything there and then: a boolean, or an array of them."""
+        """Whether the sensor can measure at this place and time: a boolean or an array."""
         return True
 
     def complete(self, read: Array, truth: Any, elapsed: Array, own: Any) -> tuple[Array, Any]:
-        """All fields of the reading but its stamp, from those measured, on the last axis.
+        """Complete reading without its stamp, from the measured values, on the last axis.
 
-        `read` is (samples, vehicles, channels); `own` is what this function returned before, None
-        at first.
+        Args:
+            read: measured values (samples, vehicles, channels).
+            truth: truth at the samples.
+            elapsed: time since the previous sample in s, for each sample.
+            own: memory returned by the previous call, None at first.
         """
         return read, None
 
     def take(
         self, batch: Batch, errors: ErrorSource, before: Memory | None
     ) -> tuple[Array, Mask, Memory]:
-        """Samples one after the other: fields (samples, vehicles, fields), whether each is
-        received, and what to remember."""
+        """Take samples one after the other.
+
+        Returns fields (samples, vehicles, fields), a mask of the received samples, and the memory.
+        """
         truth, shape = batch.truth, (batch.t.size, errors.count)
         # 0 at the very first sample.
         since = np.diff(batch.t, prepend=batch.t[0] if before is None else before.t)
@@ -177,14 +335,9 @@ class Instrument(ABC):
         previous = _one_earlier(truth, before) if self.looks_back else truth
         true = self.true_values(truth, previous, elapsed)
         more = self.spread(true, elapsed)
-        read, wander = errors.read(
-            _stacked(true, shape),
-            batch,
-            since,
-            None if before is None else before.errors,
-            None if more is None else _stacked(more, shape),
-        )
-        own = None if before is None else before.own
+        more = None if more is None else _stacked(more, shape)
+        wander, own = (None, None) if before is None else (before.errors, before.own)
+        read, wander = errors.read(_stacked(true, shape), batch, since, wander, more)
         fields, own = self.complete(read, truth, elapsed, own)
         received = errors.received(batch.steps) & self.visible(truth, batch.t[:, None])
         if self.looks_back and before is None:
@@ -194,7 +347,7 @@ class Instrument(ABC):
     def sample(
         self, number: int, t: float, truth: Any, errors: ErrorSource, memory: Memory | None
     ) -> tuple[Any, Memory]:
-        """One sample of one vehicle: its reading, None if it is lost, and what to remember."""
+        """Take one sample of one vehicle: its reading, None if it is lost, and the memory."""
         seen = self.as_truth(truth)
         numbers = [
             value if type(value) is float and math.isfinite(value) else self._number(name, value)
@@ -212,7 +365,7 @@ class Instrument(ABC):
         return must_be(f"{type(self).__name__}: truth {name}", value, Allowed())
 
     def runner(self, *, seed: int = 0, vehicle: int = 0) -> Runner:
-        """The sensor in a loop: `step(t, truth)` gives a reading or None."""
+        """Runner for a simulation loop: `step(t, truth)` returns a reading or None."""
         return Runner(self, seed, vehicle)
 
     def along(
@@ -226,9 +379,9 @@ class Instrument(ABC):
     ) -> Trajectory:
         """Readings of a runner during a recorded run, as a trajectory.
 
-        Its times are those at which readings came out; the column `stamp` has those at which they
-        were taken. `model` is the vehicle, for exact accelerations; `truth` takes the place of what
-        the trajectory says, with one row per sample of it.
+        Its times are those at which readings were output; the column `stamp` has the times at which
+        they were taken. `model` is the vehicle, for exact accelerations; `truth` replaces the truth
+        from the trajectory, with one row per sample of it.
         """
         seen = self.truth_along(trajectory, model) if truth is None else self.as_truth(truth)
         readings = self.along_fleet(trajectory.t, seen, seed=seed, vehicles=[vehicle])
@@ -253,8 +406,8 @@ class Instrument(ABC):
         """Readings of many vehicles at once, from a record of arrays (steps, vehicles).
 
         Leaves may also be (steps,) or single numbers if all vehicles share them. `t` are the times
-        of the steps in s, `vehicles` the numbers of the vehicles in the random streams, 0, 1, ...
-        if not given.
+        of the steps in s, `vehicles` the indices of the vehicles in the random streams, 0, 1, ...
+        by default.
         """
         times = frozen("t", t)
         check_time(times)
@@ -284,16 +437,16 @@ class Instrument(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Sensor(Instrument):
-    """Base of the sensors with channels: what they can be set to."""
+    """Base of the sensors with channels, with their common settings."""
 
     name: str = "sensor"
-    """Names its random streams: two sensors of one vehicle need two names."""
+    """Name of its random streams: two sensors of one vehicle need different names."""
     rate: float | None = None
-    """Samples per second in Hz; None for one at every step."""
+    """Samples per second in Hz; None for a sample at every step."""
     delay: float = 0.0
-    """Age of a sample when it comes out, in s: at least this."""
+    """Smallest age of a sample when it is output, in s."""
     dropout: float = 0.0
-    """Part of the samples that are lost, 0 to 1."""
+    """Fraction of the samples that are lost, 0 to 1."""
 
     def __post_init__(self) -> None:
         self.check_sampling()
@@ -302,28 +455,31 @@ class Sensor(Instrument):
 
     @property
     def Truth(self) -> type:
-        """The record the sensor looks at."""
+        """Record class of the truth that the sensor reads."""
         return Motion
 
     @property
     @abstractmethod
     def channels(self) -> tuple[Channel, ...]:
-        """The errors of each number measured."""
+        """Channels with the errors of each measured number."""
 
     @abstractmethod
     def measure(self, truth: Any) -> Any:
-        """The reading without errors at one instant; its stamp is 0."""
+        """Reading without errors at one instant; its stamp is 0."""
 
     def true_values(self, truth: Any, before: Any, elapsed: Any) -> Sequence[Any]:
-        """The true values, one per channel; `before` was `elapsed` s ago (0 at the first)."""
+        """True values, one per channel.
+
+        `before` is the truth `elapsed` s ago, at the previous sample; `elapsed` is 0 at the first.
+        """
         return record.flatten(self.measure(truth))[: len(self.channels)]
 
     def errors(self, seed: int, vehicles: Any) -> ChannelErrors:
-        """The random errors of this sensor on some vehicles."""
+        """Random errors of this sensor on some vehicles."""
         return ChannelErrors(self.name, self.channels, self.rate, self.dropout, seed, vehicles)
 
     def as_truth(self, truth: Any) -> Any:
-        """The truth as a `Truth` record, checked to be one."""
+        """Truth as a `Truth` record; raises if it is not one."""
         if not isinstance(truth, self.Truth):
             raise InvalidValue(
                 f"{type(self).__name__} looks at a {self.Truth.__name__} record, "
@@ -332,13 +488,12 @@ class Sensor(Instrument):
         return truth
 
     def truth_along(self, trajectory: Trajectory, model: Vehicle | None) -> Any:
-        """The truth at every sample of a recorded run."""
+        """Truth at every sample of a recorded run."""
         return motion_along(trajectory, model)
 
     @cached_property
     def shows_accelerations(self) -> bool:
-        """Whether its numbers depend on the motion's accelerations, which discrete models do not
-        know."""
+        """Whether its readings depend on accelerations, which discrete models do not provide."""
         count = len(self.channels)
         known, blind = (
             record.flatten(self.measure(Motion(**fields)))[:count]
@@ -348,13 +503,13 @@ class Sensor(Instrument):
         return any(math.isnan(b) and not math.isnan(a) for a, b in pairs)
 
     def may_be_unknown(self, name: str) -> bool:
-        """Accelerations, of a sensor that does not show them."""
+        """Whether a field may be NaN: accelerations, if the sensor does not use them."""
         seen = self.Truth is not Motion or name not in NOT_KNOWN._fields
         return not (seen or self.shows_accelerations)
 
 
 def _stacked(values: Sequence[Any], shape: tuple[int, int]) -> Array:
-    """Values that broadcast to (samples, vehicles) as (samples, vehicles, values)."""
+    """Stack values that broadcast to (samples, vehicles) into (samples, vehicles, values)."""
     out = np.empty((*shape, len(values)))
     for k, value in enumerate(values):
         out[:, :, k] = value
@@ -362,7 +517,7 @@ def _stacked(values: Sequence[Any], shape: tuple[int, int]) -> Array:
 
 
 def _one_earlier(truth: Any, before: Memory | None) -> Any:
-    """The truth at the sample before each; at the very first, that at itself."""
+    """Truth at the sample before each; for the very first, the truth at itself."""
     if not isinstance(truth[0], np.ndarray):
         return truth if before is None else before.truth
     first = (leaf[:1] for leaf in truth) if before is None else before.truth
@@ -371,14 +526,13 @@ def _one_earlier(truth: Any, before: Memory | None) -> Any:
 
 
 def _last_of(truth: Any) -> Any:
-    """The last row of each leaf."""
     if not isinstance(truth[0], np.ndarray):
         return truth
     return type(truth)(*(leaf[-1:] for leaf in truth))
 
 
 def _laid_out(truth: Any, steps: int, vehicles: int | None) -> Any:
-    """The record with leaves (steps, vehicles), from numbers and arrays that fit."""
+    """Record with leaves (steps, vehicles), from numbers and arrays that broadcast."""
     leaves = [np.asarray(leaf, dtype=float) for leaf in truth]
     wide = {leaf.shape[1] for leaf in leaves if leaf.ndim == 2}
     count = max(wide, default=1) if vehicles is None else vehicles
@@ -395,7 +549,7 @@ def _laid_out(truth: Any, steps: int, vehicles: int | None) -> Any:
 
 
 def _newest(received: Mask, arrived: NDArray[np.int64]) -> Mask:
-    """Which samples come out: of those that arrive at one row, only the newest one received."""
+    """Mask of the samples that are output: the newest received one at each row."""
     out = received.copy()
     for k in np.flatnonzero(np.diff(arrived) == 0):
         together = arrived[k + 1 :] == arrived[k]

@@ -1,4 +1,4 @@
-"""Campaigns: many runs of an experiment, written down, resumable, on one machine or a cluster.
+"""Campaigns: many runs of an experiment, stored in a folder and resumable, on one or more machines.
 
 from skidpad.study import Campaign, Drive, Sobol, metrics
 
@@ -8,7 +8,8 @@ study = Campaign(experiment=drive, factors={"m": {"range": [1300, 1700]}}, desig
     "slippery")
 print(study.quantile("slip", 0.95))
 
-`metrics` holds the metrics of drives, `worlds` those of worlds and what may drive their vehicles.
+`metrics` has the metrics of drives; `worlds` has the metrics of worlds and the controllers of their
+vehicles.
 """
 
 from __future__ import annotations
@@ -87,5 +88,5 @@ __getattr__ = lazy_attributes(
         ".named_code": ("vehicle_by_text",),
         ".worlds": ("WorldRuns",),
     },
-    modules={"metrics": ".metrics", "worlds": ".worlds"},
+    modules={name: f".{name}" for name in ("identify", "logs", "manoeuvres", "metrics", "worlds")},
 )

@@ -1,8 +1,9 @@
 """Campaigns: plan, run, resume and extend many runs of an experiment.
 
-A `Campaign` has an experiment, factors, a design and what to keep. `run` does the runs that its
-folder does not have yet. The `Scheduler` follows the rounds of the design, cuts them into chunks of
-a few seconds of work (`ChunkSize` learns how many runs that is) and hands these to an engine.
+A `Campaign` consists of an experiment, factors, a design and a selection of the trajectories to
+store. Its method `run` executes the runs that are missing in its folder. The `Scheduler` takes the
+rounds of the design one by one, splits them into chunks of a few seconds of work (`ChunkSize`
+adapts the number of runs per chunk) and submits these to an engine.
 """
 
 from __future__ import annotations
@@ -36,24 +37,24 @@ from .results import Study, rows_in
 from .tables import plain_json
 
 FIRST = 256
-"""Runs of the first chunk, whose time determines the size of the others."""
+"""Number of runs in the first chunk; its duration sets the size of the later chunks."""
 FIRST_ALONE = 4
-"""The same for an experiment that does one run after the other, which may take seconds each."""
+"""As `FIRST`, for experiments that are not threaded, whose runs may take seconds each."""
 MOST = 1 << 16
-"""Runs of the largest chunk, which make a file of some megabytes."""
+"""Largest number of runs in a chunk, which makes a file of some megabytes."""
 _GROWTH = 4.0
 """Largest ratio of the sizes of successive chunks."""
 
 
 class ChunkSize:
-    """The number of runs that take about `seconds`, learned from finished chunks."""
+    """Number of runs that take about `seconds`, adapted to the durations of finished chunks."""
 
     def __init__(self, seconds: float, block: int, first: int = FIRST) -> None:
         self._seconds, self._block = seconds, block
         self.runs = self._rounded(first)
 
     def learn(self, runs: int, seconds: float) -> None:
-        """Adapt to the time that a chunk took."""
+        """Update the size from the number of runs in a chunk and its duration in s."""
         wanted = runs * self._seconds / max(seconds, 1e-9)
         self.runs = self._rounded(min(wanted, _GROWTH * self.runs, MOST))
 
@@ -64,7 +65,8 @@ class ChunkSize:
 def cut(
     ranges: Iterable[tuple[int, int]], size: ChunkSize, block: int
 ) -> Iterator[tuple[int, int]]:
-    """The ranges in pieces of the present size, cut at multiples of the block where possible."""
+    """Split ranges of runs into chunks of the current size, where possible at multiples of
+    `block`."""
     for begin, end in ranges:
         while begin < end:
             stop = begin + size.runs
@@ -81,7 +83,7 @@ _PARTS_TO_MERGE = 64
 def rows_of(
     factors: Mapping[str, Factor], chosen: Round, first: int, begin: int, end: int, seed: int
 ) -> Rows:
-    """Runs `begin` to `end - 1` of a round that begins with run `first`, with their factors."""
+    """Rows for the runs `begin` to `end - 1` of a round whose first run is number `first`."""
     runs = np.arange(begin, end, dtype=np.int64)
     points = chosen.points(runs - first)
     columns = {name: factor.value(points[:, k]) for k, (name, factor) in enumerate(factors.items())}
@@ -89,13 +91,13 @@ def rows_of(
 
 
 class Scheduler:
-    """Does the missing runs of a campaign.
+    """Executes the missing runs of a campaign.
 
     Args:
-        campaign: what to run.
-        folder: where the runs are stored, opened for writing.
-        engine: does the chunks.
-        seconds: time that a chunk should take.
+        campaign: the campaign.
+        folder: folder of the campaign, open for writing.
+        engine: executes the chunks.
+        seconds: target duration of a chunk in s.
     """
 
     def __init__(self, campaign: Campaign, folder: Folder, engine: Engine, seconds: float) -> None:
@@ -105,10 +107,9 @@ class Scheduler:
         self._size = ChunkSize(seconds, experiment.block, first)
         self._written = 0
         self.done = 0
-        """Runs that are in the folder."""
 
     def run(self, watch: Progress) -> tuple[int, Mapping[str, Any]]:
-        """Do all rounds; returns the number of runs and the findings of the design."""
+        """Execute all rounds; returns the number of runs and the findings of the design."""
         rounds = self._campaign.rounds()
         first = 0
         try:
@@ -157,28 +158,28 @@ class Scheduler:
 
 
 CHUNK_SECONDS = 4.0
-"""Approximate time of a chunk in s, which a stop may lose."""
+"""Target duration of a chunk in s: the work that is lost when the campaign is stopped."""
 _LOOK = 1.0
-"""Time in s of trial runs that is enough for an estimate of all."""
+"""Duration in s of the trial runs from which the total time is estimated."""
 _SOON = 10.0
-"""Time in s below which the start dominates: imports, kernels, processes."""
+"""Duration in s below which start-up dominates: imports, kernels, processes."""
 _LONG_RUN = 1e9
-"""More bytes than any trajectory has; no run is replayed if that much is free for each."""
+"""Free bytes per run above which any trajectory fits, so that no run is replayed to check."""
 _TRIED = 8
-"""Most runs that are replayed to estimate the size of a trajectory."""
+"""Largest number of runs that are replayed to estimate the size of a trajectory."""
 
 
 class Estimate(NamedTuple):
-    """Time and size of a campaign, estimated from its first runs."""
+    """Estimated time and disk space of a campaign."""
 
     runs: int
     """The largest number of runs."""
     seconds: float
     """Time on all processors of this machine, without imports, compiling and starting workers."""
     bytes: int
-    """Largest size on disk, with stored trajectories, each as long as the first."""
+    """Largest size on disk in bytes; stored trajectories are assumed as long as the first."""
     may_end: bool = False
-    """Whether its design may need fewer runs."""
+    """Whether the design may stop before the largest number of runs."""
 
     def __str__(self) -> str:
         hours, rest = divmod(round(self.seconds), 3600)
@@ -198,11 +199,13 @@ class Campaign:
     """
 
     experiment: Experiment
-    """The experiment, which says what a run is."""
+    """The experiment, which defines what a run is."""
     factors: Mapping[str, Factor | Any] = field(default_factory=dict[str, Any])
-    """Quantities that differ between runs, by name; also in plain form: `{"range": [0, 1]}`."""
+    """Quantities that differ between runs, by name; plain values such as `{"range": [0, 1]}`
+    work too."""
     design: Design | Any
-    """The design that chooses the runs; also in plain form: `"grid"`, `{"sobol": 4096}`."""
+    """The design, which chooses the runs; plain values such as `"grid"`, `{"sobol": 4096}` work
+    too."""
     seed: int = 0
     """Seed of the design and of all random numbers of the runs."""
     keep: Keep = field(default_factory=Keep)
@@ -210,7 +213,7 @@ class Campaign:
     name: str = "campaign"
     """Name in progress and reports."""
     text: PlanText | None = field(default=None, repr=False)
-    """The file that it was written in, which is stored in the folder."""
+    """The plan file from which the campaign was read, copied into the folder."""
 
     __repr__ = brief_repr
 
@@ -231,16 +234,16 @@ class Campaign:
         return self.design.runs
 
     def rounds(self) -> Rounds:
-        """The rounds of the design, with the factors and the seed of the campaign."""
+        """Rounds of the design, with the factors and the seed of the campaign."""
         return self.design.rounds(len(self.factors), self.seed)
 
     def first_round(self) -> Round:
-        """The first of the rounds."""
+        """First round of the design."""
         with closing(self.rounds()) as rounds:
             return next(rounds)
 
     def columns(self) -> tuple[Column, ...]:
-        """All columns of a run, in order."""
+        """All columns of a run, in order: factors, results and `failed`."""
         units = self.experiment.factor_units()
         factors = [Column(name, units[name], "factor") for name in self.factors]
         failed = Column(FAILED, "", "whether the run failed", "truth")
@@ -259,7 +262,7 @@ class Campaign:
         }
 
     def estimate(self, resources: Resources | None = None) -> Estimate:
-        """Estimate time and size from some first runs, which are not stored."""
+        """Estimate time and size from a few trial runs, which are not stored."""
         chosen, resources = self.first_round(), resources or Resources()
         most = min(FIRST, chosen.size)
         rows = rows_of(self.factors, chosen, 0, 0, most, self.seed)
@@ -286,17 +289,17 @@ class Campaign:
         chunk_seconds: float = CHUNK_SECONDS,
         progress: Choice = None,
     ) -> Study:
-        """Do all runs that the folder does not have yet.
+        """Execute all runs that are missing in the folder.
 
         Args:
             folder: a path, or a URL that fsspec knows. A folder with a part of this campaign is
-                continued; one of another campaign is refused.
+                continued; a folder of another campaign is refused.
             engine: "local" (threads or processes of this machine), "cuda", "ray", or an `Engine`.
-            workers: processes of the engine; its default if None.
-            chunk_seconds: time that a chunk should take; a stop loses the chunks in progress.
-            progress: as in `Fleet.rollout`, in runs.
+            workers: number of processes of the engine; its default if None.
+            chunk_seconds: target duration of a chunk in s; a stop loses the chunks in progress.
+            progress: as in `Fleet.rollout`, counted in runs.
 
-        Stopped by Ctrl-C it raises `KeyboardInterrupt`; call it again to resume.
+        Raises `KeyboardInterrupt` when stopped by Ctrl-C; call it again to resume.
         """
         positive("chunk_seconds", chunk_seconds, "s")
         who = engine_of(engine, self.experiment, workers)
@@ -318,7 +321,7 @@ class Campaign:
             except KeyboardInterrupt as stop:
                 store.note("seconds", before + perf_counter() - begin)
                 done = f"{scheduler.done} of {self.runs} runs are in {store.path}"
-                raise KeyboardInterrupt(f"{done}; run it again to go on") from stop
+                raise KeyboardInterrupt(f"{done}; run it again to continue") from stop
             store.note("seconds", before + perf_counter() - begin)
             store.note("outcome", dict(outcome))
             store.note("runs", count)
@@ -333,7 +336,7 @@ class Campaign:
             folder.remove_trajectory(run)
 
     def _bytes(self, runs: int, *, trajectories: bool) -> float:
-        """Largest size of a number of runs on disk."""
+        """Largest size on disk of a number of runs, in bytes."""
         plan = plain_json("plan", self.plan())
         text = "" if self.text is None else self.text.text
         size = runs_bytes(self.columns(), runs) + files_bytes(plan, text)
@@ -341,7 +344,7 @@ class Campaign:
         return size + (kept * self._trajectory_bytes() if trajectories and kept else 0.0)
 
     def _trajectory_bytes(self) -> float:
-        """Size of the trajectory of the first run that can be replayed."""
+        """Size in bytes of the trajectory of the first run that can be replayed."""
         chosen = self.first_round()
         for run in range(min(_TRIED, chosen.size)):
             with suppress(*FAILURES):
@@ -350,7 +353,7 @@ class Campaign:
         return 0.0
 
     def _check_room(self, folder: Folder, missing: int) -> None:
-        """Raise if the disk has no room for the missing runs."""
+        """Raise if the disk has too little space for the missing runs."""
         if not isinstance(folder.path, Path):
             return  # a remote storage raises when it is full
         free = shutil.disk_usage(folder.path).free
@@ -376,7 +379,7 @@ class Campaign:
                     f"column {name!r} is the name of a factor: give the column another one"
                 )
             if names.count(name) > 1 or name == RUN:
-                raise InvalidValue(f"column {name!r}: there is another one of this name")
+                raise InvalidValue(f"column {name!r}: there is another column of this name")
         for name in self.design.reads():
             if name not in names:
                 raise InvalidValue(unknown_name("design", name, names, "column"))

@@ -1,7 +1,7 @@
-"""Designs from plain values, as in plan files and stored plans, and tables of listed runs.
+"""Conversion of plain values, as in plan files, to designs, and of listed runs to a table design.
 
-`design_of({"sobol": 4096})` makes a design; `table_of("runs.csv")` makes factors and the design of
-runs that a file lists.
+`design_of({"sobol": 4096})` makes a design; `table_of("runs.csv")` makes factors and a design from
+the runs listed in a file.
 """
 
 from __future__ import annotations
@@ -34,21 +34,20 @@ DESIGNS: Mapping[str, Any] = {
         Table,
     )
 }
-"""The classes of designs by kind."""
 
 
 def design_of(
     plain: Any, factors: Mapping[str, Factor] | None = None, *, place: str = "design"
 ) -> Design:
-    """The design of a plain form, as in a file or a plan; raises for any other value.
+    """Make a design from plain values, as in a plan file; raises for any other value.
 
     Args:
         plain: `{"kind": "sobol", "runs": 4096}`, `{"sobol": {"runs": 4096}}`, `{"sobol": 4096}`,
-            or its name alone where all settings have a default or follow from the factors. The
-            `first` of a refinement may be a number alone, of Sobol points.
-        factors: of the campaign: `grid` and `table` take their lists from them, `refinement` their
-            levels, and `saltelli` the runs that a number of `samples` makes.
-        place: where it stands, for errors.
+            or the name alone if all settings have a default or follow from the factors. The
+            `first` of a refinement may be a number, the number of Sobol points.
+        factors: factors of the campaign. `grid` and `table` take their lists from them,
+            `refinement` its levels, and `saltelli` computes `runs` from `samples`.
+        place: position in the file, for error messages.
     """
     kind, settings = _kind_and_settings(plain, place)
     if kind not in DESIGNS:
@@ -95,7 +94,7 @@ def _kind_and_settings(plain: Any, place: str) -> tuple[str, dict[str, Any]]:
 def _completed(
     kind: str, settings: dict[str, Any], factors: Mapping[str, Factor], place: str
 ) -> dict[str, Any]:
-    """The settings with those that follow from the factors."""
+    """Settings of a design, completed by those that follow from the factors."""
     if kind == "grid" and not settings:
         return {"counts": Grid.of(factors).counts}
     if kind == "table" and not settings:
@@ -115,15 +114,15 @@ def _completed(
 def table_of(
     rows: str | os.PathLike[str] | Mapping[str, Any],
 ) -> tuple[dict[str, Factor], Table]:
-    """The factors and the design of listed runs; the numbers become part of the plan.
+    """Factors and `Table` design of listed runs; the numbers become part of the plan.
 
     Args:
-        rows: columns by name, or a CSV or Parquet file of them.
+        rows: columns by name, or the path of a CSV or Parquet file.
     """
     if isinstance(rows, Mapping):
         factors = {name: factor_of(name, values) for name, values in rows.items()}
         return factors, Table.of(factors)
-    from .identify.log import read_csv, read_parquet
+    from .logs.tables import read_csv, read_parquet
 
     path = path_of(rows)
     cells = (read_parquet if path.suffix == ".parquet" else read_csv)(path)

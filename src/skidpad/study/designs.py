@@ -1,18 +1,18 @@
 """Designs: how a campaign chooses its runs.
 
-A design is a generator of rounds. It yields a round of points, receives the columns that it asked
-to read of those runs, and yields another round or returns its findings. A design that depends on
-results (convergence, refinement, rare events) is therefore written as plain sequential code, and
-its decisions depend on whole rounds alone: not on chunks, workers or how often the campaign was
-stopped. When a campaign is resumed, the generator starts again and receives what is in the folder.
+A design is a generator of rounds. It yields a round of points, receives the columns of those runs
+that it asked for, and yields another round or returns its findings. A design that depends on
+results (convergence, refinement, rare events) is therefore plain sequential code. Its decisions
+depend on whole rounds only, not on chunks, workers or interruptions. When a campaign is resumed,
+the generator starts again and receives the results that are in the folder.
 
-Points lie in the unit cube, with a column per factor; the factors turn shares into numbers. Every
-point follows from its number, so no design holds all of its points in memory.
+Points lie in the unit cube, one column per factor; the factors map them to physical values. Every
+point can be computed from its number, so no design holds all of its points in memory.
 
-Here are the contract (`Design`, `Round`), designs that spread runs over the unit cube (`Random`,
-`LatinHypercube`, `Sobol`, `Saltelli`), designs that go through lists (`Grid`, `Table`), and
-`Converging`, which stops when an estimate is precise enough. `rare_events` has designs that look
-for a threshold, `design_forms` makes designs of plain values.
+This module has the interface (`Design`, `Round`), designs that fill the unit cube (`Random`,
+`LatinHypercube`, `Sobol`, `Saltelli`), designs that enumerate lists (`Grid`, `Table`), and
+`Converging`, which stops when an estimate is precise enough. `rare_events` has designs that search
+for a threshold; `design_forms` makes designs from plain values.
 """
 
 from __future__ import annotations
@@ -37,38 +37,37 @@ from .experiment import Runs
 from .statistics import mean_of, quantile_of
 
 Points: TypeAlias = Callable[[Runs], Array]
-"""Points (n, factors) between 0 and 1 by their numbers (n,)."""
+"""Function from numbers of points (n,) to the points (n, factors), between 0 and 1."""
 
 
 class Round(NamedTuple):
-    """Runs that are chosen together."""
+    """A set of runs that a design requests together."""
 
     size: int
-    """Number of runs."""
     points: Points
-    """Points by their numbers in the round, from 0; any part of the round has the same points as
-    in the whole."""
+    """Points by their numbers in the round, from 0; a point does not depend on which others are
+    asked for."""
     reads: tuple[str, ...] = ()
-    """Columns that the design receives, whole and in order, when the round is done."""
+    """Names of the columns that the design receives, complete and in order, after the round."""
 
     __repr__ = brief_repr
 
     @classmethod
     def of(cls, points: Array, reads: tuple[str, ...] = ()) -> Round:
-        """The round of these points, (n, factors)."""
+        """Make a round of the points (n, factors)."""
         return cls(len(points), lambda numbers: points[numbers], reads)
 
 
 Rounds: TypeAlias = Generator[Round, Mapping[str, AnyArray], Mapping[str, Any]]
-"""Generator of a design: `read = yield round`, as often as needed, then its findings as plain
+"""Generator of a design: repeats `read = yield round`, then returns its findings as plain
 values, such as a probability and its coefficient of variation."""
 
 
 class Design(Protocol):
-    """A frozen dataclass of its settings."""
+    """Interface of a design. Designs are frozen dataclasses whose fields are the settings."""
 
     def rounds(self, factors: int, seed: int) -> Rounds:
-        """Choose runs of this number of factors; random choices come from streams of the seed."""
+        """Generate the rounds for a number of factors; random choices use streams of the seed."""
         ...
 
     @property
@@ -77,7 +76,8 @@ class Design(Protocol):
         ...
 
     def reads(self) -> tuple[str, ...]:
-        """Names of columns that it reads, so that a wrong one is found before the start."""
+        """Names of the columns that it reads, so that unknown ones are reported before the
+        start."""
         ...
 
     def identity(self) -> dict[str, Any]:
@@ -85,26 +85,24 @@ class Design(Protocol):
         ...
 
     def extends(self, before: Mapping[str, Any]) -> bool:
-        """Whether its first runs are all the runs of the design with this identity."""
+        """Whether its first runs are all the runs of the design with the identity `before`."""
         ...
 
 
 class DesignSettings:
-    """Base of the dataclasses of designs: identity and extension follow from the settings."""
+    """Base of the dataclasses of designs: derives identity and extension from the settings."""
 
     kind: ClassVar[str]
-    """Name in plain forms."""
+    """Name of the design in plain values."""
     larger: ClassVar[tuple[str, ...]] = ()
-    """Settings that may be larger than those of the design that is extended."""
+    """Settings that may increase when a design is extended."""
     smaller: ClassVar[tuple[str, ...]] = ()
-    """Settings that may be smaller."""
+    """Settings that may decrease when a design is extended."""
 
     def reads(self) -> tuple[str, ...]:
-        """Names of the columns that the design reads."""
         return ()
 
     def identity(self) -> dict[str, Any]:
-        """Kind and settings as plain values."""
         own: Any = self
         values = {field.name: getattr(own, field.name) for field in fields(own)}
         plain = {
@@ -118,7 +116,7 @@ class DesignSettings:
         return {"kind": self.kind, **plain}
 
     def extends(self, before: Mapping[str, Any]) -> bool:
-        """Whether the identities differ only in settings that may have become larger or smaller."""
+        """Whether the settings differ from `before` only in permitted increases and decreases."""
         own = self.identity()
         return own.keys() == before.keys() and all(
             (value == before[name])
@@ -129,12 +127,12 @@ class DesignSettings:
 
 
 def random_points(factors: int, seed: int, channel: str = "campaign.random") -> Points:
-    """Points of a channel, independent and uniform."""
+    """Independent, uniformly distributed points of a random channel."""
     return lambda numbers: uniforms(seed, channel, 0, numbers, factors)[0]
 
 
 _BITS = 30
-"""Bits of a share, the most that SciPy takes."""
+"""Bits of a coordinate, the most that SciPy supports."""
 MOST_POINTS = 1 << _BITS
 
 
@@ -143,8 +141,8 @@ def sobol_points(dimensions: int, seed: int, count: int) -> Points:
     2⁻³⁰, so never 0 or 1.
 
     SciPy generates points in sequence. Point n is the exclusive or of a shift and of one direction
-    for each bit of the Gray code of n. Shift and directions follow from SciPy's points number 0 and
-    the powers of 2; with them, every point takes the same time.
+    for each bit of the Gray code of n. Shift and directions are obtained from SciPy's points 0 and
+    the powers of 2, so that any point can be computed directly.
     """
     if not dimensions:
         return lambda numbers: np.empty((len(numbers), 0))
@@ -185,11 +183,11 @@ _M0, _M1 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 def permutation(
     seed: int, channel: str, numbers: NDArray[np.int64], count: int
 ) -> NDArray[np.int64]:
-    """Positions of some numbers below `count` in the random order of a seed and a channel.
+    """Positions of `numbers` (below `count`) in the random permutation of a seed and a channel.
 
-    A Feistel network of keyed hashes is a bijection of words of an even number of bits; numbers
-    outside the range are sent through it again until they fall inside (J. Black and P. Rogaway,
-    "Ciphers with arbitrary finite domains", CT-RSA 2002). Nothing of the order is stored.
+    A Feistel network of keyed hashes is a bijection of words with an even number of bits; results
+    outside the range are passed through it again until they fall inside (J. Black and P. Rogaway,
+    "Ciphers with arbitrary finite domains", CT-RSA 2002). The permutation is never stored.
     """
     half = np.uint64((max(count - 1, 1).bit_length() + 1) // 2)
     mask = (np.uint64(1) << half) - np.uint64(1)
@@ -207,7 +205,7 @@ def permutation(
 
 
 def _hash(words: NDArray[np.uint64], key: np.uint64) -> Any:
-    """The finaliser of SplitMix64, in which every bit depends on all bits; the upper half of it."""
+    """Upper half of the SplitMix64 finaliser, in which every bit depends on all input bits."""
     mixed = words + key
     mixed = (mixed ^ (mixed >> np.uint64(30))) * _M0
     mixed = (mixed ^ (mixed >> np.uint64(27))) * _M1
@@ -219,7 +217,6 @@ def _points_from(points: Points, first: int, numbers: Runs) -> Array:
 
 
 def _one_round(count: int, points: Points, findings: Mapping[str, Any] | None = None) -> Rounds:
-    """A design of one round that reads nothing."""
     yield Round(count, points)
     return findings or {}
 
@@ -231,7 +228,7 @@ def _check_runs(runs: int, most: int) -> None:
 
 @dataclass(frozen=True)
 class Random(DesignSettings):
-    """Independent random runs: the choice for probabilities and quantiles."""
+    """Independent random runs, suitable for probabilities and quantiles."""
 
     kind = "random"
     larger = ("runs",)
@@ -248,9 +245,9 @@ class Random(DesignSettings):
 
 @dataclass(frozen=True)
 class LatinHypercube(DesignSettings):
-    """Latin hypercube: each factor has one run in each of `runs` equal parts, in random orders.
+    """Latin hypercube: each factor has one run in each of `runs` equal intervals, in random order.
 
-    Means scatter less than those of random runs, the less the more additively the factors act
+    Means scatter less than with random runs; the reduction is largest if the factors act additively
     (M. D. McKay et al., Technometrics 21, 1979). It cannot be extended.
     """
 
@@ -277,7 +274,7 @@ class LatinHypercube(DesignSettings):
 
 @dataclass(frozen=True)
 class Sobol(DesignSettings):
-    """Scrambled Sobol points: the most even spread, best with a power of 2 as the number."""
+    """Scrambled Sobol points: the most even coverage, best with a power of 2 as the number."""
 
     kind = "sobol"
     larger = ("runs",)
@@ -294,11 +291,12 @@ class Sobol(DesignSettings):
 
 @dataclass(frozen=True)
 class Saltelli(DesignSettings):
-    """The runs that Sobol's sensitivity indices are estimated from, in the order of SALib.
+    """The runs from which Sobol's sensitivity indices are estimated, in the order of SALib.
 
-    There are two sets A and B of n points. Runs come in blocks: a point of A, that point with each
-    factor in turn from B, if `second_order` that of B with each factor in turn from A, the point of
-    B. So `runs` is a multiple of d + 2, or of 2 d + 2, for d factors; best n is a power of 2.
+    There are two sets A and B of n points. Runs come in blocks: a point of A; this point with each
+    factor in turn taken from B; with `second_order` also the point of B with each factor in turn
+    taken from A; the point of B. So `runs` is a multiple of d + 2, or of 2 d + 2 with second order,
+    for d factors. n should be a power of 2.
     """
 
     kind = "saltelli"
@@ -313,13 +311,13 @@ class Saltelli(DesignSettings):
 
     @classmethod
     def of(cls, samples: int, factors: int, second_order: bool = False) -> Saltelli:
-        """The design with this number of points of A and of B."""
+        """Make the design with `samples` points in each of A and B."""
         count = whole("factors", factors, "at least 1")
         block = saltelli_block(count, flag("second_order", second_order))
         return cls(whole("samples", samples, "at least 1") * block, second_order)
 
     def rounds(self, factors: int, seed: int) -> Rounds:
-        """One round; raises unless the runs are whole blocks."""
+        """One round; raises unless the runs are a multiple of the block."""
         block = saltelli_block(factors, self.second_order)
         samples, rest = divmod(self.runs, block)
         if rest or not factors:
@@ -345,7 +343,7 @@ class Saltelli(DesignSettings):
 
 
 def saltelli_block(factors: int, second_order: bool) -> int:
-    """Runs of a block of a Saltelli design."""
+    """Number of runs in a block of a Saltelli design."""
     return 2 * factors + 2 if second_order else factors + 2
 
 
@@ -353,8 +351,8 @@ def saltelli_block(factors: int, second_order: bool) -> int:
 class Grid(DesignSettings):
     """All combinations of factors that are lists; the last factor changes fastest.
 
-    `Grid.of(factors)` takes the counts from the factors. A grid cannot be extended: the neighbours
-    of a larger one differ.
+    `Grid.of(factors)` takes the counts from the factors. A grid cannot be extended, because runs
+    would have other numbers in a larger one.
     """
 
     kind = "grid"
@@ -372,12 +370,12 @@ class Grid(DesignSettings):
 
     @classmethod
     def of(cls, factors: Mapping[str, Any]) -> Grid:
-        """The grid of these factors; raises unless all are lists of numbers."""
+        """Make the grid of these factors; raises unless all are lists of numbers."""
         return cls(tuple(_list_lengths("a grid", factors).values()))
 
     @property
     def runs(self) -> int:
-        """The product of the counts."""
+        """Product of the counts."""
         return math.prod(self.counts)
 
     def rounds(self, factors: int, seed: int) -> Rounds:
@@ -398,22 +396,22 @@ class Grid(DesignSettings):
 
 @dataclass(frozen=True)
 class Table(DesignSettings):
-    """Listed runs: run k has value k of each factor's list; see `design_forms.table_of`.
+    """Listed runs: run k uses value k of each factor's list; see `design_forms.table_of`.
 
-    A table cannot be extended: longer lists are other factors.
+    A table cannot be extended, because longer lists are other factors.
     """
 
     kind = "table"
 
     runs: int
-    """Rows of the table."""
+    """Number of rows of the table."""
 
     def __post_init__(self) -> None:
         _check_runs(self.runs, RUNS)
 
     @classmethod
     def of(cls, factors: Mapping[str, Any]) -> Table:
-        """The table of these factors: lists of one length, or single numbers, which are held."""
+        """Make the table of these factors: lists of equal length, or single values for all runs."""
         counts = _list_lengths("a table", factors)
         runs = max(counts.values(), default=1)
         for name, count in counts.items():
@@ -425,7 +423,6 @@ class Table(DesignSettings):
         return cls(runs)
 
     def rounds(self, factors: int, seed: int) -> Rounds:
-        """One round."""
         return _one_round(
             self.runs,
             lambda numbers: np.repeat((numbers[:, None] + 0.5) / self.runs, factors, axis=1),
@@ -449,17 +446,17 @@ def _list_lengths(what: str, factors: Mapping[str, Any]) -> dict[str, int]:
 class Converging(DesignSettings):
     """Random runs, in rounds, until the confidence interval of a quantity is narrow enough.
 
-    Looking repeatedly at a 95 % interval would find it narrow at a moment when it is wrong, more
-    often than in one case of twenty. So the error probability is shared equally between the looks
-    that there can be: whenever it stops, the interval holds the true value with at least the level,
-    exactly for probabilities and quantiles, for means as far as Student's distribution applies.
-    That takes about twice the runs of a single look, and no more, since each round adds half of all
-    before it, so that there are few looks.
+    Repeated looks at a 95 % interval would stop at a wrong one in more than one case of twenty. So
+    the error probability is shared equally between all possible looks: whenever the design stops,
+    the interval contains the true value with at least probability `level`, exactly for
+    probabilities and quantiles, and as far as Student's distribution applies for means. This takes
+    about twice the runs of a single look. Each round adds half of all runs before it, so that there
+    are few looks.
 
-    Runs without a number are left out of means and quantiles, and have not reached a threshold.
+    Runs with NaN are left out of means and quantiles, and have not reached a threshold.
 
     Findings: `value`, `low`, `high`, `level`; `reached`, whether the interval is narrow enough;
-    `looks`, the number of looks; `runs`, and `without`, how many of them have no number.
+    `looks`, the number of looks; `runs`; and `without`, the number of runs with NaN.
     """
 
     kind = "converging"
@@ -467,21 +464,22 @@ class Converging(DesignSettings):
     smaller = ("width",)
 
     column: str
-    """The column that is estimated."""
+    """Name of the column that is estimated."""
     width: float
-    """Largest width of the interval, from end to end, in the unit of the column."""
+    """Width of the interval, from end to end, at which the design stops, in the unit of the
+    column."""
     quantity: str | tuple[str, float] = "mean"
-    """"mean", "probability" or ("quantile", share)."""
+    """What is estimated: "mean", "probability" or ("quantile", share)."""
     threshold: float | None = None
-    """Value that the column reaches, for a probability; None for a column of truth values."""
+    """Threshold of a probability, reached by values of at least it; None for a truth column."""
     level: float = 0.95
     """Confidence of the interval."""
     first: int = 1000
-    """Runs of the first round."""
+    """Number of runs in the first round."""
     growth: float = 1.5
-    """Factor by which the number of runs grows with each round."""
+    """Ratio of the total numbers of runs after successive rounds."""
     most: int = 100_000
-    """Runs after which it ends, narrow enough or not."""
+    """Number of runs after which it stops, even if the interval is too wide."""
 
     __repr__ = brief_repr
 
@@ -505,11 +503,11 @@ class Converging(DesignSettings):
         return self.most
 
     def reads(self) -> tuple[str, ...]:
-        """The column."""
+        """The one column that is estimated."""
         return (self.column,)
 
     def totals(self) -> list[int]:
-        """Runs after each of the rounds that there can be."""
+        """Total number of runs after each possible round."""
         totals = [self.first]
         while totals[-1] < self.most:
             totals.append(min(self.most, max(totals[-1] + 1, int(totals[-1] * self.growth))))

@@ -1,12 +1,12 @@
 """Engines: this process, several processes, a GPU or a Ray cluster behind one interface.
 
 The scheduler of a campaign submits chunks of rows and collects them in any order. Chunks are
-independent of each other, so an engine may lose one, repeat it, or do it twice. `InProcess` does
-chunks one after the other, `Processes` in worker processes of this machine, for experiments that
-use one processor each, and `RayEngine` as tasks of a cluster; `engine_of` chooses by name.
+independent of each other, so an engine may lose, repeat or duplicate one. `InProcess` executes
+chunks one after the other; `Processes` uses worker processes of this machine, for experiments that
+use one processor each; `RayEngine` submits tasks to a cluster. `engine_of` chooses by name.
 
-`ProgressMonitor` is what a page shows of a running campaign: `MonitoredEngine` wraps an engine and
-reports to it. Its histograms need constant memory.
+`ProgressMonitor` collects what a page shows of a running campaign, in constant memory;
+`MonitoredEngine` wraps an engine and reports to it.
 """
 
 from __future__ import annotations
@@ -36,24 +36,22 @@ from .experiment import FAILED, Column, Experiment, Resources, Rows
 
 
 class Chunk(NamedTuple):
-    """Runs that are done together, some seconds of work."""
+    """Runs that are executed together, some seconds of work."""
 
     begin: int
     end: int
-    """Run numbers, the last not included."""
+    """Number of the last run plus 1."""
     rows: Rows
 
     __repr__ = brief_repr
 
 
 class Finished(NamedTuple):
-    """A chunk that is done."""
-
     chunk: Chunk
     columns: Mapping[str, AnyArray] | None
-    """Results; None if the worker has written them to the folder."""
+    """Results; None if the worker has written them to the folder itself."""
     seconds: float
-    """Time of the worker."""
+    """Time in s that the worker needed."""
     worker: str = ""
     """Name of the worker, for the progress page."""
 
@@ -61,15 +59,15 @@ class Finished(NamedTuple):
 
 
 class Writer(Protocol):
-    """Writes chunks to the folder of a campaign, from any process; can be pickled."""
+    """Writes chunks to the folder of a campaign from any process; can be pickled."""
 
     def write_part(self, begin: int, end: int, columns: Mapping[str, AnyArray]) -> None:
-        """All columns of the runs from `begin` to `end - 1`, factors included."""
+        """Write all columns of the runs from `begin` to `end - 1`, factors included."""
         ...
 
 
 class Engine(Protocol):
-    """Does chunks of one experiment."""
+    """Interface of engines, which execute the chunks of one experiment."""
 
     @property
     def name(self) -> str:
@@ -78,7 +76,7 @@ class Engine(Protocol):
 
     @property
     def slots(self) -> int:
-        """Number of chunks that can be in progress at a time."""
+        """Number of chunks that can be in progress at the same time."""
         ...
 
     def start(self, experiment: Experiment, writer: Writer) -> None:
@@ -86,7 +84,7 @@ class Engine(Protocol):
         ...
 
     def submit(self, chunk: Chunk) -> None:
-        """Begin a chunk and return at once; the work may be done by `finished`."""
+        """Begin a chunk and return at once; the work may happen in `finished`."""
         ...
 
     def finished(self) -> Finished:
@@ -94,12 +92,12 @@ class Engine(Protocol):
         ...
 
     def close(self) -> None:
-        """End all workers at once, losing the chunks in progress. May be called twice."""
+        """Stop all workers at once, losing the chunks in progress. May be called twice."""
         ...
 
 
 class InProcess:
-    """Does chunks in this process, one after the other.
+    """Executes chunks in this process, one after the other.
 
     Args:
         resources: threads and device that an experiment may use.
@@ -119,7 +117,7 @@ class InProcess:
 
     @property
     def slots(self) -> int:
-        """One, as nothing runs between two calls."""
+        """One: nothing runs between two calls."""
         return 1
 
     def start(self, experiment: Experiment, writer: Writer) -> None:
@@ -131,7 +129,7 @@ class InProcess:
         self._waiting.append(chunk)
 
     def finished(self) -> Finished:
-        """Do the next chunk."""
+        """Execute the next chunk."""
         assert self._experiment is not None, "an engine is started before it is used"
         chunk = self._waiting.popleft()
         begin = perf_counter()
@@ -147,7 +145,7 @@ ENGINES = ("local", "cuda", "ray")
 
 
 def engine_of(engine: str | Engine, experiment: Experiment, workers: int | None = None) -> Engine:
-    """The engine of this name for an experiment; an engine is returned as it is."""
+    """Return the engine of this name for an experiment; an `Engine` is returned as it is."""
     if not isinstance(engine, str):
         return engine
     if engine == "ray":
@@ -160,9 +158,9 @@ def engine_of(engine: str | Engine, experiment: Experiment, workers: int | None 
 
 
 _packed_experiments: dict[bytes, Experiment] = {}
-"""Experiments by digest of their pickles, so that a worker compiles each only once."""
+"""Experiments by digest of their pickles, so that a worker compiles each once only."""
 _worker_experiment: list[Experiment] = []
-"""The one experiment of a worker of `Processes`."""
+"""The experiment of this worker of `Processes`."""
 
 
 def _start_worker(packed: bytes) -> None:
@@ -172,21 +170,21 @@ def _start_worker(packed: bytes) -> None:
 
 
 def run_chunk(chunk: Chunk) -> Finished:
-    """Do a chunk of the one experiment of this process."""
+    """Execute a chunk of the experiment of this worker process."""
     return _evaluate(_worker_experiment[0], chunk)
 
 
 def run_packed_chunk(
     packed: bytes, chunk: Chunk, writer: Writer | None = None, folders: Sequence[str] = ()
 ) -> Finished:
-    """Do a chunk of a pickled experiment, in a process that may have several.
+    """Execute a chunk of a pickled experiment, in a process that may serve several.
 
     Args:
         packed: the pickled experiment.
-        chunk: runs to do.
-        writer: writes the results to the folder; they are returned without one.
-        folders: the `sys.path` of the process that pickled the experiment, from which modules next
-            to a plan file are imported, after everything that this process finds by itself.
+        chunk: runs to execute.
+        writer: writes the results to the folder; without it they are returned.
+        folders: `sys.path` of the process that pickled the experiment, appended to the path of
+            this process, so that modules next to a plan file can be imported.
     """
     key = blake2b(packed, digest_size=16).digest()
     if key not in _packed_experiments:
@@ -206,7 +204,7 @@ def _evaluate(experiment: Experiment, chunk: Chunk) -> Finished:
 
 
 MOST_LOSSES = 5
-"""Deaths of workers after which a campaign is given up."""
+"""Number of worker deaths after which a campaign is aborted."""
 _LOOK = 0.2
 """Polling interval in s, so that Ctrl-C works on every system."""
 
@@ -216,7 +214,7 @@ class WorkersLost(SkidpadError):
 
 
 class Processes:
-    """Does chunks in processes of this machine, each on one thread.
+    """Executes chunks in processes of this machine, each on one thread.
 
     A worker that dies is replaced and its chunk is repeated. Worker processes import the script
     that started them, as with `multiprocessing`, so its statements must stand under
@@ -235,16 +233,14 @@ class Processes:
 
     @property
     def name(self) -> str:
-        """Name in progress and reports."""
         return f"local, {self.workers} processes"
 
     @property
     def slots(self) -> int:
-        """One more than the workers, so that none of them waits."""
+        """One more than the workers, so that no worker waits for a chunk."""
         return self.workers + 1
 
     def start(self, experiment: Experiment, writer: Writer) -> None:
-        """Start the workers."""
         packed = pickle.dumps(experiment)
         self._begin = lambda: ProcessPoolExecutor(
             self.workers, get_context("spawn"), _start_worker, (packed,)
@@ -252,7 +248,6 @@ class Processes:
         self._pool = self._begin()
 
     def submit(self, chunk: Chunk) -> None:
-        """Submit a chunk to the next free worker."""
         assert self._pool is not None, "an engine is started before it is used"
         try:
             self._under_way[self._pool.submit(run_chunk, chunk)] = chunk
@@ -260,7 +255,6 @@ class Processes:
             self._restart([*self._under_way.values(), chunk])
 
     def finished(self) -> Finished:
-        """Wait for a chunk."""
         while True:
             done, _ = wait(self._under_way, timeout=_LOOK, return_when=FIRST_COMPLETED)
             for future in done:
@@ -274,7 +268,7 @@ class Processes:
                 return finished
 
     def _restart(self, chunks: list[Chunk]) -> None:
-        """Start new workers for all chunks in progress."""
+        """Start new workers and resubmit all chunks in progress."""
         self._losses += 1
         if self._losses > MOST_LOSSES or self._begin is None:
             raise WorkersLost(f"worker processes died {self._losses} times: {self._reason(chunks)}")
@@ -306,13 +300,12 @@ class Processes:
         self._pool = None
 
     def close(self) -> None:
-        """End the workers, at once."""
         self._end_pool()
         self._under_way.clear()
 
 
 MOST_TRIES = 5
-"""Attempts at a chunk after which a campaign is given up."""
+"""Attempts at a chunk after which a campaign is aborted."""
 _AHEAD = 2
 """Chunks per processor of the cluster, so that no worker waits for the next."""
 _LOOPBACK = "127.0.0.1"
@@ -322,13 +315,13 @@ replaces the loopback address by one that other machines reach."""
 
 
 class RayEngine:
-    """Does chunks as tasks of a Ray cluster, one processor each.
+    """Executes chunks as tasks of a Ray cluster, one processor each.
 
     Args:
         address: address of a running cluster; None starts one on this machine, which listens to
             this machine only and ends with the campaign.
         workers: processors of a cluster that is started here; all if None.
-        shared: whether all machines see the campaign's folder under the same name (a shared file
+        shared: whether all machines reach the campaign's folder by the same name (a shared file
             system, or a URL that fsspec knows). Workers then write their chunks there; otherwise
             they send them back.
         options: for `ray.init`, such as `runtime_env`.
@@ -372,13 +365,11 @@ class RayEngine:
 
     @property
     def name(self) -> str:
-        """Name in progress and reports."""
         where = "this machine" if self._address is None else self._address
         return f"ray at {where}"
 
     @property
     def slots(self) -> int:
-        """Twice the number of processors that the cluster has now."""
         if not self._ray.is_initialized():
             return 1
         processors = int(self._ray.cluster_resources().get("CPU", 1))
@@ -398,9 +389,9 @@ class RayEngine:
         if self._address is None:  # a cluster of this machine, for this machine
             if self._ray._private.services.get_node_ip_address() != _LOOPBACK:
                 raise InvalidValue(
-                    "Ray was imported before the campaign began and would listen to other "
-                    f"machines: set {'='.join(_LOOPBACK_ONLY)} before, or start the cluster "
-                    "yourself and pass its address"
+                    "Ray was imported before the campaign began and would accept connections "
+                    f"from other machines: set {'='.join(_LOOPBACK_ONLY)} before, or start the "
+                    "cluster yourself and pass its address"
                 )
             own = {"num_cpus": self._workers, "include_dashboard": False}
             own["_node_ip_address"] = _LOOPBACK
@@ -414,12 +405,11 @@ class RayEngine:
         self._own = True
 
     def submit(self, chunk: Chunk) -> None:
-        """Submit a chunk as a task."""
         self._tries[chunk.begin] += 1
         self._under_way[self._task.remote(self._packed, chunk, self._writer, self._folders)] = chunk
 
     def finished(self) -> Finished:
-        """Wait for a chunk; those of lost workers are begun again."""
+        """Wait for a chunk; chunks of lost workers are resubmitted."""
         while True:
             done, _ = self._ray.wait(list(self._under_way), num_returns=1, timeout=_LOOK)
             for reference in done:
@@ -429,7 +419,7 @@ class RayEngine:
                     return finished
 
     def _result(self, reference: Any, chunk: Chunk) -> Finished | None:
-        """The result of a task; None if it was lost and begun again."""
+        """Result of a task; None if its worker was lost and the chunk resubmitted."""
         errors = self._ray.exceptions
         try:
             return self._ray.get(reference)
@@ -446,7 +436,7 @@ class RayEngine:
             return None
 
     def close(self) -> None:
-        """Cancel the chunks in progress and leave the cluster; one that was started here ends."""
+        """Cancel the chunks in progress and leave the cluster; end a cluster started here."""
         if not self._ray.is_initialized():
             return
         for reference in self._under_way:
@@ -459,22 +449,21 @@ class RayEngine:
 
 BINS = 64
 _LARGEST = 1e300
-"""Larger numbers count as this one, so that twice their span is finite."""
+"""Bound to which larger numbers are clipped, so that twice their span is finite."""
 
 
 class RunningHistogram:
-    """Counts in equal bins, which are merged in pairs when a number lies outside of all of them."""
+    """Histogram with equal bins that are merged in pairs when a number lies outside all of them."""
 
     def __init__(self) -> None:
         self._counts = np.zeros(BINS, np.int64)
         self._low, self._width = 0.0, 0.0
         self.without = 0
-        """Number of NaN."""
+        """Number of NaN values."""
         self._total, self._count = 0.0, 0
         self._lowest, self._highest = np.inf, -np.inf
 
     def add(self, values: AnyArray) -> None:
-        """Count further numbers."""
         numbers = np.asarray(values, float)
         known = np.clip(numbers[~np.isnan(numbers)], -_LARGEST, _LARGEST)
         self.without += numbers.size - known.size
@@ -504,8 +493,8 @@ class RunningHistogram:
             self._width *= 2.0
 
     def plain(self) -> dict[str, Any]:
-        """Counts of the bins from the first to the last that is not empty, the start of the first,
-        their width, and the smallest and the largest number."""
+        """The histogram as plain values: counts from the first to the last bin that is not empty,
+        start of the first bin, bin width, smallest and largest value."""
         filled = np.flatnonzero(self._counts)
         if not filled.size:
             return {"counts": [], "mean": None, "without": self.without}
@@ -531,7 +520,7 @@ class ProgressMonitor:
     Args:
         name: name of the campaign.
         total: largest number of runs.
-        done: runs that are in the folder already.
+        done: number of runs that are already in the folder.
         columns: columns of the campaign.
     """
 
@@ -547,7 +536,6 @@ class ProgressMonitor:
         self._lock = Lock()
 
     def take(self, finished: Finished) -> None:
-        """Count a finished chunk."""
         begin, end, rows = finished.chunk
         with self._lock:
             self._done += end - begin
@@ -572,7 +560,6 @@ class ProgressMonitor:
             self._state = state
 
     def plain(self) -> dict[str, Any]:
-        """The progress as plain values."""
         with self._lock:
             (first, before), (last, now) = self._looks[0], self._looks[-1]
             rate = (now - before) / (last - first) if last > first and now > before else None
@@ -598,35 +585,29 @@ class ProgressMonitor:
 
 
 class MonitoredEngine:
-    """Wraps an engine and reports its finished chunks to a progress monitor."""
+    """Engine wrapper that reports finished chunks to a progress monitor."""
 
     def __init__(self, engine: Engine, monitor: ProgressMonitor) -> None:
         self._engine, self._monitor = engine, monitor
 
     @property
     def name(self) -> str:
-        """Name of the engine."""
         return self._engine.name
 
     @property
     def slots(self) -> int:
-        """Slots of the engine."""
         return self._engine.slots
 
     def start(self, experiment: Experiment, writer: Writer) -> None:
-        """Start the engine."""
         self._engine.start(experiment, writer)
 
     def submit(self, chunk: Chunk) -> None:
-        """Submit a chunk."""
         self._engine.submit(chunk)
 
     def finished(self) -> Finished:
-        """Wait for a chunk and report it."""
         done = self._engine.finished()
         self._monitor.take(done)
         return done
 
     def close(self) -> None:
-        """End the engine."""
         self._engine.close()

@@ -1,26 +1,26 @@
 """Experiments: what a run of a campaign is, from factors and run numbers to columns.
 
-Drives, manoeuvres, worlds, episodes of tasks and functions are experiments. To write another one,
-make a frozen dataclass that can be pickled (it is sent to other processes and machines) with the
-methods of `Experiment`:
+Drives, manoeuvres, worlds, episodes of tasks and functions are experiments. A new one is a frozen
+dataclass that can be pickled (it is sent to other processes and machines) with the methods of
+`Experiment`:
 
-1. A row of `evaluate` depends on the number of its run, its factors and the seed, on nothing else:
-   not on the other rows, the threads, the device or the order. Where the shape of an array could
-   influence rounding (a sum over it), rows are evaluated in blocks of fixed size (`in_blocks`).
+1. A row of `evaluate` depends only on its run number, its factors and the seed: not on other rows,
+   threads, the device or the order. Where the shape of an array could influence rounding (a sum
+   over it), rows are evaluated in blocks of fixed size (`in_blocks`).
 2. All randomness comes from counter-based streams: `skidpad.random.Draw(rows.seed, channel,
    rows.runs, step)`.
-3. A run that fails (diverges, spins, ends early) is a row like any other: `failed` is true, numbers
-   that it does not have are NaN, and no other truth value is true. `evaluate` raises only for what
-   makes every run impossible.
-4. `replay` repeats one run with the same bits, and returns more of it: a trajectory.
+3. A run that fails (diverges, spins, ends early) is a row like any other: `failed` is true,
+   undefined numbers are NaN, and all other truth values are false. `evaluate` raises only if
+   every run is impossible.
+4. `replay` repeats one run with the same bits and returns its trajectory.
 
-`ExperimentBase` has what the experiments here share. The rest of the module is the identity of
-experiments as JSON values that are the same in every process: `plain` for records, arrays and
-objects, `function_identity` for functions of users. The latter are identified by where they are
-imported from and by their bytecode, with that of the functions of the same module that they name
-and with the constants (`UPPER_CASE`) that these read. Comments, docstrings and line numbers do not
-count. What a function calls in other modules, files that it reads and versions of packages are not
-seen, and another version of Python has other bytecode.
+`ExperimentBase` has what the experiments of this package share. The rest of the module computes the
+identity of experiments as JSON values that are the same in every process: `plain` for records,
+arrays and objects, `function_identity` for functions of users. A function is identified by its
+import path, its bytecode, the bytecode of the functions of the same module that it names, and the
+constants (`UPPER_CASE`) that these read. Comments, docstrings and line numbers do not count. Code
+of other modules, files that a function reads and package versions are not covered, and another
+version of Python has other bytecode.
 """
 
 from __future__ import annotations
@@ -52,36 +52,36 @@ Runs = NDArray[np.int64]
 RUN, FAILED = "run", "failed"
 """Columns of every campaign: the number of the run, and whether it failed."""
 FAILURES = (ValueError, ArithmeticError)
-"""Exceptions that mean that a run cannot be done, divergence and `InvalidValue` among them; any
+"""Exceptions that mark a single run as failed, divergence and `InvalidValue` among them; any
 other is a programming error and ends the campaign."""
 
 
 class Column(NamedTuple):
-    """A number or truth value that a campaign stores of every run."""
+    """A number or truth value that a campaign stores for every run."""
 
     name: str
     unit: str = ""
-    """SI; empty for ratios, counts and truth values."""
+    """Symbol of the SI unit; empty for ratios, counts and truth values."""
     meaning: str = ""
-    """One sentence."""
+    """Meaning of the column in one sentence."""
     kind: str = "number"
     """"number" (float64) or "truth" (bool)."""
 
 
 class Rows(NamedTuple):
-    """Runs to do, with the values of their factors."""
+    """Runs to execute, with the values of their factors."""
 
     runs: Runs
-    """(n,)"""
+    """Run numbers, (n,)."""
     factors: Mapping[str, Array]
-    """Values by name, (n,) each, in the unit of the quantity that they set."""
+    """Values by factor name, (n,) each, in the unit of the quantity that they set."""
     seed: int
     """Seed of the campaign; run k draws from the streams of this seed and k."""
 
     __repr__ = brief_repr
 
     def part(self, which: slice | AnyArray) -> Rows:
-        """Some of the rows: a slice, or their places (n,)."""
+        """Select rows by a slice or by their positions (n,)."""
         factors = {name: values[which] for name, values in self.factors.items()}
         return Rows(self.runs[which], factors, self.seed)
 
@@ -91,42 +91,46 @@ class Resources:
     """Threads and device that an experiment may use."""
 
     threads: int | None = None
-    """None for all processors."""
+    """Number of threads; None for all processors."""
     device: str = "cpu"
-    """"cpu" or "cuda"."""
+    """Device: "cpu" or "cuda"."""
 
 
 class Experiment(Protocol):
-    """Turns rows into columns; the docstring of this module has the contract."""
+    """Interface of experiments, which compute columns from rows; see the module docstring."""
 
     @property
     def block(self) -> int:
-        """Chunks are cut at multiples of this number of runs where possible; 1 for any."""
+        """Number of runs at whose multiples chunks are cut where possible; 1 for any."""
         ...
 
     @property
     def threaded(self) -> bool:
-        """Whether one process uses all processors; otherwise several processes are used."""
+        """Whether one process uses all processors; otherwise several processes are started."""
         ...
 
     def factor_units(self) -> Mapping[str, str]:
-        """Names that a factor may have, with units: parameters (`m`), starts (`x0.v_x`), ..."""
+        """Units by factor name: parameters (`m`), start values (`x0.v_x`), ..."""
         ...
 
     def columns(self) -> tuple[Column, ...]:
-        """The columns of `evaluate` other than `failed`, in order."""
+        """Columns of `evaluate` other than `failed`, in order."""
         ...
 
     def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
-        """Raise `InvalidValue` for factors whose smallest or largest value is not allowed."""
+        """Raise `InvalidValue` for factors whose smallest or largest value is not allowed.
+
+        Args:
+            ends: smallest and largest value by factor name.
+        """
         ...
 
     def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
-        """All columns and `failed` (bool), (n,) each."""
+        """Execute the runs; returns all columns and `failed` (bool), (n,) each."""
         ...
 
     def replay(self, rows: Rows) -> Trajectory:
-        """The one run of `rows` again, with the same bits."""
+        """Repeat the single run of `rows`, bit for bit."""
         ...
 
     def identity(self) -> dict[str, Any]:
@@ -135,8 +139,8 @@ class Experiment(Protocol):
         ...
 
     def extends(self, before: Mapping[str, Any]) -> bool:
-        """Whether its runs are those of the experiment with this identity, with more columns at
-        most: then a folder of that one can be continued."""
+        """Whether a folder of the experiment with the identity `before` can be continued: the runs
+        are the same and columns are at most added."""
         ...
 
 
@@ -148,13 +152,13 @@ class Setting(NamedTuple):
 
     @classmethod
     def of(cls, leaf: record.Field) -> Setting:
-        """Unit and range of a field of a record; the unit of a ratio is empty."""
+        """Unit and range of a field of a record; a ratio has the empty unit."""
         unit = "" if leaf.unit == record.NO_UNIT else leaf.unit.symbol
         return cls(unit, leaf.allowed or Allowed())
 
     @classmethod
     def of_argument(cls, function: Callable[..., Any], name: str) -> Setting:
-        """Unit and range of an argument from its annotation; any number without one."""
+        """Unit and range of an argument from its annotation; without one, any number is allowed."""
         try:
             hints = get_type_hints(function, include_extras=True)
         except (NameError, TypeError):  # names that exist for type checkers only
@@ -171,18 +175,17 @@ class ExperimentBase(ABC):
     block: int = 1
     threaded: bool = False
     growing: ClassVar[tuple[str, ...]] = ()
-    """Parts of the identity that an experiment may add entries to when it extends another."""
+    """Parts of the identity to which entries may be added when an experiment is extended."""
 
     @abstractmethod
     def settings(self) -> Mapping[str, Setting]:
-        """Unit and range of all that a factor may set, by name."""
+        """Unit and range by factor name."""
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
         """Plain values that change if and only if the numbers may change."""
 
     def factor_units(self) -> dict[str, str]:
-        """Names that a factor may have, with units."""
         return {name: setting.unit for name, setting in self.settings().items()}
 
     def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
@@ -203,7 +206,7 @@ class ExperimentBase(ABC):
 
 
 def blank_columns(columns: Iterable[Column], count: int, failed: bool) -> dict[str, AnyArray]:
-    """Columns without a result: NaN, false, and `failed` as given, (count,) each."""
+    """Columns of runs without a result, (count,) each: NaN, false, and `failed` as given."""
     blank: dict[str, AnyArray] = {
         one.name: np.zeros(count, bool) if one.kind == "truth" else np.full(count, np.nan)
         for one in columns
@@ -212,13 +215,13 @@ def blank_columns(columns: Iterable[Column], count: int, failed: bool) -> dict[s
 
 
 LARGE = 64
-"""Number of elements above which an array is represented by a digest."""
+"""Number of elements above which an array is represented by its digest."""
 _PRIVATE_STREAM = "_own"
-"""Attribute of an uncertainty model with the state of its own stream, which no campaign reads."""
+"""Attribute of an uncertainty model with its private random state, unused by campaigns."""
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON values; raises if it has no such form, as a closure."""
+    """Convert a value to JSON values; raises if it has no such form, as a closure."""
     if isinstance(value, ArrayNumber):
         return plain(np.asarray(value.values))
     if value is None or isinstance(value, (bool, int, str)):
@@ -260,8 +263,8 @@ _SHOWN = ("__repr__", "__str__", "__eq__", "__hash__")
 
 
 def function_identity(what: str, function: Any) -> dict[str, Any]:
-    """A function, class or callable object as plain values; raises for one that another process
-    could not import."""
+    """Identity of a function, class or callable object as plain values; raises if another process
+    could not import it."""
     if isinstance(function, partial):
         held = {"args": plain(function.args), "keywords": plain(function.keywords)}
         return {**function_identity(what, function.func), **held}
@@ -294,7 +297,6 @@ def _settings(value: Any) -> Any:
 
 
 def _methods(kind: type) -> Iterator[FunctionType]:
-    """Methods of a class and its bases that are written in Python."""
     for base in kind.__mro__:
         for name, value in sorted(vars(base).items()):
             if name in _SHOWN:
@@ -313,7 +315,7 @@ def _digest(*functions: FunctionType) -> str:
 
 
 def _collect(function: FunctionType, done: dict[str, str]) -> None:
-    """Add what a function does, and everything of its module that it names."""
+    """Add the bytecode of a function, and of everything of its module that it names, to `done`."""
     name = f"{function.__module__}.{function.__qualname__}"
     if name in done:
         return
@@ -331,7 +333,6 @@ def _collect(function: FunctionType, done: dict[str, str]) -> None:
 
 
 def _code(code: CodeType, doc: str | None = None) -> tuple[Any, ...]:
-    """A code object without file names and line numbers."""
     constants = [_constant(one) for one in code.co_consts if doc is None or one != doc]
     return (code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars)
 
@@ -354,25 +355,25 @@ class Block(NamedTuple):
     """Rows that are evaluated together."""
 
     rows: Rows
-    """The rows, as many as the block size; positions without a run have a copy of another row."""
+    """The rows, padded to the block size with copies of another row."""
     places: Runs
     """Positions of the runs in the block."""
     among: Runs
     """Positions of the same runs among the rows that were cut into blocks."""
 
     def alone(self, place: int) -> Block:
-        """The run at a position of the block, with copies of it everywhere else."""
+        """A block with copies of the run at one position everywhere."""
         which = self.places == place
         rows = self.rows.part(np.full(len(self.rows.runs), place))
         return Block(rows, self.places[which], self.among[which])
 
 
 def in_blocks(rows: Rows, size: int) -> Iterator[Block]:
-    """The rows in blocks of fixed size, each at the number of its run modulo the size.
+    """Split rows into blocks of fixed size, each run at the position of its number modulo the size.
 
     Sums over an array round by its shape, and vectorised loops treat its last elements separately.
-    In such a block neither shows: a row has the same position and the same number of neighbours
-    however the runs are cut into chunks.
+    With blocks of fixed size a row has the same position and the same number of neighbours however
+    the runs are cut into chunks, so its result has the same bits.
     """
     numbers = rows.runs // size
     for number in np.unique(numbers).tolist():

@@ -1,14 +1,14 @@
-"""Expressions: texts such as `abs(v_y) / v_x` as functions, parsed without running any of it.
+"""Expressions: parse texts such as `abs(v_y) / v_x` into functions, without executing Python.
 
-A text is arithmetic, comparisons and calls of functions of `skidpad.ops`. A plain name is a field
-of the state or, if the state has no such field, an output of the model: `a_y`, or `F_z_fl`, which
-is also `F_z[0]`, with the wheels fl, fr, rl, rr in order. `y.a_y` is always an output, `u.steer` a
-field of the input, `p.m` of the parameters, `r.v` of the reference of the policy, `log.y` of a log,
-and `t` is the time in s. Nothing else of Python is accepted, so a text from an untrusted source can
-be wrong but do no harm.
+A text consists of arithmetic, comparisons and calls of functions of `skidpad.ops`. A plain name is
+a field of the state or, if the state has no such field, an output of the model: `a_y`, or `F_z_fl`,
+which is also `F_z[0]`, with the wheels fl, fr, rl, rr in order. `y.a_y` is always an output,
+`u.steer` a field of the input, `p.m` of the parameters, `r.v` of the reference of the policy,
+`log.y` a column of a log, and `t` the time in s. No other Python is accepted, so a text from an
+untrusted source can be wrong but cannot do harm.
 
-`Expression` parses a text and looks up its names when it meets the records of a vehicle; `unit_of`
-derives units from those of the fields.
+`Expression` parses a text and resolves its names for the records of a vehicle; `unit_of` derives
+its unit from the units of the fields.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ WHEELS = ("fl", "fr", "rl", "rr")
 CONSTANTS = {"pi": math.pi}
 
 Records = Mapping[str, type]
-"""Classes of the records that a text may read, by `x`, `u`, `p`, `y`, `r` and `log`."""
+"""Record classes that a text may read, by the prefixes `x`, `u`, `p`, `y`, `r` and `log`."""
 
 
 def path_of(node: ast.AST) -> str | None:
-    """The dotted name of a node, `F_z[0]` as `F_z_fl`; None if it is not a name."""
+    """Dotted name of a syntax node, `F_z_fl` for `F_z[0]`; None if the node is not a name."""
     if isinstance(node, ast.Subscript):
         path, index = path_of(node.value), node.slice
         if path is None or not isinstance(index, ast.Constant) or type(index.value) is not int:
@@ -57,7 +57,7 @@ def path_of(node: ast.AST) -> str | None:
 
 
 def place_of(path: str, records: Records) -> tuple[str, list[str]] | None:
-    """The record and the field names of a path; None if it does not lead to a leaf."""
+    """Record and field names of a path; None if it does not lead to a leaf."""
     for plain in (STATE, OUTPUT):
         if plain in records and path in record.names(records[plain]):
             return plain, path.split(".")
@@ -68,7 +68,6 @@ def place_of(path: str, records: Records) -> tuple[str, list[str]] | None:
 
 
 def _names_in(records: Records) -> list[str]:
-    """All names that a text may use."""
     alone = (STATE, OUTPUT)
     plain = [n for k in alone if k in records for n in record.names(records[k])]
     others = [
@@ -78,7 +77,7 @@ def _names_in(records: Records) -> list[str]:
 
 
 def unit_of(node: ast.AST, records: Records) -> str:
-    """Symbol of a unit as far as it follows from fields, signs, sums and `abs`."""
+    """Unit symbol of an expression as far as it follows from fields, signs, sums and `abs`."""
     match node:
         case ast.Name() | ast.Attribute() | ast.Subscript():
             path = path_of(node) or ""
@@ -104,7 +103,7 @@ def _shared(nodes: list[ast.expr], records: Records) -> str:
 
 
 LONGEST, MOST_PARTS = 1000, 300
-"""Limits of a text: characters, and operations, names and numbers."""
+"""Limits of a text: number of characters, and number of operations, names and constants."""
 NUMBER, TRUTH = "number", "truth"
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     **{
@@ -118,7 +117,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "clip": (ops.clip, (3,)),
     "where": (ops.where, (3,)),
 }  # fmt: skip
-"""Functions with their numbers of arguments; the first of `where` is a condition."""
+"""Functions with their permitted numbers of arguments; the first argument of `where` is a
+condition."""
 
 _ARITHMETIC: dict[type[Any], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -146,15 +146,15 @@ class _Part(NamedTuple):
     """A parsed piece of an expression."""
 
     value: Callable[[Mapping[str, Any]], Any]
-    """Its value from records by name."""
+    """Function from records by name to the value."""
     kind: str
-    """Number or truth."""
+    """"number" or "truth"."""
     constant: float | None = None
 
 
 @dataclass(frozen=True)
 class Expression:
-    """A parsed text; raises `InvalidValue` if it is not arithmetic."""
+    """A parsed expression; raises `InvalidValue` if the text is not arithmetic."""
 
     text: str
 
@@ -182,7 +182,7 @@ class Expression:
         return tree
 
     def function(self, records: Records, kind: str = NUMBER) -> Callable[[Mapping[str, Any]], Any]:
-        """Its value as a function of records by name, of these classes, and the time `t`."""
+        """Compile to a function of records of these classes by name, and of the time `t`."""
         read = _Reader(self, records).part(self._tree)
         if read.kind != kind:
             wanted = (
@@ -194,11 +194,11 @@ class Expression:
         return read.value
 
     def unit(self, records: Records) -> str:
-        """Symbol of its unit; empty if it does not follow from the fields."""
+        """Symbol of the unit; empty if it does not follow from the fields."""
         return unit_of(self._tree, records)
 
     def mistake(self, what: str, node: ast.AST) -> InvalidValue:
-        """An error about a part of the text."""
+        """Make an error that points at a part of the text."""
         column = getattr(node, "col_offset", 0)
         return InvalidValue(
             f"expression {self.text!r}: {what} (character {column + 1}). Allowed are numbers, "
@@ -207,13 +207,12 @@ class Expression:
 
 
 class _Reader:
-    """Evaluates the tree of one expression for the records of a vehicle."""
+    """Evaluates the syntax tree of one expression for the records of a vehicle."""
 
     def __init__(self, expression: Expression, records: Records) -> None:
         self._expression, self._records = expression, records
 
     def part(self, node: ast.AST) -> _Part:
-        """A node and all below it."""
         match node:
             case ast.Constant():
                 return _constant(self._number(node))
@@ -288,7 +287,7 @@ class _Reader:
         return self._folded(node, [base], lambda value: ops.pow(value, power))
 
     def _joined(self, node: ast.AST, sign: ast.AST, operands: list[ast.expr]) -> _Part:
-        """Operands with one operator between them, from left to right."""
+        """Parsed piece of operands joined by one operator, from left to right."""
         logic = type(sign) in _LOGIC
         two = _LOGIC[type(sign)] if logic else _ARITHMETIC[type(sign)]
         whole = self.part(operands[0])
@@ -300,13 +299,13 @@ class _Reader:
         return whole
 
     def _comparison(self, node: ast.Compare) -> _Part:
-        """One comparison, or a chain such as `0 < y < 1`."""
+        """Parsed piece of a comparison, or of a chain such as `0 < y < 1`."""
         operands = [node.left, *node.comparators]
         read = [self.part(operand) for operand in operands]
         for one, operand in zip(read, operands, strict=True):
             self._must_be(NUMBER, one, operand)
         if all(one.constant is not None for one in read):
-            raise self._expression.mistake("a comparison of constants says nothing", node)
+            raise self._expression.mistake("a comparison of constants never changes", node)
         pairs = zip(node.ops, read[:-1], read[1:], strict=True)
         links = [(_COMPARISONS[type(sign)], a.value, b.value) for sign, a, b in pairs]
 
@@ -334,7 +333,8 @@ class _Reader:
     def _folded(
         self, node: ast.AST, parts: list[_Part], function: Callable[..., Any], kind: str = NUMBER
     ) -> _Part:
-        """A function of parts; a constant if all parts are constants."""
+        """Parsed piece that applies a function; folded to a constant if all arguments are
+        constants."""
         numbers = [part.constant for part in parts]
         if None in numbers:
             return _Part(lambda values: function(*(part.value(values) for part in parts)), kind)

@@ -1,4 +1,4 @@
-"""The folder of a campaign: its plan, its runs as Parquet, chosen trajectories.
+"""The folder of a campaign: its plan, its runs as Parquet, and stored trajectories.
 
 ```text
 plan.json        the campaign as plain values
@@ -10,12 +10,12 @@ lock             the process that writes
 ```
 
 One process writes at a time; any number may read meanwhile. Every file is written atomically, and
-the names of the parts say what is done, so a process may be killed at any moment. One that is
-killed during a merge leaves runs in two files, until the folder is opened for writing again.
+the names of the parts record which runs are finished, so a process may be killed at any moment. If
+it is killed during a merge, some runs are in two files until the folder is next opened for writing.
 
-`check_continues` compares the plan of a folder with the one that continues it, `Keep` chooses the
-runs whose trajectories are stored, `PlanText` stores the plan file in the folder, and `runs_bytes`
-and the like estimate the space that a campaign needs.
+`check_continues` compares the plan of a folder with the plan that continues it, `Keep` chooses the
+runs whose trajectories are stored, `PlanText` stores the plan file in the folder, and `runs_bytes`,
+`files_bytes` and `trajectory_bytes` estimate the space that a campaign needs.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ from .tables import (
 )
 
 Extends = Mapping[str, Callable[[Any], bool]]
-"""Functions by section of a plan that say whether it continues the section of the folder."""
+"""Functions by section of a plan that decide whether it continues the section in the folder."""
 _FREE = ("name", "keep")
-"""Sections that do not influence any number."""
+"""Sections of a plan that do not influence any result."""
 _COLUMNS = "columns"
 _MOST_LISTED = 5
 _DIGEST = re.compile(r"(sha256:)?[0-9a-f]{16,}")
 _GROUPS = {"metrics": "metric", "programs": "the model of"}
-"""Sections of experiments that have digests by name, in words."""
+"""Sections of experiments with digests by name, and how error messages call an entry."""
 _SINGLE = {
     "motion": "the motion of the vehicle",
     "program": "the model of the vehicle",
@@ -80,11 +80,10 @@ _NOTHING = object()
 
 
 class PlanChanged(InvalidValue):
-    """A folder has runs of another plan; nothing was changed. The message says what differs."""
+    """The folder has runs of another plan, as the message explains; nothing was changed."""
 
 
 def columns_of(plan: Mapping[str, Any], source: str) -> tuple[Column, ...]:
-    """The columns of a plan."""
     try:
         columns = tuple(Column(**column) for column in plan[_COLUMNS])
     except (KeyError, TypeError) as error:
@@ -104,7 +103,7 @@ def columns_of(plan: Mapping[str, Any], source: str) -> tuple[Column, ...]:
 def check_continues(
     before: Mapping[str, Any], now: Mapping[str, Any], source: str, extends: Extends
 ) -> None:
-    """Raise `PlanChanged` unless all runs of the plan before are runs of the plan now.
+    """Raise `PlanChanged` unless all runs of the plan `before` are also runs of the plan `now`.
 
     Columns may be added, and their meanings reworded. Other sections must be the same, unless
     `extends` accepts the change.
@@ -160,7 +159,7 @@ def _is_digest(value: Any) -> bool:
 
 
 def _in_words(path: str, before: Any, now: Any, siblings: Mapping[str, Any]) -> str:
-    """A sentence for a digest that differs; `siblings` is the mapping that holds it."""
+    """Describe a changed digest in a sentence; `siblings` is the mapping that contains it."""
     _, _, inner = path.partition(".")
     group, _, name = inner.partition(".")
     if path.endswith(".does"):
@@ -185,23 +184,23 @@ def _shown(value: Any) -> str:
 
 PLAN = "plan.json"
 FORMAT = 1
-"""Version of the folder; newer ones are not read."""
+"""Version of the folder format; newer versions are not read."""
 T = TypeVar("T")
 _FOLDERS = (RUNS, TRAJECTORIES)
 
 
 class NoCampaign(InvalidValue):
-    """A folder holds something other than a campaign; nothing was changed."""
+    """The folder contains something other than a campaign; nothing was changed."""
 
 
 class Folder:
-    """A campaign on disk or in a remote storage of fsspec; `Folder.create`, `Folder.open`."""
+    """A campaign on disk or in remote storage; see `Folder.create` and `Folder.open`."""
 
     def __init__(self, storage: Storage, plan: dict[str, Any], lock: Lock | None) -> None:
         self.plan = plan
         """The campaign as plain values."""
         self.columns: tuple[Column, ...] = columns_of(plan, storage.shown(PLAN))
-        """Columns of every run, without its number."""
+        """Columns of every run, without the run number."""
         self._storage, self._lock = storage, lock
         self._table = RunTable(storage, self.columns, lambda: self.writable)
 
@@ -214,22 +213,22 @@ class Folder:
         extends: Extends | None = None,
         break_lock: bool = False,
     ) -> Folder:
-        """A folder of this plan, opened for writing: a new one, or one to continue.
+        """Create a folder for a plan, or continue one, and open it for writing.
 
         The contents of an existing folder are verified, and damaged files are set aside.
 
         Args:
             where: a path, or a URL that fsspec knows.
-            plan: plain values; its `columns` are those of every run.
-            extends: by section of the plan, a function that says whether the section continues the
-                one in the folder (`{"design": design.extends}`); other sections must be the same.
-                Columns may be added. The plan replaces the one before, whose notes are dropped.
+            plan: plain values; its `columns` are the columns of every run.
+            extends: by section of the plan, a function that decides whether the section continues
+                that of the folder (`{"design": design.extends}`); other sections must be equal.
+                Columns may be added. The plan in the folder is replaced and its notes are dropped.
             break_lock: see `open`.
 
         Raises:
             PlanChanged: the folder has another plan.
             CampaignInUse: another process writes to the folder.
-            NoCampaign: the folder holds something other than a campaign.
+            NoCampaign: the folder contains something other than a campaign.
         """
         storage = _writable_storage(where)
         plain_plan = parsed_json(plain_json("plan", plan), "plan")
@@ -275,7 +274,7 @@ class Folder:
     def open(
         cls, where: str | os.PathLike[str], *, write: bool = False, break_lock: bool = False
     ) -> Folder:
-        """The campaign in a folder; `write` locks it until it is closed.
+        """Open the campaign in a folder; `write` locks it until it is closed.
 
         `break_lock` takes over the lock of a remote storage whose owner died on another machine.
         """
@@ -293,23 +292,21 @@ class Folder:
 
     @property
     def path(self) -> Path | str:
-        """The path of a local folder, the URL of any other."""
+        """Path of a local folder, otherwise the URL."""
         return self._storage.path
 
     @property
     def writable(self) -> bool:
-        """Whether it was opened for writing and is not closed yet."""
         return self._lock is not None and self._lock.held
 
     def missing(self, begin: int, end: int) -> list[tuple[int, int]]:
-        """Ranges of runs from `begin` to `end - 1` that do not exist with all columns."""
+        """Ranges of runs from `begin` to `end - 1` of which not all columns exist."""
         names = [column.name for column in self.columns]
         parts = self._table.listed()
         return gaps(covering(parts, names, begin, end), begin, end)
 
     def write_part(self, begin: int, end: int, columns: Mapping[str, AnyArray]) -> None:
-        """Write the runs from `begin` to `end - 1`: all columns, (end - begin,) each, without
-        `run`.
+        """Write the runs from `begin` to `end - 1`: all columns except `run`, (end - begin,) each.
 
         Columns of runs that exist already must be the same, bit for bit.
         """
@@ -319,15 +316,16 @@ class Folder:
         self._table.write(begin, end, columns)
 
     def writer(self) -> PartWriter:
-        """A writer of parts for other processes while this one holds the lock; can be pickled."""
+        """Make a writer for other processes, valid while this one has the lock; can be pickled."""
         return PartWriter(self._storage, self.columns)
 
     def batches(
         self, names: Sequence[str], begin: int = 0, end: int | None = None
     ) -> Iterator[dict[str, AnyArray]]:
-        """Columns (n,) of all runs of a range that have them, in order, in batches of bounded size.
+        """Iterate over columns (n,) of the finished runs of a range, in order, in batches of
+        bounded size.
 
-        The campaign may run meanwhile.
+        Runs that lack one of the columns are skipped. The campaign may run meanwhile.
         """
         known = (RUN, *(column.name for column in self.columns))
         for name in names:
@@ -338,7 +336,8 @@ class Folder:
     def read(
         self, names: Sequence[str], begin: int = 0, end: int | None = None
     ) -> dict[str, AnyArray]:
-        """Columns (runs,) of all runs in a range that have them, in order."""
+        """Columns (runs,) of the finished runs of a range, in order; runs that lack one are
+        skipped."""
         return self._whole(lambda: self._read(names, begin, end))
 
     def _read(self, names: Sequence[str], begin: int, end: int | None) -> dict[str, AnyArray]:
@@ -354,8 +353,8 @@ class Folder:
         return {name: np.concatenate(values) for name, values in pieces.items()}
 
     def digest(self) -> str:
-        """Digest of all columns of all runs, independent of how they were cut, written or merged
-        and of the order of the columns; all NaN are the same."""
+        """Digest of all columns of all runs, independent of chunks, merges and the order of the
+        columns; all NaN count as the same."""
         return self._whole(self._digest)
 
     def _digest(self) -> str:
@@ -370,8 +369,8 @@ class Folder:
         return total.text()
 
     def _whole(self, collect: Callable[[], T]) -> T:
-        """A result collected from batches; a reader collects again, without the part, if a part
-        turns out to be damaged after some of it was used."""
+        """Result of `collect`, which is repeated if a part turns out to be damaged while it is
+        read."""
         while True:
             try:
                 return collect()
@@ -380,52 +379,47 @@ class Folder:
                     raise
 
     def merge(self) -> None:
-        """Merge small parts into large ones; cheap if there are few."""
+        """Merge small parts into large ones; returns quickly if there are few."""
         self._check_writable()
         self._table.merge()
 
     def verify(self) -> list[str]:
-        """Read all runs and trajectories; returns `damaged()`."""
+        """Read all runs and trajectories to find damaged files; returns `damaged()`."""
         self._table.verify()
         return self.verify_trajectories()
 
     def verify_trajectories(self) -> list[str]:
-        """Read all trajectories; returns `damaged()`."""
+        """Read all trajectories to find damaged files; returns `damaged()`."""
         for name, size, reason in unreadable(self._storage):
             self._table.set_aside(TRAJECTORIES, name, size, reason)
         return self.damaged()
 
     def damaged(self) -> list[str]:
-        """A sentence for each file that could not be read so far."""
+        """One sentence for each file that could not be read so far."""
         return self._table.damage()
 
     def note(self, name: str, value: Any) -> None:
-        """Store a small fact, as plain values."""
+        """Store a plain value under a name in the manifest."""
         self._check_writable()
         self._table.note(name, value)
 
     @property
     def notes(self) -> dict[str, Any]:
-        """Stored facts by name."""
         return self._table.notes()
 
     def write_trajectory(self, run: int, trajectory: Trajectory) -> None:
-        """Store the trajectory of a run."""
         self._check_writable()
         write_trajectory(self._storage, whole("run", run, "not negative", least=0), trajectory)
 
     def trajectory(self, run: int) -> Trajectory:
-        """The stored trajectory of a run."""
         return read_trajectory(self._storage, run)
 
     def remove_trajectory(self, run: int) -> None:
-        """Delete the stored trajectory of a run."""
         self._check_writable()
         remove_trajectory(self._storage, run)
 
     @property
     def trajectories(self) -> tuple[int, ...]:
-        """Numbers of the runs with a stored trajectory."""
         return kept_runs(self._storage)
 
     def close(self) -> None:
@@ -455,7 +449,7 @@ class Folder:
 
 
 def _writable_storage(where: str | os.PathLike[str]) -> Storage:
-    """The storage; raises if Arrow is missing, before the first run rather than after it."""
+    """Storage for writing; raises at once if Arrow is missing, before any run."""
     storage = storage_of(where)
     arrow_module("pyarrow.parquet")
     return storage
@@ -475,17 +469,18 @@ def _read_plan(storage: Storage) -> dict[str, Any]:
 
 
 NUMBER_BYTES, TRUTH_BYTES = 8.0, 1.0
-"""Bytes per run: random numbers do not compress. Run numbers take as much as truth values."""
+"""Bytes per value of a run: random numbers do not compress. Run numbers take as much as truth
+values."""
 _COLUMN_BYTES = 640
-"""Overhead of a column in a file, without its texts."""
+"""Overhead of a column in a file in bytes, without its texts."""
 _PART_BYTES = 256
-"""Bytes of a part in the manifest."""
+"""Bytes that a part takes in the manifest."""
 _FILES_BYTES = 16_384
-"""Bytes of the other files and notes, without the text of the plan."""
+"""Bytes of all other files and notes, without the text of the plan."""
 
 
 def runs_bytes(columns: Iterable[Column], runs: int) -> float:
-    """Size of a number of runs in the largest number of parts that they may be cut into."""
+    """Size of a number of runs in bytes, cut into as many parts as possible."""
     if not runs:
         return 0.0
     known = list(columns)
@@ -504,13 +499,13 @@ def runs_bytes(columns: Iterable[Column], runs: int) -> float:
 
 
 def files_bytes(plan: bytes, text: str) -> float:
-    """Size of plan, manifest and notes."""
+    """Size of plan, manifest and notes in bytes."""
     return _FILES_BYTES + 4.0 * len(plan) + 2.0 * len(text.encode())
 
 
 def trajectory_bytes(run: Trajectory, identity: Mapping[str, Any]) -> float:
-    """Size of a run like this one that lasts to the end, if the identity of the experiment has the
-    number of steps."""
+    """Size in bytes of the trajectory of a run like `run` that lasts to the last step, where the
+    identity of the experiment has the number of steps."""
     steps = 0
     if "steps" in identity:
         steps = int(identity["steps"])
@@ -525,16 +520,16 @@ _CHANNEL = "campaign.keep"
 
 @dataclass(frozen=True)
 class Keep:
-    """Which runs are stored as trajectories, as well as their columns."""
+    """Selection of the runs whose trajectories are stored, in addition to their columns."""
 
     highest: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Number of the runs with the largest values, by column."""
+    """Number of runs with the largest values to store, by column."""
     lowest: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Number of the runs with the smallest values, by column."""
+    """Number of runs with the smallest values to store, by column."""
     random: int = 0
-    """Number of random runs, chosen by the seed."""
+    """Number of random runs to store, chosen by the seed."""
     failed: int = 0
-    """Number of failed runs, the first ones."""
+    """Number of failed runs to store, the first ones."""
 
     __repr__ = brief_repr
 
@@ -547,7 +542,7 @@ class Keep:
 
     @property
     def most(self) -> int:
-        """The largest number of trajectories."""
+        """Largest number of stored trajectories."""
         return sum((*self.highest.values(), *self.lowest.values(), self.random, self.failed))
 
     def check(self, columns: tuple[Column, ...]) -> None:
@@ -562,7 +557,7 @@ class Keep:
         return asdict(self)
 
     def choose(self, folder: Folder, runs: int, seed: int) -> list[int]:
-        """Numbers of the runs, in order; reads the folder in bounded memory."""
+        """Numbers of the runs to store, in order; reads the folder in bounded memory."""
         wanted = _random_runs(self.random, runs, seed)
         for sign, counts in ((1.0, self.highest), (-1.0, self.lowest)):
             for name, count in counts.items():
@@ -575,7 +570,6 @@ class Keep:
 
 
 def _random_runs(count: int, runs: int, seed: int) -> set[int]:
-    """Different runs, the same in every process."""
     if count >= runs:
         return set(range(runs))
     chosen: set[int] = set()
@@ -590,7 +584,7 @@ def _random_runs(count: int, runs: int, seed: int) -> set[int]:
 
 
 def _extreme(folder: Folder, name: str, count: int, runs: int, sign: float) -> list[int]:
-    """Runs with the largest values times the sign; the first of equal ones."""
+    """Runs with the largest values of sign times column; of equal values the first runs."""
     best: list[tuple[float, int]] = []
     for batch in folder.batches((RUN, name), 0, runs):
         values = sign * batch[name]
@@ -606,20 +600,19 @@ _NOTE = "plan_file"
 
 @dataclass(frozen=True)
 class PlanText:
-    """The text of a plan file, and where the file was."""
+    """The text of a plan file, with the name and folder of the file."""
 
     name: str
-    """Name of the file."""
     folder: str
-    """Folder of the file, in which the modules and files that it names are looked for."""
+    """Folder of the file, in which modules and files that it names are searched."""
     text: str
 
     def keep_in(self, folder: Folder) -> None:
-        """Store it in a folder that is open for writing."""
+        """Store the text in a folder that is open for writing."""
         folder.note(_NOTE, asdict(self))
 
     @classmethod
     def kept_in(cls, folder: Folder) -> PlanText | None:
-        """The text in a folder; None if its campaign was made in Python."""
+        """Text stored in a folder; None if its campaign was made in Python."""
         kept = folder.notes.get(_NOTE)
         return None if kept is None else cls(**kept)

@@ -1,10 +1,10 @@
-"""Metrics as folds over the samples of a run: numbers that are updated while it passes.
+"""Metrics as folds over the samples of a run, updated while the run proceeds.
 
-A `Fold` has numbers at the start, an update for every sample (the start of a run and the state
-after each step) and a result. The functions are pure, built from `skidpad.ops` and compiled into
-the loop that drives the vehicle. They name what they need:
+A `Fold` has start numbers, an update for every sample (the start of a run and the state after each
+step) and a result. The functions are pure, built from `skidpad.ops` and compiled into the
+simulation loop. They declare what they need by the names of their arguments:
 
-* `a`: the numbers so far, a tuple; for the result, those after the last sample;
+* `a`: the accumulated numbers, a tuple; for the result, those after the last sample;
 * `v`: the value of `of` at this sample, if the fold has a quantity;
 * `x`, `u`, `p`, `y`, `t`, `r`, `log`: state, input of the coming step, parameters and undisturbed
   outputs of the vehicle, time in s, reference of the policy, and the columns of a log;
@@ -12,15 +12,15 @@ the loop that drives the vehicle. They name what they need:
 * `dt`: the step in s.
 
 A quantity is a function of some of `x`, `u`, `p`, `y`, `t`, `r` and `log`, or a text
-(`expressions`). The last sample has no step; its input is the one given in that state, of a table
-of controls the last row again.
+(`expressions`). No step follows the last sample; its input is the command computed in that state,
+or the last row of a table of controls.
 
 `Folding` compiles folds into a step: their numbers are further states of the step Program
-(`JoinedStep`), whose code takes inputs of the Program alone, so that no bit of the motion changes.
-Each fold is a function of its own (`SampleKernel`), which rounds the same from any caller, so that
-a metric has the same bits with any other metrics. For the sample after the last step the same
-functions are called once more, alone. The command of a policy is computed in a function again, as
-for the outputs of a closed loop.
+(`JoinedStep`), and their code reads only inputs of the Program, so that no bit of the motion
+changes. Each fold is a function of its own (`SampleKernel`), which rounds the same for any caller,
+so that a metric has the same bits in combination with any other metrics. For the sample after the
+last step the same functions are called once more, separately. The command of a policy is recomputed
+in a function, as for the outputs of a closed loop.
 """
 
 from __future__ import annotations
@@ -46,35 +46,35 @@ from ..integrate.base import as_written
 from .expressions import NUMBER, TRUTH, Expression, Records
 
 Quantity = Callable[..., Any] | str
-"""A function of named arguments or a text."""
+"""A function of named arguments, or a text that `expressions` parses."""
 OF_SAMPLE = ("x", "u", "p", "y", "t", "r", "log")
-"""Arguments of a quantity."""
+"""Argument names that a quantity may use."""
 OF_UPDATE = ("a", "v", *OF_SAMPLE, "n", "dt")
 OF_RESULT = ("a", "n", "dt")
 
 
 @dataclass(frozen=True)
 class Fold:
-    """A metric of a run; the docstring of this module has the arguments of its functions."""
+    """A metric of a run; the docstring of this module lists the arguments of its functions."""
 
     start: tuple[float, ...]
-    """Numbers before the first sample; they may be infinite or NaN."""
+    """Accumulated numbers before the first sample; they may be infinite or NaN."""
     update: Callable[..., tuple[Any, ...]]
-    """The same number of numbers after a sample."""
+    """Function that returns the accumulated numbers after a sample, as many as in `start`."""
     result: Callable[..., Any]
-    """The metric from the numbers; for a truth value, any but 0 is true."""
+    """Function that returns the metric from the numbers; for a truth value, nonzero is true."""
     of: Quantity | None = None
-    """The quantity whose value is the `v` of the update."""
+    """The quantity whose value is the argument `v` of the update."""
     unit: str | None = None
-    """Symbol of the unit in SI; None: that of the quantity, if its text has one."""
+    """Symbol of the SI unit; None takes the unit of the quantity, if its text has one."""
     meaning: str = ""
-    """One sentence."""
+    """Meaning of the metric in one sentence."""
     kind: str = "number"
     """"number" or "truth", as in a column."""
     of_truth: bool = False
-    """Whether the quantity is a condition."""
+    """Whether the quantity is a condition rather than a number."""
     needs: float = 0.0
-    """Time in s that a run must reach."""
+    """Time in s that a run must reach for the metric to exist."""
 
     __repr__ = brief_repr
 
@@ -101,21 +101,21 @@ class Fold:
                     )
 
     def check_time(self, name: str, steps: int, dt: float) -> None:
-        """Raise unless runs of this number of steps have a sample at the time of the metric."""
+        """Raise unless runs of this number of steps have a sample at the time `needs`."""
         if self.needs > steps * dt * (1.0 + ROUNDING):
             raise InvalidValue(
-                f"metric {name!r} is of t = {self.needs:g} s; a run ends at {steps * dt:g} s"
+                f"metric {name!r} needs t = {self.needs:g} s; a run ends at {steps * dt:g} s"
             )
         steps_in(self.needs, dt, f"time of metric {name!r}")
 
     def unit_for(self, records: Records) -> str:
-        """Symbol of its unit; empty if unknown."""
+        """Symbol of the unit; empty if unknown."""
         if self.unit is not None:
             return self.unit
         return Expression(self.of).unit(records) if isinstance(self.of, str) else ""
 
     def updated(self, a: tuple[Any, ...], sample: Mapping[str, Any], records: Records) -> Any:
-        """The numbers after a sample: records by their names, and `t`, `n`, `dt`."""
+        """Accumulated numbers after a sample: records by name, and `t`, `n`, `dt`."""
         values = {**sample, "a": a}
         if self.of is not None:
             kind = TRUTH if self.of_truth else NUMBER
@@ -130,7 +130,7 @@ class Fold:
         return after
 
     def ended(self, a: tuple[Any, ...], n: Any, dt: Any) -> Any:
-        """The metric from the numbers after the last sample."""
+        """Metric from the accumulated numbers after the last sample."""
         values = {"a": a, "n": n, "dt": dt}
         names = arguments("result", self.result, OF_RESULT)
         return self.result(**{name: values[name] for name in names})
@@ -139,7 +139,7 @@ class Fold:
 def quantity_function(
     of: Quantity, records: Records, kind: str
 ) -> Callable[[Mapping[str, Any]], Any]:
-    """A quantity as a function of records by name; raises for a missing record."""
+    """Convert a quantity to a function of records by name; raises if it needs a missing record."""
     if isinstance(of, str):
         return Expression(of).function(records, kind)
     names = arguments("a quantity", of, OF_SAMPLE)
@@ -157,8 +157,8 @@ _TRUTHS = frozenset(("OP_LT", "OP_LE", "OP_EQ", "OP_NE", "OP_NOT", "OP_AND", "OP
 
 
 def _truth(value: Any) -> Any:
-    """The value, if it is traced from a comparison; a number is refused, as any but 0 would be
-    true."""
+    """Return the value if it is traced from a comparison; raises for a number, since any nonzero
+    number would count as true."""
     import casadi as ca
 
     names = {getattr(ca, name) for name in _TRUTHS}
@@ -206,7 +206,7 @@ def at(of: Quantity, time: float, unit: str | None = None) -> Fold:
 def integral(of: Quantity, unit: str | None = None) -> Fold:
     """Integral of a quantity over time in s, by the trapezoidal rule.
 
-    Its unit, that of the quantity times s, has to be given.
+    `unit` is the unit of the quantity times s; it is not derived.
     """
     return Fold((0.0, 0.0), _summed, _first, of, unit or "", f"integral of {_text(of)} over time")
 
@@ -235,12 +235,12 @@ READY: dict[str, Callable[..., Fold]] = {
         highest, lowest, mean, rms, last, at, integral, time_of_highest, happened, first_time
     )
 }  # fmt: skip
-"""Folds that a plan file can name."""
+"""Fold factories that a plan file can name."""
 
 
 def fold_of(plain: Any) -> Fold:
-    """A fold from the form of plan files, with its other arguments: `{"highest": "abs(v_y)"}`,
-    `{"at": "v_x", "time": 2.0, "unit": "m/s"}`."""
+    """Make a fold from plain values as in plan files, with its other arguments:
+    `{"highest": "abs(v_y)"}`, `{"at": "v_x", "time": 2.0, "unit": "m/s"}`."""
     if isinstance(plain, Fold):
         return plain
     named = [name for name in plain if name in READY] if isinstance(plain, Mapping) else []
@@ -335,22 +335,21 @@ def _noted_time(a: Any, v: Any, t: Any) -> Any:
 
 
 SCALARS = ("t", "n", "dt")
-"""Parts of a sample that are not records: time, number, step."""
+"""Parts of a sample that are not records: time in s, sample number, step in s."""
 
 Sample = Mapping[str, Any]
-"""Records by name, and the scalars."""
+"""Records by name, and the scalars `t`, `n` and `dt`."""
 
 
 class SampleKernel:
-    """A function of a sample and some numbers, compiled as a function that takes only the inputs
-    that it needs.
+    """A function of a sample and some numbers, compiled with only those inputs that it needs.
 
     Args:
-        name: for errors.
+        name: name for error messages.
         function: takes the sample and the numbers; returns a tuple of `results` numbers.
         records: classes of the records of a sample.
-        numbers: number of numbers.
-        results: number of results.
+        numbers: count of the numbers.
+        results: count of the results.
     """
 
     def __init__(
@@ -365,13 +364,13 @@ class SampleKernel:
         self._numbers, self._results = numbers, results
 
     def call(self, sample: Sample, numbers: Sequence[Any]) -> tuple[Any, ...]:
-        """The results of the function, as a call in the traced code."""
+        """Insert a call of the compiled function into the traced code; returns its results."""
         flat = [record.flatten(sample[name]) for name in self._records]
         ports = [*flat, [sample[name] for name in SCALARS], numbers]
         return called(self._kernel, *(ports[port][field] for port, field in self._used))
 
     def reads(self, name: str) -> frozenset[str]:
-        """Fields of a record that the function needs."""
+        """Fields of a record that the function reads."""
         place = list(self._records).index(name)
         names = record.names(self._records[name])
         return frozenset(names[field] for port, field in self._used if port == place)
@@ -384,7 +383,7 @@ class SampleKernel:
 
     @cached_property
     def _used(self) -> tuple[tuple[int, int], ...]:
-        """Port and field of the inputs that the function needs, as each argument costs time."""
+        """Port and field of each input that the function reads; every argument costs time."""
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
             with as_written(ports[-2][0]):
@@ -425,14 +424,15 @@ _X, _U, _P, _DT, _START = 0, 1, 3, 4, 5
 
 
 class JoinedStep:
-    """Joins the Program of a step and the update of numbers, the code of the step untouched.
+    """Joins the Program of a step and the update of numbers, leaving the code of the step
+    unchanged.
 
     Args:
-        motion: the step.
-        update: with the ports of `Folding.ports`: states, memory, numbers, input, parameters and
-            dt, to the numbers after a sample.
+        motion: Program of the step.
+        update: Program with the ports of `Folding.ports` (states, memory, numbers, input,
+            parameters and dt) that computes the numbers after a sample.
         substeps: substeps of the step; a sample is the state at the start of the whole step.
-        halt: index of the number that stops the vehicle when it is not NaN; None for none.
+        halt: index of the number that stops the vehicle when it is not NaN; None if none does.
     """
 
     def __init__(self, motion: Program, update: Program, substeps: int, halt: int | None) -> None:
@@ -470,7 +470,7 @@ class JoinedStep:
         return Port(port.name, (*port.fields, *(f"folds.{name}" for name in names)))
 
     def _appended(self) -> tuple[int, ...]:
-        """Append the update to the code; returns the places of its results."""
+        """Append the update to the code; returns the value numbers of its results."""
         place: list[int] = []
         for i in self._update.code:
             if i.op == "input":
@@ -481,14 +481,14 @@ class JoinedStep:
         return tuple(place[r] for r in self._update.results[0])
 
     def _renumbered(self, i: Instruction) -> Instruction:
-        """A call with the number of its function behind those of the motion."""
+        """Shift the function number of a call past the functions of the motion."""
         if i.op != "call":
             return i
         number, times = i.imm
         return i._replace(imm=(number + len(self._motion.functions), times))
 
     def _input(self, port: int, field: int) -> int:
-        """An input of the update, by port and field, as one of the step."""
+        """Index of the step input that corresponds to a port and field of the update."""
         state = _X if self._substeps == 1 else _START
         before = (0, len(self._update.inputs[0].fields), len(self._motion.inputs[_X].fields))
         places = {0: state, 1: state, 2: state, 3: _U, 4: _P, 5: _DT}
@@ -506,7 +506,7 @@ class JoinedStep:
     def _halted(
         self, ended: int, states: tuple[int, ...], residual: tuple[int, ...]
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """States and residual of a vehicle that stays in place after the end of its run."""
+        """States and residual of a vehicle, frozen after the end of its run."""
         over = self._added(Instruction("eq", (ended, ended)))
         stay = [self._read(_X, k) for k in range(len(states))]
         none = self._added(Instruction("const", (), 0.0))
@@ -516,30 +516,29 @@ class JoinedStep:
 
 
 _COUNT, _ENDED, _SOUND, _FIRST = 0, 1, 2, 3
-"""Numbers before those of the folds: samples so far, time of the end (NaN: not yet), and 0 as long
-as all states were finite at every sample, then NaN."""
+"""Indices of the numbers: samples so far, time in s at which the run ended (NaN: not yet),
+soundness (0 while all states were finite at every sample, then NaN), and the first number of
+the folds."""
 
 
 @dataclass(frozen=True)
 class Folding:
-    """The folds over the runs of one closed loop."""
+    """Compiles all folds of one closed loop into its step."""
 
     model: Model
     policy: Policy | None
-    """The compiled policy, whose reference includes the noise, if there is any."""
+    """The compiled policy, whose reference includes the measurement noise, if there is any."""
     own_reference: Callable[[Any], Any]
-    """Takes the reference of the user's policy out of the compiled one."""
+    """Function that extracts the user's reference from that of the compiled policy."""
     Reference: type
-    """Reference record of the user's policy."""
     Log: type | None
-    """Columns of a log, which follow the reference."""
+    """Record class of the log's columns, which follow the reference."""
     folds: Mapping[str, Fold]
     until: Quantity | None
     substeps: int
 
     @cached_property
     def records(self) -> Records:
-        """Classes of the records that quantities may read."""
         kinds: dict[str, type] = {
             "x": self.model.State,
             "u": self.model.Input,
@@ -561,7 +560,7 @@ class Folding:
 
     @property
     def sound(self) -> int:
-        """Index of the number that is not finite if a run failed."""
+        """Index of the number that becomes NaN when a run fails."""
         return _SOUND
 
     @property
@@ -573,13 +572,13 @@ class Folding:
         return tuple(name for name in record.names(self.Log) if name in read)
 
     def step(self, motion: Program) -> Program:
-        """The step Program of the loop with the folds behind its states."""
+        """Step Program of the loop with the numbers of the folds appended to its states."""
         halt = None if self.until is None else _ENDED
         return JoinedStep(motion, self.update, self.substeps, halt).program()
 
     @cached_property
     def update(self) -> Program:
-        """Program with inputs `ports` that folds in a sample and gives the numbers after it."""
+        """Program with inputs `ports` that computes the numbers after a sample."""
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
             with as_written(ports[-1][0]):
@@ -589,8 +588,8 @@ class Folding:
 
     @cached_property
     def closing(self) -> Program:
-        """Program with inputs `ports` that folds in the last sample and gives the final numbers and
-        the results."""
+        """Program with inputs `ports` that folds in the last sample and returns the final numbers
+        and the results."""
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
             with as_written(ports[-1][0]):
@@ -602,8 +601,8 @@ class Folding:
 
     @cached_property
     def ports(self) -> tuple[Port, ...]:
-        """States of the vehicle, memory of the policy, numbers, input or reference followed by the
-        log, parameters of vehicle and policy, and dt of a sub-step."""
+        """Input ports: states of the vehicle, memory of the policy, numbers, input or reference
+        followed by the log, parameters of vehicle and policy, and dt of a substep."""
         policy = self.policy
         inputs = record.names(self.model.Input if policy is None else policy.Reference)
         log = () if self.Log is None else tuple(f"log.{n}" for n in record.names(self.Log))
@@ -639,7 +638,7 @@ class Folding:
 
     @cached_property
     def _event(self) -> SampleKernel | None:
-        """Whether a run ends, as 1 or 0."""
+        """Kernel that computes whether a run ends at a sample, as 1 or 0; None without `until`."""
         until = self.until
         if until is None:
             return None
@@ -651,7 +650,7 @@ class Folding:
         return SampleKernel("until", ends, self.records, 0, 1)
 
     def _updated(self, ports: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
-        """The numbers after a sample."""
+        """Numbers after a sample, of all folds."""
         kept = ports[2]
         count, ended = kept[_COUNT], kept[_ENDED]
         sample = self._sample(ports, count)
@@ -694,7 +693,7 @@ class Folding:
         return {**sample, "u": u, "y": self._outputs(sample, u), "r": self.own_reference(r)}
 
     def _outputs(self, sample: Mapping[str, Any], u: Any) -> Any:
-        """Undisturbed outputs of the model at a sample; blank if no quantity reads them."""
+        """Undisturbed outputs of the model at a sample; defaults if no quantity reads them."""
         model = self.model
         if not self._reads_outputs:
             return record.at_rest(model.Outputs)
@@ -713,7 +712,6 @@ class Folding:
         return "y" in self.records and any(kernel.reads("y") for kernel in self._all_kernels)
 
     def _command(self, states: Any, memory: Any, r: Any, params: Any, period: Any) -> Any:
-        """The command of the policy at a sample."""
         policy = self.policy
         assert policy is not None
         x, m = record.unflatten(self.model.State, states), record.unflatten(policy.Memory, memory)
@@ -730,7 +728,7 @@ class Folding:
 
 
 def _finite_check(so_far: Any, *states: Any) -> Any:
-    """The number so far, or NaN if a state is infinite or NaN."""
+    """Return the soundness number, or NaN if a state is infinite or NaN."""
     for state in states:
         so_far = so_far + 0.0 * state
     return so_far

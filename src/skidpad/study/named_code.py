@@ -1,8 +1,9 @@
-"""Vehicles and other code by text, as command lines and plan files name them.
+"""Resolution of vehicles and other code by name, as in command lines and plan files.
 
-`two_track` is a listed vehicle, `two_track:sports` one with a parameter set, and `module:name` one
-of the user: a vehicle, or a function that makes one. The module is found in a folder (the working
-directory, or that of the plan file) or among installed packages; importing it runs it.
+`two_track` is a listed vehicle, `two_track:sports` the same with a parameter set, and `module:name`
+code of the user: a vehicle, or a function that makes one. The module is searched in a folder (the
+working directory, or the folder of the plan file) and among installed packages; it is executed on
+import.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ from ..core.model import Vehicle, VehicleFactory
 from ..core.record import unknown_name
 from ..errors import InvalidValue
 from ..vehicles.command_driven.parameters import AssumedParameter
-from ..vehicles.command_driven.records import NAMES
+from ..vehicles.registry import COMMAND_DRIVEN
 from ..vehicles.twin_track.model import TYRES
 
 TYRE_NAMES = tuple(name for group in TYRES for name in group)
-"""Names in `settings` whose values are the file or the name of a tyre."""
+"""Names in `settings` whose values are tyre files or tyre names."""
 
 Fault = Callable[[str], InvalidValue]
-"""Makes an error about a text from the words that say what is wrong."""
+"""Function that makes an error about a text from a description of the problem."""
 
 
 def is_own(text: str) -> bool:
-    """Whether a text has the form of a vehicle of the user, `module:name`."""
+    """Whether a text has the form `module:name` of a user's vehicle."""
     head, colon, tail = text.partition(":")
     parts = (*head.split("."), *tail.split("."))
     return bool(colon) and head not in _known() and all(part.isidentifier() for part in parts)
@@ -47,16 +48,16 @@ def vehicle_by_text(
     telling: bool = False,
     fault: Fault | None = None,
 ) -> Vehicle:
-    """The vehicle that a text names, with some parameters replaced.
+    """Vehicle named by a text, with some parameters replaced.
 
     Args:
         text: `two_track`, `two_track:sports` with a parameter set, or `module:name` for a vehicle
             of the user or a function that makes one.
         settings: numbers by dotted names of parameters; `tyre`, or `front` and `rear`, or `fl`,
             `fr`, `rl` and `rr` are files (`.tir`) or names of tyres.
-        folder: the folder in which the module of a user's vehicle is looked for first.
-        files: parameter files for Autoware's vehicles; others have theirs among the settings.
-        telling: whether to warn of parameters that are assumed.
+        folder: the folder in which the module of a user's vehicle is searched first.
+        files: parameter files for Autoware's vehicles; others name theirs in the settings.
+        telling: whether to warn about assumed parameters.
         fault: makes errors about a text that names code.
     """
     given = dict(settings or {})
@@ -66,7 +67,7 @@ def vehicle_by_text(
         # Without parameters the defaults are what the text asks for: no warning of assumed ones.
         if not telling:
             warnings.simplefilter("ignore", AssumedParameter)
-        if name in NAMES and not colon:
+        if name in COMMAND_DRIVEN and not colon:
             if tyres:
                 raise InvalidValue(f"{text} takes no tyre: its motion is kinematic")
             return vehicles.get(name)([*map(str, files), given] if files or given else None)
@@ -86,7 +87,7 @@ def vehicle_by_text(
 
 
 def _known() -> tuple[str, ...]:
-    return (*vehicles.names(), *NAMES)
+    return (*vehicles.names(), *COMMAND_DRIVEN)
 
 
 def _listed(
@@ -94,7 +95,7 @@ def _listed(
 ) -> Vehicle:
     if chosen is None:
         return vehicles.get(name)(given or None, **tyres)
-    if name in NAMES:
+    if name in COMMAND_DRIVEN:
         raise InvalidValue(f"{name}:{chosen}: {name} has no parameter sets; use --params")
     factory: Any = vehicles.get(name)
     try:
@@ -126,8 +127,7 @@ def _own(text: str, folder: Path, tyres: Mapping[str, Any], fault: Fault) -> Veh
 def made_by_call(
     target: Callable[..., Any], kind: type, fault: Fault, given: Mapping[str, Any] | None = None
 ) -> Any:
-    """The object that a function without further arguments makes; raises unless it is of the
-    kind."""
+    """Object made by calling a function; raises unless it is an instance of `kind`."""
     try:
         made = target(**(given or {}))
     except Exception as error:
@@ -147,7 +147,8 @@ def _tyre(name: str, value: Any) -> Any:
 
 
 def code_by_text(text: str, folder: Path, fault: Fault) -> Any:
-    """The object that a text such as `my_module:policy` or `package.module:Class.method` names."""
+    """Import the object that a text such as `my_module:policy` or `package.module:Class.method`
+    names."""
     module_name, colon, path = text.partition(":")
     parts = path.split(".")
     if not colon or not all(part.isidentifier() for part in (*module_name.split("."), *parts)):

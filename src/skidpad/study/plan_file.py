@@ -1,11 +1,12 @@
 """Plan files: campaigns in YAML, `campaign_of("corners.yaml").run("corners")`.
 
 The text of the file is stored in the folder of the runs, so that the folder is enough to continue,
-replay and report on them. Modules and logs that the file names are looked for next to the file.
+replay and report on them. Modules and logs that the file names are searched next to the file.
 
-A `Node` is a value with its place in the file, so that every error can name it. `EXPERIMENTS` has a
-reader for each section that says what a run is; tables such as `_DRIVE` say how each of its keys is
-read. Code is named as `module:name`, from next to the file or from installed packages, and is run.
+A `Node` is a value with its position in the file, so that every error can name it. `EXPERIMENTS`
+has a reader for each section that defines an experiment; tables such as `_DRIVE` have a reader for
+each of its keys. Code is named as `module:name`, searched next to the file and in installed
+packages, and executed.
 """
 
 from __future__ import annotations
@@ -47,24 +48,23 @@ from .worlds import WorldMetric, WorldRuns, metric_of
 
 @dataclass(frozen=True)
 class Node:
-    """A value, its place such as `drive.metrics`, and the file that it stands in."""
+    """A value of a plan file, with its position such as `drive.metrics`."""
 
     value: Any
     place: str
-    """Empty for the whole file."""
+    """Dotted position of the value; empty for the whole file."""
     file: str
-    """Name of the file in errors."""
     folder: Path
-    """The folder that paths in the file are relative to."""
+    """Folder to which paths in the file are relative."""
 
     def fault(self, words: str) -> InvalidValue:
-        """The error about this value; `words` say what is allowed."""
+        """Make an error about this value; `words` describe what is allowed."""
         value = shortened(shown(self.value), 80)
         return InvalidValue(f"{self.file}: {self._called} = {value} {words}")
 
     @contextmanager
     def reading(self) -> Generator[None]:
-        """A block in which errors of values begin with the file and this place."""
+        """Context manager that prefixes errors with the file and this position."""
         try:
             yield
         except MissingExtra:
@@ -78,7 +78,7 @@ class Node:
     def entries(
         self, known: Sequence[str] | None = None, needed: Sequence[str] = ()
     ) -> dict[str, Node]:
-        """Entries of a mapping by name; raises for unknown names and for missing ones."""
+        """Entries of a mapping by name; raises for unknown and for missing names."""
         if not isinstance(self.value, Mapping):
             raise self.fault(f"must be a mapping of {', '.join(known) if known else 'names'}")
         for name in self.value:
@@ -97,16 +97,16 @@ class Node:
         }
 
     def settings(self, readers: Mapping[str, Reader], needed: Sequence[str] = ()) -> dict[str, Any]:
-        """Entries of a mapping, each read by the reader of its name."""
+        """Entries of a mapping, each converted by the reader of its name."""
         entries = self.entries(tuple(readers), needed)
         return {name: readers[name](one) for name, one in entries.items()}
 
     def mapped(self, reader: Reader) -> dict[str, Any]:
-        """Entries of a mapping with names of the user, all read by one reader."""
+        """Entries of a mapping with user-defined names, all converted by one reader."""
         return {name: reader(one) for name, one in self.entries().items()}
 
     def items(self) -> list[Node]:
-        """Items of a list."""
+        """Items of a list; raises for any other value."""
         if not isinstance(self.value, list):
             raise self.fault("must be a list")
         return [
@@ -115,13 +115,13 @@ class Node:
         ]
 
     def text(self) -> str:
-        """A text."""
+        """The value as a text; raises for any other value."""
         if not isinstance(self.value, str) or not self.value.strip():
             raise self.fault("must be a text")
         return self.value.strip()
 
     def number(self) -> float:
-        """A number."""
+        """The value as a number; raises for any other value."""
         if isinstance(self.value, bool) or not isinstance(self.value, (int, float)):
             raise self.fault("must be a number")
         try:
@@ -130,7 +130,7 @@ class Node:
             raise self.fault("must be a number below 1.8e308 in size") from None
 
     def whole(self) -> int:
-        """A whole number."""
+        """The value as an integer; raises for any other value."""
         if isinstance(self.value, bool) or not isinstance(self.value, int):
             raise self.fault("must be a whole number")
         if abs(self.value) >= 2**64:
@@ -138,13 +138,13 @@ class Node:
         return self.value
 
     def flag(self) -> bool:
-        """True or false."""
+        """The value as a truth value; raises for any other value."""
         if not isinstance(self.value, bool):
             raise self.fault("must be true or false")
         return self.value
 
     def path(self) -> Path:
-        """A path, relative to the file."""
+        """The value as a path, relative to the folder of the file."""
         return self.folder / Path(self.text()).expanduser()
 
     @property
@@ -156,7 +156,6 @@ Reader = Callable[[Node], Any]
 
 
 def code_of(node: Node) -> Any:
-    """The object that a text such as `my_module:policy` names."""
     return code_by_text(node.text(), node.folder, node.fault)
 
 
@@ -166,12 +165,12 @@ MODELS: Mapping[str, tuple[Callable[..., UncertaintyModel], tuple[str, ...]]] = 
     "truncated": (Truncated, ("mean", "std", "lower", "upper")),
     "ornstein_uhlenbeck": (OrnsteinUhlenbeck, ("mean", "std", "time_constant")),
 }
-"""Models of one number by name, with their settings."""
+"""Uncertainty models of a single number by name, with the names of their settings."""
 
 
 def vehicle_of(node: Node) -> Vehicle:
-    """The vehicle of a text as `vehicle_by_text` reads it, or of a mapping with such a `name` and
-    parameters and tyres to `set`."""
+    """Vehicle named by a text (see `vehicle_by_text`), or by a mapping with `name` and, under
+    `set`, parameters and tyres."""
     if not isinstance(node.value, Mapping):
         with node.reading():
             return vehicle_by_text(node.text(), folder=node.folder, fault=node.fault)
@@ -187,7 +186,7 @@ def vehicle_of(node: Node) -> Vehicle:
 
 
 def policy_of(node: Node) -> Policy:
-    """The policy of `module:name`: a policy, or a function without arguments that makes one."""
+    """Policy named `module:name`: a policy, or a function without arguments that makes one."""
     target = code_of(node)
     if isinstance(target, Policy):
         return target
@@ -197,7 +196,7 @@ def policy_of(node: Node) -> Policy:
 
 
 def params_of(node: Node, kind: type) -> dict[str, Any]:
-    """Fields of a record by dotted name: numbers, or models that they are drawn from."""
+    """Fields of a record by dotted name: numbers, or models from which they are drawn."""
     values, known = dict(_leaves(node)), record.names(kind)
     for name in values:
         if name not in known:
@@ -206,19 +205,18 @@ def params_of(node: Node, kind: type) -> dict[str, Any]:
 
 
 def numbers_of(node: Node, kind: type) -> dict[str, float]:
-    """Held fields of a record by dotted name."""
     values = params_of(node, kind)
     for name, value in values.items():
         if isinstance(value, UncertaintyModel):
             raise InvalidValue(
-                f"{node.file}: {node.place}.{name} must be a number: it is held, and what differs "
-                f"between runs is a factor, input.{name}"
+                f"{node.file}: {node.place}.{name} must be a number: it is constant; values that "
+                f"differ between runs are factors, input.{name}"
             )
     return values
 
 
 def start_of(node: Node, State: type) -> Any:
-    """A start by names; a model of it if one of its values is drawn."""
+    """Start state by field names; an uncertainty model if one of its values is drawn."""
     values = params_of(node, State)
     if not any(isinstance(value, UncertaintyModel) for value in values.values()):
         return values
@@ -226,7 +224,7 @@ def start_of(node: Node, State: type) -> Any:
 
 
 def _joint_model(node: Node, kind: type, values: Mapping[str, Any]) -> UncertaintyModel:
-    """A model of a record from models and held numbers of its fields."""
+    """Model of a record, from models and constants of its fields."""
     models: dict[str | tuple[str, ...], UncertaintyModel] = {
         name: value
         if isinstance(value, UncertaintyModel)
@@ -238,7 +236,6 @@ def _joint_model(node: Node, kind: type, values: Mapping[str, Any]) -> Uncertain
 
 
 def _leaves(node: Node, before: str = "") -> Sequence[tuple[str, Any]]:
-    """Leaves of nested mappings by dotted name."""
     leaves: list[tuple[str, Any]] = []
     for name, inner in node.entries().items():
         if not isinstance(inner.value, Mapping):
@@ -256,7 +253,7 @@ def _leaves(node: Node, before: str = "") -> Sequence[tuple[str, Any]]:
 
 
 def _check_no_misspelt_model(node: Node) -> None:
-    """Raise for `{gausian: {...}}`, which would be read as nested names."""
+    """Raise for a misspelt model such as `{gausian: {...}}`, which would be read as names."""
     inner = node.value
     if len(inner) == 1 and isinstance(next(iter(inner.values())), Mapping):
         settings = {key for _, keys in MODELS.values() for key in keys}
@@ -334,7 +331,7 @@ def _task(node: Node) -> Experiment:
 
 
 def _columns(node: Node) -> list[Column]:
-    """A list of names, or a mapping of names to unit, meaning and kind."""
+    """Columns from a list of names, or from a mapping of names to unit, meaning and kind."""
     if isinstance(node.value, list):
         return [Column(one.text()) for one in node.items()]
     columns: list[Column] = []
@@ -348,7 +345,7 @@ def _columns(node: Node) -> list[Column]:
 
 
 def _fold(node: Node) -> Fold:
-    """`{highest: "abs(v_y)"}`, `{at: y, time: 2.0}` or `{at: {of: y, time: 2.0}}`."""
+    """Fold from `{highest: "abs(v_y)"}`, `{at: y, time: 2.0}` or `{at: {of: y, time: 2.0}}`."""
     entries = node.entries(("time", "unit", *READY))
     named = [name for name in entries if name in READY]
     if len(named) != 1:
@@ -371,7 +368,7 @@ def _texts(node: Node) -> dict[str, str]:
 
 
 def _check_texts(entries: Mapping[str, Node], records: Mapping[str, type]) -> None:
-    """Raise for an unknown name in a text, where it stands."""
+    """Raise for an unknown name in an expression, with the position of the text."""
     for name, node in (entries["metrics"].entries() if "metrics" in entries else {}).items():
         fold = _fold(node)
         with node.reading():
@@ -394,7 +391,7 @@ _SHARED: dict[str, Reader] = {
     "until": Node.text,
     "disturbance": Node.entries,
 }
-"""Readers by setting; `_vehicle_readers` replaces those that name fields of a vehicle."""
+"""Readers by setting; `_vehicle_readers` replaces those for fields of a vehicle."""
 _DRIVE: dict[str, Reader] = {
     **_SHARED,
     "duration": Node.number,
@@ -440,7 +437,7 @@ def _manoeuvre_section(node: Node) -> ManoeuvreRuns:
 
 
 def _manoeuvres(node: Node) -> Any:
-    """A name, a list of names, or names of the user with a manoeuvre each."""
+    """Manoeuvres from a name, a list of names, or a mapping of user-defined names to manoeuvres."""
     if isinstance(node.value, str):
         return [_manoeuvre(node)]
     if isinstance(node.value, list):
@@ -449,7 +446,6 @@ def _manoeuvres(node: Node) -> Any:
 
 
 def _manoeuvre(node: Node) -> Manoeuvre:
-    """`step_steer`, `{step_steer: {speed: 20}}` or `module:name`."""
     if isinstance(node.value, str):
         return code_of(node) if ":" in node.value else _standard(node, node.value)
     entries = node.entries()
@@ -472,7 +468,7 @@ def _standard(node: Node, name: str) -> Manoeuvre:
 
 
 def _frozen(node: Node) -> Any:
-    """A text, a number, a truth value, or a tuple of such."""
+    """Hashable form of a value: a text, a number, a truth value, or a tuple of these."""
     if isinstance(node.value, list):
         return tuple(map(_frozen, node.items()))
     if isinstance(node.value, Mapping):
@@ -494,7 +490,7 @@ def _world_section(node: Node) -> WorldRuns:
 
 
 def _pilot(node: Node) -> Any:
-    """`{demand: {a: -1}}`, `{inputs: {steer: 0.1}}`, or `module:name`."""
+    """Controller from `{demand: {a: -1}}`, `{inputs: {steer: 0.1}}`, or `module:name`."""
     if isinstance(node.value, str):
         return code_of(node)
     entries = node.entries(("demand", "inputs"))
@@ -507,7 +503,8 @@ def _pilot(node: Node) -> Any:
 
 
 def _world_metric(node: Node) -> WorldMetric:
-    """`{collided: [car, crate]}`, `{nearest: {name: car, other: crate}}` or `module:name`."""
+    """Metric from `{collided: [car, crate]}`, `{nearest: {name: car, other: crate}}` or
+    `module:name`."""
     if isinstance(node.value, str):
         with node.reading():
             return metric_of(node.place, code_of(node))
@@ -537,7 +534,6 @@ WORLD_METRICS: Mapping[str, Callable[..., WorldMetric]] = {
         "collided", "collision_time", "final", "nearest", "reached", "time_to_reach", "travelled"
     )
 }  # fmt: skip
-"""Metrics of worlds that a file may name."""
 _WORLD: dict[str, Reader] = {
     "file": Node.path,
     "scene": code_of,
@@ -556,7 +552,6 @@ EXPERIMENTS: Mapping[str, Callable[[Node], Experiment]] = {
     "function": _function,
     "task": _task,
 }
-"""Readers of experiments by their keys in the file."""
 _KEEP: dict[str, Reader] = {
     "highest": lambda one: one.mapped(Node.whole),
     "lowest": lambda one: one.mapped(Node.whole),
@@ -567,35 +562,34 @@ KEYS = ("name", *EXPERIMENTS, "factors", "design", "seed", "keep")
 
 
 def campaign_of(file: str | os.PathLike[str]) -> Campaign:
-    """The campaign that a YAML file describes; errors name the file, the place, the value and what
-    is allowed.
+    """Read a campaign from a YAML file.
 
-    Code that the file names as `module:name` is imported and run, from next to the file or from
-    installed packages: read files from others first.
+    Errors name the file, the position in it, the value and what is allowed. Code that the file
+    names as `module:name`, next to the file or in installed packages, is imported and executed:
+    inspect files from others first.
     """
     path = path_of(file, "file")
     return campaign_of_text(PlanText(path.name, str(path.resolve().parent), yaml_text_of(path)))
 
 
 def campaign_of_folder(folder: Folder) -> Campaign:
-    """The campaign of a folder, if it was written in a file."""
+    """Campaign from the plan file stored in a folder; raises if it was made in Python."""
     kept = PlanText.kept_in(folder)
     if kept is None and any(MANIFEST in reason for reason in folder.damaged()):
         raise InvalidValue(
-            f"{folder.path}: {MANIFEST} is damaged, which had the file of the campaign; its runs "
-            f"are not lost: skidpad campaign run FILE --out {folder.path} goes on with them, or "
-            "Campaign.run in Python"
+            f"{folder.path}: {MANIFEST}, which held the plan of the campaign, is damaged; its "
+            f"runs are not lost: skidpad campaign run FILE --out {folder.path} continues with "
+            "them, and so does Campaign.run in Python"
         )
     if kept is None:
         raise InvalidValue(
-            f"{folder.path} does not hold the file of its campaign, which was made in Python: "
+            f"{folder.path} has no plan file, since its campaign was made in Python: use "
             "Study.open(folder, campaign)"
         )
     return campaign_of_text(kept)
 
 
 def campaign_of_text(text: PlanText) -> Campaign:
-    """The campaign of the text of a file."""
     name = text.name
     whole = Node(parsed_yaml(text.text, name, strict=True), "", name, Path(text.folder))
     entries = whole.entries(KEYS, ("design",))

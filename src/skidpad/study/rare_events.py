@@ -1,18 +1,17 @@
-"""Designs that look for a threshold: probabilities of rare events, and where a column crosses.
+"""Designs that search for a threshold: probabilities of rare events, and where a column crosses.
 
 `SubsetSimulation` estimates probabilities down to 1e-7 and below in levels: the runs of a level
-that are nearest to the threshold start chains whose runs stay at least as near, and so on. The
-probability is the product of the shares of the levels (S.-K. Au and J. L. Beck, "Estimation of
-small failure probabilities in high dimensions by subset simulation", Probabilistic Engineering
-Mechanics 16, 2001). Chains move by conditional sampling in the space in which all factors are
-standard normal, with the step adapted to the share of accepted moves (I. Papaioannou et al., "MCMC
-algorithms for subset simulation", Probabilistic Engineering Mechanics 41, 2015).
+that are nearest to the threshold start Markov chains, whose runs stay at least as near; these are
+the next level. The probability is the product of the shares of the levels (S.-K. Au and J. L. Beck,
+"Estimation of small failure probabilities in high dimensions by subset simulation", Probabilistic
+Engineering Mechanics 16, 2001). Chains move by conditional sampling in the space in which all
+factors are standard normal, with the step adapted to the share of accepted moves (I. Papaioannou et
+al., "MCMC algorithms for subset simulation", Probabilistic Engineering Mechanics 41, 2015).
 
-`Refinement` puts runs where a column crosses a threshold. Every point is on the side of the nearest
-run, as far as is known, and the border between the sides is known to the distance of the runs on
-either side of it. Each round puts runs on the border where that distance, the gap, is largest:
-where two neighbouring runs are on different sides and no other is near, the border passes through
-the middle between them.
+`Refinement` puts runs where a column crosses a threshold. Every point is assumed to be on the side
+of the nearest run; the border between the sides is known to within the distance to the nearest
+runs, the gap. Each round puts runs on the border where the gap is largest: at the midpoints between
+neighbouring runs on different sides that have no other run near.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ class SubsetEstimate:
 
     Runs of a level depend on each other: those of a chain, those of chains that began at runs of
     one chain of the level before, and so on. Only the runs of the first level are independent. So
-    the deviations of all levels are summed by the run of the first level that each run descends
-    from, its root, and the variance is that of these sums (H. P. Chan and T. L. Lai, "A general
-    theory of particle filters in hidden Markov models and some applications", Annals of Statistics
-    41, 2013). The dependence within chains alone, as in Au and Beck (2001), underestimates it: by a
-    fifth at 1e-7.
+    the deviations of all levels are summed by root, the run of the first level from which each run
+    descends, and the variance is that of these sums (H. P. Chan and T. L. Lai, "A general theory of
+    particle filters in hidden Markov models and some applications", Annals of Statistics 41, 2013).
+    The dependence within chains alone, as in Au and Beck (2001), underestimates it: by a fifth at
+    1e-7.
 
     Args:
         roots: number of runs of the first level.
@@ -54,11 +53,11 @@ class SubsetEstimate:
         self._size = roots
 
     def add(self, inside: Mask, roots: Runs) -> None:
-        """Count a level.
+        """Add the runs of a level.
 
         Args:
             inside: which runs are above the limit, (length of chains, chains).
-            roots: of each run.
+            roots: root of each run, same shape.
         """
         share = float(inside.mean())
         self.shares.append(share)
@@ -70,7 +69,6 @@ class SubsetEstimate:
         )
 
     def findings(self, limits: list[float], confidence: float) -> dict[str, Any]:
-        """The findings of `SubsetSimulation` as plain values."""
         from scipy.special import ndtri
 
         product = math.prod(self.shares)
@@ -97,59 +95,62 @@ class SubsetEstimate:
 
 _CHANNEL = "campaign.subset"
 _STEP = 0.6
-"""Size of the first moves, in standard deviations."""
+"""Initial step of the moves, in standard deviations."""
 _ACCEPTED = 0.44
-"""The share of accepted moves at which chains forget their start fastest."""
+"""Target share of accepted moves, at which chains decorrelate fastest."""
 
 
 class _Level(NamedTuple):
-    """Runs that are all at least as near to the threshold as the limit of the level before."""
+    """Runs of a level, all at least as near to the threshold as the limit of the level before."""
 
     z: Array
-    """(length of chains, chains, factors), standard normal."""
+    """Standard normal coordinates, (length of chains, chains, factors)."""
     heights: Array
-    """(length of chains, chains): larger is nearer to the threshold."""
+    """Values of the column, (length of chains, chains), with sign: larger is nearer to the
+    threshold."""
     roots: Runs
-    """(length of chains, chains): the run of the first level that each run descends from."""
+    """Run of the first level from which each run descends, (length of chains, chains)."""
 
 
 @dataclass(frozen=True)
 class SubsetSimulation(DesignSettings):
-    """The probability that a column reaches a threshold, with its coefficient of variation.
+    """Estimates the probability that a column reaches a threshold, also of rare events.
 
-    A run that draws random numbers itself draws new ones whenever it is proposed, which is
-    equivalent to one more factor.
+    An experiment that draws random numbers of its own draws new ones in every proposed run, which
+    is equivalent to one more factor.
 
-    Findings: `probability`; `coefficient_of_variation`, its standard deviation over many seeds
-    relative to it; `low` and `high`, the log-normal interval of the `confidence`; `levels`, their
+    Findings: `probability`; `coefficient_of_variation`, the estimate's relative standard deviation
+    over many seeds; `low` and `high`, the log-normal interval at `confidence`; `levels`, their
     limits and shares; `runs`; `reached`, whether any run reached the threshold: if not, `low` is 0,
-    `high` is as if the runs of the last level were independent, and there is no coefficient of
-    variation. The mean of estimates is right but for a share in the order of 1 / `each`.
+    `high` is computed as if the runs of the last level were independent, and there is no
+    coefficient of variation. The relative bias of the estimate is of the order 1 / `each`.
 
-    The column has to vary on the way to the threshold: one that is constant far from it gives the
-    chains no direction, and a column of truth values is refused. Of an event with several regions,
-    those are found that the runs of the first levels come near to.
+    The column has to vary on the way to the threshold: if it is constant far from it, the chains
+    have no direction. A column of truth values is refused. If the event has several separate
+    regions, only those are found that runs of the first levels come near.
     """
 
     kind = "subset_simulation"
     larger = ("most_levels",)
 
     column: str
-    """The column that reaches the threshold."""
+    """Name of the column that reaches the threshold."""
     threshold: float
-    """Value that the column reaches, in its unit."""
+    """Threshold, in the unit of the column."""
     above: bool = True
-    """Whether values of at least the threshold reach it, otherwise values of at most it."""
+    """Whether values at or above the threshold reach it; if false, values at or below."""
     each: int = 1000
-    """Runs of a level."""
+    """Number of runs per level."""
     share: float = 0.1
-    """Share of the runs of a level that the next begins with; one over a whole number."""
+    """Share of the runs of a level from which the next level starts; the reciprocal of an
+    integer."""
     most_levels: int = 10
-    """Levels after which it ends: 10 levels of a tenth reach 1e-10."""
+    """Largest number of levels: 10 levels with a share of 0.1 reach 1e-10."""
     correlation: float | None = None
-    """Between a run of a chain and the next one proposed, from 0 to 1; adapted if None."""
+    """Correlation of a run of a chain with the next proposal, from 0 to 1; adapted if None."""
     nan_reaches: bool = False
-    """Whether runs without a number have reached the threshold; else they are farthest from it."""
+    """Whether runs with NaN count as having reached the threshold; otherwise as farthest from
+    it."""
     confidence: float = 0.95
     """Confidence of the interval."""
 
@@ -179,7 +180,7 @@ class SubsetSimulation(DesignSettings):
         return self.each + (self.most_levels - 1) * (self.each - self._chains)
 
     def reads(self) -> tuple[str, ...]:
-        """The column."""
+        """The one column that reaches the threshold."""
         return (self.column,)
 
     def check(self, columns: Sequence[Column]) -> None:
@@ -187,8 +188,9 @@ class SubsetSimulation(DesignSettings):
         numbers = [column.name for column in columns if column.kind == "number"]
         if self.column not in numbers:
             raise InvalidValue(
-                f"design.subset_simulation.column = {self.column!r} is true or false, so that no "
-                f"run is nearer than another; take a number, of {', '.join(numbers) or 'none'}"
+                f"design.subset_simulation.column = {self.column!r} is boolean, so no run is "
+                "nearer to the event than another; choose a numeric column of "
+                f"{', '.join(numbers) or 'none'}"
             )
 
     def rounds(self, factors: int, seed: int) -> Rounds:
@@ -262,13 +264,13 @@ class SubsetSimulation(DesignSettings):
         return np.where(np.isnan(heights), np.inf if self.nan_reaches else -np.inf, heights)
 
     def _limit(self, heights: Array, last: bool) -> float:
-        """The limit that runs of the next level exceed: just below the goal if enough runs reach
-        it, or if no higher ones are left.
+        """Limit that runs of the next level exceed: just below the goal if enough runs reach it, or
+        if there is no higher value.
 
-        Otherwise it is the height of the highest run that is not in the next level, so that the
-        others do not depend on it and the share of independent runs has no bias. Where many runs
-        are equally high, as for a column that saturates or counts, more or fewer are above; never
-        all of them.
+        Otherwise it is the value of the highest run that is not in the next level, so that the
+        others do not depend on it and the share of independent runs has no bias. If many runs have
+        equal values, as for a column that saturates or counts, more or fewer are above; never all
+        of them.
         """
         below_goal = math.nextafter(self._goal, -math.inf)
         ordered = np.sort(heights, axis=None)[::-1]
@@ -284,35 +286,35 @@ class SubsetSimulation(DesignSettings):
 
 
 _HALVINGS = 14
-"""Bisections of the segment between two runs, to find the border on it."""
+"""Number of bisections that locate the border on the segment between two runs."""
 _PLACES = 1 << 12
-"""Parts of that segment that points are rounded to, so that rounding errors do not show."""
+"""Number of parts of that segment to which points are rounded, against rounding errors."""
 _DIGITS = 12
-"""Digits of gaps that are compared, for the same reason."""
+"""Digits to which gaps are compared, against rounding errors."""
 _WORTH = 0.5
-"""Share of the largest gap below which a gap waits for the next round: the border moves by as much
-as the largest gap when the runs on it are done."""
+"""Share of the largest gap below which a gap waits for the next round: the border may move by
+as much as the largest gap once its runs are finished."""
 _NEAR = 6
-"""Runs of the other side, for each factor, that count as near."""
+"""Number of runs of the other side that count as near, per factor."""
 _MOST_MIRRORED = 4
-"""Factors up to which the border is followed to the faces of the cube; of more nearly all runs lie
-near to one."""
+"""Largest number of factors for which the border is extended to the faces of the cube; with
+more, nearly all runs lie near a face."""
 _SAME = 1e-9
-"""Points nearer than that are one point."""
+"""Distance below which two points count as the same."""
 
 
 @dataclass(frozen=True)
 class Refinement(DesignSettings):
     """Runs of a design, then more of them round by round where a column crosses a threshold.
 
-    Runs without a number are on neither side. A column of truth values crosses 0.5: `failed`, for
-    instance, shows where runs begin to fail. Distances are those of shares; to resolve one of two
-    factors more closely, give it the narrower range.
+    Runs with NaN are on neither side. A column of truth values crosses 0.5: `failed`, for instance,
+    shows where runs begin to fail. Distances are measured in the unit cube; to resolve one of two
+    factors more finely, reduce its range.
 
     Findings: `crossed`, whether there are runs on both sides; `gap`, the largest distance of the
-    border from the next run, in shares, to which the threshold is known; `runs`. It ends early
-    where all runs are on one side, and where factors that are lists leave no new points. With a
-    larger `most` it continues where it ended: the runs of a round that was cut off are its first.
+    border from the nearest run in the unit cube, the accuracy of the border; `runs`. It ends early
+    if all runs are on one side, or if factors that are lists leave no new points. With a larger
+    `most` a finished refinement continues; it first completes the round that was cut off.
     """
 
     kind = "refinement"
@@ -321,16 +323,16 @@ class Refinement(DesignSettings):
     column: str
     """The column that crosses the threshold."""
     threshold: float
-    """Border of the two sides, in the unit of the column; it belongs to the upper side."""
+    """Border between the sides, in the unit of the column; it belongs to the upper side."""
     first: Design = field(default_factory=lambda: Sobol(256))
-    """The first runs; features smaller than the distance between them are missed."""
+    """Design of the first runs; features smaller than the distance between them are missed."""
     each: int = 128
-    """The largest number of runs of a round."""
+    """Largest number of runs in a round."""
     most: int = 1024
-    """The largest number of all runs, the first among them."""
+    """Largest total number of runs, including the first."""
     levels: tuple[int, ...] = ()
-    """Number of values of each factor, 0 for a factor that is not a list (`factors.level_counts`):
-    then no two runs are the same. Empty where none is a list."""
+    """Number of values of each factor, 0 for a factor that is not a list
+    (`factors.level_counts`), so that no run is repeated. Empty if no factor is a list."""
 
     __repr__ = brief_repr
 
@@ -350,11 +352,11 @@ class Refinement(DesignSettings):
         return self.most
 
     def reads(self) -> tuple[str, ...]:
-        """The column, and what the first design reads."""
+        """The column, and the columns that the first design reads."""
         return tuple(dict.fromkeys((self.column, *self.first.reads())))
 
     def rounds(self, factors: int, seed: int) -> Rounds:
-        """The rounds of the first design, then one for each look at the border."""
+        """The rounds of the first design, then rounds of runs on the border."""
         if self.levels and len(self.levels) != factors:
             raise InvalidValue(f"levels = {self.levels} must have {factors} numbers, as factors")
         if not factors:
@@ -398,7 +400,7 @@ class _Known:
         self._values.append(np.asarray(values, dtype=np.float64))
 
     def border(self) -> tuple[Array, Array]:
-        """Places (n, factors) on the border, and their distances from the next run."""
+        """Points on the border, (n, factors), and their distances from the nearest run."""
         from scipy.spatial import KDTree
 
         points, values = np.concatenate(self._points), np.concatenate(self._values)
@@ -417,7 +419,8 @@ class _Known:
         return places, gaps
 
     def farthest(self, places: Array, gaps: Array, count: int) -> Array:
-        """At most `count` of the points, each as far as possible from runs and those before it."""
+        """At most `count` of the points, each as far as possible from all runs and from those
+        chosen before."""
         gaps, chosen = gaps.copy(), list[int]()
         least = max(_SAME, _WORTH * float(gaps.max(initial=0.0)))
         while len(chosen) < count and len(gaps):
@@ -430,7 +433,7 @@ class _Known:
         return places[chosen]
 
     def _on_levels(self, points: Array) -> Array:
-        """Points with factors that are lists moved to the middle of a value's shares."""
+        """Points with list factors moved to the centre of the interval of their value."""
         if not self._levels.any():
             return points
         count = np.maximum(self._levels, 1)
@@ -439,8 +442,8 @@ class _Known:
 
 
 def _mirrored(side: Array, strip: float) -> Array:
-    """Points with the mirror images of those near a face of the cube, so that the border continues
-    to the face."""
+    """Points with the mirror images of those within `strip` of a face of the cube, so that the
+    border continues to the face."""
     factors = side.shape[1]
     if factors > _MOST_MIRRORED:
         return side
@@ -454,7 +457,7 @@ def _mirrored(side: Array, strip: float) -> Array:
 
 
 def _pairs(sides: list[Array], trees: Any) -> tuple[Array, Array]:
-    """Runs of the lower and the upper side of which one is among the nearest to the other."""
+    """Pairs of runs on the lower and the upper side, one among the nearest of the other."""
     size, near = len(sides[1]), _NEAR * sides[0].shape[1]
     pairs: list[Runs] = []
     for own in (0, 1):
@@ -467,8 +470,8 @@ def _pairs(sides: list[Array], trees: Any) -> tuple[Array, Array]:
 
 
 def _crossing(low: Array, high: Array, trees: Any, worth: float) -> Array:
-    """Where the segments from runs of the lower side to those of the upper leave the lower side;
-    only where the gap may be this share of the largest."""
+    """Points where segments from the lower to the upper side cross the border; only where the gap
+    may be at least the share `worth` of the largest."""
     way = high - low
     length = np.sqrt((way * way).sum(axis=1))
     begin, end = np.zeros(len(low)), np.ones(len(low))

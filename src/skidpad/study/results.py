@@ -1,6 +1,6 @@
 """Results of a campaign: `Study` reads its folder, also while the campaign runs.
 
-`export` writes all runs as one table, `summary_of` gives the main numbers as plain values for the
+`export` writes all runs as one table, `summary_of` returns the main results as plain values for the
 command line and scripts, and `Study.replay` repeats a run with the same bits.
 """
 
@@ -44,10 +44,11 @@ SUFFIXES = (".csv", ".parquet")
 
 
 def export(folder: Folder, path: str | os.PathLike[str]) -> int:
-    """Write the runs of a folder in order, in bounded memory; returns their number.
+    """Write the runs of a folder as one table, in order and in bounded memory; returns their
+    number.
 
-    The suffix of the name chooses the format. Units are in the metadata of Parquet's fields; in CSV
-    missing numbers are `nan`.
+    The file suffix chooses the format. Units are in the field metadata of Parquet; in CSV, missing
+    numbers are `nan`.
     """
     target = target_of(path)
     suffix = target.suffix.lower()
@@ -73,7 +74,7 @@ def export(folder: Folder, path: str | os.PathLike[str]) -> int:
 
 
 class Source(Protocol):
-    """A campaign, as far as its runs are repeated."""
+    """Interface of a campaign for repeating its runs."""
 
     @property
     def experiment(self) -> Experiment:
@@ -92,7 +93,7 @@ class Source(Protocol):
 
 
 def rows_in(folder: Folder, source: Source, run: int) -> Rows:
-    """The row of one run of a folder."""
+    """Row of a single run of a folder."""
     read = folder.read((RUN, *source.factors), run, run + 1)
     if not len(read[RUN]):
         raise InvalidValue(f"run = {run} is not in {folder.path}")
@@ -100,14 +101,14 @@ def rows_in(folder: Folder, source: Source, run: int) -> Rows:
 
 
 class Case(NamedTuple):
-    """One run and the value that it was picked for."""
+    """A run and the value for which it was selected."""
 
     run: int
     value: float
 
 
 class Study:
-    """The runs of a campaign, from its folder; also while the campaign runs.
+    """Results of a campaign, read from its folder; also while the campaign runs.
 
     Args:
         folder: an open folder.
@@ -119,7 +120,7 @@ class Study:
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], campaign: Source | None = None) -> Study:
-        """The study in a folder: a path, or a URL that fsspec knows."""
+        """Open the results in a folder: a path, or a URL that fsspec knows."""
         return cls(Folder.open(folder), campaign)
 
     @property
@@ -129,7 +130,7 @@ class Study:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Columns of each run: factors, results, whether it failed."""
+        """Columns of each run: factors, results, and `failed`."""
         return self.folder.columns
 
     @property
@@ -166,28 +167,28 @@ class Study:
 
     def digest(self) -> str:
         """Digest of all columns in the order of the runs: the same for the same plan on any machine
-        and engine, in any number of pieces."""
+        and engine, with any chunks."""
         return self.folder.digest()
 
     def mean(self, name: str, level: float = 0.95) -> Interval:
-        """Mean over the runs that have a number, with its confidence interval.
+        """Mean over the runs that are not NaN, with its confidence interval.
 
-        As `quantile` and `probability`, it raises for designs that choose runs by results. There is
-        no interval (NaN, and `reason`) if runs were listed rather than random, and for the column
-        that a `Converging` design estimates, whose interval is in `outcome`. Only the independent
-        runs of a Saltelli design count.
+        Like `quantile` and `probability`, it raises for designs that choose runs by results. There
+        is no interval (NaN, with a `reason`) if runs were listed rather than random, and for the
+        column that a `Converging` design estimates, whose interval is in `outcome`. Only the
+        independent runs of a Saltelli design count.
         """
         return self._valid(name, mean_of(self._numbers(name), level))
 
     def quantile(self, name: str, share: float, level: float = 0.95) -> Interval:
-        """The value below which a share of the runs lies, with its confidence interval; see
-        `mean`."""
+        """Value below which a share of the runs lies, with its confidence interval; see `mean`."""
         return self._valid(name, quantile_of(self._numbers(name), share, level))
 
     def probability(self, name: str, level: float = 0.95) -> Probability:
-        """Probability of a column of truth values, with its confidence interval; see `mean`.
+        """Probability that a column of truth values is true, with its confidence interval; see
+        `mean`.
 
-        Truth values of failed runs are false, and these runs count as all others.
+        Failed runs count as false.
         """
         values = self._representative(name)
         if values.dtype != np.bool_:
@@ -219,12 +220,13 @@ class Study:
         return tuple(read[RUN][read[FAILED]].tolist())
 
     def sensitivity(self, name: str, level: float = 0.95) -> SobolIndices:
-        """Share of a column's variance that each factor explains, for the design `Saltelli`."""
+        """Sobol indices: the share of a column's variance that each factor explains; `Saltelli`
+        only."""
         return sobol_indices(self.folder, name, level)
 
     @property
     def campaign(self) -> Source:
-        """The campaign."""
+        """The campaign: as given, or from the plan file in the folder; raises without either."""
         if self._campaign is None:
             from .plan_file import campaign_of_folder
 
@@ -246,7 +248,7 @@ class Study:
             if before.tobytes() != values.astype(before.dtype).tobytes():
                 raise InvalidValue(
                     f"run {number}: {name} is {before[0]} in {folder.path} and {values[0]} now: "
-                    "the code that it was run with was another one"
+                    "the code has changed since the run"
                 )
         return experiment.replay(rows)
 
@@ -257,9 +259,9 @@ class Study:
         Memory and the size of the page do not depend on the number of runs.
 
         Args:
-            path: an HTML file that needs no other.
-            options: `date`, a text below the title; `replay`, False for no films of stored runs;
-                `level`, the confidence of all intervals, 0.95 by default.
+            path: path of the HTML file, which is self-contained.
+            options: `date`, a text below the title; `replay`, False to omit animations of stored
+                runs; `level`, the confidence of all intervals, 0.95 by default.
         """
         from ..view.pages.campaign_report import write_campaign_report
 
@@ -275,7 +277,7 @@ class Study:
         return values[~np.isnan(values)]
 
     def _valid(self, name: str, interval: Interval) -> Interval:
-        """The estimate, without an interval that would not be valid."""
+        """The estimate, with its interval removed if that would not be valid."""
         reason = reason_for_no_interval(self.plan, name)
         return interval._replace(low=np.nan, high=np.nan, reason=reason) if reason else interval
 
@@ -283,7 +285,7 @@ class Study:
         """A column of the runs that represent the distribution of the factors."""
         if reason := reason_against(self.plan, listed=True):
             raise InvalidValue(
-                f"{name}: {reason}, so that they do not stand for all; see `outcome`, and "
+                f"{name}: {reason}, so they do not represent all runs; see `outcome`, and "
                 f"study[{name!r}] for the runs themselves"
             )
         self._check_column(name)
@@ -300,7 +302,7 @@ class Study:
         return f"<Study {self.plan['name']!r}: {counted(self.runs, 'run')}, {state}>"
 
     def names(self, kind: str) -> Sequence[str]:
-        """Columns of a kind, "number" or "truth", without the factors."""
+        """Names of the columns of a kind, "number" or "truth", without the factors."""
         own = set(self.factors)
         return [one.name for one in self.columns if one.kind == kind and one.name not in own]
 
@@ -310,10 +312,11 @@ SHARES = (0.05, 0.5, 0.95)
 
 
 def summary_of(study: Study, level: float = 0.95) -> dict[str, Any]:
-    """State, numbers with mean and quantiles, truth values with probabilities, and findings.
+    """Summary: state, numbers with mean and quantiles, truth values with probabilities, and
+    findings.
 
-    If the runs do not represent the distribution of the factors, `reason` says why, and there are
-    only lowest and highest values. If they do but intervals are not valid, `caution` says why.
+    If the runs do not represent the distribution of the factors, `reason` says why, and only lowest
+    and highest values are given. If they do but intervals are not valid, `caution` says why.
     """
     reason = reason_against(study.plan, listed=True)
     own = [column for column in study.columns if column.name not in study.factors]
@@ -337,7 +340,7 @@ def summary_of(study: Study, level: float = 0.95) -> dict[str, Any]:
 
 
 def state_of(study: Study) -> dict[str, Any]:
-    """Progress of a campaign, also while it runs."""
+    """Progress of a campaign as plain values, also while it runs."""
     folder = study.folder
     digest = study.digest()  # reads everything, so that damaged files are left out below
     started = folder.notes.get("started")
@@ -371,7 +374,7 @@ def lost_runs(study: Study) -> int:
 
 
 def _rate(study: Study, path: Path | None, done: int) -> float | None:
-    """Runs per second from the last start of the campaign until its last part was written."""
+    """Runs per second from the last start of the campaign to its last written part."""
     started = study.folder.notes.get("started")
     if path is None or started is None:
         return None

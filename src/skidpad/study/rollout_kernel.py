@@ -1,13 +1,13 @@
 """The compiled loop of a drive: vehicle, policy and metrics in one kernel, and its arrays.
 
 `Loop` compiles and runs a drive. `RowArrays` turns rows of a campaign into arrays: parameters,
-starts, inputs and disturbances. A factor is a parameter of the vehicle (`m`, `tyres.D`) or of its
-policy (`policy.k_p`), a field of the start (`x0.v_x`), of held controls or references
-(`input.steer`) or of a held disturbance (`disturbance.F_y`).
+start states, inputs and disturbances. A factor is a parameter of the vehicle (`m`, `tyres.D`) or of
+its policy (`policy.k_p`), a field of the start state (`x0.v_x`), of constant controls or references
+(`input.steer`) or of a constant disturbance (`disturbance.F_y`).
 
 `Strips` cuts a run into strips of steps with their inputs, the columns of a log and random numbers.
-Disturbances and noise of many steps are drawn ahead, so that one call of the kernel runs them all;
-for a model that reads the states of the runs, a strip is one step.
+Disturbances and noise of many steps are drawn in advance, so that one call of the kernel runs them
+all; for a model that reads the states of the runs, a strip is one step.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ..core.record import Field
 from ..errors import InvalidValue
 from ..integrate import compiled_integrator
 from ..integrate.base import Integrator
-from ..random.draw import Draw
 from ..random.model import UncertaintyModel, draw_sample
+from ..random.streams import Draw
 from ..run import arguments, delay
 from ..run.arguments import consistent_rows, make_consistent, record_of_rows
 from ..run.monte_carlo import TOLD, noisy
@@ -43,7 +43,7 @@ from .metrics import Fold, Folding, Quantity
 
 @dataclass(frozen=True)
 class Driven:
-    """Everything that is compiled of a drive, without its numbers."""
+    """Vehicle, policy and metrics that are compiled for a drive, without their numbers."""
 
     vehicle: Vehicle
     dt: float
@@ -58,29 +58,29 @@ class Driven:
 
 
 class Strip(NamedTuple):
-    """Some steps of all runs with their inputs and disturbances, on the host."""
+    """Consecutive steps of all runs with their inputs and disturbances, in host memory."""
 
     steps: int
     inputs: Array
-    """(1 or steps, 1 or runs, n): inputs or references, followed by the noise and the log."""
+    """Inputs or references, followed by the noise and the log, (1 or steps, 1 or runs, n)."""
     disturbances: Array
-    """(1 or steps, 1 or runs, n)"""
+    """Disturbances, (1 or steps, 1 or runs, n)."""
     last: Array
-    """(1, 1 or runs, n): inputs of the sample after these steps."""
+    """Inputs of the sample after these steps, (1, 1 or runs, n)."""
 
 
 class Outcome(NamedTuple):
-    """Runs after their last sample."""
+    """States and results of runs after their last sample."""
 
     states: Array
-    """(runs, n): states of the vehicle, then the memory of its policy."""
+    """States of the vehicle, then the memory of its policy, (runs, n)."""
     results: Array
-    """(runs, 1 + folds): the time at which the run ended, then the results of the folds."""
+    """Time in s at which each run ended, then the results of the folds, (runs, 1 + folds)."""
     failed: Mask
 
 
 Feed = Callable[[Array], Strip | None]
-"""Returns the next strip for the present states (runs, n); None at the end."""
+"""Function from the current states (runs, n) to the next strip; None at the end."""
 
 
 class Loop:
@@ -121,12 +121,12 @@ class Loop:
 
     @cached_property
     def plant(self) -> Plant:
-        """The loop with folds, to be compiled."""
+        """Plant of the loop with folds, to be compiled."""
         plant = self.runner.plant
         return replace(plant, step=self.folding.step(plant.step), vehicle=None, method=None)
 
     def engines(self, resources: Resources) -> Engines:
-        """The engines that run the plant with folds, cached by resources."""
+        """Engines that run the plant with folds, cached by resources."""
         if resources not in self._engines:
             runner = self.runner
             settings = runner.settings.replace(device=resources.device, threads=resources.threads)
@@ -136,10 +136,10 @@ class Loop:
     def run(
         self, x: Array, p: Array, strips: Feed, resources: Resources, before: Array | None = None
     ) -> Outcome:
-        """Run from the states (1, runs, n) with parameters (1, 1 or runs, n).
+        """Run from the states `x` (1, runs, n) with parameters `p` (1, 1 or runs, n).
 
-        `strips` returns the next strip for the present states (runs, n), and None at the end;
-        `before` are pending commands (rows, 1, n).
+        `strips` returns the next strip for the current states (runs, n), and None at the end;
+        `before` has the pending commands (rows, 1, n).
         """
         engines = self.engines(resources)
         space = engines.space
@@ -168,7 +168,7 @@ class Loop:
     def _closed(
         self, now: AnyArray, last: Array, p: Array, states: int, resources: Resources
     ) -> Outcome:
-        """The last sample, folded on the processor by the same function as the others."""
+        """Fold in the last sample, on the host with the same function as all others."""
         precision = self.base.settings.precision
         if resources not in self._closing:
             self._closing[resources] = CpuMap(self.folding.closing, precision, resources.threads)
@@ -210,49 +210,44 @@ X0, INPUT, DISTURBANCE = "x0.", "input.", "disturbance."
 
 
 class Prepared(NamedTuple):
-    """Runs ready to start, on the host."""
+    """Arrays of runs that are ready to start, in host memory."""
 
     x: Array
-    """(1, runs, n): states of the vehicle, then the memory of its policy."""
+    """States of the vehicle, then the memory of its policy, (1, runs, n)."""
     p: Array
-    """(1, 1 or runs, n): parameters of the vehicle, then those of its policy."""
+    """Parameters of the vehicle, then those of its policy, (1, 1 or runs, n)."""
     u: Array
-    """(1 or steps, 1 or runs, n): controls or references."""
+    """Controls or references, (1 or steps, 1 or runs, n)."""
     w: Array
-    """(1, 1 or runs, n): disturbances that are held."""
+    """Constant disturbances, (1, 1 or runs, n)."""
 
 
 @dataclass(frozen=True)
 class Common:
-    """Settings that all runs of a drive share, checked."""
+    """Validated settings that all runs of a drive share."""
 
     x0: Any
-    """A record, a mapping, an array (n,), or an `UncertaintyModel`."""
+    """Start state: a record, a mapping, an array (n,), or an `UncertaintyModel`."""
     memory: Array
-    """Memory of the policy at the start, (n,)."""
+    """Initial memory of the policy, (n,)."""
     inputs: Array
-    """(1 or steps, 1, n)"""
+    """Controls or references, (1 or steps, 1, n)."""
     params: Mapping[str, Any]
-    """Parameters of vehicle and policy, by name: numbers, or models that they are drawn from."""
+    """Parameters of vehicle and policy by name: numbers, or models to draw them from."""
     disturbed: bool
-    """Whether disturbances are drawn rather than held."""
+    """Whether disturbances are drawn at random rather than constant."""
 
 
 @dataclass(frozen=True)
 class RowArrays:
-    """Turns rows into arrays."""
-
     runner: Runner
-    """Runner of the closed loop of vehicle and policy."""
     base: Runner
-    """Runner of the vehicle alone."""
     Reference: type
-    """Record of the controls or references."""
     common: Common
 
     @cached_property
     def factors(self) -> dict[str, Field]:
-        """Names of factors, with the fields that they set."""
+        """Fields that factors set, by factor name."""
         named: dict[str, Field] = {}
         for prefix, kind, closed in self._groups:
             if not closed:
@@ -261,7 +256,8 @@ class RowArrays:
 
     @property
     def _groups(self) -> list[tuple[str, type, str]]:
-        """Prefix and record of each group of factors, and why it is closed; empty if it is open."""
+        """Prefix and record class of each group of factors, and why the group cannot be used; else
+        empty."""
         plant, common = self.base.plant, self.common
         drawn = "starts are drawn from x0, an uncertainty model"
         table = "the inputs are a table with a row per step; hold them to vary one"
@@ -275,13 +271,14 @@ class RowArrays:
 
     @cached_property
     def _arrays(self) -> frozenset[str]:
-        """Parameters that are numbers of shared arrays, between which there are no others."""
+        """Parameters that identify shared arrays; factors cannot vary them, as numbers between two
+        arrays have no meaning."""
         plant = self.runner.plant
         pairs = zip(record.names(plant.Params), record.flatten(plant.params), strict=True)
         return frozenset(name for name, value in pairs if isinstance(value, ArrayNumber))
 
     def check_name(self, name: str) -> Field:
-        """The field that a factor sets; raises for an unknown name, with the nearest one."""
+        """Field that a factor sets; raises for an unknown name and suggests the nearest one."""
         if name in self.factors:
             return self.factors[name]
         for prefix, _, closed in self._groups:
@@ -291,7 +288,6 @@ class RowArrays:
         raise InvalidValue(record.unknown_name("the drive", name, allowed, "factor"))
 
     def prepare(self, rows: Rows) -> Prepared:
-        """The arrays of some runs."""
         for name in rows.factors:
             self.check_name(name)
         p = self._params(rows)
@@ -332,8 +328,9 @@ class RowArrays:
         return np.concatenate([states, memory], axis=2)
 
     def _start_by_name(self, rows: Rows, own: Array) -> AnyArray:
-        """Starts (1 or runs, n) with fields that are factors; dependent fields are made consistent
-        with the parameters of each run, unless the start is a whole state, an array."""
+        """Start states (1 or runs, n) with fields that are factors; dependent fields are made
+        consistent with the parameters of each run, unless the start is given as a whole state
+        array."""
         State, x0 = self.base.plant.State, self.common.x0
         chosen = _of_prefix(rows.factors, X0)
         start = record.build(State, x0)
@@ -347,7 +344,7 @@ class RowArrays:
         return arguments.in_range(State, "x0", np.atleast_2d(table)[None])[0]
 
     def _held(self, kind: type, what: str, base: Array, prefix: str, rows: Rows) -> Array:
-        """Held rows (1, 1 or runs, n) with fields that are factors."""
+        """Constant rows (1, 1 or runs, n) with fields that are factors."""
         chosen = _of_prefix(rows.factors, prefix)
         if not chosen:
             return base
@@ -368,29 +365,29 @@ class RowArrays:
 
 
 def _of_prefix(factors: Mapping[str, Array], prefix: str) -> dict[str, Array]:
-    """The factors whose names begin with the prefix, without it."""
+    """Factors whose names begin with the prefix, by name without the prefix."""
     size = len(prefix)
     return {name[size:]: np.asarray(v) for name, v in factors.items() if name.startswith(prefix)}
 
 
 MOST_NUMBERS = 4_000_000
-"""Numbers in the arrays of a strip: 32 MB."""
+"""Largest number of values in the arrays of a strip: 32 MB."""
 LONGEST = 1024
-"""Most steps of a strip with random numbers."""
+"""Largest number of steps in a strip with random numbers."""
 
 
 class Course(NamedTuple):
-    """Number of steps, models that are drawn from, and the log."""
+    """Number of steps, uncertainty models and log of a run."""
 
     steps: int
     disturbance: UncertaintyModel | None
     noise: UncertaintyModel | None
     log: Array | None
-    """(steps + 1, columns)"""
+    """Columns of the log, (steps + 1, columns)."""
 
 
 class Strips:
-    """Strips of a run; called with the states of all runs, (runs, n), returns the next one."""
+    """Iterates over the strips of a run; call it with the states (runs, n) for the next one."""
 
     def __init__(
         self,
@@ -411,7 +408,7 @@ class Strips:
         self._done, self._longest = 0, self._length(count)
 
     def _length(self, count: int) -> int:
-        """Steps of a strip: all of them, if its arrays stay small."""
+        """Number of steps in a strip: all of them, if its arrays stay small."""
         course, (_, _, u, w) = self._course, self._prepared
         drawing = course.disturbance is not None or course.noise is not None
         if not drawing and (course.log is None or u.shape[1] == 1):
@@ -421,7 +418,7 @@ class Strips:
         return max(1, min(LONGEST, MOST_NUMBERS // (count * max(width, 1))))
 
     def __call__(self, states: Array) -> Strip | None:
-        """The next steps; None at the end."""
+        """Next strip; None at the end."""
         if self._done == self._course.steps:
             return None
         steps = min(self._longest, self._course.steps - self._done)
@@ -435,7 +432,7 @@ class Strips:
         return strip
 
     def _drawn(self, steps: int, states: Any) -> dict[str, Array]:
-        """Random rows (steps, runs, n) by name; `states` are known for one step only."""
+        """Random rows (steps, runs, n) by name; `states` are known only if `steps` is 1."""
         memory, table = dict(self._memory), dict[str, list[Array]]()
         draws = {
             name: self._arrays.draw(self._rows, name, self._threads)
@@ -465,7 +462,7 @@ class Strips:
 
 
 def _joined(a: Array, b: Array | None) -> Array:
-    """The fields of two arrays (1 or steps, 1 or runs, field) in one."""
+    """Concatenates the fields of two arrays (1 or steps, 1 or runs, field)."""
     if b is None:
         return a
     outer = np.broadcast_shapes(a.shape[:2], b.shape[:2])
@@ -475,11 +472,11 @@ def _joined(a: Array, b: Array | None) -> Array:
 
 
 class _StatesNeeded(Exception):
-    """A model read the states, which are not known yet."""
+    """A model read the states of the runs, which are not known in advance."""
 
 
 class _Ahead:
-    """Placeholder for states that are not known yet; any use of it raises `_StatesNeeded`."""
+    """Placeholder for states that are not yet known; any use of it raises `_StatesNeeded`."""
 
     def _needed(self, *_: Any, **__: Any) -> NoReturn:
         raise _StatesNeeded

@@ -1,4 +1,4 @@
-"""Drives: a vehicle and what drives it as the experiment of a campaign, with metrics compiled in.
+"""Drives: a vehicle with its inputs or policy as an experiment, with metrics compiled in.
 
     drive = Drive(
         sp.vehicles.four_wheel(), duration=5.0, dt=0.001, x0={"v_x": 20.0},
@@ -7,16 +7,15 @@
         events={"left_lane": "abs(y) > 1.5"},
     )
 
-No samples are stored: the numbers of the metrics are integrated along with the state. Random
-numbers are those of `Fleet.monte_carlo`, and so are the bits: run k of a drive is run k of a Monte
-Carlo with its seed.
+No samples are stored: the metrics are accumulated along with the state. Random numbers are those of
+`Fleet.monte_carlo`, bit for bit: run k of a drive equals run k of a Monte Carlo with the same seed.
 
     drive = LogDrive(vehicle, "lap.csv", metrics={"off": highest("hypot(x - log.x, y - log.y)")})
 
-A `LogDrive` repeats a recorded run: with its commands, from its start, to be compared with it. The
-columns of the log are found as `skidpad.study.identify` finds them: commands are `u_` and the name
-of the input, measurements have plain names, `names` maps others. The commands of the longest dead
-time before the first step are still pending when it begins.
+A `LogDrive` repeats a recorded run, from its start and with its commands, for comparison. The
+columns of the log are named as in `skidpad.study.logs`: commands are `u_` and the name of the
+input, measurements have plain names, and `names` maps other names. Commands from before the first
+step, up to the longest dead time, are still pending when the run begins.
 
 `setup_of` checks the settings of a drive and compiles it once; `rollout_kernel` runs it.
 """
@@ -63,26 +62,30 @@ from .experiment import (
     blank_columns,
     plain,
 )
-from .identify.log import Log, read_log
-from .identify.replay import Replay, recording
+from .identify.drives import reported
+from .identify.replay import Guess, Replay, over_steps
+from .logs.log import Log
+from .logs.names import how_to_name
+from .logs.preparation import SHORTEST_PERIOD, prepare
+from .logs.reading import read_log
 from .metrics import Fold, Quantity, happened
 from .rollout_kernel import Common, Course, Driven, Loop, RowArrays, Strips
 
 ENDED = "ended_at"
-"""Column of a drive with `until`."""
+"""Name of the column with the end time of a drive with `until`."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """A drive that is checked and compiled."""
+    """A validated and compiled drive."""
 
     loop: Loop
     course: Course
     arrays: RowArrays
     folds: Mapping[str, Fold]
-    """Metrics and events."""
+    """Metrics and events by column name."""
     pending: Array | None
-    """Commands before the first ones, (rows, 1, n)."""
+    """Commands that are pending at the start, (rows, 1, n)."""
 
     @property
     def common(self) -> Common:
@@ -92,7 +95,7 @@ class Setup:
     @cached_property
     def digests(self) -> dict[str, Any]:
         """Digests of Programs in IEEE operations, for the functions of the drive: its motion, the
-        condition that ends it and each metric alone."""
+        condition that ends it and each metric separately."""
         folding, runner = self.loop.folding, self.loop.runner
 
         def digest(program: Program) -> str:
@@ -109,7 +112,7 @@ class Setup:
 
     @property
     def start(self) -> Any:
-        """The start as a plain state with the named fields, or the model that it is drawn from."""
+        """Start as a plain state with the named fields, or the model from which it is drawn."""
         x0 = self.common.x0
         if isinstance(x0, UncertaintyModel):
             return x0
@@ -121,7 +124,7 @@ class Setup:
         return self.arrays.base.plant.State
 
     def replayed(self, rows: Rows) -> Trajectory:
-        """One run again, step by step."""
+        """Repeat one run step by step."""
         ready = self.arrays.prepare(rows)
         n = record.size(self._State)
         names = record.names(self.loop.runner.plant.Params)
@@ -149,7 +152,7 @@ class _Repeated(Experiment):
     """Replays a finished run; skips the plausibility check."""
 
     before: Array | None
-    """Commands before the first ones, (rows, 1, n)."""
+    """Commands that are pending at the start, (rows, 1, n)."""
 
     def _advanced(
         self, x: Array, u: Array, w: Array, params: AnyArray | None, pending: Array | None
@@ -225,7 +228,7 @@ def _folds(drive: Drive) -> dict[str, Fold]:
     both = [*drive.metrics, *drive.events]
     for name in both:
         if not isinstance(name, str) or not name.strip() or name in (RUN, FAILED, ENDED):
-            raise InvalidValue(f"metric {name!r}: a column must have a name, and not this one")
+            raise InvalidValue(f"metric {name!r}: this name is not allowed for a column")
         if both.count(name) > 1:
             raise InvalidValue(f"{name!r} is both a metric and an event; a column has one name")
     return {**drive.metrics, **{name: happened(event) for name, event in drive.events.items()}}
@@ -237,8 +240,8 @@ def _inputs(drive: Drive, loop: Loop, Reference: type) -> Array:
     rows = input_rows(loop.base if drive.policy is None else loop.runner, Reference, values)
     if rows.shape[1] != 1:
         raise InvalidValue(
-            f"controls have shape {np.shape(values)}; allowed are one row held, or a table "
-            f"(steps, {rows.shape[2]}): what differs between runs is a factor"
+            f"controls have shape {np.shape(values)}; allowed are one constant row, or a table "
+            f"(steps, {rows.shape[2]}): values that differ between runs are factors"
         )
     if not np.isfinite(rows).all():
         raise InvalidValue("controls and references must be finite")
@@ -266,7 +269,7 @@ def _start(drive: Drive) -> Any:
 
 
 def _params(drive: Drive) -> dict[str, Any]:
-    """Parameters by their names in the loop."""
+    """Parameters by their names in the closed loop."""
     own = drive.policy.Params if drive.policy is not None else Nothing
     named: dict[str, Any] = {}
     for before, kind, values in (
@@ -282,15 +285,15 @@ def _params(drive: Drive) -> dict[str, Any]:
                 raise InvalidValue(f"params[{name!r}] has {value.dim} numbers; allowed is one")
             if not isinstance(value, UncertaintyModel) and np.ndim(value):
                 raise InvalidValue(
-                    f"params[{name!r}] has shape {np.shape(value)}: what differs between runs is "
-                    "a factor"
+                    f"params[{name!r}] has shape {np.shape(value)}: values that differ between "
+                    "runs are factors"
                 )
             named[before + name] = value
     return named
 
 
 def _log_record(vehicle: Vehicle, log: Mapping[str, Any]) -> type | None:
-    """A record of the columns of a log, with the units of fields of the same names."""
+    """Record class with the columns of a log, with the units of fields of the same names."""
     if not log:
         return None
     for name in log:
@@ -322,9 +325,9 @@ def _log(log: Mapping[str, Any], steps: int) -> Array | None:
 
 
 MOST_RUNS = {"cpu": 16_384, "cuda": 262_144}
-"""Runs that are in memory at a time; a larger chunk is done in parts."""
+"""Largest number of runs in memory at a time, by device; a larger chunk is split."""
 MOST_SETUPS = 16
-"""Compiled drives that are cached."""
+"""Number of compiled drives that are cached."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,7 +345,7 @@ class Drive(ExperimentBase, Constant):
     vehicle: Vehicle
     _: KW_ONLY
     duration: float | None = None
-    """Length of a run in s; or `steps`, or a table of inputs."""
+    """Length of a run in s; alternatively `steps`, or a table of inputs."""
     steps: int | None = None
     dt: float = 0.001
     """Step in s."""
@@ -350,33 +353,33 @@ class Drive(ExperimentBase, Constant):
     substeps: int | None = None
     precision: str = "float64"
     x0: Any = None
-    """Start: a record, a mapping of names, a whole state (nx,), or an `UncertaintyModel`. Dependent
-    fields of a start by names are made consistent with the parameters of each run."""
+    """Start: a record, a mapping of names, a whole state (nx,), or an `UncertaintyModel`. If it
+    is given by names, dependent fields are made consistent with the parameters of each run."""
     controls: Any = None
-    """Held inputs, a record or a mapping; or a table (steps, nu)."""
+    """Constant inputs, a record or a mapping; or a table (steps, nu)."""
     pending: Any = None
-    """Commands before the first ones, oldest first, (rows, nu): of a model with dead time."""
+    """Commands before the first step, oldest first, (rows, nu), for a model with dead time."""
     policy: Policy | None = None
     references: Any = None
-    """References of the policy: as `controls`."""
+    """References of the policy, in the forms of `controls`."""
     params: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Parameters of the vehicle that replace its own: numbers, or models of one number that they
-    are drawn from for each run."""
+    """Parameters that replace those of the vehicle: numbers, or models of one number from which
+    they are drawn for each run."""
     policy_params: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """The same of the policy."""
+    """Parameters that replace those of the policy: numbers or models, as `params`."""
     disturbance: UncertaintyModel | None = None
-    """Model of the Disturbance record, drawn from at every step."""
+    """Uncertainty model of the Disturbance record, drawn from at every step."""
     noise: UncertaintyModel | None = None
-    """Model of the error of the state that the policy sees."""
+    """Uncertainty model of the error in the state that the policy receives."""
     metrics: Mapping[str, Fold] = field(default_factory=dict[str, Fold])
-    """Columns by name; see `metrics`."""
+    """Metrics by column name; see the module `metrics`."""
     events: Mapping[str, Quantity] = field(default_factory=dict[str, Quantity])
-    """Conditions by name: a column each that says whether it was met."""
+    """Conditions by column name; each column says whether its condition was ever met."""
     until: Quantity | None = None
-    """A run ends at the first sample at which this condition is met: that sample counts, and the
-    vehicle stays there. The column `ended_at` has the time in s, NaN if it was never met."""
+    """Condition that ends a run at the first sample where it is met. That sample counts, and
+    the vehicle stays there. The column `ended_at` has the time in s, NaN if it was never met."""
     log: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Series (steps + 1,) that metrics may compare with, as `log.y`."""
+    """Series (steps + 1,) by name, which metrics may read as `log.NAME`."""
     _mark: str = field(default_factory=lambda: uuid4().hex, init=False, repr=False)
 
     __repr__ = brief_repr
@@ -386,15 +389,15 @@ class Drive(ExperimentBase, Constant):
         assert self._setup().loop.folding.update
 
     def _setup(self) -> Setup:
-        """The compiled drive, once for all chunks of this process."""
+        """Compiled drive, shared by all chunks of this process."""
         return _SETUPS.get(None, self._mark, lambda: setup_of(self))
 
     def settings(self) -> dict[str, Setting]:
-        """Names of factors, with units and ranges."""
+        """Units and ranges by factor name."""
         return {name: Setting.of(leaf) for name, leaf in self._setup().arrays.factors.items()}
 
     def columns(self) -> tuple[Column, ...]:
-        """The time at which a run ended, if there is `until`, then metrics and events."""
+        """End time of the run, if there is `until`, then metrics and events."""
         setup = self._setup()
         records = setup.loop.folding.records
         named = [
@@ -405,7 +408,7 @@ class Drive(ExperimentBase, Constant):
         return (*([] if self.until is None else [ended]), *named)
 
     def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
-        """Raise for factors that are unknown or whose ends are implausible."""
+        """Raise for factors that are unknown or whose smallest or largest value is implausible."""
         setup = self._setup()
         for name in ends:
             setup.arrays.check_name(name)
@@ -424,8 +427,8 @@ class Drive(ExperimentBase, Constant):
 
     def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
         """All columns, (n,) each, and `failed`: whether a state was not finite at some sample,
-        because it diverged or a step found no solution. In such a run numbers are NaN and truth
-        values are false."""
+        because the run diverged or a step found no solution. In such a run numbers are NaN and
+        truth values are false."""
         if not len(rows.runs):
             return blank_columns(self.columns(), 0, failed=False)
         most = MOST_RUNS.get(resources.device, MOST_RUNS["cpu"])
@@ -452,8 +455,8 @@ class Drive(ExperimentBase, Constant):
         return {**out, FAILED: failed}
 
     def replay(self, rows: Rows) -> Trajectory:
-        """The one run of `rows` with its states, inputs, outputs and disturbances; it ends where
-        the run did."""
+        """Repeat the single run of `rows` with its states, inputs, outputs and disturbances, up to
+        its end."""
         run = self._setup().replayed(rows)
         if self.until is None:
             return run
@@ -462,7 +465,7 @@ class Drive(ExperimentBase, Constant):
 
     def identity(self) -> dict[str, Any]:
         """Settings as plain values, and digests of Programs in IEEE operations for functions: the
-        motion, and each metric alone."""
+        motion, and each metric separately."""
         setup = self._setup()
         plant, common = setup.loop.runner.plant, setup.common
         params = dict(zip(record.names(plant.Params), record.flatten(plant.params), strict=True))
@@ -488,12 +491,12 @@ class Drive(ExperimentBase, Constant):
 
 
 _SETUPS: RecentCache[Setup] = RecentCache(MOST_SETUPS)
-"""Compiled drives by their marks, which are pickled along with a drive."""
+"""Compiled drives by `_mark`, the random identifier that is pickled along with a drive."""
 
 
 def _corners(ends: Mapping[str, tuple[float, float]]) -> dict[str, AnyArray]:
-    """Rows with all factors at their lower ends, all at their upper ends, and each one alone at
-    either end with the others half-way."""
+    """Rows to check: all factors at their smallest, all at their largest value, and each one alone
+    at either end with the others half-way."""
     count = 2 + 2 * len(ends)
     table: dict[str, AnyArray] = {}
     for k, (name, (low, high)) in enumerate(ends.items()):
@@ -517,12 +520,13 @@ class LogDrive(ExperimentBase, Constant):
 
     vehicle: Vehicle
     log: str | os.PathLike[str] | Trajectory | Log
-    """A file (.csv, .parquet, .mcap), a bag of ROS 2, or a Trajectory."""
+    """A file (.csv, .parquet, .mcap), a ROS 2 bag, or a Trajectory."""
     _: KW_ONLY
     names: Mapping[str, str] | None = None
-    """Columns of the log with their names here: `{"steer_cmd": "u_steer"}`."""
+    """Names by column of the log: `{"steer_cmd": "u_steer"}`."""
     dt: float | None = None
-    """Longest step in s, reduced to a whole fraction of the log's period; None for the period."""
+    """Largest step in s, reduced to an integer fraction of the log's period; None for the
+    period."""
     integrator: str | Integrator = "auto"
     substeps: int | None = None
     precision: str = "float64"
@@ -531,54 +535,54 @@ class LogDrive(ExperimentBase, Constant):
     metrics: Mapping[str, Fold] = field(default_factory=dict[str, Fold])
     events: Mapping[str, Quantity] = field(default_factory=dict[str, Quantity])
     until: Quantity | None = None
-    """Condition that ends a run, as for a `Drive`."""
+    """Condition that ends a run, as in a `Drive`."""
     drive: Drive = field(init=False, repr=False)
-    """The drive that repeats the log."""
+    """The `Drive` that repeats the log."""
 
     __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         vehicle = vehicle_of(self.vehicle)
-        log = read_log(self.log, self.names)
-        recorded = recording(log, vehicle.model)
-        for note in recorded.lost:
-            warnings.warn(f"{recorded.name}: {note}", stacklevel=3)
-        longest = recorded.dt if self.dt is None else positive("dt", self.dt, "s")
-        again = Replay(vehicle, recorded, longest)
-        lead = int(again.begins[0])
-        before = again.begins[:, None] + np.arange(-lead, 0)[None]
-        start = again.start[0].copy()
-        if again.start_has_bias:  # the measured steering angle less the bias of its measurement
-            place = record.names(vehicle.model.State).index("steer")
-            start[place] -= vehicle.params.steer_bias
+        log = reported(read_log(self.log, self.names))
+        _check_commands(log, vehicle)
+        drive = prepare(log, period=_period(log), without=AS_RECORDED)
+        for line in drive.lines:
+            if line.step in DOUBTFUL:
+                warnings.warn(f"{drive.name}: {line.channel}: {line.text}", stacklevel=3)
+        longest = drive.dt if self.dt is None else positive("dt", self.dt, "s")
+        again = Replay(
+            vehicle, drive, window=None, steer="commanded", speed="commanded", lead=0.0, dt=longest
+        )
+        begin = int(again.begins[0])
+        late = again.late
         drive = Drive(
             vehicle,
             dt=again.dt,
             integrator=self.integrator,
             substeps=self.substeps,
             precision=self.precision,
-            x0=start,
-            controls=recorded.split(again.rows[:-1, 0], again.split),
-            pending=recorded.split(before[0], again.split) if lead else None,
+            x0=again.start_states(Guess())[0],
+            controls=_commands(again, begin, again.steps),
+            pending=_commands(again, begin - late, late) if late else None,
             params=self.params,
             disturbance=self.disturbance,
             metrics=self.metrics,
             events=self.events,
             until=self.until,
-            log=_columns(log, again),
+            log=_columns(again),
         )
         object.__setattr__(self, "drive", drive)
 
     def settings(self) -> dict[str, Setting]:
-        """Names of factors, with units and ranges."""
+        """Units and ranges by factor name."""
         return self.drive.settings()
 
     def columns(self) -> tuple[Column, ...]:
-        """Columns of the drive."""
+        """Columns of the `Drive`."""
         return self.drive.columns()
 
     def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
-        """Raise for factors that are unknown or whose ends are implausible."""
+        """Raise for factors that are unknown or whose smallest or largest value is implausible."""
         self.drive.check(ends)
 
     def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
@@ -586,29 +590,61 @@ class LogDrive(ExperimentBase, Constant):
         return self.drive.evaluate(rows, resources)
 
     def replay(self, rows: Rows) -> Trajectory:
-        """The one run of `rows` with its states, inputs, outputs and disturbances."""
+        """Repeat the single run of `rows` with its states, inputs, outputs and disturbances."""
         return self.drive.replay(rows)
 
     def identity(self) -> dict[str, Any]:
-        """The identity of the drive: the contents of the log, not where it lies."""
+        """Identity of the drive, with the contents of the log rather than its path."""
         return self.drive.identity() | {"kind": "log drive"}
 
 
-def _columns(log: Log, again: Replay) -> dict[str, Array]:
-    """Columns of the log with plain names at the samples of the drive, interpolated linearly."""
-    recorded, rows = again.recorded, again.rows[:, 0]
-    count = (len(rows) - 1) * again.split + 1
-    times = recorded.t[rows[0]] + again.dt * np.arange(count)
-    matched = {**recorded.states, **recorded.measured}
-    others = {
-        name: (one, ~np.isnan(one.values))
-        for name, one in log.series.items()
-        if name.isidentifier() and name not in matched
-    }
-    columns = {
-        name: np.interp(times, one.t[known], one.values[known])
-        for name, (one, known) in others.items()
-    }
+AS_RECORDED = ("repeats", "frozen", "spikes", "latency", "filter", "gravity", "imu")
+"""Steps of the preparation that are left out: a repeated run is compared with what was recorded."""
+DOUBTFUL = ("stamps", "gaps", "consistency")
+"""Steps whose findings are warnings."""
+OPTIONAL = ("gear", "slope")
+"""Inputs that keep their default, DRIVE and level road, if the log lacks them."""
+
+
+def _check_commands(log: Log, vehicle: Vehicle) -> None:
+    """Raise InvalidValue for a log without a command of the vehicle."""
+    leaves = {f"u_{leaf.name}": leaf for leaf in record.fields(vehicle.Input)}
+    missing = [n for n, leaf in leaves.items() if n not in log and leaf.name not in OPTIONAL]
+    if missing:
+        named = ", ".join(f"{name} ({leaves[name].unit})" for name in missing)
+        there = ", ".join(log.channels) or "no numbers"
+        raise InvalidValue(
+            f"{log.name} lacks columns that {vehicle.name} needs: {named}. It has {there}; "
+            f"{how_to_name(missing[0], tuple(log.channels))}"
+        )
+
+
+def _period(log: Log) -> float | None:
+    """Period of the fastest channel in s, if it is shorter than that of a preparation."""
+    steps = [np.median(np.diff(one.t)) for one in log.channels.values() if len(one.t) > 1]
+    fastest = float(min(steps, default=np.inf))
+    return float(f"{fastest:.9g}") if fastest < SHORTEST_PERIOD else None
+
+
+def _commands(again: Replay, row: int, rows: int) -> Array:
+    """Inputs (rows times split, inputs) over the steps after a row of the log."""
+    drive, leaves = again.drive, record.fields(again.vehicle.Input)
+    times = drive.t[row] + again.dt * np.arange(rows * again.split + 1)
+    table = np.tile(record.flatten(record.build(again.vehicle.Input)), (len(times) - 1, 1))
+    for k, leaf in enumerate(leaves):
+        if (series := drive.commands.get(f"u_{leaf.name}")) is not None:
+            whole = leaf.allowed is not None and leaf.allowed.whole
+            table[:, k] = over_steps(series, times, whole=whole)
+    return table
+
+
+def _columns(again: Replay) -> dict[str, Array]:
+    """Channels of the log with plain names, interpolated linearly at the samples of the drive."""
+    rows = again.rows[0]
     # By row numbers rather than times, so that a row keeps its bits.
-    places, whole = np.arange(count) / again.split, np.arange(len(rows))
-    return columns | {name: np.interp(places, whole, v[rows]) for name, v in matched.items()}
+    places, whole = np.arange((len(rows) - 1) * again.split + 1) / again.split, np.arange(len(rows))
+    return {
+        name: np.interp(places, whole, values[rows])
+        for name, values in again.drive.channels.items()
+        if name.isidentifier()
+    }

@@ -1,17 +1,17 @@
-"""Manoeuvres, episodes of learning tasks and functions of users as experiments of campaigns.
+"""Manoeuvres, episodes of learning tasks and user functions as experiments of campaigns.
 
     runs = ManoeuvreRuns(sp.vehicles.two_track(), ["step_steer", "slalom_18_m"])
     Campaign(experiment=runs, factors={"m": Range(1200.0, 1800.0), "step_steer.speed": ...}, ...)
 
-A run of `ManoeuvreRuns` is, to the bit, what `manoeuvres.perform` gives for the vehicle with the
-parameters of the run: limits, linear theory and searches are those of this vehicle. Compiled drives
-of several runs share rollouts, in which vehicles do not influence each other.
+A run of `ManoeuvreRuns` returns, to the bit, what `manoeuvres.perform` returns for the vehicle with
+the parameters of the run: limits, linear theory and searches use these parameters. Several runs
+share rollouts of compiled drives, in which vehicles do not influence each other.
 
     runs = TaskRuns("race", "driver.npz", options={"lidar": 108})
     Campaign(experiment=runs, factors={"params.m": Range(1200.0, 1800.0)}, design=Sobol(4096))
 
 A run of `TaskRuns` is one episode, driven by a network or a function of observations. Quantities
-that are not factors are drawn as the task draws them, from the streams of the run.
+that are not factors are drawn as in the task, from the random streams of the run.
 
     def stopping(v: si.m_s, mu: si.one, draw: Draw) -> dict[str, Array]:
         grip = mu * (1.0 + 0.05 * draw.normal()[:, 0])
@@ -19,7 +19,7 @@ that are not factors are drawn as the task draws them, from the streams of the r
 
     FunctionRuns(stopping, [Column("distance", "m", "until it stands")])
 
-`FunctionRuns` is for everything that no other experiment does.
+`FunctionRuns` is for everything that no other experiment covers.
 """
 
 from __future__ import annotations
@@ -50,8 +50,7 @@ from ..learn.environments import Environments
 from ..learn.programs import compile_task
 from ..learn.saved_task import task_of
 from ..learn.task import GIVEN, Task
-from ..random.draw import Draw
-from ..random.streams import of_run
+from ..random.streams import Draw, of_run
 from ..run.trajectory import Trajectory
 from ..run.trajectory_table import Column as Series
 from ..units import Allowed, Unit
@@ -76,33 +75,33 @@ from .manoeuvres.proving_ground import Result, perform, perform_each
 from .manoeuvres.subject import Subject
 
 TOGETHER = 16
-"""Runs that share rollouts."""
+"""Number of runs that share rollouts."""
 
 
 @dataclass(frozen=True, eq=False)
 class ManoeuvreRuns(ExperimentBase, Constant):
     """Runs of one or several manoeuvres, each with the vehicle of the run.
 
-    Factors are parameters of the vehicle (`m`, `tyres.D`) and numbers among the settings of a
-    manoeuvre (`step_steer.speed`). Columns are metrics: `step_steer.yaw_rate_overshoot`. They are
-    those of the unchanged vehicle, which drives everything once when the experiment is made; a
-    metric that a run does not have is NaN. A manoeuvre has failed if it cannot be driven or gives
-    no number, as when the vehicle spins; a run has failed if one of its manoeuvres has.
+    Factors are parameters of the vehicle (`m`, `tyres.D`) and numerical settings of a manoeuvre
+    (`step_steer.speed`). Columns are metrics, such as `step_steer.yaw_rate_overshoot`: those of the
+    unchanged vehicle, which drives every manoeuvre once when the experiment is made. A metric that
+    a run does not have is NaN. A manoeuvre has failed if it cannot be driven or gives no number, as
+    when the vehicle spins; a run has failed if one of its manoeuvres has.
     """
 
     growing = ("manoeuvres",)
 
     vehicle: Vehicle
     manoeuvres: str | Manoeuvre | Sequence[str | Manoeuvre] | Mapping[str, str | Manoeuvre]
-    """Names of standard manoeuvres, or manoeuvres; a mapping gives them other names in columns, so
-    that one manoeuvre can be used with several settings."""
+    """Names of standard manoeuvres, or manoeuvres. A mapping gives them other names in columns,
+    so that one manoeuvre can be used with several settings."""
     _: KW_ONLY
     dt: float = 0.001
     """Step of the simulation in s; a tenth of the sampling interval."""
     replayed: str = ""
-    """The manoeuvre whose drive a replay gives; the first if empty."""
+    """Name of the manoeuvre that a replay returns; the first if empty."""
     known: tuple[Column, ...] = field(default=(), repr=False)
-    """The columns; found by a trial drive of the vehicle if empty."""
+    """The columns, if already known; if empty, a trial drive of the vehicle finds them."""
 
     __repr__ = brief_repr
 
@@ -125,7 +124,7 @@ class ManoeuvreRuns(ExperimentBase, Constant):
         return made
 
     def settings(self) -> dict[str, Setting]:
-        """Parameters of the vehicle, then settings of manoeuvres."""
+        """Units and ranges of the parameters of the vehicle, then of the settings of manoeuvres."""
         own = {leaf.name: Setting.of(leaf) for leaf in record.fields(self.vehicle.model.Params)}
         return own | {
             f"{name}.{setting}": Setting.of_argument(type(one), setting)
@@ -138,7 +137,8 @@ class ManoeuvreRuns(ExperimentBase, Constant):
         return self.known
 
     def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
-        """Raise for factors whose ends the vehicle or a manoeuvre does not take."""
+        """Raise for factors whose smallest or largest value the vehicle or a manoeuvre does not
+        accept."""
         super().check(ends)
         names = record.names(self.vehicle.model.Params)
         for side in (0, 1):
@@ -161,8 +161,11 @@ class ManoeuvreRuns(ExperimentBase, Constant):
         return out
 
     def replay(self, rows: Rows) -> Trajectory:
-        """A drive of one manoeuvre of the run: the first of the last drives that was completed, or
-        the last completed one of all. A run that could not be driven has only the start."""
+        """Repeat one manoeuvre of the run.
+
+        Returns the first completed of its final drives, or else the latest drive that was
+        completed. A run that could not be driven has only the start.
+        """
         name = self.replayed or next(iter(self._all))
         requests = _attempt(self._requests, rows, 0)
         pair = () if requests is None else ([one] for one in requests[name])
@@ -197,7 +200,8 @@ class ManoeuvreRuns(ExperimentBase, Constant):
     def _perform(
         self, rows: Rows, places: Sequence[int], kernels: Kernels
     ) -> list[dict[str, Result]]:
-        """Results by manoeuvre of some of the rows; without those that cannot be driven."""
+        """Results by manoeuvre for the rows at `places`, without manoeuvres that cannot be
+        driven."""
         requests = [_attempt(self._requests, rows, k) or {} for k in places]
         places_of = [(k, name) for k, row in enumerate(requests) for name in row]
         pairs = [requests[k][name] for k, name in places_of]
@@ -212,7 +216,7 @@ class ManoeuvreRuns(ExperimentBase, Constant):
         return out
 
     def _requests(self, rows: Rows, k: int) -> dict[str, tuple[Manoeuvre, Subject]]:
-        """The manoeuvres of a run, each with a vehicle under test of its own."""
+        """Manoeuvres of a run, each with a vehicle under test of its own."""
         names = record.names(self.vehicle.model.Params)
         values = {name: float(column[k]) for name, column in rows.factors.items()}
         vehicle = self.vehicle.with_params({n: v for n, v in values.items() if n in names})
@@ -225,7 +229,7 @@ class ManoeuvreRuns(ExperimentBase, Constant):
         return requests
 
     def _trial_columns(self) -> tuple[Column, ...]:
-        """Columns by a drive of the unchanged vehicle; raises if it cannot do a manoeuvre."""
+        """Columns from a drive of the unchanged vehicle; raises if it cannot drive a manoeuvre."""
         pairs = [(one, Subject(self.vehicle)) for one in self._all.values()]
         columns: list[Column] = []
         try:
@@ -281,7 +285,7 @@ def _numeric_settings(one: Any) -> list[str]:
 
 
 def _attempt(work: Any, *arguments: Any) -> Any:
-    """The result of a function; None if it raises for its arguments."""
+    """Result of a function; None if it raises for its arguments."""
     try:
         return work(*arguments)
     except FAILURES:
@@ -289,13 +293,12 @@ def _attempt(work: Any, *arguments: Any) -> Any:
 
 
 _BEYOND = (ArithmeticError, LookupError, MemoryError, TypeError)
-"""Exceptions of settings that a manoeuvre does not check: a duration that exceeds the memory, a
-speed whose square is infinite, a side that does not exist."""
+"""Exceptions caused by settings that a manoeuvre does not check: a duration that exceeds the
+memory, a speed whose square is infinite, a side that does not exist."""
 
 
 @cache
 def _kernels(dt: float, resources: Resources) -> Kernels:
-    """The compiled vehicles of this process."""
     return Kernels(dt=dt, threads=resources.threads, device=resources.device)
 
 
@@ -313,22 +316,22 @@ class TaskRuns(ExperimentBase, Constant):
     """Runs of episodes of a task, one vehicle each.
 
     Factors are the quantities that the task draws: `draw.NAME` (its `draws`), `params.NAME` and
-    `disturbance.NAME` of the vehicle and `task.NAME` of its own numbers. Columns are the return,
-    the duration, whether it ended for good and, on tracks, the progress. A run has failed if its
-    vehicle diverged.
+    `disturbance.NAME` of the vehicle, and `task.NAME` of the task's own numbers. Columns are the
+    return, the duration, whether the episode terminated and, on tracks, the progress. A run has
+    failed if its vehicle diverged.
     """
 
     task: str | Callable[..., Task]
     """Name of a task of `skidpad.learn.tasks`, or a function that makes one and can be imported."""
     driver: str | Network | Callable[[Array], Any]
-    """A network, a file of one, or a function that can be imported, of observations (n, width) to
-    actions (n, k)."""
+    """A network, the path of a network file, or an importable function from observations (n,
+    width) to actions (n, k)."""
     _: KW_ONLY
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Arguments of the function that makes the task."""
     precision: str = "float64"
     block: int = 64
-    """Episodes that are always driven together; see `experiment.in_blocks`."""
+    """Number of episodes that are always driven together; see `experiment.in_blocks`."""
 
     __repr__ = brief_repr
 
@@ -358,7 +361,7 @@ class TaskRuns(ExperimentBase, Constant):
         return made
 
     def settings(self) -> dict[str, Setting]:
-        """The quantities that the task draws, and fields that it could draw."""
+        """Units and ranges of the quantities that the task draws or could draw."""
         task = self._setup(()).task
         model = task.vehicle.model
         kinds = {"params": model.Params, "disturbance": model.Disturbance, "task": task.Params}
@@ -369,7 +372,7 @@ class TaskRuns(ExperimentBase, Constant):
         }
 
     def columns(self) -> tuple[Column, ...]:
-        """Return, duration, end and progress."""
+        """Return, duration, termination and progress."""
         return (*COLUMNS, PROGRESS) if self._setup(()).task.tracks else COLUMNS
 
     def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
@@ -382,7 +385,7 @@ class TaskRuns(ExperimentBase, Constant):
         return out
 
     def replay(self, rows: Rows) -> Trajectory:
-        """The one run of `rows`, a sample after every control period."""
+        """Repeat the single run of `rows`, with a sample after every control period."""
         (block,) = in_blocks(rows, self.block)
         _, states = self._driven(block.rows, int(block.places[0]))
         task = self._setup(tuple(rows.factors)).task
@@ -391,7 +394,7 @@ class TaskRuns(ExperimentBase, Constant):
         return Trajectory.from_arrays(times, (model.State, states), name=model.name)
 
     def _driven(self, rows: Rows, watched: int | None) -> tuple[dict[str, AnyArray], Array]:
-        """Columns of a block of episodes, and the states of one of them."""
+        """Columns of a block of episodes, and the states of the episode `watched`."""
         environments = self._setup(tuple(sorted(rows.factors)))
         count, task = len(rows.runs), environments.task
         seeds = [of_run(rows.seed, int(k)) for k in rows.runs]
@@ -431,7 +434,7 @@ class TaskRuns(ExperimentBase, Constant):
         return driver(seen)
 
     def _setup(self, factors: tuple[str, ...]) -> Environments:
-        """The environments of a block, with these factors supplied rather than drawn."""
+        """Environments of a block, with these factors supplied rather than drawn."""
         return _SETUPS.get(self, factors, lambda: self._environments(factors))
 
     def _environments(self, factors: tuple[str, ...]) -> Environments:
@@ -472,31 +475,30 @@ class TaskRuns(ExperimentBase, Constant):
 _SETUPS: RecentCache[Environments] = RecentCache(_MOST_SETUPS)
 
 DRAW, RUN_NUMBER, SEED = "draw", "run", "seed"
-"""Arguments of a function that are not factors."""
 
 
 @dataclass(frozen=True, eq=False)
 class FunctionRuns(ExperimentBase, Constant):
     """Runs of a Python function that can be imported.
 
-    Factors are its arguments, with units and ranges from their annotations. It may also take
-    `draw`, a `skidpad.random.Draw` of these runs, `run`, their numbers, and `seed`, that of the
-    campaign. It returns a column, or columns by name, of which not all need to be stored; `failed`
-    may be among them. If it is not, runs with a NaN have failed, and so have those for which the
+    Factors are the function's arguments, with units and ranges from their annotations. It may also
+    take `draw`, a `skidpad.random.Draw` of these runs, `run`, their numbers, and `seed`, the seed
+    of the campaign. It returns a column, or columns by name, some of which may be left out of
+    `gives`; `failed` may be among them. If it is not, a run has failed if a column is NaN or if the
     function raises a `ValueError` or an `ArithmeticError`. Truth values of failed runs are false.
     """
 
     function: Callable[..., Any]
     gives: Sequence[Column | str]
-    """The columns that it returns, in order; a name alone is a number without a unit."""
+    """Columns that the function returns, in order; a name is a number without a unit."""
     _: KW_ONLY
     vectorised: bool = True
-    """Whether it takes and returns arrays (n,); otherwise it is called for each run with numbers,
-    and `draw` is that of one run."""
+    """Whether the function takes and returns arrays (n,); otherwise it is called once per run
+    with numbers, and `draw` belongs to that run."""
     block: int = 256
-    """Rows that a vectorised function is always called with; see `experiment.in_blocks`."""
+    """Number of rows in each call of a vectorised function; see `experiment.in_blocks`."""
     trajectory: Callable[..., Trajectory] | None = None
-    """A function of the same arguments, as numbers, that replays a run. Without one a replay has
+    """Function of the same arguments, as numbers, that replays a run. Without it a replay has
     one sample, with the columns."""
 
     __repr__ = brief_repr
@@ -515,7 +517,7 @@ class FunctionRuns(ExperimentBase, Constant):
         return pickled_fields("a FunctionRuns", self, "take another function")
 
     def settings(self) -> dict[str, Setting]:
-        """Its arguments."""
+        """Units and ranges of the function's arguments."""
         return {name: Setting.of_argument(self.function, name) for name in self._arguments()}
 
     def columns(self) -> tuple[Column, ...]:
@@ -523,8 +525,8 @@ class FunctionRuns(ExperimentBase, Constant):
         return tuple(one for one in self.gives if isinstance(one, Column))
 
     def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
-        """Raise for ends outside the ranges of the annotations, and for arguments that have neither
-        a factor nor a default."""
+        """Raise for values outside the ranges of the annotations, and for arguments with neither a
+        factor nor a default."""
         super().check(ends)
         for name, default in self._arguments().items():
             if default is inspect.Parameter.empty and name not in ends:
@@ -540,7 +542,7 @@ class FunctionRuns(ExperimentBase, Constant):
         return out
 
     def replay(self, rows: Rows) -> Trajectory:
-        """The one run of `rows`."""
+        """Repeat the single run of `rows`."""
         if self.trajectory is not None:
             return self.trajectory(**self._numbers(rows, self.trajectory))
         columns = self.evaluate(rows, Resources())
@@ -551,7 +553,7 @@ class FunctionRuns(ExperimentBase, Constant):
         return Trajectory(np.zeros(1), tuple(series), self._name)
 
     def identity(self) -> dict[str, Any]:
-        """Where the function is imported from and what it does; see `function_identity`."""
+        """Import path and bytecode of the function; see `function_identity`."""
         own = {"kind": "function", **function_identity("function", self.function)}
         return {**own, "vectorised": self.vectorised, "block": self.block}
 
@@ -560,7 +562,7 @@ class FunctionRuns(ExperimentBase, Constant):
         return str(getattr(self.function, "__name__", type(self.function).__name__))
 
     def _arguments(self) -> dict[str, Any]:
-        """The arguments that are factors, with their defaults."""
+        """Arguments that are factors, with their defaults."""
         parameters = inspect.signature(self.function).parameters
         arguments("function", self.function, tuple(parameters))
         return {
@@ -571,7 +573,8 @@ class FunctionRuns(ExperimentBase, Constant):
         }
 
     def _evaluate_block(self, block: Block) -> list[tuple[Block, dict[str, AnyArray]]]:
-        """Columns of a block; if the function raises, of each of its runs for which it does not."""
+        """Columns of a block; if the function raises, of each run on its own for which it does
+        not."""
         try:
             return [(block, self._call(block.rows))]
         except FAILURES:
@@ -609,7 +612,7 @@ class FunctionRuns(ExperimentBase, Constant):
         return {**out, FAILED: failed}
 
     def _numbers(self, rows: Rows, function: Callable[..., Any]) -> dict[str, Any]:
-        """Arguments of a function of one run."""
+        """Arguments of a function of a single run."""
         values: dict[str, Any] = {name: float(row[0]) for name, row in rows.factors.items()}
         return _named_arguments(function, rows, values, int(rows.runs[0]))
 
@@ -624,7 +627,7 @@ class FunctionRuns(ExperimentBase, Constant):
 def _named_arguments(
     function: Callable[..., Any], rows: Rows, values: Mapping[str, Any], run: Any = None
 ) -> dict[str, Any]:
-    """Factors, draw, run number and seed, as far as the function names them."""
+    """The factors, draw, run number and seed that the function has as arguments."""
     draw = Draw(rows.seed, "function", rows.runs)
     run = rows.runs if run is None else run
     known = {**values, DRAW: draw, RUN_NUMBER: run, SEED: rows.seed}

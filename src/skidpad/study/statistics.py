@@ -2,7 +2,7 @@
 
 SALib estimates the sensitivity indices from the runs of the design `Saltelli`; its bootstrap draws
 from a fixed seed, so that the intervals are reproducible. `reason_against` and
-`reason_for_no_interval` say for which plans shares of runs are probabilities.
+`reason_for_no_interval` decide for which plans shares of runs are probabilities.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .folder import Folder
 
 
 class Interval(NamedTuple):
-    """A number estimated from runs, with the interval that holds it."""
+    """A number estimated from runs, with its confidence interval."""
 
     value: float
     low: float
@@ -32,11 +32,11 @@ class Interval(NamedTuple):
     high: float
     """Upper end of the confidence interval; infinity where the runs are too few."""
     runs: int
-    """Number of runs that have a number."""
+    """Number of runs that are not NaN."""
     level: float
     """Confidence of the interval, such as 0.95."""
     reason: str = ""
-    """Why there is no interval, whose ends are NaN then; empty otherwise."""
+    """Reason why there is no interval (its ends are NaN); empty otherwise."""
 
     def __str__(self) -> str:
         if self.reason:
@@ -46,10 +46,10 @@ class Interval(NamedTuple):
 
 
 class Share(Probability):
-    """A share of runs without an interval: its ends are NaN."""
+    """A share of runs without a confidence interval, whose ends are NaN."""
 
     reason: str = ""
-    """Why there is no interval."""
+    """Reason why there is no interval."""
 
     def __str__(self) -> str:
         of = f"{self.happened} of {self.runs} runs"
@@ -57,19 +57,18 @@ class Share(Probability):
 
 
 def share_of(one: Probability, reason: str) -> Share:
-    """The share without its interval."""
     made = Share(one.value, np.nan, np.nan, one.happened, one.runs, one.level)
     made.reason = reason
     return made
 
 
 class QuantilePlaces(NamedTuple):
-    """Ranks, from 0, of the ordered values that give a quantile and its interval."""
+    """Ranks, from 0, in the ordered values, of those that determine a quantile and its interval."""
 
     below: int
     above: int
     part: float
-    """Weight of the value at `above`; the rest is that of the value at `below`."""
+    """Weight of the value at `above`; the remainder is the weight of the value at `below`."""
     low: int
     """Rank of the lower end; below 0 if the runs are too few."""
     high: int
@@ -77,14 +76,13 @@ class QuantilePlaces(NamedTuple):
 
     @classmethod
     def of(cls, runs: int, share: float, level: float) -> QuantilePlaces:
-        """The ranks for a number of values."""
         place = share * (runs - 1)
         below = min(int(place), runs - 1)
         low, high = quantile_ranks(runs, share, level)
         return cls(below, min(below + 1, runs - 1), place - below, low - 1, high - 1)
 
     def interval(self, value_at: Callable[[int], float], runs: int, level: float) -> Interval:
-        """The quantile, from the values at these ranks."""
+        """Quantile with its interval, from the values at these ranks."""
         below, above = value_at(self.below), value_at(self.above)
         # Infinite values cannot be interpolated.
         value = below if below == above or not self.part else below + self.part * (above - below)
@@ -95,7 +93,7 @@ class QuantilePlaces(NamedTuple):
 
 
 def mean_of(values: Array, level: float = 0.95) -> Interval:
-    """Mean of independent values, with its interval by Student's distribution."""
+    """Mean of independent values, with its interval from Student's distribution."""
     if not values.size:
         raise InvalidValue("no run has a number: there is no mean")
     if not np.isfinite(values).all():
@@ -108,7 +106,7 @@ def mean_of(values: Array, level: float = 0.95) -> Interval:
 
 
 def mean_interval(mean: float, std: float, runs: int, level: float) -> Interval:
-    """The mean with its interval, from mean, standard deviation and number of the values."""
+    """Mean with its interval, from mean, standard deviation and number of the values."""
     low, high = mean_bounds(np.asarray(mean), np.asarray(std), runs, level)
     if not np.isfinite(mean):
         return Interval(mean, -np.inf, np.inf, runs, level)
@@ -116,8 +114,7 @@ def mean_interval(mean: float, std: float, runs: int, level: float) -> Interval:
 
 
 def quantile_of(values: Array, share: float, level: float = 0.95) -> Interval:
-    """The value below which a share of independent values lies, with its distribution-free
-    interval."""
+    """Value below which a share of independent values lies, with its distribution-free interval."""
     if not 0.0 <= finite("share", share) <= 1.0:
         raise InvalidValue(f"share = {share} must be from 0 to 1")
     if not values.size:
@@ -128,31 +125,31 @@ def quantile_of(values: Array, share: float, level: float = 0.95) -> Interval:
 
 
 _RESAMPLES = 100
-"""Resamples of the bootstrap."""
+"""Number of bootstrap resamples."""
 _AT_ONCE = 1_000_000
-"""Numbers that are resampled at a time, so that memory does not grow with the resamples."""
+"""Number of values that are resampled at a time, to bound the memory."""
 _SEED = 1
 """Seed of the bootstrap; SALib ignores 0."""
 
 
 class SobolIndices(NamedTuple):
-    """Shares of the variance that the factors explain, with confidence intervals."""
+    """Sobol indices: shares of the variance that the factors explain, with confidence intervals."""
 
     factors: tuple[str, ...]
     first: Array
-    """Share of each factor alone, (factors,); estimates may lie slightly outside of 0 to 1."""
+    """First-order index of each factor, (factors,); estimates may lie slightly outside of 0 to
+    1."""
     first_low: Array
     first_high: Array
     total: Array
-    """Share of each factor with its interactions, (factors,)."""
+    """Total index of each factor, interactions included, (factors,)."""
     total_low: Array
     total_high: Array
     samples: int
-    """Number of blocks of runs that count."""
+    """Number of blocks of runs that the estimate uses."""
     left_out: int
-    """Number of blocks with a missing run or number, which are left out as a whole."""
+    """Number of blocks that are left out because a run or a number is missing."""
     level: float
-    """Confidence of the intervals, such as 0.95."""
 
     __repr__ = brief_repr
 
@@ -168,7 +165,7 @@ class SobolIndices(NamedTuple):
 
 
 def sobol_indices(folder: Folder, name: str, level: float = 0.95) -> SobolIndices:
-    """The indices of a column; raises unless the design is `Saltelli`."""
+    """Sobol indices of a column; raises unless the design is `Saltelli`."""
     design, factors = folder.plan["design"], tuple(folder.plan["factors"])
     if design.get("kind") != "saltelli":
         raise InvalidValue(
@@ -201,18 +198,16 @@ def sobol_indices(folder: Folder, name: str, level: float = 0.95) -> SobolIndice
 
 
 def _saltelli_block(plan: Mapping[str, Any]) -> int:
-    """Runs of a block of the Saltelli design of a plan."""
     return (2 if plan["design"].get("second_order") else 1) * len(plan["factors"]) + 2
 
 
 _Ends: TypeAlias = tuple[Array, Array, Array]
-"""Values with their lower and upper ends."""
+"""Values with the lower and upper ends of their intervals."""
 
 
 def _estimate(
     values: Array, factors: tuple[str, ...], second: bool, level: float
 ) -> tuple[_Ends, _Ends]:
-    """First and total indices."""
     sobol: Any = require("SALib.analyze.sobol", purpose="Study.sensitivity")
     problem = {"num_vars": len(factors), "names": list(factors)}
     # Runs for the indices of pairs are not needed.
@@ -233,7 +228,7 @@ def _estimate(
 
 
 def _ends(analyses: list[Any], name: str, level: float) -> _Ends:
-    """Indices with ends from the scatter of all resamples, as in SALib."""
+    """Indices with interval ends from the scatter of all resamples, as in SALib."""
     from scipy.special import ndtri
 
     value = np.asarray(analyses[0][name], float)
@@ -248,9 +243,10 @@ _LISTED = ("grid", "table")
 
 
 def reason_against(plan: Mapping[str, Any], *, listed: bool = False) -> str:
-    """Why shares of the runs of a plan are not probabilities; empty if they are.
+    """Reason why shares of the runs of a plan are not probabilities; empty if they are.
 
-    Runs of a grid or a table are listed, not random: `listed` accepts them, as equally likely.
+    Runs of a grid or a table are listed, not random; with `listed` they are accepted, as equally
+    likely.
     """
     kind = plan["design"].get("kind", "")
     if kind in _ADAPTIVE:
@@ -263,7 +259,7 @@ def reason_against(plan: Mapping[str, Any], *, listed: bool = False) -> str:
 
 
 def reason_for_no_interval(plan: Mapping[str, Any], column: str) -> str:
-    """Why the usual confidence interval of a column is not valid; empty if it is."""
+    """Reason why the usual confidence interval of a column is not valid; empty if it is."""
     design = plan["design"]
     if design.get("kind") == "converging" and design.get("column") == column:
         return f"the design looked at {column} until it was narrow; the one that holds is its own"
@@ -271,8 +267,8 @@ def reason_for_no_interval(plan: Mapping[str, Any], column: str) -> str:
 
 
 def independent(plan: Mapping[str, Any], runs: Runs) -> AnyArray:
-    """Mask of the independent runs: all, but of the blocks of a Saltelli design only the first and
-    the last, since the others combine these."""
+    """Mask of the independent runs: all runs, except in a Saltelli design, where only the first and
+    the last run of each block count, since the others combine these."""
     if plan["design"].get("kind") != "saltelli":
         return np.ones(len(runs), bool)
     block = _saltelli_block(plan)

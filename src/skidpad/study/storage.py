@@ -1,7 +1,7 @@
-"""Storage of the files of a campaign: a local folder, or a remote storage of fsspec, and its lock.
+"""Storage of the files of a campaign: a local folder or a remote storage of fsspec, with its lock.
 
-Files are written atomically: to a temporary name and renamed (a local folder), or put in one
-operation (object stores). Names of files are relative, with `/` between their parts.
+Files are written atomically: in a local folder to a temporary name that is then renamed, in an
+object store in one operation. File names are relative, with `/` between their parts.
 
 There is one writer per folder. A local folder is locked by the kernel, which releases the lock when
 the process ends, however it ends. A remote storage has a file that names the writer; if its process
@@ -34,7 +34,7 @@ from ..errors import InvalidValue, MissingFile, SkidpadError, require
 
 _LOCAL_PROTOCOLS = ("file", "local")
 _UNFINISHED = ".tmp"
-"""Suffix of files that are being written; no reader of `*.parquet` takes them."""
+"""Suffix of files that are being written, which readers of `*.parquet` ignore."""
 
 
 class NotWritten(InvalidValue):
@@ -42,13 +42,13 @@ class NotWritten(InvalidValue):
 
 
 class LocalStorage:
-    """A folder on this machine, or one that is mounted."""
+    """Storage in a local or mounted folder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
 
     def shown(self, name: str) -> str:
-        """Its path."""
+        """Path of a file, for messages."""
         return str(self.path / name)
 
     def entries(self) -> list[str]:
@@ -61,12 +61,11 @@ class LocalStorage:
             return sorted(os.listdir(self.path))
 
     def exists(self, name: str) -> bool:
-        """Whether the file exists."""
         with reading(self.path / name, "cannot be read"):
             return (self.path / name).exists()
 
     def sizes(self, folder: str) -> dict[str, int]:
-        """Files in a folder with their sizes in bytes, without those that are being written."""
+        """Sizes in bytes of the files in a folder by name, without those that are being written."""
         sizes: dict[str, int] = {}
         with (
             reading(self.path / folder, "cannot be read"),
@@ -85,7 +84,6 @@ class LocalStorage:
         return bytes_of(self.path / name)
 
     def open(self, name: str) -> BinaryIO:
-        """A file opened for reading."""
         return (self.path / name).open("rb")
 
     def write(self, name: str, data: bytes) -> None:
@@ -95,8 +93,8 @@ class LocalStorage:
 
     @contextmanager
     def writing(self, name: str) -> Generator[BinaryIO]:
-        """A binary file to write and read, which is renamed at the end of the block, when it is on
-        the disk, and is deleted if the block raises."""
+        """Context manager for a new binary file: renamed to its final name at the end of the block,
+        once it is on the disk, or deleted if the block raises."""
         target = self.path / name
         temporary = target.with_name(f".{target.name}-{secrets.token_hex(6)}{_UNFINISHED}")
         try:
@@ -114,12 +112,12 @@ class LocalStorage:
             raise
 
     def remove(self, name: str) -> None:
-        """Delete a file; on Windows, one that another program has open stays."""
+        """Delete a file; on Windows, a file that another program has open remains."""
         with suppress(FileNotFoundError, PermissionError):
             (self.path / name).unlink()
 
     def move(self, name: str, target: str) -> None:
-        """Rename a file, replacing any file of that name and making missing folders."""
+        """Rename a file, replacing any file of that name and creating missing folders."""
         try:
             (self.path / target).parent.mkdir(exist_ok=True)
             os.replace(self.path / name, self.path / target)
@@ -128,7 +126,7 @@ class LocalStorage:
             raise _not_written(self.shown(target), error) from error
 
     def prepare(self, folders: Iterable[str]) -> None:
-        """Make the folder and folders in it."""
+        """Create the root folder and the folders in it."""
         for folder in ("", *folders):
             try:
                 (self.path / folder).mkdir(parents=True, exist_ok=True)
@@ -137,7 +135,7 @@ class LocalStorage:
         _sync_folder(self.path)
 
     def sweep(self, folders: Iterable[str]) -> None:
-        """Delete temporary files of a killed process."""
+        """Delete temporary files that a killed process left behind."""
         for folder in folders:
             for path in (self.path / folder).glob(f".*{_UNFINISHED}"):
                 with suppress(OSError):
@@ -153,24 +151,22 @@ class RemoteStorage:
         try:
             self._system, self._root = core.url_to_fs(self.path)
         except (ValueError, ImportError) as error:
-            raise InvalidValue(f"folder = {url!r} is no place to use: {error}") from error
+            raise InvalidValue(f"folder = {url!r} cannot be used: {error}") from error
 
     def shown(self, name: str) -> str:
-        """Its URL."""
+        """URL of a file, for messages."""
         return f"{self.path}/{name}" if name else self.path
 
     def entries(self) -> list[str]:
-        """Names of the files and folders at the top."""
         return sorted(entry["name"].rstrip("/").rpartition("/")[2] for entry in self._listed(""))
 
     def exists(self, name: str) -> bool:
-        """Whether the file exists."""
         with reading(self.shown(name), "cannot be read"):
             self._system.invalidate_cache()
             return bool(self._system.exists(self._full(name)))
 
     def sizes(self, folder: str) -> dict[str, int]:
-        """Files in a folder with their sizes."""
+        """Sizes in bytes of the files in a folder by name."""
         return {
             entry["name"].rpartition("/")[2]: int(entry["size"])
             for entry in self._listed(folder)
@@ -186,22 +182,20 @@ class RemoteStorage:
                 return []
 
     def read(self, name: str) -> bytes:
-        """Contents of a file."""
         with reading(self.shown(name), "cannot be read"):
             return self._system.cat_file(self._full(name))
 
     def open(self, name: str) -> BinaryIO:
-        """A file opened for reading."""
         return self._system.open(self._full(name), "rb")
 
     def write(self, name: str, data: bytes) -> None:
-        """Put a file in one operation."""
+        """Write a file in one operation."""
         with _putting(self.shown(name)):
             self._system.pipe_file(self._full(name), data)
 
     @contextmanager
     def writing(self, name: str) -> Generator[BinaryIO]:
-        """A local file that is put in one operation when it is complete."""
+        """Context manager for a local file, uploaded in one operation when it is complete."""
         with tempfile.TemporaryDirectory(prefix="skidpad-") as folder:
             local = Path(folder) / "file"
             with _putting(self.shown(name)), local.open("x+b") as file:
@@ -210,36 +204,35 @@ class RemoteStorage:
                 self._system.put_file(str(local), self._full(name))
 
     def remove(self, name: str) -> None:
-        """Delete a file."""
         with _putting(self.shown(name)), suppress(FileNotFoundError):
             self._system.rm_file(self._full(name))
 
     def move(self, name: str, target: str) -> None:
-        """Copy a file and delete the first, as object stores cannot rename."""
+        """Copy a file and delete the original, as object stores cannot rename."""
         self.prepare(target.split("/")[:-1])
         with self.writing(target) as copy, self.open(name) as file:
             shutil.copyfileobj(file, copy)
         self.remove(name)
 
     def prepare(self, folders: Iterable[str]) -> None:
-        """Make the folders, if the storage has folders."""
+        """Create the folders, if the storage has folders."""
         for folder in ("", *folders):
             with _putting(self.shown(folder)):
                 self._system.makedirs(self._full(folder), exist_ok=True)
 
     def sweep(self, folders: Iterable[str]) -> None:
-        """Do nothing: files are put in one operation."""
+        """Do nothing: files are written in one operation, so there are no temporary ones."""
 
     def _full(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}" if name else self._root
 
 
 Storage: TypeAlias = LocalStorage | RemoteStorage
-"""Both have the same methods, as `LocalStorage` documents them."""
+"""Either kind of storage, with the methods that `LocalStorage` documents."""
 
 
 def storage_of(where: str | os.PathLike[str]) -> Storage:
-    """The storage at a path or a URL; raises for any other value."""
+    """Open the storage at a path or a URL; raises for any other value."""
     if not isinstance(where, str) or ("://" not in where and "::" not in where):
         return LocalStorage(path_of(where, "folder"))
     url = urlsplit(where)
@@ -250,7 +243,7 @@ def storage_of(where: str | os.PathLike[str]) -> Storage:
 
 @contextmanager
 def _putting(shown: str) -> Generator[None]:
-    """Turns any exception of a library into an error that names the file."""
+    """Context manager that turns any exception of a library into an error that names the file."""
     try:
         yield
     except (SkidpadError, Warning):
@@ -271,7 +264,7 @@ def _not_written(shown: str, error: Exception) -> InvalidValue:
 
 
 def _sync_folder(path: Path) -> None:
-    """Write directory entries to the disk, so that a new file survives a loss of power."""
+    """Flush directory entries to the disk, so that a new file survives a power failure."""
     if os.name == "nt":
         return
     with suppress(OSError):  # some mounted file systems do not know it
@@ -284,13 +277,14 @@ def _sync_folder(path: Path) -> None:
 
 LOCK = "lock"
 _UNKNOWN_HERE = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
-"""Error numbers of file systems that cannot lock."""
+"""Error numbers of file systems without locks."""
 _FAR = 1 << 40
-"""The byte that Windows locks, far behind the owner, since locked bytes cannot be read."""
+"""Position of the byte that Windows locks, far behind the owner's name, which must stay
+readable."""
 
 
 class CampaignInUse(SkidpadError, RuntimeError):
-    """Another process, or another campaign of this process, writes to the folder."""
+    """Another process, or another campaign of this process, is writing to the folder."""
 
 
 def locked(storage: Storage, *, break_lock: bool = False) -> Lock:
@@ -311,7 +305,7 @@ def locked(storage: Storage, *, break_lock: bool = False) -> Lock:
 
 
 def writer_of(folder: Path) -> str:
-    """The process that writes to a local folder, in words; empty without a writer."""
+    """Description of the process that writes to a local folder; empty if no process does."""
     try:
         owner = _owner((folder / LOCK).read_bytes())
     except OSError:
@@ -320,7 +314,7 @@ def writer_of(folder: Path) -> str:
 
 
 class _KernelLock:
-    """An advisory lock on an open file, with the owner's name in it."""
+    """An advisory lock on an open file that contains the owner's name."""
 
     def __init__(self, path: Path) -> None:
         self._file: BinaryIO | None = None
@@ -389,7 +383,7 @@ def _try_lock(file: BinaryIO) -> bool:
 
 
 class _OwnerFile:
-    """A file that names the writer, for storage without locks."""
+    """A lock file that names the writer, for storage without locks."""
 
     def __init__(self, storage: Storage, break_lock: bool) -> None:
         self._storage, self._token, self._pid = storage, secrets.token_hex(8), os.getpid()
@@ -414,7 +408,7 @@ class _OwnerFile:
 
 
 Lock: TypeAlias = _KernelLock | _OwnerFile
-"""The right to write: `held`, whether this process still has it, and `release`."""
+"""The right to write, with `held`, whether this process still has it, and `release`."""
 
 
 def _own_name(token: str = "") -> bytes:

@@ -1,20 +1,20 @@
-"""The runs of a campaign as one table of Parquet parts, and chosen runs as trajectory files.
+"""The runs of a campaign as one table of Parquet parts, and stored trajectories as files.
 
-A part is a file with all columns of a range of runs. Its name and its metadata say which runs it
-has, and it has a digest of every column, so nothing else is needed to know what is done and whether
-it is what was written. Pages have checksums, columns have digests, and the numbers of the runs are
-known beforehand: a file that was cut off or changed is noticed.
+A part is a file with all columns of a range of runs. Its name and its metadata state the range, and
+it has a digest of every column, so the parts alone determine which runs are finished and whether
+they are intact. Pages have checksums, columns have digests, and the run numbers are known: a file
+that was truncated or changed is detected.
 
-Parts may overlap: a chunk was done twice, or a merge was interrupted between writing the merged
-part and removing those it was made from. All have the same numbers, so any of them may be read;
+Parts may overlap if a chunk was executed twice, or if a merge was interrupted between writing the
+merged part and deleting its sources. All contain the same values, so any of them may be read;
 `covering` chooses. Small parts are merged level by level (`next_group`).
 
-`Manifest` caches the properties of the files, so that they need not be opened, and holds the
-notes. Everything else in it can be recovered from the files.
+`Manifest` caches the properties of the files, so that they need not be opened, and has the notes.
+Everything but the notes can be recovered from the files.
 
-`RunTable` is the whole: what exists, read in order, merged, and set aside if damaged. Its list of
-parts follows the files, since other processes may write parts, and a reader sees parts come and go
-while the campaign runs.
+`RunTable` manages the parts: it lists, reads in order, merges, and sets aside damaged ones. Its
+list of parts follows the files, since other processes may write parts, and parts appear and
+disappear while the campaign runs.
 """
 
 from __future__ import annotations
@@ -42,41 +42,40 @@ from .experiment import RUN, Column
 from .storage import Storage
 
 RUNS = "runs"
-"""Name of the folder of the parts."""
 _NAME = re.compile(r"part-(\d{12,18})-(\d{12,18})\.parquet")
 
 
 class UnreadablePart(InvalidValue):
-    """A file is not the expected part: it was cut off, changed, or is something else."""
+    """A file is not the expected part: it is truncated, changed, or something else."""
 
 
 class Part(NamedTuple):
-    """A part as it is known without reading its runs."""
+    """Description of a part without its contents."""
 
     begin: int
     end: int
     columns: frozenset[str]
-    """Names, without that of the run numbers."""
+    """Names of the columns, without the run number."""
     pieces: int
-    """Number of parts that it was merged from; 1 for a part that was written directly."""
+    """Number of original parts that were merged into it; 1 for a part that was written
+    directly."""
     size: int
     """Size of the file in bytes."""
     footer: str
-    """Digest of the end of the file, which has the digests of all columns."""
+    """Digest of the file's footer, which contains the digests of all columns."""
 
     @property
     def file(self) -> str:
-        """Its path in the storage."""
+        """Path in the storage."""
         return f"{RUNS}/{part_name(self.begin, self.end)}"
 
 
 def part_name(begin: int, end: int) -> str:
-    """File name of a range of runs."""
     return f"part-{begin:012d}-{end:012d}.parquet"
 
 
 def range_of(name: str) -> tuple[int, int] | None:
-    """Range of runs of a file name; None if it is not the name of a part."""
+    """Range of runs from the file name of a part; None for any other name."""
     match = _NAME.fullmatch(name)
     if match is None:
         return None
@@ -85,26 +84,24 @@ def range_of(name: str) -> tuple[int, int] | None:
 
 
 class ColumnDigest:
-    """A digest of numbers that is independent of how they are cut; all NaN are the same."""
+    """Digest of a sequence of numbers, however it is split; all NaN count as the same."""
 
     def __init__(self) -> None:
         self._hash = sha256()
 
     def add(self, values: AnyArray) -> None:
-        """Append numbers."""
         if values.dtype == np.float64:
             values = np.where(np.isnan(values), np.nan, values)
         self._hash.update(np.ascontiguousarray(values, values.dtype.newbyteorder("<")).data)
 
     def text(self) -> str:
-        """The digest of all numbers so far."""
         return self._hash.hexdigest()
 
 
 def checked_columns(
     columns: Sequence[Column], arrays: Mapping[str, Any], rows: int
 ) -> dict[str, AnyArray]:
-    """Values of a part in the types of the file; raises unless they fit the columns."""
+    """Columns of a part in the types of the file; raises unless they match."""
     for name in arrays:
         if all(name != column.name for column in columns):
             raise InvalidValue(f"{name}: the campaign has no such column")
@@ -124,16 +121,16 @@ def checked_columns(
 
 
 FORMAT = 1
-"""Version of the metadata of a part; newer ones are not read."""
+"""Version of the metadata of a part; newer versions are not read."""
 GROUP_ROWS = 1 << 16
-"""Runs that are read and written at a time."""
+"""Number of runs that are read and written at a time."""
 _KEY = b"skidpad"
 _TAIL = 8
 """Bytes after the footer of a Parquet file: its length and the magic number."""
 
 
 def arrow_module(name: str) -> Any:
-    """A module of Arrow, or the error that says which extra installs it."""
+    """Import a module of Arrow; the error message names the extra that installs it."""
     return require(name, purpose="A campaign", extra="campaigns")
 
 
@@ -154,7 +151,7 @@ def write_part(
 
 @dataclass(frozen=True)
 class PartWriter:
-    """Writes parts of a campaign from processes that do not hold the lock of its folder."""
+    """Writes parts of a campaign from processes that do not have the lock of its folder."""
 
     storage: Storage
     columns: tuple[Column, ...]
@@ -166,7 +163,7 @@ class PartWriter:
 
 
 class PartFile:
-    """A part that is being written in pieces of rows; `part` describes it at the end."""
+    """A part that is being written group by group; `part` describes it at the end."""
 
     def __init__(
         self, file: BinaryIO, begin: int, end: int, columns: Sequence[Column], pieces: int
@@ -206,7 +203,6 @@ class PartFile:
         return self
 
     def add(self, values: Mapping[str, AnyArray]) -> None:
-        """Append rows."""
         rows = 0
         for name, digest in self._digests.items():
             digest.add(values[name])
@@ -219,7 +215,7 @@ class PartFile:
             self._write(waiting - waiting % GROUP_ROWS)
 
     def _write(self, count: int | None = None) -> None:
-        """Write the first `count` of the waiting rows, in whole groups; all if None."""
+        """Write the first `count` of the buffered rows, in whole groups; all if None."""
         names = [column.name for column in self._columns]
         joined = {name: np.concatenate([rows[name] for rows in self._waiting]) for name in names}
         table = self._arrow.table([joined[name][:count] for name in names], schema=self._schema)
@@ -254,7 +250,7 @@ class PartFile:
 
 
 def inspect_part(storage: Storage, name: str) -> Part:
-    """The part in a file; raises `UnreadablePart` if it is not a part."""
+    """Read the description of a part; raises `UnreadablePart` if the file is not a part."""
     begin, end = range_of(name) or (0, 0)
     with _opened(storage, f"{RUNS}/{name}") as (file, parquet):
         size, footer = _footer(file)
@@ -265,18 +261,21 @@ def inspect_part(storage: Storage, name: str) -> Part:
 def read_part(
     storage: Storage, part: Part, names: Sequence[str], begin: int, end: int
 ) -> Iterator[dict[str, AnyArray]]:
-    """Columns of a part's runs from `begin` to `end` in batches, always with `run`.
+    """Iterate over columns of a part's runs from `begin` to `end - 1` in batches, always with
+    `run`.
 
-    All that is read is checked: pages by their checksums, the numbers of the runs one by one, and
-    columns by their digests if they are read from first to last. The last group is yielded only
-    after all of it is verified.
+    All data are verified: pages by their checksums, the run numbers one by one, and columns by
+    their digests if they are read completely. The last group is yielded only after all of it is
+    verified.
     """
     wanted = [name for name in names if name != RUN]
     whole = begin <= part.begin and end >= part.end
     digests = {name: ColumnDigest() for name in wanted} if whole else {}
     with _opened(storage, part.file) as (file, parquet):
         if _footer(file) != (part.size, part.footer):
-            raise UnreadablePart(f"{storage.shown(part.file)} is not the file that was written")
+            raise UnreadablePart(
+                f"{storage.shown(part.file)} differs from the file that was written"
+            )
         about = _metadata(parquet, part.begin, part.end)
         first = part.begin
         waiting: dict[str, AnyArray] | None = None
@@ -293,7 +292,7 @@ def read_part(
             first = last
         for name, digest in digests.items():
             if digest.text() != about["digests"].get(name):
-                raise ValueError(f"column {name} has other numbers than were written")
+                raise ValueError(f"column {name} has values that differ from those written")
         if waiting is not None:
             yield waiting
 
@@ -307,12 +306,12 @@ def _rows(parquet: Any, group: int, names: Sequence[str], first: int) -> dict[st
             raise ValueError(f"column {name} has rows without a value")
         rows[name] = column.to_numpy()
     if not np.array_equal(rows[RUN], np.arange(first, first + table.num_rows)):
-        raise ValueError("it has other runs than its name says")
+        raise ValueError("its runs differ from those in its name")
     return rows
 
 
 def _metadata(parquet: Any, begin: int, end: int) -> dict[str, Any]:
-    """Metadata of the part of this range; raises if it is another file."""
+    """Metadata of a part with this range; raises if the file is another one."""
     notes = (parquet.metadata.metadata or {}).get(_KEY)
     if notes is None:
         raise ValueError("it is not a part of a campaign")
@@ -325,12 +324,12 @@ def _metadata(parquet: Any, begin: int, end: int) -> dict[str, Any]:
             f"it has {rows} runs from {about['begin']} to {about['end'] - 1}, not those of its name"
         )
     if {RUN, *about["digests"]} != set(parquet.schema_arrow.names):
-        raise ValueError("it has other columns than were written")
+        raise ValueError("its columns differ from those written")
     return about
 
 
 def _footer(file: BinaryIO) -> tuple[int, str]:
-    """Size of a Parquet file and digest of its end."""
+    """Size in bytes of a Parquet file, and digest of its footer."""
     size = file.seek(0, 2)
     file.seek(max(0, size - _TAIL))
     tail = file.read(_TAIL)
@@ -343,7 +342,7 @@ def _footer(file: BinaryIO) -> tuple[int, str]:
 
 @contextmanager
 def _opened(storage: Storage, name: str) -> Generator[tuple[BinaryIO, Any]]:
-    """A Parquet file; errors name it and say whether it is damaged or cannot be reached."""
+    """Open a Parquet file; errors name it and say whether it is damaged or cannot be reached."""
     parquet = arrow_module("pyarrow.parquet")
     arrow = arrow_module("pyarrow")
     try:
@@ -360,7 +359,7 @@ def _opened(storage: Storage, name: str) -> Generator[tuple[BinaryIO, Any]]:
     except MemoryError as error:
         raise InvalidValue(f"{storage.shown(name)} cannot be read: no memory") from error
     except FileNotFoundError as error:
-        raise UnreadablePart(f"{storage.shown(name)} is gone") from error
+        raise UnreadablePart(f"{storage.shown(name)} no longer exists") from error
     except (ValueError, KeyError, TypeError, arrow.ArrowException) as error:
         raise UnreadablePart(f"{storage.shown(name)} is damaged: {_reason(error)}") from error
     except OSError as error:
@@ -371,18 +370,18 @@ def _opened(storage: Storage, name: str) -> Generator[tuple[BinaryIO, Any]]:
 
 
 def _reason(error: Exception) -> str:
-    """The text of an error in one line; Arrow has several."""
+    """Text of an error in one line; messages of Arrow have several."""
     return " ".join(f"{getattr(error, 'strerror', None) or error}".split())[:300]
 
 
 LEVEL = 64
-"""Number of parts that are merged into one; 64 of those are merged again."""
+"""Number of parts that are merged into one; 64 merged parts are merged again, and so on."""
 LARGEST = 128 << 20
-"""Bytes of a part that is not merged any more."""
+"""Size in bytes above which a part is not merged any more."""
 
 
 class Segment(NamedTuple):
-    """Runs that are read from one part."""
+    """Consecutive runs that are read from one part."""
 
     begin: int
     end: int
@@ -392,7 +391,7 @@ class Segment(NamedTuple):
 def covering(
     parts: Iterable[Part], names: Iterable[str], begin: int, end: int | None
 ) -> list[Segment]:
-    """Segments to read, in order and without overlaps, for the runs that have all columns."""
+    """Segments, in order and without overlaps, that cover the runs with all columns in `names`."""
     wanted = frozenset(names)
     able = sorted(
         (part for part in parts if wanted <= part.columns), key=lambda part: (part.begin, -part.end)
@@ -419,7 +418,7 @@ def gaps(segments: Sequence[Segment], begin: int, end: int) -> list[tuple[int, i
 
 
 def superseded(parts: Sequence[Part], names: Iterable[str]) -> list[Part]:
-    """Redundant parts: others have their runs with all columns."""
+    """Redundant parts, whose runs other parts contain with all columns."""
     columns = frozenset(names)
     segments = covering(parts, columns, 0, None)
     used = {segment.part for segment in segments}
@@ -433,10 +432,10 @@ def superseded(parts: Sequence[Part], names: Iterable[str]) -> list[Part]:
 
 
 def next_group(segments: Sequence[Segment]) -> list[Segment]:
-    """Neighbours to merge next; empty if nothing is to be merged.
+    """Adjacent segments to merge next; empty if there is nothing to merge.
 
     At each level, parts of less than 64, 64², ... pieces are merged when they have that number of
-    pieces together, or are large. A piece is rewritten once at each level.
+    pieces together, or are large. A piece is rewritten once per level.
     """
     pieces = sum(segment.part.pieces for segment in segments)
     fine = LEVEL
@@ -470,17 +469,14 @@ MANIFEST = "manifest.json"
 
 @dataclass
 class Manifest:
-    """Contents of `manifest.json`."""
-
     parts: dict[str, Part] = field(default_factory=dict[str, Part])
     """Parts by file name."""
     damaged: dict[str, str] = field(default_factory=dict[str, str])
     """Reasons why files were set aside, by file name."""
     notes: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Small facts, as plain values."""
+    """Plain values by name."""
 
     def to_bytes(self) -> bytes:
-        """The manifest as JSON."""
         sets = sorted({tuple(sorted(part.columns)) for part in self.parts.values()})
         numbers = {frozenset(names): k for k, names in enumerate(sets)}
         parts = [
@@ -492,7 +488,7 @@ class Manifest:
 
     @classmethod
     def from_bytes(cls, data: bytes, source: str) -> Manifest:
-        """The manifest in a file; raises ValueError (not `InvalidValue`) if it is malformed."""
+        """Parse a manifest; raises ValueError (not `InvalidValue`) if it is malformed."""
         content = json.loads(data)
         if content["format"] > FORMAT:
             raise InvalidValue(
@@ -510,7 +506,7 @@ class Manifest:
 
 
 def plain_json(name: str, value: Any, indent: int | None = 1) -> bytes:
-    """A value as JSON, with NumPy's numbers as numbers; raises if it has no such form."""
+    """A value as JSON, NumPy scalars included; raises if it has no such form."""
 
     def convert(part: Any) -> Any:
         if isinstance(part, np.generic | np.ndarray):
@@ -538,7 +534,7 @@ def write_trajectory(storage: Storage, run: int, trajectory: Trajectory) -> None
 
 
 def read_trajectory(storage: Storage, run: int) -> Trajectory:
-    """The stored trajectory of a run; raises for any other run, naming those that are stored."""
+    """Read the stored trajectory of a run; the error for another run lists the stored ones."""
     runs = kept_runs(storage)
     if run not in runs:
         kept = listed([str(number) for number in runs]) or "none"
@@ -556,18 +552,16 @@ def read_trajectory(storage: Storage, run: int) -> Trajectory:
 
 
 def remove_trajectory(storage: Storage, run: int) -> None:
-    """Delete the trajectory of a run."""
     storage.remove(_file(run))
 
 
 def kept_runs(storage: Storage) -> tuple[int, ...]:
-    """Numbers of the runs with a stored trajectory, in order."""
     runs = map(run_of, storage.sizes(TRAJECTORIES))
     return tuple(sorted(run for run in runs if run is not None))
 
 
 def unreadable(storage: Storage) -> Iterator[tuple[str, int, str]]:
-    """Names, sizes and reasons of trajectory files that cannot be read."""
+    """Iterate over names, sizes in bytes and reasons of trajectory files that cannot be read."""
     for name, size in storage.sizes(TRAJECTORIES).items():
         run = run_of(name)
         try:
@@ -579,7 +573,7 @@ def unreadable(storage: Storage) -> Iterator[tuple[str, int, str]]:
 
 
 def run_of(name: str) -> int | None:
-    """Run number of a trajectory file; None if the name is not that of a trajectory file."""
+    """Run number from the name of a trajectory file; None for any other name."""
     match = _TRAJECTORY_NAME.fullmatch(name)
     return int(match[1]) if match else None
 
@@ -590,13 +584,13 @@ def _file(run: int) -> str:
 
 DAMAGED = "damaged"
 _LOOKS = 20
-"""Most attempts at a listing during which nothing moves."""
+"""Attempts to list the files while no other process changes them."""
 _UNSAVED = 64
-"""Most parts that the manifest does not know yet, which are opened after a crash."""
+"""Largest number of parts that are missing in the manifest and must be opened after a crash."""
 
 
 class RunsDiffer(InvalidValue):
-    """Repeated runs gave other numbers; nothing was changed."""
+    """Repeated runs gave other values; nothing was changed."""
 
 
 class DamagedPart(UserWarning):
@@ -604,12 +598,12 @@ class DamagedPart(UserWarning):
 
 
 class RunTable:
-    """All parts in a storage.
+    """All parts of the runs in a storage.
 
     Args:
-        storage: where the parts are.
-        columns: those that every run should have.
-        may_write: whether files may be changed now.
+        storage: storage of the campaign.
+        columns: the columns that every run should have.
+        may_write: function that returns whether files may be changed at present.
     """
 
     def __init__(
@@ -618,7 +612,7 @@ class RunTable:
         self._storage, self._columns, self._may_write = storage, columns, may_write
         self._names = tuple(column.name for column in columns)
         self._unreadable: dict[str, tuple[int, str]] = {}
-        """Sizes and reasons of damaged files that are still in place."""
+        """Sizes in bytes and reasons of damaged files that are still in place, by name."""
         self._manifest = self._read_manifest()
         self._parts = dict(self._manifest.parts)
         self.listed()
@@ -626,7 +620,6 @@ class RunTable:
             self._drop(superseded(list(self._parts.values()), self._names))
 
     def listed(self) -> list[Part]:
-        """The parts that exist now."""
         for _ in range(_LOOKS):
             sizes = self._storage.sizes(RUNS)
             self._parts = self._known(sizes)
@@ -659,10 +652,10 @@ class RunTable:
     def batches(
         self, names: tuple[str, ...], begin: int, end: int | None
     ) -> Iterator[dict[str, AnyArray]]:
-        """Columns of runs, in order.
+        """Iterate over columns of runs, in order.
 
-        A reader skips a part that turns out to be damaged, unless some of it was yielded already;
-        a writer must have its runs repeated first.
+        A reader skips a part that turns out to be damaged, unless some of it was yielded already. A
+        writer raises, since the runs must be repeated first.
         """
         wanted = [name for name in names if name != RUN]
         self.listed()
@@ -683,7 +676,7 @@ class RunTable:
                 return
 
     def _read(self, segment: Segment, names: Sequence[str]) -> Iterator[dict[str, AnyArray]]:
-        """Rows of a part; raises `_Changed` if it was replaced or merged meanwhile."""
+        """Rows of a part; raises `_Changed` if another process has replaced or merged it."""
         begin, end, part = segment
         try:
             yield from read_part(self._storage, part, names, begin, end)
@@ -696,18 +689,17 @@ class RunTable:
             if not _is_gone(error):
                 self.set_aside(RUNS, name, part.size, str(error))
             raise UnreadablePart(
-                f"{error}. Its runs count as missing: run the campaign again to have them done"
+                f"{error}. Its runs count as missing: run the campaign again to repeat them"
             ) from error
 
     def _is_another(self, part: Part) -> bool:
-        """Whether the file of this part is missing or is another intact part."""
+        """Whether the file of this part is missing or contains another intact part."""
         try:
             return inspect_part(self._storage, part_name(part.begin, part.end)) != part
         except UnreadablePart as error:
             return _is_gone(error)
 
     def write(self, begin: int, end: int, columns: Mapping[str, AnyArray]) -> None:
-        """Write a part."""
         values = checked_columns(self._columns, columns, end - begin)
         self._check_same(begin, end, values)
         name = part_name(begin, end)
@@ -721,7 +713,7 @@ class RunTable:
             self.save()
 
     def _check_same(self, begin: int, end: int, values: Mapping[str, AnyArray]) -> None:
-        """Raise if existing runs have other numbers."""
+        """Raise `RunsDiffer` if existing runs have other values."""
         for part in [p for p in self._parts.values() if p.begin < end and p.end > begin]:
             shared = [name for name in self._names if name in part.columns]
             low, high = max(begin, part.begin), min(end, part.end)
@@ -751,7 +743,7 @@ class RunTable:
                 )
 
     def merge(self) -> None:
-        """Merge small parts into large ones, and delete redundant ones."""
+        """Merge small parts into large ones, and delete redundant parts."""
         self._drop(superseded(self.listed(), self._names))
         while group := next_group(covering(self._parts.values(), self._names, 0, None)):
             self._merge(group)
@@ -775,7 +767,7 @@ class RunTable:
             self._parts.pop(part_name(part.begin, part.end), None)
 
     def verify(self) -> None:
-        """Read all parts; damaged ones are remembered or set aside."""
+        """Read all parts to find damaged ones, which are recorded or set aside."""
         for part in self.listed():
             try:
                 for _ in self._read(Segment(part.begin, part.end, part), sorted(part.columns)):
@@ -784,7 +776,7 @@ class RunTable:
                 continue
 
     def damage(self) -> list[str]:
-        """A sentence for each file that could not be read."""
+        """One sentence for each file that could not be read."""
         aside = self._storage.sizes(DAMAGED)
         reasons = {name: reason for name, (_, reason) in self._unreadable.items()}
         known = self._manifest.damaged if self._may_write() else self._read_manifest().damaged
@@ -806,7 +798,7 @@ class RunTable:
         return f"; {counted(count, 'run')} of it {'counts' if count == 1 else 'count'} as missing"
 
     def set_aside(self, folder: str, name: str, size: int, reason: str) -> None:
-        """Move a damaged file out of the way, or ignore it if files must not be changed."""
+        """Move a damaged file away, or ignore it if files must not be changed."""
         if self._may_write():
             self._storage.move(f"{folder}/{name}", f"{DAMAGED}/{name}")
             self._manifest.damaged[name] = reason
@@ -817,7 +809,7 @@ class RunTable:
         warnings.warn(f"{reason}{self._fate(name, others)}", DamagedPart, stacklevel=2)
 
     def note(self, name: str, value: Any) -> None:
-        """Store a fact in the manifest."""
+        """Store a plain value under a name in the manifest."""
         before = dict(self._manifest.notes)
         self._manifest.notes[name] = json.loads(plain_json(f"note {name!r}", value))
         try:
@@ -827,16 +819,15 @@ class RunTable:
             raise
 
     def notes(self) -> dict[str, Any]:
-        """Stored facts; read anew if another process may write to the folder."""
+        """Notes by name; read again if another process may write to the folder."""
         return dict(self._manifest.notes if self._may_write() else self._read_manifest().notes)
 
     def forget_notes(self) -> None:
-        """Drop all facts, which were about another plan."""
+        """Delete all notes, which belong to another plan."""
         self._manifest.notes.clear()
         self._write_manifest()
 
     def save(self) -> None:
-        """Write all known parts to the manifest."""
         self._manifest.parts = dict(self._parts)
         self._write_manifest()
 
@@ -844,7 +835,7 @@ class RunTable:
         self._storage.write(MANIFEST, self._manifest.to_bytes())
 
     def _read_manifest(self) -> Manifest:
-        """The manifest; a damaged one is set aside, as all but its notes can be recovered."""
+        """Read the manifest; a damaged one is set aside, as all but its notes can be recovered."""
         if not self._storage.exists(MANIFEST):
             return Manifest()
         source = self._storage.shown(MANIFEST)
@@ -866,7 +857,7 @@ class RunTable:
 
 
 class _Changed(Exception):
-    """A part was replaced or merged by another process before it was read."""
+    """Another process replaced or merged a part before it was read."""
 
 
 def _is_gone(error: UnreadablePart) -> bool:
@@ -874,7 +865,7 @@ def _is_gone(error: UnreadablePart) -> bool:
 
 
 def _bits(values: AnyArray) -> AnyArray:
-    """Numbers as words that are equal if the numbers have equal bits or are both NaN."""
+    """Integers that are equal if the numbers have equal bits or are both NaN."""
     if values.dtype == np.bool_:
         return values
     return np.where(np.isnan(values), np.nan, values).view(np.int64)

@@ -1,4 +1,4 @@
-"""Worlds as experiments of campaigns: a scene that is stepped once per run.
+"""Worlds as experiments of campaigns: a scene that is simulated once per run.
 
     runs = WorldRuns(
         "yard.world.xml", duration=10.0, drive={"r1": Demand(v=1.0)},
@@ -6,11 +6,11 @@
     )
     Campaign(experiment=runs, factors={"block.crate.y": Range(-1.0, 1.0)}, ...)
 
-`drive` is a function of the world and the time, called before every step, or says for vehicles by
-name what each does:
+`drive` is a function of the world and the time, called before every step, or a mapping from names
+of vehicles to how each is driven:
 
-* a mapping of inputs, held from the start on;
-* a `Demand`, which is turned into inputs at every step;
+* a mapping of inputs, constant from the start;
+* a `Demand`, which is converted to inputs at every step;
 * a `Controlled`, which makes a controller of the vehicle at the start of a run:
   `Controlled(stanley.policy, (path,))`; or a `Policy` whose function can be imported;
 * a function of the vehicle and the time.
@@ -21,17 +21,17 @@ Factors set numbers of the scene by name:
 
 | name | what it sets |
 |---|---|
-| `vehicle.NAME.x`, `.y`, `.yaw` | where a vehicle starts, in m and rad |
-| `vehicle.NAME.v` | its speed at the start, along itself |
+| `vehicle.NAME.x`, `.y`, `.yaw` | start pose of a vehicle, in m and rad |
+| `vehicle.NAME.v` | its speed at the start, along its longitudinal axis |
 | `vehicle.NAME.PARAMETER` | a parameter of its model, such as `vehicle.r1.friction.mu` |
-| `vehicle.NAME.command.FIELD` | an input that it is commanded from the start on |
-| `block.NAME.x`, `.y`, `.yaw` | where a block stands |
+| `vehicle.NAME.command.FIELD` | an input that is commanded from the start |
+| `block.NAME.x`, `.y`, `.yaw` | pose of a block |
 | `block.NAME.mass`, `.ground_friction`, `.lateral_friction`, `.restitution` | its properties |
 | `actor.NAME.walking_speed`, `.running_speed` | speeds of a pedestrian |
-| `variable.NAME` | a variable that the world file is read with |
+| `variable.NAME` | a variable of the world file |
 
-Metrics are functions of a `WorldRun`, the record of where everything was: the ones below, such as
-`collided` and `time_to_reach`, or functions of the user.
+Metrics are functions of a `WorldRun`, the recorded motion of everything in the world: those of this
+module, such as `collided` and `time_to_reach`, or functions of the user.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ from ..units import Allowed, m, m_s, non_negative, positive, rad, s
 from ..vehicles import wheeled
 from ..vehicles.wheeled.description import Description
 from ..world import xml
-from ..world.contact.touches import ContactEvent
+from ..world.contact.solids import ContactEvent
 from ..world.scene import (
     BlockSpec,
     OccupancyGrid,
@@ -97,10 +97,11 @@ Pilot = Callable[[float], None]
 
 @dataclass(frozen=True, eq=False)
 class Controlled(Constant):
-    """A controller that is made for the vehicle of each run."""
+    """A controller that is made anew for the vehicle of each run."""
 
     make: Callable[..., Policy]
-    """Called with the vehicle, these arguments and settings: `control.stanley.policy`."""
+    """Factory of the policy, such as `control.stanley.policy`; called with the vehicle,
+    `arguments` and `settings`."""
     arguments: tuple[Any, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     reference: Any = None
@@ -110,7 +111,8 @@ class Controlled(Constant):
 
 
 def pilots(drive: Any, world: World) -> list[Pilot]:
-    """Functions to call with the time before every step of a run; held inputs are set at once."""
+    """Functions to call with the time in s before every step of a run; constant inputs are set at
+    once."""
     if drive is None:
         return []
     if not isinstance(drive, Mapping):
@@ -139,13 +141,13 @@ def _pilot(one: Any, vehicle: WorldVehicle, world: World) -> Pilot | None:
 
 
 def check_drive(drive: Any, world: World) -> None:
-    """Raise for vehicles that do not exist and for values that cannot drive one."""
+    """Raise for vehicles that do not exist and for values that cannot drive a vehicle."""
     if drive is None or (callable(drive) and not isinstance(drive, Mapping)):
         return
     if not isinstance(drive, Mapping):
         raise InvalidValue(
-            f"drive must be a function of the world and the time or say for vehicles by name what "
-            f"each does, got {drive!r}"
+            "drive must be a function of the world and the time, or a mapping from vehicle "
+            f"names to what drives them, got {drive!r}"
         )
     for name, one in drive.items():
         if name not in world.vehicles:
@@ -187,8 +189,6 @@ def _identity(what: str, one: Any) -> Any:
 
 
 class _Start(NamedTuple):
-    """Pose and speed of a vehicle or a block at the start."""
-
     x: m = 0.0
     y: m = 0.0
     yaw: rad = 0.0
@@ -207,7 +207,7 @@ OF_ACTORS = ("walking_speed", "running_speed")
 
 
 def settings_of(world: World) -> dict[str, Setting]:
-    """Unit and range of all that a factor may set in a world, by name."""
+    """Units and ranges by name of all factors of a world."""
     start = {leaf.name: Setting.of(leaf) for leaf in record.fields(_Start)}
     settings: dict[str, Setting] = {}
     for name, vehicle in world.vehicles.items():
@@ -244,7 +244,7 @@ def changed_scene(scene: Scene, values: Mapping[str, float]) -> Scene:
 
 
 def commanded(scene: Scene, values: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """Inputs at the start of a run, by vehicle and field."""
+    """Inputs that factors command at the start of a run, by vehicle and field."""
     commands: dict[str, dict[str, float]] = {}
     for spec in scene.vehicles:
         own = _own(values, "vehicle", spec.name)
@@ -261,7 +261,6 @@ def commanded(scene: Scene, values: Mapping[str, float]) -> dict[str, dict[str, 
 
 
 def _own(values: Mapping[str, float], kind: str, name: str) -> dict[str, float]:
-    """Values of one vehicle, block or actor."""
     prefix = f"{kind}.{name}."
     return {k.removeprefix(prefix): v for k, v in values.items() if k.startswith(prefix)}
 
@@ -304,23 +303,25 @@ FIELDS = {"x": "m", "y": "m", "yaw": "rad", "v_x": "m/s", "v_y": "m/s", "omega":
 
 @dataclass(frozen=True, eq=False)
 class WorldRun:
-    """Positions of everything during a run, and its contacts."""
+    """Recorded motion of everything in the world during a run, and its contacts."""
 
     t: Array
-    """Times in s, (T,), from the start to the end, a step apart."""
+    """Times in s, (T,), from the start to the end, one step apart."""
     motion: Mapping[str, Array]
-    """Motion of vehicles by name, (T, 6): x, y, yaw, and v_x, v_y, omega in vehicle axes."""
+    """Motion of vehicles by name, (T, 6): x, y in m, yaw in rad, and v_x, v_y, omega in vehicle
+    axes."""
     places: Mapping[str, Array]
-    """x, y, yaw of blocks, walls and actors by name: (T, 3) if they move, else (1, 3)."""
+    """x, y in m and yaw in rad of blocks, walls and actors by name: (T, 3) if they move, else
+    (1, 3)."""
     outlines: Mapping[str, Outline]
     """Outlines by name, in the frame of each pose."""
     events: tuple[ContactEvent, ...]
-    """Beginnings and ends of contacts."""
+    """Starts and ends of contacts."""
 
     __repr__ = brief_repr
 
     def pose(self, name: str) -> Array:
-        """x, y, yaw of a thing over time, (T or 1, 3)."""
+        """x, y in m and yaw in rad of a vehicle, block, wall or actor over time, (T or 1, 3)."""
         if name in self.motion:
             return self.motion[name][:, :3]
         if name not in self.places:
@@ -339,31 +340,31 @@ class WorldMetric(Constant):
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
-    """Further arguments, after the run."""
+    """Further arguments of the function, after the run."""
     unit: str = ""
     kind: str = "number"
     meaning: str = ""
     things: tuple[str, ...] = ()
-    """Names that the world must have; empty ones do not count."""
+    """Names that must exist in the world; empty names are ignored."""
 
     __repr__ = brief_repr
 
     def __call__(self, run: WorldRun) -> Any:
-        """The metric of a run."""
+        """Compute the metric of a run."""
         return self.function(run, *self.arguments)
 
     def column(self, name: str) -> Column:
-        """The column of this name."""
+        """Column of the metric under a name."""
         return Column(name, self.unit, self.meaning, self.kind)
 
     def identity(self) -> dict[str, Any]:
-        """The function and its arguments."""
+        """Import path and bytecode of the function, and its arguments."""
         own = function_identity("a metric", self.function)
         return {**own, "arguments": plain(self.arguments), "unit": self.unit, "kind": self.kind}
 
 
 def metric_of(name: str, metric: Any) -> WorldMetric:
-    """A metric, or a function of a run as one: a truth value if it is annotated to return bool."""
+    """Convert a function of a run to a metric: a truth value if it is annotated to return bool."""
     if isinstance(metric, WorldMetric):
         return metric
     if not callable(metric):
@@ -372,7 +373,7 @@ def metric_of(name: str, metric: Any) -> WorldMetric:
 
 
 def measured(function: Callable[[WorldRun], Any], unit: str = "", meaning: str = "") -> WorldMetric:
-    """A metric from a function of a `WorldRun`, with the unit of its result."""
+    """Metric from a function of a `WorldRun`, with the unit of its result."""
     try:
         truth = get_type_hints(function).get("return") is bool
     except (NameError, TypeError):
@@ -382,33 +383,34 @@ def measured(function: Callable[[WorldRun], Any], unit: str = "", meaning: str =
 
 
 def collided(name: str, other: str = "") -> WorldMetric:
-    """Whether a vehicle or block touched anything, or one other thing."""
+    """Whether a vehicle or block touched the object `other`, or any object if that is empty."""
     words = f"whether {name} touched {other or 'anything'}"
     return WorldMetric(_collided, (name, other), "", "truth", words, (name, other))
 
 
 def collision_time(name: str, other: str = "") -> WorldMetric:
-    """Time at which a vehicle or block first touched anything, or one other thing; NaN if never."""
+    """Time in s at which a vehicle or block first touched `other`, or any object if that is empty;
+    NaN if never."""
     words = f"time at which {name} first touched {other or 'anything'}"
     return WorldMetric(_collision_time, (name, other), "s", "number", words, (name, other))
 
 
 def nearest(name: str, other: str) -> WorldMetric:
-    """The smallest gap between the outlines of two things; 0 if they met."""
+    """Smallest distance in m between the outlines of two objects; 0 if they touched."""
     words = f"smallest gap between {name} and {other}"
     return WorldMetric(_nearest, (name, other), "m", "number", words, (name, other))
 
 
 def reached(name: str, x: m, y: m, r: m) -> WorldMetric:
-    """Whether the reference point of a vehicle or block was within a circle."""
+    """Whether the reference point of a vehicle or block was within a circle around (x, y)."""
     _check_circle(x, y, r)
     words = f"whether {name} was within {r:g} m of ({x:g}, {y:g}) m"
     return WorldMetric(_reached, (name, x, y, r), "", "truth", words, (name,))
 
 
 def time_to_reach(name: str, x: m, y: m, r: m) -> WorldMetric:
-    """Time at which the reference point of a vehicle or block first was within a circle; NaN if
-    never."""
+    """Time in s at which the reference point of a vehicle or block first was within a circle around
+    (x, y); NaN if never."""
     _check_circle(x, y, r)
     words = f"time at which {name} first was within {r:g} m of ({x:g}, {y:g}) m"
     return WorldMetric(_time_to_reach, (name, x, y, r), "s", "number", words, (name,))
@@ -420,7 +422,7 @@ def _check_circle(x: m, y: m, r: m) -> None:
 
 
 def final(name: str, field: str) -> WorldMetric:
-    """x, y, yaw, v_x, v_y or omega of a vehicle at the end; of a block x, y or yaw."""
+    """Final x, y, yaw, v_x, v_y or omega of a vehicle; of a block only x, y or yaw."""
     if field not in FIELDS:
         raise InvalidValue(unknown_name("final", field, tuple(FIELDS), "field"))
     return WorldMetric(
@@ -429,7 +431,7 @@ def final(name: str, field: str) -> WorldMetric:
 
 
 def travelled(name: str) -> WorldMetric:
-    """Distance that a vehicle or block travels."""
+    """Distance in m that a vehicle or block travels."""
     return WorldMetric(_travelled, (name,), "m", "number", f"length of the way of {name}", (name,))
 
 
@@ -481,8 +483,8 @@ def _nearest(run: WorldRun, name: str, other: str) -> m:
 
 
 def _gap(outline: Array, corners: Array, at: Any, other_at: Any) -> m:
-    """Smallest distance of the corners of another outline from an outline, both with poses
-    (3, T, 1); 0 if a corner is inside."""
+    """Smallest distance of an outline from the corners of another, with poses (3, T, 1); 0 if a
+    corner is inside."""
     seen = points_to_body(at, points_to_world(other_at, corners)).reshape(-1, 2)
     if enclosed(seen, outline).any():
         return 0.0
@@ -490,13 +492,13 @@ def _gap(outline: Array, corners: Array, at: Any, other_at: Any) -> m:
 
 
 CORNERS = 8
-"""Corners of the outline of an actor, as in contacts."""
+"""Number of corners of an actor's outline, as for contacts."""
 
 
 class RunLog:
-    """Records one run: `sample()` after every step, `run()` at the end.
+    """Records one run: call `sample()` after every step and `run()` at the end.
 
-    Contact events are moved out of the world, which drops the oldest when there are many.
+    Contact events are taken out of the world, which discards the oldest when there are many.
     """
 
     def __init__(self, world: World) -> None:
@@ -512,7 +514,7 @@ class RunLog:
             **{wall.name: np.zeros((1, 3)) for wall in scene.walls},
             **{name: np.empty((0, 3)) for name in moving},
         }
-        """Poses of everything but vehicles."""
+        """Poses by name of all objects other than vehicles."""
         self.sample()
 
     def sample(self) -> None:
@@ -560,33 +562,31 @@ NOT_SIMULATED = frozenset(
 
 @dataclass(frozen=True)
 class WorldSetup:
-    """A world before its runs: read once, with all that its files say."""
+    """A world as it is before a run, read once with all of its files."""
 
     source: str
-    """Its name in messages."""
+    """Name of the world in messages."""
     definition: Any
-    """A file, the text of one, a scene or a function that makes a world."""
+    """A file, the text of a file, a scene, or a function that makes a world."""
     variables: Mapping[str, float]
     options: Mapping[str, Any]
     world: World
     """The world with default values and seed 0."""
     digest: str
-    """Digest of its scene."""
     varies: bool
     """Whether the scene itself depends on the seed."""
     settings: Mapping[str, Setting]
-    """Unit and range of all that factors may set."""
+    """Units and ranges by factor name."""
     programs: Mapping[str, str]
-    """Digests of the equations of the vehicles."""
 
     @property
     def grids(self) -> tuple[str, ...]:
-        """Names that contacts give occupancy grids."""
+        """Names of the occupancy grids in contacts."""
         count = sum(isinstance(one, OccupancyGrid) for one in self.world.scene.elements)
         return tuple("grid" if k == 0 else f"grid_{k + 1}" for k in range(count))
 
     def made(self, values: Mapping[str, float], seed: int) -> World | Scene:
-        """The world or scene of a run, before factors are set in the scene."""
+        """World or scene of a run, before factors are set in the scene."""
         own = {k.removeprefix(VARIABLE): v for k, v in values.items() if k.startswith(VARIABLE)}
         if isinstance(self.definition, Scene) or not (
             own or self.varies or callable(self.definition)
@@ -601,7 +601,7 @@ def world_setup(
     options: Mapping[str, Any],
     units: Mapping[str, str],
 ) -> WorldSetup:
-    """The world with default values, its settings and digests."""
+    """Read a world with default values, and determine its factors and digests."""
     if isinstance(definition, Scene) and (variables or options):
         raise InvalidValue("variables and options are of a world file; a scene is read already")
     made = _instance(definition, variables, options, 0)
@@ -655,7 +655,7 @@ def _source(definition: Any) -> str:
 
 
 def _programs(world: World) -> dict[str, str]:
-    """Digests of steps by vehicle; traced once for each model."""
+    """Digest of each vehicle's traced step, by vehicle; vehicles of one model share a trace."""
     known: dict[int, str] = {}
     digests: dict[str, str] = {}
     for name, vehicle in world.vehicles.items():
@@ -668,7 +668,7 @@ def _programs(world: World) -> dict[str, str]:
 
 
 def scene_digest(scene: Scene) -> str:
-    """Digest of all that a scene says about motion, wherever its files lie."""
+    """Digest of everything in a scene that affects the motion, wherever its files lie."""
     return "sha256:" + sha256(repr(_contents(scene)).encode()).hexdigest()
 
 
@@ -689,7 +689,7 @@ def _contents(value: Any) -> Any:
 
 MOST_SETUPS = 16
 _SETUPS: RecentCache[WorldSetup] = RecentCache(MOST_SETUPS)
-"""Worlds by the marks of their experiments."""
+"""Worlds by `_mark`, the random identifier of their experiments."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -705,20 +705,21 @@ class WorldRuns(ExperimentBase, Constant):
     """Length of a run in s, a whole number of steps."""
     _: KW_ONLY
     drive: Any = None
-    """Drivers of the vehicles; see the docstring of this module. None: those of the scene."""
+    """How vehicles are driven; see the docstring of this module. If None, by the drivers of the
+    scene."""
     metrics: Mapping[str, WorldMetric | Callable[..., Any]] = field(
         default_factory=dict[str, WorldMetric]
     )
-    """Columns by name: functions of a `WorldRun`, such as `collided`."""
+    """Metrics by column name: functions of a `WorldRun`, such as `collided`."""
     variables: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Variables that a file or text is read with, or that a function receives; the factor
+    """Variables for reading a file or text, or arguments of a function; the factor
     `variable.NAME` changes one."""
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Options of `world.xml.load` for a file or text."""
     units: Mapping[str, str] = field(default_factory=dict[str, str])
     """Units of `variables`, for tables and reports."""
     replayed: str = ""
-    """The vehicle whose trajectory a replay gives; the first if empty."""
+    """Name of the vehicle whose trajectory a replay returns; the first if empty."""
     _mark: str = field(default_factory=lambda: uuid4().hex, init=False, repr=False)
     _scene: str = field(default="", init=False, repr=False)
 
@@ -746,21 +747,21 @@ class WorldRuns(ExperimentBase, Constant):
         return pickled_fields("a WorldRuns", self, "take functions from a module")
 
     def _setup(self) -> WorldSetup:
-        """The world as it is read, once for all chunks of this process."""
+        """World of this experiment, read once for all chunks of this process."""
         return _SETUPS.get(None, self._mark, self._read)
 
     def _read(self) -> WorldSetup:
         setup = world_setup(self.world, self.variables, self.options, self.units)
         if self._scene not in ("", setup.digest):
-            raise InvalidValue(f"{setup.source} is not what it was when the campaign began")
+            raise InvalidValue(f"{setup.source} has changed since the campaign began")
         return setup
 
     def settings(self) -> Mapping[str, Setting]:
-        """Settings of the scene, and variables."""
+        """Units and ranges of the factors of the scene, and of the variables."""
         return self._setup().settings
 
     def columns(self) -> tuple[Column, ...]:
-        """The metrics."""
+        """Columns of the metrics."""
         return tuple(metric.column(name) for name, metric in self._metrics.items())
 
     @property
@@ -769,8 +770,8 @@ class WorldRuns(ExperimentBase, Constant):
         return made
 
     def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
-        """Raise for ends that are not allowed: the worlds of all lower and of all upper ends must
-        exist and make a first step."""
+        """Raise for factor values that are not allowed: the worlds with all smallest and with all
+        largest values must exist and make a first step."""
         super().check(ends)
         for side in (0, 1):
             values = {name: np.array([pair[side]]) for name, pair in ends.items()}
@@ -779,7 +780,7 @@ class WorldRuns(ExperimentBase, Constant):
                 pass
 
     def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
-        """All columns and `failed`, (n,) each; of failed runs numbers are NaN and truth values are
+        """All columns and `failed`, (n,) each; in failed runs numbers are NaN and truth values are
         false."""
         self._setup()  # raises for faults that all runs share
         out = blank_columns(self.columns(), len(rows.runs), failed=False)
@@ -795,7 +796,7 @@ class WorldRuns(ExperimentBase, Constant):
         return out
 
     def logged(self, rows: Rows) -> WorldRun:
-        """The one run of `rows` as metrics see it."""
+        """Repeat the single run of `rows`; returns the record from which metrics are computed."""
         start = self._start(rows)
         log = RunLog(start.world)
         for _ in start.steps(steps_in(self.duration, start.world.dt)):
@@ -803,11 +804,12 @@ class WorldRuns(ExperimentBase, Constant):
         return log.run()
 
     def replay(self, rows: Rows) -> Trajectory:
-        """The one run of `rows`: states and inputs of one vehicle, as far as they go."""
+        """Repeat the single run of `rows`; returns states and inputs of one vehicle, up to the
+        run's end."""
         return self._replayed(rows, None)
 
     def record(self, rows: Rows, path: str | os.PathLike[str], rate: float | None = 30.0) -> None:
-        """Write the one run of `rows` to an MCAP file with everything in the world, at `rate`
+        """Write the single run of `rows` to an MCAP file with everything in the world, at `rate`
         samples per second; None for every step."""
         from ..view.recording.world_recorder import WorldRecorder
 
@@ -840,7 +842,7 @@ class WorldRuns(ExperimentBase, Constant):
         return Trajectory.from_arrays(t, *both, name=vehicle.name, error=error)
 
     def identity(self) -> dict[str, Any]:
-        """The scene with all that its files say, the vehicles' Programs, drive and metrics."""
+        """The scene with the contents of its files, the vehicles' Programs, drive and metrics."""
         setup = self._setup()
         made = not isinstance(self.world, (str, os.PathLike, Scene))
         return {
@@ -856,7 +858,7 @@ class WorldRuns(ExperimentBase, Constant):
         }
 
     def _start(self, rows: Rows) -> _Beginning:
-        """The one run of `rows`, at its beginning."""
+        """Prepare the single run of `rows`."""
         values = {name: float(column[0]) for name, column in rows.factors.items()}
         seed = of_run(rows.seed, int(rows.runs[0]))
         with warnings.catch_warnings():
@@ -873,13 +875,13 @@ class WorldRuns(ExperimentBase, Constant):
 
 
 class _Beginning(NamedTuple):
-    """A run that is about to begin."""
+    """A run that is ready to start."""
 
     world: World
     pilots: Sequence[Callable[[float], None]]
 
     def steps(self, count: int) -> Iterator[None]:
-        """Make steps, yielding after each."""
+        """Make steps, yielding after each one."""
         for _ in range(count):
             for act in self.pilots:
                 act(self.world.time)

@@ -1,10 +1,10 @@
-"""Conformance checks: properties that every vehicle must have, shipped or your own.
+"""Conformance checks: properties that every vehicle must have, built-in or the user's own.
 
     report = skidpad.testing.check(my_vehicle())
     report.raise_if_failed()
 
-`checks()` lists them; docs/bodies.md says what each one does. A check is a pure function from
-a `Subject`, the vehicle under test with sampled states, to the faults that it found.
+`checks()` lists them; docs/bodies.md describes each one. A check is a pure function from a
+`Subject`, the vehicle under test with sampled states, to a list of faults.
 """
 
 from __future__ import annotations
@@ -16,45 +16,34 @@ from ..core.model import Model, Vehicle, VehicleFactory
 from ..errors import InvalidValue, MissingExtra
 from .body import driving, shape
 from .dimensions import dimensions
-from .invariance import frame, mirror, purity, rest, standing
-from .physics import energy, gradients, motion
+from .physics import energy, frame, gradients, mirror, motion, purity, rest, standing
 from .subject import ConformanceError, NotApplicable, Report, Result, Subject
 
 __all__ = ["ConformanceError", "check", "checks"]
 
 _CHECKS: dict[str, Callable[[Subject], list[str]]] = {
-    "purity": purity,
-    "mirror": mirror,
-    "frame": frame,
-    "gradients": gradients,
-    "dimensions": dimensions,
-    "energy": energy,
-    "rest": rest,
-    "motion": motion,
-    "shape": shape,
-    "driving": driving,
-    "standing": standing,
-}
+    "purity": purity, "mirror": mirror, "frame": frame, "gradients": gradients,
+    "dimensions": dimensions, "energy": energy, "rest": rest, "motion": motion, "shape": shape,
+    "driving": driving, "standing": standing,
+}  # fmt: skip
 
 
 def checks() -> tuple[str, ...]:
-    """Names of the checks, in the order they run."""
+    """Names of the checks, in the order in which they run."""
     return tuple(_CHECKS)
 
 
 def check(
     vehicle: Vehicle | VehicleFactory | Model, names: Iterable[str] | None = None, seed: int = 0
 ) -> Report:
-    """Run the checks (all, or the named ones) on a vehicle and report on each.
+    """Run all checks, or those in `names`, on a vehicle and report the results.
 
     States and inputs are sampled from streams keyed by `seed` and the name of the field, so the
-    report is reproducible. A check that the model is exempt from is run too: its result says
-    whether the exemption is still needed.
+    report is reproducible. Checks from which the model is exempt are run too; their results show
+    whether the exemptions are still needed.
     """
     wanted = checks() if names is None else tuple(names)
-    for name in wanted:
-        if name not in _CHECKS:
-            raise InvalidValue(record.unknown_name("conformance", name, checks(), "check"))
+    record.check_names("conformance", wanted, checks(), "check")
     if isinstance(vehicle, Model):
         vehicle = VehicleFactory(vehicle)
     if isinstance(vehicle, VehicleFactory):

@@ -1,8 +1,4 @@
-"""Checks of the body: it describes something that can be built, and it can be driven.
-
-`shape` checks geometry and limits; `driving` checks that demands become inputs that the vehicle
-takes, and that the vehicle follows them.
-"""
+"""Checks of the body: it is physically plausible, and it can be driven."""
 
 from __future__ import annotations
 
@@ -21,64 +17,59 @@ from ..world.world import World
 from .subject import Subject
 
 GYRATION = (0.05, 1.05)
-"""Radius of gyration over the distance of the farthest point from the centre of mass."""
+"""Allowed radius of gyration, relative to the distance of the farthest point from the centre of
+mass."""
 SLACK = 1e-9
 """Tolerance of lengths in m."""
 
 
 def shape(subject: Subject) -> list[str]:
-    """Outline and wheels about the axles, mass and inertia, limits in order, names that exist."""
+    """Check outline, wheels, axles, mass and inertia, the order of limits, and field names."""
     body, p = subject.body, subject.params
     geometry, limits = body.geometry(p), body.limits(p)
-    faults = _outlines(geometry) + _wheels(subject, geometry)
-    if not faults:
-        faults += _centre_and_axles(geometry)
-    faults += _limits(subject, limits)
+    faults = [*_outlines(geometry), *_wheels(subject, geometry)]
+    faults = [*(faults or _centre_and_axles(geometry)), *_limits(subject, limits)]
     if body.gravity and body.gravity not in record.names(subject.model.Params):
         faults.append(f"gravity = {body.gravity!r} is no parameter")
     return faults
 
 
-def _outlines(geometry: Geometry) -> list[str]:
-    faults: list[str] = []
+def _outlines(geometry: Geometry) -> Iterator[str]:
     if not geometry.outlines:
-        faults.append("it has no outline")
+        yield "it has no outline"
     for k, outline in enumerate(geometry.outlines):
         try:
             convex_parts(cleaned(outline))
         except InvalidValue as error:
-            faults.append(f"outline {k}: {error}")
+            yield f"outline {k}: {error}"
     if not (math.isfinite(geometry.height) and geometry.height > 0.0):
-        faults.append(f"height = {geometry.height} m must be positive")
-    return faults
+        yield f"height = {geometry.height} m must be positive"
 
 
-def _wheels(subject: Subject, geometry: Geometry) -> list[str]:
+def _wheels(subject: Subject, geometry: Geometry) -> Iterator[str]:
     model = subject.model
     known = {*record.names(model.State), *record.names(model.Outputs)}
     towed = (wheel for trailer in geometry.trailers for wheel in trailer.wheels)
     wheels = (*geometry.wheels, *towed)
-    faults: list[str] = []
     for wheel in wheels:
         if not (wheel.radius > 0.0 and wheel.width > 0.0):
-            faults.append(
+            yield (
                 f"wheel {wheel.name}: radius {wheel.radius} m and width {wheel.width} m must be "
                 "positive"
             )
         names = (wheel.steer, wheel.F_x, wheel.F_y, wheel.F_z, wheel.use)
-        faults += [
+        yield from (
             f"wheel {wheel.name} names {name!r}, which is no state and no output"
             for name in names
             if name and name not in known
-        ]
+        )
     if len({wheel.name for wheel in wheels}) < len(wheels):
-        faults.append("two wheels have the same name")
-    faults += [
+        yield "two wheels have the same name"
+    yield from (
         f"the trailer names {trailer.angle!r}, which is no state and no output"
         for trailer in geometry.trailers
         if trailer.angle not in known
-    ]
-    return faults
+    )
 
 
 def _corners(wheel: Wheel) -> list[tuple[float, float]]:
@@ -86,9 +77,9 @@ def _corners(wheel: Wheel) -> list[tuple[float, float]]:
     return [(wheel.x + i * a, wheel.y + j * b) for i in (-1.0, 1.0) for j in (-1.0, 1.0)]
 
 
-def _centre_and_axles(geometry: Geometry) -> list[str]:
-    """The axles and the centre of mass lie within the vehicle and the axles between the wheels;
-    mass and inertia are plausible."""
+def _centre_and_axles(geometry: Geometry) -> Iterator[str]:
+    """Faults if the axles or the centre of mass lie outside the vehicle, the axles are not between
+    the wheels, or mass and inertia are implausible."""
     wheels = [corner for wheel in geometry.wheels for corner in _corners(wheel)]
     points = [*(point for outline in geometry.outlines for point in outline), *wheels]
     x, y = zip(*points, strict=True)
@@ -99,36 +90,35 @@ def _centre_and_axles(geometry: Geometry) -> list[str]:
         "the rear axle": geometry.rear_axle,
         "the centre of mass": com_x,
     }
-    faults = [
+    yield from (
         f"{what} at x = {at} m is not between {min(x):g} and {max(x):g} m, where the vehicle is"
         for what, at in places.items()
         if not inside[0] <= at <= inside[1]
-    ]
+    )
     if not min(y) - SLACK <= com_y <= max(y) + SLACK:
-        faults.append(f"the centre of mass at y = {com_y} m is beside the vehicle")
+        yield f"the centre of mass at y = {com_y} m is beside the vehicle"
     if geometry.front_axle < geometry.rear_axle:
-        faults.append("the front axle is behind the rear axle")
+        yield "the front axle is behind the rear axle"
     if geometry.wheels:
         hubs = [wheel.x for wheel in geometry.wheels]
         axles = (geometry.rear_axle, geometry.front_axle)
         if not min(hubs) - SLACK <= min(axles) or not max(axles) <= max(hubs) + SLACK:
-            faults.append(f"the axles at x = {axles} m are not between the wheels at {hubs} m")
+            yield f"the axles at x = {axles} m are not between the wheels at {hubs} m"
     if not (geometry.mass > 0.0 and geometry.inertia > 0.0):
-        return [
-            *faults,
-            f"mass {geometry.mass} kg and inertia {geometry.inertia} kg·m² must both be positive",
-        ]
+        yield (
+            f"mass {geometry.mass} kg and inertia {geometry.inertia} kg·m² must both be positive"
+        )
+        return
     reach = max(math.dist(point, geometry.centre_of_mass) for point in points)
     share = math.sqrt(geometry.inertia / geometry.mass) / reach
     if not GYRATION[0] <= share <= GYRATION[1]:
-        faults.append(
+        yield (
             f"the radius of gyration is {share:.3g} of the way from the centre of mass to the "
             f"farthest point; from {GYRATION[0]} to {GYRATION[1]} is plausible"
         )
-    return faults
 
 
-def _limits(subject: Subject, limits: Limits) -> list[str]:
+def _limits(subject: Subject, limits: Limits) -> Iterator[str]:
     ordered: dict[str, Any] = {
         "steer_max": limits.steer_max >= 0.0,
         "steer_rate_max": limits.steer_rate_max >= 0.0,
@@ -137,45 +127,45 @@ def _limits(subject: Subject, limits: Limits) -> list[str]:
         "grip": limits.grip > 0.0,
         "omega_max": limits.omega_max >= 0.0,
     }
-    faults = [f"limits: {name} is out of order: {limits}" for name, ok in ordered.items() if not ok]
+    yield from (
+        f"limits: {name} is out of order: {limits}" for name, ok in ordered.items() if not ok
+    )
     names = record.names(subject.model.Input)
     for name, (low, high) in limits.inputs.items():
         if name not in names:
-            faults.append(f"limits: {name!r} is no input; there are {', '.join(names)}")
+            yield f"limits: {name!r} is no input; there are {', '.join(names)}"
         elif not low <= high:
-            faults.append(f"limits: the input {name} from {low} to {high} is out of order")
-    return faults
+            yield f"limits: the input {name} from {low} to {high} is out of order"
 
 
 DT: s = 0.01
-"""Time between two commands."""
+"""Time between two commands, in s."""
 DURATION: s = 1.5
 SETTLING: s = 0.5
-"""Time for wheels to spin up and commands to arrive, before the motion counts."""
+"""Time in s for wheels to spin up and commands to take effect, before checks begin."""
 SPEED: m_s = 4.0
-"""Speed of the runs, unless the vehicle is slower."""
+"""Speed of the runs in m/s, unless the vehicle is slower."""
 GENTLE: m_s2 = 2.0
-"""Acceleration demanded of a more powerful vehicle, so that resistance shows."""
+"""Acceleration in m/s² demanded of a powerful vehicle, so that resistance has an effect."""
 SPEED_SLACK = 0.5
-"""Share of a change of speed that may be missing because of dead times and actuators."""
+"""Share of a speed change that may be missing because of dead times and actuators."""
 APART = 1000.0
-"""Distance of the vehicles in m, so that they do not meet."""
+"""Distance between the vehicles in m, so that they do not meet."""
 
 
 class Run(NamedTuple):
-    """A demand and the expected response."""
-
     name: str
     start: m_s
     demand: Demand
     faster: float = 0.0
-    """1: it must be faster at the end, -1: slower."""
+    """Sign of the expected speed change: 1 faster, -1 slower, 0 any."""
     left: float = 0.0
-    """1: it must end up to the left, -1: to the right."""
+    """Sign of the expected lateral displacement: 1 left, -1 right, 0 any."""
 
 
 def driving(subject: Subject) -> list[str]:
-    """Drives a second and a half: faster, slower, left, right, and back from rest."""
+    """Check the response to demands over 1.5 s: faster, slower, left, right, and reversing from
+    rest."""
     body, p = subject.body, subject.params
     limits = body.limits(p)
     drives = list(_drives(limits, body.geometry(p)))
@@ -224,29 +214,28 @@ def _drives(limits: Limits, geometry: Geometry) -> Iterator[Run]:
 
 def _response_faults(
     vehicle: WorldVehicle, y: float, drive: Run, begun: m_s, limits: Limits
-) -> list[str]:
-    """Faults of a run that started at `y` and had the speed `begun` after settling."""
+) -> Iterator[str]:
+    """Faults of a run that started at `y` (m) and had the speed `begun` (m/s) after settling."""
     truth = vehicle.truth
     if not all(math.isfinite(value) for value in truth):
-        return [f"driven {drive.name}, it is at {truth}"]
+        yield f"driven {drive.name}, it is at {truth}"
+        return
     aside = truth.y - y
-    faults: list[str] = []
     if drive.faster and not _as_demanded(truth.v_x, begun, drive, limits):
-        faults.append(
+        yield (
             f"driven {drive.name} from {drive.start:g} m/s with {drive.demand}, it has "
             f"{begun:.4g} m/s after {SETTLING} s and {truth.v_x:.4g} m/s after {DURATION} s"
         )
     if drive.left and not drive.left * aside > 1e-3:
-        faults.append(
+        yield (
             f"driven {drive.name} with {drive.demand}, it is {aside:.4g} m to the left after "
             f"{DURATION} s"
         )
-    return faults
 
 
 def _as_demanded(v: m_s, begun: m_s, drive: Run, limits: Limits) -> bool:
-    """Whether the speed changed in the demanded direction, and by the demanded amount if the
-    vehicle declares limits: that of the acceleration, or up to the demanded speed."""
+    """Whether the speed changed in the demanded direction and, if the vehicle declares limits, by
+    the demanded amount: that of the acceleration, or up to the demanded speed."""
     reached = abs(v - drive.demand.v) <= SPEED_SLACK * abs(drive.demand.v - drive.start)
     if reached:
         return True
@@ -256,7 +245,6 @@ def _as_demanded(v: m_s, begun: m_s, drive: Run, limits: Limits) -> bool:
 
 
 def _outside(u: Any, limits: Limits, drive: Run) -> list[str]:
-    """Faults of inputs outside of the limits."""
     values = dict(zip(record.names(type(u)), record.flatten(u), strict=True))
     faults = [f"{name} = {value}" for name, value in values.items() if not math.isfinite(value)]
     for name, (low, high) in limits.inputs.items():

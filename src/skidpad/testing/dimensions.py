@@ -26,11 +26,12 @@ NUMBER: Dimension = (0.0, 0.0, 0.0)
 
 
 class DimensionError(SkidpadError, TypeError):
-    """Quantities of different dimensions were added, compared or put into a function."""
+    """Quantities of different dimensions were combined, or a function does not accept one."""
 
 
 class Quantity:
-    """A value with exponents of metre, kilogram and second; a scalar `skidpad.ops` accepts."""
+    """A value with its dimension, the exponents of metre, kilogram and second; `skidpad.ops`
+    accepts it."""
 
     __slots__ = ("dimension", "value")
     __skidpad_ops__: Any
@@ -96,7 +97,7 @@ class Quantity:
 
 
 def symbol(dimension: Dimension) -> str:
-    """The dimension in SI base units, such as `m·s^-2`."""
+    """Text of a dimension in SI base units, such as `m·s^-2`."""
     parts = [
         name if exponent == 1 else f"{name}^{exponent:g}"
         for name, exponent in zip(("m", "kg", "s"), dimension, strict=True)
@@ -111,7 +112,6 @@ def same(a: Dimension, b: Dimension) -> bool:
 
 
 def power(x: Any, n: Any) -> Quantity:
-    """x to a constant power."""
     if isinstance(n, Quantity):
         raise DimensionError(f"the exponent must be a plain number, got {n!r}")
     exponents = _dimension(x)
@@ -120,7 +120,7 @@ def power(x: Any, n: Any) -> Quantity:
 
 
 def fits_anything(x: Any) -> bool:
-    """Whether x is a literal 0 or infinity, which have every unit."""
+    """Whether x is a literal 0 or infinity, which fit every dimension."""
     return not isinstance(x, Quantity) and (x == 0 or math.isinf(x))
 
 
@@ -158,7 +158,7 @@ def _compared(a: Any, b: Any, holds: Callable[[float, float], bool]) -> bool:
 
 
 def _of_numbers(name: str) -> Callable[..., Quantity]:
-    """A function of pure numbers, such as the sine."""
+    """Wrap a function of dimensionless numbers, such as the sine."""
     function = getattr(ops, name)
 
     def applied(x: Any) -> Quantity:
@@ -172,7 +172,8 @@ def _of_numbers(name: str) -> Callable[..., Quantity]:
 
 
 def _of_two(name: str, *, pure: bool = False) -> Callable[..., Quantity]:
-    """A function of two quantities of one dimension; `pure` if its result is a number."""
+    """Wrap a function of two quantities of the same dimension; `pure` if its result is
+    dimensionless."""
     function = getattr(ops, name)
 
     def applied(a: Any, b: Any) -> Quantity:
@@ -188,7 +189,7 @@ def _where(condition: Any, a: Any, b: Any) -> Quantity:
 
 
 def _read(number: Any, index: Any) -> Quantity:
-    """An element of a shared array: the number of an array has the unit of its elements."""
+    """Element of a shared array; the array's number carries the dimension of its elements."""
     if not same(_dimension(index), NUMBER):
         raise DimensionError(f"read takes a pure number as index, got {symbol(index.dimension)}")
     return Quantity(ops.read(_value(number), _value(index)), _dimension(number))
@@ -219,7 +220,7 @@ _HERE = {Path(ops.__file__ or ""), Path(__file__)}
 
 
 def dimensions(subject: Subject) -> list[str]:
-    """Rates must come out in the unit of the state per second, outputs in their own units."""
+    """Check that rates have the unit of the state per second, and outputs their own units."""
     model = subject.model
     x, u, w = (_with_units(part) for part in subject.points[0])
     p = _with_units(subject.params)
@@ -256,7 +257,7 @@ def _faults(what: str, call: Callable[[], Any], expected: dict[str, Dimension]) 
 
 
 def _place(error: Exception) -> str:
-    """The line of the model that raised: the innermost one outside this module."""
+    """Line of the model that raised an error: the innermost one outside this module."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) not in _HERE]
     last = frames[-1]
     return f"{Path(last.filename).name}, line {last.lineno}: {last.line}"

@@ -1,8 +1,8 @@
 """The vehicle under test: its equations as rates, sampled points, symbols, and the report.
 
-Names of fields say their side of the vehicle, their sign under mirroring and their frame. They are
-read token by token (`F_y_fl` is `F`, `y`, `fl`), so that the words of the shipped records mean the
-same in any vehicle.
+The name of a field determines its side of the vehicle, its sign under mirroring and its frame.
+Names are split into tokens (`F_y_fl` is `F`, `y`, `fl`), which mean the same in any vehicle as in
+the built-in records.
 
 States and inputs are sampled from ranges that follow from names and units:
 
@@ -20,7 +20,7 @@ States and inputs are sampled from ranges that follow from names and units:
 | pure numbers | 0 to 1; in a disturbance 0.5 to 1 times the default |
 | all others | -1 to 1 |
 
-The range of the field's annotation limits these. In every second state all velocities and angular
+The range in the field's annotation limits these. In every second state all velocities and angular
 rates are multiplied by one factor from 0.001 to 1, because models change character at low speed.
 Each field has its own stream, keyed by the seed and its name: adding a field changes no other
 field's values.
@@ -43,7 +43,7 @@ from ..core.body import Body, Demand, Pose, Velocity
 from ..core.files import brief_repr
 from ..core.model import Model, Vehicle
 from ..core.record import Field
-from ..errors import InvalidValue, SkidpadError
+from ..errors import SkidpadError
 from ..units import Unit
 
 _OTHER_SIDE = {"fl": "fr", "fr": "fl", "rl": "rr", "rr": "rl", "left": "right", "right": "left"}
@@ -51,18 +51,17 @@ _NAMES_CORNERS = frozenset({"fl", "fr", "rl", "rr"})
 _ODD_WORDS = frozenset(
     {"yaw", "heading", "psi", "steer", "steering", "delta", "alpha", "beta", "roll", "curvature"}
 )
-"""Quantities that are positive to the left, so that a mirror changes their sign."""
+"""Names of quantities that are positive to the left, so that mirroring changes their sign."""
 _AXIAL = frozenset({"omega", "M"})
-"""Vectors of rotation: a left-right mirror turns their x and z components round, y stays."""
+"""Names of axial vectors (rotations): a mirror negates their x and z components, not y."""
 
 
 def tokens(name: str) -> tuple[str, ...]:
-    """The words of a dotted field name."""
     return tuple(word for word in re.split(r"[._]", name) if word)
 
 
 def is_odd(name: str) -> bool:
-    """Whether the quantity changes sign when left and right are exchanged."""
+    """Whether a quantity changes its sign when left and right are exchanged."""
     words = set(tokens(name))
     if words & _ODD_WORDS:
         return True
@@ -74,19 +73,19 @@ def is_odd(name: str) -> bool:
 
 
 def mirrored_name(name: str) -> str:
-    """The field in the place of this one on the other side of the vehicle."""
+    """Name of the corresponding field on the other side of the vehicle."""
     words = re.split(r"([._])", name)
     return "".join(_OTHER_SIDE.get(word, word) for word in words)
 
 
 def mirror_signs(kind: type, odd: Mapping[str, bool] | None) -> dict[str, float]:
-    """-1 for each leaf that changes sign and 1 for the others; `odd` overrides the rule by name."""
+    """Sign of each leaf under mirroring, -1 or 1; `odd` overrides the rule by name."""
     rule = odd or {}
     return {name: -1.0 if rule.get(name, is_odd(name)) else 1.0 for name in record.names(kind)}
 
 
 def mirrored(value: Any, signs: Mapping[str, float]) -> Any:
-    """A record seen in a mirror: sides exchanged, odd quantities with the other sign."""
+    """Mirrored record: sides exchanged, odd quantities negated."""
     kind = type(value)
     leaves = dict(zip(record.names(kind), record.flatten(value), strict=True))
     other = {name: mirrored_name(name) for name in leaves}
@@ -97,7 +96,8 @@ def mirrored(value: Any, signs: Mapping[str, float]) -> Any:
 
 
 def position_pairs(kind: type) -> list[tuple[str, str]]:
-    """World positions in a record: `x` with `y` in metres, also `x_trailer` with `y_trailer`."""
+    """Pairs of fields that are world positions: `x` and `y` in metres, also `x_trailer`,
+    `y_trailer`."""
     units = {leaf.name: leaf.unit for leaf in record.fields(kind)}
     pairs: list[tuple[str, str]] = []
     for name, unit in units.items():
@@ -110,7 +110,7 @@ def position_pairs(kind: type) -> list[tuple[str, str]]:
 
 
 def headings(kind: type) -> list[str]:
-    """World headings in a record: angles named `yaw`, `heading` or `psi`, also `yaw_trailer`."""
+    """Fields that are world headings: angles named `yaw`, `heading`, `psi`, or `yaw_trailer`."""
     words = {"yaw", "heading", "psi"}
     return [
         leaf.name
@@ -120,7 +120,7 @@ def headings(kind: type) -> list[str]:
 
 
 def is_motion(name: str) -> bool:
-    """Whether a state is a pose or a velocity of the body, not the position of an actuator."""
+    """Whether a state is a pose or a velocity of the body, rather than an actuator position."""
     words = tokens(name)
     return words[-1] in {"x", "y", "yaw", "heading", "psi", "omega", "v", "z"} or words[0] == "v"
 
@@ -131,35 +131,26 @@ def is_effort(unit: Unit) -> bool:
 
 
 _BY_UNIT: dict[str, tuple[float, float]] = {
-    "rad": (-0.4, 0.4),
-    "rad/s": (-2.0, 2.0),
-    "m/s": (-3.0, 3.0),
-    "m/s²": (-3.0, 3.0),
-    "N": (-500.0, 500.0),
-    "N·m": (-100.0, 100.0),
-    "1": (0.0, 1.0),
-}
+    "rad": (-0.4, 0.4), "rad/s": (-2.0, 2.0), "m/s": (-3.0, 3.0), "m/s²": (-3.0, 3.0),
+    "N": (-500.0, 500.0), "N·m": (-100.0, 100.0), "1": (0.0, 1.0),
+}  # fmt: skip
 _BY_WORD: dict[tuple[str, str], tuple[float, float]] = {
-    ("x", "m"): (-100.0, 100.0),
-    ("y", "m"): (-100.0, 100.0),
-    ("yaw", "rad"): (-4.0, 4.0),
-    ("heading", "rad"): (-4.0, 4.0),
-    ("psi", "rad"): (-4.0, 4.0),
-    ("speed", "m/s"): (-3.0, 30.0),
-}
+    ("x", "m"): (-100.0, 100.0), ("y", "m"): (-100.0, 100.0), ("yaw", "rad"): (-4.0, 4.0),
+    ("heading", "rad"): (-4.0, 4.0), ("psi", "rad"): (-4.0, 4.0), ("speed", "m/s"): (-3.0, 30.0),
+}  # fmt: skip
 _FORWARD = ("v_x", "v")
 _CORNERS = {"fl", "fr", "rl", "rr"}
 _STEERING = {"steer", "steering", "delta"}
 
 
 def lock(params: Any) -> float:
-    """The largest steering angle in rad: the parameter that says so, else 0.4."""
+    """Largest steering angle in rad: from the parameters, else 0.4."""
     leaves = dict(zip(record.names(type(params)), record.flatten(params), strict=True))
     return next((float(leaves[n]) for n in ("steer_max", "delta_max") if n in leaves), 0.4)
 
 
 def sampling_range(leaf: Field, params: Any) -> tuple[float, float]:
-    """The range that a field is sampled from; see the table above."""
+    """Sampling range of a field; see the table in the docstring of this module."""
     words, symbol = tokens(leaf.name), leaf.unit.symbol
     if symbol == "rad" and _STEERING & set(words):
         low, high = -lock(params), lock(params)
@@ -176,7 +167,7 @@ def sampling_range(leaf: Field, params: Any) -> tuple[float, float]:
 
 
 def sample(kind: type, role: str, count: int, seed: int, params: Any) -> Array:
-    """A (count, fields) array of draws for a record class."""
+    """Random values (count, fields) for a record class."""
     columns: list[Array] = []
     for leaf in record.fields(kind):
         low, high = sampling_range(leaf, params)
@@ -198,24 +189,23 @@ def _stream(seed: int, name: str) -> np.random.Generator:
 
 
 SAMPLES = 60
-"""Random points per check."""
 DT = 0.01
-"""Step at which discrete models are evaluated, in s."""
+"""Step in s at which discrete models are evaluated."""
 
 
 DEMAND = Demand(steer=0.03, a=0.4, v=3.0, omega=0.05, handbrake=0.2)
-"""A demand for checks in which any demand will do."""
+"""Demand for checks in which any demand will do."""
 
 
 class Function(NamedTuple):
-    """A function of the model or its body, of x, u, w and p, and the record that it returns."""
+    """A function of the model or its body, of x, u, w and p, with its result class."""
 
     name: str
-    """Beginning of its faults; empty for rates and outputs."""
+    """Prefix of its fault messages; empty for rates and outputs."""
     kind: type
     call: Callable[[Any, Any, Any, Any], Any]
     floor: float = 0.0
-    """Smallest scale of its values; see `differences`."""
+    """Smallest scale of its values for comparisons; see `differences`."""
 
 
 class NotApplicable(Exception):
@@ -223,7 +213,7 @@ class NotApplicable(Exception):
 
 
 class Point(NamedTuple):
-    """Arguments of the model functions, apart from the parameters."""
+    """Arguments of the model functions, without the parameters."""
 
     x: Any
     u: Any
@@ -232,7 +222,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Subject:
-    """A vehicle and the seed of its samples."""
+    """The vehicle under test, and the seed of its samples."""
 
     vehicle: Vehicle
     seed: int = 0
@@ -244,25 +234,26 @@ class Subject:
 
     @property
     def model(self) -> Model:
-        """Its equations."""
+        """Equations of the vehicle."""
         return self.vehicle.model
 
     @property
     def params(self) -> Any:
-        """Its parameters."""
+        """Parameters of the vehicle."""
         return self.vehicle.params
 
     @property
     def body(self) -> Body:
-        """Its body; raises `NotApplicable` without one."""
+        """Body of the vehicle; raises `NotApplicable` without one."""
         if self.model.body is None:
             raise NotApplicable("the model has no body; see docs/bodies.md")
         return self.model.body
 
     def rate(self, x: Any, u: Any, w: Any, p: Any, dt: Any = DT) -> Any:
-        """The derivative; of a discrete model, the change over one step divided by its length.
+        """Derivative of the state; for a discrete model, the change over one step divided by its
+        length.
 
-        One function for both kinds lets every check be written once.
+        This lets every check be written once for both kinds of model.
         """
         model = self.model
         if model.update is None:
@@ -273,13 +264,13 @@ class Subject:
         return record.unflatten(model.State, change)
 
     def updated(self, x: Any, u: Any, w: Any, p: Any, dt: Any) -> Any:
-        """The state of a discrete model a step of dt in s later."""
+        """State of a discrete model one step of `dt` (s) later."""
         model = self.model
         assert model.update is not None
         return model.update(x, model.held_input(x, u, w, p), w, p, dt)
 
     def functions(self) -> list[Function]:
-        """All functions that have to be pure: rates, outputs, and those of a body."""
+        """All functions that have to be pure: rates, outputs, and the functions of the body."""
         model, body = self.model, self.model.body
         own = [
             Function("", model.State, self.rate),
@@ -299,13 +290,13 @@ class Subject:
         ]
 
     def settled(self, x: Any) -> Any:
-        """The state as `reset` would leave it."""
+        """State made consistent, as by `reset`."""
         return x if self.model.settle is None else self.model.settle(x, self.params)
 
     def point(
         self, x: Sequence[float], u: Sequence[float], w: Sequence[float] | None = None
     ) -> Point:
-        """A point from flat values; the disturbance is the default one unless given."""
+        """Make a point from flat values; with the default disturbance if `w` is None."""
         model = self.model
         calm = record.build(model.Disturbance)
         return Point(
@@ -316,12 +307,12 @@ class Subject:
 
     @cached_property
     def points(self) -> list[Point]:
-        """Random points with disturbances."""
+        """Random points with random disturbances."""
         return [self.point(*rows) for rows in zip(*self._draws(), strict=True)]
 
     @cached_property
     def calm_points(self) -> list[Point]:
-        """The same points with the default disturbance."""
+        """The same random points with the default disturbance."""
         calm = record.build(self.model.Disturbance)
         return [point._replace(w=calm) for point in self.points]
 
@@ -334,18 +325,17 @@ class Subject:
         )
 
     def rates(self, points: Iterable[Point], p: Any = None) -> Array:
-        """Rates at many points, called on floats, as a (points, states) array."""
+        """Rates at many points, evaluated on floats, (points, states)."""
         p = self.params if p is None else p
         return table(self.rate(*point, p) for point in points)
 
     def outputs(self, points: Iterable[Point], p: Any = None) -> Array:
-        """Outputs at many points, called on floats, as a (points, outputs) array."""
+        """Outputs at many points, evaluated on floats, (points, outputs)."""
         p = self.params if p is None else p
         return table(self.vehicle.outputs(*point, p) for point in points)
 
 
 def table(records: Iterable[Any]) -> Array:
-    """Records as rows."""
     return np.array([record.flatten(row) for row in records], dtype=float)
 
 
@@ -358,7 +348,7 @@ def differences(
     points: Sequence[Point],
     floor: float = 0.0,
 ) -> list[str]:
-    """A sentence for each field in which two tables differ by more than rounding.
+    """A sentence for each field in which two tables differ by more than the tolerance.
 
     `tolerance` is relative to the larger of the value and the column's scale, which is at least
     `floor`; NaN never agrees.
@@ -376,14 +366,13 @@ def differences(
 
 
 class Symbols(NamedTuple):
-    """Symbolic columns for state, input, disturbance and parameters, and the records of them."""
+    """Symbolic columns for state, input, disturbance and parameters, with their records."""
 
     columns: tuple[Any, Any, Any, Any]
     records: tuple[Any, Any, Any, Any]
 
 
 def symbols(subject: Subject) -> Symbols:
-    """Fresh symbols for one vehicle."""
     import casadi
 
     model = subject.model
@@ -398,7 +387,6 @@ def symbols(subject: Subject) -> Symbols:
 
 
 def column(value: Any) -> Any:
-    """A record of symbols and numbers as one symbolic column."""
     import casadi
 
     leaves = record.flatten(value)
@@ -406,7 +394,7 @@ def column(value: Any) -> Any:
 
 
 def arguments(subject: Subject, point: Point) -> list[Any]:
-    """Flat numbers to call a function of `Symbols.columns` with."""
+    """Flat numbers for the arguments of a function of `Symbols.columns`."""
     import casadi
 
     parts = (*point, subject.params)
@@ -427,18 +415,18 @@ class Result:
     name: str
     status: Status
     detail: str = ""
-    """The faults, one a line; for a check that does not apply, why."""
+    """The faults, one per line; for a check that does not apply, the reason."""
     reason: str = ""
-    """Why the model is exempt."""
+    """Reason why the model is exempt."""
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong: every status but "failed"."""
+        """Whether the status is anything but "failed"."""
         return self.status != "failed"
 
     @property
     def exemption_needed(self) -> bool:
-        """Whether an exempt check would fail; an exemption that is not needed should go."""
+        """Whether an exempt check would fail; if it would not, the exemption should be removed."""
         return self.status == "exempt" and bool(self.detail)
 
     def __str__(self) -> str:
@@ -449,7 +437,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Report:
-    """The results of all checks on one vehicle; prints as a table."""
+    """Results of all checks on one vehicle; printed as a table."""
 
     vehicle: str
     results: tuple[Result, ...]
@@ -463,13 +451,12 @@ class Report:
 
     @property
     def failed(self) -> tuple[Result, ...]:
-        """The checks that failed."""
+        """Results of the checks that failed."""
         return tuple(result for result in self.results if not result.passed)
 
     def __getitem__(self, name: str) -> Result:
         by_check = {result.name: result for result in self.results}
-        if name not in by_check:
-            raise InvalidValue(record.unknown_name("report", name, tuple(by_check), "check"))
+        record.check_names("report", [name], by_check, "check")
         return by_check[name]
 
     def __iter__(self) -> Iterator[Result]:

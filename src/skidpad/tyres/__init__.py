@@ -1,12 +1,12 @@
-"""Tyres: read from property files, asked for their forces, written, fitted to measurements.
+"""Tyres: read and written as property files, evaluated, and fitted to measurements.
 
     tyre = skidpad.tyres.read("front.tir")
     tyre.forces(F_z=4000.0, alpha=0.05)
     skidpad.tyres.write(tyre.with_values(LMUY=0.9), "front_worn.tir")
     skidpad.tyres.fit(skidpad.tyres.measurements("cornering.dat")).tyre
 
-`BrushTyre`, `LinearTyre` and the like are the records that vehicles hold; `contract` says what such
-a record has to answer.
+`BrushTyre`, `LinearTyre` and the like are the records that vehicles hold; `contract` specifies the
+methods of such a record.
 """
 
 from __future__ import annotations
@@ -29,29 +29,11 @@ if TYPE_CHECKING:
     from .tyre import Tyre
 
 __all__ = [
-    "MAGIC_FORMULA_STAGES",
-    "BrushTyre",
-    "Contact",
-    "LinearTyre",
-    "LoadSensitiveTyre",
-    "MagicFormula62",
-    "Measurements",
-    "Peaks",
-    "ProportionalTyre",
-    "Radii",
-    "Relaxation",
-    "SlipStiffness",
-    "Stage",
-    "Tyre",
-    "TyreForces",
-    "fit",
-    "get",
-    "measurements",
-    "names",
-    "read",
-    "summary",
-    "write",
-]
+    "MAGIC_FORMULA_STAGES", "BrushTyre", "Contact", "LinearTyre", "LoadSensitiveTyre",
+    "MagicFormula62", "Measurements", "Peaks", "ProportionalTyre", "Radii", "Relaxation",
+    "SlipStiffness", "Stage", "Tyre", "TyreForces", "fit", "get", "measurements", "names", "read",
+    "summary", "write",
+]  # fmt: skip
 
 __getattr__ = lazy_attributes(
     __name__,

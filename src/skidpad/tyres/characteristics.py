@@ -1,4 +1,4 @@
-"""The characteristics of a tyre in a few numbers, found on its curves."""
+"""Characteristic values of a tyre, found on its curves: friction, stiffness, trail and others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..core.checks import finite
 from ..core.files import brief_repr
 from ..errors import InvalidValue
 from ..units import N, N_rad, Nm, Pa, m, m_s, one, rad
-from .curves import (
+from .reading import (
     Reach,
     answers,
     checked_loads,
@@ -20,23 +20,23 @@ from .curves import (
     nominal_load,
     reach,
     reference_speed,
+    reversed_slopes,
 )
-from .reading import reversed_slopes
 from .tyre import Tyre
 
 POINTS = 2001
-"""On a curve that is searched for its peak."""
+"""Number of points on a curve that is searched for its peak."""
 SMALL = 1e-4
-"""Slip angle in rad by which a trail is found."""
+"""Slip angle in rad at which the pneumatic trail is evaluated."""
 FLAT = 1e-9
-"""Share of a peak by which a curve must fall to have one."""
+"""Relative drop behind its largest value from which a curve has a peak."""
 
 
 class AtLoad(NamedTuple):
-    """A tyre under one load. What differs from left to right is the mean of both directions."""
+    """Characteristics of a tyre under one load; lateral values are means over both directions."""
 
     F_z: N
-    """Load."""
+    """Load on the tyre."""
     mu_x: one
     """Largest driving force over load."""
     mu_brake: one
@@ -44,11 +44,11 @@ class AtLoad(NamedTuple):
     mu_y: one
     """Largest lateral force over load."""
     kappa_peak: one | None
-    """Slip of the largest driving force; None where none is largest within the range."""
+    """Slip at the largest driving force; None if the force does not fall behind it."""
     kappa_brake: one | None
-    """Slip of the largest braking force, negative; None likewise."""
+    """Slip at the largest braking force, negative; None as for `kappa_peak`."""
     alpha_peak: rad | None
-    """Slip angle of the largest lateral force, without its sign; None likewise."""
+    """Absolute slip angle at the largest lateral force; None as for `kappa_peak`."""
     K_x: N
     """Slip stiffness."""
     K_y: N_rad
@@ -56,21 +56,21 @@ class AtLoad(NamedTuple):
     M_z: Nm
     """Largest aligning moment."""
     trail: m
-    """Pneumatic trail at small slip: the slope of the moment over that of the lateral force."""
+    """Pneumatic trail at small slip: slope of aligning moment over slope of lateral force."""
     sigma_x: m
     """Relaxation length along the wheel."""
     sigma_y: m
     """Relaxation length across the wheel."""
     effective: m
-    """Rolling radius."""
+    """Effective rolling radius."""
     loaded: m
-    """Height of the wheel centre."""
+    """Height of the wheel centre above the road."""
     rolling: one
     """Rolling resistance over load."""
 
 
 class Summary(NamedTuple):
-    """Characteristics of a tyre; all values in SI."""
+    """Characteristics of a tyre; all values in SI units."""
 
     name: str
     model: str
@@ -78,38 +78,38 @@ class Summary(NamedTuple):
     side: str
     """Side of the car for which the values hold."""
     measured_on: str
-    """Side on which the tyre was measured."""
+    """Side of the car on which the tyre was measured."""
     radius: m
-    """Of the free tyre at rest."""
+    """Free radius of the tyre at rest."""
     width: m | None
-    """Nominal section width; None if the tyre has none."""
+    """Nominal section width; None if unknown."""
     F_z0: N | None
-    """Nominal load; None if the tyre has none."""
+    """Nominal load; None if unknown."""
     pressure: Pa | None
-    """Inflation pressure of these values; None if the tyre has none."""
+    """Inflation pressure at which the values hold; None if the tyre model ignores pressure."""
     camber: rad
-    """Of these values."""
+    """Camber at which the values hold."""
     v_x: m_s
-    """Speed of these values: the one at which the tyre was measured."""
+    """Speed at which the values hold: the speed at which the tyre was measured."""
     C_z: float
     """Vertical stiffness at the nominal load, in N/m."""
     K_y_max: N_rad
     """Largest cornering stiffness up to the highest load."""
     F_z_of_K_y_max: N | None
-    """Load at which it is largest; None where it still grows at the highest load."""
+    """Load at the largest cornering stiffness; None if it still grows at the highest load."""
     F_z_range: tuple[N, N] | None
-    """Loads for which the file says that its numbers hold."""
+    """Range of loads for which the file is valid."""
     at: tuple[AtLoad, ...]
-    """The tyre under some loads."""
+    """Characteristics under several loads."""
     filled: tuple[str, ...]
-    """Keys that the file did not have."""
+    """Keys that were missing in the file and filled with defaults."""
     warnings: tuple[str, ...]
-    """Warnings to the reader of these values."""
+    """Warnings about these values."""
 
     __repr__ = brief_repr
 
     def as_json(self) -> dict[str, Any]:
-        """The same as plain values; numbers that are not finite become null."""
+        """Plain values for JSON; non-finite numbers become null."""
         rows = [_finite(row._asdict()) for row in self.at]
         return {**_finite(self._asdict()), "at": rows}
 
@@ -128,13 +128,13 @@ def summary(
 ) -> Summary:
     """Characteristics of a tyre: friction, stiffness, slip at the peaks, trail, radii and so on.
 
-    Peaks are those of the curves, shifts included, within the ranges of the file.
+    Peaks are those of the full curves, including shifts, within the valid ranges of the file.
 
     Args:
-        tyre: from a file, of our own or of any tyre record.
-        loads: in N; by default half, once and one and a half the nominal load.
+        tyre: a tyre, from a file or made of any tyre record.
+        loads: loads in N; by default 0.5, 1 and 1.5 times the nominal load.
         camber: in rad, positive when the top of the wheel leans to the right.
-        pressure: in Pa; None: the tyre's own. Only MF 6 takes it into account.
+        pressure: in Pa; the tyre's own if None. Only MF 6 takes it into account.
     """
     F_z = np.array(checked_loads(loads, checked_tyre(tyre)))
     own = tyre.pressure if pressure is None else finite("pressure", pressure, "Pa")
@@ -188,45 +188,43 @@ def _rows(tyre: Tyre, F_z: Array, at: dict[str, Any], far: Reach) -> tuple[AtLoa
     for k, load in enumerate(F_z):
         driving, braking = peak(kappa, drive[k]), peak(kappa, brake[k])
         to_right, to_left = peak(alpha, -right.F_y[k]), peak(alpha, left.F_y[k])
-        right_peak, left_peak = to_right.slip, to_left.slip
+        peaks: Any = (to_right.slip, to_left.slip)
         moment = 0.5 * (right.M_z[k].max() - left.M_z[k].min())
+        F, K_x, K_y, sigma_x, sigma_y, effective, loaded = (
+            float(column[k])
+            for column in (F_z, K.K_x, K.K_y, *sigma, radii.effective, radii.loaded)
+        )
         rows.append(
             AtLoad(
-                F_z=float(load),
-                mu_x=driving.value / float(load),
-                mu_brake=braking.value / float(load),
-                mu_y=0.5 * (to_right.value + to_left.value) / float(load),
-                kappa_peak=driving.slip,
-                kappa_brake=None if braking.slip is None else -braking.slip,
-                alpha_peak=(
-                    None
-                    if right_peak is None or left_peak is None
-                    else 0.5 * (right_peak + left_peak)
-                ),
-                K_x=float(K.K_x[k]),
-                K_y=float(K.K_y[k]),
-                M_z=float(moment),
-                trail=float(trail[k]),
-                sigma_x=float(sigma.sigma_x[k]),
-                sigma_y=float(sigma.sigma_y[k]),
-                effective=float(radii.effective[k]),
-                loaded=float(radii.loaded[k]),
-                rolling=float(-free.M_y[k] / (load * radii.effective[k])),
+                F,
+                driving.value / F,
+                braking.value / F,
+                0.5 * (to_right.value + to_left.value) / F,
+                driving.slip,
+                None if braking.slip is None else -braking.slip,
+                None if None in peaks else 0.5 * sum(peaks),
+                K_x,
+                K_y,
+                float(moment),
+                float(trail[k]),
+                sigma_x,
+                sigma_y,
+                effective,
+                loaded,
+                float(-free.M_y[k] / (load * radii.effective[k])),
             )
         )
     return tuple(rows)
 
 
 class Peak(NamedTuple):
-    """The largest value of a curve."""
-
     value: float
     slip: float | None
-    """Where it is, None where the curve does not fall behind it."""
+    """Slip at the largest value; None if the curve does not fall behind it."""
 
 
 def peak(slip: Array, force: Array) -> Peak:
-    """The largest force of a curve over slip from 0 up, between samples by a parabola."""
+    """Peak of a force curve over slip from 0 up, interpolated between samples by a parabola."""
     k = int(np.argmax(force))
     value = float(force[k])
     if k == 0 or k == len(force) - 1 or force[k:].min() > value - FLAT * abs(value):
@@ -247,10 +245,9 @@ def _trail(tyre: Tyre, F_z: Array, at: dict[str, Any]) -> Array:
 
 
 def _range_warnings(tyre: Tyre, F_z: Array, at: dict[str, Any]) -> list[str]:
-    """Sentences on values beyond the ranges of the file."""
+    """Warnings about values outside the valid ranges of the file."""
 
     def farthest(values: Any, low: float, high: float) -> float:
-        """The value that is farthest from the middle of a range."""
         flat = np.atleast_1d(values)
         return float(flat[np.argmax(np.abs(flat - 0.5 * (low + high)))])
 
@@ -272,5 +269,5 @@ def _range_warnings(tyre: Tyre, F_z: Array, at: dict[str, Any]) -> list[str]:
 
 
 def _takes_pressure(tyre: Tyre) -> bool:
-    """Whether a tyre's equations know its pressure: those of MF 6."""
+    """Whether the tyre's equations use the pressure: true for MF 6 only."""
     return tyre.version.startswith("6")

@@ -1,17 +1,24 @@
-"""What a tyre is to a vehicle: forces and moments of the road on a wheel, from its contact.
+"""Interface between tyre and vehicle: forces and moments of the road on a wheel, from its contact.
 
 Axes are those of the wheel at the middle of the contact patch (ISO 8855 wheel axes, TYDEX W):
 x forward in the wheel plane, y to the left, z up. Forces and moments act on the wheel. Slip angle,
 camber and turn slip have TYDEX signs: a positive slip angle (the patch drifts to the left) gives a
 negative lateral force, and so does a positive camber (the top of the wheel leans to the right).
 
-A tyre is a record with the methods of `Tyre`; its class chooses the equations, so exchanging a tyre
-exchanges equations, and changing one of its numbers compiles nothing. A set of tyres is a record of
-tyre records, whose class says which equations each wheel has: `OneTyre(tyre)`,
+A tyre is a record with the methods of `Tyre`. Its class defines the equations: a tyre of another
+class changes the equations, whereas changing a value of the record recompiles nothing. A set of
+tyres is a record of tyre records, whose class defines the equations of each wheel: `OneTyre(tyre)`,
 `AxleTyres(front, rear)` or `WheelTyres(fl, fr, rl, rr)`.
 
 `Carcass` has what simple tyres need in addition to friction: radii, relaxation lengths, rolling
-resistance. `use` says how drive and brake use the friction of a tyre whose wheel spin is no state.
+resistance. `use` computes how drive and brake use the friction of a tyre whose wheel spin is not a
+state.
+
+Blending of kinematic and dynamic motion at low speed.
+
+Tyre forces as functions of slip are stiff at walking pace and undefined at rest. Below `v_kin` a
+car moves kinematically, in the direction of its wheels; above `v_dyn` it moves by its tyre forces;
+in between the two rates are blended. Above `v_dyn` the result equals the dynamic rate bit for bit.
 """
 
 from __future__ import annotations
@@ -22,9 +29,67 @@ from ..core import record
 from ..core.files import shortened
 from ..core.record import made_once
 from ..errors import InvalidValue
-from ..ops import clip, maximum, sqrt
-from ..units import N, N_m, N_rad, Nm, Pa, m, m_s, non_negative, one, per_m, positive, rad, rad_s
-from .low_speed import held_sign
+from ..ops import abs, clip, maximum, smooth_step, sqrt, where
+from ..units import N, N_m, N_rad, Nm, Pa, m, m_s, non_negative, one, per_m, positive, rad, rad_s, s
+
+
+class Blend(Protocol):
+    """Parameters of the blending."""
+
+    @property
+    def v_kin(self) -> m_s:
+        """Speed up to which the motion is purely kinematic."""
+        ...
+
+    @property
+    def v_dyn(self) -> m_s:
+        """Speed from which the motion is purely dynamic."""
+        ...
+
+    @property
+    def t_kin(self) -> s:
+        """Time constant with which a slow car aligns with its wheels."""
+        ...
+
+
+def dynamic_share(v: m_s, p: Blend) -> one:
+    """Weight of the dynamic rate: 0 up to v_kin, 1 from v_dyn on, forwards and backwards."""
+    # By the squared speed, which unlike the speed is smooth at rest.
+    return smooth_step(v * v, p.v_kin * p.v_kin, p.v_dyn * p.v_dyn)
+
+
+def mixed(share: one, dynamic: Any, kinematic: Any) -> Any:
+    """Blend of both rates; exactly `dynamic` if the share is 1."""
+    return share * dynamic + (1.0 - share) * kinematic
+
+
+def led(value: Any, goal: Any, goal_rate: Any, t: s) -> Any:
+    """Rate of a value that follows a moving goal and converges to it with time constant t.
+
+    Integrating the goal's rate alone would preserve any initial error.
+    """
+    return goal_rate + (goal - value) * (1.0 / t)
+
+
+def held_sign(omega: rad_s, omega_lock: rad_s) -> one:
+    """Sign of a spin, smooth through zero: exactly ±1 beyond ±`omega_lock`.
+
+    A brake resists the rotation of its wheel and holds it at rest; the odd quintic t (15 - 10 t² +
+    3 t⁴) / 8 with t = omega / omega_lock replaces the jump.
+    """
+    t = clip(omega * (1.0 / omega_lock), -1.0, 1.0)
+    t2 = t * t
+    return t * (0.125 * (15.0 - t2 * (10.0 - 3.0 * t2)))
+
+
+def above_zero(x: Any, width: Any) -> Any:
+    """|x| as a safe divisor: exactly |x| beyond ±`width`, and never below 3/8 of `width`.
+
+    Inside, width (3 + 6 t² - t⁴) / 8 with t = x / width; twice continuously differentiable at the
+    seam.
+    """
+    t2 = x * x / (width * width)
+    return where(t2 < 1.0, width * (0.125 * (3.0 + t2 * (6.0 - t2))), abs(x))
 
 
 class Contact(NamedTuple):
@@ -33,25 +98,29 @@ class Contact(NamedTuple):
     F_z: N
     """Load, positive when pressed on the road; a negative one counts as 0."""
     kappa: one = 0.0
-    """Longitudinal slip (omega R_e - v_x) / |v_x|: -1 locked, positive drives."""
+    """Longitudinal slip (omega R_e - v_x) / |v_x|: -1 if locked, positive when driving."""
     alpha: rad = 0.0
     """Slip angle, positive when the patch drifts to the left: the force is then to the right."""
     gamma: rad = 0.0
     """Camber, positive when the top of the wheel leans to the right."""
     phi_t: per_m = 0.0
-    """Turn slip: less the yaw rate of the wheel over its speed."""
+    """Turn slip: minus the yaw rate of the wheel over its speed."""
     v_x: m_s = 0.0
-    """Velocity of the contact patch along the wheel."""
+    """Velocity of the contact patch along the wheel, positive forward."""
     v_y: m_s = 0.0
-    """Velocity of the contact patch to the left. Steady slip is `v_y = |v_x| tan(alpha)`; behind
-    a relaxation length `alpha` follows later."""
+    """Velocity of the contact patch to the left.
+
+    In steady state `v_y = |v_x| tan(alpha)`; with a relaxation length `alpha` lags behind.
+    """
     omega: rad_s = 0.0
     """Spin of the wheel, positive when it rolls forward."""
     p: Pa = 0.0
-    """Inflation pressure; a tyre's own is its `pressure`."""
+    """Inflation pressure; the tyre's own value is its `pressure`."""
     mu: Annotated[one, non_negative] = 1.0
-    """Grip of the road over that on which the tyre was measured. It scales the peak of the forces
-    and leaves the stiffness at small slip alone."""
+    """Friction of the road relative to the road on which the tyre was measured.
+
+    It scales the peak of the forces and does not affect the stiffness at small slip.
+    """
 
 
 class TyreForces(NamedTuple):
@@ -62,54 +131,54 @@ class TyreForces(NamedTuple):
     F_y: N
     """Force across the wheel, positive to the left."""
     M_x: Nm
-    """Overturning moment."""
+    """Overturning moment about the x axis."""
     M_y: Nm
-    """Rolling resistance moment; negative when it rolls forward."""
+    """Rolling resistance moment about the y axis; negative when the wheel rolls forward."""
     M_z: Nm
     """Aligning moment, positive to the left."""
 
 
 class SlipStiffness(NamedTuple):
-    """Slope of the forces at the slip where they vanish; both are at least 0."""
+    """Slopes of the pure-slip forces at zero force; both are at least 0."""
 
     K_x: N
-    """Longitudinal force over longitudinal slip."""
+    """Slip stiffness: longitudinal force over longitudinal slip."""
     K_y: N_rad
-    """Cornering stiffness: lateral force over slip angle, without its sign."""
+    """Cornering stiffness: lateral force over slip angle, as an absolute value."""
 
 
 class Peaks(NamedTuple):
-    """Largest force over load of pure slip; both are at least 0."""
+    """Friction coefficients: largest force over load in pure slip; both are at least 0."""
 
     mu_x: one
     mu_y: one
 
 
 class Relaxation(NamedTuple):
-    """Distance that a wheel rolls until 63 % of a small step in slip has become force."""
+    """Relaxation lengths: distance rolled until 63 % of a small step in slip has become force."""
 
     sigma_x: m
     sigma_y: m
 
 
 class Radii(NamedTuple):
-    """Radii of a loaded wheel and the stiffness it stands on."""
+    """Radii and vertical stiffness of a loaded wheel."""
 
     free: m
-    """Radius without load at the present spin."""
+    """Radius without load at the current spin."""
     loaded: m
-    """Height of the wheel centre over the road."""
+    """Height of the wheel centre above the road."""
     effective: m
-    """Rolling radius: speed over spin of a wheel that rolls free."""
+    """Effective rolling radius: speed over spin of a freely rolling wheel."""
     C_z: N_m
-    """Load over deflection."""
+    """Vertical stiffness: load over deflection."""
 
 
 @runtime_checkable
 class Tyre(Protocol):
-    """Contract of every tyre record: pure functions of its leaves and of a contact.
+    """Interface of every tyre record: pure functions of its leaves and of a contact.
 
-    Everything is smooth through zero slip, zero speed and zero load, with finite gradients.
+    All results are smooth at zero slip, zero speed and zero load, with finite gradients.
     """
 
     @property
@@ -123,11 +192,11 @@ class Tyre(Protocol):
         ...
 
     def forces(self, at: Contact) -> TyreForces:
-        """Steady forces and moments of the tyre on the side on which it was measured."""
+        """Steady-state forces and moments, for the side on which the tyre was measured."""
         ...
 
     def stiffness(self, at: Contact) -> SlipStiffness:
-        """Slope of the pure forces at their zero, under this load, camber and pressure."""
+        """Slopes of the pure-slip forces at zero force, under this load, camber and pressure."""
         ...
 
     def peaks(self, at: Contact) -> Peaks:
@@ -144,16 +213,19 @@ class Tyre(Protocol):
 
 
 def effective_radius(tyre: Any, at: Contact) -> m:
-    """Rolling radius of a contact: `radii(at).effective`, or the `effective_radius(at)` of a tyre
-    whose other radii take much longer to compute."""
+    """Effective rolling radius at a contact, in m.
+
+    `radii(at).effective`, or `effective_radius(at)` of a tyre that has it because its other radii
+    take much longer to compute.
+    """
     own = getattr(tyre, "effective_radius", None)
     return tyre.radii(at).effective if own is None else own(at)
 
 
 def mounted(tyre: Any, at: Contact, side: one) -> TyreForces:
-    """Forces of a tyre on one side of a car: 1 left, -1 right.
+    """Forces of a tyre mounted on one side of the car: 1 left, -1 right.
 
-    On the side on which it was not measured a tyre is its own mirror image.
+    On the other side than the one it was measured on, a tyre is its own mirror image.
     """
     s = side * tyre.measured_on
     here = at._replace(alpha=s * at.alpha, gamma=s * at.gamma, phi_t=s * at.phi_t, v_y=s * at.v_y)
@@ -162,7 +234,7 @@ def mounted(tyre: Any, at: Contact, side: one) -> TyreForces:
 
 
 def record_of(tyre: Any) -> Any:
-    """The tyre record: `tyre` itself, or the one that a tyre read from a file holds."""
+    """The tyre record: `tyre` itself, or the record inside a `Tyre` that was read from a file."""
     held = getattr(tyre, "record", tyre)
     if not isinstance(held, Tyre) or not hasattr(held, "_fields"):
         raise InvalidValue(
@@ -173,30 +245,30 @@ def record_of(tyre: Any) -> Any:
 
 
 class Carcass(NamedTuple):
-    """The tyre as a spring on which its wheel stands."""
+    """Carcass of a simple tyre: radius, stiffness, relaxation lengths, rolling resistance."""
 
     radius: Annotated[m, positive] = 0.3
     """Radius of the wheel without load."""
     C_z: Annotated[N_m, positive] = 2e5
-    """Load over deflection."""
+    """Vertical stiffness: load over deflection."""
     sigma_x: Annotated[m, positive] = 0.2
     """Relaxation length along the wheel."""
     sigma_y: Annotated[m, positive] = 0.4
     """Relaxation length across the wheel."""
     rolling: Annotated[one, non_negative] = 0.01
-    """Rolling resistance over load."""
+    """Rolling resistance coefficient: resistance over load."""
     v_rolling: Annotated[m_s, positive] = 0.1
-    """Speed of the tread from which rolling resistance is whole; below it fades to 0 at rest."""
+    """Tread speed above which rolling resistance is complete; below, it fades to 0 at rest."""
 
     def relaxation(self) -> Relaxation:
         """Relaxation lengths, the same under any load."""
         return Relaxation(self.sigma_x, self.sigma_y)
 
     def radii(self, at: Contact) -> Radii:
-        """Radii at the load of this contact, whatever the spin.
+        """Radii at the load of this contact, independent of the spin.
 
-        A third of the deflection is missing from the rolling radius, as of a belt that is bent and
-        hardly squeezed.
+        The effective rolling radius is the free radius minus a third of the deflection, as for a
+        belt that bends but is hardly compressed.
         """
         deflection = maximum(at.F_z, 0.0) / self.C_z
         return Radii(
@@ -204,7 +276,7 @@ class Carcass(NamedTuple):
         )
 
     def resistance(self, at: Contact) -> Nm:
-        """Moment of the rolling resistance; it always opposes the spin."""
+        """Rolling resistance moment, which always opposes the spin."""
         load = maximum(at.F_z, 0.0)
         return (
             -self.rolling * load * self.radius * held_sign(at.omega * self.radius, self.v_rolling)
@@ -212,7 +284,7 @@ class Carcass(NamedTuple):
 
 
 class Use(NamedTuple):
-    """How drive or brake uses the friction limit of a tyre, all as shares of that limit.
+    """Use of a tyre's friction limit by drive or brake, in shares of that limit.
 
     The longitudinal force is limit * (firm + sliding). While the wheel grips, the force is `firm`
     and set by the motor; when it spins or locks, it is `sliding` and set by the load. At a slightly
@@ -222,7 +294,7 @@ class Use(NamedTuple):
     firm: one
     sliding: one
     across: one
-    """What is left for cornering: `sqrt(1 - (firm + sliding)²)`, above 0."""
+    """Share left for cornering: `sqrt(1 - (firm + sliding)²)`, above 0."""
 
 
 def use(demand: N, limit: N, most: one, floor: N) -> Use:
@@ -230,8 +302,8 @@ def use(demand: N, limit: N, most: one, floor: N) -> Use:
 
     `most`, below 1, is the largest share. The share follows r = demand / limit up to about 0.7 and
     saturates at `most`: t - t⁹ / (9 t₁⁸) with t = r clipped to ±t₁ and t₁ = 9/8 most, where its
-    slope is zero. One division, no corner; `most` < 1 keeps the slope of `across` finite. `floor`
-    stands in for a limit below it, as of a wheel in the air.
+    slope is zero. This takes one division and has no corner; `most` < 1 keeps the slope of `across`
+    finite. `floor` replaces a smaller limit, as of a wheel in the air.
     """
     end = most * (9.0 / 8.0)
     by_end = (8.0 / 9.0) / most
@@ -246,23 +318,17 @@ def use(demand: N, limit: N, most: one, floor: N) -> Use:
 
 _FIELDS: dict[int, tuple[str, str, dict[str, str]]] = {
     1: ("OneTyre", "The same tyre on all wheels.", {"tyre": "Of all wheels."}),
-    2: (
-        "AxleTyres",
-        "A tyre for each axle.",
-        {"front": "Of the front wheels.", "rear": "Of the rear wheels."},
-    ),
-    4: (
-        "WheelTyres",
-        "A tyre for each wheel.",
-        {"fl": "Front left.", "fr": "Front right.", "rl": "Rear left.", "rr": "Rear right."},
-    ),
-}
-"""Class, what it is, its fields and their meaning, by the number of tyres."""
+    2: ("AxleTyres", "A tyre for each axle.",
+        {"front": "Of the front wheels.", "rear": "Of the rear wheels."}),
+    4: ("WheelTyres", "A tyre for each wheel.",
+        {"fl": "Front left.", "fr": "Front right.", "rl": "Rear left.", "rr": "Rear right."}),
+}  # fmt: skip
+"""Class name, docstring and field docstrings of a tyre set, by the number of tyres."""
 
 
 @made_once
 def tyre_set_type(*kinds: type) -> Any:
-    """The record class of a set of one, two (front, rear) or four (fl, fr, rl, rr) tyre classes."""
+    """Record class of a set of one, two (front, rear) or four (fl, fr, rl, rr) tyre classes."""
     if len(kinds) not in _FIELDS:
         raise InvalidValue(f"a set has 1, 2 or 4 tyres, got {len(kinds)}")
     name, doc, docs = _FIELDS[len(kinds)]
@@ -270,13 +336,13 @@ def tyre_set_type(*kinds: type) -> Any:
 
 
 def tyre_set(*tyres: Any) -> Any:
-    """The set of one, two or four tyres: records, or tyres that were read from a file."""
+    """Set of one, two or four tyres, each a record or a tyre read from a file."""
     records = [record_of(tyre) for tyre in tyres]
     return tyre_set_type(*map(type, records))(*records)
 
 
 def each_tyre(tyres: Any) -> tuple[Any, Any, Any, Any]:
-    """The tyres of a set in the order fl, fr, rl, rr."""
+    """Tyres of a set in the order fl, fr, rl, rr."""
     if len(tyres) == 1:
         return (tyres[0],) * 4
     if len(tyres) == 2:

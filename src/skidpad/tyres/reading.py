@@ -1,14 +1,16 @@
 """Tyres in property files (`.tir`): `read`, `write`, and those that come with skidpad (`get`).
 
-What is likely a mistake in a file is a warning: signs, units, ranges, names of keys. What makes a
-force that is not finite is an error, with the key that is the reason.
+Likely mistakes in a file are reported as warnings: signs, units, ranges, names of keys. Values that
+lead to a non-finite force are errors, which name the responsible key.
+
+Curves of a tyre for data sheets and figures, evaluated on arrays without compilation.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice, product
 from pathlib import Path
@@ -18,22 +20,13 @@ import numpy as np
 
 from ..core import record as records
 from ..core.arrays import Array
-from ..core.checks import flag, one_of
-from ..core.files import bytes_of, path_of, replacing
-from ..core.record import unknown_name
+from ..core.checks import finite, flag, one_of
+from ..core.files import bytes_of, path_of, replacing, shortened
+from ..core.record import check_names
 from ..errors import InvalidValue
-from .curves import USUAL_LOAD, answers, nominal_load
+from .magic_formula import records as mf
 from .magic_formula.coefficients import NoTurnSlip, TurnSlip
 from .magic_formula.formula import magic_formula_type
-from .magic_formula.records import (
-    BookAngles,
-    Combined,
-    FrictionEllipse,
-    NoLimits,
-    PlainAngles,
-    Uncombined,
-    UsualLimits,
-)
 from .tir_file import Document, Entry
 from .tir_keys import (
     ASYMMETRIC,
@@ -53,25 +46,120 @@ from .tir_keys import (
     use_mode_warnings,
     version_in,
 )
-from .tyre import SIDES, Tyre
+from .tyre import SIDES, Tyre, evaluate_at
+
+USUAL_LOAD = 4000.0
+"""Default load in N for tyres without a nominal load."""
+USUAL_SPEED = 10.0
+"""Default speed in m/s for tyres without a measurement speed."""
+_WIDEST_SLIP, _WIDEST_ANGLE = 1.0, 0.7
+"""Largest slip (a locked or spinning wheel) and slip angle (40 degrees, in rad) of curves."""
+_NOMINAL = ("FNOMIN", "F_z0")
+"""Names of leaves that hold a nominal load."""
+
+
+class Reach(NamedTuple):
+    """Largest slip, slip angle in rad and load in N of curves; slips in both directions."""
+
+    kappa: float
+    alpha: float
+    F_z: float
+
+
+def nominal_load(tyre: Tyre) -> float | None:
+    """Nominal load of a tyre in N, or None."""
+    names = records.names(type(tyre.record))
+    for name, value in zip(names, records.flatten(tyre.record), strict=True):
+        if name.rpartition(".")[2] in _NOMINAL:
+            return float(value)
+    return None
+
+
+def reference_speed(tyre: Tyre) -> float:
+    """Speed in m/s at which a tyre was measured, or a default."""
+    return float(tyre.record.model.LONGVL) if tyre.version else USUAL_SPEED
+
+
+def reach(tyre: Tyre) -> Reach:
+    """Range in which a tyre is valid by its file, limited to useful slips."""
+    usual = 2.5 * (nominal_load(tyre) or USUAL_LOAD)
+    if not tyre.version:
+        return Reach(_WIDEST_SLIP, _WIDEST_ANGLE, usual)
+    ranges = tyre.record.ranges
+    return Reach(
+        _within(_WIDEST_SLIP, -ranges.KPUMIN, ranges.KPUMAX),
+        _within(_WIDEST_ANGLE, -ranges.ALPMIN, ranges.ALPMAX),
+        ranges.FZMAX if ranges.FZMAX > ranges.FZMIN else usual,
+    )
+
+
+def _within(widest: float, *limits: float) -> float:
+    """Smallest of the limits and `widest`; limits that leave no range are ignored."""
+    return min([widest, *(float(limit) for limit in limits if limit > 0.0)])
+
+
+def checked_tyre(tyre: Any) -> Tyre:
+    """Return the tyre; raises for a path, a name or a record."""
+    if not isinstance(tyre, Tyre):
+        raise InvalidValue(
+            f"tyre = {shortened(repr(tyre))} must be a Tyre: sp.tyres.read(path) reads one, "
+            "sp.tyres.get(name) has skidpad's own, sp.tyres.Tyre(record) makes one"
+        )
+    return tyre
+
+
+def several(values: Any) -> list[Any]:
+    return [values] if isinstance(values, str) or np.ndim(values) == 0 else list(values)
+
+
+def checked_loads(loads: Iterable[float] | float | None, tyre: Tyre) -> list[float]:
+    """Loads in N, sorted; by default 0.5, 1 and 1.5 times the nominal load."""
+    if loads is None:
+        usual = nominal_load(tyre) or USUAL_LOAD
+        return [share * usual for share in (0.5, 1.0, 1.5)]
+    values = sorted(finite("loads", load, "N") for load in several(loads))
+    if not values or values[0] <= 0.0:
+        raise InvalidValue(f"loads = {values} N must be one or more that are greater than 0")
+    return values
+
+
+def answers(tyre: Tyre, question: str, **contact: Any) -> Any:
+    """Results of a method of the tyre, such as `forces`, for arrays, without compiling anything."""
+    usual = {
+        "F_z": 0.0, "kappa": 0.0, "alpha": 0.0, "gamma": 0.0, "phi_t": 0.0,
+        "v_x": reference_speed(tyre), "p": tyre.pressure, "mu": 1.0,
+    }  # fmt: skip
+    known = {name: value for name, value in contact.items() if value is not None}
+    arrays: list[Array] = [np.asarray(v, dtype=float) for v in (usual | known).values()]
+    shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    # Locked wheels and tails of curves overflow into infinities that no figure shows.
+    with np.errstate(all="ignore"):
+        values = tuple(np.broadcast_to(array, shape) for array in arrays)
+        answered = evaluate_at(question, tyre.record, SIDES[tyre.side], values)
+    leaves = records.flatten(answered)
+    columns = [np.broadcast_to(np.asarray(leaf, dtype=float), shape) for leaf in leaves]
+    return records.unflatten(type(answered), columns)
+
 
 ESSENTIAL = ("PCX1", "PDX1", "PKX1", "PCY1", "PDY1", "PKY1")
-"""Coefficients without which a force is that of another tyre."""
+"""Coefficients without which the forces would be those of a different tyre."""
 FORCES = ("LONGITUDINAL_COEFFICIENTS", "LATERAL_COEFFICIENTS")
 LEAST_PRESSURE = 5e3
-"""Pressure in Pa below which a value is likely in bar or kPa."""
+"""Pressure in Pa below which a value is probably in bar or kPa."""
 LEAST_RADIUS, MOST_RADIUS = 0.005, 5.0
-"""Radii in m of wheels that there are."""
+"""Plausible range of wheel radii in m."""
 MOST_LOAD = 5.0
-"""Load over the nominal one up to which a contact is ordinary, if the file's range goes so far."""
+"""Load over nominal load up to which a contact is ordinary, if the file's range includes it."""
 _QUESTIONS = ("forces", "stiffness", "peaks", "relaxation", "radii")
 _CONTACTS = 96
 _EXTREME = 1e7
-"""Size of a number, or of its reciprocal, from which the compiled answers are looked at as well:
-sines and cosines of compiled code end at angles of 1.7e9 rad, those of NumPy do not."""
+"""Size of a number, or of its reciprocal, from which compiled results are checked as well.
+
+Sines and cosines of compiled code fail beyond angles of 1.7e9 rad, those of NumPy do not.
+"""
 _SLIP = 0.02
 _USUAL = {"UNLOADED_RADIUS": 0.3, "FNOMIN": USUAL_LOAD}
-"""Values of keys that no policy fills."""
+"""Typical values of keys that no policy fills."""
 _SIGNS = (
     ("alpha", "F_y", -1.0, "the lateral force grows with the slip angle", "PKY1, PDY1 and PCY1"),
     ("kappa", "F_x", 1.0, "the longitudinal force falls with slip", "PKX1, PDX1 and PCX1"),
@@ -79,21 +167,22 @@ _SIGNS = (
 
 
 def check_finite(tyre: Tyre, document: Document) -> None:
-    """Raise, with the key that is the reason, for a tyre with a result that is not finite at an
-    ordinary contact: within its range of loads, up to locked and sliding wheels, at any speed."""
-    wrong = _not_finite(tyre)
-    if wrong is None:
+    """Raise, naming the responsible key, if a tyre has a non-finite result at an ordinary contact.
+
+    Ordinary contacts are within its range of loads, up to locked and sliding wheels, at any speed.
+    """
+    if (wrong := _not_finite(tyre)) is None:
         return
     what, at = wrong
-    reason = _reason(tyre, document)
-    place, who = document.source, "its values together make"
-    if reason is not None:
-        place, who = document.place(reason.line), f"{reason.key} = {reason.text} makes"
-    raise InvalidValue(f"{place}: {who} {what} not finite at {at}")
+    if (reason := _reason(tyre, document)) is None:
+        raise InvalidValue(f"{document.source}: its values together make {what} not finite at {at}")
+    raise document.error(
+        reason.line, f"{reason.key} = {reason.text} makes {what} not finite at {at}"
+    )
 
 
 def ordinary_contacts(tyre: Tyre, count: int = _CONTACTS) -> dict[str, Array]:
-    """Contacts spread evenly over all that a tyre must answer, corners and rest among them."""
+    """Contacts spread evenly over the ordinary range, including its limits and standstill."""
     ranges, nominal = tyre.record.ranges, nominal_load(tyre) or USUAL_LOAD
     most = min(max(ranges.FZMIN, ranges.FZMAX), MOST_LOAD * nominal)
     least = min(ranges.FZMIN, ranges.FZMAX, most)
@@ -111,7 +200,7 @@ def ordinary_contacts(tyre: Tyre, count: int = _CONTACTS) -> dict[str, Array]:
 
 
 def _not_finite(tyre: Tyre) -> tuple[str, str] | None:
-    """A result that is not finite, and where; None if all are finite."""
+    """Name of a non-finite result and its contact, or None if all results are finite."""
     contacts = ordinary_contacts(tyre)
     looks: list[Callable[[str], Any]] = [lambda question: answers(tyre, question, **contacts)]
     numbers = np.abs(records.flatten(tyre.record))
@@ -129,8 +218,11 @@ def _not_finite(tyre: Tyre) -> tuple[str, str] | None:
 
 
 def _reason(tyre: Tyre, document: Document) -> Entry | None:
-    """The entry that with a usual value in place of its own makes all results finite: the one that
-    is farthest from 1 of several."""
+    """Entry responsible for a non-finite result, or None.
+
+    A typical value in its place makes all results finite; of several, the value farthest from 1 in
+    order of magnitude.
+    """
     entries = {entry.key: entry for entry in document.entries}
     kind = type(tyre.record)
     names, leaves = records.names(kind), records.flatten(tyre.record)
@@ -148,12 +240,11 @@ def _reason(tyre: Tyre, document: Document) -> Entry | None:
 
 
 def reversed_slopes(tyre: Tyre) -> list[str]:
-    """Sentences on forces that have the wrong sign at small slip, as those of SAE axes."""
-    load = nominal_load(tyre) or 4000.0
+    """Warnings about forces with the wrong sign at small slip, as with SAE axes."""
     found: list[str] = []
     for slip, force, sign, what, keys in _SIGNS:
-        at = {slip: np.array([-_SLIP, _SLIP])}
-        low, high = getattr(answers(tyre, "forces", F_z=load, **at), force)
+        at = {"F_z": nominal_load(tyre) or USUAL_LOAD, slip: np.array([-_SLIP, _SLIP])}
+        low, high = getattr(answers(tyre, "forces", **at), force)
         if sign * (high - low) < 0.0:
             hint = f"; check the signs of {keys}" if tyre.version else ""
             found.append(
@@ -164,67 +255,58 @@ def reversed_slopes(tyre: Tyre) -> list[str]:
 
 def range_warnings(
     document: Document, values: Mapping[str, float], filled: Sequence[str]
-) -> list[str]:
-    """Sentences on ranges that end below their beginning."""
-    found: list[str] = []
+) -> Iterator[str]:
+    """Warnings about ranges whose upper end is below their lower end."""
     for prefix, section in RANGES.items():
         names = (f"{prefix}MIN", f"{prefix}MAX")
         low, high = (values[f"ranges.{name}"] for name in names)
         if low > high:
             guessed = "".join(f"; {name} is not in the file" for name in names if name in filled)
-            found.append(
+            yield (
                 f"{document.source}: [{section}] {names[0]} = {low:g} is above {names[1]} = "
                 f"{high:g}; the lower end must not be above the upper one{guessed}"
             )
-    return found
 
 
-def unit_warnings(document: Document, values: Mapping[str, float]) -> list[str]:
-    """Sentences on values that look as if they were in other units."""
-    found: list[str] = []
+def unit_warnings(document: Document, values: Mapping[str, float]) -> Iterator[str]:
+    """Warnings about values that seem to be in other units."""
     for name in ("INFLPRES", "NOMPRES"):
         value = values.get(f"operating.{name}", 0.0)
         if 0.0 < value < LEAST_PRESSURE:
-            found.append(
+            yield (
                 f"{document.source}: {name} = {value:g} Pa is below {LEAST_PRESSURE / 1e3:g} kPa; "
                 "if it is in bar, kPa or psi, [UNITS] needs PRESSURE = 'bar' and so on"
             )
     radius = values["dimension.UNLOADED_RADIUS"]
     if "UNITS" not in document.sections and not LEAST_RADIUS <= radius <= MOST_RADIUS:
-        found.append(
+        yield (
             f"{document.source}: UNLOADED_RADIUS = {radius:g} m is no radius of a tyre; without "
             "[UNITS] values are in SI, and these seem not to be"
         )
-    return found
 
 
-def filling_warnings(document: Document, filled: Sequence[str], policy: str) -> list[str]:
-    """Sentences on what had to be filled in and decides on forces."""
+def filling_warnings(document: Document, filled: Sequence[str], policy: str) -> Iterator[str]:
+    """Warnings about filled-in keys on which forces depend."""
     keys = {entry.key for entry in document.entries}
     by = "0 and 1" if policy == "zero" else "usual values"
-    found: list[str] = []
     essential = [key for key in ESSENTIAL if key in filled]
     for section, letter in zip(FORCES, "XY", strict=True):
         own = [key for key in essential if key.endswith(f"{letter}1")]
         if section not in document.sections and not _known_names(section) & keys:
-            found.append(
-                f"{document.source} has no section [{section}]; filled with {by}, see missing="
-            )
+            yield (f"{document.source} has no section [{section}]; filled with {by}, see missing=")
         elif own:
-            found.append(
+            yield (
                 f"{document.source} lacks {', '.join(own)} of [{section}]; filled with {by}, see "
                 "missing="
             )
-    return found
 
 
 _MOST_UNKNOWN = 1000
-"""Unknown keys that are compared with those that are missing; real files have some dozens."""
+"""Largest number of unknown keys compared with missing ones; real files have some dozens."""
 
 
-def misspelt_keys(document: Document, filled: Iterable[str]) -> list[str]:
-    """Sentences on unknown keys that are nearly those of keys that the file lacks."""
-    found: list[str] = []
+def misspelt_keys(document: Document, filled: Iterable[str]) -> Iterator[str]:
+    """Warnings about unknown keys that are probably misspelt names of missing keys."""
     parts = {*SECTIONS.values(), *RANGES.values()}
     missing = [name for name in filled if len(name) > 3]
     known = _known_names()
@@ -232,25 +314,24 @@ def misspelt_keys(document: Document, filled: Iterable[str]) -> list[str]:
     for entry in islice(unknown, _MOST_UNKNOWN):
         near = [name for name in missing if _one_edit(entry.key, name)]
         if near:
-            found.append(
+            yield (
                 f"{document.place(entry.line)}: {entry.key} is not known; did you mean "
                 f"{' or '.join(near[:3])}, which the file lacks?"
             )
-    return found
 
 
 @cache
 def _known_names(section: str | None = None) -> frozenset[str]:
-    """Keys of all versions, of one section or all."""
+    """Keys of all versions, of one section or of all."""
     kinds = [magic_formula_type(52), *(magic_formula_type(v, turn_slip=TurnSlip) for v in (61, 62))]
     keys = (key for kind in kinds for key in keys_of(kind) if section in (None, key.section))
     return frozenset(name for key in keys for _, name in key.places)
 
 
 def _one_edit(word: str, name: str) -> bool:
-    """Whether one character is wrong, missing, too much, or two are exchanged.
+    """Whether two names differ by one wrong, missing, added or swapped character.
 
-    Numbers differ from key to key: one digit for another is no slip of the pen.
+    Digits distinguish keys, so one digit in place of another is not a misspelling.
     """
     if len(word) == len(name):
         at = [k for k, (one, other) in enumerate(zip(word, name, strict=True)) if one != other]
@@ -269,9 +350,9 @@ def _one_edit(word: str, name: str) -> bool:
 
 POLICIES = ("strict", "zero", "reduced")
 _MOST_REPEATED = 20
-"""Keys given several times that are warned of one by one."""
+"""Largest number of repeated keys that are warned of one by one."""
 _UNUSED_TABLES = ("DEFLECTION_LOAD_CURVE", "BOTTOMING_CURVE")
-"""Tables that would change the vertical stiffness."""
+"""Tables that would change the vertical stiffness and are not used."""
 _OWN_SECTIONS = frozenset((*SECTIONS.values(), *RANGES.values(), "UNITS", "MODEL"))
 
 
@@ -285,23 +366,24 @@ def read(
     symmetric: bool = False,
     side: str | None = None,
 ) -> Tyre:
-    """The tyre in a property file (`.tir`) of MF-Tyre 5.2, 6.0, 6.1 or 6.2, or PAC2002.
+    """Read the tyre in a property file (`.tir`) of MF-Tyre 5.2, 6.0, 6.1 or 6.2, or PAC2002.
 
-    Values are converted to SI by the file's section [UNITS]. The file's text stays with the tyre:
-    what skidpad does not know survives `write`.
+    Values are converted to SI by the file's section [UNITS]. The text of the file is stored with
+    the tyre, so that unknown keys and remarks survive `write`.
 
     Args:
         path: the file.
-        missing: what keys that it leaves out stand for. "reduced": the usual values of programs of
-            MF 6.x (the default for 6.x); "zero": terms switched off (the default for 5.2);
+        missing: how missing keys are filled. "reduced": with the usual values of MF 6.x programs
+            (the default for 6.x); "zero": so that terms are switched off (the default for 5.2);
             "strict": they are an error. `Tyre.filled` names them.
-        limits: cut inputs at the file's ranges and reduce slip at low speed, as usual solvers do;
-            it makes kinks and jumps.
-        book_angles: tan(alpha) and sin(gamma) in place of alpha and gamma, as in Pacejka's book.
-        turn_slip: with turn slip or without; None: as `USE_MODE` says.
-        symmetric: without the coefficients that make left and right differ.
-        side: "left" or "right", the side of the car for which answers hold; None: the one on which
-            the tyre was measured, or the other if `USE_MODE` is negative.
+        limits: whether to clip inputs to the file's ranges and reduce slip at low speed, as usual
+            solvers do; this causes kinks and jumps.
+        book_angles: whether to use tan(alpha) and sin(gamma) in place of alpha and gamma, as in
+            Pacejka's book.
+        turn_slip: whether to include turn slip; by `USE_MODE` if None.
+        symmetric: whether to drop the coefficients that make left and right differ.
+        side: "left" or "right", the side of the car for which results hold; if None, the side on
+            which the tyre was measured, or the other side if `USE_MODE` is negative.
 
     Raises:
         InvalidValue: with file, line and key; `MissingFile` if there is no such file.
@@ -323,24 +405,19 @@ class Options(NamedTuple):
     side: str | None = None
 
     def checked(self) -> Options:
-        """The options; raises for values that are not allowed."""
-        if self.missing is not None:
-            one_of("missing", self.missing, POLICIES)
-        if self.side is not None:
-            one_of("side", self.side, tuple(SIDES))
-        for name in ("limits", "book_angles", "symmetric"):
-            flag(name, getattr(self, name))
-        if self.turn_slip is not None:
-            flag("turn_slip", self.turn_slip)
+        for name, allowed in (("missing", POLICIES), ("side", SIDES)):
+            if getattr(self, name) is not None:
+                one_of(name, getattr(self, name), allowed)
+        for name in ("limits", "book_angles", "symmetric", "turn_slip"):
+            if name != "turn_slip" or self.turn_slip is not None:
+                flag(name, getattr(self, name))
         return self
 
     def policy(self, version: str) -> str:
-        """How missing keys are filled."""
         return self.missing or ("zero" if version == "5.2" else "reduced")
 
 
 def tyre_of(document: Document, name: str = "", options: Options | None = None) -> Tyre:
-    """The tyre that a document describes."""
     options = (options or Options()).checked()
     version = version_in(document)
     mode = use_mode_of(document, version)
@@ -364,22 +441,20 @@ def tyre_of(document: Document, name: str = "", options: Options | None = None) 
 
 
 def _kind(document: Document, version: str, mode: UseMode, options: Options) -> type:
-    """The class of record that a document needs."""
     spin = mode.turn_slip if options.turn_slip is None else options.turn_slip
     old = version == "5.2" and options.policy(version) != "reduced"
     ellipse = old and not weighs(document)
-    combination = Uncombined if not mode.combined else FrictionEllipse if ellipse else Combined
     return magic_formula_type(
         int(version.replace(".", "")),
-        limits=UsualLimits if options.limits else NoLimits,
-        angles=BookAngles if options.book_angles else PlainAngles,
-        combination=combination,
-        turn_slip=TurnSlip if spin else NoTurnSlip,
+        mf.UsualLimits if options.limits else mf.NoLimits,
+        mf.BookAngles if options.book_angles else mf.PlainAngles,
+        mf.Uncombined if not mode.combined else mf.FrictionEllipse if ellipse else mf.Combined,
+        TurnSlip if spin else NoTurnSlip,
     )
 
 
 def weighs(document: Document) -> bool:
-    """Whether a document has R coefficients; without any, a tyre of 5.2 has a friction ellipse."""
+    """Whether a document has R coefficients; a 5.2 tyre without them uses a friction ellipse."""
     parts = ("LONGITUDINAL_COEFFICIENTS", "LATERAL_COEFFICIENTS")
     return any(entry.key.startswith("R") for entry in document.entries if entry.section in parts)
 
@@ -387,8 +462,7 @@ def weighs(document: Document) -> bool:
 def leaf_values(
     document: Document, kind: type, missing: str
 ) -> tuple[dict[str, float], tuple[str, ...], list[Key]]:
-    """Values of the leaves of a record in SI, by their dotted names, the keys that were filled in
-    and those that could not be."""
+    """Values of a record's leaves in SI by dotted names, keys filled in, and keys not filled."""
     units = FileUnits.of(document)
     elsewhere = entries_by_key(document)
     values: dict[str, float] = {**constants_of(kind), SIDE: side_of(document)}
@@ -404,10 +478,8 @@ def leaf_values(
         else:
             value = number_in_si(document, entry, units.factor(key.section, key.name))
             if key.allowed is not None and value not in key.allowed:
-                raise InvalidValue(
-                    f"{document.place(entry.line)}: {entry.key} = {entry.text} must be "
-                    f"{key.allowed}"
-                )
+                rule = f"{entry.key} = {entry.text} must be {key.allowed}"
+                raise document.error(entry.line, rule)
         values[key.leaf] = value
     model = document.entry("MODEL", "FITTYP")
     if "QSY8" in filled and model is not None and model.number == 60.0:  # it knows no pressure
@@ -418,25 +490,22 @@ def leaf_values(
 
 
 def entry_of(document: Document, key: Key) -> Entry | None:
-    """The entry of a key in its section, or where other programs write it."""
-    for section, name in key.places:
-        entry = document.entry(section, name)
-        if entry is not None:
-            return entry
-    return None
+    """Entry of a key in its section, or in the place where other programs write it."""
+    entries = (document.entry(*place) for place in key.places)
+    return next((entry for entry in entries if entry is not None), None)
 
 
 def entries_by_key(document: Document) -> Mapping[str, Entry]:
-    """Entries by their key alone: some files have keys in neighbouring sections."""
+    """Entries by key alone: some files have keys in neighbouring sections."""
     entries = (e for e in document.entries if e.section in _OWN_SECTIONS and e.section != "UNITS")
     return {entry.key: entry for entry in entries if entry.value is not None}
 
 
 def _warn_of_oddities(document: Document) -> None:
-    """Warn of what does not count; raise for lines that should be keys and are not."""
+    """Warn of ignored content; raise for malformed key lines."""
     for section, line, text in document.loose:
         if section in _OWN_SECTIONS and not text.startswith("("):
-            raise InvalidValue(f"{document.place(line)}: {text[:60]!r} must be KEY = value")
+            raise document.error(line, f"{text[:60]!r} must be KEY = value")
     for warning in use_mode_warnings(document) + _repeated_keys(document):
         _warn(warning)
     factor = document.entry("SCALING_COEFFICIENTS", "LCZ")
@@ -451,7 +520,7 @@ def _warn_of_oddities(document: Document) -> None:
 
 
 def _repeated_keys(document: Document) -> list[str]:
-    """A sentence for each key that is given more than once, at most `_MOST_REPEATED` of them."""
+    """Warnings about keys that occur more than once, at most `_MOST_REPEATED`."""
     earlier: dict[tuple[str, str], list[int]] = {}
     for entry in document.repeated():
         earlier.setdefault((entry.section, entry.key), []).append(entry.line)
@@ -469,13 +538,14 @@ def _repeated_keys(document: Document) -> list[str]:
 def _warn_of_mistakes(
     tyre: Tyre, document: Document, values: Mapping[str, float], options: Options
 ) -> None:
-    """Warn of likely mistakes; of missing keys only if the caller does not say how to fill them."""
-    found = range_warnings(document, values, tyre.filled)
-    found += unit_warnings(document, values) + misspelt_keys(document, tyre.filled)
+    """Warn of likely mistakes; of missing keys only without a policy from the caller."""
+    found = [
+        *range_warnings(document, values, tyre.filled), *unit_warnings(document, values),
+        *misspelt_keys(document, tyre.filled),
+    ]  # fmt: skip
     if options.missing is None:
         found += filling_warnings(document, tyre.filled, options.policy(tyre.version))
-    found += [f"{document.source}: {text}" for text in reversed_slopes(tyre)]
-    for text in found:
+    for text in (*found, *(f"{document.source}: {text}" for text in reversed_slopes(tyre))):
         _warn(text)
 
 
@@ -510,11 +580,12 @@ Texts = dict[tuple[str, str], str]
 def write(tyre: Tyre | Any, path: str | os.PathLike[str]) -> None:
     """Write a Magic Formula tyre, or its record, as a property file (`.tir`).
 
-    A tyre that was read keeps its order, units, remarks and unknown keys; what is written anew is
-    what differs. `read` gives an equal tyre back: each number is the shortest decimal that becomes
-    the same double. Limits and the angles of the book are no matter of the file, but of `read`.
+    A tyre read from a file keeps its order, units, remarks and unknown keys; only differences are
+    written anew. `read` returns an equal tyre: each number is the shortest decimal that converts to
+    the same double. Limits and book angles are not stored in the file; they are arguments of
+    `read`.
 
-    The file is there as a whole or not at all.
+    The file is written completely or not at all.
     """
     document = document_of(tyre if isinstance(tyre, Tyre) else Tyre(tyre))
     with replacing(path) as temporary:
@@ -522,7 +593,7 @@ def write(tyre: Tyre | Any, path: str | os.PathLike[str]) -> None:
 
 
 def document_of(tyre: Tyre) -> Document:
-    """The document of a tyre, with its present numbers."""
+    """Document of a tyre with its current values."""
     if not tyre.version:
         raise InvalidValue(
             f"a property file holds a Magic Formula tyre; this is a {type(tyre.record).__name__}"
@@ -539,7 +610,7 @@ def document_of(tyre: Tyre) -> Document:
 
 
 def _differences(tyre: Tyre, document: Document, missing: str | None) -> Texts:
-    """Texts that a document has to change or add to describe a tyre."""
+    """Texts that have to be changed or added in a document to describe a tyre."""
     kind = type(tyre.record)
     units, elsewhere = FileUnits.of(document), entries_by_key(document)
     policy = Options(missing).policy(tyre.version)
@@ -552,14 +623,14 @@ def _differences(tyre: Tyre, document: Document, missing: str | None) -> Texts:
             )
     combination = get_type_hints(kind)["combination"]
     # R coefficients must be written, 0 or not, since without any there is an ellipse.
-    weights = tyre.version == "5.2" and combination is Combined and not weighs(document)
+    weights = tyre.version == "5.2" and combination is mf.Combined and not weighs(document)
     texts = _model_texts(tyre, document, actual[SIDE])
     for key in keys_of(kind):
         value = actual[key.leaf]
         is_weight = key.leaf.startswith(("longitudinal.R", "lateral.R"))
         if meant.get(key.leaf) == value and not (weights and is_weight):
             continue
-        if combination is FrictionEllipse and is_weight:
+        if combination is mf.FrictionEllipse and is_weight:
             if value != 0.0:
                 raise InvalidValue(
                     f"{key.name} = {value:g} cannot be written: a file with R coefficients has no "
@@ -573,7 +644,7 @@ def _differences(tyre: Tyre, document: Document, missing: str | None) -> Texts:
 
 
 def _model_texts(tyre: Tyre, document: Document, side: float) -> Texts:
-    """Texts that [MODEL] has to change."""
+    """Texts that have to be changed in section [MODEL]."""
     texts: Texts = {}
     if version_in(document) != tyre.version:
         texts["MODEL", "FITTYP"] = _FITTYP[tyre.version]
@@ -587,13 +658,13 @@ def _model_texts(tyre: Tyre, document: Document, side: float) -> Texts:
 
 def _mode(tyre: Tyre) -> UseMode:
     hints = get_type_hints(type(tyre.record))
-    combined = hints["combination"] is not Uncombined
+    combined = hints["combination"] is not mf.Uncombined
     mirrored = tyre.side != tyre.measured_on
     return UseMode(combined, hints["turn_slip"] is TurnSlip, tyre.transient, mirrored)
 
 
 def _use_mode(tyre: Tyre, before: str) -> str:
-    """The number of USE_MODE; its hundreds, which are about the road, stay as they were."""
+    """Number of USE_MODE; its hundreds, which concern the road, are preserved."""
     mode = _mode(tyre)
     usual = 0 if tyre.version == "5.2" else 100
     hundreds = abs(int(float(before))) // 100 * 100 if before else usual
@@ -613,10 +684,9 @@ def names() -> tuple[str, ...]:
 def get(name: str) -> Tyre:
     """A tyre that comes with skidpad: `"passenger_car"`, `"race_slick"` or `"robot"`.
 
-    Their numbers are invented and plausible; each file says what for.
+    Its values are plausible but fictitious; each file states its purpose.
     """
-    if name not in names():
-        raise InvalidValue(unknown_name("skidpad", name, names(), "tyre"))
+    check_names("skidpad", [name], names(), "tyre")
     return _get(name)
 
 

@@ -1,9 +1,10 @@
-"""First-order slip: a tyre's force follows the motion of its wheel over a relaxation length.
+"""First-order slip: the tyre force lags behind the motion of the wheel by a relaxation length.
 
-A wheel that starts to slip deflects its tyre first, so the slip that makes force is a state,
-`SlipState`. At rest its deflection is a spring of stiffness K / sigma, which holds a braked car on
-a slope. A vehicle has one such record per wheel among its states, or `Steady`, which is empty: then
-slip is that of the moment. Which of the two it is chooses the equations; the calls are the same:
+A wheel that starts to slip deflects its tyre first, so the slip that generates force is a state,
+`SlipState`. At rest the deflected tyre is a spring of stiffness K / sigma, which holds a braked car
+on a slope. A vehicle has one such record per wheel among its states, or `Steady`, which is empty:
+then slip is the instantaneous slip. The class of the record selects the equations; the calls are
+the same:
 
     v_sx = v_x - omega * radii.effective          # sliding speed of the patch, forward positive
     v_sy = v_y                                    # to the left positive
@@ -14,7 +15,8 @@ slip is that of the moment. Which of the two it is chooses the equations; the ca
     acting = slip_of_forces(slip, v_sx, v_sy, v_x, stiffness, relaxation, at.F_z, p)
     tyre.forces(at._replace(kappa=acting.kappa, alpha=atan(acting.tan_alpha)))
 
-with `p` a `LowSpeed`. Stiffness, peaks and relaxation lengths depend on no slip: `at` needs none.
+with `p` a `LowSpeed`. Stiffness, peaks and relaxation lengths do not depend on slip, so `at` needs
+no slip for them.
 
 Pacejka, Tyre and Vehicle Dynamics, 3rd ed., section 7.2 (relaxation) and section 8.6 (damping and
 the end of winding-up near standstill). His switches are smooth blends here.
@@ -26,62 +28,71 @@ from typing import Annotated, NamedTuple, TypeVar
 
 from ..ops import maximum, smooth_step, sqrt
 from ..units import N, m_s, m_s2, non_negative, one, per_s, positive
-from .contract import Peaks, Relaxation, SlipStiffness
-from .low_speed import above_zero, held_sign
+from .contract import Peaks, Relaxation, SlipStiffness, above_zero, held_sign
 
 
 class SlipState(NamedTuple):
-    """Slip that a tyre feels, behind the slip of its wheel by the relaxation lengths."""
+    """Slip state of a tyre, which lags behind the slip of its wheel by the relaxation lengths."""
 
     kappa: one = 0.0
-    """Longitudinal slip, positive drives. Times sigma_x it is the deflection of the tyre."""
+    """Longitudinal slip, positive when driving; times sigma_x it is the tyre's deflection."""
     tan_alpha: one = 0.0
     """Tangent of the slip angle, positive when the patch drifts to the left."""
 
 
 class Steady(NamedTuple):
-    """Slip without memory: no states. Near standstill it is finite, and holds nothing."""
+    """Slip without states; near standstill it is finite, but cannot hold a car on a slope."""
 
 
 Slip = TypeVar("Slip", SlipState, Steady)
 
 
 class LowSpeed(NamedTuple):
-    """What keeps first-order slip finite and slow enough to follow: near standstill, where the slip
-    of a wheel has no limit, and of a wheel with hardly any load."""
+    """Parameters that bound first-order slip and its rates, near standstill and at very low load.
+
+    Near standstill the slip of a wheel is unbounded.
+    """
 
     v_low: Annotated[m_s, positive] = 2.0
-    """Speed along the wheel from which slip is that of the lag alone."""
+    """Speed along the wheel from which the slip of the forces is the state alone."""
     v_round: Annotated[m_s, positive] = 0.01
-    """Speed below which |v_x| is rounded, so that rates are smooth where a wheel turns back."""
+    """Speed below which |v_x| is rounded, so that rates are smooth when a wheel reverses."""
     wound: Annotated[one, positive] = 0.5
-    """Share of the slip of the largest force up to which a slow tyre winds up: it holds 7/8 of the
-    friction of a brush. What more a wheel that slides has comes from the damping, which stores
-    nothing that could throw a car back once it stands."""
+    """Share of the full slip up to which a slow tyre winds up; 0.5 holds 7/8 of a brush's
+    friction.
+
+    The remaining force of a sliding wheel comes from the damping, which stores no energy that
+    could push a car back after it stops.
+    """
     damping: Annotated[one, non_negative] = 0.3
-    """Damping at standstill of the spring of stiffness K / sigma, over the critical one of the
-    mass that the wheel carries. To a wheel that turns freely, which is much lighter, it is stiff:
-    beyond 0.4 RK4 takes less than 5 ms on a usual car."""
+    """Damping ratio at standstill of the spring of stiffness K / sigma, for the mass on the
+    wheel.
+
+    A freely turning wheel is much lighter, and stiff with this damping: beyond 0.4, RK4 needs
+    steps below 5 ms on a typical car.
+    """
     rate_max: Annotated[per_s, positive] = 400.0
-    """Fastest rate at which slip relaxes. The relaxation length of a wheel that loses its load goes
-    to 0 and the rate |v_x| / sigma beyond all limits, but there is no force left that could lag. Up
-    to 3/8 of it rates are those of the tyre exactly. Explicit steps should not exceed
-    2 / rate_max, which `integrator="auto"` does not see: it looks at wheels that carry load."""
+    """Largest rate at which slip relaxes.
+
+    The relaxation length of a wheel that loses its load goes to 0, so the rate |v_x| / sigma is
+    unbounded, but there is no force left that could lag. Up to 3/8 of `rate_max` rates are
+    exactly those of the tyre. Explicit steps should not exceed 2 / rate_max, which
+    `integrator="auto"` does not check: it considers wheels that carry load.
+    """
     F_floor: Annotated[N, positive] = 1.0
     """Load, and stiffness per slip, below which a tyre counts as off the road."""
     K_floor: Annotated[N, positive] = 1e3
-    """Stiffness per slip below which the damping near standstill fades, as of a wheel in the
-    air."""
+    """Stiffness per slip below which the damping fades, as for a wheel in the air."""
     g: Annotated[m_s2, positive] = 9.81
-    """Gravity: the load over it is the mass that a wheel carries."""
+    """Gravitational acceleration: load over it is the mass that a wheel carries."""
 
 
 def full_slip(
     stiffness: SlipStiffness, peaks: Peaks, F_z: N, p: LowSpeed | None = None
 ) -> SlipState:
-    """Slip of each direction at which a tyre gives its largest force, for all that are usual.
+    """Slip in each direction at which most tyres reach their largest force.
 
-    3 mu F_z / K: where a brush slides entirely, and Pacejka's 3 / (B C).
+    3 mu F_z / K, where a brush tyre slides completely; equal to Pacejka's 3 / (B C).
     """
     load, floor = maximum(F_z, 0.0), (p or LowSpeed()).F_floor
     return SlipState(
@@ -99,12 +110,13 @@ def slip_rates(
     full: SlipState,
     p: LowSpeed,
 ) -> Slip:
-    """Time derivative of the slip, of the class of `state`.
+    """Time derivative of the slip, in the class of `state`.
 
-    `v_sx`, `v_sy` is how the patch slides over the road and `v_x` how the wheel moves along it.
-    Slip relaxes over the distance that the tread renews: that rolled, and of a slow wheel that
-    slides by more than `full` (in the norm that is 1 there) the distance slid over `full`. So a
-    wheel that lasts in its motion has its steady slip, or `full` of it where it is slow.
+    `v_sx`, `v_sy` is the sliding velocity of the patch over the road and `v_x` the velocity along
+    the wheel. Slip relaxes over the distance in which the tread is renewed: the distance rolled,
+    or, for a slow wheel whose slip exceeds `p.wound` times `full` (as a norm of both), the distance
+    slid over that limit. So a wheel in constant motion reaches its steady slip, or the limit if it
+    is slow.
     """
     if isinstance(state, Steady):
         return Steady()
@@ -119,7 +131,7 @@ def slip_rates(
 
 
 def _renewal(v_sx: m_s, v_sy: m_s, v_x: m_s, full: SlipState, p: LowSpeed) -> m_s:
-    """Speed at which the tread forgets its deflection: 0 at rest, where the tyre is a spring."""
+    """Speed at which the tread is renewed: 0 at rest, where the tyre is a spring."""
     rolling = v_x * held_sign(v_x, p.v_round)
     along, across = v_sx / (p.wound * full.kappa), v_sy / (p.wound * full.tan_alpha)
     squared, least = across * across + along * along, p.v_round * p.v_round
@@ -139,10 +151,10 @@ def slip_of_forces(
     F_z: N,
     p: LowSpeed,
 ) -> SlipState:
-    """Slip that goes into the forces: the state, and near standstill the damping of its spring.
+    """Slip used in the forces: the state plus, near standstill, the damping of its spring.
 
-    The damping is slip in proportion to the sliding speed, so no force exceeds the friction. It is
-    whole at rest and gone from `v_low` on. Of `Steady` it is `steady_slip`.
+    The damping is a slip proportional to the sliding speed, so no force exceeds the friction. It is
+    complete at rest and zero from `v_low` on. For `Steady`, the result is `steady_slip`.
     """
     if isinstance(state, Steady):
         return steady_slip(v_sx, v_sy, v_x, p)
@@ -157,7 +169,7 @@ def slip_of_forces(
 
 
 def steady_slip(v_sx: m_s, v_sy: m_s, v_x: m_s, p: LowSpeed) -> SlipState:
-    """Slip of the moment: sliding speed over |v_x|, which counts as at least 3/8 of `v_low`."""
+    """Instantaneous slip: sliding speed over |v_x|, with at least 3/8 of `v_low` as divisor."""
     speed = above_zero(v_x, p.v_low)
     return SlipState(-v_sx / speed, v_sy / speed)
 

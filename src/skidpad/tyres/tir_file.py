@@ -1,10 +1,9 @@
-"""Text of a tyre property file: sections, keys, tables and remarks, kept as they stand.
+"""Text of a tyre property file: sections, keys, tables and remarks, preserved as they are.
 
 The format is "TeimOrbit": `[SECTION]` lines, `KEY = value` lines and tables. `$` begins a remark
-outside quotes, `!` one at the start of a line or after a value that stands without quotes. Names
-are compared without regard to case. A key may occur in several sections; within one, its last
-value counts. Nothing is thrown away: a document is its lines, and writing one that was read gives
-the same bytes.
+outside quotes; `!` does at the start of a line or after an unquoted value. Names are
+case-insensitive. A key may occur in several sections; within one, its last value is used. A
+document stores all its lines, so a file that is read and written again has the same bytes.
 """
 
 from __future__ import annotations
@@ -20,39 +19,39 @@ from ..core.files import counted, shortened
 from ..errors import InvalidValue
 
 LARGEST = 16 << 20
-"""Bytes of the largest file that is read: real ones have some ten thousand."""
+"""Size limit of a file in bytes; real files have some ten thousand."""
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?", re.ASCII)
 _CLOSED = re.compile(r"\s*(?:[$!].*)?", re.DOTALL)
-"""Text that may follow the quote that ends a value."""
+"""Text that may follow the closing quote of a value."""
 _SPACE = " \t\f\v\x1a"
-"""The last one ended files of MS-DOS."""
+"""White space; the last character, Ctrl-Z, ended files of MS-DOS."""
 _KEY_WIDTH = 25
 
 
 class Entry(NamedTuple):
-    """A key with its value, and where it stands."""
+    """A key with its value and its position in the file."""
 
     section: str
-    """In capitals, as `key`; empty before the first section."""
+    """Section in capitals, as `key`; empty before the first section."""
     key: str
     text: str
-    """The value as it stands, without quotes."""
+    """Text of the value, without quotes."""
     quoted: bool
     line: int
-    """Counted from 1."""
+    """Line number, from 1."""
     begin: int
-    """Where in the line the value begins, quotes included, and before which column it ends."""
+    """Columns at which the value begins, quotes included, and before which it ends."""
     end: int
 
     @property
     def number(self) -> float | None:
-        """The value as a number, also one in quotes; None if it is not a number."""
+        """Value as a number, also if it is in quotes; None if it is not a number."""
         return number_in(self.text)
 
     @property
     def value(self) -> float | str | None:
-        """A number, a text, or None where there is nothing."""
+        """Value as a number or a text; None if it is empty."""
         if not self.text and not self.quoted:
             return None
         number = None if self.quoted else self.number
@@ -60,34 +59,32 @@ class Entry(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows below a line of column names in braces."""
+    """Table: rows below a line of column names in braces."""
 
     section: str
     columns: tuple[str, ...]
     rows: tuple[tuple[float | str, ...], ...]
     line: int
-    """Of the column names."""
+    """Line number of the column names."""
 
 
 class _Parts(NamedTuple):
-    """The parts of a text, in order."""
-
     sections: dict[str, int]
-    """The last line of each section that holds anything, counted from 1."""
+    """Last non-empty line of each section, counted from 1."""
     entries: tuple[Entry, ...]
     tables: tuple[Table, ...]
     loose: tuple[tuple[str, int, str], ...]
-    """Other lines: section, line, text."""
+    """Unrecognised lines: section, line number, text."""
 
 
 @dataclass(frozen=True)
 class Document:
-    """A tyre property file as text.
+    """Tyre property file as text.
 
     Args:
-        lines: with their ends.
-        encoding: of the bytes.
-        source: name of it in errors, such as the path; it does not count for equality.
+        lines: lines with their line ends.
+        encoding: encoding of the bytes.
+        source: name for errors, such as the path; ignored in comparisons.
     """
 
     lines: tuple[str, ...]
@@ -96,11 +93,11 @@ class Document:
 
     @staticmethod
     def parsed(data: bytes, source: str = "tyre file") -> Document:
-        """The document in these bytes; raises `InvalidValue` with the line otherwise."""
+        """Parse the bytes of a file; raises `InvalidValue` with the line if that fails."""
         if len(data) > LARGEST:
             raise InvalidValue(f"{source} has {len(data)} bytes; allowed are {LARGEST}")
         if b"\0" in data:
-            raise InvalidValue(f"{source} is not a tyre property file: it has bytes that are 0")
+            raise InvalidValue(f"{source} is not a tyre property file: it contains zero bytes")
         encoding = "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"
         try:
             text = data.decode(encoding)
@@ -111,7 +108,6 @@ class Document:
         return document
 
     def encoded(self) -> bytes:
-        """The bytes of the file."""
         return "".join(self.lines).encode(self.encoding)
 
     @cached_property
@@ -129,17 +125,16 @@ class Document:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """All keys in their order, those given twice included."""
+        """All keys in order, including repeated ones."""
         return self._parts.entries
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """All tables."""
         return self._parts.tables
 
     @property
     def loose(self) -> tuple[tuple[str, int, str], ...]:
-        """Lines that are neither key nor table nor remark: section, line and text of each."""
+        """Lines that are neither key, table nor remark: section, line number and text."""
         return self._parts.loose
 
     @cached_property
@@ -147,23 +142,27 @@ class Document:
         return {(entry.section, entry.key): entry for entry in self.entries}
 
     def entry(self, section: str, key: str) -> Entry | None:
-        """The value that counts, None if the key has none."""
+        """Effective entry of a key, or None if the key has no value."""
         entry = self._last.get((section.upper(), key.upper()))
         return None if entry is None or entry.value is None else entry
 
     def repeated(self) -> tuple[Entry, ...]:
-        """Entries that do not count, since their key comes again."""
+        """Entries without effect, since their key occurs again later."""
         return tuple(e for e in self.entries if self._last[e.section, e.key] is not e)
 
     def place(self, line: int) -> str:
-        """File and line, as errors begin."""
+        """File and line, as prefix of errors."""
         return f"{self.source}, line {line}"
 
-    def with_texts(self, texts: Mapping[tuple[str, str], str]) -> Document:
-        """The document with values exchanged or added, given as `{(section, key): text}`.
+    def error(self, line: int, text: str) -> InvalidValue:
+        """Error about a line."""
+        return InvalidValue(f"{self.place(line)}: {text}")
 
-        Remarks stay where they were as far as the new value leaves room. A key that is new comes
-        last in its section, a section that is new at the end.
+    def with_texts(self, texts: Mapping[tuple[str, str], str]) -> Document:
+        """Document with values replaced or added, from `{(section, key): text}`.
+
+        Remarks keep their position if the new value leaves room. A new key is added at the end of
+        its section, a new section at the end of the document.
         """
         lines, added = list(self.lines), dict[str, list[str]]()
         end = self.line_end
@@ -186,7 +185,7 @@ class Document:
 
     @property
     def line_end(self) -> str:
-        """What ends the first line."""
+        """Line end of the first line."""
         first = self.lines[0] if self.lines else ""
         return "\r\n" if first.endswith("\r\n") else "\r" if first.endswith("\r") else "\n"
 
@@ -203,7 +202,7 @@ class Document:
 
 
 def _exchanged(line: str, old: Entry, text: str) -> str:
-    """A line with another value; a remark after it stays where it is if there is room."""
+    """Line with the value replaced; a remark after it keeps its position if there is room."""
     head, tail = line[: old.begin], line[old.end :]
     room = len(tail) - len(tail.lstrip(" "))
     if room and tail[room : room + 1] in ("$", "!"):
@@ -215,15 +214,13 @@ def _exchanged(line: str, old: Entry, text: str) -> str:
 
 
 def number_in(text: str) -> float | None:
-    """The number that a text is, with Fortran's exponents too; None if it is not a number."""
+    """Text as a number, also with Fortran exponents; None if it is not a number."""
     if not _NUMBER.fullmatch(text):
         return None
     return float(text.replace("d", "e").replace("D", "e"))
 
 
 class _Parser:
-    """Reads the lines of a document from top to bottom."""
-
     def __init__(self, document: Document) -> None:
         self._document = document
         self._section = ""
@@ -234,7 +231,6 @@ class _Parser:
         self._rows: list[tuple[float | str, ...]] | None = None
 
     def parts(self) -> _Parts:
-        """What the lines hold."""
         for number, line in enumerate(self._document.lines, 1):
             content = line.strip("\r\n" + _SPACE)
             if content and content[0] not in "$!":
@@ -248,10 +244,8 @@ class _Parser:
             self._end_table()
             name, bracket, _ = content[1:].partition("]")
             if not bracket or not name.strip():
-                raise InvalidValue(
-                    f"{self._document.place(number)}: {content[:60]!r} must be a section such as "
-                    "[MODEL]"
-                )
+                rule = "must be a section such as [MODEL]"
+                raise self._document.error(number, f"{content[:60]!r} {rule}")
             self._section = name.strip().upper()
         elif content[0] == "{":
             self._begin_table(number, content)
@@ -272,9 +266,7 @@ class _Parser:
         self._end_table()
         names, brace, _ = content[1:].partition("}")
         if not brace:
-            raise InvalidValue(
-                f"{self._document.place(number)}: {content[:60]!r} must be column names in braces"
-            )
+            raise self._document.error(number, f"{content[:60]!r} must be column names in braces")
         self._rows = []
         columns = tuple(names.replace(",", " ").split())
         self._tables.append(Table(self._section, columns, (), number))
@@ -285,7 +277,7 @@ class _Parser:
         self._rows = None
 
     def _entry(self, number: int, line: str) -> Entry | None:
-        """The key and the value of a line; None if it has none."""
+        """Key and value of a line; None if it has no key."""
         at = line.find("=")
         key = line[: max(at, 0)].strip(_SPACE)
         if not key or any(mark in key for mark in "$!'\""):
@@ -304,13 +296,10 @@ class _Parser:
         )
 
     def _closing_quote(self, number: int, key: str, line: str, begin: int) -> int:
-        """The column after the quote that ends a text."""
-        quote = line[begin]
-        at = line.find(quote, begin + 1)
-        while at >= 0:
+        """Column after the closing quote of a text."""
+        at = begin
+        while (at := line.find(line[begin], at + 1)) >= 0:
             if _CLOSED.fullmatch(line, at + 1):
                 return at + 1
-            at = line.find(quote, at + 1)
-        raise InvalidValue(
-            f"{self._document.place(number)}: {key} = {line[begin:][:60]} has no closing quote"
-        )
+        text = f"{key} = {line[begin:][:60]} has no closing quote"
+        raise self._document.error(number, text)

@@ -1,8 +1,8 @@
-"""`Tyre`: a tyre that a user holds, as its record, the file it came from and compiled results.
+"""`Tyre`: a tyre as its record, the file it came from and compiled results.
 
 `Evaluator` computes results at a contact for numbers, arrays and symbols. Numbers and arrays go to
-compiled code: single numbers to a kernel that is bound to its memory once, arrays to one call in
-lanes and threads, with the same bits. Symbols of CasADi and values of JAX go to the equations
+compiled code: single numbers to a kernel with pre-bound memory, arrays to one call in lanes and
+threads, with bit-identical results. CasADi symbols and JAX values are evaluated by the equations
 themselves.
 """
 
@@ -55,9 +55,9 @@ class Evaluation(NamedTuple):
     forces: TyreForces
     """Forces and moments on the wheel."""
     stiffness: SlipStiffness
-    """Slopes at small slip."""
+    """Slopes of the forces at small slip."""
     peaks: Peaks
-    """Largest friction."""
+    """Largest friction coefficients."""
     relaxation: Relaxation
     """Relaxation lengths."""
     radii: Radii
@@ -66,42 +66,28 @@ class Evaluation(NamedTuple):
     """Spin of the wheel."""
 
 
-class MagicEvaluation(NamedTuple):
+@record.extended
+class MagicEvaluation(Evaluation):
     """All results of a Magic Formula tyre at a contact."""
 
-    forces: TyreForces
-    """Forces and moments on the wheel."""
-    stiffness: SlipStiffness
-    """Slopes at small slip."""
-    peaks: Peaks
-    """Largest friction."""
-    relaxation: Relaxation
-    """Relaxation lengths."""
-    radii: Radii
-    """Radii and vertical stiffness."""
-    omega: rad_s
-    """Spin of the wheel."""
     formula: Everything
     """Intermediate values, for the side on which the tyre was measured."""
 
 
 ANSWERS: dict[str, type] = {
-    "forces": TyreForces,
-    "stiffness": SlipStiffness,
-    "peaks": Peaks,
-    "relaxation": Relaxation,
-    "radii": Radii,
-    "evaluate": Evaluation,
-}
-"""Records by the name of the method that gives them."""
+    "forces": TyreForces, "stiffness": SlipStiffness, "peaks": Peaks, "relaxation": Relaxation,
+    "radii": Radii, "evaluate": Evaluation,
+}  # fmt: skip
+"""Result class by the name of the method."""
 
 FREE = ("F_z", "kappa", "alpha", "gamma", "phi_t", "v_x", "p", "mu")
-"""Fields of a contact that a caller gives; the spin of a wheel is last if it is given."""
+"""Fields of a contact that a caller supplies; the spin of the wheel comes last if supplied."""
+FIELDS = (*FREE, "omega")
 _NOT_NEGATIVE = ("p", "mu")
 _P, _MU = (FREE.index(name) for name in _NOT_NEGATIVE)
 _UNITS = {field.name: field.unit for field in record.fields(Contact)}
 _ITERATIONS = 8
-"""Steps towards the spin of a wheel, each some twenty times as near as the one before."""
+"""Iterations for the spin of a wheel; each reduces the error about twentyfold."""
 _PLAIN = frozenset({float, int, np.float64})
 _ARRAYS = (int, float, np.generic, np.ndarray, list, tuple)
 
@@ -118,11 +104,11 @@ def rolling_spin(tyre: Any, at: Contact) -> rad_s:
 
 
 def evaluate_at(name: str, tyre: Any, side: Any, values: tuple[Any, ...]) -> Any:
-    """What a tyre record on one side of a car (1 left, -1 right) answers, in plain operations.
+    """Result of a tyre record on one side of a car (1 left, -1 right), in plain operations.
 
-    `values` are those of `FREE`, then the spin if it is known.
+    `name` is the method; `values` are those of `FREE`, then the spin if it is known.
     """
-    at = Contact(**dict(zip((*FREE, "omega"), values, strict=False)))
+    at = Contact(**dict(zip(FIELDS, values, strict=False)))
     at = at._replace(v_y=absolute(at.v_x) * tan(at.alpha))
     s = side * tyre.measured_on
     if len(values) == len(FREE):
@@ -133,38 +119,33 @@ def evaluate_at(name: str, tyre: Any, side: Any, values: tuple[Any, ...]) -> Any
     if name != "evaluate":
         return getattr(tyre, name)(own)
     answers = (
-        mounted(tyre, at, side),
-        tyre.stiffness(own),
-        tyre.peaks(own),
-        tyre.relaxation(own),
-        tyre.radii(own),
-        at.omega,
-    )
+        mounted(tyre, at, side), tyre.stiffness(own), tyre.peaks(own), tyre.relaxation(own),
+        tyre.radii(own), at.omega,
+    )  # fmt: skip
     if version_of(type(tyre)):
-        return MagicEvaluation(*answers, evaluate(tyre, own))
+        return MagicEvaluation._make((*answers, evaluate(tyre, own)))
     return Evaluation(*answers)
 
 
 def kind_of_answer(name: str, kind: type) -> type:
-    """The record that a kind of tyre answers with."""
     if name == "evaluate" and version_of(kind):
         return MagicEvaluation
     return ANSWERS[name]
 
 
 def _mirrored(at: Contact, s: Any) -> Contact:
-    """The contact as it is on the side on which the tyre was measured."""
+    """Contact mirrored to the side on which the tyre was measured."""
     return at._replace(alpha=s * at.alpha, gamma=s * at.gamma, phi_t=s * at.phi_t, v_y=s * at.v_y)
 
 
 @lru_cache(maxsize=256)
 def _program(kind: type, name: str, spinning: bool) -> Program:
-    """The answer of a kind of tyre as a Program of the contact, the tyre's numbers and the side."""
+    """Result of a kind of tyre as a Program of the contact, the tyre's leaves and the side."""
 
     def function(at: tuple[Any, ...], leaves: tuple[Any, ...], side: tuple[Any, ...]) -> Any:
         return (record.flatten(evaluate_at(name, record.unflatten(kind, leaves), side[0], at)),)
 
-    fields = (*FREE, "omega") if spinning else FREE
+    fields = FIELDS if spinning else FREE
     inputs = (Port("at", fields), Port("tyre", record.names(kind)), Port("side", ("side",)))
     outputs = (Port("answer", record.names(kind_of_answer(name, kind))),)
     return trace(f"{kind.__name__}.{name}", function, inputs, outputs)
@@ -176,7 +157,7 @@ def _lanes(kind: type, name: str, spinning: bool) -> CpuMap:
 
 
 class _Bound(NamedTuple):
-    """A kernel with its memory: for one call at a time."""
+    """Kernel with its own memory, for one call at a time."""
 
     call: BoundMap
     put: Callable[..., None]
@@ -186,7 +167,7 @@ class _Bound(NamedTuple):
 
 
 class Evaluator:
-    """Compiled answers of one tyre record on one side of a car, 1 left or -1 right."""
+    """Compiled methods of one tyre record on one side of a car, 1 left or -1 right."""
 
     def __init__(self, tyre: Any, side: float) -> None:
         self._tyre, self._side, self._kind = tyre, side, type(tyre)
@@ -199,7 +180,7 @@ class Evaluator:
         self._idle: dict[tuple[str, int], list[_Bound]] = {}
 
     def __call__(self, name: str, values: tuple[Any, ...]) -> Any:
-        """The answer at `values`, those of `FREE` and then the spin if it is known."""
+        """Result of the method `name` at `values`: those of `FREE`, then the spin if known."""
         if not _PLAIN.issuperset(map(type, values)):
             return self._of_others(name, values)
         return self._of_numbers(name, values)
@@ -238,15 +219,17 @@ class Evaluator:
 
     def _of_others(self, name: str, values: tuple[Any, ...]) -> Any:
         if not all(isinstance(value, _ARRAYS) for value in values):
-            if any(_symbolic(value) for value in values):
+            homes = {type(value).__module__.partition(".")[0] for value in values}
+            overloaded = any(hasattr(value, "__skidpad_ops__") for value in values)
+            if overloaded or homes & {"casadi", "jax", "jaxlib"}:
                 return evaluate_at(name, self._tyre, self._side, values)
             self._check(values)
-        arrays = [_array(field, v) for field, v in zip((*FREE, "omega"), values, strict=False)]
+        arrays = [_array(field, v) for field, v in zip(FIELDS, values, strict=False)]
         try:
             shape = np.broadcast_shapes(*(array.shape for array in arrays))
         except ValueError as error:
             shapes = ", ".join(
-                f"{n} {a.shape}" for n, a in zip((*FREE, "omega"), arrays, strict=False) if a.shape
+                f"{n} {a.shape}" for n, a in zip(FIELDS, arrays, strict=False) if a.shape
             )
             raise InvalidValue(f"shapes do not fit each other: {shapes}") from error
         self._check(arrays)
@@ -269,8 +252,8 @@ class Evaluator:
         return record.unflatten(kind_of_answer(name, self._kind), columns)
 
     def _check(self, values: Any) -> None:
-        """Raise for the first value that is no finite number or not allowed."""
-        for field, value in zip((*FREE, "omega"), values, strict=False):
+        """Raise for the first value that is not a finite number or not allowed."""
+        for field, value in zip(FIELDS, values, strict=False):
             array = _array(field, value)
             least = self._least.get(field, -math.inf)
             wrong = ~(np.isfinite(array) & (array >= least))
@@ -297,18 +280,12 @@ def _array(field: str, value: Any) -> Array:
         ) from error
 
 
-def _symbolic(value: Any) -> bool:
-    """Whether a value is one of CasADi or JAX, or brings its own operations."""
-    home = type(value).__module__.partition(".")[0]
-    return home in ("casadi", "jax", "jaxlib") or hasattr(value, "__skidpad_ops__")
-
-
 SIDES = {"left": 1.0, "right": -1.0}
-"""Sides of a car."""
+"""Sides of a car, as sign."""
 
 
 class Question(TypedDict, total=False):
-    """Arguments of every question to a tyre; see `Tyre.forces`."""
+    """Keyword arguments of every tyre method; see `Tyre.forces`."""
 
     F_z: Required[Any]
     kappa: Any
@@ -325,18 +302,18 @@ class Question(TypedDict, total=False):
 class Tyre:
     """A tyre with its forces, stiffness, peaks, relaxation lengths and radii.
 
-    Each question takes numbers, which compiled code answers in some microseconds; arrays, which
-    broadcast; or values of CasADi and JAX. Tyres are equal when the same answers follow for every
+    Each method takes numbers, evaluated by compiled code in some microseconds; arrays, which
+    broadcast; or values of CasADi and JAX. Tyres are equal if they give the same results for every
     contact: same record, same side, same kind of transients.
 
     Args:
         record: any tyre record: a Magic Formula, a `BrushTyre`, one of your own.
-        document: the text of the file it was read from, if it was.
-        name: for texts; by default that of the record's class.
-        filled: keys that the file did not have, in its order of sections.
-        transient: whether forces follow slip over a relaxation length, or at once.
-        side: "left" or "right", the side of the car for which the answers hold; by default the one
-            on which the tyre was measured. On the other it is its own mirror image.
+        document: the text of the file it was read from, if any.
+        name: name in texts; by default that of the record's class.
+        filled: keys that were missing in the file, in the order of its sections.
+        transient: whether forces lag behind slip by a relaxation length.
+        side: "left" or "right", the side of the car for which the results hold; by default the side
+            on which the tyre was measured. On the other side it is its own mirror image.
     """
 
     record: Any
@@ -361,7 +338,7 @@ class Tyre:
 
     @property
     def version(self) -> str:
-        """Of the Magic Formula: "5.2", "6.1" or "6.2"; empty for other tyres."""
+        """Version of the Magic Formula: "5.2", "6.1" or "6.2"; empty for other tyres."""
         return version_of(type(self.record))
 
     @property
@@ -371,13 +348,16 @@ class Tyre:
 
     @property
     def pressure(self) -> float:
-        """Default inflation pressure of questions in Pa."""
+        """Default inflation pressure of the methods, in Pa."""
         return self._pressure
 
     @property
     def file_values(self) -> Mapping[str, Mapping[str, float | str | None]]:
-        """All values of the file by section and key, numbers in SI: also those that are no part of
-        the record, such as `file_values["INERTIA"]["MASS"]`. Empty without a file."""
+        """All values of the file by section and key, numbers in SI.
+
+        Includes keys that are not in the record, such as `file_values["INERTIA"]["MASS"]`. Empty
+        without a file.
+        """
         return {} if self.document is None else values_in_si(self.document)
 
     def forces(
@@ -393,44 +373,44 @@ class Tyre:
         mu: Any = 1.0,
         omega: Any = None,
     ) -> TyreForces:
-        """Steady forces and moments on the wheel in N and N·m, in its own axes (ISO 8855).
+        """Steady-state forces and moments on the wheel in N and N·m, in wheel axes (ISO 8855).
 
         A positive slip angle (the patch drifts to the left) gives a negative lateral force.
 
         Args:
-            F_z: load in N, positive when pressed.
+            F_z: load in N, positive when pressed on the road.
             kappa: longitudinal slip, positive when driving, -1 locked.
             alpha: slip angle in rad.
             gamma: camber in rad, positive when the top leans to the right.
             phi_t: turn slip in 1/m.
             v_x: speed along the wheel in m/s; 10 by default.
-            p: inflation pressure in Pa; None: the tyre's own.
-            mu: grip of the road over that of the road on which the tyre was measured.
-            omega: spin of the wheel in rad/s; None: what follows from `kappa` and `v_x`.
+            p: inflation pressure in Pa; the tyre's own if None.
+            mu: grip of the road relative to the road on which the tyre was measured.
+            omega: spin of the wheel in rad/s; from `kappa` and `v_x` if None.
         """
         values = (F_z, kappa, alpha, gamma, phi_t, v_x, self._pressure if p is None else p, mu)
         return self._evaluator("forces", values if omega is None else (*values, omega))
 
     def stiffness(self, **contact: Unpack[Question]) -> SlipStiffness:
-        """Slopes of the forces at small slip, in N and N/rad; arguments as of `forces`."""
+        """Slopes of the forces at small slip, in N and N/rad; arguments as in `forces`."""
         return self._asked("stiffness", contact)
 
     def peaks(self, **contact: Unpack[Question]) -> Peaks:
-        """Largest friction of pure slip; arguments as of `forces`."""
+        """Largest friction coefficients in pure slip; arguments as in `forces`."""
         return self._asked("peaks", contact)
 
     def relaxation(self, **contact: Unpack[Question]) -> Relaxation:
-        """Relaxation lengths in m; arguments as of `forces`."""
+        """Relaxation lengths in m; arguments as in `forces`."""
         return self._asked("relaxation", contact)
 
     def radii(self, **contact: Unpack[Question]) -> Radii:
-        """Radii in m and vertical stiffness in N/m; arguments as of `forces`."""
+        """Radii in m and vertical stiffness in N/m; arguments as in `forces`."""
         return self._asked("radii", contact)
 
     def evaluate(self, **contact: Unpack[Question]) -> Evaluation | MagicEvaluation:
-        """All of these at once, the same up to rounding; arguments as of `forces`.
+        """All results at once, the same up to rounding; arguments as in `forces`.
 
-        Of a Magic Formula tyre it also has what they are made of, such as trail and contact patch.
+        For a Magic Formula tyre also the intermediate values, such as trail and contact patch.
         """
         return self._asked("evaluate", contact)
 
@@ -439,10 +419,7 @@ class Tyre:
         omega = contact.pop("omega", None)
         if contact.get("p") is None:
             contact["p"] = self._pressure
-        for key in contact:
-            if key not in _USUAL:
-                allowed = (*_USUAL, "omega")
-                raise InvalidValue(records.unknown_name(f"Tyre.{name}", key, allowed, "argument"))
+        records.check_names(f"Tyre.{name}", contact, (*_USUAL, "omega"), "argument")
         if "F_z" not in contact:
             raise InvalidValue(f"Tyre.{name} needs a value for F_z, the load in N")
         values = tuple(contact.get(key, usual) for key, usual in _USUAL.items())
@@ -457,14 +434,14 @@ class Tyre:
         return Evaluator(self.record, SIDES[self.side])
 
     def mirrored(self) -> Tyre:
-        """The same tyre on the other side of the car: its answers are mirror images."""
+        """The tyre mounted on the other side of the car: its results are mirror images."""
         return replace(self, side="left" if self.side == "right" else "right")
 
     def with_values(self, values: Mapping[str, float] | None = None, /, **more: float) -> Tyre:
-        """The tyre with other numbers, in SI: `tyre.with_values(PKY1=-20.0, LMUY=0.8)`.
+        """The tyre with new values, in SI: `tyre.with_values(PKY1=-20.0, LMUY=0.8)`.
 
         Names are the file's keys, with or without their part of the record (`lateral.PKY1`). Keys
-        of the file that are no part of the equations, such as `MASS`, are changed in its text.
+        of the file that the equations do not use, such as `MASS`, are changed in its text.
         """
         kind = type(self.record)
         asked = {**(values or {}), **more}
@@ -493,15 +470,15 @@ class Tyre:
         title: str | None = None,
         size: tuple[float, float] | None = None,
     ) -> Figure:
-        """A sheet of curves of this tyre, with those of others over them.
+        """Sheet of curves of this tyre, overlaid with those of other tyres.
 
         Args:
             others: tyres to compare with.
-            loads: in N; by default half, once and one and a half each tyre's nominal load.
-            cambers: in rad, of the diagram with camber.
-            pressures: in Pa, each of which makes another set of curves.
-            path: PNG, SVG or PDF to write, by its suffix.
-            title: in place of the tyre's name.
+            loads: in N; by default 0.5, 1 and 1.5 times each tyre's nominal load.
+            cambers: in rad, for the camber diagram.
+            pressures: in Pa; each adds a set of curves.
+            path: PNG, SVG or PDF file to write, by its suffix.
+            title: title in place of the tyre's name.
             size: width and height in inches.
         """
         from ..view.plots.tyre_sheet import sheet
@@ -543,12 +520,12 @@ _USUAL: dict[str, Any] = {
     "F_z": np.nan, "kappa": 0.0, "alpha": 0.0, "gamma": 0.0, "phi_t": 0.0, "v_x": 10.0, "p": None,
     "mu": 1.0,
 }  # fmt: skip
-"""Arguments of a question and their defaults."""
+"""Arguments of the tyre methods and their defaults."""
 assert tuple(_USUAL) == tuple(name for name in Contact._fields if name in _USUAL)
 
 
 def _leaves(kind: type, name: str) -> list[str]:
-    """Dotted names of the leaves that a name, with or without its part, may stand for."""
+    """Dotted names of the leaves that match a name, with or without its part of the record."""
     leaves = records.names(kind)
     if name in leaves:
         return [name]
@@ -557,7 +534,7 @@ def _leaves(kind: type, name: str) -> list[str]:
 
 
 def _leaf(kind: type, name: str) -> str:
-    """The dotted name of a leaf that is given with or without its part."""
+    """Dotted name of a leaf, from a name with or without its part of the record."""
     leaves, matches = records.names(kind), _leaves(kind, name)
     if len(matches) != 1:
         names = {leaf.rpartition(".")[2]: leaf for leaf in leaves}

@@ -1,4 +1,4 @@
-"""The vehicles, by name, and their variants on roads, with brakes or with smooth limits."""
+"""Vehicles by name, and their variants on roads, with brakes or with smooth limits."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ if TYPE_CHECKING:
     from .command_driven import autoware
     from .commonroad.bicycles import commonroad_dynamic_bicycle, commonroad_kinematic_bicycle
     from .commonroad.bicycles import double_integrator as double_integrator
-    from .commonroad.drift import commonroad_std as commonroad_std
     from .commonroad.initial_state import start
     from .commonroad.multi_body import commonroad_mb as commonroad_mb
     from .commonroad.single_track import commonroad_ks as commonroad_ks
     from .commonroad.single_track import commonroad_kst as commonroad_kst
     from .commonroad.single_track import commonroad_st
+    from .commonroad.single_track import commonroad_std as commonroad_std
     from .formula import four_wheel, kinematic_bicycle
     from .truck import ackermann_truck
-    from .twin_track.formula_student import formula_student
-    from .twin_track.model import two_track
+    from .twin_track.model import formula_student, two_track
     from .twin_track.suspended import full_car
     from .variants import on_road, with_brakes, with_smooth_limits
 

@@ -1,8 +1,8 @@
-"""`single_track`: the nonlinear bicycle, with any tyre on each axle.
+"""`single_track`: the nonlinear bicycle, with any tyre model on each axle.
 
-A planar body on two axles that make forces by slip angle; wheel spin is no state. Drive and brakes
-are a force along the wheels, or that over the mass, shared by the axles within the grip of their
-tyres. Axle loads follow the force along the car. Equations: docs/vehicles.md.
+A planar body on two axles whose tyres make forces by slip angle; wheel spin is not a state. The
+input of drive and brakes is a longitudinal force, or an acceleration, that the axles share within
+the grip of their tyres. Axle loads follow the longitudinal force. Equations: docs/vehicles.md.
 
     single_track()                                  # a compact car on default tyres
     single_track("sports")                          # a car of a parameter set
@@ -10,11 +10,10 @@ tyres. Axle loads follow the force along the car. Equations: docs/vehicles.md.
     single_track(drive=AccelerationCommand())       # driven by an acceleration, not a force
     single_track(slip=FirstOrderSlip())             # slip behind relaxation lengths
 
-An axle is two tyres side by side, a left and a right one under half of the load each, at the same
-slip angle. The right tyre is the mirror image of the left one, so what a tyre does to one side at
-zero slip (conicity, ply steer) cancels. Drive and brakes demand a force along the wheels, which
-uses up a share of the grip there; what is left across is that of the friction ellipse
-(`tyres.contract.use`).
+An axle is a left and a right tyre, each under half of the load and at the same slip angle. The
+right tyre is the mirror image of the left one, so the forces of a tyre at zero slip (conicity, ply
+steer) cancel. Drive and brakes demand a force along the wheels, which uses up a share of the grip;
+the friction ellipse (`tyres.contract.use`) gives the lateral force that remains.
 """
 
 from __future__ import annotations
@@ -60,8 +59,7 @@ from ..units import (
 from .commonroad.records import FORD_ESCORT
 from .parts.actuators import lag, limited, rate_limited_lag
 from .parts.air import downforce
-from .parts.assembly import redefined, tyres_among
-from .parts.car_bodies import geometry_about_axles, sliding_car, weight_along
+from .parts.assembly import geometry_about_axles, redefined, sliding_car, tyres_among, weight_along
 from .parts.chassis import WheelMoments, push_of
 from .parts.drive_command import (
     HOLD_TIME,
@@ -82,6 +80,7 @@ from .parts.load_transfer import (
     Force,
     axle_weights,
     floored_speed,
+    lift,
 )
 from .parts.spinning_wheel import FirstOrderSlip, SteadySlip, each_wheel, rolling_radius
 from .twin_track.body import WHEEL_WIDTH
@@ -90,7 +89,7 @@ from .twin_track.sets import set_values
 
 
 class State(NamedTuple):
-    """Pose, velocity, actuators and how far loads have followed the forces."""
+    """Pose, velocity, actuators and the lagged acceleration that sets the axle loads."""
 
     x: m = 0.0
     """Position of the centre of mass in the world frame."""
@@ -107,25 +106,25 @@ class State(NamedTuple):
     steer: rad = 0.0
     """Angle of the front wheels, positive to the left."""
     F_drive: N = 0.0
-    """Force along the wheels that drive and brakes ask of the tyres, forward positive."""
+    """Longitudinal force that drive and brakes demand of the tyres, forward positive."""
     load_a_x: m_s2 = 0.0
-    """Force of the tyres along the car over its mass that the axle loads have answered to; moments
-    of the wheels count as a force at the road."""
+    """Longitudinal acceleration by tyre forces that the axle loads respond to; follows the
+    forces with the time constant `t_load`. Wheel moments count as a force at the road."""
 
 
 @extended
 class FirstOrderState(State):
-    """The same with the slip that the tyres of each axle feel."""
+    """State with the lagged slip of the tyres of each axle."""
 
     tan_alpha_f: one = 0.0
-    """Tangent of the slip angle that the front tyres feel, positive when they drift to the left:
-    the sign of tyres, not that of the output `alpha_f`."""
+    """Tangent of the lagged slip angle of the front tyres, positive when they drift to the
+    left; the opposite sign of the output `alpha_f`."""
     tan_alpha_r: one = 0.0
-    """Tangent of the slip angle of the rear tyres."""
+    """Tangent of the lagged slip angle of the rear tyres, same sign as `tan_alpha_f`."""
 
 
 class External(NamedTuple):
-    """What the world does to the car. The defaults do nothing."""
+    """Disturbances: external forces, yaw moment and grip. The defaults do nothing."""
 
     F_x: N = 0.0
     """Force at the centre of mass along the car, forward positive."""
@@ -134,13 +133,13 @@ class External(NamedTuple):
     M_z: Nm = 0.0
     """Yaw moment, positive to the left."""
     mu_f: Annotated[one, non_negative] = 1.0
-    """Grip under the front wheels over that on which their tyres were measured."""
+    """Friction of the road under the front wheels, relative to that of the tyre measurement."""
     mu_r: Annotated[one, non_negative] = 1.0
-    """Grip under the rear wheels."""
+    """Friction of the road under the rear wheels, relative to that of the tyre measurement."""
 
 
 class Outputs(NamedTuple):
-    """Accelerations and, for each axle, load, slip angle and force of both wheels."""
+    """Accelerations; load, slip angle and force of each axle (both wheels together)."""
 
     a_x: m_s2
     """Acceleration of the centre of mass along the car, v_x' - v_y omega."""
@@ -153,7 +152,7 @@ class Outputs(NamedTuple):
     alpha_f: rad
     """Slip angle of the front wheels, positive when the tyres push to the left."""
     alpha_r: rad
-    """Slip angle of the rear wheels."""
+    """Slip angle of the rear wheels, positive when the tyres push to the left."""
     F_x_f: N
     """Force along the front wheels."""
     F_x_r: N
@@ -165,44 +164,45 @@ class Outputs(NamedTuple):
 
 
 class Params(NamedTuple):
-    """A compact car with front drive: the car of `two_track` as a single track.
+    """Parameters; by default a compact car with front drive, the car of `two_track`.
 
-    Numbers are those of CommonRoad's vehicle 1 (`commonroad-vehicle-models` 3.0.2), or follow from
-    them; what is an estimate says so.
+    Values are those of CommonRoad's vehicle 1 (`commonroad-vehicle-models` 3.0.2) or follow from
+    them; estimates are marked.
     """
 
     m: Annotated[kg, positive] = FORD_ESCORT["m"]
-    """Mass. The wheels' resistance to being spun up is left out."""
+    """Mass. The rotational inertia of the wheels does not add to it."""
     I_z: Annotated[kg_m2, positive] = FORD_ESCORT["I_z"]
     """Yaw inertia about the centre of mass."""
     I_w: Annotated[kg_m2, non_negative] = FORD_ESCORT["I_w"]
-    """Inertia of a wheel about its axle: wheels that are sped up turn the car, which moves load."""
+    """Inertia of a wheel about its axle; spinning the wheels up moves axle load."""
     l_f: Annotated[m, positive] = FORD_ESCORT["l_f"]
     """Distance from the centre of mass to the front axle."""
     l_r: Annotated[m, positive] = FORD_ESCORT["l_r"]
     """Distance from the centre of mass to the rear axle."""
     z_cg: Annotated[m, non_negative] = 0.567
-    """Height of the centre of mass, as of `two_track`."""
+    """Height of the centre of mass; the value of `two_track`."""
     t_load: Annotated[s, positive] = 0.05
-    """Time constant with which the axle loads follow the forces of the tyres (estimate)."""
+    """Time constant with which the axle loads follow the tyre forces (estimate)."""
     F_lift: Annotated[N, positive] = 50.0
-    """Load below which an axle lifts, smoothly; and grip that stands in for a smaller one."""
+    """Load below which an axle lifts off, smoothly; also the least grip in the use of grip."""
     g: Annotated[m_s2, non_negative] = 9.81
     """Gravity."""
     C_drag: Annotated[N_s2_m2, non_negative] = 0.8
-    """Air drag is ½ C_drag v_x², at the centre of mass (estimate: 1.2 kg/m³, c 0.33, 2 m²)."""
+    """Drag coefficient: air drag is ½ C_drag v_x², at the centre of mass (estimate: 1.2 kg/m³,
+    c 0.33, 2 m²)."""
     C_down: Annotated[N_s2_m2, non_negative] = 0.0
-    """Downforce is ½ C_down v_x²."""
+    """Downforce coefficient: downforce is ½ C_down v_x²."""
     down_front: share = 0.5
     """Share of the downforce on the front axle."""
     use_max: Annotated[one, Allowed(0.0, 0.999, open_low=True)] = 0.95
-    """Largest share of the grip along the wheels that drive and brakes use."""
+    """Largest share of the longitudinal grip that drive and brakes may use."""
     drive_front: share = FORD_ESCORT["engine_split"]
-    """Share of the front axle in what drives."""
+    """Share of the drive force on the front axle."""
     brake_front: share = FORD_ESCORT["brake_split"]
-    """Share of the front axle in what brakes."""
+    """Share of the brake force on the front axle."""
     v_brake: Annotated[m_s, positive] = 0.5
-    """Speed from which a force against the motion is one of the brakes alone."""
+    """Speed above which a force against the motion is taken from the brakes alone."""
     t_drive: Annotated[s, positive] = 0.05
     """Time constant of drive and brakes (estimate)."""
     t_steer: Annotated[s, positive] = 0.05
@@ -212,53 +212,52 @@ class Params(NamedTuple):
     steer_rate_max: Annotated[rad_s, non_negative] = 0.8
     """Largest steering rate, either side (estimate)."""
     length: Annotated[m, positive] = FORD_ESCORT["length"]
-    """It does not influence the motion."""
+    """Length of the outline; does not influence the motion."""
     width: Annotated[m, positive] = FORD_ESCORT["width"]
-    """It does not influence the motion."""
+    """Width of the outline; does not influence the motion."""
     height: Annotated[m, positive] = 1.4
-    """It does not influence the motion (estimate)."""
+    """Height of the outline; does not influence the motion (estimate)."""
     drive: ForceCommand = ForceCommand()
-    """What the input of drive and brakes is."""
+    """Kind of input for drive and brakes: force or acceleration."""
     slip: SteadySlip = SteadySlip()
-    """How slip follows the motion."""
+    """Slip law: steady-state, or first order behind relaxation lengths."""
     tyres: Any = None
-    """The tyres."""
+    """Set of tyres, left and right on each axle."""
 
 
 @made_once
 def params_type(tyres: type, slip: type, drive: type) -> Any:
-    """The parameters of a car on a class of tyre sets, with a law of slip and a kind of input."""
+    """Return the parameter record type for a class of tyre sets, a slip law and a kind of input."""
     kinds = {"drive": drive, "slip": slip, "tyres": tyres}
     usual = DEFAULT_TYRES if isinstance(DEFAULT_TYRES, tyres) else None
     return redefined(Params, kinds, {"drive": drive(), "slip": slip(), "tyres": usual})
 
 
 def axle_tyres(p: Params) -> tuple[Any, Any]:
-    """The tyre of the front and of the rear axle."""
     front, _, rear, _ = each_tyre(p.tyres)
     return front, rear
 
 
 def standing_contacts(p: Params) -> list[tuple[Any, Contact]]:
-    """Tyre of a front and of a rear wheel of the car that stands, and how it touches the road."""
+    """Tyre and contact of a front and of a rear wheel, for the car at rest."""
     loads = axle_weights(p.m * p.g, 0.0, 0.5, p)
     pairs = zip(axle_tyres(p), loads, strict=True)
     return [(tyre, Contact(F_z=0.5 * load, p=tyre.pressure)) for tyre, load in pairs]
 
 
 def standing_grips(p: Params) -> list[one]:
-    """Largest lateral friction of the tyres of each axle of the car that stands."""
+    """Peak lateral friction coefficient of the tyres of each axle, for the car at rest."""
     return [tyre.peaks(at).mu_y for tyre, at in standing_contacts(p)]
 
 
 def geometry(p: Params) -> Geometry:
-    """A car about its axles; it is drawn with four wheels."""
+    """Geometry about the axles, drawn with four wheels."""
     radius = max(float(rolling_radius(tyre, at.F_z, 0.0)) for tyre, at in standing_contacts(p))
-    return geometry_about_axles(p, wheel_radius=radius, wheel_width=WHEEL_WIDTH * radius)
+    wheels: dict[str, Any] = {"wheel_radius": radius, "wheel_width": WHEEL_WIDTH * radius}
+    return geometry_about_axles(p, **wheels, height=p.height, mass=p.m, inertia=p.I_z)
 
 
 def limits(p: Params) -> Limits:
-    """What steering, drive, brakes and tyres allow."""
     a_min, a_max = p.drive.limits(p.m)
     return Limits(
         steer_max=p.steer_max,
@@ -271,9 +270,10 @@ def limits(p: Params) -> Limits:
 
 
 def command(x: State, wish: Demand, p: Params) -> Any:
-    """The force for an acceleration, in spite of the air; who asks to be slower stops and stays.
+    """Convert a demand to the input; the force includes what overcomes air drag.
 
-    It reverses for who also asks for a speed below 0.
+    A car that is demanded to slow down stops and stays at rest; it reverses only if the demanded
+    speed is negative, too.
     """
     a = demanded_acceleration(wish, x.v_x, HOLD_TIME + 2.0 * p.t_drive)
     force = p.m * a - drag(x.v_x, p.C_drag)
@@ -281,7 +281,7 @@ def command(x: State, wish: Demand, p: Params) -> Any:
 
 
 def on_ground(x: State, u: Any, w: Any, ground: GroundUnder, p: Params) -> tuple[Any, Any]:
-    """Gravity pulls at the centre of mass; an axle has the mean friction under its wheels."""
+    """Apply gravity at the centre of mass, and to each axle the mean friction under its wheels."""
     changes: dict[str, Any] = {**weight_along(ground, p.m)}
     if ground.mu is not None or ground.grip is not None:
         own_f, own_r = standing_grips(p)
@@ -296,61 +296,61 @@ BODY = sliding_car(
 
 
 class AxleMotion(NamedTuple):
-    """How an axle moves over the road, in the axes of its wheels, and what is asked of it."""
+    """Motion and load of an axle in the axes of its wheels, and the force demanded of it."""
 
     F_z: N
     """Load of both wheels."""
     v_x: m_s
-    """Velocity of its middle along the wheels."""
+    """Velocity of the middle of the axle along the wheels."""
     v_y: m_s
-    """Velocity of its middle to the left."""
+    """Velocity of the middle of the axle across the wheels, positive to the left."""
     omega: rad_s
     """Yaw rate, positive to the left."""
     mu: one
-    """Grip of the road over that on which the tyres were measured."""
+    """Friction of the road, relative to that of the tyre measurement."""
     demand: N
-    """Force along the wheels that drive and brakes ask for, forward positive."""
+    """Longitudinal force that drive and brakes demand, forward positive."""
 
 
 class AxleSlip(NamedTuple):
-    """How both wheels touch the road and slip over it."""
+    """Contact and slip of the two wheels of an axle."""
 
     contact: Contact
     """Contact of one wheel, without its slip."""
     tan_alpha: one
     """Tangent of the slip angle that makes force, positive when the patch drifts to the left."""
     tan_alpha_rate: per_s
-    """Its rate, if it is a state."""
+    """Rate of `tan_alpha`, if it is a state."""
 
 
 class AxleForces(NamedTuple):
-    """What the road does to both wheels together, in their axes."""
+    """Forces and moments of the road on both wheels of an axle, in the axes of the wheels."""
 
     F_x: N
-    """Along the wheels, with rolling resistance."""
+    """Force along the wheels, rolling resistance included; forward positive."""
     F_y: N
-    """To the left."""
+    """Force across the wheels, positive to the left."""
     M_y: Nm
-    """Rolling resistance; negative when they roll forward."""
+    """Rolling resistance moment; negative when the wheels roll forward."""
     M_z: Nm
     """Aligning moment, positive to the left."""
     R_e: m
     """Effective rolling radius."""
     tan_alpha_rate: per_s
-    """Rate of the tangent of the slip angle, if that is a state."""
+    """Rate of the tangent of the slip angle, if it is a state."""
 
 
 class GripShare(NamedTuple):
-    """How far drive and brakes may use the grip."""
+    """Limits on how much grip drive and brakes may use."""
 
     most: one
-    """Largest share of the grip along the wheels, below 1."""
+    """Largest usable share of the longitudinal grip, below 1."""
     F_floor: N
-    """Grip that stands in for a smaller one, as of an axle in the air."""
+    """Least grip used in the division by grip, for an axle that lifts off."""
 
 
 def axle_slip(tyre: Any, law: Any, tan_alpha: one, at: AxleMotion) -> AxleSlip:
-    """Slip of a pair of tyres; `tan_alpha` is its state, if `law` has one."""
+    """Contact and slip of an axle's tyres; `tan_alpha` is the lagged slip, if `law` has one."""
     contact = Contact(
         F_z=0.5 * at.F_z,
         phi_t=-at.omega / floored_speed(at.v_x, law.v_low),
@@ -367,16 +367,10 @@ def axle_slip(tyre: Any, law: Any, tan_alpha: one, at: AxleMotion) -> AxleSlip:
     return AxleSlip(contact, acting.tan_alpha, rate.tan_alpha)
 
 
-def slip_angle(tyre: Any, law: Any, tan_alpha: one, at: AxleMotion) -> rad:
-    """Slip angle that makes force, with the sign of all cars: positive when it pushes to the
-    left."""
-    return -atan(axle_slip(tyre, law, tan_alpha, at).tan_alpha)
-
-
 def axle_forces(
     tyre: Any, law: Any, tan_alpha: one, at: AxleMotion, share: GripShare
 ) -> AxleForces:
-    """Force of a pair of tyres; `tan_alpha` is the state of slip, if `law` has one."""
+    """Forces of an axle's tyres; `tan_alpha` is the lagged slip, if `law` has one."""
     contact, acting, rate = axle_slip(tyre, law, tan_alpha, at)
     contact = contact._replace(alpha=atan(acting))
     left, right = (mounted(tyre, contact, side) for side in (1.0, -1.0))
@@ -394,61 +388,50 @@ def axle_forces(
 
 
 def pitched_loads(at_rest: AxleWeights, a_x: m_s2, p: Any) -> AxleWeights:
-    """Axle loads while the tyres push along the car with the mass times `a_x`; never negative.
+    """Axle loads when the tyres push the car with the force m `a_x`; never negative.
 
-    They add up to those at rest: what an axle that lifts lacks, the other one has less.
+    The sum is that of `at_rest`: what would be a negative load on one axle is taken off the other.
     """
     pitch = (p.m * p.z_cg * (1.0 / (p.l_f + p.l_r))) * a_x
     front, rear = at_rest.front - pitch, at_rest.rear + pitch
-    spilt = _lift(front, p.F_lift) - _lift(rear, p.F_lift)
+    spilt = lift(front, p.F_lift) - lift(rear, p.F_lift)
     return AxleWeights(front + spilt, rear - spilt)
 
 
-def _lift(F_z: N, width: N) -> N:
-    return 0.5 * (floored_speed(F_z, width) - F_z)
-
-
 TYRES = (("tyre",), ("front", "rear"))
-"""The keywords of the factory that go together."""
+"""Groups of tyre keywords of the factory: one tyre for all wheels, or one for each axle."""
 
 
 class Motion(NamedTuple):
-    """Everything about the car at one instant that both the derivative and the outputs need."""
+    """Quantities of one instant that both the derivative and the outputs need."""
 
     axles: tuple[AxleMotion, AxleMotion]
     front: AxleForces
     rear: AxleForces
     pushed: m_s2
-    """Force of the tyres along the car over the mass, and what the wheels that it speeds up add to
-    it in moving load."""
+    """Longitudinal acceleration by tyre forces and wheel moments, which moves load."""
     a: Acceleration
     moment: Nm
 
 
-def axle_motions(x: State, c: one, s: one, w: External, p: Params) -> tuple[AxleMotion, AxleMotion]:
-    """How each axle moves and is loaded; `c`, `s` are cosine and sine of the steering angle."""
-    down = downforce(x.v_x, p.C_down)
-    standing = axle_weights(p.m * p.g, down, p.down_front, p)
+def slips(x: Any, p: Params) -> tuple[one, one]:
+    """Lagged slip of the front and the rear axle; zeros if slip is not a state."""
+    return (x.tan_alpha_f, x.tan_alpha_r) if p.slip.states else (0.0, 0.0)
+
+
+def motion(x: Any, w: External, p: Params) -> Motion:
+    """Loads, tyre forces, acceleration and yaw moment of one instant."""
+    c, s = cos(x.steer), sin(x.steer)
+    standing = axle_weights(p.m * p.g, downforce(x.v_x, p.C_down), p.down_front, p)
     loads = pitched_loads(standing, x.load_a_x, p)
     share = front_share(x.F_drive, x.v_x, p.drive_front, p.brake_front, p.v_brake)
     demand = share * x.F_drive
     v_f = turned_back(c, s, x.v_x, x.v_y + p.l_f * x.omega)
     v_r = (x.v_x, x.v_y - p.l_r * x.omega)
-    return (
+    axles = (
         AxleMotion(loads.front, *v_f, x.omega, w.mu_f, demand),
         AxleMotion(loads.rear, *v_r, x.omega, w.mu_r, x.F_drive - demand),
     )
-
-
-def slips(x: Any, p: Params) -> tuple[one, one]:
-    """The state of slip of each axle; nothing where slip is no state."""
-    return (x.tan_alpha_f, x.tan_alpha_r) if p.slip.states else (0.0, 0.0)
-
-
-def motion(x: Any, w: External, p: Params) -> Motion:
-    """Loads, tyre forces and what they do to the body."""
-    c, s = cos(x.steer), sin(x.steer)
-    axles = axle_motions(x, c, s, w, p)
     grip = GripShare(p.use_max, p.F_lift)
     columns = (axle_tyres(p), (p.slip,) * 2, slips(x, p), axles, (grip,) * 2)
     front, rear = each_wheel(axle_forces, *columns)
@@ -465,7 +448,7 @@ def motion(x: Any, w: External, p: Params) -> Motion:
 
 
 def derivative(x: Any, u: Any, w: External, p: Params) -> Any:
-    """Time derivative of the state. If `p` has a limit_width the limits of the steering are smooth
+    """Time derivative of the state; the steering limits are smooth if `p` has a `limit_width`
     (`variants.with_smooth_limits`)."""
     now = motion(x, w, p)
     width = getattr(p, "limit_width", None)
@@ -483,24 +466,22 @@ def derivative(x: Any, u: Any, w: External, p: Params) -> Any:
 
 
 def outputs(x: Any, u: Any, w: External, p: Params) -> Outputs:
-    """Accelerations, loads, slip angles and forces of the axles."""
     now = motion(x, w, p)
     front, rear = now.front, now.rear
     columns = zip(axle_tyres(p), (p.slip,) * 2, slips(x, p), now.axles, strict=True)
-    angles = (slip_angle(*axle) for axle in columns)
+    angles = (-atan(axle_slip(*axle).tan_alpha) for axle in columns)
     loads = (axle.F_z for axle in now.axles)
     forces = (front.F_x, rear.F_x, front.F_y, rear.F_y)
     return Outputs._make((*now.a, *loads, *angles, *forces))
 
 
 def energy(x: State, p: Params) -> J:
-    """Kinetic energy of the body."""
     return kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z)
 
 
 @built_once
 def _model(drive: Any, slip: type, *tyres: type) -> Model:
-    """The car with a kind of input and a law of slip on one or two classes of tyres."""
+    """Model for a kind of input, a slip law and one or two classes of tyres."""
     first_order = slip().states
     names = ", ".join(dict.fromkeys(tyre.__name__ for tyre in tyres))
     return Model(
@@ -521,16 +502,19 @@ def _model(drive: Any, slip: type, *tyres: type) -> Model:
 
 @dataclass(frozen=True, repr=False)
 class SingleTrackFactory(VehicleFactory):
-    """Makes cars on any tyres: `single_track(front=T1, rear=T2, m=1300.0)`."""
+    """Makes single-track cars on any tyres: `single_track(front=T1, rear=T2, m=1300.0)`."""
 
     def __call__(
         self, params: Any = None, /, *, slip: Any = None, drive: Any = None, **values: Any
     ) -> Vehicle:
         """A car with the default parameters, some of them replaced by keyword or mapping.
 
-        `tyre`, or `front` and `rear`, are tyre records or tyres that were read from a file; `slip`
-        is a `SteadySlip` or a `FirstOrderSlip`, `drive` a `ForceCommand` or an
-        `AccelerationCommand`. `params` may be the name of a parameter set.
+        Args:
+            params: a parameter record, a mapping, or the name of a parameter set.
+            slip: a `SteadySlip` or a `FirstOrderSlip`.
+            drive: a `ForceCommand` or an `AccelerationCommand`.
+            values: further parameters by name; `tyre`, or `front` and `rear`, are tyre records
+                or tyres read from a file.
         """
         if "road" in values:
             raise InvalidValue(

@@ -1,9 +1,9 @@
-"""`brains2`: the numbers of the brains2 project's `sim` package, its errors included.
+"""`brains2`: reproduces the numbers of the brains2 project's `sim` package, its errors included.
 
-For comparing with it or replacing it. Two models switched at 0.1 m/s by the state at the start of a
-step, a command limiter that also samples that state, and published accelerations that are
-estimates. docs/errata.md lists what differs from sound physics (D1 to D20); `four_wheel` and
-`formula_student` are the same car put right.
+For comparing results with that package or replacing it. It has two models, selected at 0.1 m/s
+from the state at the start of a step, a command limiter that samples the same state, and published
+accelerations that are estimates. docs/errata.md lists the deviations from sound physics (D1 to
+D20); `four_wheel` and `formula_student` are the corrected versions of this car.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from ..core.model import Model, NoDisturbance, VehicleFactory
 from ..core.record import extended
 from ..ops import abs, atan, atan2, clip, cos, maximum, sin, tan, tanh, where
 from ..tyres.simple import friction
-from ..units import N, N_Nm, Nm, m_s, m_s2, non_negative, one, positive, rad, rad_s, rad_s2
+from ..units import N, N_Nm, m_s, m_s2, non_negative, one, positive, rad, rad_s
 from . import formula as car
-from .formula import ActuatorRates, Frictions, Input, State, TyreCarParams
+from .formula import Input, RollingMotion, State, TyreCarParams
 from .parts.actuators import lag
 from .parts.air import downforce
 from .parts.kinematics import Acceleration, pose_rate, velocity_rate
 from .parts.load_transfer import (
     Force,
+    FourWheels,
     Velocity,
     accelerations,
     axle_load,
@@ -39,8 +40,8 @@ from .parts.load_transfer import (
 class Params(TyreCarParams):
     """Parameters of the brains2 car, from the project's `car_constants.yaml`.
 
-    g, v_0, v_eps and v_switch are the constants 9.81, 1/10, 0.001 and 0.1 of its source. What
-    steer_rate_max does depends on the step size, see `hold`.
+    g, v_0, v_eps and v_switch are the constants 9.81, 1/10, 0.001 and 0.1 of its source. The effect
+    of steer_rate_max depends on the step size, see `hold`.
     """
 
     # `extended` redefines a field in place, which a NamedTuple class by itself could not.
@@ -52,25 +53,16 @@ class Params(TyreCarParams):
     """Speed above which the dynamic model is used."""
 
 
-class Held(NamedTuple):
-    """What is fixed at the start of a step: the limited targets and the choice of model."""
+@extended
+class Held(Input):
+    """Values fixed at the start of a step: targets after the limiter and the choice of model."""
 
-    steer: rad = 0.0
-    """Steering target after the limiter."""
-    tau_fl: Nm = 0.0
-    """Torque target of the front left wheel after the limiter."""
-    tau_fr: Nm = 0.0
-    """Torque target of the front right wheel after the limiter."""
-    tau_rl: Nm = 0.0
-    """Torque target of the rear left wheel after the limiter."""
-    tau_rr: Nm = 0.0
-    """Torque target of the rear right wheel after the limiter."""
     dynamic: one = 1.0
     """1 for the dynamic model, 0 for the kinematic one."""
 
 
 class Outputs(NamedTuple):
-    """What the program publishes in addition to the state."""
+    """Outputs that the program publishes in addition to the state."""
 
     a_x: m_s2
     """Published longitudinal acceleration; an estimate that leaves out the driving resistance."""
@@ -81,33 +73,20 @@ class Outputs(NamedTuple):
 
 
 def hold(x: State, u: Input, w: NoDisturbance, p: Params) -> Held:
-    """Command limiter and model choice at the start of a step.
+    """Limit the command and choose the model at the start of a step.
 
-    The steering target is kept within t_steer steer_rate_max of the present angle. As it then stays
-    for the whole step while the lag closes in on it, the rate reached falls with the step size:
-    0.787 rad/s instead of 1 at 10 ms. Rolling backwards, negative torque targets become zero.
+    The steering target is kept within t_steer steer_rate_max of the present angle. As it stays
+    fixed for the whole step while the lag approaches it, the rate reached falls with the step
+    size: 0.787 rad/s instead of 1 at 10 ms. When rolling backwards, negative torque targets
+    become zero.
     """
     reach = p.t_steer * p.steer_rate_max
     steer = clip(clip(u.steer, x.steer - reach, x.steer + reach), -p.steer_max, p.steer_max)
     least = where(x.v_x < 0.0, 0.0 * p.tau_max, -p.tau_max)
     # Squares, because the gradient of the length is not defined at rest.
     dynamic = x.v_x * x.v_x + x.v_y * x.v_y > p.v_switch * p.v_switch
-    return Held(
-        steer,
-        clip(u.tau_fl, least, p.tau_max),
-        clip(u.tau_fr, least, p.tau_max),
-        clip(u.tau_rl, least, p.tau_max),
-        clip(u.tau_rr, least, p.tau_max),
-        where(dynamic, 1.0, 0.0),
-    )
-
-
-class Motion(NamedTuple):
-    """Time derivatives of the velocities in the state."""
-
-    v_x: m_s2
-    v_y: m_s2
-    omega: rad_s2
+    limited = (clip(tau, least, p.tau_max) for tau in car.torques(u))
+    return Held._make((steer, *limited, where(dynamic, 1.0, 0.0)))
 
 
 def signed_resistance(v_x: m_s, p: Params) -> N:
@@ -116,20 +95,16 @@ def signed_resistance(v_x: m_s, p: Params) -> N:
 
 
 def body_frame_slip(v: Velocity, steer: rad, v_eps: m_s) -> rad:
-    """Slip angle from the body-frame velocity; `steer` has the wrong sign backwards (D12)."""
+    """Slip angle from the body-frame velocity; `steer` has the wrong sign in reverse (D12)."""
     return steer - atan2(v.y, maximum(abs(v.x), v_eps))
 
 
-def dynamic_motion(x: State, p: Params) -> Motion:
-    """The four-wheel model."""
+def dynamic_motion(x: State, p: Params) -> RollingMotion:
+    """Rates of the velocities by the four-wheel model."""
     c, s = cos(x.steer), sin(x.steer)
     v = contact_velocities(x.v_x, x.v_y, x.omega, p.l_f, p.l_r, p.track)
-    mu = Frictions(
-        friction(body_frame_slip(v.fl, x.steer, p.v_eps), p.tyre),
-        friction(body_frame_slip(v.fr, x.steer, p.v_eps), p.tyre),
-        friction(body_frame_slip(v.rl, 0.0, p.v_eps), p.tyre),
-        friction(body_frame_slip(v.rr, 0.0, p.v_eps), p.tyre),
-    )
+    pairs = zip(v, (x.steer, x.steer, 0.0, 0.0), strict=True)
+    mu = FourWheels(*(friction(body_frame_slip(*wheel, p.v_eps), p.tyre) for wheel in pairs))
     front, rear = car.body_frame(mu, c, s)
     drive_f, drive_r = car.drive_forces(x, c, s, p)
     # Wheel loads with the weight shares of front and rear exchanged (D1).
@@ -140,7 +115,7 @@ def dynamic_motion(x: State, p: Params) -> Motion:
     force_f = together(drive_f, tyre_force(front, axle_load(a, law.front)))
     force_r = together(drive_r, tyre_force(rear, axle_load(a, law.rear)))
     moment = yaw_moment(force_f, force_r, p.l_f, p.l_r, p.track)
-    return Motion(*velocity_rate(a, x.v_x, x.v_y, x.omega), moment * (1.0 / p.I_z))
+    return RollingMotion(*velocity_rate(a, x.v_x, x.v_y, x.omega), moment * (1.0 / p.I_z))
 
 
 def axle_forces(x: State, p: Params) -> tuple[N, N]:
@@ -149,37 +124,34 @@ def axle_forces(x: State, p: Params) -> tuple[N, N]:
     return half, half + signed_resistance(x.v_x, p)
 
 
-def kinematic_motion(x: State, steer_rate: rad_s, p: Params) -> Motion:
-    """The bicycle model: increments of v_y and omega, with the rate of beta linearised (D6)."""
+def kinematic_motion(x: State, steer_rate: rad_s, p: Params) -> RollingMotion:
+    """Rates of the bicycle model: increments of v_y and omega, rate of beta linearised (D6)."""
     share = p.l_r * (1.0 / (p.l_f + p.l_r))
     beta = atan(share * tan(x.steer))
     beta_rate = share * steer_rate
     front, rear = axle_forces(x, p)
     along = (rear * cos(beta) + front * cos(x.steer - beta)) * (1.0 / p.m)
     v_y_rate = along * sin(beta) + x.v_x * beta_rate
-    return Motion(along * cos(beta) - x.v_y * beta_rate, v_y_rate, v_y_rate * (1.0 / p.l_r))
+    return RollingMotion(along * cos(beta) - x.v_y * beta_rate, v_y_rate, v_y_rate * (1.0 / p.l_r))
 
 
 def derivative(x: State, u: Held, w: NoDisturbance, p: Params) -> State:
     """Time derivative of the state with the model and the targets held over the step."""
-    actuators = ActuatorRates(
-        lag(x.steer, u.steer, p.t_steer),
-        lag(x.tau_fl, u.tau_fl, p.t_tau),
-        lag(x.tau_fr, u.tau_fr, p.t_tau),
-        lag(x.tau_rl, u.tau_rl, p.t_tau),
-        lag(x.tau_rr, u.tau_rr, p.t_tau),
-    )
+    pairs = zip(car.torques(x), car.torques(u), strict=True)
+    actuators = Input(lag(x.steer, u.steer, p.t_steer), *(lag(a, b, p.t_tau) for a, b in pairs))
     fast = dynamic_motion(x, p)
     slow = kinematic_motion(x, actuators.steer, p)
-    chosen = Motion._make(where(u.dynamic > 0.5, a, b) for a, b in zip(fast, slow, strict=True))
+    chosen = RollingMotion._make(
+        where(u.dynamic > 0.5, a, b) for a, b in zip(fast, slow, strict=True)
+    )
     return State(*pose_rate(x.yaw, x.v_x, x.v_y, x.omega), *chosen, *actuators)
 
 
 def dynamic_accelerations(x: State, p: Params) -> Acceleration:
-    """Accelerations published with the dynamic model: a bicycle's, without resistance (D14).
+    """Accelerations published with the dynamic model: those of a bicycle without resistance (D14).
 
-    Slip from the middle of each axle, the front share of the weight under both axles, no lateral
-    load transfer.
+    The slip angle is that of the middle of each axle; both axles have the front share of the
+    weight, without lateral load transfer.
     """
     c, s = cos(x.steer), sin(x.steer)
     by_wheelbase = 1.0 / (p.l_f + p.l_r)
@@ -204,7 +176,7 @@ def kinematic_accelerations(x: State, p: Params) -> Acceleration:
 
 
 def outputs(x: State, u: Held, w: NoDisturbance, p: Params) -> Outputs:
-    """Published accelerations at the end of a step: `x` is the new state, `u` what was held."""
+    """Published accelerations at the end of a step (new state `x`, held values `u`)."""
     fast, slow = dynamic_accelerations(x, p), kinematic_accelerations(x, p)
     dynamic = u.dynamic > 0.5
     return Outputs(
@@ -215,7 +187,7 @@ def outputs(x: State, u: Held, w: NoDisturbance, p: Params) -> Outputs:
 
 
 def limits(p: Params) -> Limits:
-    """Its torques do not get it going in reverse."""
+    """Limits of steering and drive; the torques cannot set the car going in reverse."""
     return replace(car.limits(p), v_min=0.0)
 
 

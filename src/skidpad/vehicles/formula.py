@@ -1,13 +1,13 @@
 """Cars with four driven wheels and one steering angle: `four_wheel` and `kinematic_bicycle`.
 
-`four_wheel` is a dynamic car on four tyres with loads in closed form, for speeds above walking
-pace. `kinematic_bicycle` has wheels that do not slip sideways and is exact at parking speed: one
-degree of freedom, v_x; lateral velocity and yaw rate follow from the steering angle, and the
-longitudinal equation is the power balance of the constrained body.
+`four_wheel` is a dynamic car on four tyres with wheel loads in closed form, for speeds above
+walking pace. `kinematic_bicycle` has wheels that do not slip sideways and is exact at parking
+speed: it has one degree of freedom, v_x; lateral velocity and yaw rate follow from the steering
+angle, and the longitudinal equation is the power balance of the constrained body.
 
-The records here are also those of `brains2`, and `two_track` extends them. Parameters are those of
-the brains2 project's Formula Student car (`car_constants.yaml`) but for C_m0, with which it drives
-3 % harder than its torque; g and v_0 are the constants 9.81 and 1/10 written into its equations.
+The records here are also used by `brains2`, and `two_track` extends them. Parameters are those of
+the brains2 project's Formula Student car (`car_constants.yaml`), except C_m0: there the drive force
+is 3 % above that of the torque. g and v_0 are the constants 9.81 and 1/10 in its equations.
 Equations: docs/vehicles.md; differences from the brains2 document and program: C1 to C4 and K1 to
 K5 of docs/errata.md.
 """
@@ -31,7 +31,6 @@ from ..units import (
     N_s2_m2,
     N_s_m,
     Nm,
-    Nm_s,
     kg,
     kg_m2,
     m,
@@ -48,7 +47,7 @@ from ..units import (
 )
 from .parts.actuators import limited, limited_lag, rate_limited_lag
 from .parts.air import downforce, resistance
-from .parts.car_bodies import sliding_car, weight_along
+from .parts.assembly import sliding_car, weight_along
 from .parts.kinematics import (
     Acceleration,
     body_acceleration,
@@ -59,8 +58,8 @@ from .parts.kinematics import (
 from .parts.load_transfer import (
     AxleForce,
     AxleFriction,
-    CarLoad,
     Force,
+    FourWheels,
     Friction,
     LoadLaw,
     accelerations,
@@ -114,17 +113,17 @@ class Input(NamedTuple):
     """Target steering angle, positive to the left."""
     tau_fl: Nm = 0.0
     """Target torque at the front left wheel, positive drives forward; negative brakes and, from
-    rest on, drives backwards (`vehicles.with_brakes`: it brakes and holds)."""
+    standstill, drives backwards (with `vehicles.with_brakes` it brakes and holds)."""
     tau_fr: Nm = 0.0
-    """Target torque at the front right wheel."""
+    """Target torque at the front right wheel, positive drives forward."""
     tau_rl: Nm = 0.0
-    """Target torque at the rear left wheel."""
+    """Target torque at the rear left wheel, positive drives forward."""
     tau_rr: Nm = 0.0
-    """Target torque at the rear right wheel."""
+    """Target torque at the rear right wheel, positive drives forward."""
 
 
 class External(NamedTuple):
-    """What the world does to a car. The defaults do nothing."""
+    """Disturbances: external forces, yaw moment and grip. The defaults do nothing."""
 
     F_x: N = 0.0
     """Force at the centre of mass along the car, forward positive."""
@@ -133,11 +132,11 @@ class External(NamedTuple):
     M_z: Nm = 0.0
     """Yaw moment, positive to the left."""
     mu_scale: Annotated[one, non_negative] = 1.0
-    """Factor on the largest friction of all tyres; their stiffness at small slip stays."""
+    """Factor on the peak friction of all tyres; their stiffness at small slip is unchanged."""
 
 
 class Outputs(NamedTuple):
-    """Accelerations and, for each wheel, load, slip angle and force."""
+    """Accelerations; load, slip angle and force of each wheel."""
 
     a_x: m_s2
     """Acceleration of the centre of mass along the car, v_x' - v_y omega."""
@@ -176,44 +175,34 @@ class Outputs(NamedTuple):
     F_y_rr: N
     """Force across the rear right wheel."""
     wheel_lift: one
-    """1 when a wheel has left the road (see the vehicle for what happens then), else 0."""
+    """1 if a wheel has left the road, else 0; each vehicle documents its behaviour then."""
 
 
-class ActuatorRates(NamedTuple):
-    """Time derivatives of the actuator positions, in the order of the state."""
-
-    steer: rad_s
-    tau_fl: Nm_s
-    tau_fr: Nm_s
-    tau_rl: Nm_s
-    tau_rr: Nm_s
+def torques(x: Any) -> tuple[Nm, Nm, Nm, Nm]:
+    """Torques of the wheels fl, fr, rl, rr in a state or an input."""
+    return x.tau_fl, x.tau_fr, x.tau_rl, x.tau_rr
 
 
-def actuator_rates(x: State, u: Input, p: Any) -> ActuatorRates:
-    """How the actuators follow their targets, within their limits.
+def actuator_rates(x: State, u: Input, p: Any) -> Input:
+    """Rates of the actuators towards their targets, within their limits, named as the inputs.
 
     `p` has t_steer, steer_max, steer_rate_max, t_tau and tau_max. The limits act on the rate, so
     they hold whatever the step size. If `p` has a limit_width they are smooth
     (`variants.with_smooth_limits`).
     """
     width = getattr(p, "limit_width", None)
-    return ActuatorRates(
-        rate_limited_lag(x.steer, u.steer, p.t_steer, p.steer_max, p.steer_rate_max, width),
-        limited_lag(x.tau_fl, u.tau_fl, p.t_tau, p.tau_max, width),
-        limited_lag(x.tau_fr, u.tau_fr, p.t_tau, p.tau_max, width),
-        limited_lag(x.tau_rl, u.tau_rl, p.t_tau, p.tau_max, width),
-        limited_lag(x.tau_rr, u.tau_rr, p.t_tau, p.tau_max, width),
-    )
+    steer = rate_limited_lag(x.steer, u.steer, p.t_steer, p.steer_max, p.steer_rate_max, width)
+    pairs = zip(torques(x), torques(u), strict=True)
+    return Input(steer, *(limited_lag(a, b, p.t_tau, p.tau_max, width) for a, b in pairs))
 
 
 def least(values: Sequence[Any]) -> Any:
-    """The smallest of four values."""
     fl, fr, rl, rr = values
     return minimum(minimum(fl, fr), minimum(rl, rr))
 
 
 def energy(x: State, p: Any) -> J:
-    """Kinetic energy of the body; wheels and actuators store none in these models."""
+    """Kinetic energy of the body; wheels and actuators store no energy in these models."""
     return kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z)
 
 
@@ -221,7 +210,7 @@ WHEEL_RADIUS: m = 0.20809
 
 
 class RollingCarParams(NamedTuple):
-    """A car with four driven wheels and one steering angle, with or without tyre slip."""
+    """Parameters of a car with four driven wheels and one steering angle."""
 
     m: Annotated[kg, positive] = 230.0
     """Mass with driver."""
@@ -257,7 +246,7 @@ class RollingCarParams(NamedTuple):
 
 @extended
 class TyreCarParams(RollingCarParams):
-    """A car with four driven wheels on tyres, which carry loads."""
+    """Parameters of a car with four driven wheels on tyres, which carry loads."""
 
     z_cg: Annotated[m, non_negative] = 0.295
     """Height of the centre of mass."""
@@ -266,7 +255,7 @@ class TyreCarParams(RollingCarParams):
     C_down: Annotated[N_s2_m2, non_negative] = 3.96864
     """Downforce coefficient: downforce is ½ C_down v_x²."""
     tyre: MagicFormula = MagicFormula()
-    """Lateral force of each tyre."""
+    """Tyre model: lateral force of each tyre."""
 
 
 WHEEL_WIDTH: m = 0.19
@@ -274,27 +263,24 @@ WHEEL_WIDTH: m = 0.19
 HEIGHT: m = 1.15
 """Height of the main hoop."""
 HOLD_TIME: s = 0.05
-"""Time constant with which a car that is braked comes to rest and is held there."""
+"""Time constant with which braking brings the car to rest and holds it there."""
 CREEP: m_s = 0.6
-"""Speed below which the handbrake lets go, so that it stops the car and does not push it back."""
+"""Speed below which the handbrake force fades out, so that it does not reverse the car."""
 
 
-def geometry(p: Any) -> Geometry:
-    """Tub, wings and wheels in proportion to wheelbase and track."""
+def geometry(p: Any, *, forces: bool = False) -> Geometry:
+    """Geometry with tub, wings and wheels in proportion to wheelbase and track.
+
+    `forces`: whether the outputs have the force of each wheel.
+    """
     front, rear = p.l_f, -p.l_r
-    wheels = four_wheels(front, rear, p.track, WHEEL_RADIUS, WHEEL_WIDTH)
+    wheels = four_wheels(front, rear, p.track, WHEEL_RADIUS, WHEEL_WIDTH, forces=forces)
     outlines = open_wheeler(front, rear, p.track)
     return Geometry(front, rear, wheels, outlines, HEIGHT, p.m, p.I_z)
 
 
-def geometry_with_forces(p: Any) -> Geometry:
-    """The geometry of a car whose outputs have the force of each wheel."""
-    wheels = four_wheels(p.l_f, -p.l_r, p.track, WHEEL_RADIUS, WHEEL_WIDTH, forces=True)
-    return replace(geometry(p), wheels=wheels)
-
-
 def open_wheeler(front: m, rear: m, track: m) -> tuple[Outline, ...]:
-    """Rear wing, front wing, and a tub with side pods between them."""
+    """Outlines of rear wing, front wing, and a tub with side pods."""
     base, half = front - rear, 0.5 * track
     nose, tail, middle = front + 0.3 * base, rear - 0.18 * base, rear + 0.5 * base
     side = (
@@ -315,18 +301,16 @@ def open_wheeler(front: m, rear: m, track: m) -> tuple[Outline, ...]:
 
 
 def torque_for(a: m_s2, v_x: m_s, p: Any) -> Nm:
-    """Torque at each of four wheels for an acceleration along the car, in spite of resistance."""
+    """Torque at each of four wheels for an acceleration, driving resistance included."""
     against = resistance(v_x, p.C_r0, p.C_r1, p.C_r2, p.v_0)
     return (a * p.m - against) / (4.0 * p.C_m0)
 
 
 def limits(p: Any) -> Limits:
-    """What steering, motors and tyres allow."""
     return replace(limits_of_actuators(p), grip=p.tyre.D * p.g)
 
 
 def limits_of_actuators(p: Any) -> Limits:
-    """What steering and motors allow."""
     drive = 4.0 * p.C_m0 * p.tau_max / p.m
     torques = {f"tau_{wheel}": (-p.tau_max, p.tau_max) for wheel in ("fl", "fr", "rl", "rr")}
     return Limits(
@@ -340,9 +324,10 @@ def limits_of_actuators(p: Any) -> Limits:
 
 
 def command(x: State, demand: Demand, p: Any) -> Input:
-    """All wheels drive and brake alike; the handbrake locks the rear ones.
+    """Convert a demand to equal torques at all wheels; the handbrake locks the rear wheels.
 
-    A demand to slow down stops the car and holds it; one for a speed below 0 makes it reverse.
+    A demand to slow down stops the car and holds it; a demand for a negative speed makes it
+    reverse.
     """
     brakes = logical_and(demand.a < 0.0, demand.v >= 0.0)
     a = where(brakes, maximum(demand.a, -x.v_x * (1.0 / HOLD_TIME)), demand.a)
@@ -355,7 +340,7 @@ def command(x: State, demand: Demand, p: Any) -> Input:
 
 
 def on_ground(x: State, u: Input, w: Any, ground: GroundUnder, p: Any) -> tuple[Input, Any]:
-    """Gravity pulls at the centre of mass; friction is one factor on all tyres: the mean."""
+    """Apply gravity at the centre of mass, and the mean friction under the wheels to all tyres."""
     changes: dict[str, Any] = {**weight_along(ground, p.m)}
     shares = ground.friction_shares((p.tyre.D,) * 4)
     if shares is not None:
@@ -365,45 +350,27 @@ def on_ground(x: State, u: Input, w: Any, ground: GroundUnder, p: Any) -> tuple[
 
 
 CAR = sliding_car(
-    geometry=geometry_with_forces,
+    geometry=lambda p: geometry(p, forces=True),
     limits=limits,
     command=command,
     on_ground=on_ground,
     gravity="g",
 )
-"""The body of a car on tyres that can be pushed and whose outputs have the force of each wheel."""
+"""Body of a car on tyres that can be pushed and whose outputs have the force of each wheel."""
 
 
 @extended
 class Params(TyreCarParams):
-    """Parameters of the four-wheel car; 0.001 m/s is written into brains2's equations."""
+    """Parameters of the four-wheel car; v_eps is the constant 0.001 m/s in brains2's equations."""
 
     v_eps: Annotated[m_s, positive] = 0.001
     """Rolling speed below which slip angles are held finite."""
 
 
-class Slips(NamedTuple):
-    """Slip angles of the wheels."""
-
-    fl: rad
-    fr: rad
-    rl: rad
-    rr: rad
-
-
-class Frictions(NamedTuple):
-    """Lateral force over load of each wheel, in the wheel frame."""
-
-    fl: one
-    fr: one
-    rl: one
-    rr: one
-
-
-def slip_angles(x: State, c: one, s: one, p: Params) -> Slips:
+def slip_angles(x: State, c: one, s: one, p: Params) -> FourWheels:
     """Slip angles of the wheels; `c`, `s` are cosine and sine of the steering angle."""
     v = contact_velocities(x.v_x, x.v_y, x.omega, p.l_f, p.l_r, p.track)
-    return Slips(
+    return FourWheels(
         slip_angle(in_wheel_frame(v.fl, c, s), p.v_eps),
         slip_angle(in_wheel_frame(v.fr, c, s), p.v_eps),
         slip_angle(v.rl, p.v_eps),
@@ -411,7 +378,7 @@ def slip_angles(x: State, c: one, s: one, p: Params) -> Slips:
     )
 
 
-def body_frame(mu: Frictions, c: one, s: one) -> tuple[AxleFriction, AxleFriction]:
+def body_frame(mu: FourWheels, c: one, s: one) -> tuple[AxleFriction, AxleFriction]:
     """Friction of the front and the rear axle in the body frame."""
     front = axle_friction(steered_lateral(mu.fl, c, s), steered_lateral(mu.fr, c, s))
     rear = axle_friction(Friction(0.0, mu.rl), Friction(0.0, mu.rr))
@@ -419,27 +386,27 @@ def body_frame(mu: Frictions, c: one, s: one) -> tuple[AxleFriction, AxleFrictio
 
 
 def drive_forces(x: State, c: one, s: one, p: RollingCarParams) -> tuple[AxleForce, AxleForce]:
-    """Force of the motors at the front and the rear axle in the body frame."""
+    """Drive force at the front and the rear axle in the body frame."""
     front = drive_force(p.C_m0 * x.tau_fl, p.C_m0 * x.tau_fr, c, s)
     rear = drive_force(p.C_m0 * x.tau_rl, p.C_m0 * x.tau_rr, 1.0, 0.0)
     return front, rear
 
 
 class Motion(NamedTuple):
-    """Everything about the car at one instant that both the derivative and the outputs need."""
+    """Quantities of one instant that both the derivative and the outputs need."""
 
     a: Acceleration
     moment: Nm
-    alpha: Slips
-    mu: Frictions
+    alpha: FourWheels
+    mu: FourWheels
     law: LoadLaw
 
 
 def motion(x: State, w: External, p: Params) -> Motion:
-    """Accelerations, yaw moment, slip and friction at a state."""
+    """Accelerations, yaw moment, slip angles and friction of one instant."""
     c, s = cos(x.steer), sin(x.steer)
     alpha = slip_angles(x, c, s, p)
-    mu = Frictions(*friction_on_road(alpha, p.tyre, w.mu_scale))
+    mu = FourWheels(*friction_on_road(alpha, p.tyre, w.mu_scale))
     front, rear = body_frame(mu, c, s)
     drive_f, drive_r = drive_forces(x, c, s, p)
     total = p.m * p.g + downforce(x.v_x, p.C_down)
@@ -455,7 +422,6 @@ def motion(x: State, w: External, p: Params) -> Motion:
 
 
 def derivative(x: State, u: Input, w: External, p: Params) -> State:
-    """Time derivative of the state."""
     car = motion(x, w, p)
     yaw_rate_rate, actuators = car.moment * (1.0 / p.I_z), actuator_rates(x, u, p)
     pose = pose_rate(x.yaw, x.v_x, x.v_y, x.omega)
@@ -464,13 +430,13 @@ def derivative(x: State, u: Input, w: External, p: Params) -> State:
 
 
 def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
-    """Accelerations, loads, slip angles and tyre forces. `wheel_lift` marks a negative load.
+    """Accelerations, loads, slip angles and tyre forces; `wheel_lift` marks a negative load.
 
-    Such a load is a sign that the model is used beyond its range: a real wheel would be in the air.
+    A negative load means that the model is used beyond its range: a real wheel would be in the air.
     """
     car = motion(x, w, p)
-    F_z = wheel_loads(CarLoad(axle_load(car.a, car.law.front), axle_load(car.a, car.law.rear)))
-    F_x = [p.C_m0 * tau for tau in (x.tau_fl, x.tau_fr, x.tau_rl, x.tau_rr)]
+    F_z = wheel_loads(axle_load(car.a, car.law.front), axle_load(car.a, car.law.rear))
+    F_x = [p.C_m0 * tau for tau in torques(x)]
     F_y = [mu * load for mu, load in zip(car.mu, F_z, strict=True)]
     lift = where(least(F_z) < 0.0, 1.0, 0.0)
     return Outputs._make((*car.a, *F_z, *car.alpha, *F_x, *F_y, lift))
@@ -490,14 +456,14 @@ MODEL = Model(
     body=CAR,
     summary="Dynamic car on four tyres with load transfer; above walking pace",
 )
-"""The equations and records of the car, without numbers for its parameters."""
+"""Model of the four-wheel car, without parameter values."""
 
 
 four_wheel = VehicleFactory(MODEL)
 
 
 class RollingOutputs(NamedTuple):
-    """Accelerations and the path being driven."""
+    """Accelerations, and curvature of the path."""
 
     a_x: m_s2
     """Acceleration of the centre of mass along the car, v_x' - v_y omega."""
@@ -508,23 +474,23 @@ class RollingOutputs(NamedTuple):
 
 
 def path_curvature(steer: rad, p: RollingCarParams) -> per_m:
-    """Curvature of the path of the rear axle at a steering angle: omega = v_x times this."""
+    """Curvature of the rear axle's path at a steering angle: omega = v_x times curvature."""
     return tan(steer) * (1.0 / (p.l_f + p.l_r))
 
 
 def no_slip(x: State, p: RollingCarParams) -> State:
-    """The state with lateral velocity and yaw rate put where the rolling wheels force them."""
+    """State with the lateral velocity and yaw rate of wheels that roll without slip."""
     omega = x.v_x * path_curvature(x.steer, p)
     return x._replace(v_y=p.l_r * omega, omega=omega)
 
 
 def turning_inertia(p: RollingCarParams) -> kg_m2:
-    """Yaw inertia about the middle of the rear axle, which the car turns about."""
+    """Yaw inertia about the middle of the rear axle."""
     return p.m * p.l_r * p.l_r + p.I_z
 
 
 class RollingMotion(NamedTuple):
-    """Rates of the one degree of freedom and of the velocities slaved to it."""
+    """Rates of v_x and of the lateral velocity and yaw rate that follow from it."""
 
     v_x: m_s2
     v_y: m_s2
@@ -532,10 +498,10 @@ class RollingMotion(NamedTuple):
 
 
 def rolling_motion(x: State, steer_rate: rad_s, p: RollingCarParams) -> RollingMotion:
-    """v_x', v_y' and omega' of the constrained car while its steering moves with `steer_rate`.
+    """v_x', v_y' and omega' of the constrained car while its steering moves at `steer_rate`.
 
-    Its energy ½ M v_x² changes by the power of drive and resistance alone, as the lateral forces of
-    the wheels do no work. M grows with the steering angle, so steering in takes speed.
+    The energy ½ M v_x² changes only by the power of drive and resistance, as the lateral forces
+    of the wheels do no work. M grows with the steering angle, so steering in costs speed.
     """
     kappa = path_curvature(x.steer, p)
     wheelbase = p.l_f + p.l_r
@@ -562,21 +528,15 @@ def rolling_derivative(x: State, u: Input, w: NoDisturbance, p: RollingCarParams
 
 
 def rolling_outputs(x: State, u: Input, w: NoDisturbance, p: RollingCarParams) -> RollingOutputs:
-    """True body accelerations, with the lateral forces that keep the wheels from slipping."""
+    """True body accelerations, including the lateral forces that keep the wheels from slipping."""
     rolling = no_slip(x, p)
     rate = rolling_motion(x, actuator_rates(x, u, p).steer, p)
     a = body_acceleration(Acceleration(rate.v_x, rate.v_y), x.v_x, rolling.v_y, rolling.omega)
     return RollingOutputs(a.x, a.y, path_curvature(x.steer, p))
 
 
-def rolling_energy(x: State, p: RollingCarParams) -> J:
-    """Kinetic energy of the car while its wheels roll without slip."""
-    rolling = no_slip(x, p)
-    return kinetic_energy(x.v_x, rolling.v_y, rolling.omega, p.m, p.I_z)
-
-
 def rolling_placed(x: State, pose: Pose, velocity: BodyVelocity, p: RollingCarParams) -> State:
-    """The car elsewhere; sideways and in turning it moves as its wheels roll."""
+    """State at another pose and velocity; v_y and omega follow from rolling wheels."""
     return no_slip(x._replace(**pose._asdict(), v_x=velocity.v_x), p)
 
 
@@ -589,7 +549,7 @@ KINEMATIC_MODEL = Model(
     derivative=rolling_derivative,
     outputs=rolling_outputs,
     settle=no_slip,
-    energy=rolling_energy,
+    energy=lambda x, p: energy(no_slip(x, p), p),
     body=sliding_car(
         geometry=geometry,
         limits=limits_of_actuators,

@@ -1,7 +1,7 @@
-"""Vehicles by name: those that come with skidpad, and those that users register.
+"""Registry of vehicles by name: those of skidpad and those that users register.
 
-A vehicle that comes with skidpad is imported when it is first used. To add one, write its file and
-list its factory in `LISTED` and in the package's `__init__`.
+A vehicle of skidpad is imported when it is first used. To add one, write its file and list its
+factory in `LISTED` and in the package's `__init__`.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ LISTED = {
     "commonroad_kst": ".commonroad.single_track",
     "commonroad_mb": ".commonroad.multi_body",
     "commonroad_st": ".commonroad.single_track",
-    "commonroad_std": ".commonroad.drift",
+    "commonroad_std": ".commonroad.single_track",
     "double_integrator": ".commonroad.bicycles",
-    "formula_student": ".twin_track.formula_student",
+    "formula_student": ".twin_track.model",
     "four_wheel": ".formula",
     "full_car": ".twin_track.suspended",
     "kinematic_bicycle": ".formula",
     "single_track": ".bicycle",
     "two_track": ".twin_track.model",
 }
-"""The vehicles that come with skidpad, each with the module of its factory."""
+"""Vehicles of skidpad, each with the module of its factory."""
 
 COMMAND_DRIVEN = (
     "IDEAL_STEER_VEL",
@@ -49,7 +49,7 @@ COMMAND_DRIVEN = (
     "ACTUATION_CMD_STEER_MAP",
     "ACTUATION_CMD_MECHANICAL",
 )
-"""Autoware's command-driven models, as `vehicle_model_type` names them."""
+"""Autoware's command-driven models, by the names in `vehicle_model_type`."""
 
 _FACTORIES: dict[str, VehicleFactory] = {}
 
@@ -60,9 +60,9 @@ def names() -> list[str]:
 
 
 def get(name: str) -> Any:
-    """The factory of a vehicle by its name: `get("four_wheel")(m=240.0)`.
+    """Return the factory of a vehicle by name: `get("four_wheel")(m=240.0)`.
 
-    Names of Autoware's command-driven models give `autoware` for that model.
+    For the names of Autoware's command-driven models it is `autoware` for that model.
     """
     if name in COMMAND_DRIVEN:
         return partial(import_module(".command_driven", __package__).autoware, name)
@@ -78,7 +78,7 @@ def _shipped(name: str) -> VehicleFactory:
 
 
 def register(factory: VehicleFactory) -> VehicleFactory:
-    """Add a vehicle under its model's name, so that `get`, `names` and the checks find it."""
+    """Register a factory under its model's name, so that `get`, `names` and the checks find it."""
     if not isinstance(factory, VehicleFactory):
         kind = type(factory).__qualname__
         raise InvalidValue(f"factory must be a VehicleFactory of a model, got a {kind}")
@@ -91,7 +91,7 @@ def register(factory: VehicleFactory) -> VehicleFactory:
 
 
 def listed(model: Model) -> tuple[Any, ...] | None:
-    """How any process finds a model that comes with skidpad, for `pickle`; None for any other."""
+    """Key by which any process finds a model of skidpad, for `pickle`; None for other models."""
     if model.name not in LISTED:
         return None
     models = _shipped(model.name).models

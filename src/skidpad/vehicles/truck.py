@@ -1,13 +1,11 @@
 """`ackermann_truck`: a small truck steered by speed and curvature, with limited rates.
 
-The state is that of the middle of the rear axle, which rolls without slip. Commands are of the base
-point, which lies `base_to_rear` ahead of it on the centre line. The default numbers and the rules
-for speed and steering are those of the `simulator_2d` package of robotics-laboratory/truck (commit
-332ff42); docs/errata.md lists where its program is put right.
+The state is that of the middle of the rear axle, which rolls without slip. Commands are for the
+base point, which is `base_to_rear` ahead of it on the centre line. The default parameters and the
+rules for speed and steering are those of the `simulator_2d` package of robotics-laboratory/truck
+(commit 332ff42); docs/errata.md lists what is corrected here.
 
-Records of `ackermann_truck`, and the limits that its parameters set.
-
-The body of `ackermann_truck`.
+The module has the records of the truck, its limits, its body and its model.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from ..geometry.pose import to_world
 from ..ops import abs, clip, logical_and, logical_or, maximum, minimum, where
 from ..units import Allowed, m, m_s, m_s2, non_negative, one, per_m, per_s, positive, rad, rad_s, s
 from .parts.actuators import Approach, approach, end_on_goal, limited, rk4
-from .parts.car_bodies import rolling_car
+from .parts.assembly import rolling_car
 from .parts.kinematics import (
     Twist,
     base_curvature_limit,
@@ -38,7 +36,7 @@ from .parts.kinematics import (
 )
 
 wheel_limit = Annotated[rad, Allowed(0.0, radians(89.9))]
-"""How far a wheel can be turned."""
+"""Largest angle of a wheel."""
 
 
 class State(NamedTuple):
@@ -51,7 +49,7 @@ class State(NamedTuple):
     yaw: rad = 0.0
     """Heading from the world x axis, positive to the left, not wrapped."""
     steer: rad = 0.0
-    """Angle of a wheel in the middle of the front axle, positive to the left."""
+    """Angle of a virtual wheel in the middle of the front axle, positive to the left."""
     v_x: m_s = 0.0
     """Velocity of the rear axle along the truck, forward positive."""
 
@@ -60,15 +58,15 @@ class Input(NamedTuple):
     """Commanded motion of the base point; each value is clipped to the limits of the truck."""
 
     velocity: m_s = 0.0
-    """Speed asked for, forward positive."""
+    """Speed demanded, forward positive."""
     acceleration: Annotated[m_s2, non_negative] = 1000.0
-    """Magnitude of the acceleration to get there with; by default whatever the limits allow."""
+    """Magnitude of the acceleration to that speed; by default as the limits allow."""
     curvature: per_m = 0.0
-    """Curvature of the path asked for, positive to the left."""
+    """Path curvature demanded, positive to the left."""
 
 
 class Params(NamedTuple):
-    """Parameters of the truck; the numbers are those of upstream's `model.yaml`."""
+    """Parameters of the truck; by default those of upstream's `model.yaml`."""
 
     length: Annotated[m, positive] = 0.505
     """Length of the body."""
@@ -95,23 +93,23 @@ class Params(NamedTuple):
     steer_rate_max: Annotated[rad_s, non_negative] = 2.0
     """Largest rate of the steering angle, either way."""
     v_min: Annotated[m_s, Allowed(high=0.0)] = -0.5
-    """Fastest speed of the base point in reverse."""
+    """Largest speed of the base point in reverse, negative."""
     v_max: Annotated[m_s, positive] = 0.8
-    """Fastest speed of the base point forward."""
+    """Largest speed of the base point forward."""
     a_max: Annotated[m_s2, non_negative] = 1.0
-    """Largest acceleration of the base point while its speed grows, either direction."""
+    """Largest acceleration of the base point while its speed grows, in either direction."""
     d_max: Annotated[m_s2, non_negative] = 2.0
-    """Largest deceleration of the base point while its speed falls, either direction."""
+    """Largest deceleration of the base point while its speed falls, in either direction."""
     gear_ratio: Annotated[one, positive] = 0.08421
     """Turns of a wheel per turn of the motor."""
     v_tolerance: Annotated[m_s, non_negative] = 0.0
-    """Difference from its goal within which the speed is left as it is."""
+    """Deviation from its goal within which the speed does not change."""
     steer_tolerance: Annotated[rad, non_negative] = 0.0
-    """Difference from its goal within which the steering is left as it is."""
+    """Deviation from its goal within which the steering does not change."""
 
 
 class Outputs(NamedTuple):
-    """Frames of the truck in the world, and how its points and wheels move."""
+    """Poses of base point and wheels in the world, and their motion."""
 
     x_base: m
     """Position of the base point in the world frame."""
@@ -120,7 +118,7 @@ class Outputs(NamedTuple):
     v_base: m_s
     """Speed of the base point along its path, negative in reverse."""
     v_y_base: m_s
-    """Velocity of the base point across the truck, positive to the left; along it, it is v_x."""
+    """Lateral velocity of the base point, positive to the left; the longitudinal one is v_x."""
     omega: rad_s
     """Yaw rate, positive to the left."""
     curvature: per_m
@@ -170,13 +168,13 @@ def curvature_limit(p: Params) -> per_m:
 
 
 def steer_limit(p: Params) -> rad:
-    """Largest angle of the wheel in the middle of the front axle that the wheels allow."""
+    """Largest angle of the virtual middle wheel that the front wheels allow."""
     rear = rear_curvature_limit(p.inner_max, p.outer_max, p.wheel_base, p.track)
     return steer_of(rear, p.wheel_base)
 
 
 def geometry(p: Params) -> Geometry:
-    """Body and wheels as the parameters say; the mass is an estimate from the size."""
+    """Geometry from the parameters; the mass is estimated from the size."""
     rear = p.base_to_rear - p.base_to_tail
     front = p.length + rear
     shape = car_geometry(
@@ -197,7 +195,6 @@ def geometry(p: Params) -> Geometry:
 
 
 def limits(p: Params) -> Limits:
-    """Limits of the parameters."""
     bend = float(curvature_limit(p))
     return Limits(
         steer_max=float(steer_limit(p)),
@@ -211,7 +208,7 @@ def limits(p: Params) -> Limits:
 
 
 def command(x: State, demand: Demand, p: Params) -> Input:
-    """Speed and curvature of the base point, from those demanded of the rear axle."""
+    """Convert a demand for the rear axle to speed and curvature of the base point."""
     steer = limited(demand.steer, steer_limit(p))
     base = twist_at(Twist(curvature_of(steer, p.wheel_base), demand.v), p.base_to_rear, 0.0)
     return Input(velocity=base.velocity, curvature=base.curvature)
@@ -223,20 +220,20 @@ TRUCK = rolling_car(
 
 
 class RearCommand(NamedTuple):
-    """What the rear axle is to do."""
+    """Commanded motion of the rear axle."""
 
     velocity: m_s = 0.0
-    """Speed asked for, forward positive."""
+    """Speed demanded, forward positive."""
     acceleration: m_s2 = 0.0
     """Magnitude of the acceleration while the speed grows."""
     deceleration: m_s2 = 0.0
     """Magnitude of the acceleration while the speed falls."""
     curvature: per_m = 0.0
-    """Curvature of the path asked for, positive to the left."""
+    """Path curvature demanded, positive to the left."""
 
 
 class SteerCommand(NamedTuple):
-    """The same with the angle that gives the curvature."""
+    """Commanded motion of the rear axle, with a steering angle instead of a curvature."""
 
     velocity: m_s = 0.0
     """As in `RearCommand`."""
@@ -245,11 +242,11 @@ class SteerCommand(NamedTuple):
     deceleration: m_s2 = 0.0
     """As in `RearCommand`."""
     steer: rad = 0.0
-    """Angle asked for of a wheel in the middle of the front axle, positive to the left."""
+    """Angle demanded of the virtual middle wheel of the front axle, positive to the left."""
 
 
 class Actuation(NamedTuple):
-    """What speed and steering do during one step."""
+    """Changes of speed and steering during one step."""
 
     v_x: Approach
     v_x_goal: m_s
@@ -264,8 +261,13 @@ class Point(NamedTuple):
     y: m
 
 
+def body_point(x: State, ahead: m, left: m) -> Point:
+    """World position of a point of the body, given relative to the middle of the rear axle."""
+    return Point(*to_world((x.x, x.y, x.yaw), ahead, left))
+
+
 def rear_command(u: Input, p: Params) -> RearCommand:
-    """A command of the base point within the limits, as one of the rear axle."""
+    """Convert a command of the base point, within the limits, to one of the rear axle."""
     curvature = limited(u.curvature, curvature_limit(p))
     ratio = rear_ratio(curvature, p.base_to_rear)
     return RearCommand(
@@ -277,18 +279,18 @@ def rear_command(u: Input, p: Params) -> RearCommand:
 
 
 def actuation(x: State, c: RearCommand, p: Params, dt: s) -> Actuation:
-    """What speed and steering do in the step of `dt` that starts at `x`."""
+    """Changes of speed and steering in a step of `dt` from `x`."""
     return steered_actuation(x, steer_command(c, p), p, dt)
 
 
 def steer_command(c: RearCommand, p: Params) -> SteerCommand:
-    """A command of the rear axle with an angle in place of the curvature."""
+    """Convert a command of the rear axle to one with a steering angle."""
     steer = steer_of(c.curvature, p.wheel_base)
     return SteerCommand(c.velocity, c.acceleration, c.deceleration, steer)
 
 
 def steered_actuation(x: State, c: SteerCommand, p: Params, dt: s) -> Actuation:
-    """What speed and steering do in the step of `dt` that starts at `x`.
+    """Changes of speed and steering in a step of `dt` from `x`.
 
     To reverse its direction the truck first stops.
     """
@@ -310,7 +312,7 @@ def steered_actuation(x: State, c: SteerCommand, p: Params, dt: s) -> Actuation:
 
 
 def driven(x: State, c: RearCommand, p: Params, dt: s) -> State:
-    """The state after `dt` under a command of the rear axle, on the goals that it reaches."""
+    """State after `dt` under a command of the rear axle; goals that are reached are met exactly."""
     act = actuation(x, c, p, dt)
     after = rolled(x, act, p, dt)
     return after._replace(
@@ -320,9 +322,9 @@ def driven(x: State, c: RearCommand, p: Params, dt: s) -> State:
 
 
 def rolled(x: State, act: Actuation, p: Params, dt: s) -> State:
-    """The state after one step of classical Runge-Kutta; it reaches its goals up to rounding.
+    """State after one classical Runge-Kutta step; goals are met up to rounding.
 
-    The rates of speed and steering are those of the start of the step.
+    Speed and steering change at the constant rates of `act`.
     """
 
     def rates(at: State) -> State:
@@ -333,22 +335,20 @@ def rolled(x: State, act: Actuation, p: Params, dt: s) -> State:
 
 
 def update(x: State, u: Input, w: NoDisturbance, p: Params, dt: s) -> State:
-    """The state after `dt` under a command of the base point."""
+    """State after `dt` under a command of the base point."""
     return driven(x, rear_command(u, p), p, dt)
 
 
-def body_point(x: State, ahead: m, left: m) -> Point:
-    """A point of the body, given from the middle of the rear axle, in the world frame."""
-    return Point(*to_world((x.x, x.y, x.yaw), ahead, left))
-
-
 def outputs(x: State, u: Input, w: NoDisturbance, p: Params) -> Outputs:
-    """Frames and motion of base point and wheels."""
     rear = Twist(curvature_of(x.steer, p.wheel_base), x.v_x)
     half: Any = 0.5 * p.track
     base = twist_at(rear, p.base_to_rear, 0.0 * half)
     front = front_wheels(rear.curvature, p.wheel_base, p.track)
     spins = wheel_spin(rear, p.wheel_base, p.track, p.wheel_radius)
+    axles = {"f": p.wheel_base, "r": 0.0 * p.wheel_base}
+    frames: dict[str, m] = {}
+    for wheel, side in (("fl", half), ("fr", -half), ("rl", half), ("rr", -half)):
+        frames[f"x_{wheel}"], frames[f"y_{wheel}"] = body_point(x, axles[wheel[0]], side)
     return Outputs(
         *body_point(x, p.base_to_rear, 0.0 * half),
         v_base=base.velocity,
@@ -360,24 +360,10 @@ def outputs(x: State, u: Input, w: NoDisturbance, p: Params) -> Outputs:
         steer_fr=front.right,
         **{f"omega_{wheel}": spin for wheel, spin in spins._asdict().items()},
         motor=motor_rate(base.velocity, p.wheel_radius, p.gear_ratio),
-        **_wheel_frames(x, p, half),
+        **frames,
         yaw_fl=x.yaw + front.left,
         yaw_fr=x.yaw + front.right,
     )
-
-
-def _wheel_frames(x: State, p: Params, half: m) -> dict[str, m]:
-    ahead = p.wheel_base
-    places = {
-        "fl": (ahead, half),
-        "fr": (ahead, -half),
-        "rl": (0.0 * ahead, half),
-        "rr": (0.0 * ahead, -half),
-    }
-    frames: dict[str, m] = {}
-    for wheel, place in places.items():
-        frames[f"x_{wheel}"], frames[f"y_{wheel}"] = body_point(x, *place)
-    return frames
 
 
 MODEL = Model(
@@ -395,16 +381,12 @@ MODEL = Model(
 ackermann_truck = VehicleFactory(MODEL)
 
 
-def _rear_update(x: State, u: RearCommand, w: NoDisturbance, p: Params, dt: s) -> State:
-    return driven(x, u, p, dt)
-
-
 REAR_MODEL = Model(
     name="ackermann_truck_rear",
     State=State,
     Input=RearCommand,
     Params=Params,
-    update=_rear_update,
+    update=lambda x, u, w, p, dt: driven(x, u, p, dt),
     summary="The truck under commands of its rear axle, worked out once per command",
 )
 
@@ -418,7 +400,7 @@ def _summed_update(x: State, u: SteerCommand, w: NoDisturbance, p: Params, dt: s
 
 
 def _summed(value: Any, goal: Any, way: Approach, dt: s) -> Any:
-    """The value after a step, with upstream's roundings.
+    """Value after a step, with upstream's rounding.
 
     It multiplies by the reciprocal of the step, which `maximum` keeps from becoming a quotient, and
     fuses no product with a sum, which `where` prevents.

@@ -4,21 +4,21 @@
     car = sp.vehicles.with_brakes(sp.vehicles.four_wheel())
     car = sp.vehicles.with_smooth_limits(sp.vehicles.four_wheel())
 
-**Roads.** A car with a part `road`, as `two_track`, gets the road as that part. Any other vehicle
-lies on the plane that fits best the road under its wheels. Its body says how its model takes the
-ground (`Body.on_ground`): gravity along the plane as a force or an acceleration, and the grip under
-each wheel. What presses it onto the plane replaces the gravity among its parameters. Its velocity
-is along the plane; the pose is the projection onto the map. The effects of the ground add to what
-the user sets: forces are summed, factors on grip multiplied, and a friction that is set outright
-counts as it is.
+**Roads.** For a car with a part `road`, such as `two_track`, the road becomes that part. Any other
+vehicle lies on the plane that best fits the road under its wheels. Its body defines how its model
+takes the ground (`Body.on_ground`): gravity along the plane as a force or an acceleration, and the
+grip under each wheel. The load normal to the plane replaces the gravity among its parameters. Its
+velocity is along the plane; the pose is the projection onto the map. The effects of the ground add
+to the user's inputs: forces are summed, factors on grip multiplied, and an absolute friction value
+has priority.
 
 **Brakes.** The motors of `four_wheel` and `kinematic_bicycle` drive backwards when their torque is
-negative: a car that brakes for too long reverses. A brake turns no wheel round. It resists the way
-its wheel moves over the ground, so a locked wheel that slides is pulled against its motion and not
-along the car, and it holds a car that stands.
+negative: a car that brakes for too long reverses. A brake never reverses a wheel. It resists the
+motion of its wheel over the ground, so the force on a locked, sliding wheel is against its motion
+and not along the car, and it holds a car at rest.
 
-**Smooth limits.** A limit that is a corner has no slope beyond it: an optimiser that demands more
-steering than there is gets no hint to demand less, and one that lies on the corner has no gradient.
+**Smooth limits.** A limit with a corner has no slope beyond it: an optimiser that demands more
+steering than available gets no gradient towards less, and the corner itself has no derivative.
 """
 
 from __future__ import annotations
@@ -57,25 +57,25 @@ from ..road.contact import (
 from ..road.records import FLAT, FlatRoad, FullGrip, record_of, road_type
 from ..units import m_s, m_s2, one, positive
 from .bicycle import derivative as single_track_derivative
-from .formula import Input, State, actuator_rates, torque_for
+from .formula import Input, State, actuator_rates, torque_for, torques
 from .parts.actuators import limited
 from .parts.assembly import redefined
 from .parts.load_transfer import contact_velocities, floored_speed, in_wheel_frame
 from .registry import get, names
 
 GRAVITY: m_s2 = 9.81
-"""Gravity of a vehicle that has none among its parameters."""
+"""Gravity of a vehicle without gravity among its parameters."""
 CRAWLING: m_s = 0.5
-"""Speed below which the effect of a moment of the ground goes smoothly to zero."""
+"""Speed below which the effect of a moment of the ground fades smoothly to zero."""
 LEAST_PRESS: one = 0.05
-"""Share of gravity below which what presses a vehicle onto a road goes smoothly to zero."""
+"""Share of gravity below which the load of a vehicle on a road fades smoothly to zero."""
 
 
 def on_road(vehicle: Vehicle, road: Any) -> Vehicle:
-    """The same vehicle on a road, in place of the one that it was on.
+    """Return the vehicle on a road, which replaces a previous one.
 
-    On `Road()` it is what it was, down to the last bit. Raises for a vehicle whose model cannot
-    take what the road has: heights or grip.
+    On `Road()` the result is identical to the vehicle, bit for bit. Raises for a vehicle whose
+    model does not support heights or grip, if the road has them.
     """
     chosen, bare = record_of(road), off_road(vehicle_of(vehicle))
     if chosen == FLAT:
@@ -91,7 +91,7 @@ def on_road(vehicle: Vehicle, road: Any) -> Vehicle:
 
 
 def off_road(vehicle: Vehicle) -> Vehicle:
-    """The same vehicle on level ground with the grip on which its tyres were measured."""
+    """Return the vehicle on level ground with nominal grip."""
     bare = model_without_road(vehicle.model)
     if bare is not None:
         return replace(vehicle, model=bare, params=_own(bare, vehicle.params))
@@ -101,7 +101,7 @@ def off_road(vehicle: Vehicle) -> Vehicle:
 
 
 def what_it_lacks(vehicle: Vehicle, road: Any) -> str:
-    """Why a vehicle cannot take all that a road (its record) has; empty if it can."""
+    """Reason why a vehicle does not support a road (its record); empty if it does."""
     if _has_part(vehicle.model):
         return ""
     body = body_of(vehicle, "a road")
@@ -127,7 +127,7 @@ def _feels(vehicle: Vehicle, body: Body, down: Down | None, grip: float | None) 
 
 
 def _has_part(model: Model) -> bool:
-    """Whether a road is among the parts of a car."""
+    """Whether the road is one of the parts of a car."""
     return "road" in model.Params._fields and model_without_road(model) is None
 
 
@@ -144,14 +144,14 @@ class OnGround(NamedTuple):
     u: Any
     w: Any
     p: Any
-    """The parameters of the model itself."""
+    """Parameters of the model without the road."""
     plane: RoadPlane | None
-    """None where the road is level."""
+    """Plane under the vehicle; None on a level road."""
 
 
 @built_once
 def model_on_road(model: Model, surface: type, grip: type) -> Model:
-    """The model of a vehicle on a road of a class of surface and of grip."""
+    """Build the model of a vehicle on a road with these classes of surface and grip."""
     body = model.body
     assert body is not None
     level = issubclass(surface, FlatRoad)
@@ -170,14 +170,14 @@ def model_on_road(model: Model, surface: type, grip: type) -> Model:
 
 
 def model_without_road(model: Model) -> Model | None:
-    """The model of which `model_on_road` made this one; None for any other."""
+    """Return the model from which `model_on_road` made this one; None for other models."""
     build, arguments = vars(model).get("_recipe", (None, ()))
     return arguments[0] if build is model_on_road else None
 
 
 @made_once
 def _road_params(Params: Any, gravity: str, surface: type, grip: type) -> Any:
-    """The parameters of a vehicle, then its road, and gravity if it has none."""
+    """Parameter record type: that of the vehicle, its road, and gravity if the vehicle has none."""
     kind = road_type(surface, grip)
     whole = len(kind._field_defaults) == len(kind._fields)
     kinds: dict[str, Any] = {"road": kind} | ({} if gravity else {"g": m_s2})
@@ -187,12 +187,12 @@ def _road_params(Params: Any, gravity: str, surface: type, grip: type) -> Any:
 
 
 def _own(model: Model, p: Any) -> Any:
-    """The parameters of the model itself among those of the vehicle on a road."""
+    """Extract the parameters of the model without the road."""
     return model.Params(*(getattr(p, name) for name in model.Params._fields))
 
 
 def _on_ground(model: Model, body: Body, x: Any, u: Any, w: Any, p: Any) -> OnGround:
-    """What acts on a vehicle, from state, input, disturbance and parameters with a road."""
+    """Effects of the road on input, disturbance and parameters of a vehicle."""
     own = _own(model, p)
     g = getattr(p, body.gravity or "g")
     pose, wheels = body.pose(x, own), body.wheel_places(own)
@@ -221,9 +221,9 @@ def _on_map(pose: Pose, points: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 
 
 def _down(pull: StandingPull, velocity: Velocity, g: m_s2) -> Down:
-    """Gravity along the plane as a share of the whole.
+    """Gravity along the plane as a share of the whole gravity.
 
-    No model takes a moment by the ground, so the power of that of the pull is put into its force.
+    No model takes a moment by the ground, so the power of the moment is added to that of the force.
     """
     v_x, v_y, omega = velocity
     by_v = pull.turn * omega / (v_x * v_x + v_y * v_y + CRAWLING * CRAWLING)
@@ -231,10 +231,10 @@ def _down(pull: StandingPull, velocity: Velocity, g: m_s2) -> Down:
 
 
 def _weight(down: Down, g: m_s2, press: m_s2, *, along: bool) -> tuple[GroundUnder, m_s2]:
-    """Ground that pulls along the plane, and the gravity that a vehicle on it has.
+    """Ground that pulls along the plane, and the gravity parameter for a vehicle on it.
 
-    A vehicle that lessens its loads by itself (`along`) has the gravity of the whole weight, along
-    the plane and onto it; any other that of what presses.
+    A vehicle that reduces its loads on a slope itself (`along`) gets the whole weight as
+    gravity; any other the component normal to the plane.
     """
     if not along:
         return GroundUnder(g, down), press
@@ -246,10 +246,13 @@ def _weight(down: Down, g: m_s2, press: m_s2, *, along: bool) -> tuple[GroundUnd
 def _combined(
     model: Model, body: Body, x: Any, u: Any, w: Any, ground: GroundUnder, p: Any
 ) -> tuple[Any, Any]:
-    """Input and disturbance of the user with those of the ground."""
+    """Combine input and disturbance of the user with those of the ground."""
 
     def both(leaf: record.Field, users: Any, grounds: Any) -> Any:
-        """The value that acts; the default of a field has no effect."""
+        """Combine two values of a field with the default 0 (sum), 1 (product) or -1 (priority).
+
+        With the default -1 the user's value has priority unless it is negative.
+        """
         if grounds is users:
             return users
         if leaf.default == 0.0:
@@ -268,7 +271,7 @@ def _combined(
 
 
 def _pose_fields(model: Model, body: Body) -> tuple[str, str, str | None]:
-    """The fields of the state that hold the pose; None for a heading that is fixed."""
+    """Fields of the state that hold x, y and yaw; the last is None for a fixed heading."""
     example = record.unflatten(model.Params, [1.0] * record.size(model.Params))
     x, y, yaw = own_fields(model.State, lambda state: body.pose(state, example))
     fields = model.State._fields
@@ -284,14 +287,10 @@ def _pose_fields(model: Model, body: Body) -> tuple[str, str, str | None]:
 
 
 def _wrapped(model: Model, body: Body, at: Any) -> dict[str, Any]:
-    """The functions of the model on a road; `at` names its pose fields, None on level ground."""
-    derivative, update, hold, shown = model.derivative, model.update, model.hold, model.outputs
-
-    def acting(x: Any, u: Any, w: Any, p: Any) -> OnGround:
-        return _on_ground(model, body, x, u, w, p)
+    """Functions of the model on a road; `at` names its pose fields, None on level ground."""
 
     def seen(x: Any, rate: Any, now: OnGround) -> dict[str, Any]:
-        """How the pose on the map changes, of a rate or a displacement along the plane."""
+        """Rate of the pose on the map, or displacement, from that along the plane."""
         yaw = body.pose(x, now.p).yaw
         ahead, left = turned_back(cos(yaw), sin(yaw), getattr(rate, at[0]), getattr(rate, at[1]))
         turn = 0.0 if at[2] is None else getattr(rate, at[2])
@@ -299,47 +298,40 @@ def _wrapped(model: Model, body: Body, at: Any) -> dict[str, Any]:
         over = plane_motion(now.plane, yaw, ahead, left, turn)
         return {name: part for name, part in zip(at, over[:3], strict=True) if name}
 
-    def rates(x: Any, u: Any, w: Any, p: Any) -> Any:
-        """Time derivative of the state."""
-        now = acting(x, u, w, p)
-        assert derivative is not None
-        rate = derivative(x, now.u, now.w, now.p)
-        return rate if now.plane is None else rate._replace(**seen(x, rate, now))
+    def rates(x: Any, rate: Any, now: OnGround) -> Any:
+        return rate._replace(**seen(x, rate, now))
 
-    def updated(x: Any, u: Any, w: Any, p: Any, dt: Any) -> Any:
-        """The next state."""
-        now = acting(x, u, w, p)
-        assert update is not None
-        after = update(x, now.u, now.w, now.p, dt)
-        if now.plane is None:
-            return after
+    def updated(x: Any, after: Any, now: OnGround) -> Any:
         change = after._replace(**{n: getattr(after, n) - getattr(x, n) for n in at if n})
         parts = seen(x, change, now)
         return after._replace(**{name: getattr(x, name) + part for name, part in parts.items()})
 
-    def outputs(x: Any, u: Any, w: Any, p: Any) -> Any:
-        """The outputs of the vehicle."""
-        now = acting(x, u, w, p)
-        return shown(x, now.u, now.w, now.p)
+    def on_map(function: Any, above: Any = None) -> Any:
+        """Wrap a function of the model; `above` converts its result to the map."""
+        if function is None:
+            return None
 
-    def held(x: Any, u: Any, w: Any, p: Any) -> Any:
-        """What stays constant over a step."""
-        now = acting(x, u, w, p)
-        assert hold is not None
-        return hold(x, now.u, now.w, now.p)
+        def wrapped(x: Any, u: Any, w: Any, p: Any, *dt: Any) -> Any:
+            now = _on_ground(model, body, x, u, w, p)
+            value = function(x, now.u, now.w, now.p, *dt)
+            return value if above is None or now.plane is None else above(x, value, now)
 
-    changes: dict[str, Any] = {"outputs": outputs}
-    changes |= {} if derivative is None else {"derivative": rates}
-    changes |= {} if update is None else {"update": updated}
-    return changes | ({} if hold is None else {"hold": held})
+        return wrapped
+
+    return {
+        "derivative": on_map(model.derivative, rates),
+        "update": on_map(model.update, updated),
+        "outputs": on_map(model.outputs),
+        "hold": on_map(model.hold),
+    }
 
 
 V_HOLD: m_s = 0.05
-"""Speed over which a brake sets in; a car that it holds creeps at a small part of this."""
+"""Speed over which a brake force builds up; a held car creeps at a small part of it."""
 
 
 def with_brakes(vehicle: Vehicle) -> Vehicle:
-    """The same car with the same inputs, of which negative torques brake and do not reverse.
+    """Return the car with inputs whose negative torques brake instead of driving backwards.
 
     For `four_wheel` and `kinematic_bicycle`; `two_track` and `formula_student` have brakes of their
     own.
@@ -351,7 +343,7 @@ def with_brakes(vehicle: Vehicle) -> Vehicle:
 
 @built_once
 def braked(model: Model) -> Model:
-    """The same model with brakes; there is one such model of each."""
+    """Return the model with brakes (cached)."""
     if "brake_fl" in model.Input._fields:
         raise InvalidValue(f"{model.name!r} has brakes of its own: its inputs brake_fl to brake_rr")
     if model.State is not State or model.Input is not Input or model.reproduces:
@@ -365,16 +357,14 @@ def braked(model: Model) -> Model:
     motors = body.limits
 
     def derivative(x: State, u: Input, w: Any, p: Any) -> State:
-        """Time derivative of the state."""
         rate = inner(braking_state(x, p), u, w, p)
         return rate._replace(**actuator_rates(x, u, p)._asdict())
 
     def outputs(x: State, u: Input, w: Any, p: Any) -> Any:
-        """The outputs of the car."""
         return shown(braking_state(x, p), u, w, p)
 
     def limits(p: Any) -> Limits:
-        """Limits of a car that does not drive backwards; one that has spun may roll so."""
+        """Limits of a car that does not drive backwards, but may roll so after a spin."""
         return replace(motors(p), v_min=0.0, not_kept=("v",))
 
     return replace(
@@ -386,39 +376,38 @@ def braked(model: Model) -> Model:
 
 
 def _braking_command(x: State, demand: Demand, p: Any) -> Input:
-    """All wheels drive and brake alike; the handbrake locks the rear ones."""
+    """Convert a demand to equal torques at all wheels; the handbrake locks the rear wheels."""
     tau = limited(torque_for(demand.a, x.v_x, p), p.tau_max)
     rear = limited(tau - demand.handbrake * p.tau_max, p.tau_max)
     return Input(limited(demand.steer, p.steer_max), tau, tau, rear, rear)
 
 
 def braking_state(x: State, p: Any) -> State:
-    """The state with torques that act alike on the wheels, brakes against their motion.
+    """State whose negative torques are brake torques against each wheel's motion.
 
-    A brake has the share of each wheel's motion over ground that is along it, from -1 to 1; 0 at
+    A brake acts with the longitudinal share of its wheel's velocity over ground, from -1 to 1; 0 at
     rest.
     """
     c, s = cos(x.steer), sin(x.steer)
     v = contact_velocities(x.v_x, x.v_y, x.omega, p.l_f, p.l_r, p.track)
     moving = (in_wheel_frame(v.fl, c, s), in_wheel_frame(v.fr, c, s), v.rl, v.rr)
     shares = [w.x / sqrt(w.x * w.x + w.y * w.y + V_HOLD * V_HOLD) for w in moving]
-    torques = (x.tau_fl, x.tau_fr, x.tau_rl, x.tau_rr)
     fl, fr, rl, rr = (
         maximum(tau, 0.0) + minimum(tau, 0.0) * share
-        for tau, share in zip(torques, shares, strict=True)
+        for tau, share in zip(torques(x), shares, strict=True)
     )
     return x._replace(tau_fl=fl, tau_fr=fr, tau_rl=rl, tau_rr=rr)
 
 
 WIDTH = 0.3
-"""Rounding of a corner as part of the limit: a lane change that IPOPT does not solve in 200 steps
-with corners, or with 0.05, takes it about 20."""
+"""Default rounding of a corner, as a share of the limit. IPOPT solves a lane change in about 20
+steps with it, and not in 200 with corners or with 0.05."""
 
 
 def with_smooth_limits(vehicle: Vehicle, width: float = WIDTH) -> Vehicle:
-    """The same car with the corners of its steering, steering rate and torque limits rounded.
+    """Return the car with rounded corners of its steering, steering rate and torque limits.
 
-    `width` is the size of a corner as part of its limit. It is a parameter of the vehicle, too
+    `width` is the size of a corner as a share of its limit. It is also a parameter of the vehicle
     (`limit_width`). For `four_wheel`, `kinematic_bicycle` and `single_track`.
     """
     params = vehicle.params
@@ -430,7 +419,7 @@ def with_smooth_limits(vehicle: Vehicle, width: float = WIDTH) -> Vehicle:
 
 @built_once
 def smooth(model: Model) -> Model:
-    """The same model with a parameter limit_width; there is one such model of each."""
+    """Return the model with a parameter `limit_width` (cached)."""
     wheel_torques = model.State is State and model.Input is Input
     if not (wheel_torques or model.derivative is single_track_derivative) or model.reproduces:
         raise InvalidValue(

@@ -1,7 +1,7 @@
-"""What a person sees of a run or a world: figures, pages, films, live views, recordings.
+"""Viewing of runs and worlds: figures, pages, films, live views and recordings.
 
-A `Stage` says what there is to see and a `Film` has it over time, as a page for the browser;
-`trajectory_stage` makes them of recorded runs. A `FramePainter` draws single pictures as arrays.
+A `Stage` describes what can be drawn, and a `Film` holds it over time as a page for the browser;
+`trajectory_stage` makes both from recorded runs. A `FramePainter` draws single pictures as arrays.
 """
 
 from __future__ import annotations

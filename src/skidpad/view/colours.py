@@ -1,4 +1,4 @@
-"""Colours of pictures: those of the page in its light theme, and what is derived from them."""
+"""Colours of pictures: the page's light theme and shades derived from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..errors import InvalidValue
 from ..geometry.polygon import frozen
 
 VEHICLES = ("#0072b2", "#d55e00", "#009e73", "#c0619a", "#c58800", "#3d9bd1", "#6b6f76", "#8a7a00")
-"""Colours of vehicles in order, from Okabe and Ito's palette for colour-blind readers."""
+"""Colours of vehicles in order, from Okabe and Ito's colour-blind-safe palette."""
 
 GROUND, GRID, GRID_STRONG = "#eceff2", "#dfe4e9", "#ccd4db"
 WALL, WALL_EDGE, BLOCK, BLOCK_EDGE = "#4c5866", "#36414d", "#a68a64", "#75603f"
@@ -25,27 +25,25 @@ GLASS, GLASS_OPACITY = "#1b2a3a", 0xD9 / 255.0
 SHADOW, SHADOW_OPACITY = "#0d1824", 0x38 / 255.0
 
 CONES = {"blue": "#2b6fd6", "yellow": "#f2c400", "orange": "#f26a00"}
-"""Colours of cones by the names that maps have for them."""
+"""Colours of cones by the colour names in map files."""
 CONE = "#f28c28"
-"""Colour of cones without a named one."""
+"""Colour of cones without a named colour."""
 
 
 class PolygonLook(NamedTuple):
-    """How polygons of a kind look; without an edge if that has no colour."""
+    """Drawing style of a kind of polygon; no edge is drawn if the edge colour is unset."""
 
     fill: str
     opacity: float = 1.0
     edge: str = ""
     edge_width: float = 1.0
-    """In pixels, as all lengths here."""
+    """In pixels, as all lengths of these styles."""
     edge_opacity: float = 1.0
     dash: tuple[float, float] | None = None
-    """Lengths of dashes and of the gaps between them."""
+    """Lengths of dash and gap, in pixels."""
 
 
 class LineLook(NamedTuple):
-    """How lines of a kind look."""
-
     colour: str
     width: float
     opacity: float = 1.0
@@ -60,7 +58,8 @@ POLYGONS = {
     "wall": PolygonLook(WALL, 1.0, WALL_EDGE),
     "solid": PolygonLook(WALL),
 }
-"""By kind, in the order in which they are drawn; a solid is a wall whose edges are drawn apart."""
+"""Styles of polygons by kind, in drawing order; the edges of a solid, which is a wall, are
+drawn separately."""
 
 LINES = {
     "boundary": LineLook(BOUNDARY, 2.0),
@@ -69,7 +68,6 @@ LINES = {
     "band": LineLook(ACCENT, 1.2, 0.5),
     "line": LineLook(BOUNDARY, 1.4),
 }
-"""By kind."""
 
 _HEX = re.compile(r"#[0-9a-fA-F]{6}([0-9a-fA-F]{2})?")
 

@@ -1,13 +1,13 @@
-"""Film: what the page shows of a run, as one block of bytes.
+"""Film: the data that the replay page shows of a run, as one block of bytes.
 
-Layout, little endian. A browser reads the numbers with typed arrays; whole numbers lie in planes of
-single bytes (first all the lowest bytes, then all the next), which deflate packs well:
+Layout, little endian. A browser reads the numbers with typed arrays; integers are stored as planes
+of single bytes (first all lowest bytes, then all second bytes, ...), which deflate packs well:
 
     char    magic[8]            "skidfilm"
     uint32  version             1
     uint32  size                of the header in bytes, a multiple of 8
     header                      JSON: samples T, the stage with C channels, and for each lidar
-                                how many scans there are and its reach in m
+                                the number of scans and its range in m
     float64 times[T]            in s
     float64 low[C], step[C]     value = low + step * number; a step of 0: the bits are a float32
     float64 scan times          of the first lidar, then of the next, in s
@@ -15,9 +15,9 @@ single bytes (first all the lowest bytes, then all the next), which deflate pack
     uint8   ranges[2][n * rays] per lidar: planes of the zigzag differences from ray to ray;
                                 65535 is no echo, else range = number * reach / 65534
 
-Fixed point loses nothing that can be seen: positions and headings keep 2^-22 of the span of their
-channel, everything else 2^-17. A channel whose span comes from a few wild values, beside which all
-others would be coarse, is kept as float32. In JSON, the floats of the stage keep seven digits.
+The fixed-point error is invisible: positions and headings have a resolution of 2^-22 of the span of
+their channel, all others 2^-17. A channel whose span is set by a few outliers, next to which all
+other values would be coarse, is stored as float32. Floats in the stage's JSON have seven digits.
 """
 
 from __future__ import annotations
@@ -41,39 +41,38 @@ VERSION = 1
 POSE_BITS = 22
 OTHER_BITS = 17
 COARSE = 1e-3
-"""Steps of fixed point beyond this share of the usual size of a channel's values can be seen."""
+"""Largest fixed-point step that is invisible, as a share of the usual size of a channel's
+values."""
 USUAL = 0.9
-"""Share of the values that are not wild. The median would call a swerve on a straight wild, too,
-and films of it would grow by the noise of the straight."""
+"""Share of the values that are not outliers. With the median, a swerve on a straight would be
+an outlier, and its film would be larger because of the noise on the straight."""
 NO_ECHO = 65535
 
 
 class ScanAt(NamedTuple):
-    """A scan that a lidar took."""
-
     index: int  # pyright: ignore[reportIncompatibleMethodOverride]
-    """Which lidar of the stage."""
+    """Index of the lidar in the stage."""
     time: float
-    """When, in s."""
+    """Time of the scan, in s."""
     ranges: NDArray[np.float32]
-    """In m, from the first ray on; not finite or the largest range where nothing was hit."""
+    """Ranges in m, from the first ray on; without an echo, not finite or the maximum range."""
 
     __repr__ = brief_repr
 
 
 @dataclass(frozen=True, eq=False)
 class Film:
-    """A stage with everything that moves on it."""
+    """A stage and the motion of everything on it."""
 
     stage: Stage
     times: NDArray[np.float64]
-    """(T,) in s, increasing."""
+    """Sample times (T,) in s, increasing."""
     rows: NDArray[np.float32]
-    """(T, channels)."""
+    """Values of the channels, (T, channels)."""
     scans: tuple[ScanAt, ...] = ()
-    """In the order of their times."""
+    """Lidar scans in order of their times."""
     note: str = ""
-    """Shown under the title: what was left out, where a recording ends early."""
+    """Note below the title, such as what was left out or where a recording ends early."""
 
     __repr__ = brief_repr
 
@@ -89,32 +88,30 @@ class Film:
         if not (np.isfinite(times).all() and (np.diff(times) > 0.0).all()):
             raise InvalidValue("the times of a film must be finite and increase from row to row")
         for scan in self.scans:
-            self._check(scan)
+            lidars = self.stage.scans
+            if not 0 <= scan.index < len(lidars):
+                raise InvalidValue(f"a scan of lidar {scan.index}; the stage has {len(lidars)}")
+            if len(scan.ranges) != lidars[scan.index].count:
+                raise InvalidValue(
+                    f"a scan of {lidars[scan.index].name!r} has {len(scan.ranges)} ranges; "
+                    f"its lidar has {lidars[scan.index].count} rays"
+                )
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "rows", rows)
 
-    def _check(self, scan: ScanAt) -> None:
-        lidars = self.stage.scans
-        if not 0 <= scan.index < len(lidars):
-            raise InvalidValue(f"a scan of lidar {scan.index}; the stage has {len(lidars)}")
-        if len(scan.ranges) != lidars[scan.index].count:
-            raise InvalidValue(
-                f"a scan of {lidars[scan.index].name!r} has {len(scan.ranges)} ranges; "
-                f"its lidar has {lidars[scan.index].count} rays"
-            )
-
     @classmethod
     def of(cls, stage: Stage, times: NDArray[np.float64], rows: NDArray[np.float64]) -> Film:
-        """The film of what `trajectory_stage` returned: times (T,) in s and rows (T, channels)."""
+        """Film from the result of `trajectory_stage`: times (T,) in s and rows (T, channels)."""
         return cls(stage, times, rows.astype(np.float32))
 
     @property
     def duration(self) -> float:
-        """In s."""
+        """Length of the film, in s."""
         return float(self.times[-1] - self.times[0])
 
     def thinned(self, fps: float = 60.0) -> Film:
-        """The film with at most `fps` pictures a second of its own time; first and last stay."""
+        """A copy with at most `fps` pictures per second of film time; the first and the last
+        stay."""
         fps = positive("fps", fps, "1/s")
         # The first sample of each slot: whole parts of the recorded rate stay evenly spaced. The
         # small number keeps samples on the edge of a slot, which are not exact multiples, in it.
@@ -128,17 +125,17 @@ class Film:
     def to_html(self, path: str | os.PathLike[str], *, limit_mb: float = 15.0) -> None:
         """Write one self-contained page, which opens from disk and without a network.
 
-        Where it would be larger than `limit_mb` (10^6 bytes), pictures are left out first, then
-        numbers that are not drawn; the page says so.
+        If it would be larger than `limit_mb` (10^6 bytes), pictures are dropped first, then
+        channels that are not drawn; the page says so.
         """
         from .pages.page import write_html
 
         write_html(self, path, limit_mb=limit_mb)
 
     def show(self, *, height: int = 560, limit_mb: float = 5.0) -> Any:
-        """The page for a notebook, as the last value of a cell, in a frame `height` pixels high.
+        """Page for a notebook, as the last value of a cell, in a frame `height` pixels high.
 
-        It becomes part of the notebook's file, so it is thinned to `limit_mb` as in `to_html`.
+        It is stored in the notebook's file, so it is thinned to `limit_mb` as in `to_html`.
         """
         from .pages.page import show_film
 
@@ -148,7 +145,7 @@ class Film:
         return self.show()._repr_html_()
 
     def to_bytes(self) -> bytes:
-        """The block of the module text."""
+        """Film in the binary layout of the module docstring."""
         pairs = zip(self.rows.T, self._bits, strict=True)
         coded = [_code_column(column, bits) for column, bits in pairs]
         by_lidar = self._by_lidar
@@ -159,8 +156,7 @@ class Film:
             *(np.array([s.time for s in scans]) for scans in by_lidar),
         ]
         planes = [c.planes for c in coded]
-        for reach, scans in zip(self._reaches, by_lidar, strict=True):
-            planes.append(_code_ranges([s.ranges for s in scans], reach))
+        planes += map(_code_ranges, by_lidar, self._reaches)
         head = json.dumps(self.header(), separators=(",", ":")).encode()
         head += b" " * (-len(head) % 8)
         sizes = np.array([VERSION, len(head)], "<u4").tobytes()
@@ -169,7 +165,7 @@ class Film:
         )
 
     def header(self) -> dict[str, Any]:
-        """Header of the block as JSON values: what the page needs before it reads the numbers."""
+        """Header of the block as JSON values, which the page needs before it reads the numbers."""
         return {
             "samples": int(self.times.size),
             "scans": [
@@ -189,7 +185,7 @@ class Film:
 
     @cached_property
     def _reaches(self) -> list[float]:
-        """The largest range of each lidar; of one without, just beyond the farthest echo."""
+        """Maximum range of each lidar; if it has none, just beyond the farthest echo. In m."""
         reaches: list[float] = []
         for lidar, scans in zip(self.stage.scans, self._by_lidar, strict=True):
             echoes = [float(s.ranges[np.isfinite(s.ranges)].max(initial=1.0)) for s in scans]
@@ -199,7 +195,7 @@ class Film:
 
     @property
     def _bits(self) -> list[int]:
-        """How finely each channel is kept, in bits of its span."""
+        """Resolution of each channel, in bits of its span."""
         poses = {place for body in self.stage.bodies for place in (body.x, body.y, body.yaw)}
         return [POSE_BITS if c in poses else OTHER_BITS for c in range(len(self.stage.channels))]
 
@@ -211,7 +207,8 @@ class _Coded(NamedTuple):
 
 
 def _code_column(column: NDArray[np.float32], bits: int) -> _Coded:
-    """A channel in fixed point, or bit by bit where that is too coarse or values are no numbers."""
+    """Fixed-point code of a channel, or its float32 bits if that is too coarse or not all are
+    finite."""
     low, high = float(column.min()), float(column.max())
     step = (high - low) / (1 << bits) or 1.0
     if not np.isfinite(step) or (high > low and step > COARSE * _usual_size(column)):
@@ -221,16 +218,16 @@ def _code_column(column: NDArray[np.float32], bits: int) -> _Coded:
 
 
 def _usual_size(column: NDArray[np.float32]) -> float:
-    """The largest of the values that are not wild."""
+    """Largest of the values that are not outliers."""
     sizes = np.abs(column)
     place = int(USUAL * (sizes.size - 1))
     return float(np.partition(sizes, place)[place])
 
 
-def _code_ranges(scans: list[NDArray[np.float32]], reach: float) -> bytes:
+def _code_ranges(scans: list[ScanAt], reach: float) -> bytes:
     if not scans:
         return b""
-    ranges = np.stack(scans).astype(np.float64)
+    ranges = np.stack([scan.ranges for scan in scans]).astype(np.float64)
     seen = np.isfinite(ranges) & (ranges >= 0.0) & (ranges < reach * (1.0 - 1e-6))
     share = np.where(seen, ranges, 0.0) / reach * (NO_ECHO - 1)
     numbers = np.where(seen, np.rint(share), NO_ECHO).astype(np.int32)
@@ -238,10 +235,10 @@ def _code_ranges(scans: list[NDArray[np.float32]], reach: float) -> bytes:
 
 
 def _planes(numbers: NDArray[np.int32], count: int) -> bytes:
-    """The lowest `count` bytes of the zigzag differences, plane by plane.
+    """Planes of the lowest `count` bytes of the zigzag differences.
 
-    Zigzag (0, -1, 1, -2 as 0, 1, 2, 3) keeps the high bytes of small negative steps at 0. All is
-    modulo 2^(8 count), so that no difference overflows.
+    Zigzag (0, -1, 1, -2 as 0, 1, 2, 3) leaves the high bytes of small negative steps at 0.
+    Arithmetic is modulo 2^(8 count), so that no difference overflows.
     """
     kind = np.dtype("<i4") if count == 4 else np.dtype("<i2")
     whole = numbers.astype(kind)
@@ -251,9 +248,9 @@ def _planes(numbers: NDArray[np.int32], count: int) -> bytes:
 
 
 def _round_floats(value: Any) -> Any:
-    """Floats with seven digits: outlines of many vehicles are most of a header.
+    """Round floats to seven digits, since outlines of many vehicles dominate the size of a header.
 
-    JSON has no infinity: null stands for it.
+    JSON has no infinity; null stands for it.
     """
     if isinstance(value, float):
         return float(f"{value:.7g}") if np.isfinite(value) else None

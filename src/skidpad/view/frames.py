@@ -1,48 +1,197 @@
-"""Pictures of a moment as arrays of pixels, drawn without a browser or a display.
+"""Frames: pictures of one moment as pixel arrays, drawn without a browser or a display.
 
-They look like the page from above. A picture of 640 x 480 pixels takes a few milliseconds. What
-stands still comes first: ground, grid, lanes, walls, lines and cones; then vehicles, whose parts
-are made once for each shape, in its own frame, in m; then `FramePainter`, which puts it together.
+They look like the page seen from above. A picture of 640 x 480 pixels takes a few milliseconds.
+Order of the module: `Canvas`, a raster picture of the world with shapes given in metres; fixed
+objects (ground, grid, lanes, walls, lines, cones); vehicles, whose parts are built once per shape
+in its own frame; then `FramePainter`, which combines them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core.arrays import Array
 from ..core.body import Outline
-from ..core.checks import must_be, whole
+from ..core.checks import floats, must_be, one_of, whole
+from ..core.checks import text as check_text
 from ..core.files import brief_repr, shown
-from ..errors import InvalidValue
+from ..errors import InvalidValue, require
 from ..geometry.maps.cones import CONE_RADII, borders
 from ..geometry.maps.grid import Grid
 from ..geometry.maps.map import Map, segments_of
-from ..geometry.pixels import Pixels, colour_cells
+from ..geometry.pixels import Pixels, colour_cells, empty_shares, fill_polygons
 from ..geometry.polygon import FARTHEST, line_edges, points_of, signed_area, stacked_edges
 from ..geometry.pose import points_to_world
 from ..units import Allowed, m
 from . import colours as palette
-from .canvas import Canvas
-from .colours import GLASS, GLASS_OPACITY, LINES, POLYGONS, SURFACE, VEHICLES, rgb, shade
-from .stage import Line, PlacedUnit, PlacedVehicle, Polygon
+from .colours import (
+    CIRCLE,
+    FONT_SIZE,
+    GLASS,
+    GLASS_OPACITY,
+    INK,
+    LINES,
+    PADDING,
+    POLYGONS,
+    SURFACE,
+    VEHICLES,
+    rgb,
+    shade,
+)
+from .stage import Line, PlacedUnit, PlacedVehicle, Polygon, as_points
+
+
+class Canvas:
+    """Raster picture of a rectangle of the world, x to the right and y up.
+
+    The view is aligned to whole pixels, so that fixed objects look the same from picture to picture
+    while the view moves.
+    """
+
+    def __init__(
+        self, size: tuple[int, int], centre: tuple[m, m], scale: float, ground: str
+    ) -> None:
+        width, height = size
+        self.scale = scale
+        """Pixels per metre."""
+        self.left = round(centre[0] * scale - 0.5 * width)
+        """Offset of the left border from the origin of the world, in pixels."""
+        self.top = round(-centre[1] * scale - 0.5 * height)
+        """Offset of the upper border from the origin of the world, in pixels, positive
+        downwards."""
+        self.pixels: Pixels = np.empty((height, width, 3), np.uint8)
+        # Row by row, which is many times as fast as pixel by pixel.
+        self.pixels[0] = rgb(ground)
+        self.pixels[1:] = self.pixels[0]
+        self._shares = empty_shares(height, width)
+
+    @property
+    def box(self) -> tuple[m, m, m, m]:
+        """Visible box with a margin of a few pixels: least x and y, largest x and y."""
+        height, width, _ = self.pixels.shape
+        around = 8.0
+        return (
+            (self.left - around) / self.scale,
+            -(self.top + height + around) / self.scale,
+            (self.left + width + around) / self.scale,
+            -(self.top - around) / self.scale,
+        )
+
+    def to_pixels(self, points: Array) -> Array:
+        """Pixel coordinates of world points (..., 2)."""
+        return points * (self.scale, -self.scale) - (self.left, self.top)
+
+    def polygon(self, corners: Array, colour: Array, opacity: float = 1.0) -> None:
+        """Fill a polygon with corners (n, 2), n > 0."""
+        self._fill(self.to_pixels(corners)[None], colour, opacity)
+
+    def polygons(self, corners: Array, colour: Array, opacity: float = 1.0) -> None:
+        """Fill polygons (n, k, 2), in colours (n, 3) or in a single colour."""
+        self._fill(self.to_pixels(corners), colour, opacity)
+
+    def discs(self, centres: Array, radii: Array, colour: Array) -> None:
+        """Fill discs with centres (n, 2) and radii (n,) in m, in colours (n, 3) or in a single
+        colour."""
+        self.polygons(centres[:, None] + radii[:, None, None] * CIRCLE, colour)
+
+    def squares(self, centres: Array, pixels: float, colour: Array) -> None:
+        """Fill upright squares with centres (n, 2), `pixels` wide."""
+        corners = pixels * np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
+        self._fill(self.to_pixels(centres)[:, None] + corners, colour, 1.0)
+
+    def segments(self, ends: Array, pixels: float, colour: Array, opacity: float = 1.0) -> None:
+        """Draw segments x0, y0, x1, y1 (n, 4), `pixels` wide, with square ends."""
+        ends = ends[_overlapping(ends, self.box)]
+        a, b = self.to_pixels(ends[:, :2]), self.to_pixels(ends[:, 2:])
+        along = b - a
+        length = np.hypot(along[:, 0], along[:, 1])
+        along[length == 0.0] = (1.0, 0.0)
+        along *= (0.5 * pixels / np.where(length == 0.0, 1.0, length))[:, None]
+        aside = along[:, ::-1] * (-1.0, 1.0)
+        a, b = a - along, b + along
+        self._fill(np.stack([a - aside, b - aside, b + aside, a + aside], 1), colour, opacity)
+
+    def card(self, text: str) -> None:
+        """Write lines of text on a white card in the upper left corner."""
+        shades = _written(text)[: self.pixels.shape[0] - 3 * PADDING]
+        shades = shades[:, : self.pixels.shape[1] - 3 * PADDING]
+        height, width = shades.shape
+        if not shades.size:
+            return
+        low, high_x, high_y = PADDING, 3 * PADDING + width, 3 * PADDING + height
+        corners = _rounded_box(low, low, high_x - 1, high_y - 1, 4.0)
+        self._fill(corners[None], rgb(SURFACE), 0.88)
+        inside = self.pixels[2 * low : 2 * low + height, 2 * low : 2 * low + width]
+        inside[:] = np.rint(inside + shades[:, :, None] * (rgb(INK) - inside))
+
+    def _fill(self, corners: Array, colour: Array, opacity: float) -> None:
+        """Fill polygons (n, k, 2) given in pixels."""
+        count, sides, _ = corners.shape
+        ends = np.arange(1, count + 1) * sides
+        colours = np.broadcast_to(colour, (count, 3)).copy()
+        flat = np.ascontiguousarray(corners.reshape(-1, 2))
+        fill_polygons(self.pixels, self._shares, flat, ends, colours, float(opacity))
+
+
+def _overlapping(segments: Array, box: Sequence[float]) -> Any:
+    """Mask of segments (n, 4) that may intersect a box (least x and y, largest x and y)."""
+    x, y = segments[:, ::2], segments[:, 1::2]
+    beside = ((x < box[0]).all(axis=1)) | ((x > box[2]).all(axis=1))
+    return ~(beside | (y < box[1]).all(axis=1) | (y > box[3]).all(axis=1))
+
+
+def _rounded_box(left: float, top: float, right: float, bottom: float, radius: float) -> Array:
+    turns, arcs = np.arange(4) * (np.pi / 6.0), list[Array]()
+    for k, (x, y) in enumerate(
+        (
+            (right - radius, bottom - radius),
+            (left + radius, bottom - radius),
+            (left + radius, top + radius),
+            (right - radius, top + radius),
+        )
+    ):
+        angle = 0.5 * np.pi * k + turns
+        arcs.append(np.column_stack([x + radius * np.cos(angle), y + radius * np.sin(angle)]))
+    return np.concatenate(arcs)
+
+
+def _written(text: str) -> Array:
+    """Coverage of the pixels of a rendered text, from 0 to 1."""
+    face = font()
+    lines = [face.getmask2(line) for line in text.split("\n")]
+    height = sum(face.getmetrics())
+    page = np.zeros((height * len(lines), max(x + mask.size[0] for mask, (x, _) in lines)))
+    for k, (mask, (x, y)) in enumerate(lines):
+        shades = np.array(mask, dtype=np.float64).reshape(mask.size[::-1]) / 255.0
+        # Some letters begin left of where they stand, and some accents above.
+        place = page[k * height + max(y, 0) :, max(x, 0) :][: len(shades), : shades.shape[1]]
+        place[:] = shades[: len(place), : place.shape[1]]
+    return page
+
+
+@cache
+def font() -> Any:
+    """Font for text on pictures; raises if Pillow is missing."""
+    return require("PIL.ImageFont", purpose="Text on a picture").load_default(FONT_SIZE)
+
 
 WALL_PIXELS = 2.0
-"""Width of walls, which have none in the world."""
+"""Drawn width of walls in pixels; in the world they have none."""
 _LEAST_SQUARE = 22.0
-"""Least width of the squares of the ground, in pixels."""
+"""Least width of the squares of the ground grid, in pixels."""
 _LEAST_CONE = 2.6
-"""Cones have at least this radius in pixels."""
+"""Least radius at which cones are drawn, in pixels."""
 _RINGED = 5.0
-"""From this radius in pixels on a cone shows its rings."""
+"""Radius in pixels from which a cone shows its rings."""
 _MOST_DASHES = 100_000
-"""A line that would have more of them is drawn through."""
+"""Number of dashes above which a line is drawn solid."""
 _SHARP = 1.5
-"""Width in pixels from which on the edges of cells are sharp."""
+"""Cell width in pixels from which cells have sharp edges."""
 
 
 class _Stroke(NamedTuple):
@@ -53,7 +202,7 @@ class _Stroke(NamedTuple):
 
 
 class Scenery:
-    """The scene that does not move, checked and ready to be drawn."""
+    """The fixed objects of a scene, checked and ready to be drawn."""
 
     def __init__(
         self,
@@ -70,22 +219,23 @@ class Scenery:
         self._cones = _Cones(cones, cone_colours)
         walls = segments_of(np.empty((0, 4)) if walls is None else walls)
         self._walls = walls[~self._cones.holds(walls.reshape(-1, 2, 2))]
-        order = list(POLYGONS)
-        known = [
-            polygon
-            for polygon in polygons
-            if _known(polygon.kind, POLYGONS)
-            and not (polygon.kind == "solid" and self._cones.holds(np.array([polygon.points]))[0])
+        order, self._polygons, self._lines = list(POLYGONS), [*polygons], [*lines]
+        for shapes, looks in ((self._polygons, POLYGONS), (self._lines, LINES)):
+            for shape in shapes:
+                one_of("kind", shape.kind, looks)
+        self._polygons.sort(key=lambda polygon: order.index(polygon.kind))
+        self._polygons = [
+            p
+            for p in self._polygons
+            if p.kind != "solid" or not self._cones.holds(np.array([p.points]))[0]
         ]
-        self._polygons = sorted(known, key=lambda polygon: order.index(polygon.kind))
         self._corners = [points_of("polygon", p.points, 3) for p in self._polygons]
-        self._lines = [line for line in lines if _known(line.kind, LINES)]
         self._points = [points_of("line", line.points, 2) for line in self._lines]
         self._strokes_at: tuple[float, list[_Stroke]] = (0.0, [])
 
     @property
     def bounds(self) -> tuple[m, m, m, m] | None:
-        """Least x and y, largest x and y; None if there is nothing."""
+        """Least x and y, largest x and y of the scenery; None if it is empty."""
         points = [self._walls.reshape(-1, 2), self._cones.centres, *self._corners, *self._points]
         if self._cells is not None:
             points.append(self._cells.grid.corners)
@@ -96,13 +246,9 @@ class Scenery:
         return x0, y0, x1, y1
 
     def draw(self, canvas: Canvas) -> None:
-        """Draw all of it."""
         step = _round_step(_LEAST_SQUARE / canvas.scale)
-        for length, colour in (
-            (step, palette.GRID),
-            (_round_step(4.9 * step), palette.GRID_STRONG),
-        ):
-            height, width, _ = canvas.pixels.shape
+        steps, (height, width, _) = (step, _round_step(4.9 * step)), canvas.pixels.shape
+        for length, colour in zip(steps, (palette.GRID, palette.GRID_STRONG), strict=True):
             pixels = rgb(colour).astype(np.uint8)
             canvas.pixels[:, _places(canvas.left, width, length * canvas.scale)] = pixels
             canvas.pixels[_places(canvas.top, height, length * canvas.scale)] = pixels
@@ -117,38 +263,26 @@ class Scenery:
         self._cones.draw(canvas)
 
     def _strokes(self, scale: float) -> list[_Stroke]:
-        """Edges of polygons and lines; how long dashes are in m depends on the scale."""
-        if self._strokes_at[0] != scale:
-            self._strokes_at = scale, [*self._edges(scale), *self._drawn_lines(scale)]
-        return self._strokes_at[1]
-
-    def _edges(self, scale: float) -> Iterable[_Stroke]:
+        """Edges of polygons and lines at a scale, which sets the length of dashes in m."""
+        if self._strokes_at[0] == scale:
+            return self._strokes_at[1]
+        strokes: list[_Stroke] = []
         for polygon, corners in zip(self._polygons, self._corners, strict=True):
             look = POLYGONS[polygon.kind]
-            if not look.edge:
-                continue
-            own = polygon.kind == "block" and polygon.colour
-            colour = shade(polygon.colour, -0.35) if own else rgb(look.edge)
-            segments = _dash(np.vstack([corners, corners[:1]]), look.dash, scale)
-            yield _Stroke(segments, look.edge_width, colour, look.edge_opacity)
-
-    def _drawn_lines(self, scale: float) -> Iterable[_Stroke]:
+            if look.edge:
+                own = polygon.kind == "block" and polygon.colour
+                colour = shade(polygon.colour, -0.35) if own else rgb(look.edge)
+                edges = _dash(np.vstack([corners, corners[:1]]), look.dash, scale)
+                strokes.append(_Stroke(edges, look.edge_width, colour, look.edge_opacity))
         for line, points in zip(self._lines, self._points, strict=True):
-            look = LINES[line.kind]
-            segments = _dash(points, look.dash, scale)
-            yield _Stroke(segments, look.width, rgb(line.colour or look.colour), look.opacity)
-
-
-def _known(kind: str, looks: Any) -> bool:
-    """True; raises for a kind that has no look."""
-    if kind not in looks:
-        raise InvalidValue(f"kind = {kind!r} is unknown; allowed are {', '.join(looks)}")
-    return True
+            look, colour = LINES[line.kind], rgb(line.colour or LINES[line.kind].colour)
+            edges = _dash(points, look.dash, scale)
+            strokes.append(_Stroke(edges, look.width, colour, look.opacity))
+        self._strokes_at = scale, strokes
+        return strokes
 
 
 class _Cones:
-    """Cones with their sizes and colours."""
-
     def __init__(self, places: Any, colours: Sequence[str]) -> None:
         self.centres = points_of("cones", np.empty((0, 2)) if places is None else places)
         if colours and len(colours) != len(self.centres):
@@ -167,7 +301,8 @@ class _Cones:
         return KDTree(self.centres)
 
     def holds(self, shapes: Array) -> Any:
-        """Which shapes (n, k, 2) lie within a cone: edges of cones that count as walls."""
+        """Mask of shapes (n, k, 2) inside a cone, that is, edges of cones listed among the
+        walls."""
         if not len(self.centres) or not len(shapes):
             return np.zeros(len(shapes), dtype=np.bool_)
         distance, nearest = self._tree.query(shapes)
@@ -187,7 +322,7 @@ class _Cones:
 
 
 class Cells:
-    """The cells of a grid as they are drawn."""
+    """Raster of an occupancy grid, pooled to the scale of the picture."""
 
     _COLOURS = np.stack([rgb(palette.FREE), rgb(palette.UNKNOWN), rgb(palette.OCCUPIED)])
 
@@ -197,7 +332,7 @@ class Cells:
         self._pooled = {1: np.where(grid.occupied, np.uint8(2), unknown.astype(np.uint8))}
 
     def draw(self, canvas: Canvas) -> None:
-        """Draw the cells that are seen."""
+        """Draw the visible cells."""
         # Where several cells share a pixel, those that are occupied are seen.
         pixels = self.grid.resolution * canvas.scale
         most = max(self.grid.shape).bit_length()
@@ -214,7 +349,7 @@ class Cells:
         )
 
     def _cells(self, factor: int) -> Any:
-        """The largest number of each square of `factor` by `factor` cells."""
+        """Cells max-pooled over squares of `factor` by `factor` cells."""
         if factor not in self._pooled:
             cells = self._pooled[1]
             for axis, length in enumerate(cells.shape):
@@ -224,20 +359,20 @@ class Cells:
 
 
 def _places(begin: int, count: int, step: float) -> Any:
-    """Which of `count` pixels, the first of them `begin` from the origin, have lines."""
+    """Pixels with grid lines, of `count` pixels whose first is `begin` pixels from the origin."""
     numbers = np.arange(math.ceil(begin / step), math.floor((begin + count) / step) + 1)
     places = np.floor(numbers * step).astype(np.int64) - begin
     return places[(places >= 0) & (places < count)]
 
 
 def _round_step(least: float) -> float:
-    """The smallest of 1, 2, 5 times a power of ten that is not below a value."""
+    """Smallest of 1, 2, 5 times a power of ten that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(least))
     return power * next(k for k in (1.0, 2.0, 5.0, 10.0) if least <= k * power * (1.0 + 1e-9))
 
 
 def _dash(points: Array, dash: tuple[float, float] | None, scale: float) -> Array:
-    """Segments (n, 4) of a line, or of its dashes, whose lengths are in pixels."""
+    """Segments (n, 4) of a line or of its dashes, whose lengths are in pixels."""
     if dash is None:
         return line_edges(points)
     on, period = dash[0] / scale, sum(dash) / scale
@@ -253,11 +388,11 @@ def _dash(points: Array, dash: tuple[float, float] | None, scale: float) -> Arra
 
 
 _FINE = 30.0
-"""Length in pixels from which on a unit has an edge, a shadow and wheels."""
+"""Length in pixels from which a unit is drawn with edge, shadow and wheels."""
 _DART = 13.0
-"""Length in pixels below which a unit is an arrowhead."""
+"""Length in pixels below which a unit is drawn as an arrowhead."""
 _LEAST = 8.0
-"""Length in pixels that it has at least: smaller ones are drawn larger."""
+"""Least drawn length of a unit in pixels; smaller units are enlarged."""
 _NO_QUADS: Array = np.empty((0, 4, 2))
 
 
@@ -277,83 +412,60 @@ class _Extents(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """From the reference point to the left."""
+        """Lateral offset of the middle line from the reference point, positive to the left."""
         return 0.5 * (self.left + self.right)
 
 
 class _Parts(NamedTuple):
-    """Parts of a unit in its own frame; what has four corners as arrays (n, 4, 2)."""
+    """Parts of a vehicle unit in its own frame; quadrilaterals are arrays (n, 4, 2)."""
 
     extents: _Extents
     bodies: tuple[Array, ...]
     windows: Array = _NO_QUADS
     lights: Array = _NO_QUADS
     marks: Array = np.empty((0, 4))
-    """Segments."""
+    """Segments (n, 4)."""
     mark_width: float = 0.0
-    """In m."""
+    """Width of the marks, in m."""
 
 
-class _Painter:
-    """Draws one unit."""
+def _draw_unit(canvas: Canvas, unit: PlacedUnit, kind: str, fill: Array, edge: Array) -> None:
+    """Draw a unit with the detail that its size in pixels allows, if it is visible."""
+    parts = _parts(unit.outlines, len(unit.wheels), kind)
+    extents = parts.extents
+    reach = max(extents.front, -extents.rear, extents.left, -extents.right) * 1.5
+    x0, y0, x1, y1 = canvas.box
+    if not (x0 - reach < unit.pose.x < x1 + reach and y0 - reach < unit.pose.y < y1 + reach):
+        return
 
-    def __init__(
-        self, canvas: Canvas, unit: PlacedUnit, kind: str, fill: Array, edge: Array
-    ) -> None:
-        self._canvas, self._unit, self._kind = canvas, unit, kind
-        self._fill, self._edge = fill, edge
-        self._parts = _parts(unit.outlines, len(unit.wheels), kind)
-        extents = self._parts.extents
-        self._size = max(extents.length, extents.width) * canvas.scale
-        """In pixels."""
+    def placed(points: Array) -> Array:
+        return points_to_world(unit.pose, points)
 
-    def draw(self) -> None:
-        """Draw it as finely as its size allows, if it can be seen at all."""
-        if not self._seen():
-            return
-        if self._size >= _FINE:
-            self._draw_finely()
-        elif self._size >= _DART:
-            self._draw_coarsely()
-        else:
-            larger = max(1.0, _LEAST / max(self._size, 1e-6))
-            self._canvas.polygon(self._placed(larger * _dart(self._parts.extents)), self._fill)
-
-    def _seen(self) -> bool:
-        rear, front, right, left = self._parts.extents
-        reach = max(front, -rear, left, -right) * 1.5
-        x, y, _ = self._unit.pose
-        x0, y0, x1, y1 = self._canvas.box
-        return x0 - reach < x < x1 + reach and y0 - reach < y < y1 + reach
-
-    def _placed(self, points: Array) -> Array:
-        return points_to_world(self._unit.pose, points)
-
-    def _draw_finely(self) -> None:
-        canvas, parts = self._canvas, self._parts
-        bodies = [self._placed(body) for body in parts.bodies]
-        lift = min(0.05 * parts.extents.width * canvas.scale, 5.0) / canvas.scale
-        shadow = np.array([0.6 * lift, -lift])
+    size = max(extents.length, extents.width) * canvas.scale
+    if size < _DART:
+        larger = max(1.0, _LEAST / max(size, 1e-6))
+        canvas.polygon(placed(larger * _dart(extents)), fill)
+        return
+    bodies = [placed(body) for body in parts.bodies]
+    if size >= _FINE:
+        lift = min(0.05 * extents.width * canvas.scale, 5.0) / canvas.scale
         for body in bodies:
-            canvas.polygon(body + shadow, rgb(palette.SHADOW), palette.SHADOW_OPACITY)
-        for body in bodies:
-            canvas.polygon(body, self._fill)
-        canvas.segments(stacked_edges(bodies), 1.2, self._edge)
-        canvas.polygons(self._placed(parts.windows), rgb(GLASS), GLASS_OPACITY)
-        canvas.polygons(self._placed(parts.lights), rgb(palette.LIGHTS))
-        ends = self._placed(parts.marks.reshape(-1, 2)).reshape(-1, 4)
-        mark = self._edge if self._kind == "trailer" else rgb(SURFACE)
+            shadow = body + np.array([0.6 * lift, -lift])
+            canvas.polygon(shadow, rgb(palette.SHADOW), palette.SHADOW_OPACITY)
+    for body in bodies:
+        canvas.polygon(body, fill)
+    if size >= _FINE:
+        canvas.segments(stacked_edges(bodies), 1.2, edge)
+        canvas.polygons(placed(parts.windows), rgb(GLASS), GLASS_OPACITY)
+        canvas.polygons(placed(parts.lights), rgb(palette.LIGHTS))
+        ends = placed(parts.marks.reshape(-1, 2)).reshape(-1, 4)
+        mark = edge if kind == "trailer" else rgb(SURFACE)
         canvas.segments(ends, max(1.4, parts.mark_width * canvas.scale), mark)
-        _draw_wheels(canvas, self._unit)
-
-    def _draw_coarsely(self) -> None:
-        canvas, parts = self._canvas, self._parts
-        for body in parts.bodies:
-            canvas.polygon(self._placed(body), self._fill)
-        if len(parts.windows):
-            canvas.polygons(self._placed(parts.windows[:1]), rgb(GLASS), GLASS_OPACITY)
-        elif self._kind == "vehicle":
-            canvas.polygon(self._placed(_nose(parts.extents)), rgb(SURFACE))
+        _draw_wheels(canvas, unit)
+    elif len(parts.windows):
+        canvas.polygons(placed(parts.windows[:1]), rgb(GLASS), GLASS_OPACITY)
+    elif kind == "vehicle":
+        canvas.polygon(placed(_nose(extents)), rgb(SURFACE))
 
 
 def _draw_wheels(canvas: Canvas, unit: PlacedUnit) -> None:
@@ -391,7 +503,6 @@ def _parts(outlines: tuple[Outline, ...], wheels: int, kind: str) -> _Parts:
 
 
 def _windows(size: _Extents) -> Array:
-    """Windscreen and rear window."""
     front, rear, length = size.front, size.rear, size.length
     screen = _trapezium(front - 0.27 * length, 0.78, front - 0.4 * length, 0.66)
     window = _trapezium(rear + 0.2 * length, 0.66, rear + 0.12 * length, 0.74)
@@ -410,7 +521,6 @@ def _lights(size: _Extents) -> Array:
 
 
 def _chevron(size: _Extents) -> Array:
-    """An arrow towards the front."""
     y = size.middle
     reach = min(0.25 * size.width, 0.24 * size.length)
     tip = size.front - 0.16 * size.length
@@ -419,14 +529,13 @@ def _chevron(size: _Extents) -> Array:
 
 
 def _nose(size: _Extents) -> Array:
-    """A triangle towards the front."""
     y, side = size.middle, 0.3 * size.width
     tip, base = size.front - 0.08 * size.length, size.front - 0.32 * size.length
     return np.array([(tip, y), (base, y + side), (base, y - side)])
 
 
 def _dart(size: _Extents) -> Array:
-    """An arrowhead as long as the unit, and never so wide that it points nowhere."""
+    """Arrowhead as long as the unit, narrow enough to show a direction."""
     y, notch, half = size.middle, size.rear + 0.25 * size.length, 0.5 * size.width
     half = min(half, 0.35 * size.length)
     return np.array([(size.front, y), (size.rear, y + half), (notch, y), (size.rear, y - half)])
@@ -441,7 +550,7 @@ def _ribs(size: _Extents) -> Array:
 
 
 def _round_corners(ring: Array, radius: float) -> Array:
-    """A ring with round corners; where its sides are short, as round as they allow."""
+    """Ring with rounded corners; short sides limit the radius."""
     before, after = np.roll(ring, 1, axis=0) - ring, np.roll(ring, -1, axis=0) - ring
     a, b = (ring + side * _reach(side, radius) for side in (before, after))
     arcs = [
@@ -451,27 +560,27 @@ def _round_corners(ring: Array, radius: float) -> Array:
 
 
 def _reach(sides: Array, radius: float) -> Array:
-    """How much of each side (n, 2) becomes part of the arc at its end: at most half."""
+    """Share of each side (n, 2) replaced by the arc at its end, at most half."""
     length = np.hypot(sides[:, 0], sides[:, 1])
     return np.minimum(radius / np.maximum(length, 1e-9), 0.5)[:, None]
 
 
 MOST_PIXELS = 8192
-"""Largest width and height."""
+"""Largest width and height of a picture, in pixels."""
 SCALES = Allowed(1e-3, 1e5)
-"""In pixels per metre."""
+"""Allowed scales, in pixels per metre."""
 _LENGTHS_SEEN = 9.0
-"""How many lengths of the vehicle a picture is wide."""
+"""Default width of a picture in vehicle lengths."""
 _WIDTHS: tuple[m, m] = (8.0, 60.0)
-"""Least and largest width of a picture."""
+"""Least and largest default width of a picture."""
 _LEAST_LENGTHS = 2.5
-"""Least width of a picture in lengths of the vehicle, however long a road train is."""
+"""Least width of a picture in vehicle lengths, also for long road trains."""
 _MARGIN = 0.05
-"""Share of the picture that is free on each side where all that stands still is seen."""
+"""Margin on each side when all fixed objects are shown, as a share of the picture."""
 
 
 class FramePainter:
-    """Draws vehicles among what stands still: frames (height, width, 3) of bytes.
+    """Painter of vehicles in fixed surroundings: frames (height, width, 3) of bytes.
 
     x is to the right and y up, as in the world. `walls` (k, 4) are segments x0, y0, x1, y1 in m,
     `cones` are positions (n, 2) with a colour each, "blue", "yellow", "orange" or `#rrggbb`;
@@ -497,7 +606,7 @@ class FramePainter:
 
     @classmethod
     def of_map(cls, ground: Map, *, size: tuple[int, int] = (640, 480)) -> FramePainter:
-        """Draws vehicles on a map, with the lane along its centre line if it has one."""
+        """Painter for vehicles on a map, with the lane along its centre line if it has one."""
         areas = zip(ground.polygons, ground.holes, strict=True)
         solids = [Polygon(_seam_holes(outline, holes), "solid") for outline, holes in areas]
         lanes = [] if ground.centre_line is None else [_lane(ground.centre_line)]
@@ -519,24 +628,24 @@ class FramePainter:
         lidar: Any = None,
         text: str = "",
     ) -> Pixels:
-        """A picture of these vehicles, the first on top; each call gives a new array.
+        """Picture of these vehicles, the first on top, as a new array.
 
-        The picture is about `centre`, or the first vehicle, with `scale` pixels per metre, or as
-        much as suits the size of that vehicle; without vehicles all that stands still is seen.
-        `lidar` (n, 2) are points in the world that rays have hit; those that are not finite hit
-        nothing. `text` is written in the upper left corner, which needs the extra `maps`.
+        The picture is centred on `centre`, or on the first vehicle, with `scale` pixels per
+        metre, or a scale that suits the size of that vehicle; without vehicles it shows all
+        fixed objects. `lidar` (n, 2) are hit points in the world; points that are not finite are
+        rays without a hit. `text` is written in the upper left corner, which needs the extra
+        `maps`.
         """
         vehicles = _vehicles(vehicles)
         hits = _hits(lidar)
-        if not isinstance(text, str):
-            raise InvalidValue(f"text = {text!r} must be a text")
+        check_text("text", text)
         canvas = Canvas(self.size, *self._view(vehicles, centre, scale), palette.GROUND)
         self._scenery.draw(canvas)
         for number, vehicle in reversed([*enumerate(vehicles)]):
             colour = vehicle.colour or VEHICLES[number % len(VEHICLES)]
             for unit in reversed(vehicle.trailers):
-                _Painter(canvas, unit, "trailer", shade(colour, 0.3), shade(colour, -0.4)).draw()
-            _Painter(canvas, vehicle.vehicle, "vehicle", rgb(colour), shade(colour, -0.4)).draw()
+                _draw_unit(canvas, unit, "trailer", shade(colour, 0.3), shade(colour, -0.4))
+            _draw_unit(canvas, vehicle.vehicle, "vehicle", rgb(colour), shade(colour, -0.4))
         canvas.squares(hits, min(max(0.06 * canvas.scale, 2.0), 3.0), rgb(palette.ECHO))
         if text:
             canvas.card(text)
@@ -545,7 +654,7 @@ class FramePainter:
     def _view(
         self, vehicles: Sequence[PlacedVehicle], centre: Any, scale: float | None
     ) -> tuple[tuple[m, m], float]:
-        """Middle of the picture, and pixels in a metre."""
+        """Centre of the picture, and pixels per metre."""
         if vehicles:
             at, usual = vehicles[0].vehicle.pose[:2], self.size[0] / _width_about(vehicles[0])
         else:
@@ -566,7 +675,6 @@ class FramePainter:
 
 
 def _width_about(vehicle: PlacedVehicle) -> m:
-    """How wide a picture of a vehicle is."""
     length = 0.0
     for unit in vehicle.units:
         along = [x for outline in unit.outlines for x, _ in outline]
@@ -611,30 +719,23 @@ def _vehicles(vehicles: Any) -> Sequence[PlacedVehicle]:
 
 
 def _hits(lidar: Any) -> Array:
-    try:
-        points = np.empty((0, 2)) if lidar is None else np.asarray(lidar, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidValue(f"lidar must be points (n, 2): {error}") from error
-    if points.ndim != 2 or points.shape[1] != 2:
+    points = floats("lidar", np.empty((0, 2)) if lidar is None else lidar)
+    if points.shape[1:] != (2,):
         raise InvalidValue(f"lidar has shape {points.shape}; allowed is (n, 2)")
     return points[np.isfinite(points).all(axis=1)]
 
 
 def _lane(rows: Array) -> Polygon:
-    """The ground between the borders of a centre line."""
+    """Area between the borders of a centre line."""
     left, right = borders(rows)
-    return Polygon(_points(np.concatenate([left, right[::-1]])), "lane")
+    return Polygon(as_points(np.concatenate([left, right[::-1]])), "lane")
 
 
 def _seam_holes(outline: Array, holes: Sequence[Array]) -> tuple[tuple[float, float], ...]:
-    """An area with holes as one ring, which goes to each hole and back again."""
+    """An area with holes as a single ring, joined to each hole by a seam."""
     ring = outline if signed_area(outline) > 0.0 else outline[::-1]
     parts = [ring]
     for hole in holes:
         inner = hole if signed_area(hole) < 0.0 else hole[::-1]
         parts += [ring[:1], inner, inner[:1]]
-    return _points(np.concatenate([*parts, ring[:1]]) if holes else ring)
-
-
-def _points(points: Array) -> tuple[tuple[float, float], ...]:
-    return tuple((x, y) for x, y in points.tolist())
+    return as_points(np.concatenate([*parts, ring[:1]]) if holes else ring)

@@ -1,7 +1,7 @@
-"""A table of texts, laid out once for the terminal, for notebooks and for reports.
+"""Table of texts with one layout for the terminal, notebooks and reports.
 
-`cli.sheets` draws it on a terminal; `notebook` and `report` are HTML. Everything is escaped, but
-for cells that are HTML already (`Html`).
+`cli.sheets` draws it on a terminal; `notebook` and `report` are HTML. Everything is escaped, except
+cells that are already HTML (`Html`).
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from html import escape
 
 _CELL = "padding:1px 10px 1px 0;vertical-align:top;border-top:1px solid rgba(128,128,128,0.25)"
 _UNFOLDED = 3
-"""Columns of a table that fit on a narrow screen."""
+"""Most columns of a table that fit on a narrow screen."""
 
 
 class Html(str):
-    """A cell that is HTML already."""
+    """A cell that is already HTML."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """Rows of texts below the names of their columns."""
+    """Rows of texts with column heads."""
 
     heads: Sequence[str]
-    """Empty for a table without heads."""
+    """Column heads; empty for a table without heads."""
     rows: Sequence[Sequence[str]]
     numbers: Collection[int] = ()
-    """Columns that are aligned to the right."""
+    """Right-aligned columns."""
     wraps: Collection[int] = ()
-    """Columns of sentences, which may be broken on a terminal."""
+    """Columns of sentences, which may be wrapped on a terminal."""
 
     def without(self, column: int) -> Sheet:
-        """The sheet without a column, which may be counted from the end: -1 is the last."""
+        """A copy without one column; negative indices count from the end."""
         column %= len(self.heads)
         kept = [k for k in range(len(self.heads)) if k != column]
         heads, *rows = ([row[k] for k in kept] for row in (self.heads, *self.rows))
@@ -60,7 +60,7 @@ class Sheet:
     def report(self) -> str:
         """HTML for a page with the style of reports.
 
-        On narrow screens rows of many cells are folded: one line for each of them, with its head.
+        On narrow screens rows of many cells are folded: one line for each cell, with its head.
         """
         kinds = ["number" if k in self.numbers else "text" for k in range(len(self.heads))]
         heads = "".join(

@@ -1,14 +1,15 @@
-"""What there is to see of a simulation: bodies with their shapes, columns of numbers, scans.
+"""Stage: the description of everything that can be drawn of a simulation.
 
-A `Stage` is plain data, everything about a simulation that does not change while it runs; the page,
-recordings and live views all read it. Numbers that change come as rows: one float per channel and
-time. Everything is in SI units and radians; outlines and wheels are in the frame of their body, x
-forward, y left. `None` in place of a channel means that the body lacks it.
+A `Stage` is plain data, everything about a simulation that does not change while it runs: bodies
+with their shapes, channels, lidars, fixed objects; the page, recordings and live views all read it.
+Values that change come as rows: one float per channel and time. Everything is in SI units and
+radians; outlines and wheels are in the frame of their body, x forward, y left. `None` in place of a
+channel means that the body lacks it.
 
-Below the `Stage` are the parts that stages are put together from: channels in order (`Rows`), pose
-and velocity that a body computes (`ComputedMotion`), how vehicles lie on a road, ground with
-heights, what stands still in a world, shapes of vehicles, trailers. At the end, vehicles and bodies
-at one moment: `place_vehicle`, `place_bodies`. `stages` makes stages of runs and of worlds.
+Below the `Stage` are the parts that stages are built from: channels in order (`Rows`), pose and
+velocity that a body computes (`ComputedMotion`), attitude of vehicles on a road, uneven ground,
+fixed objects of a world, shapes of vehicles, trailers. At the end, vehicles and bodies at one
+moment: `place_vehicle`, `place_bodies`. `stages` builds stages of runs and of worlds.
 """
 
 from __future__ import annotations
@@ -31,19 +32,19 @@ from ..core.files import brief_repr
 from ..core.model import Model, Vehicle, vehicle_of
 from ..errors import InvalidValue
 from ..geometry.maps.grid import Grid as OccupiedGrid
-from ..geometry.polygon import FARTHEST
+from ..geometry.polygon import FARTHEST, rectangle
 from ..geometry.pose import placed as pose_on
 from ..geometry.pose import points_to_world, to_world, towed
 from ..road.contact import fitted_plane, wheel_contact
 from ..road.records import FlatRoad, FullGrip, GripGrid
 from ..road.road import Road
 from ..units import m
-from ..world.contact.solids import Moving, standing_parts
+from ..world.contact.solids import standing_parts
 from ..world.scene import ElevationMap, OccupancyGrid, PropertyRegion, Scene
 from .colours import rgb
 
 VERSION = 1
-"""Version of the description: readers refuse newer ones."""
+"""Version of the description; readers refuse newer ones."""
 
 Point = tuple[float, float]
 Outline = tuple[Point, ...]
@@ -51,22 +52,22 @@ Outline = tuple[Point, ...]
 
 @dataclass(frozen=True)
 class Channel:
-    """One number that changes."""
+    """A value that changes with time."""
 
     name: str
-    """Such as `v_x`; inputs begin with `u_`."""
+    """Name, such as `v_x`; inputs begin with `u_`."""
     unit: str
     """Symbol of the SI unit."""
     body: str
-    """Name of the body it belongs to."""
+    """Name of the body that it belongs to."""
     role: str
-    """"state", "input", "output", or "measured" of an acceleration that is the change of velocity
-    since the row before: one that a push or a wall gives, too."""
+    """"state", "input", "output", or "measured": an acceleration from the change of velocity
+    since the previous row, which includes pushes and impacts."""
 
 
 @dataclass(frozen=True)
 class Wheel:
-    """A wheel of a body; the numbers at the end are places in the row."""
+    """A wheel of a body; the integers at the end are channel indices."""
 
     name: str
     x: float
@@ -75,37 +76,37 @@ class Wheel:
     """Diameter in m."""
     width: float
     yaw: float = 0.0
-    """Fixed angle on the body."""
+    """Fixed angle on the body, in rad."""
     steer: int | None = None
     """Channel of its steering angle."""
     F_x: int | None = None
-    """Channel of its force along the wheel in N."""
+    """Channel of its longitudinal force in N."""
     F_y: int | None = None
-    """Channel of its force across the wheel, positive to the left, in N."""
+    """Channel of its lateral force in N, positive to the left."""
     F_z: int | None = None
     """Channel of its load in N."""
     use: int | None = None
-    """Channel of the share of its grip that is used, 0 to 1."""
+    """Channel of its grip utilisation, 0 to 1."""
 
 
 @dataclass(frozen=True)
 class Body:
-    """Something that moves and has a shape."""
+    """A moving body with a shape."""
 
     name: str
     kind: str
     """"vehicle", "trailer", "block" or "actor"."""
     outlines: tuple[Outline, ...]
-    """Convex or not, one or more."""
+    """One or more outlines, convex or not."""
     x: int
-    """Channel of its position in the world, in m."""
+    """Channel of its x coordinate in the world, in m."""
     y: int
     yaw: int
     wheels: tuple[Wheel, ...] = ()
     channels: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Channels by name."""
+    """Channel indices by name."""
     colour: str = ""
-    """As `#rrggbb`; empty for a colour of the viewer's choice."""
+    """Colour as `#rrggbb`; empty for the viewer's choice."""
     model: str = ""
     """Name of its vehicle model."""
 
@@ -114,7 +115,8 @@ class Body:
 
 @dataclass(frozen=True)
 class Scan:
-    """A lidar on a body; its ranges come apart from the rows, whenever there is a new one."""
+    """A lidar on a body; its ranges are not part of the rows but come whenever there is a new
+    scan."""
 
     name: str
     body: str
@@ -122,25 +124,23 @@ class Scan:
     y: float
     yaw: float
     first_angle: float
-    """Angle of the first ray, from the x axis of the lidar."""
+    """Angle of the first ray, from the x axis of the lidar, in rad."""
     step: float
-    """Angle between rays, positive to the left."""
+    """Angle between rays, positive to the left, in rad."""
     count: int
     max_range: float
 
 
 class Ranges(NamedTuple):
-    """Ranges that a lidar measured."""
-
     scan: int
-    """Which scan of the stage."""
+    """Index of the lidar in `Stage.scans`."""
     ranges: NDArray[Any]
-    """In m."""
+    """Ranges in m."""
 
 
 @dataclass(frozen=True)
 class Polygon:
-    """A shape that stands still, in world coordinates."""
+    """A fixed polygon, in world coordinates."""
 
     points: Outline
     kind: str = "wall"
@@ -184,39 +184,39 @@ class Grid:
     width: int
     height: int
     cells: bytes
-    """One byte per cell: 255 occupied, 0 free, between unknown."""
+    """One byte per cell: 255 occupied, 0 free, unknown in between."""
 
     __repr__ = brief_repr
 
 
 @dataclass(frozen=True)
 class Relief:
-    """Ground with heights: points row by row from the one of least x and y."""
+    """Uneven ground: points row by row from the one of least x and y."""
 
     x: float
-    """Position of the first point."""
+    """x coordinate of the first point, in m."""
     y: float
     step: float
-    """Distance of neighbours in m."""
+    """Spacing of the points in m."""
     width: int
-    """Points along x."""
+    """Number of points along x."""
     height: int
-    """Points along y."""
+    """Number of points along y."""
     low: float
     """Least height in m."""
     high: float
     """Largest height in m."""
     heights: bytes
-    """Two bytes per point, the lower first: 0 is the least height, 65535 the largest."""
+    """Two bytes per point, low byte first: 0 is the least height, 65535 the largest."""
     grip: bytes = b""
-    """One byte per point: 255 is the full grip of tyres, 0 none; empty: full everywhere."""
+    """One byte per point: 255 is the full grip of tyres, 0 no grip; empty: full everywhere."""
 
     __repr__ = brief_repr
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Everything about a simulation that does not change while it runs."""
+    """Everything about a simulation that can be drawn and does not change while it runs."""
 
     title: str
     channels: tuple[Channel, ...]
@@ -231,7 +231,7 @@ class Stage:
     __repr__ = brief_repr
 
     def body(self, name: str) -> Body:
-        """A body by its name."""
+        """Body of this name."""
         body = next((body for body in self.bodies if body.name == name), None)
         if body is None:
             known = ", ".join(body.name for body in self.bodies)
@@ -239,7 +239,7 @@ class Stage:
         return body
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values for JSON; bytes as base64."""
+        """Plain values for JSON; bytes as base64."""
         plain = asdict(self)
         for grid in plain["grids"]:
             grid["cells"] = base64.b64encode(grid["cells"]).decode()
@@ -250,7 +250,7 @@ class Stage:
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Stage:
-        """The stage that `to_json` described; raises for a newer version."""
+        """Stage from the values of `to_json`; raises for a newer version."""
         version = plain.get("version")
         if not isinstance(version, int) or version > VERSION:
             raise InvalidValue(
@@ -258,44 +258,44 @@ class Stage:
                 "install a newer one"
             )
         try:
-            return cls(
-                title=plain["title"],
-                channels=tuple(Channel(**c) for c in plain["channels"]),
-                bodies=tuple(Body(**_decoded(b)) for b in plain["bodies"]),
-                scans=tuple(Scan(**s) for s in plain["scans"]),
-                polygons=tuple(Polygon(**_decoded(p)) for p in plain["polygons"]),
-                lines=tuple(Line(**_decoded(p)) for p in plain["lines"]),
-                discs=tuple(Disc(**d) for d in plain["discs"]),
-                grids=tuple(Grid(**_decoded(g)) for g in plain["grids"]),
+            parts = {
+                name: tuple(kind(**_decoded(part)) for part in plain[name])
+                for name, kind in _PARTS.items()
                 # Stages of before there were any have none.
-                reliefs=tuple(Relief(**_decoded(r)) for r in plain.get("reliefs", ())),
-            )
+                if name in plain or name != "reliefs"
+            }
+            return cls(plain["title"], **parts)
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidValue(f"the stage is damaged: {error}") from error
 
 
+_PARTS: Mapping[str, Callable[..., Any]] = {
+    **{"channels": Channel, "bodies": Body, "scans": Scan, "polygons": Polygon},
+    **{"lines": Line, "discs": Disc, "grids": Grid, "reliefs": Relief},
+}
 _DECODERS: Mapping[str, Callable[[Any], Any]] = {
-    "outlines": lambda outlines: tuple(map(_points, outlines)),
-    "points": lambda points: _points(points),
+    "outlines": lambda outlines: tuple(map(as_points, outlines)),
+    "points": lambda points: as_points(points),
     "wheels": lambda wheels: tuple(Wheel(**wheel) for wheel in wheels),
     "cells": base64.b64decode,
     "heights": base64.b64decode,
     "grip": base64.b64decode,
 }
-"""Fields of a stage that JSON has in another form."""
+"""Decoders of the fields whose JSON form differs."""
 
 
-def _points(plain: Any) -> Outline:
-    return tuple((float(x), float(y)) for x, y in plain)
+def as_points(points: Any) -> Outline:
+    """Points of a stage from pairs or an array (n, 2)."""
+    return tuple((float(x), float(y)) for x, y in points)
 
 
 def _decoded(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a part of a stage, from JSON values."""
+    """Decoded fields of a part of a stage."""
     return {name: _DECODERS.get(name, lambda value: value)(value) for name, value in plain.items()}
 
 
 class Named(NamedTuple):
-    """A channel before it has a place."""
+    """A channel without an index."""
 
     name: str
     unit: str
@@ -303,14 +303,10 @@ class Named(NamedTuple):
 
 
 POSE = (Named("x", "m", "output"), Named("y", "m", "output"), Named("yaw", "rad", "output"))
-"""Pose of what has no state with a pose."""
+"""Pose channels of a body without a pose in its state."""
 POSE_NAMES = tuple(one.name for one in POSE)
-ATTITUDE = (
-    Named("z", "m", "output"),
-    Named("pitch", "rad", "output"),
-    Named("roll", "rad", "output"),
-)
-"""Attitude of what lies on ground with heights."""
+ATTITUDE = tuple(Named(*one, "output") for one in (("z", "m"), ("pitch", "rad"), ("roll", "rad")))
+"""Attitude channels of a body on uneven ground."""
 
 
 def named_channels(model: Model) -> tuple[list[Named], list[Named], list[Named]]:
@@ -326,21 +322,22 @@ def named_channels(model: Model) -> tuple[list[Named], list[Named], list[Named]]
 
 
 class Rows:
-    """The channels of a stage while it is put together."""
+    """Builder of a stage's channels."""
 
     def __init__(self) -> None:
         self.channels: list[Channel] = []
 
     def add(self, body: str, named: Sequence[Named]) -> dict[str, int]:
-        """Channels of one body behind those there are; their places by name."""
+        """Append the channels of one body; returns their indices by name."""
         begin = len(self.channels)
         self.channels += [Channel(n.name, n.unit, body, n.role) for n in named]
         return {n.name: begin + k for k, n in enumerate(named)}
 
     def add_many(self, bodies: Sequence[str], named: Sequence[Named]) -> list[dict[str, int]]:
-        """Channels of several bodies of one kind, field by field as arrays of a fleet lie.
+        """Append channels of several bodies of one kind, field by field as in the arrays of a
+        fleet.
 
-        Returns the places by name, body by body.
+        Returns the indices by name, body by body.
         """
         begin, count = len(self.channels), len(bodies)
         for n in named:
@@ -348,31 +345,28 @@ class Rows:
         return [{n.name: begin + k * count + b for k, n in enumerate(named)} for b in range(count)]
 
 
-_VELOCITY = (
-    Named("v_x", "m/s", "output"),
-    Named("v_y", "m/s", "output"),
-    Named("omega", "rad/s", "output"),
+_VELOCITY = tuple(
+    Named(*one, "output") for one in (("v_x", "m/s"), ("v_y", "m/s"), ("omega", "rad/s"))
 )
 
 
 class ComputedMotion:
-    """Channels that the body of vehicles of one model adds to those of their records.
+    """Channels that a model's body adds to those of its records.
 
-    Nothing for most; a mass that moves along a path gets the pose that its body says, and a
-    velocity to go with it.
+    Most models need none; a model whose state is a path coordinate gets the pose that its body
+    computes, and a velocity.
     """
 
     def __init__(self, vehicle: Vehicle) -> None:
         self._body = body_of(vehicle, "a picture")
         fields = own_fields(vehicle.State, lambda x: self._body.pose(x, vehicle.params))
         self.pose = tuple(f or n.name for f, n in zip(fields, POSE, strict=True))
-        """Names of the channels with x, y and yaw."""
+        """Names of the channels of x, y and yaw."""
         self._missing = [k for k, field in enumerate(fields) if field is None]
         self.named = [*(POSE[k] for k in self._missing), *(_VELOCITY if self._missing else ())]
-        """The channels that are added."""
 
     def values(self, x: Any, u: Any, p: Any) -> list[Array]:
-        """The values of `named`, from records of arrays of one shape."""
+        """Values of `named`, from records of arrays of one shape."""
         if not self.named:
             return []
         pose, velocity = self._body.pose(x, p), self._body.velocity(x, u, p)
@@ -380,14 +374,14 @@ class ComputedMotion:
 
 
 def road_under(vehicle: Any) -> Road | None:
-    """The road that a vehicle is on; None if its parameters have none."""
+    """Road of a vehicle; None if its parameters have none."""
     own: Any = getattr(vehicle.params, "road", None) if isinstance(vehicle, Vehicle) else None
     known = getattr(own, "_fields", ()) == ("surface", "grip")
     return Road(own.surface, own.grip) if known else None
 
 
 def attitude_on_road(vehicle: Vehicle, road: Road, poses: Array) -> tuple[Array, Array, Array]:
-    """Height, pitch and roll (n,) each of a vehicle at poses (n, 3) on a road.
+    """Height, pitch and roll, each (n,), of a vehicle at poses (n, 3) on a road.
 
     Pitch is positive with the nose down, roll with the right side down.
     """
@@ -406,16 +400,15 @@ Box = tuple[m, m, m, m]
 """Least x and y, largest x and y."""
 
 MOST_POINTS = 60_000
-"""Most points of a relief."""
 LEAST_STEP: m = 0.1
 AROUND: m = 40.0
-"""How far a road without ends is drawn around what stands on it."""
+"""Margin around the bodies up to which an unbounded road is drawn."""
 BESIDE: m = 10.0
-"""How far a road is drawn to either side of its line."""
+"""Distance up to which a road is drawn to either side of its line."""
 
 
 def reliefs_of(scene: Scene) -> tuple[Relief, ...]:
-    """Ground with heights of a scene."""
+    """Uneven ground of a scene."""
     maps = [e for e in scene.elements if isinstance(e, ElevationMap)]
     pieces = [(e.road, _lattice_box(e.road.surface.heights)) for e in maps]
     if scene.road is not None:
@@ -425,7 +418,7 @@ def reliefs_of(scene: Scene) -> tuple[Relief, ...]:
 
 
 def relief_of(road: Road, box: Box) -> Relief | None:
-    """A road within a box; None of one that is level and as grippy as usual."""
+    """Relief of a road within a box; None if it is level and has normal grip."""
     if isinstance(road.surface, FlatRoad) and isinstance(road.friction, FullGrip):
         return None
     left, bottom, right, top = box
@@ -437,21 +430,13 @@ def relief_of(road: Road, box: Box) -> Relief | None:
     low, most = float(z.min()), float(z.max())
     levels = np.rint((z - low) * (65535.0 / max(most - low, 1e-9)))
     shares = np.rint(255.0 * np.clip(grip, 0.0, 1.0)).astype(np.uint8)
-    return Relief(
-        left,
-        bottom,
-        step,
-        width,
-        height,
-        low,
-        most,
-        levels.astype("<u2").tobytes(),
-        b"" if isinstance(road.friction, FullGrip) else shares.tobytes(),
-    )
+    drawn_grip = b"" if isinstance(road.friction, FullGrip) else shares.tobytes()
+    heights = levels.astype("<u2").tobytes()
+    return Relief(left, bottom, step, width, height, low, most, heights, drawn_grip)
 
 
 def road_box(road: Road, places: Array) -> Box:
-    """Where a road is drawn: where it has something, and around some places (n, 2)."""
+    """Drawn area of a road: where it is defined, and around places (n, 2)."""
     grip = _lattice_box(road.friction.mu) if isinstance(road.friction, GripGrid) else None
     boxes = [box for box in (_surface_box(road.surface), grip) if box]
     if len(places) and not boxes:
@@ -471,18 +456,13 @@ def _places(scene: Scene) -> Array:
 
 
 def _lattice_box(grid: Any) -> Box:
-    ends = (
-        start + step * (count - 1.0)
-        for start, step, count in (
-            (grid.start_0, grid.step_0, grid.count_0),
-            (grid.start_1, grid.step_1, grid.count_1),
-        )
-    )
-    return (grid.start_0, grid.start_1, *ends)
+    last_0 = grid.start_0 + grid.step_0 * (grid.count_0 - 1.0)
+    last_1 = grid.start_1 + grid.step_1 * (grid.count_1 - 1.0)
+    return grid.start_0, grid.start_1, last_0, last_1
 
 
 def _surface_box(surface: Any) -> Box | None:
-    """Where a surface has heights of its own; None of one without ends."""
+    """Area in which a surface is uneven; None if it is unbounded."""
     line = getattr(surface, "line", None)
     if line is None:
         heights = getattr(surface, "heights", None)
@@ -492,9 +472,9 @@ def _surface_box(surface: Any) -> Box | None:
         assert x is not None
         assert y is not None
         return _around(zip(x, y, strict=True))
-    grid = surface.heights
-    ways = (grid.start_0 - line.u, grid.start_0 + grid.step_0 * (grid.count_0 - 1.0) - line.u)
-    return _around(to_world((line.x, line.y, line.yaw), way, 0.0) for way in ways)
+    first, _, last, _ = _lattice_box(surface.heights)
+    at = (line.x, line.y, line.yaw)
+    return _around(to_world(at, way - line.u, 0.0) for way in (first, last))
 
 
 def _around(points: Iterable[Any]) -> Box:
@@ -507,7 +487,7 @@ _PROPERTIES = {"friction_mu": "friction", "friction_C_rr": "rolling resistance"}
 
 
 def still_life(scene: Scene) -> dict[str, Any]:
-    """Polygons, grids and reliefs of a stage, by the names of its fields."""
+    """Polygons, grids and reliefs of a stage, by field name."""
     blocks = {block.name: block for block in scene.blocks}
     polygons: list[Polygon] = []
     for name, parts, pose in standing_parts(scene):
@@ -515,7 +495,8 @@ def still_life(scene: Scene) -> dict[str, Any]:
         if block is not None and block.animation:
             continue
         kind, colour = ("wall", "") if block is None else ("block", block.color)
-        polygons += [Polygon(_corners_at(p.outline, pose), kind, name, colour) for p in parts]
+        rings = (points_to_world(pose[:3], np.array(part.outline, float)) for part in parts)
+        polygons += [Polygon(as_points(ring), kind, name, colour) for ring in rings]
     for element in scene.elements:
         # One without ends would be drawn over everything.
         if isinstance(element, PropertyRegion) and np.isfinite(_box(element)).all():
@@ -525,7 +506,7 @@ def still_life(scene: Scene) -> dict[str, Any]:
 
 
 def _words(region: PropertyRegion) -> str:
-    """Text on a region for viewers, such as "friction 0.25"."""
+    """Label of a region for viewers, such as "friction 0.25"."""
     value = region.value
     if region.name == "gps_no_coverage" and isinstance(value, bool):
         return "no GNSS" if value else "GNSS"
@@ -533,18 +514,12 @@ def _words(region: PropertyRegion) -> str:
     return f"{_PROPERTIES.get(region.name, region.name)} {shown}"
 
 
-def _corners_at(outline: Any, pose: Moving) -> Outline:
-    corners = points_to_world(pose[:3], np.array(outline, dtype=float))
-    return tuple((x, y) for x, y in corners.tolist())
-
-
 def _box(region: PropertyRegion) -> Outline:
-    low, high = (region.x_min, region.y_min), (region.x_max, region.y_max)
-    return (low, (high[0], low[1]), high, (low[0], high[1]))
+    return rectangle(region.x_min, region.x_max, region.y_min, region.y_max)
 
 
 def shown_grid(grid: OccupiedGrid) -> Grid:
-    """An occupancy grid as it is drawn."""
+    """Stage grid of an occupancy grid."""
     cells = np.where(grid.occupied, np.uint8(255), np.uint8(0))
     if grid.unknown is not None:
         cells = np.where(grid.unknown & ~grid.occupied, np.uint8(128), cells)
@@ -558,21 +533,21 @@ class BodyShape(NamedTuple):
 
     outlines: tuple[BodyOutline, ...]
     wheels: tuple[BodyWheel | Wheel, ...] = ()
-    """Wheels of a body name the fields that turn and load them; others stand as they are."""
+    """Wheels of a body name the fields of their steering angle and load; others are fixed."""
     trailer: BodyShape | None = None
-    """In the frame of the trailer's axle, with what hangs behind it in turn."""
+    """Shape of the trailer in the frame of its axle, with further trailers in turn; None
+    without one."""
     hitch_x: float = 0.0
-    """Where the trailer hangs, ahead of the reference point."""
+    """Position of the hitch ahead of the reference point, in m."""
     drawbar: float = 0.0
-    """From the hitch back to the trailer's axle."""
+    """Distance from the hitch back to the trailer's axle, in m."""
     hitch: str = ""
-    """The field of the state with the trailer's heading from that of this shape."""
+    """State field of the trailer's heading relative to that of this shape."""
 
     __repr__ = brief_repr
 
 
 def shape_of(vehicle: Vehicle) -> BodyShape:
-    """The shape of a vehicle with its parameters."""
     body_of(vehicle, "a picture")
     return _with_trailer(vehicle.geometry)
 
@@ -585,68 +560,54 @@ def _with_trailer(unit: Geometry | Trailer) -> BodyShape:
     return BodyShape(shape.outlines, shape.wheels, _with_trailer(trailer), *hung)
 
 
-def drawn_wheels(
-    wheels: Sequence[BodyWheel | Wheel], places: Mapping[Any, int]
-) -> tuple[Wheel, ...]:
-    """The wheels of a shape with the places of their channels, which are given by name."""
-    return tuple(
-        Wheel(
-            wheel.name,
-            wheel.x,
-            wheel.y,
-            wheel.length,
-            wheel.width,
-            wheel.yaw,
-            steer=places.get(wheel.steer),
-            F_x=places.get(wheel.F_x),
-            F_y=places.get(wheel.F_y),
-            F_z=places.get(wheel.F_z),
-            use=places.get(wheel.use),
-        )
-        for wheel in wheels
-    )
+_OF_WHEELS = ("steer", "F_x", "F_y", "F_z", "use")
+"""Fields of wheels that name channels."""
 
 
 def vehicle_body(
     name: str, shape: BodyShape, pose: Iterable[str], places: Mapping[str, int], **about: str
 ) -> Body:
-    """A body of this shape whose channels are at `places`; `pose` names those of its pose.
+    """Body of this shape with channels at `places`; `pose` names those of its pose.
 
-    `about` are its kind, if it is no vehicle, its colour and its model.
+    `about` is its kind, unless it is a vehicle, its colour and its model.
     """
-    at = (places[field] for field in pose)
-    fields: dict[str, Any] = {"kind": "vehicle", **about, "channels": places}
-    wheels = drawn_wheels(shape.wheels, places)
-    return Body(name, fields.pop("kind"), shape.outlines, *at, wheels=wheels, **fields)
+    x, y, yaw = (places[field] for field in pose)
+    wheels = tuple(
+        Wheel(
+            *(w.name, w.x, w.y, w.length, w.width, w.yaw),
+            **{field: places.get(getattr(w, field)) for field in _OF_WHEELS},
+        )
+        for w in shape.wheels
+    )
+    kind = about.pop("kind", "vehicle")
+    return Body(name, kind, shape.outlines, x, y, yaw, wheels, places, **about)
+
+
+def thing_shape(scene: Scene, name: str) -> tuple[BodyShape, str, str]:
+    """Shape, kind and colour of a block or a pedestrian."""
+    block = next((block for block in scene.blocks if block.name == name), None)
+    if block is not None:
+        return BodyShape((as_points(block.shape.outline),)), "block", block.color
+    r = next(actor.collision_radius for actor in scene.actors if actor.name == name)
+    return BodyShape((tuple((r * x, r * y) for x, y in _CIRCLE),)), "actor", ""
+
+
+_CIRCLE = tuple((math.cos(a), math.sin(a)) for a in (np.arange(16) * np.pi / 8.0).tolist())
 
 
 record.document_all()
 
 
-class _Towed(NamedTuple):
-    """A unit that tows: a vehicle, or a trailer behind it."""
+class _Row(NamedTuple):
+    """All trailers at the same position in the chain: the first behind their vehicles, or the
+    second etc."""
 
-    by: Body
-    """The vehicle at the head."""
-    shape: BodyShape
-    """Shape of the unit that tows."""
-    unit: int
-    """Its number among those of its row of the chain."""
-
-
-class _Row:
-    """The trailers that are the first behind their vehicles, or the second and so on."""
-
-    def __init__(self, towed: Sequence[_Towed]) -> None:
-        self.units = [one.unit for one in towed]
-        self.angles = [one.by.channels[one.shape.hitch] for one in towed]
-        self._hitch_x = np.array([one.shape.hitch_x for one in towed])
-        self._drawbar = np.array([one.shape.drawbar for one in towed])
-
-    def behind(self, poses: Array, angles: Array) -> Array:
-        """Poses (T, n, 3) of the trailers behind units at poses (T, n, 3), at angles (T, n)."""
-        behind = towed(np.moveaxis(poses, -1, 0), self._hitch_x, self._drawbar, angles)
-        return np.stack(behind, axis=-1)
+    units: list[int]
+    """Index of the towing unit of each among those one position ahead."""
+    angles: list[int]
+    """Channels of the hitch angles."""
+    hitch_x: Array
+    drawbar: Array
 
 
 class Trailers:
@@ -656,38 +617,40 @@ class Trailers:
         self.bodies: list[Body] = []
         self._rows: list[_Row] = []
         self._poses = [(body.x, body.y, body.yaw) for body, _ in vehicles]
-        units = [_Towed(body, shape, k) for k, (body, shape) in enumerate(vehicles)]
-        while towed := [one for one in units if one.shape.hitch in one.by.channels]:
-            self._rows.append(_Row(towed))
+        units = [*vehicles]
+        while towed := [(k, *u) for k, u in enumerate(units) if u[1].hitch in u[0].channels]:
+            angles = [body.channels[shape.hitch] for _, body, shape in towed]
+            hitches = np.array([(shape.hitch_x, shape.drawbar) for *_, shape in towed]).T
+            self._rows.append(_Row([k for k, *_ in towed], angles, *hitches))
             number = f" {len(self._rows)}" if len(self._rows) > 1 else ""
-            for one in towed:
-                name, shape = f"{one.by.name} trailer{number}", one.shape.trailer or BodyShape(())
+            units = [(body, shape.trailer or BodyShape(())) for _, body, shape in towed]
+            for body, shape in units:
+                name = f"{body.name} trailer{number}"
                 places = rows.add(name, POSE)
                 self.bodies.append(vehicle_body(name, shape, POSE_NAMES, places, kind="trailer"))
-            units = [
-                _Towed(one.by, one.shape.trailer or BodyShape(()), k) for k, one in enumerate(towed)
-            ]
 
     def added(self, rows: Array) -> Array:
-        """Rows (T, channels) of everything, from those without the trailers."""
+        """Rows (T, channels) with trailer poses appended, from rows without them."""
         if not self.bodies:
             return rows
         poses, added = rows[:, np.array(self._poses, int)], [rows]
         for row in self._rows:
-            poses = row.behind(poses[:, row.units], rows[:, row.angles])
+            ahead = np.moveaxis(poses[:, row.units], -1, 0)
+            behind = towed(ahead, row.hitch_x, row.drawbar, rows[:, row.angles])
+            poses = np.stack(behind, axis=-1)
             added.append(poses.reshape(len(rows), -1))
         return np.hstack(added)
 
 
 @dataclass(frozen=True)
 class PlacedUnit:
-    """One rigid piece where it is: a vehicle, or a trailer behind it."""
+    """One rigid unit at its pose: a vehicle, or a trailer behind it."""
 
     pose: Pose
-    """Pose in the world of the point from which outlines and wheels are given."""
+    """Pose in the world of the origin of outlines and wheels."""
     outlines: tuple[BodyOutline, ...]
-    wheels: tuple[Wheel, ...] = ()
-    """Each with its angle on the unit at this moment as `yaw`."""
+    wheels: tuple[Wheel | BodyWheel, ...] = ()
+    """Wheels with their current angle on the unit as `yaw`."""
 
     __repr__ = brief_repr
 
@@ -705,8 +668,8 @@ class PlacedUnit:
         return [points_to_world(self.pose, box) for box in boxes]
 
     def check(self) -> None:
-        """Raise `InvalidValue` if the pose or a wheel angle is not finite, or the place is too far
-        away to draw."""
+        """Raise `InvalidValue` if the pose or a wheel angle is not finite, or the position is too
+        far away to draw."""
         angles = {f"angle of wheel {wheel.name!r}": wheel.yaw for wheel in self.wheels}
         for name, value in (self.pose._asdict() | angles).items():
             if not math.isfinite(value):
@@ -718,13 +681,13 @@ class PlacedUnit:
 
 @dataclass(frozen=True)
 class PlacedVehicle:
-    """A vehicle at one moment, with what it tows."""
+    """A vehicle at one moment, with its trailers."""
 
     vehicle: PlacedUnit
     trailers: tuple[PlacedUnit, ...] = ()
-    """From the vehicle back."""
+    """Trailers from the vehicle backwards."""
     colour: str = ""
-    """As `#rrggbb`; empty for one by its place among the vehicles of a picture."""
+    """Colour as `#rrggbb`; empty for one by the vehicle's index in the picture."""
 
     __repr__ = brief_repr
 
@@ -743,10 +706,10 @@ class PlacedVehicle:
 def place_vehicle(
     vehicle: Vehicle, x: Any, p: Any = None, u: Any = None, *, colour: str = ""
 ) -> PlacedVehicle:
-    """A vehicle in the state `x`, a record or its values in order.
+    """Place a vehicle at the state `x`, a record or its values in order, for drawing.
 
-    `p` are parameters in place of its own. `u` is the input, which turns the wheels of vehicles
-    that steer at once; left out, it is that at rest.
+    `p` replaces its parameters. `u` is the input, which sets the steering angle of vehicles without
+    steering dynamics; the default is the input at rest.
     """
     vehicle = vehicle_of(vehicle)
     body = body_of(vehicle, "a picture")
@@ -764,19 +727,15 @@ def place_vehicle(
 
 
 def _values(vehicle: Vehicle, state: Any, u: Any) -> Mapping[str, float]:
-    """The fields that turn wheels and trailers, by name."""
+    """Values by name of the fields that set wheel and trailer angles."""
     values = dict(zip(record.names(vehicle.State), record.flatten(state), strict=True))
-    if _steering(vehicle.geometry) <= values.keys():
+    units: Sequence[Geometry | Trailer] = (vehicle.geometry, *vehicle.geometry.trailers)
+    if {wheel.steer for unit in units for wheel in unit.wheels if wheel.steer} <= values.keys():
         return values
     u = record.at_rest(vehicle.Input) if u is None else record.build(vehicle.Input, u)
     outputs = vehicle.outputs(state, u)
     named = zip(record.names(vehicle.model.Outputs), record.flatten(outputs), strict=True)
     return {name: float(value) for name, value in named} | values
-
-
-def _steering(geometry: Geometry) -> set[str]:
-    units: Iterable[Geometry | Trailer] = (geometry, *geometry.trailers)
-    return {wheel.steer for unit in units for wheel in unit.wheels if wheel.steer}
 
 
 def _unit(pose: Pose, unit: Geometry | Trailer, values: Mapping[str, float]) -> PlacedUnit:
@@ -788,7 +747,7 @@ def _unit(pose: Pose, unit: Geometry | Trailer, values: Mapping[str, float]) -> 
 
 
 def place_bodies(stage: Stage, row: Array) -> list[tuple[Body, PlacedUnit]]:
-    """The bodies of a stage at the numbers of a row; those whose place is unknown are left out."""
+    """Bodies of a stage at the values of a row; bodies with unknown pose are left out."""
     placed: list[tuple[Body, PlacedUnit]] = []
     for body in stage.bodies:
         pose = Pose(*(float(row[k]) for k in (body.x, body.y, body.yaw)))
@@ -802,5 +761,5 @@ def place_bodies(stage: Stage, row: Array) -> list[tuple[Body, PlacedUnit]]:
 
 
 def box_corners(length: float, width: float) -> Array:
-    """Corners (4, 2) of a rectangle about the origin."""
+    """Corners (4, 2) of a rectangle centred on the origin."""
     return 0.5 * np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0], [-1.0, 1.0]]) * [length, width]

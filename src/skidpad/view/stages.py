@@ -1,4 +1,4 @@
-"""Stages with their rows of numbers: of recorded runs, of a world, of episodes."""
+"""Stages with their rows of values: of recorded runs, of a world, of episodes."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ from .stage import (
     shape_of,
     shown_grid,
     still_life,
+    thing_shape,
     vehicle_body,
 )
 
@@ -57,11 +58,10 @@ def trajectory_stage(
     title: str = "",
     **still: Any,
 ) -> tuple[Stage, Array, Array]:
-    """The stage of some runs by name, its times (T,) in s and rows (T, channels).
+    """Stage of named runs, its times (T,) in s and rows (T, channels).
 
-    Runs that differ in their times are shown at those of the longest, the others standing still at
-    their end. `still` are lines, polygons and discs on the ground, by the fields of
-    `Stage`.
+    Runs with different times are sampled at those of the longest, the others standing still after
+    their end. `still` are lines, polygons and discs on the ground, by field of `Stage`.
     """
     if not runs:
         raise InvalidValue("a stage needs at least one trajectory")
@@ -88,7 +88,7 @@ def trajectory_stage(
 
 
 class _SeenRun:
-    """One run at the times of the stage: its columns by the names of their channels."""
+    """One run sampled at the times of the stage: its columns by channel name."""
 
     def __init__(
         self, name: str, run: Trajectory, times: Array, vehicle: Vehicle | BodyShape
@@ -106,17 +106,17 @@ class _SeenRun:
                 f"the trajectory {name!r} has no {', '.join(missing)}, so it cannot be drawn"
             )
         self.road = road_under(vehicle)
-        """The road that the run drove on, if any."""
+        """Road of the vehicle, or None."""
         if isinstance(vehicle, Vehicle) and self.road is not None:
             self._lay_on_road(vehicle, self.road)
 
     @property
     def poses(self) -> Array:
-        """x, y and yaw (T, 3)."""
+        """Poses x, y and yaw, (T, 3)."""
         return np.column_stack([self.columns[field] for field in self._pose])
 
     def _lay_on_road(self, vehicle: Vehicle, road: Road) -> None:
-        """Add height, pitch and roll, unless the run has such columns itself."""
+        """Add height, pitch and roll, unless the run has these columns."""
         values = attitude_on_road(vehicle, road, self.poses)
         for named, column in zip(ATTITUDE, values, strict=True):
             if named.name not in self.columns:
@@ -124,7 +124,7 @@ class _SeenRun:
                 self._named.append(named)
 
     def _computed(self, vehicle: Vehicle) -> tuple[str, ...]:
-        """Add what the vehicle's body computes; returns the names of the columns of the pose."""
+        """Add columns that the vehicle's body computes; returns the names of the pose columns."""
         motion, columns = ComputedMotion(vehicle), self.columns
         if motion.named:
             x = record.unflatten(vehicle.State, self._all(record.names(vehicle.State)))
@@ -138,20 +138,18 @@ class _SeenRun:
     def _all(self, names: Sequence[str]) -> list[Array]:
         missing = [name for name in names if name not in self.columns]
         if missing:
-            raise InvalidValue(
-                f"the trajectory {self._name!r} has no {', '.join(missing)}, so that its place "
-                "is not known"
-            )
+            about = f"the trajectory {self._name!r} has no {', '.join(missing)}"
+            raise InvalidValue(f"{about}, so that its place is not known")
         return [self.columns[name] for name in names]
 
     def body(self, rows: Rows) -> Body:
-        """The vehicle, with channels behind those that there are."""
+        """Append the channels of the vehicle and return its body."""
         places = rows.add(self._name, self._named)
         return vehicle_body(self._name, self.shape, self._pose, places, model=self._model)
 
 
 def _sample(run: Trajectory, times: Array) -> dict[str, Array]:
-    """The columns of a run at these times (T,); its ends beyond them."""
+    """Columns of a run sampled at times (T,), constant beyond its ends."""
     inside = np.clip(times, run.t[0], run.t[-1])
     if len(times) == len(run) and np.array_equal(inside, run.t):
         return {column.name: column.values for column in run.columns}
@@ -167,35 +165,28 @@ def _sample(run: Trajectory, times: Array) -> dict[str, Array]:
 _FELT = ("a_x", "a_y")
 """Accelerations of the centre of mass, along and across the vehicle."""
 _POSE = (Named("x", "m", "state"), Named("y", "m", "state"), Named("yaw", "rad", "state"))
-_CIRCLE = tuple((float(np.cos(a)), float(np.sin(a))) for a in np.arange(16) * np.pi / 8.0)
 
 
 class _Part(NamedTuple):
-    """Where the numbers of a group lie in what is taken and in the rows."""
+    """Position of a group's values in samples and rows."""
 
     group: Group
     taken: slice
     """States, inputs and disturbances, field by field."""
     outputs: CpuMap | None
     motion: ComputedMotion
-    accelerations: _Accelerations
-
-
-class _Accelerations(NamedTuple):
-    """Where the accelerations of the centres of mass of a group go, in place of those that the
-    forces of their tyres alone would give."""
-
-    taken: slice
-    """Poses and velocities at the row before (B, 6) and the time since then of each vehicle,
-    NaN without such a row."""
     columns: tuple[int, ...]
-    """Of a_x and a_y among the outputs, or behind these."""
+    """Columns among the outputs, or appended to them, of the accelerations of the centres of
+    mass, which replace those from tyre forces alone."""
     centres: Array
     """Centres of mass (2, B) in the axes of the vehicles."""
+    before: slice = slice(0)
+    """Poses and velocities at the previous row (B, 6) and the time since then of each vehicle,
+    NaN without such a row."""
 
 
 class _Moment(NamedTuple):
-    """How everything moved when it was last taken."""
+    """Poses and velocities at the last sample."""
 
     time: float
     motions: list[Array]
@@ -203,16 +194,16 @@ class _Moment(NamedTuple):
 
 
 class WorldStage:
-    """The stage of a world and the rows of numbers that go with it.
+    """Stage of a world, and the rows of values that go with it.
 
-    Taking numbers is a copy of arrays; what has to be computed from them (outputs such as wheel
-    loads) is computed for many rows together, when they are to be seen.
+    Taking a sample copies arrays; what has to be computed from them (outputs such as wheel
+    loads) is computed for many samples together when rows are needed.
 
-    A row has the mean acceleration of each vehicle's centre of mass since the row before: the
-    change of its velocity, impulses of contacts included, in the axes of the vehicle. It takes the
-    place of the outputs `a_x` and `a_y`; a vehicle without these has it in addition, as `out_a_x`
-    and `out_a_y` if `a_x` and `a_y` are states. The first row, and that of a vehicle that was put
-    elsewhere, have the outputs of the model, or else 0.
+    A row has the mean acceleration of each vehicle's centre of mass since the previous row: the
+    change of its velocity, contact impulses included, in the axes of the vehicle. It replaces
+    the outputs `a_x` and `a_y`; a vehicle without these has it in addition, as `out_a_x` and
+    `out_a_y` if `a_x` and `a_y` are states. The first row, and the first after a teleport of the
+    vehicle, have the outputs of the model, or else 0.
     """
 
     def __init__(self, world: World, title: str = "", lines: Sequence[Line] = ()) -> None:
@@ -237,11 +228,9 @@ class WorldStage:
         self._stated = self._size + 3 * len(self._others) + attitudes
         self.width = self._stated
         for k, part in enumerate(self._parts):
-            size = 7 * len(part.group.names)
-            own = slice(self.width, self.width + size)
-            self.width += size
-            self._parts[k] = part._replace(accelerations=part.accelerations._replace(taken=own))
-        """How many numbers `take` gives."""
+            begin, self.width = self.width, self.width + 7 * len(part.group.names)
+            self._parts[k] = part._replace(before=slice(begin, self.width))
+        """Count of numbers in a sample of `take`."""
         self._repeated: dict[int, tuple[Array, Array]] = {}
         self._seen: dict[int, float] = {}
         self.scans, self._readings = self._lidars()
@@ -253,13 +242,9 @@ class WorldStage:
             lines=tuple(lines),
             **still_life(world.scene),
         )
-        """The stage."""
 
     def take(self, out: Array | None = None) -> Array:
-        """The numbers of this moment, to be turned into rows by `rows`; into `out` if it is given.
-
-        They are as many as `width`.
-        """
+        """Sample the world: raw numbers (width,) for `rows`, written into `out` if it is given."""
         taken, at = np.empty(self.width) if out is None else out, 0
         for group in self.world.groups:
             for table in (group.state, group.inputs, group.disturbances):
@@ -275,7 +260,7 @@ class WorldStage:
         return taken
 
     def _take_motions(self, taken: Array) -> None:
-        """Note how the vehicles move, and take how they did when they were last taken."""
+        """Note the vehicles' motions, and add those of the previous sample to `taken`."""
         time, then = self.world.time, self._now
         bodies = [self.world.vehicles[part.group.names[0]].bodies for part in self._parts]
         if then is None or time != then.time:
@@ -283,7 +268,7 @@ class WorldStage:
             self._now = _Moment(time, [b.motions for b in bodies], [b.jumps.copy() for b in bodies])
         before = self._before
         for k, part in enumerate(self._parts):
-            table = taken[part.accelerations.taken].reshape(len(part.group.names), 7)
+            table = taken[part.before].reshape(len(part.group.names), 7)
             if before is None:
                 table[:] = np.nan
                 continue
@@ -291,7 +276,7 @@ class WorldStage:
             table[before.jumps[k] != bodies[k].jumps] = np.nan
 
     def rows(self, taken: Array) -> Array:
-        """Rows (T, channels) of the stage from what `take` gave, (T, ...)."""
+        """Rows (T, channels) of the stage from samples (T, width) of `take`."""
         columns = [np.empty((len(taken), 0))]
         for part in self._parts:
             columns += self._group_rows(part, taken)
@@ -299,22 +284,20 @@ class WorldStage:
         return self._trailers.added(np.concatenate(columns, axis=1))
 
     def row(self) -> Array:
-        """The row of this moment."""
         return self.rows(self.take()[None])[0]
 
     def readings(self) -> list[Reading | None]:
-        """The latest scan of every lidar of the stage; None of one that has none yet."""
+        """Latest scan of every lidar of the stage; None for a lidar without a scan."""
         sensing = self.world.sensing
         return [sensing.of(owner)[name] for owner, name in self._readings]
 
     def scans_now(self) -> list[tuple[Ranges, bool]]:
-        """The latest scan of each lidar that has one, and whether it is new since the last call."""
+        """Latest scan of each lidar that has one, and whether it is new since the last call."""
         scans: list[tuple[Ranges, bool]] = []
         for index, reading in enumerate(self.readings()):
             if reading is not None:
-                scans.append(
-                    (Ranges(index, reading.ranges), self._seen.get(index) != reading.stamp)
-                )
+                new = self._seen.get(index) != reading.stamp
+                scans.append((Ranges(index, reading.ranges), new))
                 self._seen[index] = reading.stamp
         return scans
 
@@ -335,32 +318,25 @@ class WorldStage:
         part = slice(self._size, self._size + size)
         built = [self.world.vehicles[name].built for name in group.names]
         centres = np.array([one.geometry.centre_of_mass for one in built], float).T
-        felt = _Accelerations(slice(0), columns, centres)
-        self._parts.append(_Part(group, part, program, motion, felt))
+        self._parts.append(_Part(group, part, program, motion, columns, centres))
         self._size += size
+        self._shapes |= {n: shape_of(b.vehicle) for n, b in zip(group.names, built, strict=True)}
         return [
-            self._vehicle(name, motion.pose, one)
-            for name, one in zip(group.names, places, strict=True)
+            vehicle_body(n, self._shapes[n], motion.pose, own, model=b.vehicle.name)
+            for n, own, b in zip(group.names, places, built, strict=True)
         ]
 
-    def _vehicle(self, name: str, pose: tuple[str, ...], places: dict[str, int]) -> Body:
-        vehicle = self.world.vehicles[name].built.vehicle
-        self._shapes[name] = shape = shape_of(vehicle)
-        return vehicle_body(name, shape, pose, places, model=vehicle.name)
-
     def _group_rows(self, part: _Part, taken: Array) -> list[Array]:
-        """States and inputs, and outputs of a group, field by field, (T, ...) each."""
+        """States, inputs and outputs of a group, field by field, each (T, ...)."""
         group, count, times = part.group, len(part.group.names), len(taken)
         model = group.model
         sizes = [record.size(kind) for kind in (model.State, model.Input, model.Disturbance)]
         ends = np.cumsum([0, *sizes]) * count
         own = taken[:, part.taken]
         known = own[:, : ends[2]]
-        computed = self._computed(part, known)
+        records = self._records(part, known)
         fields = record.size(model.Outputs)
-        outputs = np.zeros(
-            (times, max(fields, *(c + 1 for c in part.accelerations.columns)), count)
-        )
+        outputs = np.zeros((times, max(fields, *(c + 1 for c in part.columns)), count))
         if part.outputs is not None:
             # With the times last, vehicles at all times lie behind each other in every field.
             flat = np.ascontiguousarray(own.T)
@@ -370,30 +346,18 @@ class WorldStage:
             )
             y = part.outputs.run([x, x, u, w, self._params(part, times)], count * times)[0]
             outputs[:, :fields] = y.reshape(count, times, -1).transpose(1, 2, 0)
-        self._put_accelerations(part, known, taken[:, part.accelerations.taken], outputs)
-        return [known, outputs.reshape(times, -1), *computed]
-
-    def _put_accelerations(self, part: _Part, known: Array, before: Array, outputs: Array) -> None:
-        """Write accelerations into outputs (T, fields, B), from states and inputs field by field
-        and what was taken of the row before (T, B * 7)."""
-        _, columns, (x, y) = part.accelerations
-        table = before.reshape(len(known), -1, 7)
-        body = body_of(part.group.vehicles[0], "a picture")
-        s, u, p = self._records(part, known)
+        # Accelerations from the motions at the previous row.
+        (s, u, p), body = records, body_of(group.vehicles[0], "a picture")
+        *then, since = np.moveaxis(taken[:, part.before].reshape(times, count, 7), -1, 0)
         now = np.broadcast_arrays(*body.pose(s, p), *body.velocity(s, u, p))
-        then = [table[:, :, k] for k in range(6)]
-        mean = mean_acceleration(_at_point(then, x, y), _at_point(now, x, y), table[:, :, 6])
-        for column, values in zip(columns, mean[:2], strict=True):
-            given = outputs[:, column]
-            outputs[:, column] = np.where(np.isnan(table[:, :, 6]), given, values)
-
-    def _computed(self, part: _Part, known: Array) -> list[Array]:
-        """Channels (T, B) that the bodies of a group compute from states and inputs field by
-        field."""
-        return part.motion.values(*self._records(part, known)) if part.motion.named else []
+        before, after = (_at_point(motion, *part.centres) for motion in (then, now))
+        felt = mean_acceleration(before, after, since)
+        for column, values in zip(part.columns, felt[:2], strict=True):
+            outputs[:, column] = np.where(np.isnan(since), outputs[:, column], values)
+        return [known, outputs.reshape(times, -1), *part.motion.values(*records)]
 
     def _records(self, part: _Part, known: Array) -> tuple[Any, Any, Any]:
-        """States, inputs (T, B) and parameters (B,) of a group as records."""
+        """States and inputs (T, B) and parameters (B,) of a group as records."""
         model, count = part.group.model, len(part.group.names)
         columns = [known[:, k : k + count] for k in range(0, known.shape[1], count)]
         states = record.size(model.State)
@@ -402,7 +366,8 @@ class WorldStage:
         return x, u, record.unflatten(model.Params, list(part.group.params.T))
 
     def _params(self, part: _Part, times: int) -> Array:
-        """Parameters of the vehicles of a group, each `times` times; cached until they change."""
+        """Parameters of a group's vehicles, each repeated `times` times; cached until they
+        change."""
         now = part.group.params
         kept = self._repeated.get(id(part.group))
         if kept is None or kept[0].shape[1] != times * len(now) or not np.array_equal(kept[1], now):
@@ -411,19 +376,10 @@ class WorldStage:
         return kept[0]
 
     def _other(self, name: str, rows: Rows) -> Body:
-        """A block or a pedestrian."""
+        """Body of a block or a pedestrian."""
         places = rows.add(name, _POSE)
-        scene = self.world.scene
-        block = next((b for b in scene.blocks if b.name == name), None)
-        if block is not None:
-            outlines = (tuple((float(x), float(y)) for x, y in block.shape.outline),)
-            kind, colour = "block", block.color
-        else:
-            actor = next(a for a in scene.actors if a.name == name)
-            r = actor.collision_radius
-            outlines, kind, colour = (tuple((r * x, r * y) for x, y in _CIRCLE),), "actor", ""
-        at = (places["x"], places["y"], places["yaw"])
-        return Body(name, kind, outlines, *at, channels=places, colour=colour)
+        shape, kind, colour = thing_shape(self.world.scene, name)
+        return vehicle_body(name, shape, POSE_NAMES, places, kind=kind, colour=colour)
 
     def _tilting(self, body: Body, rows: Rows) -> Body:
         if body.kind != "vehicle":
@@ -445,28 +401,28 @@ class WorldStage:
 
 
 def _accelerations(model: Model) -> tuple[int, ...]:
-    """Columns of a_x and a_y among the outputs of a model, or behind these."""
+    """Columns of a_x and a_y among a model's outputs, or after them."""
     outputs = record.names(model.Outputs)
     columns = [*outputs, *(name for name in _FELT if name not in outputs)]
     return tuple(columns.index(name) for name in _FELT)
 
 
 def _at_point(motion: Sequence[Any], x: Any, y: Any) -> list[Any]:
-    """Pose and velocity with the velocity of another point of the body, seen from its own."""
+    """Pose and velocity with the velocity at another point of the body, in body coordinates."""
     *pose, v_x, v_y, omega = motion
     return [*pose, v_x - omega * y, v_y + omega * x, omega]
 
 
 class EpisodeStage:
-    """Some vehicles of one kind on the ground, by their names.
+    """Stage of an episode: named vehicles of one kind on the ground.
 
     Args:
-        title: of what is shown.
-        vehicle: what each of them is.
-        names: of them.
+        title: title of the stage.
+        vehicle: the kind of vehicle.
+        names: names of the vehicles.
         walls: segments x0, y0, x1, y1 in m, (k, 4).
-        grid: what is occupied.
-        polygons: on the ground.
+        grid: occupancy grid.
+        polygons: polygons on the ground.
         scans: lidars of the vehicles.
     """
 
@@ -499,10 +455,9 @@ class EpisodeStage:
             lines_of(walls),
             grids=() if grid is None else (shown_grid(grid),),
         )
-        """The stage."""
 
     def row(self, vehicles: Sequence[tuple[Vehicle, Any, Any]]) -> Array:
-        """The numbers of a moment: each vehicle with its state and input."""
+        """Row of a moment, from each vehicle with its state and input."""
         values: list[float] = []
         for vehicle, x, u in vehicles:
             outputs = record.flatten(vehicle.outputs(x, u))
@@ -512,7 +467,7 @@ class EpisodeStage:
 
 
 def lines_of(walls: Array | None) -> tuple[Line, ...]:
-    """Segments (k, 4) as lines, those that go on from each other as one."""
+    """Lines from segments (k, 4); consecutive segments are joined."""
     lines: list[list[tuple[float, float]]] = []
     for x0, y0, x1, y1 in [] if walls is None else walls.tolist():
         if lines and lines[-1][-1] == (x0, y0):

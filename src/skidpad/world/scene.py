@@ -1,12 +1,13 @@
-"""What a world file describes: the scene before anything moves, and what may be wrong with it.
+"""Scene: the content of a world file before anything moves, and its errors and warnings.
 
-Everything here is plain data, whole and checked, in SI units and radians, with the place in the
-files it comes from. Readers of files (`world.xml`) make a `Scene`; the world runs one. Names and
+Everything here is plain data, complete and checked, in SI units and radians, with its position in
+the source files. Readers of files (`world.xml`) make a `Scene`; the world runs one. Names and
 defaults are upstream's (MVSim 1.2.0).
 
 Fields that a file can set carry a `Tag` in their annotation, as in `mass: Annotated[kg, READ,
-positive] = 2.0`: their tag, range and unit. A record then reads itself (see `xml.fields`), and
-pages and tests can list what there is. Angles are degrees in files and radians in records.
+positive] = 2.0`: their tag, range and unit. From this a record can be read automatically (see
+`xml.fields`), and pages and tests can list the fields. Angles are degrees in files and radians in
+records.
 """
 
 from __future__ import annotations
@@ -38,62 +39,68 @@ _KINDS: dict[type, Kind] = {bool: "switch", int: "integer", float: "number", str
 
 
 class Source(NamedTuple):
-    """Where in the files something is written."""
+    """Position in a source file."""
 
     file: str = ""
     line: int = 0
-    """Counted from 1."""
+    """Line, counted from 1."""
     column: int = 0
-    """Counted from 1."""
+    """Column, counted from 1."""
 
     def __str__(self) -> str:
         return f"{self.file}, line {self.line}, column {self.column}"
 
 
 NOWHERE = Source()
-"""The place of what was not read from a file."""
+"""Source of data that was not read from a file."""
 
 
 class WorldError(InvalidValue):
-    """A world file that cannot be used; the message begins with file, line, column and element."""
+    """Error in a world file; the message begins with file, line, column and element."""
 
-    def __init__(self, message: str, *, source: Source | None = None, element: str = "") -> None:
+    def __init__(self, message: str, source: Source | None = None, element: str = "") -> None:
         place = f"{source}: " if source is not None else ""
         super().__init__(f"{place}{f'<{element}>: ' if element else ''}{message}")
         self.message = message
-        """The message without its place."""
+        """The message without the source position."""
         self.source = source
-        """Where in the files; None: nowhere in particular."""
+        """Position in the files; None for errors without a position."""
         self.element = element
-        """Tag of the element that is wrong."""
+        """Tag of the faulty element."""
 
     def __reduce__(self) -> Any:
-        return _restored, (type(self), self.message, self.source, self.element)
+        return type(self), (self.message, self.source, self.element)
 
 
 class MissingWorld(WorldError, MissingFile):
-    """A world file that does not exist."""
+    """Error: a world file does not exist."""
 
 
 class WorldWarning(UserWarning):
-    """Parts of a world that are not simulated, or that were not understood."""
+    """Parts of a world that are not simulated, or not understood."""
+
+
+def warn(text: str, *, stacklevel: int) -> None:
+    warnings.warn(WorldWarning(text), stacklevel=stacklevel + 1)
 
 
 def warn_of(names: Sequence[str], text: str, *, stacklevel: int) -> None:
     """Warn with a text that ends with names, if there are any."""
     if names:
-        warnings.warn(WorldWarning(f"{text}: {listed(names, 12)}"), stacklevel=stacklevel + 1)
+        warn(f"{text}: {listed(names, 12)}", stacklevel=stacklevel + 1)
 
 
-def _restored(kind: Any, message: str, source: Source | None, element: str) -> WorldError:
-    return kind(message, source=source, element=element)
+def first_of(names: Sequence[str], separator: str = ", ", most: int = 12) -> str:
+    """The first names, and the number of those left out."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return separator.join(names[:most]) + more
 
 
 T = TypeVar("T")
 
 
 class Inventory(dict[str, T]):
-    """A dictionary of things of one kind, such as vehicles."""
+    """Dictionary of named objects of one kind, such as vehicles."""
 
     def __init__(self, kind: str, things: Mapping[str, T] | None = None) -> None:
         super().__init__(things or {})
@@ -108,35 +115,35 @@ class Tag:
     """Marks a field that a file can set."""
 
     name: str | None = None
-    """Tag or attribute, where it is not the field's own name."""
+    """Tag or attribute in the file; None for the field's own name."""
     degrees: bool = False
-    """Whether the file has degrees where the record has radians."""
+    """Whether the file has degrees and the record radians."""
     aliases: tuple[str, ...] = ()
-    """Older tags that are still understood."""
+    """Older tags that are still read."""
     kind: Kind | None = None
-    """Kind of the value, where the field's type does not say it."""
+    """Kind of the value; None if the field's type implies it."""
 
 
 READ = Tag()
-"""A field under its own name."""
+"""A field that is read under its own name."""
 COLOUR = Tag(kind="colour")
-"""A field with `#RRGGBB` or `#RRGGBBAA`."""
+"""A colour field, `#RRGGBB` or `#RRGGBBAA`."""
 
 
 class Written(NamedTuple):
-    """How a field is written in a file."""
+    """File representation of a field."""
 
     tags: tuple[str, ...]
-    """Its tag or attribute; the first is the usual one."""
+    """Its tags or attributes; the first is the usual one."""
     kind: Kind
     degrees: bool
     allowed: Allowed | None
-    """In the record's unit."""
+    """Allowed range, in the record's unit."""
 
 
 @cache
 def written(record: type) -> dict[str, Written]:
-    """The fields of a record that a file can set, by name."""
+    """Fields of a record that a file can set, by name."""
     settable: dict[str, Written] = {}
     for name, (base, marks) in _annotations(record).items():
         tag = next((mark for mark in marks if isinstance(mark, Tag)), None)
@@ -151,12 +158,12 @@ def written(record: type) -> dict[str, Written]:
 
 @cache
 def ranges(record: type) -> dict[str, Allowed | None]:
-    """The fields of a record of numbers, by name, with what each may be."""
+    """Fields of a numeric record by name, with their allowed ranges."""
     return {name: _allowed(marks) for name, (_, marks) in _annotations(record).items()}
 
 
 def _annotations(record: type) -> dict[str, tuple[Any, tuple[Any, ...]]]:
-    """The type of each field without its marks, and the marks."""
+    """Type of each field without its annotations, and the annotations."""
     taken: dict[str, tuple[Any, tuple[Any, ...]]] = {}
     for name, hint in typing.get_type_hints(record, include_extras=True).items():
         base, marks = hint, ()
@@ -172,63 +179,62 @@ def _allowed(marks: tuple[Any, ...]) -> Allowed | None:
 
 
 class Pose(NamedTuple):
-    """Position and attitude: rotate by roll about x, pitch about y, yaw about z, then move."""
+    """Position and attitude: rotate by roll about x, pitch about y, yaw about z, then translate."""
 
     x: m = 0.0
     y: m = 0.0
     z: m = 0.0
     yaw: rad = 0.0
     pitch: rad = 0.0
-    """Positive with the nose down, as upstream has it (rotation about the axis to the left)."""
+    """Positive with the nose down, as in upstream (rotation about the axis to the left)."""
     roll: rad = 0.0
 
 
 ORIGIN = Pose()
-"""At the origin, along the axes."""
+"""Identity pose."""
 
 
 class Velocity(NamedTuple):
-    """Velocity of an object's reference point at the start."""
+    """Initial velocity of an object's reference point."""
 
     v_x: m_s = 0.0
     v_y: m_s = 0.0
     omega: rad_s = 0.0
     frame: Literal["body", "world"] = "body"
-    """Axes of `v_x` and `v_y`; upstream takes them for the world's."""
+    """Axes of `v_x` and `v_y`; upstream reads them in world axes."""
 
 
 AT_REST = Velocity()
-"""No velocity."""
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """A simple solid: what `<geometry>` says."""
+    """A simple solid, from `<geometry>`."""
 
     kind: Literal["box", "cylinder", "sphere", "semi_cylinder_bump", "ramp"]
     l_x: m = 0.0
-    """Length along x: of box, bump and ramp."""
+    """Length along x, of boxes, bumps and ramps."""
     l_y: m = 0.0
     l_z: m = 0.0
     radius: m = 0.0
     length: m = 0.0
     """Height of a cylinder."""
     vertices: int = 10
-    """Corners of the outline of a cylinder or sphere."""
+    """Number of corners of the outline of a cylinder or sphere."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The outline of an object seen from above, and how high it reaches."""
+    """Outline of an object from above, and its vertical extent."""
 
     outline: Outline
-    """Corners, counter-clockwise, no three on a line."""
+    """Corners, counter-clockwise, no three collinear."""
     parts: tuple[Outline, ...]
-    """Convex pieces that make up the outline, counter-clockwise."""
+    """Convex pieces of the outline, counter-clockwise."""
     z_min: m
     z_max: m
     made_from: Literal["shape", "geometry", "mesh", "stand-in", "default"] = "default"
-    """Where the outline comes from; a stand-in replaces a mesh that could not be read."""
+    """Origin of the outline; a stand-in replaces a mesh that could not be read."""
 
     __repr__ = brief_repr
 
@@ -240,7 +246,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Visual:
-    """A 3-D model that a renderer would show."""
+    """A 3-D model for renderers."""
 
     uri: Annotated[str, Tag("model_uri")] = ""
     scale: Annotated[float, Tag("model_scale"), positive] = 1.0
@@ -252,7 +258,7 @@ class Visual:
 
 
 class Keyframe(NamedTuple):
-    """Where an animated object is at a time, relative to its initial pose."""
+    """Pose of an animated object at a time, relative to its initial pose."""
 
     time: s
     pose: Pose
@@ -260,7 +266,7 @@ class Keyframe(NamedTuple):
 
 @dataclass(frozen=True)
 class Publish:
-    """Topics on which upstream would publish poses; kept for bridges."""
+    """Topics on which upstream would publish poses; retained for bridges."""
 
     enabled: bool = True
     pose_topic: Annotated[str, Tag("publish_pose_topic")] = ""
@@ -284,24 +290,24 @@ class ElevationMap:
     """Heights of the ground on a square lattice."""
 
     heights: NDArray[np.float64]
-    """In m, shape (along x, along y), at least 2 x 2, read-only."""
+    """Heights in m, shape (along x, along y), at least 2 x 2, read-only."""
     resolution: m = 1.0
-    """Distance of the points of the lattice."""
+    """Spacing of the lattice."""
     corner: Point = (0.0, 0.0)
-    """Least x and y."""
+    """Corner of least x and y."""
     source: Source = NOWHERE
 
     __repr__ = brief_repr
 
     @property
     def road(self) -> Road:
-        """The same heights as a road, which beyond the map is as high as its border."""
+        """The same heights as a road, extended beyond the map at the height of its border."""
         return Road.grid(self.heights, self.corner, self.resolution)
 
 
 @dataclass(frozen=True, eq=False)
 class RoadGround:
-    """A road that everything stands on: its heights are the ground, its grip is under wheels."""
+    """A road as the ground of a world: its heights are the ground, its grip acts on wheels."""
 
     road: Road
     source: Source = NOWHERE
@@ -311,7 +317,7 @@ class RoadGround:
 
 @dataclass(frozen=True)
 class HorizontalPlane:
-    """A rectangle of flat ground, which may move as a lift does."""
+    """A rectangle of flat ground, which may move like a lift."""
 
     x_min: Annotated[m, READ] = -10.0
     x_max: Annotated[m, READ] = 10.0
@@ -319,7 +325,7 @@ class HorizontalPlane:
     y_max: Annotated[m, READ] = 10.0
     z: Annotated[m, READ] = 0.0
     pose: Pose = ORIGIN
-    """Moves the rectangle."""
+    """Pose of the rectangle."""
     animation: tuple[Keyframe, ...] = ()
     source: Source = field(default=NOWHERE, compare=False)
 
@@ -331,9 +337,9 @@ class Opening:
     """A gap in a vertical plane."""
 
     kind: Literal["door", "window"]
-    """One can pass a door; a window keeps vehicles out."""
+    """Vehicles can pass a door but not a window."""
     position: Annotated[one, READ] = 0.0
-    """Place of its middle along the wall, 0 at the start, 1 at the end."""
+    """Position of its centre along the wall, 0 at the start, 1 at the end."""
     width: Annotated[m, READ, positive] = 1.0
     z_min: Annotated[m, READ] = 0.0
     z_max: Annotated[m, READ] = 2.1
@@ -373,7 +379,7 @@ class PropertyRegion:
     source: Source = field(default=NOWHERE, compare=False)
 
     def __contains__(self, point: tuple[m, m, m]) -> bool:
-        """Whether a point of the world lies in the box; its faces belong to it."""
+        """Whether a point of the world lies in the box or on its faces."""
         x, y, z = point
         return (
             self.x_min <= x <= self.x_max
@@ -390,25 +396,26 @@ Element = (
 
 @dataclass(frozen=True)
 class WallSpec:
-    """A straight piece of `<walls>`: a box that stands still."""
+    """A straight piece of `<walls>`: a fixed box."""
 
     name: str
     start: Point
     end: Point
-    """Ends as the file has them."""
+    """Ends as in the file."""
     outline: Outline
-    """Corners in the world, counter-clockwise; longer than the piece where it meets another."""
+    """Corners in the world, counter-clockwise; extended where the piece joins another."""
     height: Annotated[m, Tag("wallHeight"), positive] = 2.0
     thickness: Annotated[m, Tag("wallThickness", kind="size")] = 0.1
     source: Source = field(default=NOWHERE, compare=False)
 
 
 CAMERA_POSE = Pose(0.0, 0.0, 0.5, pi / 2.0, 0.0, pi / 2.0)
-"""Default pose of a camera."""
 COLOUR_POSE = Pose(0.0, 0.0, 0.0, -pi / 2.0, 0.0, -pi / 2.0)
-"""Default pose of the colour camera of an `RgbdCamera`, seen from its depth camera."""
+"""Default pose of the colour camera of an `RgbdCamera`, relative to its depth camera."""
+OWN_SENSORS = ("odometry", "bumper")
+"""Sensors of every vehicle, unless its file uses the name for another; upstream lacks them."""
 _COUNT = Allowed(1, 1_000_000)
-"""Rays or pixels of one line."""
+"""Allowed number of rays, or of pixels along a line."""
 
 
 @dataclass(frozen=True)
@@ -417,7 +424,7 @@ class Sensor:
 
     name: str
     pose: Pose = ORIGIN
-    """In the frame of the vehicle; of a sensor that stands in the world, in the world's."""
+    """Pose in the frame of the vehicle; for a sensor that stands in the world, in the world."""
     period: Annotated[s, Tag("sensor_period"), non_negative] = 0.1
     publish_topic: str = ""
     source: Source = field(default=NOWHERE, compare=False)
@@ -442,37 +449,31 @@ class Laser(Sensor):
     ignore_parent_body: Annotated[bool, READ] = False
 
 
+_NOISE_OF_RATE, _NOISE_OF_FORCE = (
+    Tag(f"{what}_white_noise_std_noise", aliases=(f"{what}_std_noise",))
+    for what in ("angular_velocity", "linear_acceleration")
+)
+_WALK_OF_RATE = Tag("angular_velocity_random_walk_std_noise")
+_WALK_OF_FORCE = Tag("linear_acceleration_random_walk_std_noise")
+
+
 @dataclass(frozen=True)
 class Imu(Sensor):
     """Gyroscope and accelerometer."""
 
-    angular_velocity_white_noise: Annotated[
-        rad_s,
-        Tag("angular_velocity_white_noise_std_noise", aliases=("angular_velocity_std_noise",)),
-        non_negative,
-    ] = 2e-4
-    linear_acceleration_white_noise: Annotated[
-        m_s2,
-        Tag(
-            "linear_acceleration_white_noise_std_noise", aliases=("linear_acceleration_std_noise",)
-        ),
-        non_negative,
-    ] = 0.017
-    angular_velocity_random_walk: Annotated[
-        float, Tag("angular_velocity_random_walk_std_noise"), non_negative
-    ] = 0.0
-    """In rad/s per square root of s."""
-    linear_acceleration_random_walk: Annotated[
-        float, Tag("linear_acceleration_random_walk_std_noise"), non_negative
-    ] = 0.0
-    """In m/s² per square root of s."""
+    angular_velocity_white_noise: Annotated[rad_s, _NOISE_OF_RATE, non_negative] = 2e-4
+    linear_acceleration_white_noise: Annotated[m_s2, _NOISE_OF_FORCE, non_negative] = 0.017
+    angular_velocity_random_walk: Annotated[float, _WALK_OF_RATE, non_negative] = 0.0
+    """Random walk of the angular rate's bias, in rad/s per square root of s."""
+    linear_acceleration_random_walk: Annotated[float, _WALK_OF_FORCE, non_negative] = 0.0
+    """Random walk of the specific force's bias, in m/s² per square root of s."""
     measure_orientation: Annotated[bool, READ] = False
     orientation_std_noise: Annotated[rad, READ, non_negative] = 0.005
 
 
 @dataclass(frozen=True)
 class Gnss(Sensor):
-    """Satellite positions; silent without a georeference."""
+    """Satellite positioning; has no readings without a georeference."""
 
     horizontal_std_noise: Annotated[m, READ, non_negative] = 2.0
     vertical_std_noise: Annotated[m, READ, non_negative] = 4.0
@@ -480,14 +481,14 @@ class Gnss(Sensor):
 
 @dataclass(frozen=True)
 class Lidar3d(Sensor):
-    """A 3-D lidar, which upstream renders."""
+    """A 3-D lidar; upstream renders it."""
 
     min_range: Annotated[m, READ, non_negative] = 0.01
     max_range: Annotated[m, READ, positive] = 80.0
     range_std_noise: Annotated[m, READ, non_negative] = 0.01
     vert_fov: Annotated[rad, Tag("vert_fov_degrees", degrees=True), positive] = pi / 6.0
     vertical_ray_angles: Annotated[tuple[rad, ...], Tag(degrees=True)] = ()
-    """Instead of equal steps over `vert_fov`."""
+    """Angles of the rays, replacing equal steps over `vert_fov`."""
     vert_nrays: Annotated[int, READ, _COUNT] = 16
     horz_nrays: Annotated[int, READ, _COUNT] = 180
     horz_resolution_factor: Annotated[float, READ, positive] = 1.0
@@ -505,7 +506,7 @@ class Camera(Sensor):
     ncols: Annotated[int, READ, _COUNT] = 640
     nrows: Annotated[int, READ, _COUNT] = 480
     cx: Annotated[float | None, READ] = None
-    """Principal point in pixels; None: the middle."""
+    """Principal point in pixels; None: the centre."""
     cy: Annotated[float | None, READ] = None
     fx: Annotated[float, READ, positive] = 500.0
     fy: Annotated[float, READ, positive] = 500.0
@@ -538,7 +539,8 @@ class RgbdCamera(Sensor):
     sense_depth: Annotated[bool, READ] = True
     sense_rgb: Annotated[bool, READ] = True
     rgb_pose: Pose = COLOUR_POSE
-    """Pose of the colour camera, seen from the depth camera (`relativePoseIntensityWRTDepth`)."""
+    """Pose of the colour camera relative to the depth camera
+    (`relativePoseIntensityWRTDepth`)."""
 
 
 @dataclass(frozen=True)
@@ -547,20 +549,14 @@ class OwnSensor(Sensor):
 
     kind: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
-    """Everything else the file says, as texts."""
+    """All other children and attributes in the file, as texts."""
 
 
 SENSORS: Mapping[str, type[Sensor]] = MappingProxyType(
-    {
-        "laser": Laser,
-        "imu": Imu,
-        "gnss": Gnss,
-        "lidar3d": Lidar3d,
-        "camera": Camera,
-        "rgbd_camera": RgbdCamera,
-    }
+    {"laser": Laser, "imu": Imu, "gnss": Gnss}
+    | {"lidar3d": Lidar3d, "camera": Camera, "rgbd_camera": RgbdCamera}
 )
-"""Classes of sensors by the names files use."""
+"""Sensor classes by their names in files."""
 
 
 @dataclass(frozen=True)
@@ -576,7 +572,7 @@ class OwnDynamics:
 
 @dataclass(frozen=True)
 class Odometry:
-    """Factors on the increments of the odometry pose; None: drawn from N(1, 0.02²)."""
+    """Scale factors on the increments of the odometry pose; None: drawn from N(1, 0.02²)."""
 
     x_multiplier: Annotated[one | None, READ] = None
     y_multiplier: Annotated[one | None, READ] = None
@@ -584,7 +580,7 @@ class Odometry:
 
 
 class TimedPoint(NamedTuple):
-    """Where to be at a time."""
+    """A position with the time to be there."""
 
     time: s
     x: m
@@ -593,16 +589,16 @@ class TimedPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class TimedPath:
-    """A path in time that a vehicle follows by itself: `<controller class="trajectory">`."""
+    """A timed path that a vehicle follows by itself: `<controller class="trajectory">`."""
 
     points: tuple[TimedPoint, ...]
-    """Two or more, by time."""
+    """Two or more points, in order of time."""
     loop: Annotated[bool, READ] = True
-    """Whether it starts again after its last point; if not, the vehicle stops there."""
+    """Whether it repeats after its last point; otherwise the vehicle stops there."""
     lookahead: Annotated[m, Tag("lookahead_distance"), positive] = 0.5
-    """How far along the path, beyond the point of the time, the vehicle steers for."""
+    """Look-ahead distance along the path, from the point of the current time."""
     omega_max: Annotated[rad_s, Tag("max_angular_speed"), non_negative] = 2.0
-    """Largest yaw rate, for which the vehicle slows down; 0: none."""
+    """Largest yaw rate, which limits the speed; 0 for no limit."""
 
     __repr__ = brief_repr
 
@@ -614,10 +610,10 @@ class VehicleSpec:
     name: str
     pose: Pose
     dynamics: Description | OwnDynamics | Vehicle
-    """What moves it: wheels, friction, drivetrain and controller, a vehicle of skidpad's own by its
-    name, or any vehicle with a body."""
+    """Dynamics: a description (wheels, friction, drivetrain and controller), a vehicle of
+    skidpad's own by name, or any vehicle with a body."""
     shape: Shape | None = None
-    """Outline of its chassis for contacts; None: the file says nothing, and its own will do."""
+    """Outline of its chassis for contacts; None for the vehicle's own."""
     velocity: Velocity = AT_REST
     sensors: tuple[Sensor, ...] = ()
     odometry: Odometry = Odometry()
@@ -628,9 +624,9 @@ class VehicleSpec:
     log_path: Annotated[str, READ] = ""
     auto_start_recording: Annotated[bool, READ] = False
     class_name: str = ""
-    """Its `vehicle:class`; empty without one."""
+    """Its `vehicle:class`; empty if there is no class."""
     path: TimedPath | None = None
-    """Path that it follows instead of commands; None for a vehicle that is commanded."""
+    """Path that it follows; None for a vehicle that takes commands."""
     source: Source = field(default=NOWHERE, compare=False)
 
     __repr__ = brief_repr
@@ -638,11 +634,12 @@ class VehicleSpec:
 
 @dataclass(frozen=True)
 class Settings:
-    """How the world is stepped."""
+    """Step and solver settings of a world."""
 
     gravity: Annotated[m_s2, READ, positive] = 9.81
     timestep: Annotated[s, Tag("simul_timestep"), non_negative] = 0.0
-    """0: 5 ms, or the shortest period of a sensor if that is shorter (`Scene.timestep`)."""
+    """Step size; 0: 5 ms, or the shortest period of a sensor if that is shorter
+    (`Scene.timestep`)."""
     velocity_iterations: Annotated[int, Tag("b2d_vel_iters"), Allowed(1, 1000)] = 8
     position_iterations: Annotated[int, Tag("b2d_pos_iters"), Allowed(1, 1000)] = 3
     collision_threshold: Annotated[m, READ, non_negative] = 0.03
@@ -654,22 +651,22 @@ class Settings:
     save_ground_truth_trajectory: Annotated[str, READ] = ""
     ground_truth_rate: Annotated[per_s, READ, positive] = 50.0
     max_slope_to_collide: Annotated[one, READ] = 0.3
-    """Without effect, also upstream."""
+    """No effect, also in upstream."""
     min_slope_to_collide: Annotated[one, READ] = -100.0
 
 
 @dataclass(frozen=True)
 class Georeference:
-    """Where on Earth the origin of the world lies."""
+    """Geographic position of the world's origin."""
 
     latitude: Annotated[float, READ, Allowed(-90.0, 90.0)] = 0.0
-    """In degrees, WGS 84."""
+    """Latitude in degrees, WGS 84."""
     longitude: Annotated[float, READ, Allowed(-180.0, 180.0)] = 0.0
-    """In degrees."""
+    """Longitude in degrees, WGS 84."""
     height: Annotated[m, READ] = 0.0
-    """Above the ellipsoid."""
+    """Height above the ellipsoid."""
     world_to_enu_rotation: Annotated[rad, Tag("world_to_enu_rotation_deg", degrees=True)] = 0.0
-    """Angle from the east to the world's x axis."""
+    """Angle from east to the world's x axis."""
     world_is_utm: Annotated[bool, READ] = False
     """Whether x and y of the world are UTM coordinates."""
     utm_zone: Annotated[int, READ] = 0
@@ -677,7 +674,7 @@ class Georeference:
 
 @dataclass(frozen=True)
 class BlockSpec:
-    """An obstacle: something to push, or that stands still."""
+    """An obstacle, movable or fixed."""
 
     name: str
     pose: Pose
@@ -685,13 +682,13 @@ class BlockSpec:
     mass: Annotated[kg, READ, positive] = 30.0
     restitution: Annotated[one, READ, non_negative] = 0.01
     lateral_friction: Annotated[one, READ, non_negative] = 0.5
-    """Between blocks and what touches them."""
+    """Friction coefficient of contacts with the block."""
     ground_friction: Annotated[one, READ, non_negative] = 0.5
     linear_damping: Annotated[per_s, READ, non_negative] = 0.1
     angular_damping: Annotated[per_s, READ, non_negative] = 0.1
     static: Annotated[bool, READ] = False
     intangible: Annotated[bool, READ] = False
-    """Whether it has no body at all."""
+    """Whether it has no collision body."""
     color: Annotated[str, COLOUR] = "#0000FF"
     velocity: Velocity = AT_REST
     geometry: Geometry | None = None
@@ -708,13 +705,11 @@ class BlockSpec:
 
 @dataclass(frozen=True)
 class Waypoint:
-    """A place on the path of an actor."""
-
     pose: Pose
     pause: s = 0.0
-    """How long the actor stays there."""
+    """Time that the actor stays there."""
     animation: Literal["", "walk", "run", "idle"] = ""
-    """How it goes there; `run` is faster, `idle` stands still."""
+    """Gait to the waypoint; `run` is faster, `idle` stands still."""
 
 
 @dataclass(frozen=True)
@@ -733,7 +728,7 @@ class ActorSpec:
     animation_run: Annotated[str, READ] = "run"
     path: tuple[Waypoint, ...] = ()
     loop: bool = True
-    """Whether the path starts again after its last waypoint."""
+    """Whether the path repeats after its last waypoint."""
     animation: tuple[Keyframe, ...] = ()
     visuals: tuple[Visual, ...] = ()
     class_name: str = ""
@@ -750,36 +745,36 @@ class JointSpec:
     body_a: str
     body_b: str
     anchor_a: Point
-    """In the frame of `body_a`."""
+    """Anchor in the frame of `body_a`."""
     anchor_b: Point
     min_length: Annotated[m, READ, non_negative] = 0.0
     max_length: Annotated[m, READ, positive] = 0.0
-    """Largest length of a rope; 0 is refused."""
+    """Largest length of a rope; 0 is rejected."""
     stiffness: Annotated[float, READ, non_negative] = 0.0
-    """In N/m; 0: the rope is rigid at its limits."""
+    """Stiffness in N/m; 0: the rope is rigid at its limits."""
     damping: Annotated[float, READ, non_negative] = 0.0
-    """In N·s/m."""
+    """Damping in N·s/m."""
     enable_limit: Annotated[bool, READ] = False
     lower_angle: Annotated[rad, Tag("lower_angle_deg", degrees=True)] = 0.0
-    """Least angle of `body_b` seen from `body_a`, from the initial angle."""
+    """Least angle of `body_b` relative to `body_a`, from the initial angle."""
     upper_angle: Annotated[rad, Tag("upper_angle_deg", degrees=True)] = 0.0
     source: Source = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A whole world file with all it includes."""
+    """Complete content of a world file with all its includes."""
 
     settings: Settings = Settings()
     vehicles: tuple[VehicleSpec, ...] = ()
     blocks: tuple[BlockSpec, ...] = ()
     walls: tuple[WallSpec, ...] = ()
     elements: tuple[Element, ...] = ()
-    """In the order of the file: of regions that overlap, the first counts."""
+    """Elements in file order: of regions that overlap, the first counts."""
     joints: tuple[JointSpec, ...] = ()
     actors: tuple[ActorSpec, ...] = ()
     sensors: tuple[Sensor, ...] = ()
-    """Sensors that stand in the world."""
+    """Sensors fixed in the world."""
     georeference: Georeference | None = None
     gui: Mapping[str, str] = field(default_factory=dict)
     """Options of upstream's window, as texts."""
@@ -787,7 +782,7 @@ class Scene:
     variables: Mapping[str, str] = field(default_factory=dict)
     """World variables at the end of the file."""
     warnings: tuple[str, ...] = ()
-    """Parts that are not simulated, or were not understood."""
+    """Parts that are not simulated, or not understood."""
     compat: Literal["upstream"] | None = None
     file: str = ""
 
@@ -804,11 +799,11 @@ class Scene:
 
     @property
     def road(self) -> Road | None:
-        """The road that everything stands on, or None."""
+        """Road under all bodies, or None."""
         return next((e.road for e in self.elements if isinstance(e, RoadGround)), None)
 
     def on_road(self, road: Road) -> Scene:
-        """The same on a road, in place of the one that it was on."""
+        """A copy on this road, replacing any other."""
         if not isinstance(road, Road):
             raise InvalidValue(f"road must be a Road, got {road!r}; Road.load reads a .crg file")
         others = (e for e in self.elements if not isinstance(e, RoadGround))
@@ -816,7 +811,7 @@ class Scene:
 
     @property
     def timestep(self) -> s:
-        """Length of a step: as set, else 5 ms or the shortest period of a sensor."""
+        """Step size: as set, else 5 ms or the shortest period of a sensor."""
         if self.settings.timestep > 0.0:
             return self.settings.timestep
         sensors = [*self.sensors, *(one for v in self.vehicles for one in v.sensors)]

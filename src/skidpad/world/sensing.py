@@ -1,12 +1,13 @@
-"""The sensors of a world: when each is read, what it shows, and its random numbers.
+"""Sensors of a world: schedule, readings, random numbers, and the line of sight of lasers.
 
 A sensor is read in the first step that begins at least one period after the step of its previous
 reading (for the first reading: after the start). Its stamp is the time at the end of that step. The
-random numbers of a reading depend only on the seed, the names of vehicle and sensor, and the number
+random numbers of a reading depend only on the seed, the names of vehicle and sensor, and the index
 of the reading.
 
 `Sensing` has the schedule and the latest readings; `Instruments` computes them, with the models of
-`skidpad.sensors`, once the world runs.
+`skidpad.sensors`, while the world runs; `Sight` has the ranges of lasers to fixed walls, grids and
+blocks, and to moving bodies.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from math import cos, nan
+from math import cos, nan, sin
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -25,7 +26,10 @@ from ..core.files import listed
 from ..core.record import unknown_name
 from ..errors import InvalidValue
 from ..geometry.geodesy import Origin, Place, from_utm, place_in_world, utm_zone
+from ..geometry.maps.map import border_segments
+from ..geometry.polygon import edges_at, moved_edges
 from ..geometry.pose import placed, rotated, unrotated
+from ..geometry.raycast.scene import Scene as Walls
 from ..random import streams
 from ..sensors.gnss import GnssReading, antenna_motion
 from ..sensors.imu import Imu
@@ -33,26 +37,162 @@ from ..sensors.lidar import Scan
 from ..sensors.motion import Motion, Mounting
 from ..units import m, m_s, m_s2, rad, rad_s, s
 from . import scene as specs
+from .contact.solids import Part, is_climbed, standing_parts
 from .ground.ground import Regions, down
 from .motion.groups import mean_acceleration
-from .scene import Scene, VehicleSpec
-from .sight import Sight, poses_of
+from .scene import OccupancyGrid, Scene, VehicleSpec
 from .vehicle import Surroundings
 
+CIRCLE = np.array([(cos(a), sin(a)) for a in np.arange(16) * np.pi / 8.0])
+"""Outline of an actor of radius 1."""
+
+_AT_A_TIME = 32
+"""Lasers whose surroundings are gathered together, few enough for the CPU's inner caches."""
+
+
+class Sight:
+    """Ranges along rays in the current world."""
+
+    def __init__(self, scene: Scene, world: Surroundings) -> None:
+        # What vehicles drive onto is not seen from there, as things that move are not from within.
+        moving = [
+            b
+            for b in scene.blocks
+            if not b.intangible and (b.animation or not b.static or is_climbed(b, scene))
+        ]
+        passed = {b.name for b in moving}
+        grids = [e.grid for e in scene.elements if isinstance(e, OccupancyGrid)]
+        # One grid is looked up cell by cell; further ones are their borders.
+        borders = [border_segments(grid) for grid in grids[1:]]
+        bodies = [
+            edges_at([part.outline], (pose.x, pose.y, pose.yaw))
+            for name, parts, pose in standing_parts(scene)
+            if name not in passed
+            for part in parts
+        ]
+        first = grids[0] if grids else None
+        nothing = np.empty((0, 4))
+        self._map = Walls(np.concatenate([nothing, *borders]), first)
+        # Upstream looks at maps and at bodies apart, and the angles of rays err on maps only.
+        self._apart = scene.compat == "upstream"
+        both = [nothing, *bodies] if self._apart else [nothing, *borders, *bodies]
+        self._walls = Walls(np.concatenate(both), None if self._apart else first)
+        self._world = world
+        self._vehicles = sorted(world.vehicles)
+        self._others: list[str] = []
+        outlines = [_outlines(world.vehicles[name].built.parts) for name in self._vehicles]
+        for block in moving:
+            self._others.append(block.name)
+            outlines.append([np.array(block.shape.outline)])
+        for actor in scene.actors:
+            self._others.append(actor.name)
+            outlines.append([actor.collision_radius * CIRCLE])
+        edges = [edges_at(them) for them in outlines]
+        self._edges = np.concatenate([nothing, *edges])
+        counts = [len(e) for e in edges]
+        self._owner = np.repeat(np.arange(len(edges)), counts)
+        self._begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self._radii = np.array([np.hypot(e[:, 0], e[:, 1]).max() for e in edges])
+        handles = enumerate(world.vehicles[name] for name in self._vehicles)
+        self._towing = [(k, it) for k, it in handles if it.built.geometry.trailer is not None]
+        for k, vehicle in self._towing:
+            self._radii[k] = vehicle.built.radius
+        self._number = {name: k for k, name in enumerate(self._vehicles)}
+
+    def ranges(
+        self, poses: Array, owners: Sequence[str], angles: Array, laser: specs.Laser, jitter: Any
+    ) -> Array:
+        """Ranges (B, rays) in m from poses (B, 3); inf where nothing is within the laser's range.
+
+        `owners` are the vehicles that carry the lasers, which do not see them. `jitter` (B,
+        rays) is the deviation of each ray from its nominal angle, in rad, or None.
+        """
+        reach = laser.max_range
+        if laser.bodies_visible and not self._apart:
+            return self._of_all(poses, owners, angles, reach, jitter)
+        mapped = self._map.scan(poses, angles, max_range=reach, jitter=jitter)
+        if not laser.bodies_visible:
+            return mapped
+        return np.minimum(self._of_all(poses, owners, angles, reach, None), mapped)
+
+    def _of_all(
+        self, poses: Array, owners: Sequence[str], angles: Array, max_range: m, jitter: Any
+    ) -> Array:
+        """Ranges to walls, maps and moving bodies."""
+        places = self._places()
+        self._turn_trailers()
+        edges = moved_edges(self._edges, places[self._owner])
+        out = np.empty((len(poses), len(angles)))
+        how: dict[str, Any] = {"max_range": max_range, "threads": 1}
+        for begin in range(0, len(poses), _AT_A_TIME):
+            part = slice(begin, begin + _AT_A_TIME)
+            movers = self._movers(places, edges, poses[part], owners[part], max_range)
+            own = None if jitter is None else jitter[part]
+            self._walls.scan(poses[part], angles, out[part], movers=movers, jitter=own, **how)
+        return out
+
+    def _movers(
+        self, places: Array, edges: Array, poses: Array, owners: Sequence[str], max_range: m
+    ) -> Array | None:
+        """Edges (B, m, 4) of the moving bodies that each laser could see."""
+        if not len(edges):
+            return None
+        apart = np.hypot(*(poses[:, None, :2] - places[None, :, :2]).transpose(2, 0, 1))
+        near = apart <= max_range + self._radii
+        for row, name in enumerate(owners):
+            if name in self._number:
+                near[row, self._number[name]] = False
+        facing, counts = np.empty((len(poses), len(edges), 4)), np.empty(len(poses), np.int64)
+        from ..geometry.raycast.drawing import gather_facing  # here, since it imports numba
+
+        most = gather_facing(edges, self._begin, near, poses, facing, counts)
+        return facing[:, :most]
+
+    def _turn_trailers(self) -> None:
+        """Update the edges of trailers for their current angles."""
+        for k, vehicle in self._towing:
+            bodies, trails = vehicle.bodies, [p for p in vehicle.built.turning if p.trails]
+            fields = [field for part in trails for field in part.fields]
+            (angles,) = bodies.fields(fields, [vehicle.row], bodies.group.state)
+            outlines, next_angle = _outlines(vehicle.built.parts), iter(angles)
+            for part in trails:
+                own = [next(next_angle) for _ in part.fields]
+                outlines[part.number] = np.array(part.outline(*own))
+            self._edges[self._begin[k] : self._begin[k + 1]] = edges_at(outlines)
+
+    def _places(self) -> Array:
+        """Poses of all moving bodies, in the order of the edges' owners."""
+        own = poses_of(self._world, self._vehicles)
+        others = [self._world.block(name)[:3] for name in self._others]
+        return np.concatenate([own, np.array(others).reshape(-1, 3)])
+
+
+def poses_of(world: Surroundings, names: Sequence[str]) -> Array:
+    """Poses x, y, yaw (n, 3) of vehicles."""
+    poses = np.empty((len(names), 3))
+    handles = [world.vehicles[name] for name in names]
+    for bodies in {id(v.bodies): v.bodies for v in handles}.values():
+        at = [k for k, v in enumerate(handles) if v.bodies is bodies]
+        poses[at] = bodies.poses[[handles[k].row for k in at]]
+    return poses
+
+
+def _outlines(parts: Sequence[Part]) -> list[Array]:
+    return [np.array(part.outline, dtype=float) for part in parts]
+
+
 SPREAD = 0.02
-"""Standard deviation of the factors of odometry that the file does not set."""
+"""Standard deviation of odometry scale factors that the file does not set."""
 _MOST = 256
-"""Steps that are noted before they are reckoned."""
+"""Most buffered steps before odometry is integrated."""
 RENDERED = (specs.Lidar3d, specs.Camera, specs.RgbdCamera)
 """Sensors that need a renderer."""
-ALWAYS = ("odometry", "bumper")
-"""Sensors that every vehicle has, unless its file gives the name to another."""
 _EARLY: s = 1e-6
-"""How much too early a reading may be: times are sums of steps."""
+"""Tolerance of the reading times, as times are sums of steps."""
 
 
 class InertialReading(NamedTuple):
-    """A reading of an inertial unit, along its own axes."""
+    """Reading of an inertial unit, along its own axes."""
 
     f_x: m_s2
     """Specific force along the sensor's x axis."""
@@ -76,34 +216,32 @@ class InertialReading(NamedTuple):
 
 
 class WheelOdometry(NamedTuple):
-    """Pose and velocity of a vehicle by its own wheels."""
+    """Pose and velocity of a vehicle from its wheel odometry."""
 
     x: m
-    """Distance from the start, along the heading there."""
+    """Displacement from the start, along the initial heading."""
     y: m
-    """Distance from the start, to the left of the heading there."""
+    """Displacement from the start, to the left of the initial heading."""
     yaw: rad
-    """Turn from the heading at the start, positive to the left, not wrapped."""
+    """Rotation since the start, positive to the left, not wrapped."""
     v_x: m_s
-    """Along the vehicle, from the wheels."""
+    """Longitudinal velocity from the wheels."""
     omega: rad_s
-    """Positive to the left, from the wheels."""
+    """Yaw rate from the wheels, positive to the left."""
     stamp: s
 
 
 class Bumper(NamedTuple):
-    """Whether a vehicle touches something."""
-
     touching: bool
     stamp: s
 
 
 @dataclass(frozen=True)
 class NotSimulated:
-    """Stands for the reading of a sensor that is not simulated: false, and raises on use."""
+    """Placeholder for the reading of a sensor that is not simulated: false, and raises on use."""
 
     sensor: str
-    """Class and name, and the vehicle that it is on."""
+    """Class and name of the sensor, and its vehicle."""
     reason: str
 
     def __bool__(self) -> bool:
@@ -120,7 +258,7 @@ class NotSimulated:
 
 
 def not_simulated(owner: str, sensor: Any, known: tuple[str, ...]) -> NotSimulated | None:
-    """The stand-in for a reading, or None if the sensor is simulated; `known` are skidpad's own."""
+    """Placeholder for a sensor's reading, or None if it is simulated; `known` are skidpad's own."""
     of = f" of {owner}" if owner else ""
     if isinstance(sensor, RENDERED):
         kind = {kind: name for name, kind in specs.SENSORS.items()}[type(sensor)]
@@ -138,17 +276,17 @@ class _Turn:
     period: s
     last: s = 0.0
     count: int = 0
-    """How often they have been read."""
+    """Number of readings so far."""
     sensors: list[tuple[str, specs.Sensor]] = field(default_factory=list)
-    """Names of their vehicles, empty for those that stand in the world, and what files say."""
+    """Vehicle names, empty for sensors fixed in the world, and sensor specs."""
 
 
 class Sensing:
     """All sensors of a scene.
 
     Args:
-        scene: what there is.
-        seed: of the noise; any whole number.
+        scene: the scene.
+        seed: of the noise; any integer.
     """
 
     def __init__(self, scene: Scene, seed: int = 0) -> None:
@@ -161,7 +299,7 @@ class Sensing:
         owned = [("", one) for one in scene.sensors]
         for spec in sorted(scene.vehicles, key=lambda spec: spec.name):
             names = [one.name for one in spec.sensors]
-            self._names[spec.name] = tuple(dict.fromkeys([*names, *ALWAYS]))
+            self._names[spec.name] = tuple(dict.fromkeys([*names, *specs.OWN_SENSORS]))
             owned += [(spec.name, one) for one in spec.sensors]
         for owner, one in owned:
             if isinstance(one, specs.Laser | specs.Imu | specs.Gnss):
@@ -171,15 +309,16 @@ class Sensing:
             (owner, one.name): one.kind if isinstance(one, specs.OwnSensor) else ""
             for owner, one in owned
         }
-        """The class of one of skidpad's own, by owner and name; empty for upstream's."""
-        stand_ins = {(o, one.name): not_simulated(o, one, ALWAYS) for o, one in owned}
+        """Class of one of skidpad's own sensors, by owner and name; empty for
+        upstream's."""
+        stand_ins = {(o, one.name): not_simulated(o, one, specs.OWN_SENSORS) for o, one in owned}
         self._missing = {key: it for key, it in stand_ins.items() if it is not None}
         self._at_work: Instruments | None = None
         self.fresh: list[tuple[str, str, Any]] = []
         """Vehicle, name and reading of the sensors that were read in the last step."""
 
     def sense(self, world: Surroundings) -> None:
-        """Read the sensors whose turn it is, at the end of a step of the world."""
+        """Read the sensors that are due at the end of a step of the world."""
         work = self._working(world)
         self.fresh = []
         work.note()
@@ -201,8 +340,8 @@ class Sensing:
         return self._working(world).odometry_of_all()
 
     def carry(self, world: Surroundings, vehicle: str) -> None:
-        """Reset the motion history of a vehicle after a teleport, so that its wheels and inertial
-        units show none of it."""
+        """Reset the motion history of a vehicle after a teleport, so that its odometry and inertial
+        units do not register it."""
         self._working(world).carry(vehicle)
 
     def _read(self, turn: _Turn, work: Instruments, elapsed: s) -> None:
@@ -227,35 +366,33 @@ class Sensing:
     def of(self, vehicle: str) -> Mapping[str, Any]:
         """Latest readings of a vehicle's sensors by name; None before the first.
 
-        The name "" has those that stand in the world.
+        The vehicle name "" stands for sensors fixed in the world.
         """
         if vehicle not in self._names:
             raise InvalidValue(unknown_name("World", vehicle, list(self._names), "vehicle"))
         return _Readings(self, vehicle)
 
     def names(self, vehicle: str) -> tuple[str, ...]:
-        """Names of the sensors of a vehicle."""
         return self._names[vehicle]
 
     def latest(self, vehicle: str, sensor: str) -> Any:
-        """The latest reading of a sensor, None before the first; see `NotSimulated`."""
+        """Latest reading of a sensor, None before the first; see `NotSimulated`."""
         if (vehicle, sensor) in self._missing:
             return self._missing[vehicle, sensor]
         kind = self._kinds.get((vehicle, sensor), sensor)
-        if self._at_work is None or kind not in ALWAYS or not vehicle:
+        if self._at_work is None or kind not in specs.OWN_SENSORS or not vehicle:
             return self._latest.get((vehicle, sensor))
-        return (
-            self._at_work.bumper(vehicle) if kind == "bumper" else self._at_work.odometry(vehicle)
-        )
+        read = self._at_work.bumper if kind == "bumper" else self._at_work.odometry
+        return read(vehicle)
 
     def snapshot(self) -> Any:
-        """Everything that changes, and the seed."""
+        """All variable state, and the seed."""
         turns = [(turn.last, turn.count) for turn in self._turns]
         work = None if self._at_work is None else self._at_work.snapshot()
         return self.seed, turns, dict(self._latest), work
 
     def restore(self, snapshot: Any, world: Surroundings) -> None:
-        """Put back what `snapshot` gave, in the world that it was taken in."""
+        """Restore the state of a `snapshot` of the same world."""
         seed, turns, latest, work = snapshot
         for turn, (last, count) in zip(self._turns, turns, strict=True):
             turn.last, turn.count = last, count
@@ -269,7 +406,7 @@ class Sensing:
 
 
 class _Readings(Mapping[str, Any]):
-    """Readings of one vehicle, looked up on access."""
+    """Mapping of one vehicle's readings, evaluated on access."""
 
     def __init__(self, sensing: Sensing, vehicle: str) -> None:
         self._sensing, self._vehicle = sensing, vehicle
@@ -284,7 +421,6 @@ class _Readings(Mapping[str, Any]):
         return name in self._sensing.names(self._vehicle)
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The reading of a sensor, or the default if there is no such sensor."""
         known = name in self._sensing.names(self._vehicle)
         return self[name] if known else default
 
@@ -300,18 +436,17 @@ class _Readings(Mapping[str, Any]):
 
 
 class Instruments:
-    """The sensors of a running world at work: what each shows, and what they remember."""
+    """Sensor models of a running world, with their internal state."""
 
     def __init__(self, scene: Scene, seed: int, world: Surroundings) -> None:
         self._scene, self._seed, self._world = scene, seed, world
         self._upstream = scene.compat == "upstream"
         self._uncovered = Regions(scene, "gps_no_coverage")
         geo = scene.georeference
-        self._origin = (
-            None
-            if geo is None
-            else Origin(geo.latitude, geo.longitude, geo.height, geo.world_to_enu_rotation)
-        )
+        self._origin: Origin | None = None
+        if geo is not None:
+            x_axis = geo.world_to_enu_rotation
+            self._origin = Origin(geo.latitude, geo.longitude, geo.height, x_axis)
         self._inertial = any(isinstance(x, specs.Imu) for v in scene.vehicles for x in v.sensors)
         self._sight: Sight | None = None
         self._streams: dict[tuple[str, str], streams.Stream] = {}
@@ -325,9 +460,9 @@ class Instruments:
             for bodies in self._groups
         ]
         self._bias: dict[tuple[str, str], Array] = {}
-        """Bias of each inertial unit: of its three forces, then of its three rates."""
+        """Bias of each inertial unit: three specific forces, then three rates."""
         self._motions: list[Array] = []
-        """Poses and velocities of the groups of vehicles at the end of the step before, (B, 6)."""
+        """Poses and velocities of the groups at the end of the previous step, (B, 6)."""
 
     def _dead_reckoning(self, vehicles: Sequence[VehicleSpec]) -> DeadReckoning:
         start = np.array([(spec.pose.x, spec.pose.y, spec.pose.yaw) for spec in vehicles])
@@ -339,17 +474,17 @@ class Instruments:
         return DeadReckoning(start, np.where(np.isnan(given), drawn, given))
 
     def note(self) -> None:
-        """Note where the vehicles are at the end of a step, for their odometry."""
+        """Record the vehicles' poses at the end of a step, for odometry."""
         for bodies, reckoning in zip(self._groups, self._reckoning, strict=True):
             reckoning.note(bodies.poses)
 
     def remember(self) -> None:
-        """Note how vehicles move at the end of a step, for the accelerations of the next."""
+        """Record the vehicles' motion at the end of a step, for the accelerations of the next."""
         if self._inertial:
             self._motions = [bodies.motions for bodies in self._groups]
 
     def carry(self, name: str) -> None:
-        """Take the present motion of a vehicle for its past one: it was put there."""
+        """Set the recorded motion of a vehicle to its current one, after a teleport."""
         vehicle = self._world.vehicles[name]
         k, motion = self._at[id(vehicle.bodies)], vehicle.bodies.motions[vehicle.row]
         self._reckoning[k].carry(vehicle.row, motion[:3])
@@ -357,9 +492,9 @@ class Instruments:
             self._motions[k][vehicle.row] = motion
 
     def read(self, owner: str, one: specs.Sensor, count: int, elapsed: s) -> Any:
-        """A reading of an inertial unit or a satellite receiver, None without one.
+        """Reading of an inertial unit or a GNSS receiver; None without a vehicle or a position fix.
 
-        `count` is its number, `elapsed` the time since the one before in s.
+        `count` is its index, `elapsed` the time since the previous one in s.
         """
         if not owner:
             return None
@@ -369,7 +504,7 @@ class Instruments:
         return self._fix(owner, one, count)
 
     def _motion(self, owner: str) -> Motion:
-        """How a vehicle moves; its accelerations are differences over the last step."""
+        """Motion of a vehicle, with accelerations from differences over the last step."""
         vehicle, dt = self._world.vehicles[owner], self._world.dt
         x, y, z, yaw, pitch, roll, v_x, v_y, omega = vehicle.truth
         motion = Motion(
@@ -420,9 +555,8 @@ class Instruments:
         if self._uncovered and self._uncovered.at(*self._looked_up(at)):
             return None
         drawn = self._normals(owner, f"{one.name}.fix", count, 3).tolist()
-        x = at.x + one.horizontal_std_noise * drawn[0]
-        y = at.y + one.horizontal_std_noise * drawn[1]
-        z = at.z + one.vertical_std_noise * drawn[2]
+        spread = (one.horizontal_std_noise, one.horizontal_std_noise, one.vertical_std_noise)
+        x, y, z = (v + s * d for v, s, d in zip(at, spread, drawn, strict=True))
         geo = self._scene.georeference
         if geo is not None and geo.world_is_utm:
             # Zones of one width: the wider ones around Norway are not upstream's.
@@ -433,10 +567,10 @@ class Instruments:
         return GnssReading(x, y, z, nan, nan, nan, nan, *place, self._world.time)
 
     def _looked_up(self, at: Any) -> tuple[m, m, m]:
-        """Where an antenna is among the regions.
+        """Position at which an antenna looks up its region.
 
-        Upstream looks up the point turned into the axes east and north, as if those of the regions
-        were too.
+        Upstream looks up the point rotated into east and north axes, as if those of the regions
+        were rotated, too.
         """
         geo = self._scene.georeference
         turn = geo.world_to_enu_rotation if self._upstream and geo is not None else 0.0
@@ -451,7 +585,7 @@ class Instruments:
         return stream.rows(np.array([count]))[0, 0]
 
     def scans(self, lasers: list[tuple[str, specs.Laser]], count: int) -> list[Scan]:
-        """Scans of lasers that differ only in where they sit."""
+        """Scans of lasers that differ only in their mounting poses."""
         if self._sight is None:
             self._sight = Sight(self._scene, self._world)
         like = lasers[0][1]
@@ -460,12 +594,9 @@ class Instruments:
             angles[:] = 0.0
         owners = [owner for owner, _ in lasers]
         poses = self._poses(owners, [one for _, one in lasers])
-        jitter = None
-        if like.angle_std_noise > 0.0:
-            jitter = like.angle_std_noise * self._noise("angle", lasers, count)
-        ranges = self._sight.ranges(
-            poses, owners, angles, like.max_range, like.bodies_visible, jitter
-        )
+        noisy = like.angle_std_noise > 0.0
+        jitter = like.angle_std_noise * self._noise("angle", lasers, count) if noisy else None
+        ranges = self._sight.ranges(poses, owners, angles, like, jitter)
         if like.range_std_noise > 0.0:
             # Nothing is nearer than the sensor; what is not seen stays so.
             noise = like.range_std_noise * self._noise("range", lasers, count)
@@ -474,7 +605,7 @@ class Instruments:
         return [Scan(row, self._world.time, angles) for row in ranges]
 
     def _noise(self, of: str, lasers: list[tuple[str, specs.Laser]], count: int) -> Array:
-        """Normal numbers (B, rays) for the readings of lasers that differ only in their owners."""
+        """Standard normal numbers (B, rays) for lasers that differ only in their owners."""
         like = lasers[0][1]
         numbers = [number_of(owner) for owner, _ in lasers]
         return streams.normals(self._seed, f"{like.name}.{of}", count, numbers, like.nrays)[0]
@@ -488,11 +619,9 @@ class Instruments:
         return np.stack(placed(at.T, mounted.T), axis=1)
 
     def bumper(self, vehicle: str) -> Bumper:
-        """Whether a vehicle touches something."""
         return Bumper(self._world.vehicles[vehicle].in_collision, self._world.time)
 
     def odometry(self, name: str) -> WheelOdometry:
-        """The motion of a vehicle by its own wheels."""
         vehicle = self._world.vehicles[name]
         body = vehicle.bodies.body
         velocity = (body.odometry or body.velocity)(vehicle.state, vehicle.input, vehicle.params)
@@ -514,12 +643,10 @@ class Instruments:
         return np.concatenate(rows)
 
     def snapshot(self) -> Any:
-        """Everything that changes."""
         memory = copy.deepcopy((self._bias, self._motions))
         return memory, [reckoning.snapshot() for reckoning in self._reckoning]
 
     def restore(self, snapshot: Any) -> None:
-        """Put back what `snapshot` gave."""
         memory, reckoned = snapshot
         self._bias, self._motions = copy.deepcopy(memory)
         for reckoning, before in zip(self._reckoning, reckoned, strict=True):
@@ -527,10 +654,10 @@ class Instruments:
 
 
 class DeadReckoning:
-    """Odometry poses of the vehicles of a group, from poses (B, 3) noted at every step.
+    """Odometry poses of the vehicles of a group, from poses (B, 3) recorded in every step.
 
-    Every step's motion, seen from the vehicle, is multiplied by its factors and added to the pose.
-    To keep the cost of a world step low, poses are only noted, and added up many steps at a time.
+    Each step's motion in the vehicle frame is multiplied by its scale factors and added to the
+    pose. To keep a world step cheap, poses are buffered, and many steps are integrated at once.
     """
 
     def __init__(self, start: Array, factors: Array) -> None:
@@ -540,18 +667,18 @@ class DeadReckoning:
         self._pose = np.zeros_like(start)
 
     def note(self, poses: Array) -> None:
-        """Take in where the vehicles are after a step."""
         self._noted.append(poses)
         if len(self._noted) > _MOST:
             self._reckon()
 
     def poses(self) -> Array:
-        """Poses x, y, yaw (B, 3) from the start, yaw not wrapped; overwritten by later calls."""
+        """Poses x, y, yaw (B, 3) from the start, yaw not wrapped; later calls overwrite the
+        array."""
         self._reckon()
         return self._pose
 
     def carry(self, row: int, pose: Sequence[float]) -> None:
-        """Put a vehicle elsewhere; its odometry does not change."""
+        """Account for a teleport, which does not change the odometry."""
         self._reckon()
         self._noted[-1][row] = pose
 
@@ -573,18 +700,16 @@ class DeadReckoning:
         self._pose = np.cumsum(way, axis=0)[-1]
 
     def snapshot(self) -> Any:
-        """Everything that changes."""
         self._reckon()
         return self._noted[-1].copy(), self._pose.copy()
 
     def restore(self, snapshot: Any) -> None:
-        """Put back what `snapshot` gave."""
         last, pose = snapshot
         self._noted, self._pose = [last.copy()], pose.copy()
 
 
 def mounting_of(one: specs.Sensor) -> Mounting:
-    """Where a file puts a sensor on its vehicle."""
+    """Mounting of a sensor on its vehicle from the file."""
     p = one.pose
     return Mounting(p.x, p.y, p.z, p.roll, p.pitch, p.yaw)
 
@@ -594,5 +719,5 @@ def _six(forces: float, rates: float) -> Array:
 
 
 def number_of(name: str) -> int:
-    """A whole number of 32 bits for a vehicle, the same whatever others there are."""
+    """A 32-bit hash of a vehicle's name, independent of other vehicles."""
     return int.from_bytes(blake2b(name.encode(), digest_size=4).digest(), "little")

@@ -1,4 +1,4 @@
-"""One vehicle of a world, as its user sees it, and vehicles that follow a path by themselves."""
+"""User interface of one vehicle of a world, and vehicles that follow a path by themselves."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..control import keyboard
 from ..control.pure_pursuit import arc
 from ..core import record
 from ..core.body import Demand, Pose, Velocity
+from ..core.checks import instance_of
 from ..core.model import Vehicle
-from ..errors import InvalidValue
 from ..geometry.line import arc_length
 from ..geometry.pose import to_body
 from ..run.arguments import AngleEnd, angle_ends, check_row
@@ -26,7 +26,7 @@ from .scene import Scene, TimedPath
 
 
 class Truth(NamedTuple):
-    """Where a vehicle is and how it moves."""
+    """True pose and velocity of a vehicle."""
 
     x: m
     y: m
@@ -35,53 +35,30 @@ class Truth(NamedTuple):
     pitch: rad
     roll: rad
     v_x: m_s
-    """Along the vehicle."""
+    """Longitudinal velocity."""
     v_y: m_s
-    """Across it, positive to the left."""
+    """Lateral velocity, positive to the left."""
     omega: rad_s
 
 
 class Surroundings(Protocol):
-    """The parts of a world that vehicles and sensors use."""
+    """Interface of a world to its vehicles and sensors; see `World`."""
 
     @property
-    def time(self) -> s:
-        """Time since the start."""
-        ...
-
+    def time(self) -> s: ...
     @property
-    def dt(self) -> s:
-        """Length of a step."""
-        ...
-
+    def dt(self) -> s: ...
     @property
-    def vehicles(self) -> Mapping[str, WorldVehicle]:
-        """The vehicles by name."""
-        ...
-
-    def block(self, name: str) -> Moving:
-        """Pose and velocity of a block or an actor, in world axes."""
-        ...
-
-    def attitude(self, name: str) -> tuple[m, rad, rad]:
-        """Height, pitch and roll of a vehicle on its ground."""
-        ...
-
-    def is_flying(self, name: str) -> bool:
-        """Whether a vehicle touches the ground with no wheel."""
-        ...
-
-    def in_collision(self, name: str) -> bool:
-        """Whether something touches something or nearly does."""
-        ...
-
-    def readings(self, name: str) -> Mapping[str, Any]:
-        """Latest readings of a vehicle's sensors."""
-        ...
+    def vehicles(self) -> Mapping[str, WorldVehicle]: ...
+    def block(self, name: str) -> Moving: ...
+    def attitude(self, name: str) -> tuple[m, rad, rad]: ...
+    def is_flying(self, name: str) -> bool: ...
+    def in_collision(self, name: str) -> bool: ...
+    def readings(self, name: str) -> Mapping[str, Any]: ...
 
 
 class WorldVehicle:
-    """A vehicle that a world steps; `bodies` and `row` say where its state lies."""
+    """A vehicle of a world; `bodies` and `row` locate its state."""
 
     def __init__(
         self,
@@ -99,7 +76,7 @@ class WorldVehicle:
 
     @property
     def vehicle(self) -> Vehicle:
-        """Model and parameters, as the world began with them."""
+        """Model and initial parameters."""
         return self.built.vehicle
 
     @cached_property
@@ -109,14 +86,12 @@ class WorldVehicle:
     @property
     def state(self) -> Any:
         """State record of the vehicle."""
-        group = self.bodies.group
-        return record.unflatten(group.model.State, group.state[self.row].tolist())
+        return self.bodies.group.record("State", self.row)
 
     @property
     def params(self) -> Any:
-        """Present Params record of the vehicle."""
-        group = self.bodies.group
-        return record.unflatten(group.model.Params, group.params[self.row].tolist())
+        """Current Params record of the vehicle."""
+        return self.bodies.group.record("Params", self.row)
 
     @property
     def truth(self) -> Truth:
@@ -127,14 +102,13 @@ class WorldVehicle:
 
     @property
     def input(self) -> Any:
-        """Present command of the vehicle, an Input record."""
-        group = self.bodies.group
-        return record.unflatten(group.model.Input, group.inputs[self.row].tolist())
+        """Current Input record of the vehicle."""
+        return self.bodies.group.record("Input", self.row)
 
     def command(self, command: Any = None, /, **fields: float) -> Any:
-        """Command it from now on; returns the Input record. Fields that are not named stay.
+        """Set its command from now on; returns the Input record. Fields that are not named stay.
 
-        An angle beyond twice the range of its actuator is refused, as it may be in degrees; so is
+        An angle beyond twice the range of its actuator is rejected, as it may be in degrees; so is
         any number beyond 1e7 in SI units.
         """
         group = self.bodies.group
@@ -146,14 +120,13 @@ class WorldVehicle:
         return inputs
 
     def drive(self, demand: Demand) -> Any:
-        """Command it to meet a demand from its present state; returns the Input record."""
-        if not isinstance(demand, Demand):
-            raise InvalidValue(f"demand must be a Demand, got a {type(demand).__qualname__}")
+        """Set its command to meet a demand from its current state; returns the Input record."""
+        instance_of("demand", demand, Demand)
         check_sizes(f"demand for {self.name}", demand)
         return self.command(self.bodies.body.command(self.state, demand, self.params))
 
     def press(self, key: str) -> Any:
-        """Change its command as one press of a key does; returns the Input record.
+        """Change its command as one key press does; returns the Input record.
 
         w and s: faster and slower, a and d: to the left and right, space: stop; `control.keyboard`
         has the steps. Inputs stay within the vehicle's limits.
@@ -173,13 +146,13 @@ class WorldVehicle:
     def sensors(self) -> Mapping[str, Any]:
         """Latest readings of its sensors by name; None before the first.
 
-        A sensor that is not simulated shows a `NotSimulated`, which is false and says why.
+        A sensor that is not simulated has a `NotSimulated`, which is false and gives the reason.
         """
         return self._world.readings(self.name)
 
     @property
     def in_collision(self) -> bool:
-        """Whether it touches something or is nearer to it than the file's collision_threshold."""
+        """Whether it touches something or is closer to it than the file's collision_threshold."""
         return self._world.in_collision(self.name)
 
     def __repr__(self) -> str:
@@ -188,19 +161,20 @@ class WorldVehicle:
 
 
 _ARRIVED: m = 1e-3
-"""Distance of the point ahead below which it says nothing about the direction."""
+"""Distance of the look-ahead point below which its direction is undefined."""
 _SPEED_TIME: s = 0.5
-"""In which vehicles that are commanded an acceleration get to the speed of the path."""
+"""Time constant in which vehicles that take acceleration commands reach the speed of the
+path."""
 
 
 class Route:
-    """A path in time, and the motion that follows it.
+    """A timed path, and the pure pursuit that follows it.
 
-    As upstream's `PoseTrajectoryFollower` (MVSim after 1.2): the speed is that of the path at the
-    moment, and pure pursuit (Coulter, CMU-RI-TR-92-01) gives the yaw rate that leads on a circle
-    through a point further along the path. The point is taken ahead of where the path is at the
-    time, not of where the vehicle is, so that a vehicle inside of a corner does not skip a part of
-    the path.
+    As upstream's `PoseTrajectoryFollower` (MVSim after 1.2): the speed is the current speed of
+    the path, and pure pursuit (Coulter, CMU-RI-TR-92-01) gives the yaw rate of the circle
+    through a point further along the path. The look-ahead is measured from the path's point at
+    the current time, not from the vehicle, so that a vehicle inside of a corner does not skip a
+    part of the path.
     """
 
     def __init__(self, path: TimedPath) -> None:
@@ -212,7 +186,7 @@ class Route:
         self._lengths = arc_length(self._places)
 
     def twist(self, time: s, x: m, y: m, yaw: rad) -> tuple[m_s, rad_s]:
-        """Speed and yaw rate for a vehicle at a pose."""
+        """Speed and yaw rate that steer a vehicle at a pose."""
         along, speed = self._at(time)
         if speed == 0.0:
             return 0.0, 0.0
@@ -227,13 +201,13 @@ class Route:
         return speed, omega
 
     def demand(self, time: s, pose: Pose, velocity: Velocity, wheel_base: m) -> Demand:
-        """The demand that leads a vehicle along the path, for any kind of command."""
+        """Demand that leads a vehicle along the path, for any kind of command."""
         v, omega = self.twist(time, *pose)
         steer = atan(wheel_base * omega / v) if v else 0.0
         return Demand(steer=steer, a=(v - velocity.v_x) / _SPEED_TIME, v=v, omega=omega)
 
     def _at(self, time: s) -> tuple[m, m_s]:
-        """Length of the path so far and its speed at a time."""
+        """Distance along the path and speed at a time."""
         first, last = self._times[0], self._times[-1]
         if self._path.loop:
             time = first + (time - first) % (last - first)
@@ -247,7 +221,7 @@ class Route:
         return float(self._lengths[leg] + share * length), float(length / duration)
 
     def _point(self, along: m) -> tuple[m, m]:
-        """The point of the path after a length of it."""
+        """Point of the path at a distance along it."""
         total = float(self._lengths[-1])
         along = fmod(along, total) if self._path.loop else min(along, total)
         x, y = (float(np.interp(along, self._lengths, column)) for column in self._places.T)
@@ -255,8 +229,6 @@ class Route:
 
 
 class Following:
-    """The vehicles of a world that follow paths."""
-
     def __init__(self, scene: Scene, vehicles: Mapping[str, WorldVehicle]) -> None:
         self._all = [
             (vehicles[spec.name], Route(spec.path))
@@ -265,7 +237,7 @@ class Following:
         ]
 
     def command(self, time: s) -> None:
-        """Give each vehicle the motion that follows its path from where it is."""
+        """Command each vehicle to follow its path from its current pose."""
         for vehicle, route in self._all:
             motion = vehicle.bodies.motion(vehicle.row)
             vehicle.drive(route.demand(time, *motion, vehicle.built.geometry.wheel_base))

@@ -1,4 +1,4 @@
-"""World: vehicles, blocks and walls that share a plane, stepped together."""
+"""World: vehicles, blocks and walls on a plane, stepped together."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from ..control import keyboard
-from ..core.checks import steps_in
+from ..core.checks import instance_of, steps_in
 from ..core.files import counted
 from ..core.progress import Choice, watching
 from ..core.threads import Deferred
@@ -24,19 +25,11 @@ from ..road.road import Road
 from ..units import m, rad, s
 from ..vehicles.wheeled.description import Description
 from .contact.encounters import Encounters
-from .contact.solids import Moving
-from .contact.touches import MOST_EVENTS, Contact, ContactEvent
+from .contact.solids import MOST_EVENTS, Contact, ContactEvent, Moving
 from .ground.ground import Ground, warn_of_no_grip, warn_of_own_roads
+from .motion import groups
 from .motion.build import BuiltVehicle, built_vehicle, initial_motion, warn_of_overlaps
-from .motion.groups import (
-    Bodies,
-    Group,
-    Halt,
-    Halts,
-    check_place,
-    group_by_model,
-    warn_of_long_steps,
-)
+from .motion.groups import Bodies, Group, Halt, Halts
 from .scene import Inventory, Scene
 from .sensing import Sensing
 from .vehicle import Following, WorldVehicle
@@ -45,7 +38,7 @@ OnDiverge = Literal["stop", "raise"]
 
 
 class Snapshot(NamedTuple):
-    """A moment of a world."""
+    """Complete state of a world at one moment."""
 
     steps: int
     """Number of steps since the start."""
@@ -60,12 +53,12 @@ class Snapshot(NamedTuple):
 
 
 class World:
-    """A scene in motion.
+    """Simulation of a scene.
 
     Args:
-        scene: what there is; `World.load` reads it from a world file.
-        seed: of all random numbers.
-        road: what everything stands on, in place of a road of the scene.
+        scene: the scene; `World.load` reads it from a world file.
+        seed: seed of all random numbers.
+        road: road under all bodies, in place of a road of the scene.
         on_diverge: what to do when the state of a vehicle becomes NaN or infinite, or when it runs
             away beyond 1e8 m: "stop" holds it alone where it last was, with a `WorldWarning` and an
             entry in `stopped`; "raise" raises `SimulationDiverged`.
@@ -80,17 +73,16 @@ class World:
         on_diverge: OnDiverge = "stop",
     ) -> None:
         _check_on_diverge(on_diverge)
-        if not isinstance(scene, Scene):
-            hint = ": World.load reads a file" if isinstance(scene, (str, os.PathLike)) else ""
-            raise InvalidValue(f"scene must be a Scene, got a {type(scene).__qualname__}{hint}")
+        hint = ": World.load reads a file" if isinstance(scene, (str, os.PathLike)) else ""
+        instance_of("scene", scene, Scene, hint)
         scene = scene if road is None else scene.on_road(road)
         self._scene, self._seed, self._dt = scene, checked(seed), scene.timestep
         self._dt_ratio = _ratio(scene.timestep)
         self._user: int | None = None
         self._on_diverge: OnDiverge = on_diverge
         self.contact_events: deque[ContactEvent] = deque(maxlen=MOST_EVENTS)
-        """Beginnings and ends of contacts, the latest last. The oldest are dropped when there are
-        too many; take them out with `popleft` or `clear`."""
+        """Beginnings and ends of contacts, the latest last. When there are too many, the
+        oldest are dropped; consume them with `popleft` or `clear`."""
         g = scene.settings.gravity
         self._built: dict[str, BuiltVehicle] = {
             spec.name: built_vehicle(spec, scene.compat, g, scene.road) for spec in scene.vehicles
@@ -98,8 +90,8 @@ class World:
         warn_of_own_roads(self._built, scene.road)
         warn_of_no_grip(self._built, scene.road)
         self._set_up()
-        warn_of_overlaps(scene, self._built, self._encounters.may_meet)
-        warn_of_long_steps(self._groups, self.dt)
+        warn_of_overlaps(scene, self._built, self._encounters.contacts.floors.meet)
+        groups.warn_of_long_steps(self._groups, self.dt)
 
     @classmethod
     def load(
@@ -111,7 +103,7 @@ class World:
         on_diverge: OnDiverge = "stop",
         **options: Any,
     ) -> World:
-        """The world of an MVSim world file, on `road` if one is supplied; options as of
+        """World from an MVSim world file, on `road` if one is supplied; options as of
         `world.xml.load`."""
         from .xml.reader import load
 
@@ -119,17 +111,17 @@ class World:
 
     @property
     def scene(self) -> Scene:
-        """The scene that the world was made of."""
+        """Scene of the world."""
         return self._scene
 
     @property
     def seed(self) -> int:
-        """Seed of all random numbers; `reset` takes another."""
+        """Seed of all random numbers; `reset` can change it."""
         return self._seed
 
     @property
     def dt(self) -> s:
-        """Length of a step in s; the scene sets it."""
+        """Length of a step in s, set by the scene."""
         return self._dt
 
     @property
@@ -155,13 +147,14 @@ class World:
 
     @property
     def stopped(self) -> Mapping[str, Halt]:
-        """When and why vehicles were stopped, by name; see `on_diverge`."""
+        """Time and reason of each vehicle's stop, by name; see `on_diverge`."""
         return MappingProxyType(self._halts.by_name)
 
     def _set_up(self) -> None:
         scene = self.scene
         self._steps = 0
-        self._groups = group_by_model({n: b.vehicle for n, b in self._built.items()}, self.dt)
+        vehicles = {name: built.vehicle for name, built in self._built.items()}
+        self._groups = groups.group_by_model(vehicles, self.dt)
         self._bodies = [Bodies(group) for group in self._groups]
         raises = self._on_diverge == "raise"
         self._halts = Halts(self._bodies, raises=raises, extent=_extent(scene))
@@ -189,7 +182,7 @@ class World:
         self._following = Following(scene, self.vehicles)
         self._start()
         self.sensing = Sensing(scene, self.seed)
-        """The sensors and their latest readings."""
+        """Sensors and their latest readings."""
 
     def _start(self) -> None:
         for spec in self.scene.vehicles:
@@ -203,14 +196,14 @@ class World:
     def step(self) -> None:
         """Advance everything by one step of `dt`.
 
-        A step that fails or is interrupted is not made; one while another thread steps the world
-        raises `SimulatorInUse`.
+        A step that fails or is interrupted leaves the world unchanged. A step while another
+        thread steps the world raises `SimulatorInUse`.
         """
         # What the contact solver moves cannot be taken back; the vehicles can.
         self._alone(self._deferred_step if self.movable else self._step)
 
     def _alone(self, work: Callable[[], None]) -> None:
-        """Do some work, alone in this world; raises while another thread is at work."""
+        """Call `work` under the world's lock; raises while another thread holds it."""
         thread, user = threading.get_ident(), self._user
         # Python changes threads and answers signals at calls and in loops: none comes between.
         if user is not None and user != thread:
@@ -273,11 +266,11 @@ class World:
                     interrupt.answer()
 
     def place(self, name: str, x: m, y: m, yaw: rad) -> None:
-        """Put a vehicle elsewhere, at rest, whatever is there; commands and odometry stay.
+        """Teleport a vehicle, at rest, ignoring obstacles; commands and odometry stay.
 
-        One that hangs on a joint cannot be put. |x| and |y| may be 1e7 m, |yaw| 1e3 rad.
+        A vehicle on a joint cannot be placed. |x| and |y| may be up to 1e7 m, |yaw| up to 1e3 rad.
         """
-        check_place(name, x, y, yaw, _extent(self.scene))
+        groups.check_place(name, x, y, yaw, _extent(self.scene))
         self._alone(lambda: self._place(self.vehicles[name], Moving(x, y, yaw)))
 
     def _place(self, vehicle: WorldVehicle, moving: Moving) -> None:
@@ -289,24 +282,24 @@ class World:
         self._carry(name)
 
     def _carry(self, name: str) -> None:
-        """Reset the motion history of a vehicle that was stopped or put elsewhere."""
+        """Reset the motion history of a vehicle that was stopped or teleported."""
         vehicle = self.vehicles[name]
         vehicle.bodies.jumps[vehicle.row] += 1
         self.sensing.carry(self, name)
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """The vehicles by model, as they are stepped."""
+        """Vehicles by model, in the groups that are stepped together."""
         return tuple(self._groups)
 
     @property
     def movable(self) -> tuple[str, ...]:
-        """Names of the blocks and actors that move; `block` says where they are."""
+        """Names of the moving blocks and actors; `block` returns their poses."""
         return self._encounters.movable
 
     @property
     def uncommanded(self) -> tuple[str, ...]:
-        """Names of the vehicles that nothing moves: at rest, no path, all inputs at defaults."""
+        """Names of the vehicles without motion: at rest, no path, all inputs at defaults."""
         paths = {spec.name for spec in self.scene.vehicles if spec.path is not None}
         return tuple(
             name
@@ -323,14 +316,15 @@ class World:
 
     @property
     def contacts(self) -> tuple[Contact, ...]:
-        """Contacts of the last step, one for each pair of things."""
-        return self._encounters.touches.contacts
+        """Contacts of the last step, one per pair of bodies."""
+        return self._encounters.contacts.touches.contacts
 
     @property
     def new_contact_events(self) -> tuple[ContactEvent, ...]:
-        """Beginnings and ends of contacts in the last step, whatever was taken out of
+        """Beginnings and ends of contacts in the last step, including those removed from
         `contact_events`."""
-        return tuple(it for it in self._encounters.touches.new_events if it.time == self.time)
+        touches = self._encounters.contacts.touches
+        return tuple(it for it in touches.new_events if it.time == self.time)
 
     @property
     def colliding(self) -> tuple[str, ...]:
@@ -340,8 +334,8 @@ class World:
     def motion(self, *, in_world: bool = True) -> Any:
         """Poses x, y, yaw and velocities v_x, v_y, omega of all vehicles, (B, 6).
 
-        Velocities are in world axes, or along the vehicles. Rows in the order of `vehicles`; the
-        numbers of `WorldVehicle.truth`, for all at once.
+        Velocities are in world axes or, with `in_world=False`, in body axes. Rows are in the
+        order of `vehicles`; the values are those of `WorldVehicle.truth`.
         """
         rows = [np.empty((0, 6))]
         for bodies in self._bodies:
@@ -352,9 +346,9 @@ class World:
         return np.concatenate(rows)
 
     def attitudes(self) -> Any:
-        """Height, pitch and roll of all vehicles, (B, 3), as the last step put them.
+        """Height, pitch and roll of all vehicles, (B, 3), after the last step.
 
-        Rows in the order of `vehicles`.
+        Rows are in the order of `vehicles`.
         """
         lying = [np.column_stack(self._ground.lying(k)) for k in range(len(self._groups))]
         return np.concatenate([np.empty((0, 3)), *lying])
@@ -364,30 +358,31 @@ class World:
         return self._ground.attitude(name)
 
     def is_flying(self, name: str) -> bool:
-        """Whether a vehicle touches the ground with no wheel."""
+        """Whether all wheels of a vehicle are in the air."""
         return self._ground.is_flying(name)
 
     def odometry(self) -> Any:
-        """Motion of all vehicles by their own wheels, (B, 5): x, y, yaw, v_x, omega.
+        """Wheel odometry of all vehicles, (B, 5): x, y, yaw, v_x, omega.
 
-        Rows in the order of `vehicles`; the numbers of the sensor `odometry`, for all at once.
+        Rows are in the order of `vehicles`; the values are those of the sensor `odometry`.
         """
         return self.sensing.odometry(self)
 
     def in_collision(self, name: str) -> bool:
-        """Whether a vehicle or block touches something or is nearer than the file's threshold."""
-        return self._encounters.close(name, self.scene.settings.collision_threshold)
+        """Whether a vehicle or block touches something or is closer to it than the file's
+        threshold."""
+        return self._encounters.contacts.close(name, self.scene.settings.collision_threshold)
 
     def block(self, name: str) -> Moving:
         """Pose and velocity of a block or an actor, in world axes."""
-        return self._encounters.at(name)
+        return self._encounters.contacts.at(name)
 
     def readings(self, name: str) -> Mapping[str, Any]:
         """Latest readings of a vehicle's sensors by name; None before the first."""
         return self.sensing.of(name)
 
     def snapshot(self) -> Snapshot:
-        """Everything needed to return to this moment; see `restore`."""
+        """State of the world for `restore`."""
         return Snapshot(
             self._steps,
             [group.snapshot() for group in self._groups],
@@ -398,13 +393,13 @@ class World:
         )
 
     def restore(self, snapshot: Any) -> None:
-        """Return to the moment a snapshot of this world was taken.
+        """Return to the state of a snapshot of this world.
 
-        What follows is the same up to the impulses that the contact solver starts from.
+        Later steps are the same up to the impulses from which the contact solver starts.
         """
         if not isinstance(snapshot, Snapshot):
             kind = type(snapshot).__qualname__
-            raise InvalidValue(f"snapshot must be what World.snapshot gave, got a {kind}")
+            raise InvalidValue(f"snapshot must be a result of World.snapshot, got a {kind}")
         self._alone(lambda: self._restore(snapshot))
 
     def _restore(self, snapshot: Any) -> None:
@@ -423,12 +418,17 @@ class World:
         self._halts.by_name = dict(stopped)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For `pickle` and `copy`: the scene and this moment, as `restore` brings it back."""
-        made = self.scene, self.seed, self.on_diverge
-        return _restored_world, (*made, self.snapshot(), tuple(self.contact_events))
+        """Support `pickle` and `copy`: the scene and the current state, as by `restore`."""
+        made = partial(World, seed=self.seed, on_diverge=self.on_diverge)
+        return made, (self.scene,), (self.snapshot(), tuple(self.contact_events))
+
+    def __setstate__(self, state: tuple[Any, tuple[ContactEvent, ...]]) -> None:
+        snapshot, events = state
+        self.restore(snapshot)
+        self.contact_events.extend(events)
 
     def reset(self, seed: int | None = None) -> None:
-        """Start again, with the same random numbers or those of another seed."""
+        """Restart, with the same random numbers or those of another seed."""
         chosen = self.seed if seed is None else checked(seed)
         self._alone(lambda: self._reset(chosen))
 
@@ -449,21 +449,8 @@ class World:
         )
 
 
-def _restored_world(
-    scene: Scene,
-    seed: int,
-    on_diverge: OnDiverge,
-    snapshot: Any,
-    events: tuple[ContactEvent, ...],
-) -> World:
-    world = World(scene, seed=seed, on_diverge=on_diverge)
-    world.restore(snapshot)
-    world.contact_events.extend(events)
-    return world
-
-
 def _ratio(dt: s) -> tuple[int, int]:
-    """Integers whose quotient is the step; of a short decimal or of a rate where possible."""
+    """Integer ratio equal to the step, exact for a short decimal or a rate if possible."""
     simple = Fraction(dt).limit_denominator(1_000_000)
     fraction = simple if float(simple) == dt else Fraction(dt)
     return fraction.numerator, fraction.denominator

@@ -15,12 +15,12 @@ from skidpad.compat.autoware.messages import (
     ActuationCommand,
     ControlCommand,
     ControlMode,
-    Gear,
     HazardLights,
     TurnIndicators,
 )
 from skidpad.compat.autoware.simulator import PlanningSimulator
 from skidpad.errors import InvalidValue
+from skidpad.vehicles.parts.drive_command import Gear
 
 PEDAL = ("acceleration", "steer", "gear", "slope")
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from compat.autoware.fake_motion import FakeMotion, around
-from skidpad.compat.autoware.reports import Reports, yaw_of
-from skidpad.compat.autoware.settings import Deviations, Sample, samples
+from skidpad.compat.autoware.reports import Deviations, Reports, Sample, samples, yaw_of
 from skidpad.errors import InvalidValue
 
 COUNT = 40_000

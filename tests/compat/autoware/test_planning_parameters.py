@@ -11,10 +11,10 @@ import pytest
 
 import skidpad as sp
 from compat.autoware.fake_motion import FakeMotion
-from skidpad.compat.autoware.messages import Gear
-from skidpad.compat.autoware.settings import NAMES, Settings, settings
+from skidpad.compat.autoware.reports import NAMES, Settings, settings
 from skidpad.errors import InvalidValue, SimulationDiverged
 from skidpad.vehicles.command_driven.records import PARAMETERS
+from skidpad.vehicles.parts.drive_command import Gear
 
 CAR = {"wheel_base": 2.79, "initialize_source": "ORIGIN"}
 

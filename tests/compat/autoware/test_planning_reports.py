@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from compat.autoware.fake_motion import PEDALS, FakeMotion, around
-from skidpad.compat.autoware.messages import ControlMode, Gear
+from skidpad.compat.autoware.messages import ControlMode
 from skidpad.compat.autoware.reports import Quaternion, Reports, pitch_of, quaternion, yaw_of
 from skidpad.errors import InvalidValue
+from skidpad.vehicles.parts.drive_command import Gear
 
 
 class Slope:

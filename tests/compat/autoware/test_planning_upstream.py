@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.compat.autoware.messages import ActuationCommand, ControlCommand, Gear
+from skidpad.compat.autoware.messages import ActuationCommand, ControlCommand
 from skidpad.compat.autoware.reports import Reports, yaw_of
 from skidpad.compat.autoware.simulator import translation
-from skidpad.vehicles.command_driven.records import NAMES
+from skidpad.vehicles.parts.drive_command import Gear
+from skidpad.vehicles.registry import COMMAND_DRIVEN
 
 DATA = Path(__file__).parents[2] / "data" / "autoware"
 RECORDINGS = sorted(file.stem for file in DATA.glob("*.npz"))
@@ -69,7 +70,7 @@ def test_commands_become_the_inputs_the_program_made_of_them(stem: str) -> None:
         assert [inputs[k] for k in order] == expected
 
 
-COMPILED = [name for name in NAMES if name != "LEARNED_STEER_VEL"]
+COMPILED = [name for name in COMMAND_DRIVEN if name != "LEARNED_STEER_VEL"]
 
 
 def started(run: Recording) -> sp.PlanningSimulator:

@@ -78,5 +78,5 @@ def test_the_vehicle_of_this_package_starts_from_rest():
 
 def test_a_solver_that_would_take_forever_is_stopped():
     racing = KinematicState(0.0, 0.0, 1e300, 0.0, 0.1)
-    with pytest.raises(StepNotConverged, match=r"100000 evaluations have brought it .* of 0\.1 s"):
+    with pytest.raises(StepNotConverged, match=r"100000 evaluations advanced .* of 0\.1 s"):
         Simulation(kinematic).simulate(racing, PUSHED, 0.1)

@@ -8,7 +8,7 @@ import numpy as np
 
 import skidpad as sp
 from skidpad.control.networks import Network, network_policy
-from skidpad.control.networks.layers import Dense, Gru
+from skidpad.control.networks.network import Dense, Gru
 
 Array = np.ndarray
 CAR = sp.vehicles.kinematic_bicycle()

@@ -12,7 +12,8 @@ import pytest
 import skidpad as sp
 from control.networks.drivers import CAR, act, gru, in_numpy, mlp, observe, policy
 from skidpad.compile.kernels import MOST_IN_REGISTERS
-from skidpad.control.networks import network_policy, weights_of
+from skidpad.control.networks import network_policy
+from skidpad.control.networks.policy import weights_of
 from skidpad.errors import InvalidValue
 from skidpad.random.factors import Range
 from skidpad.study.campaign import Campaign
@@ -221,9 +222,9 @@ def test_a_campaign_of_other_weights_is_another_one(tmp_path: Path) -> None:
 WRONG = [
     (lambda: network_policy("net", observe, act), "must be a skidpad.control.networks.Network"),  # type: ignore[arg-type]
     (lambda: network_policy(mlp(), lambda q: (), act), "observe of policy 'network' has no argum"),
-    (lambda: network_policy(mlp(), observe, lambda x: x), "must ask for `outputs`"),
+    (lambda: network_policy(mlp(), observe, lambda x: x), "must take `outputs`"),
     (lambda: network_policy(mlp(), 3.0, act), "observe of policy 'network' must be a function"),  # type: ignore[arg-type]
-    (lambda: network_policy(mlp(), lambda r: (), act), "asks for r, but has no Reference record"),
+    (lambda: network_policy(mlp(), lambda r: (), act), "takes r, but has no Reference record"),
     (lambda: weights_of(policy(mlp())), "has no network that is trainable"),
 ]  # fmt: skip
 
@@ -236,7 +237,7 @@ def test_what_cannot_be_a_policy_is_not_made(make: Any, sentence: str) -> None:
 
 def test_what_does_not_fit_is_named_when_it_is_compiled(fleet: sp.Fleet) -> None:
     short = network_policy(mlp(), lambda x: (x.y, x.yaw), act, name="blind")
-    with pytest.raises(InvalidValue, match="observe of policy 'blind' must give the 3 values"):
+    with pytest.raises(InvalidValue, match="observe of policy 'blind' must return the 3 inputs"):
         fleet.closed_loop(short)
     options = {**RECORDS, "name": "forgetful"}
     forgetful = network_policy(gru(), observe_lane, lambda outputs: CAR.Input(), **options)

@@ -11,8 +11,8 @@ import pytest
 
 from control.networks.drivers import ACTIVATIONS, gru, in_numpy, mlp
 from skidpad.control.networks import Network
-from skidpad.control.networks import layers as functions
-from skidpad.control.networks.layers import Dense, Gru
+from skidpad.control.networks import network as functions
+from skidpad.control.networks.network import Dense, Gru
 from skidpad.errors import InvalidValue, MissingFile
 
 VALUES = np.array([0.3, -1.2, 0.7])
@@ -155,8 +155,8 @@ WRONG = [
     (lambda: Network.of_state_dict({"g.weight_ih_l0": ONES}), "no weight_hh for level 0"),
     (lambda: Network.of_state_dict({"g.weight_ih_l0_reverse": ONES}), "in both directions"),
     (lambda: mlp()([1.0]), "takes 3 values, got 1"),
-    (lambda: gru()([1.0, 2.0, 3.0]), "remembers 3 numbers: take step"),
-    (lambda: gru().step([1.0, 2.0, 3.0], [0.0]), "remembers 3 numbers, got 1"),
+    (lambda: gru()([1.0, 2.0, 3.0]), "hidden state of 3 numbers: call step"),
+    (lambda: gru().step([1.0, 2.0, 3.0], [0.0]), "has 3 numbers, got 1"),
 ]  # fmt: skip
 
 

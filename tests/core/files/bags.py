@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+from skidpad.ros2.dds import DEFAULT
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.messages.types import definition_text
-from skidpad.ros2.transport import DEFAULT
 from skidpad.view.recording import BagWriter
 
 TYPES = {

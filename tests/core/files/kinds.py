@@ -14,13 +14,13 @@ from core.files.bags import write_bag, write_database
 from road.crg_files import crg_bytes
 from skidpad import Program
 from skidpad.compat.autoware.road import read_lanelets
-from skidpad.compat.truck import quirks
+from skidpad.compat.truck import engine
 from skidpad.compat.truck.model_file import DEFAULT, truck_model
 from skidpad.compile.plant import Plant
 from skidpad.geometry.maps.map import Map
 from skidpad.road.road import Road
 from skidpad.run.trajectory_table import Column
-from skidpad.study.identify.log import read_log
+from skidpad.study.logs.reading import read_log
 from skidpad.tyres import Measurements, measurements
 from skidpad.tyres import read as read_tyre
 from skidpad.units import Unit
@@ -244,7 +244,7 @@ KINDS = (
     Kind("cones", "m.csv", _written(CONES), Map.load),
     Kind("centre-line", "m.csv", _written(CENTRE), Map.load),
     Kind("truck-model", "m.yaml", _model_yaml, truck_model, 30),
-    Kind("truck-walls", "m.json", _written(RINGS), quirks.load_upstream_map),
+    Kind("truck-walls", "m.json", _written(RINGS), engine.load_upstream_map),
     Kind("autoware-parameters", "p.yaml", _written(PARAMETERS), _gathered),
     Kind("autoware-map", "m.csv", _written(TABLE), read_table),
     Kind("road-crg", "r.crg", _crg, Road.load),

@@ -21,7 +21,7 @@ from skidpad.geometry.maps import occupancy
 from skidpad.geometry.maps.map import Map
 from skidpad.run import trajectory_files
 from skidpad.run.trajectory_table import Column
-from skidpad.study.identify.log import read_log
+from skidpad.study.logs.reading import read_log
 from skidpad.units import Unit
 from skidpad.vehicles.command_driven.parameters import gather
 from skidpad.view.recording import read
@@ -308,8 +308,8 @@ PLANE = '<element class="vertical_plane"><x0>0</x0><y0>0</y0><x1>{}</x1><y1>0</y
     [
         (BLOCK.format("<pt>1e9 0</pt><pt>1e9 1</pt><pt>1000000001 1</pt>"), "odd: a part of"),
         (BLOCK.format("<pt>0 0</pt><pt>1e-12 0</pt><pt>2 1</pt><pt>0 2</pt>"), "odd: a part of"),
-        (PLANE.format("1e9"), "allowed are 500000 m"),
-        (PLANE.format("1e15"), "allowed are 500000 m"),
+        (PLANE.format("1e9"), "at most 500000 m"),
+        (PLANE.format("1e15"), "at most 500000 m"),
     ],
 )
 def test_a_world_of_sizes_that_cannot_collide_is_refused(

@@ -44,7 +44,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "read_scenario": read_scenario,
     "read_lanelets": lanelet2.read_lanelets,
     "Fleet.load": sp.Fleet.load,
-    "identify.read": sp.study.identify.read_log,
+    "read_log": sp.study.logs.read_log,
     "Plant.load": Plant.load,
     "truck_model": truck_model,
 }
@@ -88,8 +88,8 @@ def test_a_file_that_is_not_there(name: str, suffix: str, tmp_path: Path) -> Non
         assert message.count(path.name) == 1, message
         return
     # Only what can tell from the name alone that it does not read such files.
-    assert name in ("Map.load", "identify.read"), message
-    assert f"{suffix or '(none)'} is not" in message or "must be a .parquet" in message, message
+    assert name in ("Map.load", "read_log"), message
+    assert f"{suffix or '(none)'} is not" in message or "a log must be a " in message, message
 
 
 @pytest.mark.parametrize("name", READERS)

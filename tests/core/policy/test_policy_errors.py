@@ -37,9 +37,9 @@ def fleet() -> sp.Fleet:
 MADE_WRONG = [
     ({"act": lambda x, speed: Input()}, r"policy 'policy' has no argument 'speed'.*x, m, r, p, dt"),
     ({"act": lambda *x: Input()}, r"takes \*x, but its arguments are given by name"),
-    ({"act": lambda x, r: Input()}, "asks for r, but has no Reference record"),
-    ({"act": lambda x, m: Input()}, "asks for m, but has no Memory record"),
-    ({"act": lambda p: Input()}, "asks for p, but has no Params record"),
+    ({"act": lambda x, r: Input()}, "takes r, but has no Reference record"),
+    ({"act": lambda x, m: Input()}, "takes m, but has no Memory record"),
+    ({"act": lambda p: Input()}, "takes p, but has no Params record"),
     ({"act": 3.0}, "act must be a function, got 3.0"),
     ({"act": lambda x: Input(), "Memory": Bare}, "must know where to start: Bare needs a value"),
     ({"act": lambda x: Input(), "Params": Bare}, "Bare needs a value for value"),
@@ -163,5 +163,5 @@ def test_a_vehicle_with_a_field_of_the_loops_name_is_refused() -> None:
     model = sp.Model("tape", State, Command, Empty, derivative=lambda x, u, w, p: State(u.rate))
     fleet = sp.Fleet(sp.Vehicle(model, Empty()), 0.1)
     policy = Policy(lambda m: (Command(1.0), m), Memory=Number)
-    with pytest.raises(InvalidValue, match=r"State\.memory: a closed loop needs this name"):
+    with pytest.raises(InvalidValue, match=r"State\.memory: this name is reserved"):
         fleet.closed_loop(policy)

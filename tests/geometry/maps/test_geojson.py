@@ -12,7 +12,7 @@ import pytest
 
 from skidpad.errors import InvalidValue
 from skidpad.geometry.maps import MapWarning
-from skidpad.geometry.maps.geojson import parse_geojson
+from skidpad.geometry.maps.files import parse_geojson
 from skidpad.geometry.maps.map import Map
 
 SQUARE = [[0, 0], [4, 0], [4, 4], [0, 4], [0, 0]]

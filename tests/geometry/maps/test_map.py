@@ -86,7 +86,7 @@ def test_an_empty_map() -> None:
         (lambda: Map(polygons=(np.array(SQUARE),)), "have 4 edges, but there are 0 segments"),
         (lambda: Map(cones=np.zeros((2, 2)), colours=("blue",)), "2 cones have 1 colours"),
         (lambda: Map(grid=3), "grid must be a Grid or None"),  # type: ignore[arg-type]
-        (lambda: Map(centre_line=np.zeros((2, 6))), "s = 0 must rise"),
+        (lambda: Map(centre_line=np.zeros((2, 6))), "s = 0 must increase"),
         (lambda: Map(centre_line=np.zeros((2, 5))), "centre_line has shape (2, 5)"),
     ],
 )

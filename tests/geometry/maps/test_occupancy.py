@@ -123,7 +123,7 @@ def test_numbers_as_ros_writes_them(tmp_path: Path) -> None:
         (YAML.replace("[-1.0, 2.0, 0.0]", "[0, 0]"), "origin = [0, 0] must be three numbers"),
         (YAML.replace("[-1.0, 2.0, 0.0]", "[0, .inf, 0]"), "origin[1] = inf"),
         (YAML.replace("negate: 0", "negate: 2"), "negate = 2 must be 0 or 1"),
-        (YAML.replace("0.65", "0.1"), "must rise from 0 to 1"),
+        (YAML.replace("0.65", "0.1"), "must increase from 0 to 1"),
         (YAML + "mode: binary\n", "mode = 'binary' is unknown; allowed are trinary, scale, raw"),
         (YAML.replace("map.pgm", "other.pgm"), "other.pgm cannot be read: No such file"),
         (YAML.replace("image: map.pgm", "image: 3"), "image = 3 must be the path of an image"),

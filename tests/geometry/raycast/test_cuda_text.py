@@ -11,7 +11,7 @@ from geometry.raycast.cuda_cases import ANGLES, LIMIT
 from skidpad.geometry.raycast import Scene, cuda
 from skidpad.geometry.raycast.cuda_text import source
 from skidpad.geometry.raycast.fan import units
-from skidpad.geometry.raycast.segments import NEVER
+from skidpad.geometry.raycast.scene import NEVER
 
 CASES = cuda_cases.stored()
 # What CUDA adds to C++ beyond the words of the harness.

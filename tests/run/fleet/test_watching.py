@@ -11,7 +11,7 @@ import skidpad as sp
 from run.fleet.driving import inputs, starts
 from skidpad.compile import host, pipeline
 from skidpad.compile.adjoint import adjoint_program
-from skidpad.compile.cpu import Backward, CpuAdjoint, CpuRollout, RolloutArrays
+from skidpad.compile.cpu import Backward, CpuAdjoint, CpuRollout, RolloutArrays, StepOptions
 from skidpad.core.progress import watching
 from skidpad.core.threads import NEVER, Stop
 from skidpad.integrate import get
@@ -21,15 +21,8 @@ COUNT, STEPS = 50, 3000
 
 @pytest.fixture(scope="module")
 def engine() -> CpuRollout:
-    return CpuRollout(
-        pipeline.step_program(sp.vehicles.kinematic_bicycle()),
-        dt=1e-3,
-        tolerance=1.0,
-        precision="float64",
-        lanes=4,
-        threads=2,
-        substeps=2,
-    )
+    step = pipeline.step_program(sp.vehicles.kinematic_bicycle())
+    return CpuRollout(step, StepOptions(1e-3, 1.0, "float64", substeps=2), lanes=4, threads=2)
 
 
 def arrays(steps: int = STEPS) -> tuple[RolloutArrays, np.ndarray]:
@@ -109,7 +102,7 @@ def test_a_sweep_tells_how_far_it_is() -> None:
 
 def test_a_kernel_that_is_stopped_returns_at_the_next_strip(engine: CpuRollout) -> None:
     """By the block that a thread would get: nothing else can say when the flag is set."""
-    kernel, _ = pipeline.rollout_kernel(engine.program, "float64", 4)
+    kernel = pipeline.rollout_kernel(engine.program, "float64", 4)
     given, out = arrays()
     tiles = [host.strided(a, 4) for a in given]
     words = [w for _, described in tiles for w in described] + [*host.writable(out)]

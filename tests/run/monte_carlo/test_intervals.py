@@ -154,9 +154,11 @@ def test_intervals_count_the_runs_that_are_left() -> None:
 
 def test_confidence_that_was_not_kept_is_named() -> None:
     study = studies()[0]
-    with pytest.raises(InvalidValue, match=r"level = 0\.97 was not kept; there are 0\.9, 0\.95, "):
+    with pytest.raises(
+        InvalidValue, match=r"level = 0\.97 was not recorded; there are 0\.9, 0\.95, "
+    ):
         study.quantile_interval("normal", 0.5, 0.97)
-    with pytest.raises(InvalidValue, match=r"quantile = 0\.3 was not kept"):
+    with pytest.raises(InvalidValue, match=r"quantile = 0\.3 was not recorded"):
         study.quantile_interval("normal", 0.3)
     with pytest.raises(InvalidValue, match="'speed'"):
         study.mean_interval("speed")

@@ -87,7 +87,7 @@ def test_runs_that_diverge_are_named_by_seed_or_masked() -> None:
         ({"runs": 3, "steps": 3, "seed": -1}, "seed = -1"),
         ({"runs": 3, "steps": 3, "disturbance": Gaussian([0.0] * 2, [1.0] * 2)}, "has 2 numbers"),
         ({"runs": 3, "steps": 3, "disturbance": 3.0}, "disturbance must be an UncertaintyModel"),
-        ({"runs": 3, "steps": 3, "noise": WIND}, "without policy="),
+        ({"runs": 3, "steps": 3, "noise": WIND}, "give policy="),
         ({"runs": 3, "steps": 3, "quantities": ["speed"]}, "speed"),
         ({"runs": 3, "steps": 3, "quantiles": [1.5]}, "quantiles"),
         ({"runs": 3, "steps": 3, "params": {"gian": 1.0}}, "gian"),

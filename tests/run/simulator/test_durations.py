@@ -46,7 +46,7 @@ RUNS: dict[str, Any] = {
 @pytest.mark.parametrize("what", RUNS)
 @pytest.mark.parametrize("duration", [1e-9, 0.004, 0.025, 0.1 / 3.0, 1.0001, 1000.004, 987654.325])
 def test_a_time_that_is_no_whole_number_of_steps_is_refused(what: str, duration: float) -> None:
-    with pytest.raises(InvalidValue, match=r"no whole number of steps of 0.01 s: take .* s or "):
+    with pytest.raises(InvalidValue, match=r"not a whole number of steps of 0.01 s: take .* s or "):
         RUNS[what](duration)
 
 
@@ -87,7 +87,7 @@ def test_no_run_is_longer_or_shorter_than_asked_by_a_part_of_a_step(
     """However long it is: a slack that grows with the time would take any time at last."""
     assert steps_in(steps * dt, dt) == steps
     if steps + off > 0.0:
-        with pytest.raises(InvalidValue, match="no whole number of steps"):
+        with pytest.raises(InvalidValue, match="not a whole number of steps"):
             steps_in((steps + off) * dt, dt)
 
 

@@ -172,7 +172,9 @@ def test_goals_given_by_lanelets_need_the_network_for_a_margin(drive):
     state = CustomState(time_step=Interval(0, 100), position=lanelet.polygon)
     region = GoalRegion([state], {0: [17]})
     assert not drive.reached(region)
-    with pytest.raises(InvalidValue, match="given by lanelets: a margin needs lanelet_network="):
+    with pytest.raises(
+        InvalidValue, match="a margin needs the scenario's network as lanelet_network="
+    ):
         drive.reached(region, margin=1.0)
     assert drive.reached(region, margin=1.0, lanelet_network=network)
     assert not drive.reached(region, margin=0.4, lanelet_network=network)

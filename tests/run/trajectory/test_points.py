@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skidpad.errors import InvalidValue
-from skidpad.run.trajectory import Trajectory, TrajectoryMode
-from skidpad.run.trajectory_table import Column, Layout
+from skidpad.run.trajectory import Trajectory
+from skidpad.run.trajectory_table import Column, Layout, TrajectoryMode
 from skidpad.units import Unit, m, m_s2, rad
 
 from .conftest import Input, Pose, State, make

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 import skidpad as sp
-from skidpad.study.identify import Log
-from skidpad.study.identify.log import Series
+from skidpad.study.identify import fit
+from skidpad.study.identify.fitting import Fit
+from skidpad.study.logs import Log
+from skidpad.study.logs.log import Channel
 from skidpad.vehicles.command_driven import autoware
 
 MODEL = "DELAY_STEER_ACC_GEARED"
@@ -74,5 +76,10 @@ def noisy(run: sp.Trajectory, seed: int = 0, scale: float = 1.0) -> dict[str, np
 
 
 def log_of(columns: Mapping[str, np.ndarray], name: str = "drive") -> Log:
-    rest = {k: Series(columns["t"], v) for k, v in columns.items() if k != "t"}
+    rest = {k: Channel(columns["t"], v) for k, v in columns.items() if k != "t"}
     return Log(name, rest)
+
+
+def fit_of(log: Any, params: Mapping[str, Any] = BASE, **options: Any) -> Fit:
+    """A fit of all of a short log, from one start."""
+    return fit(MODEL, log, params=params, **{"hold_out": 0.0, "starts": 1, **options})

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.study.identify import fit
 from skidpad.study.identify.fitting import Fit
-from skidpad.study.identify.log import Series
-from skidpad.study.identify.replay import recording
+from skidpad.study.identify.replay import over_steps
+from skidpad.study.logs.log import Channel
 from skidpad.vehicles.command_driven import autoware
 from study.identify.drives import (
     AMPLITUDES,
@@ -22,6 +21,7 @@ from study.identify.drives import (
     TRUTH,
     commands,
     drive,
+    fit_of,
     log_of,
     noisy,
 )
@@ -65,7 +65,7 @@ def test_intervals_hold_the_truth_of_a_continuous_car(jitter: float) -> None:
     """The steering constant of 0.2 s was estimated as 0.2227 ± 0.0005 s."""
     misses: list[str] = []
     for seed in range(3):
-        found = fit(log_of(logged(seed, jitter)), MODEL, BASE)
+        found = fit_of(log_of(logged(seed, jitter)))
         misses += missed(found, CAR)
         assert found["steer_time_constant"].value == pytest.approx(0.2, abs=0.006)
         assert found["steer_time_constant"].high - found["steer_time_constant"].low < 0.03
@@ -76,7 +76,7 @@ def test_intervals_hold_the_truth_of_a_continuous_car(jitter: float) -> None:
 
 @pytest.mark.slow
 def test_where_the_log_does_not_tell_the_steps_the_intervals_hold_for_either() -> None:
-    found = fit(log_of(noisy(drive(0), 0)), MODEL, BASE)
+    found = fit_of(log_of(noisy(drive(0), 0)))
     assert any("does not tell whether the car moves in steps" in note for note in found.notes)
     assert not missed(found, TRUTH)
     half = 0.5 * (found["steer_time_constant"].high - found["steer_time_constant"].low)
@@ -85,7 +85,7 @@ def test_where_the_log_does_not_tell_the_steps_the_intervals_hold_for_either() -
 
 @pytest.mark.slow
 def test_the_simulators_own_steps_are_told_by_a_log_without_noise() -> None:
-    found = fit(drive(4), MODEL, BASE)
+    found = fit_of(drive(4))
     assert not found.notes
     assert found["steer_time_constant"].value == pytest.approx(TRUTH["steer_time_constant"])
 
@@ -93,15 +93,11 @@ def test_the_simulators_own_steps_are_told_by_a_log_without_noise() -> None:
 def test_commands_act_at_their_own_times() -> None:
     """The mean over parts of a period has the command's integral, whatever its times are."""
     columns: dict[str, Any] = logged(0, 0.01, rows=80)
-    log = log_of(columns)
-    recorded = recording(log, autoware(MODEL, BASE).model)
-    rows = np.arange(5, 60)
-    parts = recorded.split(rows, 5)
-    assert set(parts[:, 2]) == {2.0}
-    begin, end = recorded.t[5], recorded.t[60]
-    steer = Series(columns["t"], columns["u_steer"])
+    steer = Channel(columns["t"], columns["u_steer"])
+    times = columns["t"][5] + 0.005 * np.arange(276)
+    begin, end = times[0], times[-1]
     inside = (steer.t > begin) & (steer.t < end)
     knots = np.concatenate([[begin], steer.t[inside], [end]])
     held = steer.values[np.searchsorted(steer.t, knots[:-1], side="right") - 1]
     total = float((held * np.diff(knots)).sum())
-    assert parts[:, 1].sum() * recorded.dt / 5 == pytest.approx(total, rel=1e-9)
+    assert over_steps(steer, times).sum() * 0.005 == pytest.approx(total, rel=1e-9)

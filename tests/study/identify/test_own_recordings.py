@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 
 import skidpad as sp
 from skidpad.cli import app
-from skidpad.study.identify import compare, read_log
+from skidpad.study.identify import compare
+from skidpad.study.logs import read_log
 from skidpad.view.recording import Recorder
 from skidpad.view.stages import trajectory_stage
 
@@ -47,11 +48,11 @@ def test_a_recording_is_the_log_that_its_trajectory_is(
     car: sp.Vehicle, run: sp.Trajectory, tmp_path: Path
 ) -> None:
     own, same = read_log(recorded(tmp_path / "run.mcap", car, car=run)), read_log(run)
-    shared = [name for name in same.series if not name.startswith("out_")]
-    assert {"u_acceleration", "u_steer", "u_gear", "v_x", "steer"} <= own.series.keys()
-    for name in (name for name in shared if name in own.series):
-        np.testing.assert_array_equal(own.series[name].values, same.series[name].values)
-        np.testing.assert_allclose(own.series[name].t, same.series[name].t, atol=1e-9)
+    shared = [name for name in same.channels if not name.startswith("out_")]
+    assert {"u_acceleration", "u_steer", "u_gear", "v_x", "steer"} <= own.channels.keys()
+    for name in (name for name in shared if name in own.channels):
+        np.testing.assert_array_equal(own.channels[name].values, same.channels[name].values)
+        np.testing.assert_allclose(own.channels[name].t, same.channels[name].t, atol=1e-9)
 
 
 def test_vehicles_of_one_recording_are_told_apart(
@@ -59,7 +60,7 @@ def test_vehicles_of_one_recording_are_told_apart(
 ) -> None:
     path = recorded(tmp_path / "run.mcap", car, a=run, b=run)
     log = read_log(path, {"b.u_steer": "u_steer", "b.v_x": "v_x"})
-    assert {"u_steer", "v_x", "a.u_steer", "a.v_x"} <= log.series.keys()
+    assert {"u_steer", "v_x", "a.u_steer", "a.v_x"} <= log.channels.keys()
 
 
 def test_what_run_writes_compare_reads(tmp_path: Path) -> None:
@@ -70,5 +71,5 @@ def test_what_run_writes_compare_reads(tmp_path: Path) -> None:
     )
     assert made.exit_code == 0, made.output
     (file,) = tmp_path.glob("*.mcap")
-    compared = compare(file, MODEL, {"wheel_base": 2.79})
-    assert compared["v_x"].rmse == pytest.approx(0.0, abs=1e-6)
+    compared = compare(sp.vehicles.autoware(MODEL, {"wheel_base": 2.79}), file)
+    assert compared.error("v_x").rmse == pytest.approx(0.0, abs=1e-6)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from skidpad.study.identify import fit
-from skidpad.study.identify.log import Log, Series
-from study.identify.drives import BASE, MODEL, TRUTH, drive, log_of, noisy
+from skidpad.study.logs.log import Channel, Log
+from study.identify.drives import TRUTH, drive, fit_of, log_of, noisy
 
 
 def of_a_loop(scale: float) -> Log:
@@ -14,10 +13,10 @@ def of_a_loop(scale: float) -> Log:
     columns = noisy(drive(), scale=scale)
     whole = log_of(columns)
     series = {
-        name: Series(s.t[:-1], s.values[:-1])
+        name: Channel(s.t[:-1], s.values[:-1])
         if name.startswith("u_")
-        else Series(s.t[1:], s.values[1:])
-        for name, s in whole.series.items()
+        else Channel(s.t[1:], s.values[1:])
+        for name, s in whole.channels.items()
     }
     return Log("bag", series)
 
@@ -26,7 +25,7 @@ def of_a_loop(scale: float) -> Log:
 @pytest.mark.parametrize("scale", [0.0, 1.0])
 def test_the_messages_of_one_loop_tell_its_parameters(scale: float) -> None:
     """They are as even as rows of a table: the simulator's own steps reproduce them."""
-    found = fit(of_a_loop(scale), MODEL, BASE)
+    found = fit_of(of_a_loop(scale))
     missed = [n for n, value in TRUTH.items() if not found[n].low <= value <= found[n].high]
     assert len(missed) <= 1, "95 % intervals of a few parameters"
     constant = found["steer_time_constant"]

@@ -17,12 +17,12 @@ from skidpad.study.manoeuvres import (
     Subject,
     perform,
 )
-from skidpad.study.manoeuvres import autocross as lap
-from skidpad.study.manoeuvres.autocross import Autocross
+from skidpad.study.manoeuvres import cone_courses as lap
 from skidpad.study.manoeuvres.case_run import from_columns
 from skidpad.study.manoeuvres.cone_courses import (
     CONE,
     CONES,
+    Autocross,
     ObstacleAvoidance,
     box_of,
     reach,
@@ -130,11 +130,11 @@ def test_cones_are_passed_on_alternating_sides() -> None:
 def test_the_line_through_the_track_leaves_the_cones_alone() -> None:
     """And is faster than its middle."""
     car = Subject(sp.vehicles.single_track())
-    path = lap.plan(car, 4.0).path
+    path = lap.lap_plan(car, 4.0).path
     s = np.linspace(0.0, path.length, 3000)
     columns = [interpolate(column, s) for column in path[:3]]
     run = from_columns("ideal", s, dict(zip(("x", "y", "yaw"), columns, strict=True)))
-    assert not struck(car, run, lap.cones(4.0)).any()
+    assert not struck(car, run, lap.track_cones(4.0)).any()
     bends = [
         np.abs(line).max() for line in (interpolate(path.curvature, s), lap.middle().curvature)
     ]

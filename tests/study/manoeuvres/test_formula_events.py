@@ -48,6 +48,10 @@ SWEPT = {
 """Parameters of `formula_student` and the share by which each is swept to either side: mass, height
 of the centre of mass, friction along and across, and air balance."""
 STEPS = 20
+TWO_MS = Kernels(dt=0.002, every=5)
+FOUR_MS = Kernels(dt=0.004, every=5)
+"""Longer steps, for cases of the fast suite: the slow ones have the usual step, from which times of
+launches with these differ by less than 0.05 % where the tyres do not just break loose."""
 
 
 def own(vehicle: sp.Vehicle, name: str) -> float:
@@ -55,24 +59,32 @@ def own(vehicle: sp.Vehicle, name: str) -> float:
 
 
 def sweep(
-    event: Manoeuvre, vehicle: sp.Vehicle, spans: Mapping[str, float], steps: int = STEPS
+    event: Manoeuvre,
+    vehicle: sp.Vehicle,
+    spans: Mapping[str, float],
+    steps: int = STEPS,
+    kernels: Kernels = KERNELS,
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Values of each parameter and the times with them, all as variants of one call."""
     rows = {name: np.full(steps * len(spans), own(vehicle, name)) for name in spans}
     for k, (name, span) in enumerate(spans.items()):
         rows[name][k * steps : (k + 1) * steps] *= np.linspace(1.0 - span, 1.0 + span, steps)
-    (result,) = perform([event], [Subject(vehicle, rows)], KERNELS)
+    (result,) = perform([event], [Subject(vehicle, rows)], kernels)
     part = {name: slice(k * steps, (k + 1) * steps) for k, name in enumerate(spans)}
     return {name: (rows[name][part[name]], result["time"][part[name]]) for name in spans}
 
 
 def assert_smooth(
-    event: Manoeuvre, vehicle: sp.Vehicle, spans: Mapping[str, float], steps: int = STEPS
+    event: Manoeuvre,
+    vehicle: sp.Vehicle,
+    spans: Mapping[str, float],
+    steps: int = STEPS,
+    kernels: Kernels = KERNELS,
 ) -> dict[str, float]:
     """Second differences of a sweep are small against its range, and its slope in the middle is
     the derivative of `sensitivity`; the slopes by parameter."""
-    found = sweep(event, vehicle, spans, steps)
-    result = sensitivity(event, vehicle, list(spans), kernels=KERNELS)
+    found = sweep(event, vehicle, spans, steps, kernels)
+    result = sensitivity(event, vehicle, list(spans), kernels=kernels)
     row = result.derivatives[result.metrics.index("time")]
     slopes: dict[str, float] = {}
     for (name, (x, time)), derivative in zip(found.items(), row, strict=True):
@@ -158,7 +170,14 @@ def test_time_of_a_point_with_an_even_acceleration() -> None:
         assert result["end_speed"][0] == pytest.approx(np.sqrt(2.0 * a * s), rel=1e-6)
 
 
-def test_time_of_a_car_that_power_limits() -> None:
+@pytest.mark.parametrize(
+    ("kernels", "powers"),
+    [
+        pytest.param(FOUR_MS, (10e3, 40e3), id="two_powers"),
+        pytest.param(KERNELS, (10e3, 20e3, 40e3), id="three_powers", marks=pytest.mark.slow),
+    ],
+)
+def test_time_of_a_car_that_power_limits(kernels: Kernels, powers: tuple[float, ...]) -> None:
     """v² dv = P / m dx beyond v = P / (m a), with the inertia of the wheels in m; what is left is
     the slip of the tyres. Below it tyres give all of their grip, so a = D g of wheels of any
     inertia, if the axles share the load as they share the torque: the mass lies low."""
@@ -172,9 +191,9 @@ def test_time_of_a_car_that_power_limits() -> None:
     }
     car = sp.vehicles.formula_student(**values)
     p, radius = car.params, car.geometry.wheels[0].radius
-    power = np.array([10e3, 20e3, 40e3])
+    power = np.array(powers)
     (result,) = perform(
-        [FormulaAcceleration()], [Subject(car, {"powertrain.P_max": power})], KERNELS
+        [FormulaAcceleration()], [Subject(car, {"powertrain.P_max": power})], kernels
     )
     m = p.m + 4.0 * p.I_w / radius**2
     a = p.tyres.tyre.longitudinal.D * p.g
@@ -240,59 +259,104 @@ def test_acceleration_does_not_depend_on_the_step() -> None:
     assert usual["time"][0] == pytest.approx(fine["time"][0], rel=1e-4)
 
 
-def test_acceleration_is_smooth_in_the_parameters() -> None:
+@pytest.mark.parametrize(
+    ("names", "steps", "kernels"),
+    [
+        pytest.param(("m", "z_cg"), 6, FOUR_MS, id="two"),
+        pytest.param(
+            ("m", "z_cg", "tyres.tyre.longitudinal.D", "down_front"),
+            *(10, KERNELS),
+            id="four",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_acceleration_is_smooth_in_the_parameters(
+    names: tuple[str, ...], steps: int, kernels: Kernels
+) -> None:
     """More mass is slower; a rear-driven car with torque to spare is faster with a higher centre of
     mass, which loads its driven wheels."""
     car = sp.vehicles.formula_student(drive_front=0.0, tau_max=500.0)
-    spans = {name: SWEPT[name] for name in ("m", "z_cg", "tyres.tyre.longitudinal.D", "down_front")}
-    slopes = assert_smooth(FormulaAcceleration(), car, spans, steps=10)
+    spans = {name: SWEPT[name] for name in names}
+    slopes = assert_smooth(FormulaAcceleration(), car, spans, steps, kernels)
     assert slopes["m"] > 0.0
     assert slopes["z_cg"] < -1.0
-    assert slopes["tyres.tyre.longitudinal.D"] < 0.0
-    assert slopes["down_front"] > 0.0
+    assert slopes.get("tyres.tyre.longitudinal.D", -1.0) < 0.0
+    assert slopes.get("down_front", 1.0) > 0.0
 
 
-def test_acceleration_has_no_steps_where_motors_just_break_tyres_loose() -> None:
+@pytest.mark.parametrize(
+    ("steps", "bend", "kernels"),
+    [
+        pytest.param(8, 1.3e-3, TWO_MS, id="8_steps"),
+        pytest.param(20, 1e-3, KERNELS, id="20_steps", marks=pytest.mark.slow),
+    ],
+)
+def test_acceleration_has_no_steps_where_motors_just_break_tyres_loose(
+    steps: int, bend: float, kernels: Kernels
+) -> None:
     """There a launch has two slips, rolling and spinning, and the quickest slip to hold would jump.
-    Height and torque make it faster, evenly, and the derivative is the slope of the sweep."""
+    Height and torque make it faster, evenly."""
     car = sp.vehicles.formula_student(drive_front=0.0)
-    event, z_cg = FormulaAcceleration(), car.params.z_cg
-    found = sweep(event, car, {"z_cg": 0.25, "tau_max": 0.25})
+    found = sweep(FormulaAcceleration(), car, {"z_cg": 0.25, "tau_max": 0.25}, steps, kernels)
     # To what the search for the quickest launch leaves; more torque than it uses changes nothing.
     for _, time in found.values():
         assert (np.diff(time) < 1e-5 * time[0]).all()
-    assert np.abs(np.diff(found["z_cg"][1], 2)).max() < 1e-3 * found["z_cg"][1][0]
-    x, time = sweep(event, car, {"z_cg": 0.05}, 10)["z_cg"]
-    derivative = sensitivity(event, car, ["z_cg"], metrics=["time"], kernels=KERNELS).derivatives
+    assert np.abs(np.diff(found["z_cg"][1], 2)).max() < bend * found["z_cg"][1][0]
+
+
+@pytest.mark.parametrize(
+    ("steps", "kernels"),
+    [
+        pytest.param(6, FOUR_MS, id="6_steps"),
+        pytest.param(10, KERNELS, id="10_steps", marks=pytest.mark.slow),
+    ],
+)
+def test_the_derivative_where_motors_just_break_tyres_loose(steps: int, kernels: Kernels) -> None:
+    """It is the slope of the sweep."""
+    car = sp.vehicles.formula_student(drive_front=0.0)
+    event, z_cg = FormulaAcceleration(), car.params.z_cg
+    x, time = sweep(event, car, {"z_cg": 0.05}, steps, kernels)["z_cg"]
+    derivative = sensitivity(event, car, ["z_cg"], metrics=["time"], kernels=kernels).derivatives
     assert derivative[0, 0] == pytest.approx(np.polyfit(x - z_cg, time, 4)[-2], rel=0.03)
 
 
-def test_a_launch_does_not_overshoot_where_all_torque_just_breaks_tyres_loose() -> None:
+@pytest.mark.parametrize(
+    "kernels",
+    [
+        pytest.param(FOUR_MS, id="4_ms"),
+        pytest.param(KERNELS, id="1_ms", marks=pytest.mark.slow),
+    ],
+)
+def test_a_launch_does_not_overshoot_where_all_torque_just_breaks_tyres_loose(
+    kernels: Kernels,
+) -> None:
     """A heavier car is slower, and one with less torque is not faster, by 0.05 %."""
     car = sp.vehicles.two_track("sports")
     m = np.array([1400.0, 1450.0, 1459.2, 1460.0, 1461.0, 1480.0, 1450.0])
     torque = np.full(7, car.params.tau_max)
     torque[-1] *= 0.99
     rows = {"m": m, "tau_max": torque}
-    (result,) = perform([FormulaAcceleration()], [Subject(car, rows)], KERNELS)
+    (result,) = perform([FormulaAcceleration()], [Subject(car, rows)], kernels)
     *times, less = result["time"]
     assert (np.diff(times) > 0.0).all()
     assert times[1] < 1.0005 * less
 
 
 @pytest.mark.parametrize(
-    ("name", "torques"),
+    ("name", "torques", "kernels"),
     [
-        ("sports", np.linspace(2000.0, 4400.0, 9)),
-        pytest.param("suv", np.linspace(1500.0, 3300.0, 20), marks=pytest.mark.slow),
-        pytest.param("race", np.linspace(1200.0, 2640.0, 20), marks=pytest.mark.slow),
+        ("sports", np.linspace(2000.0, 4400.0, 5), TWO_MS),
+        pytest.param("sports", np.linspace(2000.0, 4400.0, 9), KERNELS, marks=pytest.mark.slow),
+        pytest.param("suv", np.linspace(1500.0, 3300.0, 20), KERNELS, marks=pytest.mark.slow),
+        pytest.param("race", np.linspace(1200.0, 2640.0, 20), KERNELS, marks=pytest.mark.slow),
     ],
 )
-def test_a_car_with_more_torque_is_not_slower(name: str, torques: Array) -> None:
+def test_a_car_with_more_torque_is_not_slower(name: str, torques: Array, kernels: Kernels) -> None:
     """It can launch as one with less does: from torques that leave the tyres rolling to twice what
     breaks them loose, no time is above that of less torque by 0.05 %."""
     car = Subject(sp.vehicles.two_track(name), {"tau_max": torques})
-    (result,) = perform([FormulaAcceleration()], [car], KERNELS)
+    (result,) = perform([FormulaAcceleration()], [car], kernels)
     time = result["time"]
     assert (time <= 1.0005 * np.minimum.accumulate(time)).all()
 

@@ -10,7 +10,7 @@ import pytest
 import skidpad as sp
 from skidpad.road import psd
 from skidpad.study.manoeuvres import Case, Result, Subject, perform
-from skidpad.study.manoeuvres.hill import (
+from skidpad.study.manoeuvres.longitudinal import (
     Axles,
     HillHold,
     HillStart,

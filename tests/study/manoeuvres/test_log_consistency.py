@@ -10,7 +10,8 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.study.identify.log import Log, Series, read_log
+from skidpad.study.logs.log import Channel, Log
+from skidpad.study.logs.reading import read_log
 from skidpad.study.manoeuvres import Subject, drive_of_log, perform, select
 from skidpad.study.manoeuvres.logs import SIGNALS
 from study.manoeuvres.fakes import COARSE
@@ -42,7 +43,7 @@ def weaving(seed: int | None = None) -> dict[str, np.ndarray]:
 
 def log_of(columns: dict[str, np.ndarray], *names: str) -> Log:
     t = columns["t"]
-    return Log("drive.csv", {name: Series(t, columns[name]) for name in names})
+    return Log("drive.csv", {name: Channel(t, columns[name]) for name in names})
 
 
 @pytest.mark.parametrize("seed", [None, 1])
@@ -169,7 +170,7 @@ def test_what_vehicles_do_is_no_contradiction(name: str) -> None:
     assert result.runs
     for run, dropped in product(result.runs, DROPPED):
         series = {
-            signal: Series(run.t, run[signal][:, 0])
+            signal: Channel(run.t, run[signal][:, 0])
             for signal in SIGNALS
             if signal in run and signal not in dropped and np.isfinite(run[signal][:, 0]).all()
         }

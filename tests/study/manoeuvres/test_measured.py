@@ -13,8 +13,8 @@ import pytest
 import skidpad as sp
 from skidpad.core.arrays import Array
 from skidpad.errors import InvalidValue
-from skidpad.study.identify import Log, read_log
-from skidpad.study.identify.log import Series
+from skidpad.study.logs import Log, read_log
+from skidpad.study.logs.log import Channel
 from skidpad.study.manoeuvres import (
     Acceleration,
     Case,
@@ -32,11 +32,10 @@ from skidpad.study.manoeuvres import (
 )
 from skidpad.study.manoeuvres.braking import BrakingInTurn
 from skidpad.study.manoeuvres.case_run import CaseRun
-from skidpad.study.manoeuvres.frequency_response import SineSweep
 from skidpad.study.manoeuvres.logs import measure_drive
 from skidpad.study.manoeuvres.sine_with_dwell import moved_aside
-from skidpad.study.manoeuvres.single_sine import SingleSine
 from skidpad.study.manoeuvres.steady_state import ConstantRadius
+from skidpad.study.manoeuvres.transient_response import SineSweep, SingleSine
 from study.manoeuvres.fakes import COARSE
 
 CAR = Subject(sp.vehicles.single_track())
@@ -134,7 +133,7 @@ def weaving() -> CaseRun:
     t = np.arange(0.0, 30.0, 0.01)
     angle = 0.02 * np.sin(2.0 * np.pi * (0.1 + 0.05 * t) * t)
     columns = {"v_x": 25.0 + 0.0 * t, "steer": angle, "omega": 5.0 * angle}
-    return drive_of_log(Log("weave.csv", {n: Series(t, c) for n, c in columns.items()}))[0]
+    return drive_of_log(Log("weave.csv", {n: Channel(t, c) for n, c in columns.items()}))[0]
 
 
 def test_of_a_frequency_response_the_slow_gain_is_left() -> None:
@@ -152,11 +151,11 @@ def test_a_single_sine_needs_the_peak_that_it_is_driven_to() -> None:
     t = np.arange(0.0, 8.0, 0.01)
     angle = 0.02 * np.where((t > 2.0) & (t < 4.0), np.sin(np.pi * t), 0.0)
     columns = {"v_x": 22.0 + 0.0 * t, "steer": angle, "omega": 5.0 * angle}
-    drive, _ = drive_of_log(Log("sine.csv", {n: Series(t, c) for n, c in columns.items()}))
+    drive, _ = drive_of_log(Log("sine.csv", {n: Channel(t, c) for n, c in columns.items()}))
     with pytest.raises(InvalidValue, match="no column a_y, nor v_y or sideslip to make it from"):
         adapt(SingleSine(), drive)
-    sideways = Series(t, 0.0 * t)
-    series = {n: Series(t, c) for n, c in columns.items()} | {"v_y": sideways}
+    sideways = Channel(t, 0.0 * t)
+    series = {n: Channel(t, c) for n, c in columns.items()} | {"v_y": sideways}
     assert isinstance(adapt(SingleSine(), drive_of_log(Log("sine.csv", series))[0]), SingleSine)
 
 
@@ -166,7 +165,7 @@ def test_the_way_aside_needs_sideways_motion_or_places() -> None:
     columns = {"v_x": 20.0 + 0.0 * t, "omega": 0.0 * t}
     known = {"v_y": {"v_y": 2.0 + 0.0 * t}, "places": {"x": 20.0 * t, "y": 2.0 * t}, "none": {}}
     aside = {
-        kind: moved_aside(drive_of_log(Log("l", {n: Series(t, c) for n, c in all_.items()}))[0])
+        kind: moved_aside(drive_of_log(Log("l", {n: Channel(t, c) for n, c in all_.items()}))[0])
         for kind, all_ in ((kind, columns | more) for kind, more in known.items())
     }
     assert aside["v_y"] == pytest.approx(2.0 * 1.07)
@@ -192,7 +191,7 @@ def test_a_column_that_was_not_mapped_is_named(
     angle: Array = np.where(t > 3.0, 0.02, 0.0)
     v: Array = np.interp(t, [0.0, 6.67, 10.0], [20.0, 20.0, 0.0])
     columns = {"v_x": v, "steer": angle, "omega": 5.0 * angle}
-    series = {renamed.get(n, n): Series(t, c) for n, c in columns.items()}
+    series = {renamed.get(n, n): Channel(t, c) for n, c in columns.items()}
     drive, notes = drive_of_log(Log("log.csv", series))
     assert f"columns of the log that are not used: {', '.join(drive.source.unused)}" in notes
     with pytest.raises(InvalidValue, match=says):
@@ -201,7 +200,7 @@ def test_a_column_that_was_not_mapped_is_named(
 
 def test_steady_turns_are_not_sought_in_a_log_that_tells_none() -> None:
     t = np.arange(0.0, 12.0, 0.02)
-    drive, _ = drive_of_log(Log("log.csv", {n: Series(t, 20.0 + 0.0 * t) for n in ("v_x", "r")}))
+    drive, _ = drive_of_log(Log("log.csv", {n: Channel(t, 20.0 + 0.0 * t) for n in ("v_x", "r")}))
     with pytest.raises(InvalidValue, match=r"which turns are steady is not told.* not used: r;"):
         measure_drive(ConstantRadius(), CAR, drive)
 
@@ -216,7 +215,7 @@ def noise_log(signal: float, noise: float, *, ramp: float = 0.0) -> Log:
         "steer": 0.02 * angle,
         "omega": signal * 0.02 * angle + noise * own,
     }
-    return Log("log.csv", {n: Series(t, c) for n, c in columns.items()})
+    return Log("log.csv", {n: Channel(t, c) for n, c in columns.items()})
 
 
 def test_noise_has_no_frequency_response() -> None:
@@ -344,7 +343,7 @@ def turns(K: float, noise: float = 0.0, L: float = float(CAR.wheel_base[0])) -> 
     }
     t: Array = dt * np.arange(len(a_y), dtype=float)
     noisy = {n: c + noise * np.abs(c).max() * rng.normal(size=len(t)) for n, c in columns.items()}
-    log = Log("turns.csv", {name: Series(t, column) for name, column in noisy.items()})
+    log = Log("turns.csv", {name: Channel(t, column) for name, column in noisy.items()})
     return drive_of_log(log)[0]
 
 
@@ -359,7 +358,7 @@ def test_the_gradient_of_turns_written_by_hand_is_found(K: float) -> None:
 
 def test_a_drive_straight_on_is_no_steady_turn() -> None:
     t = np.linspace(0.0, 60.0, 3001)
-    still = Log("straight", {"v_x": Series(t, 0.0 * t + 20.0), "yaw": Series(t, 0.0 * t)})
+    still = Log("straight", {"v_x": Channel(t, 0.0 * t + 20.0), "yaw": Channel(t, 0.0 * t)})
     reference = measured_reference(drive_of_log(still)[0], perform([ConstantRadius()], [KINEMATIC]))
     assert "no tyres" in reference.missing["constant_radius"]
     with pytest.raises(InvalidValue, match=r"has 0 steady turns of 3 s .*; gradients need 4"):
@@ -373,21 +372,21 @@ T = np.linspace(0.0, 10.0, 101)
 @pytest.mark.parametrize(
     ("series", "says"),
     [
-        ({"speed": Series(T, T)}, "log has no column v_x .* say which one it is with --map"),
-        ({"v_x": Series(T, T, "km/h")}, "v_x is in km/h; it must be in m/s"),
-        ({"v_x": Series(T, np.full(T.shape, np.nan))}, "v_x .* has no value in any sample"),
-        ({"v_x": Series(T, T), "omega": Series(T + 9.9, T)}, "has 2 samples at which all"),
-        ({"v_x": Series(T, T), "omega": Series(T + 99.0, T)}, "has 0 samples at which all"),
+        ({"spd": Channel(T, T)}, "log has no column v_x .* say which one it is with --map"),
+        ({"v_x": Channel(T, T, "km/h")}, "v_x is in km/h; it must be in m/s"),
+        ({"v_x": Channel(T, np.full(T.shape, np.nan))}, "v_x .* has no value in any sample"),
+        ({"v_x": Channel(T, T), "omega": Channel(T + 9.9, T)}, "has 2 samples at which all"),
+        ({"v_x": Channel(T, T), "omega": Channel(T + 99.0, T)}, "has 0 samples at which all"),
     ],
 )
-def test_logs_that_say_too_little(series: dict[str, Series], says: str) -> None:
+def test_logs_that_say_too_little(series: dict[str, Channel], says: str) -> None:
     with pytest.raises(InvalidValue, match=says):
         drive_of_log(Log("log", series))
 
 
 def test_a_log_that_ends_early_is_refused() -> None:
-    short = Log("short", {"v_x": Series(T * 0.1, T)})
-    with pytest.raises(InvalidValue, match=r"to 0.* which is 30 s from zero on"):
+    short = Log("short", {"v_x": Channel(T * 0.1, T)})
+    with pytest.raises(InvalidValue, match=r"to 0.* which lasts 30 s from time 0"):
         measure_drive(Acceleration(), CAR, drive_of_log(short)[0])
 
 
@@ -409,11 +408,26 @@ class Search:
 
 
 def test_a_search_is_not_answered_by_one_log() -> None:
-    drive, _ = drive_of_log(Log("log", {"v_x": Series(T, T)}))
-    with pytest.raises(InvalidValue, match="one log does not tell"):
+    drive, _ = drive_of_log(Log("log", {"v_x": Channel(T, T)}))
+    with pytest.raises(InvalidValue, match="a single log cannot"):
         measure_drive(Search(), CAR, drive)
 
 
 def test_the_time_at_which_a_test_begins_may_be_said() -> None:
-    log = Log("log", {"v_x": Series(T, T)})
+    log = Log("log", {"v_x": Channel(T, T)})
     assert drive_of_log(log, at=3.0)[0].t[0] == -3.0
+
+
+def test_a_vertical_accelerometer_is_without_gravity() -> None:
+    still, moving = Channel(T, 9.8 + 0.3 * np.sin(T)), Channel(T, 0.3 * np.sin(T))
+    for a_z, noted in ((still, True), (moving, False)):
+        drive, notes = drive_of_log(Log("log", {"v_x": Channel(T, T), "a_z": a_z}))
+        expected = a_z.values - 9.80665 * noted
+        np.testing.assert_allclose(drive["a_z"][:, 0], expected[: len(drive.t)], atol=1e-9)
+        assert any(note.startswith("a_z: gravity taken out") for note in notes) is noted
+
+
+def test_the_speed_stands_in_for_the_velocity_ahead() -> None:
+    drive, notes = drive_of_log(Log("log", {"speed": Channel(T, T)}))
+    np.testing.assert_allclose(drive["v_x"][:, 0], T)
+    assert any("v_x is the speed" in note for note in notes)

@@ -12,7 +12,7 @@ import pytest
 import skidpad as sp
 from skidpad.errors import InvalidValue
 from skidpad.study.manoeuvres import Case, Findings, Performing, StepSteer, Subject, perform
-from skidpad.study.manoeuvres.single_sine import SingleSine
+from skidpad.study.manoeuvres.transient_response import SingleSine
 from study.manoeuvres.fakes import Drive
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import skidpad as sp
 from skidpad.study.manoeuvres import Result, Subject, perform
 from skidpad.study.manoeuvres.case_run import CaseRun
-from skidpad.study.manoeuvres.robots import (
+from skidpad.study.manoeuvres.command_response import (
     SpinInPlace,
     SquarePath,
     StraightAndArc,

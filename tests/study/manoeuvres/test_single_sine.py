@@ -12,8 +12,8 @@ from skidpad.errors import InvalidValue
 from skidpad.study.manoeuvres import Result, Subject, adapt, perform
 from skidpad.study.manoeuvres.case_run import from_columns
 from skidpad.study.manoeuvres.logs import measure_drive
-from skidpad.study.manoeuvres.single_sine import SingleSine, one_period, response
-from skidpad.study.manoeuvres.theory import Bicycle, LinearCar
+from skidpad.study.manoeuvres.subject import Bicycle, LinearCar
+from skidpad.study.manoeuvres.transient_response import SingleSine, one_period, response
 from study.manoeuvres.fakes import KERNELS
 
 CARS = ("single_track", "two_track", "full_car", "formula_student")

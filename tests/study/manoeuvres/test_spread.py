@@ -53,7 +53,7 @@ def test_a_star_takes_all_that_are_not_zero() -> None:
         ({"m": "-5%"}, 5, "must be a positive number"),
         ({"m": "nan"}, 5, "must be a positive number"),
         ({"m": "200%"}, 50, "must be greater than 0"),
-        ({"C_down": "5%"}, 5, "it is 0, so a share of it is nothing"),
+        ({"C_down": "5%"}, 5, "the value is 0, so a percentage of it is 0"),
         ({}, 5, "variants need a spread"),
         ({"m": "5%"}, 0, "variants = 0 must be from 1"),
     ],

@@ -8,9 +8,9 @@ import pytest
 import skidpad as sp
 from skidpad.study.manoeuvres import StepSteer, Subject, perform
 from skidpad.study.manoeuvres.case_run import from_columns, step_response
-from skidpad.study.manoeuvres.single_sine import SingleSine
 from skidpad.study.manoeuvres.steady_state import ConstantRadius
-from skidpad.study.manoeuvres.theory import Bicycle, LinearCar
+from skidpad.study.manoeuvres.subject import Bicycle, LinearCar
+from skidpad.study.manoeuvres.transient_response import SingleSine
 from study.manoeuvres.fakes import KERNELS
 
 SMALL = StepSteer(a_y=0.3)

@@ -79,7 +79,7 @@ def test_ctrl_c_leaves_a_campaign_that_goes_on(digest: str, tmp_path: Path) -> N
         if done == 2:
             os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.raises(KeyboardInterrupt, match="run it again to go on"):
+    with pytest.raises(KeyboardInterrupt, match="run it again to continue"):
         bowl(pause=0.05).run(tmp_path, engine="ray", chunk_seconds=0.1, progress=press)
     assert 0 < Study.open(tmp_path).runs < 3000
     assert bowl().run(tmp_path, engine="ray", progress=False).digest() == digest

@@ -113,5 +113,5 @@ def standing() -> Iterator[Row]:
     before = sim.state.x
     sim.run(brakes, duration=10.0)
     quantity = "creep in 10 s on a slope of 20 % (m)"
-    source = "closed form: none"
+    source = "closed form: no creep"
     yield compared(car.name, quantity, source, 0.0, sim.state.x - before, 1e-6, scale=1.0)

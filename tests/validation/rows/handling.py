@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import brentq, fsolve
 
 import skidpad as sp
-from skidpad.study.manoeuvres.theory import linear_car
+from skidpad.study.manoeuvres.subject import linear_car
 from skidpad.tyres import LinearTyre, LoadSensitiveTyre
 from skidpad.vehicles.parts.spinning_wheel import SteadySlip
 from validation.rows.row import Row, compared
@@ -121,7 +121,7 @@ def _loads_of_a_turn(car: sp.Vehicle) -> Iterator[Row]:
     out = car.outputs(turn.x, car.Input(steer=turn.steer), turn.w)
     moved = 0.5 * (p.track_f * (out.F_z_fr - out.F_z_fl) + p.track_r * (out.F_z_rr - out.F_z_rl))
     quantity = "moment of the loads in a turn with 4 m/s² (N m)"
-    source = "balance of moments: m a_y h and the spins that yaw"
+    source = "balance of moments: m a_y h and gyroscopic moments"
     spins = turn.x.spin_fl + turn.x.spin_fr + turn.x.spin_rl + turn.x.spin_rr
     want = p.m * a_y * p.z_cg + p.I_w * spins * turn.x.omega
     yield compared(car.name, quantity, source, want, moved, 1e-6)
@@ -166,7 +166,7 @@ def brains2_family() -> Iterator[Row]:
     swapped = sp.vehicles.brains2(free)
     want = (p.l_r / p.l_f - p.l_f / p.l_r) / (per_load * p.g)
     K = linear_car(swapped, v).bicycle.understeer_gradient
-    source = "its exchanged load shares: (l_r / l_f - l_f / l_r) / (B C D g)"
+    source = "swapped load shares: (l_r / l_f - l_f / l_r) / (B C D g)"
     yield compared(swapped.name, K_US, source, want, K, 1e-5)
     rolls = sp.vehicles.kinematic_bicycle()
     p, steer = rolls.params, 0.3
@@ -223,7 +223,7 @@ def trailers() -> Iterator[Row]:
     name = "two_track with a trailer"
     source = "linear car and trailer, four states"
     ours = float(brentq(growth, 0.9 * critical, 1.1 * critical))  # pyright: ignore[reportArgumentType]
-    yield compared(name, "speed at which it begins to snake (m/s)", source, critical, ours, 1e-5)
+    yield compared(name, "critical speed of snaking (m/s)", source, critical, ours, 1e-5)
     found = modes(car, critical)
     ours = found[np.argmin(np.abs(found - snaking))].imag
     quantity = "frequency of snaking (rad/s)"
@@ -232,5 +232,5 @@ def trailers() -> Iterator[Row]:
     want = 4.0 / rails.params.trailers.first.l_axle
     own = modes(rails, -4.0)
     ours = own[np.argmin(np.abs(own - want))].real
-    quantity = "rate at which reversing at 4 m/s folds it up (1/s)"
+    quantity = "jack-knifing rate in reverse at 4 m/s (1/s)"
     yield compared(name, quantity, "geometry: v / L", want, ours, 2e-3)

@@ -42,7 +42,7 @@ def coasting() -> Iterator[Row]:
     got = sim.run({}, duration=5.0)["v_x"][-1]
     want = 1.0 / (1.0 / 40.0 + 5.0 / (p.m + 4.0 * p.I_w / R**2))
     quantity = "speed after coasting for 5 s from 40 m/s, air alone (m/s)"
-    yield compared(car.name, quantity, "closed form: 1 / v grows evenly", want, got, 1e-4)
+    yield compared(car.name, quantity, "closed form: 1 / v grows linearly", want, got, 1e-4)
 
 
 def braking() -> Iterator[Row]:
@@ -71,7 +71,7 @@ def braking() -> Iterator[Row]:
     moved = (p.m * -out.a_x * p.z_cg + torque) / (p.l_f + p.l_r)
     want = p.m * G * p.l_r / (p.l_f + p.l_r) + moved
     quantity = "load of the front axle while braking (N)"
-    source = "balance of moments, with the wheels that slow down"
+    source = "balance of moments, with the inertia of the wheels"
     yield compared(car.name, quantity, source, want, out.F_z_fl + out.F_z_fr, 1e-4)
 
 

@@ -25,9 +25,9 @@ from skidpad.study.manoeuvres.braking import (
     stopping_distance,
 )
 from skidpad.study.manoeuvres.case import straight
-from skidpad.study.manoeuvres.frequency_response import SineSweep
 from skidpad.study.manoeuvres.longitudinal import CoastDown, TurningCircle
 from skidpad.study.manoeuvres.steady_state import ConstantRadius, ConstantSteer
+from skidpad.study.manoeuvres.transient_response import SineSweep
 from validation.rows.handling import stiffnesses
 from validation.rows.row import Row, compared, recorded
 

@@ -25,13 +25,13 @@ PAGE = ROOT / "docs" / "validation.md"
 RESULTS = ROOT / "benchmarks" / "results"
 
 CHECKS = (
-    Check("Handling beside linear theory", handling.single_track),
-    Check("Handling beside linear theory", handling.two_track),
-    Check("Handling beside linear theory", handling.full_car),
-    Check("Handling beside linear theory", handling.formula_student),
-    Check("Handling beside linear theory", handling.brains2_family),
-    Check("Handling beside linear theory", handling.commonroad),
-    Check("Handling beside linear theory", handling.trailers),
+    Check("Handling compared with linear theory", handling.single_track),
+    Check("Handling compared with linear theory", handling.two_track),
+    Check("Handling compared with linear theory", handling.full_car),
+    Check("Handling compared with linear theory", handling.formula_student),
+    Check("Handling compared with linear theory", handling.brains2_family),
+    Check("Handling compared with linear theory", handling.commonroad),
+    Check("Handling compared with linear theory", handling.trailers),
     Check("Manoeuvres of the proving ground", proving.single_track),
     Check("Manoeuvres of the proving ground", proving.two_track, slow=True),
     Check("Manoeuvres of the proving ground", proving.along_the_road, slow=True),
@@ -68,28 +68,28 @@ CHECKS = (
 
 HEAD = """# Validation
 
-Numbers of skidpad beside numbers that are not its own: closed forms, the linear theory of the
-books, standards, and recordings of other programs. `make validation` computes all of it and writes
-this page; the tests compute it too and compare it with what is written here.
+This page shows how accurate skidpad is. It compares its results with closed forms, the linear
+theory of the literature, standards, and recordings of other programs. `make validation` computes
+all comparisons and writes this page; the tests repeat them and check that the page is up to date.
 
-- The **difference** is relative to the reference. Where many numbers are compared, the row shows
-  the largest of the reference with ours in its place, and the difference is the largest of all: of
-  the scale of its column or, of whole runs, of 1 in SI units.
-- The **tolerance** is the accuracy of the reference: rounding for derivatives and what was recorded
-  in double precision, 1e-3 and more for programs that compute in single precision, three standard
-  deviations for means of random roads. Where theory is that of infinitely small angles, or of
-  wheels that do not slip, it is at most 0.5 %, a tenth of what VDSim allows in its own table.
-- A difference below a hundredth of its tolerance is shown as such.
-- Turns of the proving ground are wide here (240 m, 0.0125 rad), for which theory holds. In a tight
-  one, such as 0.05 rad, a car whose front wheels stay parallel is some per cent from it.
-- Recorded programs are repeated with their errors (`compat="upstream"`) unless a row says
-  otherwise; [errata](errata.md) lists them and what skidpad does instead.
+- The **difference** is relative to the reference. A row that compares many numbers shows the
+  largest reference value and skidpad's value in its place. Its difference is the largest of all,
+  relative to the scale of the column, or for whole runs to 1 in SI units.
+- The **tolerance** is the accuracy of the reference: rounding for derivatives and for recordings in
+  double precision, 1e-3 and more for programs that compute in single precision, and three standard
+  deviations for means of random roads. Where the theory assumes infinitely small angles, or wheels
+  without slip, the tolerance is at most 0.5 %, a tenth of the tolerance in VDSim's own table.
+- A difference below a hundredth of its tolerance is shown as an upper bound.
+- The proving ground uses wide turns (240 m, 0.0125 rad), for which the theory holds. In a tight
+  turn, such as 0.05 rad, a car with parallel front wheels differs from the theory by some per cent.
+- Recorded programs are reproduced with their errors (`compat="upstream"`) unless a row says
+  otherwise; [Errata](errata.md) lists the errors and skidpad's corrections.
 """
 COLUMNS = ("what", "quantity", "reference", "ours", "difference", "tolerance", "verdict", "source")
 SEEN = """## Devices
 
-That a GPU gives the bits of a CPU cannot be computed on a machine without one. It was seen when
-`skidpad bench` measured its speed:
+Bit identity between GPU and CPU can only be tested on a machine with a GPU. These runs of
+`skidpad bench` confirmed it:
 
 | what | GPU and CPU | seen on | date |
 |---|---|---|---|

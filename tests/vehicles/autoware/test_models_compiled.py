@@ -7,10 +7,10 @@ import pytest
 
 import skidpad as sp
 from skidpad.core import record
-from skidpad.vehicles.command_driven import NAMES
+from skidpad.vehicles.registry import COMMAND_DRIVEN
 from vehicles.autoware.recordings import Recording, error
 
-COMPILED = [name for name in NAMES if name != "LEARNED_STEER_VEL"]
+COMPILED = [name for name in COMMAND_DRIVEN if name != "LEARNED_STEER_VEL"]
 NO_DELAYS = {
     "acceleration": {"acc_time_delay": 0.0, "steer_time_delay": 0.0},
     "velocity": {"vel_time_delay": 0.0, "steer_time_delay": 0.0},

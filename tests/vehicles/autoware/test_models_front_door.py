@@ -6,13 +6,13 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.vehicles.command_driven import NAMES
+from skidpad.vehicles.registry import COMMAND_DRIVEN
 
 TABLE = [["", 0.0, 10.0], [-1.0, -1.2, -0.8], [1.0, 0.9, 0.5]]
 
 
 def test_every_name_of_upstream_is_known() -> None:
-    assert len(NAMES) == 13
+    assert len(COMMAND_DRIVEN) == 13
     with pytest.raises(InvalidValue, match="DELAY_STEER_ACC_GEARED_WO_FALL_GUARD"):
         sp.vehicles.autoware("DELAY_STEER_ACCEL", wheel_base=2.79)
 

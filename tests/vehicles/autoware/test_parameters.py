@@ -11,7 +11,7 @@ import pytest
 
 from skidpad.errors import InvalidValue
 from skidpad.ros2.arguments import parse_arguments
-from skidpad.ros2.transport import Identity
+from skidpad.ros2.dds import Identity
 from skidpad.vehicles.command_driven import parameters, records
 from skidpad.vehicles.command_driven.parameters import (
     AssumedParameter,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skidpad import InvalidValue
-from skidpad.vehicles.parts.drivetrain import (
+from skidpad.vehicles.parts.wheel_friction import (
     DRIVETRAINS,
     Corners,
     Splits,

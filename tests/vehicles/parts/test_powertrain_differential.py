@@ -20,8 +20,7 @@ from skidpad.vehicles.parts import (
     TorsenDifferential,
     ViscousDifferential,
 )
-from skidpad.vehicles.parts.powertrain.contract import Reflected, spin_rates
-from skidpad.vehicles.parts.powertrain.gearing import lost_in, split_by
+from skidpad.vehicles.parts.powertrain.gearing import Reflected, lost_in, spin_rates, split_by
 
 KINDS = (
     OpenDifferential(),

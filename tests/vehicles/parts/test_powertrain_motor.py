@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skidpad.vehicles.parts.powertrain.contract import within_power
 from skidpad.vehicles.parts.powertrain.electric import (
     CurveEnvelope,
     ElectricMotor,
@@ -19,6 +18,7 @@ from skidpad.vehicles.parts.powertrain.electric import (
     PowerLimits,
     loss_map,
 )
+from skidpad.vehicles.parts.powertrain.gearing import within_power
 
 MOTOR = ElectricMotor()
 COPPER = LossTerms().copper

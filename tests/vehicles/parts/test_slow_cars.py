@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from skidpad.tyres.low_speed import dynamic_share, held_sign, led, mixed
+from skidpad.tyres.contract import dynamic_share, held_sign, led, mixed
 from skidpad.vehicles.parts.kinematics import (
     centre_track_rolling,
     drift,

@@ -7,8 +7,7 @@ from typing import Any
 from skidpad.control.pid import Form, Gains
 from skidpad.vehicles import wheeled
 from skidpad.vehicles.parts import Friction
-from skidpad.vehicles.parts.drivetrain import DRIVETRAINS
-from skidpad.vehicles.parts.wheel_friction import Ellipse, WardIagnemma
+from skidpad.vehicles.parts.wheel_friction import DRIVETRAINS, Ellipse, WardIagnemma
 from skidpad.vehicles.wheeled import Control
 from skidpad.vehicles.wheeled.description import KINDS, Description, default_description
 

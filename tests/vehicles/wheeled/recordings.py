@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skidpad.vehicles import wheeled
-from skidpad.vehicles.parts.drivetrain import Splits
+from skidpad.vehicles.parts.wheel_friction import Splits
 from skidpad.vehicles.wheeled.description import (
     FRICTIONS,
     KINDS,

@@ -114,7 +114,7 @@ def test_dead_times_and_numbers_of_arrays_are_no_fields_to_change() -> None:
     about = head_of(drive_page(place))["vehicle"]
     numbers = [k for k, name in enumerate(record.names(place.vehicle.model.Params))
                if name not in {field["name"] for field in about["fields"]}]  # fmt: skip
-    assert {about["params"][k] for k in numbers} == {1.0}, "the module has its own numbers"
+    assert {about["params"][k] for k in numbers} == {1.0}, "the module reserves the name numbers"
 
 
 def test_the_command_writes_a_page_and_says_how_large_it_is(tmp_path: Path) -> None:

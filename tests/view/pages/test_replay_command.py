@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from skidpad import cli
-from skidpad.cli import replay as _  # noqa: F401  registers its commands
+from skidpad.cli import recordings as _  # noqa: F401  registers its commands
 from skidpad.view.pages.page import PageServer
 from skidpad.view.recording import Recorder
 from view.pages.films import two_cars

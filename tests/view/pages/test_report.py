@@ -37,7 +37,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         fields = dict(attrs)
-        if tag not in ("meta", "link"):
+        if tag not in ("meta", "link", "input"):
             self.open.append(tag)
         self.ids += [fields["id"] or ""] if "id" in fields else []
         self.addresses += [fields[n] or "" for n in ("src", "href", "xlink:href") if n in fields]

@@ -54,7 +54,7 @@ def test_every_figure_is_a_figure_of_matplotlib_with_size_and_title(make, study)
 @MADE
 @pytest.mark.parametrize("backend", ["plotly", "bokeh"])
 def test_other_back_ends_are_gone_and_the_error_says_what_to_use(make, study, backend):
-    with pytest.raises(InvalidValue, match=rf"backend = '{backend}'.*Plotly figures are gone.*") as e:  # fmt: skip # noqa: E501
+    with pytest.raises(InvalidValue, match=rf"backend = '{backend}'.*drawn by matplotlib.*") as e:  # fmt: skip # noqa: E501
         make(study, backend=backend)
     assert 'path="figure.svg"' in str(e.value)
     assert "trajectory.show(vehicle)" in str(e.value)

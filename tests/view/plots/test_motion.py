@@ -7,7 +7,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.view.plots.motion import with_motion
+from skidpad.view.plots.runs import with_motion
 from view.plots.drawn import areas, curves, diagrams, outlines, titles
 from view.plots.laps import lap
 from view.plots.renamed import renamed

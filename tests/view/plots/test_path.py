@@ -9,8 +9,7 @@ from matplotlib.collections import PathCollection
 import skidpad as sp
 from skidpad.errors import InvalidValue
 from skidpad.geometry.pose import points_to_world
-from skidpad.view.plots.motion import moments
-from skidpad.view.plots.runs import DARTS
+from skidpad.view.plots.runs import DARTS, moments
 from skidpad.view.stage import (
     Body,
     BodyShape,

@@ -12,8 +12,7 @@ import pytest
 from skidpad.errors import InvalidValue, SimulationDiverged
 from skidpad.run.trajectory import Trajectory
 from skidpad.units import N, Nm, m, m_s, m_s2, rad, rad_s
-from skidpad.view.plots.motion import thin_line
-from skidpad.view.plots.runs import TARGET, panels
+from skidpad.view.plots.runs import TARGET, panels, thin_line
 from view.plots.drawn import curves, keys, titles
 
 

@@ -42,7 +42,9 @@ def test_damaged_texts_are_noticed(path: Path, written: bytes, instead: bytes, w
     assert data.count(written) == 1
     path.write_bytes(data.replace(written, instead))
     for call in (read, info):
-        with pytest.raises(InvalidValue, match=f"run.mcap is damaged: {what} is not what was"):
+        with pytest.raises(
+            InvalidValue, match=f"run.mcap is damaged: {what} differs from what was"
+        ):
             call(path)
 
 
@@ -57,7 +59,7 @@ def test_a_damaged_topic_is_taken_from_the_summary_or_noticed(path: Path) -> Non
     with open_mcap(path) as contents:
         end = contents.chunks[-1].end
     path.write_bytes(bad[:end])
-    with pytest.raises(InvalidValue, match="/car/front_lidar is not what was written"):
+    with pytest.raises(InvalidValue, match="/car/front_lidar differs from what was written"):
         read(path)
 
 
@@ -90,7 +92,7 @@ def test_a_chunk_that_claims_too_much_is_not_unpacked(path: Path) -> None:
     with pytest.raises(InvalidValue, match="claims to hold 2147483648 bytes; at most 536870912"):
         read(path)
     _with_chunk(path, 1000, bomb)
-    with pytest.raises(InvalidValue, match="holds another number of bytes than it says"):
+    with pytest.raises(InvalidValue, match="its number of bytes differs from the declared one"):
         read(path)
     with pytest.raises(InvalidValue, match="can be saved: 1 chunk of messages, none of them whole"):
         recover(path)

@@ -13,12 +13,12 @@ import skidpad as sp
 from skidpad.errors import InvalidValue
 from skidpad.sensors import Imu
 from skidpad.sensors.motion import motion_along
-from skidpad.sensors.runner import Runner
+from skidpad.sensors.sensor import Runner
 from skidpad.view.recording import Recorder, SensorMount, read
 from skidpad.view.recording.reading import Recording
 from skidpad.view.stage import Body, Channel, Stage
 from skidpad.view.stages import trajectory_stage
-from skidpad.world.contact.touches import ContactEvent
+from skidpad.world.contact.solids import ContactEvent
 from view.recording.stages import full_stage, same_bits, small_stage, some_rows
 
 STAGE = full_stage()

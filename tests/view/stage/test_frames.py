@@ -21,7 +21,7 @@ from skidpad.geometry.polygon import distances, enclosed
 from skidpad.geometry.pose import points_to_world, relative
 from skidpad.vehicles import wheeled
 from skidpad.vehicles.twin_track.trailers import DOLLY, SEMI_TRAILER, TRACTOR
-from skidpad.view import canvas, colours
+from skidpad.view import colours, frames
 from skidpad.view.frames import FramePainter
 from skidpad.view.stage import Line, PlacedUnit, PlacedVehicle, Polygon, Wheel, place_vehicle
 from skidpad.view.stages import trajectory_stage
@@ -382,7 +382,7 @@ def test_text_stands_in_the_upper_left_corner() -> None:
 
 
 def test_only_text_needs_pillow(monkeypatch: pytest.MonkeyPatch) -> None:
-    canvas.font.cache_clear()
+    frames.font.cache_clear()
     monkeypatch.setitem(sys.modules, "PIL.ImageFont", None)
     painter = FramePainter([[0.0, 0.0, 1.0, 1.0]], size=SIZE)
     frame(painter, bare(*CENTRE))

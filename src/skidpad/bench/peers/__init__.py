@@ -1,6 +1,6 @@
-"""The alternatives to skidpad, each on the vehicle's own function.
+"""The alternatives to skidpad, each evaluating the vehicle's own function.
 
-A fleet peer is an `Advance`, a single-step peer a `Drive`.
+A peer for fleets is an `Advance`, a peer for single steps a `Drive`.
 """
 
 from __future__ import annotations
@@ -15,26 +15,27 @@ from ...core.arrays import AnyArray
 from ...core.files import brief_repr
 
 Advance = Callable[[AnyArray, AnyArray, int], AnyArray]
-"""`advance(x, u, steps)`: end states (B, nx) from start states (B, nx) and held inputs (B, nu)."""
+"""Function `advance(x, u, steps)`: end states (B, nx) from start states (B, nx) and constant
+inputs (B, nu)."""
 
 
 class Drive(NamedTuple):
     """A contender for single steps, called from Python once per step."""
 
     rows: list[Any]
-    """An input for each step, in the fastest or the usual form for the contender."""
+    """Input of each step, in the form that is fastest or most usual for the contender."""
     reset: Callable[[], object]
-    """Go to the start."""
+    """Return to the start."""
     step: Callable[[Any], object]
-    """Make a step with a row, keeping the state inside."""
+    """Make a step with an input; the contender stores the state."""
     state: Callable[[], Any]
-    """The present state."""
+    """Function that returns the current state."""
 
     __repr__ = brief_repr
 
 
 def in_threads(advance: Advance, threads: int) -> Advance:
-    """The same with the batch split among threads, for peers without threads of their own."""
+    """Split the batch of an `Advance` among threads, for peers without multithreading."""
     if threads == 1:
         return advance
 

@@ -1,4 +1,4 @@
-"""CasADi's virtual machine: the same step as a `casadi.Function`, parameters folded in."""
+"""CasADi's virtual machine: the same step as a `casadi.Function`, with parameters as constants."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from . import Advance, Drive
 
 
 def rk4_function(vehicle: Vehicle, dt: float) -> Any:
-    """RK4 as a Function of x and u."""
     x, u, state, held = _symbols(vehicle)
     update = integrate.discretise(vehicle.model, integrate.get("rk4"))
     w = record.build(vehicle.model.Disturbance)
@@ -25,7 +24,7 @@ def rk4_function(vehicle: Vehicle, dt: float) -> Any:
 
 
 def collocation_function(vehicle: Vehicle, dt: float) -> Any:
-    """CasADi's Radau collocation of 3 points, one element a step, as a Function of x and u."""
+    """CasADi's Radau collocation with 3 points, one element per step, as a Function of x and u."""
     x, u, state, held = _symbols(vehicle)
     rate = vehicle.derivative(state, held)
     problem = {"x": x, "u": u, "ode": ca.vertcat(*record.flatten(rate))}
@@ -39,7 +38,6 @@ def collocation_function(vehicle: Vehicle, dt: float) -> Any:
 
 
 def _symbols(vehicle: Vehicle) -> tuple[Any, Any, Any, Any]:
-    """Columns of symbols for state and input, and the records made of them."""
     model = vehicle.model
     kinds = (model.State, model.Input)
     x, u = (ca.SX.sym(name, record.size(kind)) for name, kind in zip("xu", kinds, strict=True))
@@ -48,7 +46,7 @@ def _symbols(vehicle: Vehicle) -> tuple[Any, Any, Any, Any]:
 
 
 def mapped(function: Any, threads: int) -> Advance:
-    """The step mapped over the batch, one call for each time step."""
+    """The step mapped over the batch, with one call per time step."""
     maps: dict[int, Any] = {}
 
     def map_of(count: int) -> Any:
@@ -68,7 +66,7 @@ def mapped(function: Any, threads: int) -> Advance:
 
 
 def called(course: Weave, dt: float) -> Drive:
-    """The Function called with arrays, as one writes it."""
+    """Drive that calls the Function with arrays, the usual way."""
     function = _function_for(course.vehicle, dt)
     start = ca.DM(course.x0)
     state = start
@@ -85,7 +83,8 @@ def called(course: Weave, dt: float) -> Drive:
 
 
 def buffered(course: Weave, dt: float) -> Drive:
-    """The Function on memory it was given once: CasADi's fastest way, without checks or records."""
+    """Drive with CasADi's buffer interface, its fastest call: memory bound once, no checks or
+    records."""
     function = _function_for(course.vehicle, dt)
     memory, trigger = function.buffer()
     x, u = course.x0.copy(), np.zeros(course.rows.shape[1])

@@ -1,8 +1,8 @@
 """JAX as a peer: `jit` of `vmap` in `scan` for fleets, gradients, single steps and tyres.
 
-JAX fixes its threads at the start and double precision for the whole process. So each job runs as
-`python -m skidpad.bench.peers.jax`, which reads its task from stdin and writes the result to
-stdout, both as JSON; the memory of a GPU is free again at its end.
+JAX fixes the number of threads at the start and double precision for the whole process. So each job
+runs as `python -m skidpad.bench.peers.jax`, which reads its task from stdin and writes the result
+to stdout, both as JSON; the memory of a GPU is free again when it ends.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from ... import integrate
 from ...core import record
 from ...core.arrays import AnyArray
 from ...core.model import Vehicle
-from ..processes import environment
-from ..timing import Budget, Measured
+from ..timing import Budget, Measured, environment
 from ..work import (
     COST,
     RK4_DT,
@@ -39,57 +38,62 @@ from ..work import (
 )
 
 TIME_LIMIT_S = 240.0
-"""Longest time of a job, compilation included."""
+"""Time limit of a job in s, compilation included."""
 CAR_TIME_LIMIT_S = 1200.0
-"""Longest time of a job with a car, whose sixteen tyres per step XLA compiles for minutes."""
+"""Time limit of a job with a car in s; XLA compiles its sixteen tyres per step for minutes."""
 TIMED_STEPS = 100
-"""Steps of a timed rollout: enough for the cost of its start to vanish, few enough to repeat."""
+"""Steps of a timed rollout: enough for the start-up cost to be negligible, few enough to
+repeat."""
 CORE_STEPS = 20
-"""The same for the rollouts of the group `core`."""
+"""Steps of a timed rollout in the group `core`."""
 PRECISIONS = ("float64", "float32")
 TYRE_CHECKED = 256
 """Number of contacts, from the first, whose forces are compared with the reference."""
 TYRE_CALLS = 500
 
 Answer = dict[str, Any] | str
-"""The result of a job, or why there is none."""
+"""Result of a job, or the reason why it has no result."""
 
 
 def as_peer(
     answer: Answer, measure: Callable[[dict[str, Any]], Measured]
 ) -> tuple[dict[str, Measured], dict[str, str]]:
-    """The peers and the absent peers of an entry: JAX with its figure, or with the reason."""
+    """The peers and the absent peers of an entry: JAX with its result, or with the reason."""
     return ({}, {"jax": answer}) if isinstance(answer, str) else ({"jax": measure(answer)}, {})
 
 
 def fleet(device: str, precision: str, work: FleetWork, repeats: int) -> Answer:
-    """`times` in s of `steps` steps, and the `end` states of the checked vehicles."""
+    """Time fleets: `times` in s of `steps` steps, and the `end` states of the checked vehicles."""
     return _on_work("fleet", device, precision, work, repeats)
 
 
 def gradient(device: str, precision: str, work: GradientWork, repeats: int) -> Answer:
-    """For each form of the same gradient, `times` in s and the `gradient` (T, K, nu) of the checked
-    vehicles: `vmap`, the usual form, and if they ran `columns` and `columns_checkpoint`."""
+    """Time gradients: `times` in s and the `gradient` (T, K, nu) of the checked vehicles, by
+    method.
+
+    The methods are `vmap`, the usual one, and `columns` and `columns_checkpoint`, if they ran.
+    """
     return _on_work("gradient", device, precision, work, repeats)
 
 
 def call(device: str, precision: str, work: FleetWork, repeats: int) -> Answer:
-    """`numpy` and `device`: times in s of one call with arrays of either; `end` as in `fleet`."""
+    """Time one call: `numpy` and `device` are times in s with arrays of either; `end` as in
+    `fleet`."""
     return _on_work("call", device, precision, work, repeats)
 
 
 def cars(name: str, precision: str, work: FleetWork, repeats: int) -> Answer:
-    """As `fleet`, for a car of `car_work`, on one thread of the processor."""
+    """Time a car of `car_work` as in `fleet`, on one thread of the CPU."""
     return _on_work("fleet", "cpu", precision, work, repeats, name)
 
 
 @cache
 def results(budget: Budget, threads: int) -> Answer:
-    """The figures of the group `core` with some threads.
+    """Results of the group `core` with a number of threads.
 
     For each precision the `times` in s of `steps` steps. With one thread also `first_call` in s
     and `end` states of a rollout of the checked vehicles, and `step` with `times`, `first_call` and
-    `end` of the weave.
+    `end` of the slalom.
     """
     task = {
         "job": "core",
@@ -105,8 +109,8 @@ def results(budget: Budget, threads: int) -> Answer:
 
 @cache
 def tyre(device: str, precision: str, count: int, repeats: int) -> Answer:
-    """`times` in s of all contacts, `forces` (3, K) of the first ones and, on the CPU, `calls`:
-    times in s of single calls with numbers."""
+    """Time tyres: `times` in s of all contacts, `forces` (3, K) of the first ones and, on the CPU,
+    `calls`, times in s of single calls with numbers."""
     task = {"device": device, "precision": precision, "count": count, "repeats": repeats}
     return _answer({"job": "tyre", **task}, _settings(device), TIME_LIMIT_S)
 
@@ -136,7 +140,7 @@ def _on_work(
 def _answer(
     task: Mapping[str, Any], settings: Mapping[str, str], limit: float | None = None
 ) -> Answer:
-    """The result of a task in a process with these settings; `limit` is in s."""
+    """Result of a task in a process with these environment variables; `limit` is in s."""
     if find_spec("jax") is None:
         return "not installed"
     try:
@@ -157,7 +161,7 @@ def _answer(
 
 
 def _settings(device: str, threads: int = 1) -> dict[str, str]:
-    """Environment in which JAX computes on a device, on the CPU with some threads."""
+    """Environment variables for JAX on a device; on the CPU with this number of threads."""
     if device != "cpu":
         # By default JAX takes three quarters of the memory, of which skidpad holds some.
         return {"JAX_PLATFORMS": device, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
@@ -169,7 +173,7 @@ def _settings(device: str, threads: int = 1) -> dict[str, str]:
 
 
 def main() -> None:
-    """Do the task on stdin and write the result to stdout."""
+    """Execute the task on stdin and write the result to stdout."""
     task = json.load(sys.stdin)
     import jax
 
@@ -212,13 +216,14 @@ def _fleet(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rollout(work: FleetWork, steps: int) -> tuple[Any, Any, Any]:
-    """The compiled end states of some steps, with start states and held inputs."""
+    """Compiled rollout that returns end states, with its start states and constant inputs."""
     x, u = _columns(work.vehicle.State, work.x0), _columns(work.vehicle.Input, work.u)
     return _compiled_rollout(work.vehicle, work.dt, steps), x, u
 
 
 def _compiled_rollout(vehicle: Vehicle, dt: float, steps: int) -> Any:
-    """End states from start states and held inputs, all records of columns (B,)."""
+    """Compiled function from start states and constant inputs to end states, as records of columns
+    (B,)."""
     import jax
 
     step = _step(vehicle, dt)
@@ -293,7 +298,7 @@ def _gradient(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _gradient_by_vmap(work: GradientWork, repeats: int) -> dict[str, Any]:
-    """The gradient of one vehicle's rollout, with state and inputs as vectors, mapped over
+    """Gradient of one vehicle's rollout, with state and inputs as vectors, mapped over the
     vehicles."""
     import jax
     import jax.numpy as jnp
@@ -316,8 +321,8 @@ def _gradient_by_vmap(work: GradientWork, repeats: int) -> dict[str, Any]:
 
 
 def _total(vehicle: Vehicle, dt: float, wrapped: Any, *, one: bool = False) -> Any:
-    """The sum of all vehicles' costs as a function of inputs (T, B) and start states (B,); with
-    `one`, of a single vehicle, without the axis B."""
+    """Sum of all vehicles' costs as a function of inputs (T, B) and start states (B,); with `one`,
+    of a single vehicle, without the axis B."""
     import jax
 
     step, p = _step(vehicle, dt, one=one), vehicle.params
@@ -359,7 +364,7 @@ def _tyre(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _columns(kind: type, array: AnyArray) -> Any:
-    """A record of device arrays (..., B) from an array (..., B, n): JAX is fastest on columns."""
+    """Record of device arrays (..., B) from an array (..., B, n); JAX is fastest on columns."""
     import jax.numpy as jnp
 
     columns = np.moveaxis(array, -1, 0)
@@ -371,7 +376,7 @@ def _rows(columns: Any) -> AnyArray:
 
 
 def _timed(function: Any, *arguments: Any) -> tuple[float, Any]:
-    """The time of a call in s, and its result."""
+    """Time of a call in s, and its result."""
     import jax
 
     begin = perf_counter()

@@ -1,9 +1,9 @@
-"""Peers in plain Python, NumPy, SciPy and Numba, each on the vehicle's own function.
+"""Peers in plain Python, NumPy, SciPy and Numba, each evaluating the vehicle's own function.
 
-Fleets hold their inputs, so one call covers the rollout; `max_step` limits a solver of SciPy to the
-same dt, which its error control (default tolerances) may reduce further. The ray casters repeat the
-methods of others: a sweep over all segments, as in the truck simulator, and a march over a distance
-field, as in f1tenth_gym, both compiled by Numba on one thread.
+Inputs of fleets are constant, so one call covers the rollout; `max_step` limits a solver of SciPy
+to the same dt, which its error control (default tolerances) may reduce further. The ray casters
+reproduce the methods of others: a sweep over all segments, as in the truck simulator, and a march
+over a distance field, as in f1tenth_gym, both compiled by Numba on one thread.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from . import Advance, Drive
 
 
 def numpy_rk4(vehicle: Vehicle, dt: float) -> Advance:
-    """RK4 with the vehicle's function called on arrays of all vehicles, in the precision of x."""
+    """RK4 with the vehicle's function on arrays of all vehicles, in the precision of x."""
     model = vehicle.model
     update = integrate.discretise(model, integrate.get("rk4"))
     w, p = record.build(model.Disturbance), vehicle.params
@@ -46,7 +46,7 @@ def numpy_rk4(vehicle: Vehicle, dt: float) -> Advance:
 
 
 def python_rk4(course: Weave) -> Drive:
-    """RK4 with the vehicle's function called on floats."""
+    """RK4 with the vehicle's function evaluated on Python floats."""
     model, p = course.vehicle.model, course.vehicle.params
     update = integrate.discretise(model, integrate.get("rk4"))
     w = record.build(model.Disturbance)
@@ -66,7 +66,7 @@ def python_rk4(course: Weave) -> Drive:
 
 
 def stacked_rk45(vehicle: Vehicle, dt: float) -> Advance:
-    """RK45 on the states of all vehicles as one long vector."""
+    """SciPy's RK45 on the states of all vehicles as one long vector."""
 
     def advance(x: AnyArray, u: AnyArray, steps: int) -> AnyArray:
         columns = np.ascontiguousarray(x.T)
@@ -82,7 +82,7 @@ def stacked_rk45(vehicle: Vehicle, dt: float) -> Advance:
 
 
 def radau_each(vehicle: Vehicle, dt: float) -> Advance:
-    """Radau on one vehicle after another: the Jacobian of all would be a huge matrix."""
+    """SciPy's Radau on one vehicle after another: the Jacobian of all would be a huge matrix."""
 
     def advance(x: AnyArray, u: AnyArray, steps: int) -> AnyArray:
         ends = [
@@ -95,7 +95,7 @@ def radau_each(vehicle: Vehicle, dt: float) -> Advance:
 
 
 def single(course: Weave, dt: float, method: str) -> Drive:
-    """One call of `solve_ivp` per step, as in closed loop."""
+    """Drive with one call of `solve_ivp` per step, as in closed loop."""
     state = course.x0
 
     def reset() -> None:
@@ -128,7 +128,7 @@ def _solve(f: Any, y: AnyArray, duration: float, method: str, **options: Any) ->
 def simulating(
     vehicle: Vehicle, delta_t_w: float
 ) -> Callable[[AnyArray, AnyArray, float], AnyArray]:
-    """A function of the start, the input and the duration that returns the last perturbed state."""
+    """Function of the start, the input and the duration that returns the last perturbed state."""
     from scipy.integrate import solve_ivp
 
     f = _casadi_derivative(vehicle)
@@ -169,7 +169,7 @@ def _casadi_derivative(vehicle: Vehicle) -> Any:
 
 
 class DirectMotion:
-    """A `CompiledMotion` without a compiler: the vehicle's function on numbers of Python."""
+    """A `CompiledMotion` without a compiler: the vehicle's function evaluated on Python numbers."""
 
     def __init__(self, vehicle: Vehicle, period: float) -> None:
         model = vehicle.model
@@ -182,11 +182,11 @@ class DirectMotion:
 
     @classmethod
     def of(cls, model: CompiledMotion, period: float) -> DirectMotion:
-        """The same vehicle."""
+        """Same vehicle as a compiled motion."""
         return cls(model.vehicle, period)
 
     def set_state(self, x: float, y: float, yaw: float, v_x: float) -> None:
-        """Move the vehicle to a state."""
+        """Set pose and longitudinal velocity."""
         self._x = self._x._replace(x=x, y=y, yaw=yaw, v_x=v_x)
 
     def set_input(self, row: Sequence[float]) -> None:
@@ -194,7 +194,7 @@ class DirectMotion:
         self._row = row
 
     def step(self, dt: float) -> None:
-        """Update by dt in s."""
+        """Advance by dt in s."""
         model, line = self.vehicle.model, self._line
         assert model.update is not None
         row = (
@@ -207,23 +207,22 @@ class DirectMotion:
 
     @property
     def motion(self) -> Motion:
-        """The motion after the last update."""
         x = self._x
         u = record.unflatten(self.vehicle.Input, self._row)
         y = self.vehicle.model.outputs(x, u, None, self.vehicle.params)
         return Motion(x.x, x.y, x.yaw, y.v_x, y.v_y, y.a_x, y.omega, y.steer)
 
     def actuation_status(self) -> tuple[float, float] | None:
-        """None: the vehicle has no pedals."""
+        """None, as the vehicle has no pedals."""
         return None
 
 
 ANGLES = 2000
-"""Size of the table of directions of the march."""
+"""Size of the direction table of the march."""
 CLOSE = 1e-4
-"""Distance in m at which the march has hit."""
+"""Distance in m below which the march has hit a wall."""
 FARTHEST = 100.0
-"""Largest distance of the march, in m."""
+"""Maximum range of the march, in m."""
 
 
 @cache
@@ -287,8 +286,8 @@ def _kernels() -> tuple[Any, Any]:
 
 
 def sweep_scan(segments: Array, poses: Array, angles: Array, out: Array) -> Array:
-    """Ranges (B, rays) by the sweep, for rays over a full turn: each segment looks up the rays
-    between its ends and keeps the nearest hit of each."""
+    """Ranges (B, rays) by the sweep, for rays over a full turn: each segment updates the nearest
+    hits of the rays between its ends."""
     sweep, _ = _kernels()
     increment = float(angles[1] - angles[0])
     for k, pose in enumerate(poses):
@@ -297,7 +296,7 @@ def sweep_scan(segments: Array, poses: Array, angles: Array, out: Array) -> Arra
 
 
 def march_field(occupied: NDArray[np.bool_], resolution: float) -> Array:
-    """Distance in m from the centre of each cell to that of the nearest occupied one."""
+    """Distance in m from the centre of each cell to the centre of the nearest occupied one."""
     from scipy.ndimage import distance_transform_edt
 
     distance: Any = distance_transform_edt(~occupied)
@@ -307,8 +306,8 @@ def march_field(occupied: NDArray[np.bool_], resolution: float) -> Array:
 def march_scan(
     distance: Array, resolution: float, poses: Array, angles: Array, out: Array
 ) -> Array:
-    """Ranges (B, rays) by the march over a distance field: steps as long as the distance to the
-    nearest wall, with directions from a table."""
+    """Ranges (B, rays) by the march over a distance field: each step is as long as the distance to
+    the nearest wall; directions come from a table."""
     _, march = _kernels()
     turns = 2.0 * np.pi * np.arange(ANGLES) / ANGLES
     table = np.stack([np.cos(turns), np.sin(turns)], axis=1)
@@ -318,12 +317,12 @@ def march_scan(
 
 
 GRID_RESOLUTION = 0.05
-"""Edge of a cell in m, as of f1tenth_gym's maps."""
+"""Edge length of a cell in m, as in f1tenth_gym's maps."""
 RACE_DT = 0.01
 CRASH_TIME = 0.005
-"""Time to collision in s below which a car has crashed."""
+"""Time to collision in s below which a car counts as crashed."""
 HALF_LENGTH, HALF_WIDTH = 0.29, 0.155
-"""Half the size of the car, in m."""
+"""Half the length and half the width of the car, in m."""
 
 
 class MarchedRace:
@@ -366,7 +365,6 @@ class MarchedRace:
         self._marches = np.zeros(count, np.int64)
 
     def step(self, threads: int) -> None:
-        """One control period of all cars."""
         kernel = _race_kernel()
 
         def part(begin: int, end: int) -> None:
@@ -386,7 +384,6 @@ class MarchedRace:
         return float(np.abs(self.ranges - np.minimum(exact, self._range)).mean())
 
     def mean_marches(self) -> float:
-        """Mean number of steps along a ray."""
         return float(self._marches.mean() / len(self._angles))
 
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from ...core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from .converter import CommandConverter, SteeringWheel, Table, actuation_status
-    from .messages import ControlCommand, Gear
+    from ...vehicles.command_driven.parameters import Table
+    from ...vehicles.parts.drive_command import Gear
+    from .converter import CommandConverter, SteeringWheel, actuation_status
+    from .messages import ControlCommand
     from .reports import pitch_of
     from .road import Road
 

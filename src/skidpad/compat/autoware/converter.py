@@ -1,13 +1,13 @@
 """Pedals and steering for the ACTUATION models, from accelerations and tyre angles, and back.
 
-`CommandConverter` takes an acceleration and a tyre angle and gives pedal positions and a steering
-command, as the node `raw_vehicle_cmd_converter` that Autoware launches beside these models does
+`CommandConverter` takes an acceleration and a tyre angle and returns pedal positions and a steering
+command, as does the node `raw_vehicle_cmd_converter` that Autoware launches with these models
 (documentation and source of `autoware_raw_vehicle_cmd_converter`, autoware.universe 0.43.0).
 
-Given the speed and the tyre angle of the model, the model reproduces the demand as far as the maps
-reach. Upstream's node misses that in three places, which `compat="upstream"` repeats (C1 to C3 of
-docs/errata.md): it looks up maps at |v| where the model takes v; it computes the gear ratio from a
-steering wheel status that the simulator always reports as 0; and if braking is not converted, it
+Given the speed and the tyre angle of the model, the model reproduces the demand within the range of
+the maps. Upstream's node fails to do so in three cases, which `compat="upstream"` repeats (C1 to C3
+of docs/errata.md): it looks up maps at |v| where the model uses v; it computes the gear ratio from
+a steering wheel status that the simulator always reports as 0; and if braking is not converted, it
 demands it with a brake pedal that the model then ignores.
 
 `ActuationStatus` is the inverse, which the ACTUATION models report (getActuationStatus of
@@ -59,7 +59,7 @@ class InverseTable:
     """Row coordinate for a value above those of the table."""
 
     def row_of(self, value: float, column: float) -> float:
-        """The row coordinate of a value at a column coordinate."""
+        """Row coordinate of a value at a column coordinate."""
         at = self._interpolation(column)
         # Only the lines that the search visits are interpolated.
         upper = bisect_left(self.values, value, key=at)
@@ -75,11 +75,11 @@ class InverseTable:
         return start + (end - start) * ((value - low) / (high - low))
 
     def lowest(self, column: float) -> float:
-        """The lowest value at a column coordinate."""
+        """Lowest value at a column coordinate."""
         return self._interpolation(column)(self.values[0])
 
     def _interpolation(self, column: float) -> Callable[[Row], float]:
-        """The function that interpolates a line of the table at a column coordinate."""
+        """Return the function that interpolates a line of the table at a column coordinate."""
         right = min(max(bisect_left(self.columns, column), 1), len(self.columns) - 1)
         left = right - 1
         start, end = self.columns[left], self.columns[right]
@@ -87,24 +87,14 @@ class InverseTable:
         return lambda line: line[left] + (line[right] - line[left]) * share
 
 
-def rising(source: MapSource, name: str) -> InverseTable:
-    """The inverse of a table whose columns rise with the row coordinate, as of a throttle; errors
-    call it `name`."""
+def inverse(source: MapSource, name: str, *, falls: bool = False) -> InverseTable:
+    """Inverse of a table whose columns rise with the row coordinate, such as a throttle map, or
+    fall with it, such as a brake map.
+
+    `name` is used in errors.
+    """
     table = Table.of(source)
-    _check_direction(name, table, "rise")
-    return InverseTable(table.columns, table.rows, table.values, table.rows[0], table.rows[-1])
-
-
-def falling(source: MapSource, name: str) -> InverseTable:
-    """The inverse of a table whose columns fall with the row coordinate, as of a brake."""
-    table = Table.of(source)
-    _check_direction(name, table, "fall")
-    rows, values = table.rows[::-1], table.values[::-1]
-    return InverseTable(table.columns, rows, values, table.rows[-1], table.rows[0])
-
-
-def _check_direction(name: str, table: Table, direction: str) -> None:
-    sign = 1.0 if direction == "rise" else -1.0
+    sign, direction = (-1.0, "fall") if falls else (1.0, "rise")
     for k, column in enumerate(table.columns):
         values = [line[k] for line in table.values]
         for (first, before), (second, after) in pairwise(zip(table.rows, values, strict=True)):
@@ -113,12 +103,15 @@ def _check_direction(name: str, table: Table, direction: str) -> None:
                     f"{name} cannot be inverted: column {column:g} must {direction} with every "
                     f"row, but has {before:g} at row {first:g} and {after:g} at row {second:g}"
                 )
+    step = -1 if falls else 1
+    rows, values = table.rows[::step], table.values[::step]
+    return InverseTable(table.columns, rows, values, rows[0], rows[-1])
 
 
 class ActuationStatus:
     """Pedal positions from acceleration and speed, through the inverse of the pedal maps.
 
-    A map that is None switches the conversion off: its pedal is always at 0.
+    A map of None disables the conversion: its pedal is always at 0.
     """
 
     def __init__(
@@ -136,21 +129,25 @@ class ActuationStatus:
         self._accel = self._brake = None
         if accel_map is not None:
             # Below the values of the lowest row the pedal is at rest, whatever that row's number.
-            self._accel = replace(rising(accel_map, "accel_map"), below=0.0)
+            self._accel = replace(inverse(accel_map, "accel_map"), below=0.0)
         if brake_map is not None:
-            self._brake = inverse = falling(brake_map, "brake_map")
+            self._brake = brake = inverse(brake_map, "brake_map", falls=True)
             if compat is not None:  # upstream is right beyond the table, so only rows are reversed
-                self._brake = replace(inverse, rows=inverse.rows[::-1])
+                self._brake = replace(brake, rows=brake.rows[::-1])
 
     def __call__(self, a_x: float, v_x: float) -> tuple[float, float] | None:
-        """(accel, brake) at an acceleration in m/s² and a speed in m/s, both limited first; None
-        if neither pedal has a map."""
+        """Pedal positions (accel, brake) at an acceleration in m/s² and a speed in m/s, both
+        clamped.
+
+        None if neither pedal has a map.
+        """
         if self._accel is None and self._brake is None:
             return None
         a = min(max(a_x, -self._vel_rate_lim), self._vel_rate_lim)
         v = min(max(v_x, -self._vel_lim), self._vel_lim)
-        accel = 0.0 if self._accel is None else self._accel.row_of(a, v)
-        brake = 0.0 if self._brake is None else self._brake.row_of(a, v)
+        accel, brake = (
+            m.row_of(a, v) if m is not None else 0.0 for m in (self._accel, self._brake)
+        )
         return accel, brake
 
 
@@ -161,7 +158,7 @@ def actuation_status(
     v_x: float,
     compat: str | None = None,
 ) -> tuple[float, float] | None:
-    """(accel, brake) pedal positions for one acceleration in m/s² and speed in m/s.
+    """Pedal positions (accel, brake) for one acceleration in m/s² and speed in m/s.
 
     For many calls make one `ActuationStatus`, which checks and prepares the maps only once.
     """
@@ -175,7 +172,7 @@ def _not_below_0(name: str, value: float) -> float:
 
 
 command = Annotated[float, Unit("1")]
-"""In the unit of the steering command: rad, or the unit of the rows of a steer map."""
+"""Steering command in its own unit: rad, or the unit of the rows of a steer map."""
 per_rad = Annotated[float, Unit("1/rad")]
 """Steering command per angle."""
 per_rad_s = Annotated[float, Unit("1/(rad·s)", time=-1)]
@@ -184,18 +181,21 @@ s_per_rad = Annotated[float, Unit("s/rad", time=1)]
 """Steering command per rate of an angle."""
 
 INTEGRATES_FROM: m_s = 0.01
-"""Speed below which the integral fades instead of growing."""
+"""Speed below which the integral term decays instead of growing."""
 
 
 class SteerFeedback(NamedTuple):
-    """Gains and limits; the defaults are Autoware's, made for a steer map with rows to ±10."""
+    """Gains and limits of the steering feedback.
+
+    The defaults are Autoware's, made for a steer map with rows up to ±10.
+    """
 
     kp: Annotated[per_rad, non_negative] = 150.0
-    """Command per error."""
+    """Proportional gain: command per error."""
     ki: Annotated[per_rad_s, non_negative] = 15.0
-    """Growth of the command per error and second."""
+    """Integral gain: growth of the command per error and second."""
     kd: Annotated[s_per_rad, non_negative] = 0.0
-    """Command per rate of the error."""
+    """Differential gain: command per rate of the error."""
     max: command = 8.0
     """Largest sum of the three terms."""
     min: command = -8.0
@@ -213,7 +213,7 @@ class SteerFeedback(NamedTuple):
     min_d: command = 0.0
     """Smallest differential term."""
     invalid_integration_decay: Annotated[one, Allowed(0.0, 1.0)] = 0.97
-    """Share of the integral term that remains after a call at standstill."""
+    """Factor on the integral term for each call at standstill."""
 
 
 class Memory(NamedTuple):
@@ -249,14 +249,14 @@ def feedback(
 
 
 LONGEST_PAUSE: s = 1.0
-"""A longer time between two calls counts as an interruption."""
+"""Time between two calls above which the feedback counts as interrupted."""
 AFTER_A_PAUSE: s = 0.1
 """Time step of the feedback after an interruption."""
 
 
 @dataclass(frozen=True)
 class TyreAngle:
-    """The steering command is the tyre angle in rad, as ACTUATION_CMD takes it."""
+    """Steering command as the tyre angle in rad, for the model ACTUATION_CMD."""
 
     feedback: SteerFeedback | None = None
     """Feedback added to the demanded tyre angle, or None; its gains are in rad per rad."""
@@ -264,24 +264,26 @@ class TyreAngle:
 
 @dataclass(frozen=True)
 class SteeringWheel:
-    """The steering command is the steering wheel angle in rad, as ACTUATION_CMD_VGR and
-    ACTUATION_CMD_MECHANICAL take it."""
+    """Steering command as the steering wheel angle in rad.
+
+    For the models ACTUATION_CMD_VGR and ACTUATION_CMD_MECHANICAL.
+    """
 
     vgr_coef_a: float = 15.713
     """Gear ratio at standstill, straight ahead."""
     vgr_coef_b: float = 0.053
     """Growth of the ratio with the square of the speed, in s²/m²."""
     vgr_coef_c: float = 0.042
-    """Fall of the ratio with the steering wheel angle, per rad."""
+    """Decrease of the ratio with the steering wheel angle, per rad."""
     feedback: SteerFeedback | None = None
     """Feedback added to the demanded tyre angle, or None; its gains are in rad per rad."""
 
     def angle(self, steer: rad, v_x: m_s, wheel: rad) -> rad:
-        """Steering wheel angle for a tyre angle, with the gear ratio at the present wheel angle."""
+        """Steering wheel angle for a tyre angle, with the gear ratio at the current wheel angle."""
         return steer * gear_ratio(v_x, wheel, *self._coefficients)
 
     def present(self, v_x: m_s, steer: rad) -> rad:
-        """Steering wheel angle that belongs to a tyre angle."""
+        """Steering wheel angle that corresponds to a tyre angle."""
         return wheel_angle(v_x, steer, *self._coefficients)
 
     @property
@@ -291,16 +293,17 @@ class SteeringWheel:
 
 @dataclass(frozen=True)
 class SteerMap:
-    """The steering command is a row of a steer map, as ACTUATION_CMD_STEER_MAP takes it.
+    """Steering command as a row of a steer map, for the model ACTUATION_CMD_STEER_MAP.
 
     The map gives a rate of the tyre angle, so only the feedback makes the angle reach the demand;
-    `steer_rate` feeds forward.
+    `steer_rate` is the feedforward.
     """
 
     table: MapSource
     """Rate of the tyre angle in rad/s over command (rows) and tyre angle in rad (columns)."""
     feedback: SteerFeedback | None = field(default_factory=SteerFeedback)
-    """Its gains are in the unit of the rows per rad; without it only the rate is followed."""
+    """Feedback with gains in the unit of the rows per rad; without it only the rate is
+    followed."""
     steer_time_constant: float = 1.0
     """Divisor of the map's rate in the vehicle, in s. The simulated model divides by its
     `steer_time_constant`; a map of true rates needs 1."""
@@ -310,7 +313,7 @@ class CommandConverter:
     """Converts accelerations and tyre angles to pedals and a steering command.
 
     Args:
-        accel_map, brake_map: maps of the pedals; None switches the conversion off.
+        accel_map, brake_map: maps of the pedals; None disables the conversion.
         steer: meaning of the steering command; by default the tyre angle.
         max_throttle, max_brake: largest pedal commands; None for the last row of the map.
         min_steer, max_steer: limits of the steering command.
@@ -331,8 +334,8 @@ class CommandConverter:
     ) -> None:
         one_of("compat", compat, (None, "upstream"))
         self._upstream = compat == "upstream"
-        self._accel = None if accel_map is None else rising(accel_map, "accel_map")
-        self._brake = None if brake_map is None else falling(brake_map, "brake_map")
+        self._accel = None if accel_map is None else inverse(accel_map, "accel_map")
+        self._brake = None if brake_map is None else inverse(brake_map, "brake_map", falls=True)
         limits = {"max_throttle": max_throttle, "max_brake": max_brake}
         self._max_throttle, self._max_brake = (
             math.inf if value is None else _not_below_0(name, value)
@@ -341,10 +344,20 @@ class CommandConverter:
         if not min_steer <= max_steer:
             raise InvalidValue(f"min_steer = {min_steer} must not be above max_steer = {max_steer}")
         self._min_steer, self._max_steer = min_steer, max_steer
-        self._steer = _checked_steer(TyreAngle() if steer is None else steer)
-        self._steer_map = (
-            rising(self._steer.table, "steer_map") if isinstance(self._steer, SteerMap) else None
-        )
+        self._steer = method = TyreAngle() if steer is None else steer
+        if not isinstance(method, (TyreAngle, SteeringWheel, SteerMap)):
+            raise InvalidValue(
+                f"steer = {method!r} must be a TyreAngle, a SteeringWheel or a SteerMap"
+            )
+        if method.feedback is not None:
+            record.check(method.feedback)
+        if isinstance(method, SteeringWheel):
+            for name in ("vgr_coef_a", "vgr_coef_b", "vgr_coef_c"):
+                finite(name, getattr(method, name))
+        self._steer_map = None
+        if isinstance(method, SteerMap):
+            positive("steer_time_constant", method.steer_time_constant)
+            self._steer_map = inverse(method.table, "steer_map")
         self._memory = Memory()
 
     def __repr__(self) -> str:
@@ -367,27 +380,36 @@ class CommandConverter:
     ) -> ActuationCommand:
         """Pedals and steering command for an acceleration and a tyre angle, positive to the left.
 
-        The acceleration is in the direction of the gear: positive speeds up, also backwards.
-        `v_x` is signed; `dt` is the time since the last call. `steer_rate` matters to a steer map
-        only. `steering_wheel` is the measured angle of the wheel; None computes it from
+        The acceleration is in the direction of the gear: positive speeds up, also backwards. `v_x`
+        is signed; `dt` is the time since the last call. `steer_rate` is used with a steer map only.
+        `steering_wheel` is the measured steering wheel angle; None computes it from
         `measured_steer`. A call that raises changes nothing.
         """
         numbers = {"acceleration": acceleration, "steer": steer, "v_x": v_x}
         numbers |= {"measured_steer": measured_steer, "steer_rate": steer_rate}
-        if steering_wheel is not None:
-            numbers["steering_wheel"] = steering_wheel
         for name, value in numbers.items():
             finite(name, value)
+        if steering_wheel is not None:
+            finite("steering_wheel", steering_wheel)
         not_negative("dt", dt, "s")
         accel, brake = self._pedals(acceleration, v_x)
-        term = 0.0
-        if self._steer.feedback is not None:
+        method, term = self._steer, 0.0
+        if method.feedback is not None:
             counted = AFTER_A_PAUSE if dt > LONGEST_PAUSE else dt
             error = steer - measured_steer
-            term, self._memory = feedback(self._steer.feedback, self._memory, error, v_x, counted)
-        command = self._steering(steer, term, steer_rate, v_x, measured_steer, steering_wheel)
-        limited = min(max(command, self._min_steer), self._max_steer)
-        return ActuationCommand(accel, brake, limited)
+            term, self._memory = feedback(method.feedback, self._memory, error, v_x, counted)
+        if isinstance(method, SteerMap):
+            assert self._steer_map is not None
+            rate = steer_rate * method.steer_time_constant
+            command = self._steer_map.row_of(rate, measured_steer) + term
+        elif isinstance(method, TyreAngle):
+            command = steer + term
+        else:
+            if steering_wheel is None:
+                # The simulator always reports 0 as the status of the wheel.
+                steering_wheel = 0.0 if self._upstream else method.present(v_x, measured_steer)
+            command = method.angle(steer + term, v_x, steering_wheel)
+        return ActuationCommand(accel, brake, min(max(command, self._min_steer), self._max_steer))
 
     def _pedals(self, a: m_s2, v_x: m_s) -> tuple[float, float]:
         v = abs(v_x) if self._upstream else v_x
@@ -400,39 +422,3 @@ class CommandConverter:
         if not self._upstream and a < 0.0:
             accel = a
         return accel, max(-a, 0.0)
-
-    def _steering(
-        self,
-        steer: rad,
-        term: float,
-        steer_rate: rad_s,
-        v_x: m_s,
-        measured: rad,
-        steering_wheel: rad | None,
-    ) -> float:
-        method = self._steer
-        if isinstance(method, SteerMap):
-            assert self._steer_map is not None
-            rate = steer_rate * method.steer_time_constant
-            return self._steer_map.row_of(rate, measured) + term
-        if isinstance(method, TyreAngle):
-            return steer + term
-        if steering_wheel is None:
-            # The simulator always reports 0 as the status of the wheel.
-            steering_wheel = 0.0 if self._upstream else method.present(v_x, measured)
-        return method.angle(steer + term, v_x, steering_wheel)
-
-
-def _checked_steer(
-    steer: TyreAngle | SteeringWheel | SteerMap,
-) -> TyreAngle | SteeringWheel | SteerMap:
-    if not isinstance(steer, (TyreAngle, SteeringWheel, SteerMap)):
-        raise InvalidValue(f"steer = {steer!r} must be a TyreAngle, a SteeringWheel or a SteerMap")
-    if steer.feedback is not None:
-        record.check(steer.feedback)
-    if isinstance(steer, SteeringWheel):
-        for name in ("vgr_coef_a", "vgr_coef_b", "vgr_coef_c"):
-            finite(name, getattr(steer, name))
-    if isinstance(steer, SteerMap):
-        positive("steer_time_constant", steer.steer_time_constant)
-    return steer

@@ -3,15 +3,16 @@
 Any class with these methods is a sub-model (the interface of Autoware's
 `learning_based_vehicle_model`):
 
-1. `get_state_names()` and `get_action_names()`: signals it writes, and others it reads.
+1. `get_state_names()` and `get_action_names()`: signals it writes, and signals it reads.
 2. `forward(action, state)`: the new values of its states, from lists of floats in those orders.
 3. `load_params(path)` and `reset()`: called once, in this order, if there is a parameter path.
-4. `dtSet(dt)`: called once, with the nominal period in s. Steps of other lengths do not tell it.
+4. `dtSet(dt)`: called once, with the nominal period in s. It is not called for steps of other
+   lengths.
 
 `VX_DES` and `STEER_DES` are the command; `POS_X`, `POS_Y`, `YAW`, `YAW_RATE`, `VX`, `VY` and
 `STEER` are the motion; any other name connects sub-models with each other. In a step every
-sub-model reads the signals from before the step, so each connection takes one step. Of two writers
-of a signal the later in the list wins; a signal without a writer keeps its value.
+sub-model reads the signals from before the step, so each connection takes one step. If two
+sub-models write a signal, the later in the list wins; a signal without a writer keeps its value.
 """
 
 from __future__ import annotations
@@ -29,24 +30,24 @@ from .messages import Motion
 COMMAND_SIGNALS = ("VX_DES", "STEER_DES")
 MOTION_SIGNALS = ("POS_X", "POS_Y", "YAW", "YAW_RATE", "VX", "VY", "STEER")
 LISTS = ("model_module_paths", "model_param_paths", "model_class_names")
-"""Parameters of this model: one entry of each per sub-model."""
+"""Parameters of this model: lists with one entry per sub-model."""
 INTERFACE = ("forward", "get_state_names", "get_action_names", "reset", "load_params", "dtSet")
 """Methods that a sub-model must have."""
 MOVED_FROM_OUTSIDE = 1e-6
-"""Difference in m, rad, m/s or rad/s by which a state set from outside differs from the signals."""
+"""Difference in m, rad, m/s or rad/s above which the state was set from outside."""
 
 
 class _SubModel(NamedTuple):
     """A sub-model with its connections."""
 
     label: str
-    """Class name, as in messages."""
+    """Class name, for messages."""
     forward: Any
     reads: tuple[str, ...]
     writes: tuple[str, ...]
 
     def step(self, signals: Mapping[str, float]) -> dict[str, float]:
-        """The signals it writes, from those before the step."""
+        """Signals it writes, computed from those before the step."""
         action = [signals[name] for name in self.reads]
         state = [signals[name] for name in self.writes]
         try:
@@ -60,12 +61,13 @@ class _SubModel(NamedTuple):
                 f"forward() of {self.label} returned {len(values)} values; "
                 f"it must return {len(self.writes)}: {', '.join(self.writes)}"
             )
-        for name, value in zip(self.writes, values, strict=True):
+        written = dict(zip(self.writes, values, strict=True))
+        for name, value in written.items():
             if not math.isfinite(value):
                 raise InvalidValue(
                     f"forward() of {self.label} returned {name} = {value}, which must be finite"
                 )
-        return dict(zip(self.writes, values, strict=True))
+        return written
 
 
 class LearnedMotion:
@@ -106,20 +108,14 @@ class LearnedMotion:
             _sub_model(k, *each, period) for k, each in enumerate(zip(*lists, strict=True))
         )
         written = {*COMMAND_SIGNALS, *MOTION_SIGNALS}.union(*(m.writes for m in self._sub_models))
-        for model in self._sub_models:
-            for name in model.reads:
-                if name not in written:
-                    warnings.warn(
-                        f"{model.label} reads {name!r}, which no sub-model writes: it is always "
-                        f"0. Written are {', '.join(sorted(written))}",
-                        stacklevel=2,
-                    )
-        read = {name for model in self._sub_models for name in model.reads}
-        self._signals = dict.fromkeys(sorted(written | read), 0.0)
+        reads = [(model.label, name) for model in self._sub_models for name in model.reads]
+        for label, name in reads:
+            if name not in written:
+                text = f"{label} reads {name!r}, which no sub-model writes: it is always 0. Written"
+                warnings.warn(f"{text} are {', '.join(sorted(written))}", stacklevel=2)
+        self._signals = dict.fromkeys(sorted(written.union(name for _, name in reads)), 0.0)
         self._state = dict.fromkeys(MOTION_SIGNALS, 0.0)
-        self._command = (0.0, 0.0)
-        self._velocity_before = 0.0
-        self._a_x = 0.0
+        self._command, self._velocity_before, self._a_x = (0.0, 0.0), 0.0, 0.0
 
     @classmethod
     def of(
@@ -255,7 +251,7 @@ def _names(answer: Any, class_name: str, method: str) -> tuple[str, ...]:
 
 
 def _numbers(answer: Any, label: str) -> Iterable[float]:
-    """The numbers in lists, tuples or arrays of any library, nested or not, in order."""
+    """Numbers in lists, tuples or arrays of any library, nested or not, in order."""
     # Arrays and tensors of all libraries have it; a tensor with gradients is not a float.
     as_list = getattr(answer, "tolist", None)
     if callable(as_list):

@@ -1,6 +1,6 @@
 """Inputs of a planning simulator (commands, gears, lights, modes, poses) and its motion contract.
 
-The numbers of the enumerations are those of `autoware_vehicle_msgs`. A record may be a record, a
+Enumerations have the numbers of `autoware_vehicle_msgs`. A message may be given as a record, a
 mapping, a sequence or keywords; missing fields are zero.
 """
 
@@ -32,7 +32,7 @@ class ControlMode(IntEnum):
 
 
 class TurnIndicators(IntEnum):
-    """Direction indicators."""
+    """Direction indicator command."""
 
     NO_COMMAND = 0
     DISABLE = 1
@@ -41,7 +41,7 @@ class TurnIndicators(IntEnum):
 
 
 class HazardLights(IntEnum):
-    """Hazard lights."""
+    """Hazard light command."""
 
     NO_COMMAND = 0
     DISABLE = 1
@@ -64,28 +64,34 @@ class ActuationCommand(NamedTuple):
     """Command of the actuators of a vehicle, for the `ACTUATION_CMD...` models."""
 
     accel: one = 0.0
-    """Accelerator pedal, in the unit of the accel map; the acceleration in m/s² if the command is
-    not converted. It takes precedence if both pedals are pressed."""
+    """Accelerator pedal, in the unit of the accel map; the acceleration in m/s² without a
+    conversion.
+
+    It takes precedence if both pedals are pressed.
+    """
     brake: one = 0.0
     """Brake pedal, in the unit of the brake map."""
     steer: one = 0.0
-    """Steering: tyre angle in rad, steering wheel angle in rad, or the row coordinate of the
-    steer map, by model. Positive to the left."""
+    """Steering, positive to the left.
+
+    By model: tyre angle in rad, steering wheel angle in rad, or the row coordinate of the steer
+    map.
+    """
 
 
 class InitialPose(NamedTuple):
-    """Pose at which the vehicle starts: the centre of its rear axle, in the origin frame."""
+    """Start pose of the vehicle: centre of its rear axle, in the origin frame."""
 
     x: m = 0.0
     y: m = 0.0
     yaw: rad = 0.0
     """Heading, positive to the left; `reports.yaw_of` computes it from a quaternion."""
     z: m = 0.0
-    """Height, reported until a trajectory gives another; it has no effect on the motion."""
+    """Height, reported until a trajectory sets another; it has no effect on the motion."""
 
 
 def single(value: float) -> float:
-    """The number rounded to a 32-bit float; infinite if it is too large for one."""
+    """A number rounded to a 32-bit float; infinite if it is too large."""
     return c_float(value).value
 
 
@@ -127,7 +133,7 @@ def gear_number(value: Any) -> Gear | int:
 
 
 def member(kind: type[IntEnum], value: Any) -> Any:
-    """The member of an enumeration by member, number or name; raises `InvalidValue`."""
+    """Member of an enumeration by member, number or name; raises `InvalidValue` for others."""
     try:
         return kind[value] if isinstance(value, str) else kind(value)
     except (KeyError, ValueError):
@@ -138,22 +144,22 @@ def member(kind: type[IntEnum], value: Any) -> Any:
 
 
 class Motion(NamedTuple):
-    """Motion of a vehicle at the middle of its rear axle."""
+    """Motion of a vehicle at the centre of its rear axle."""
 
     x: m
     y: m
     yaw: rad
-    """From the x axis to the left; never wrapped."""
+    """Heading from the x axis, positive to the left; never wrapped."""
     v_x: m_s
-    """Forward."""
+    """Forward velocity."""
     v_y: m_s
-    """To the left."""
+    """Lateral velocity, positive to the left."""
     a_x: m_s2
-    """Forward."""
+    """Longitudinal acceleration, positive forwards."""
     omega: rad_s
-    """Yaw rate, to the left."""
+    """Yaw rate, positive to the left."""
     steer: rad
-    """Measured tyre angle, to the left; the true one plus the bias."""
+    """Measured tyre angle, positive to the left: the true one plus the bias."""
 
 
 class MotionModel(Protocol):
@@ -165,13 +171,7 @@ class MotionModel(Protocol):
     """Names of the inputs, in order."""
 
     def set_state(
-        self,
-        x: float,
-        y: float,
-        yaw: float,
-        v_x: float,
-        steer: float = 0.0,
-        a_x: float = 0.0,
+        self, x: float, y: float, yaw: float, v_x: float, steer: float = 0.0, a_x: float = 0.0
     ) -> None:
         """Move the vehicle to a state; delayed commands stay queued."""
         ...
@@ -181,15 +181,15 @@ class MotionModel(Protocol):
         ...
 
     def step(self, dt: float) -> None:
-        """Update by dt in s with the latest command; a step that fails changes nothing."""
+        """Advance by `dt` in s with the latest command; a step that fails changes nothing."""
         ...
 
     @property
     def motion(self) -> Motion:
-        """The motion after the last update."""
+        """Motion after the last step."""
         ...
 
     def actuation_status(self) -> tuple[float, float] | None:
-        """Positions of accelerator and brake pedal that explain the motion; None if the vehicle
-        has no pedals."""
+        """Accelerator and brake pedal positions that explain the motion; None for a vehicle without
+        pedals."""
         ...

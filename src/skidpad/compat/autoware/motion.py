@@ -15,8 +15,7 @@ from ...core import record
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...run.delay import DelayLine
-from ...run.failures import not_numbers
-from ...run.settings import Settings
+from ...run.settings import Settings, not_numbers
 from ...run.simulator import CompiledStepper
 from ...units import s
 from ...vehicles.command_driven import assembled
@@ -28,9 +27,9 @@ from .messages import Motion, MotionModel
 class TorqueQueue:
     """Times at which the queued torques of upstream's steering column were computed, in s.
 
-    Each update appends a torque, and takes the oldest if that is old enough for the column to move.
+    Each update appends a torque, and takes the oldest if it is old enough for the column to move.
     With updates of one length the column never stops once it has moved; with a jittering timer it
-    stops now and then.
+    stops occasionally.
     """
 
     def __init__(self, delay: s) -> None:
@@ -38,11 +37,10 @@ class TorqueQueue:
         self._times = deque[float]()
 
     def clear(self) -> None:
-        """Drop all torques."""
         self._times.clear()
 
     def front_after(self, now: s) -> s:
-        """The time of the oldest torque after an update that ended at `now`."""
+        """Time of the oldest torque after an update that ended at `now`."""
         times = self._times
         moved = bool(times) and now - times[0] >= self._delay
         times.append(now)
@@ -52,8 +50,10 @@ class TorqueQueue:
 
 
 LONGEST_UPDATE = 0.03
-"""Longest update in s of the repaired models, their least time constant: the Euler step of the
-steering overshoots if it is longer. Longer ticks are divided."""
+"""Longest update in s of the repaired models: their least time constant.
+
+The Euler step of the steering overshoots if it is longer. Longer ticks are divided.
+"""
 
 
 class CompiledMotion:
@@ -85,26 +85,17 @@ class CompiledMotion:
         if column is not None and model.reproduces:
             self._torques = TorqueQueue(column.torque_delay_time)
         self._undefined: float | None = None
-        """Acceleration after an update that took no time, where upstream divides by it."""
+        """Acceleration after an update of zero length, where upstream divides by that
+        length."""
 
     def set_state(
-        self,
-        x: float,
-        y: float,
-        yaw: float,
-        v_x: float,
-        steer: float = 0.0,
-        a_x: float = 0.0,
+        self, x: float, y: float, yaw: float, v_x: float, steer: float = 0.0, a_x: float = 0.0
     ) -> None:
-        """Move the vehicle to a state; delayed commands stay queued."""
         model = self.vehicle.model
         values = dict(x=x, y=y, yaw=yaw, v_x=v_x, steer=steer, a_x=a_x, acceleration=a_x)
         known = {name: values[name] for name in model.State._fields if name in values}
-        kept = {
-            n: getattr(self._stepper.state, n)
-            for n in model.reset_keeps
-            if n in model.State._fields
-        }
+        keeps = [name for name in model.reset_keeps if name in model.State._fields]
+        kept = {name: getattr(self._stepper.state, name) for name in keeps}
         if self._velocity_is_commanded and not model.reproduces:
             # It reports the command as its velocity, which the next update changes.
             kept["v_x"] = self._row[0]
@@ -114,7 +105,7 @@ class CompiledMotion:
             self._torques.clear()
 
     def set_input(self, row: Sequence[float]) -> None:
-        """Set the latest command, in the order of `inputs`; finite numbers."""
+        """Set the latest command, finite numbers in the order of `inputs`."""
         try:
             usable = len(row) == len(self.inputs) and all(map(math.isfinite, row))
         except TypeError:
@@ -124,7 +115,7 @@ class CompiledMotion:
         self._row = tuple(row)
 
     def step(self, dt: float) -> None:
-        """Update by dt in s with the latest command; a step that fails changes nothing.
+        """Advance by `dt` in s with the latest command; a step that fails changes nothing.
 
         The repaired models with time constants divide dt into updates of at most `LONGEST_UPDATE`.
         """
@@ -168,9 +159,7 @@ class CompiledMotion:
         u = record.unflatten(model.Input, row)
         w = record.build(model.Disturbance)
         # NumPy's numbers divide by zero as C++ does.
-        x = record.unflatten(
-            model.State, [np.float64(v) for v in record.flatten(self._stepper.state)]
-        )
+        x = record.unflatten(model.State, [*map(np.float64, record.flatten(self._stepper.state))])
         with np.errstate(divide="ignore", invalid="ignore"):
             after = model.update(x, u, w, self.vehicle.params, np.float64(0.0))
         self._undefined = None if math.isfinite(after.a_x) else float(after.a_x)
@@ -179,7 +168,6 @@ class CompiledMotion:
 
     @property
     def motion(self) -> Motion:
-        """The motion after the last update."""
         model, x = self.vehicle.model, self._stepper.state
         # Only models without delay report their input: the latest, applied or not.
         u = record.unflatten(model.Input, self._row)
@@ -188,7 +176,7 @@ class CompiledMotion:
         return Motion(x.x, x.y, x.yaw, y.v_x, y.v_y, a_x, y.omega, y.steer)
 
     def actuation_status(self) -> tuple[float, float] | None:
-        """Positions of accelerator and brake pedal for the present acceleration and velocity."""
+        """Accelerator and brake pedal positions for the current acceleration and velocity."""
         x = self._stepper.state
         return None if self._status is None else self._status(x.a_x, x.v_x)
 
@@ -196,7 +184,7 @@ class CompiledMotion:
 def motion_model(
     name: str, values: Mapping[str, Any], period: float, compat: str | None = None
 ) -> MotionModel:
-    """The model of this name with parameters from `parameters.gather`; `period` in s."""
+    """Model with this name and parameters from `parameters.gather`; `period` in s."""
     if name == "LEARNED_STEER_VEL":
         return LearnedMotion.of(values, period, compat)
     vehicle = assembled(name, values, compat)

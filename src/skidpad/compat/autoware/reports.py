@@ -1,28 +1,153 @@
-"""Reports of a planning simulator at every tick, one record per message of the vehicle.
+"""Reports of a planning simulator at every tick, its parameters, and its measurement noise.
 
-Frames: positions in the origin frame (parameter `origin_frame_id`), velocities and accelerations in
-the vehicle (parameter `simulated_frame_id`: x forward, y left, at the centre of the rear axle).
-Covariances are flat, row by row, as in the ROS messages: 36 numbers over x, y, z, roll, pitch, yaw,
-or 9 over x, y, z. `stamp` is the time of the tick in s. `Reporter` makes the reports from the
-motion of a model: noise, frames, covariances, rounding.
+There is one record per message of the vehicle. Frames: positions in the origin frame (parameter
+`origin_frame_id`), velocities and accelerations in the vehicle frame (parameter
+`simulated_frame_id`: x forward, y left, at the centre of the rear axle). Covariances are flat, row
+by row, as in the ROS messages: 36 numbers over x, y, z, roll, pitch, yaw, or 9 over x, y, z.
+`stamp` is the time of the tick in s. `Reporter` makes the reports from the motion of a model:
+noise, frames, covariances, rounding.
+
+The noise has one stream of normal numbers per channel, which depends on the seed and the name of
+the channel alone. The numbers are drawn in blocks for speed; they do not depend on the block
+length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from itertools import count
 from math import atan2, cos, remainder, sin, tau
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ...core.checks import not_negative, one_of, positive
 from ...core.files import brief_repr
+from ...errors import InvalidValue
+from ...random import streams
 from ...units import m, m_s, m_s2, one, rad, rad_s, s
 from ...vehicles.parts.drive_command import Gear
-from . import settings as noise
 from .messages import ControlMode, HazardLights, Motion, TurnIndicators, single
-from .settings import Settings
+
+BLOCK = 1024
+"""Numbers drawn at a time per channel, which takes a few µs."""
+
+
+class Deviations(NamedTuple):
+    """Standard deviations of the measurement noise, by upstream's parameters."""
+
+    position: m = 0.01
+    """Standard deviation of x and of y, independently (pos_noise_stddev)."""
+    velocity: m_s = 0.01
+    """Standard deviation of v_x, one draw shared by odometry and velocity report
+    (vel_noise_stddev)."""
+    angle: rad = 0.0001
+    """Standard deviation of the yaw, not of roll and pitch (rpy_noise_stddev)."""
+    steer: rad = 0.0001
+    """Standard deviation of the steering angle (steer_noise_stddev)."""
+
+
+class Sample(NamedTuple):
+    """Noise of one tick."""
+
+    x: m
+    y: m
+    velocity: m_s
+    yaw: rad
+    steer: rad
+
+
+def samples(
+    seed: int, deviations: Deviations, block: int = BLOCK
+) -> Iterator[tuple[float, float, float, float, float]]:
+    """Noise of successive ticks, each a tuple in the order of `Sample`."""
+
+    def channel(name: str, deviation: float, kind: type = np.float64) -> Iterator[float]:
+        for first in count(step=block):
+            ticks = np.arange(first, first + block)
+            drawn = streams.normals(seed, f"planning.{name}", ticks)[:, 0, 0]
+            yield from (deviation * drawn).astype(kind).tolist()
+
+    d = deviations
+    first = channel("x", d.position), channel("y", d.position), channel("velocity", d.velocity)
+    # The program draws the angle as a 32-bit float, the others as 64-bit ones.
+    yaw = channel("yaw", d.angle, np.float32)
+    return zip(*first, yaw, channel("steer", d.steer), strict=True)
+
+
+SOURCES = ("ORIGIN", "INITIAL_POSE_TOPIC")
+"""Values of the parameter initialize_source."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Parameters of the node; the defaults are those of upstream's source, not its YAML files."""
+
+    simulated_frame_id: str = "base_link"
+    """Name of the vehicle frame."""
+    origin_frame_id: str = "odom"
+    """Name of the frame of positions."""
+    initialize_source: str = "INITIAL_POSE_TOPIC"
+    """Source of the initial pose.
+
+    ORIGIN: start at x = y = yaw = 0. INITIAL_POSE_TOPIC: wait for `initial_pose`.
+    """
+    timer_sampling_time_ms: float = 25
+    """Nominal period of the ticks in ms; under compat="upstream" also the unit of dead times."""
+    initial_engage_state: bool = True
+    """Whether the vehicle moves before `engage` is called. Upstream has no default."""
+    add_measurement_noise: bool = False
+    pos_noise_stddev: m = 0.01
+    vel_noise_stddev: m_s = 0.01
+    rpy_noise_stddev: rad = 0.0001
+    steer_noise_stddev: rad = 0.0001
+    x_stddev: m = 0.0001
+    """Entry (x, x) of the odometry's covariance, unsquared."""
+    y_stddev: m = 0.0001
+    """Entry (y, y) of the odometry's covariance, unsquared."""
+    enable_road_slope_simulation: bool = False
+    """Whether gravity acts along a sloping road; the pitch is always reported."""
+    enable_pub_steer: bool = True
+    """Whether the steering angle is reported."""
+
+    __repr__ = brief_repr
+
+    @property
+    def period(self) -> float:
+        """Nominal period of the ticks, in s."""
+        return self.timer_sampling_time_ms / 1000.0
+
+    @property
+    def deviations(self) -> Deviations:
+        """Standard deviations of the measurement noise."""
+        names = ("pos", "vel", "rpy", "steer")
+        return Deviations(*(getattr(self, f"{name}_noise_stddev") for name in names))
+
+
+NAMES = tuple(field.name for field in fields(Settings))
+"""Names of the parameters of the simulator around the model."""
+
+
+def settings(values: Mapping[str, Any], compat: str | None) -> Settings:
+    """Settings among many parameters; one that is absent or None gets its default."""
+    supplied = {name: values[name] for name in NAMES if values.get(name) is not None}
+    for name, value in supplied.items():
+        kind = type(getattr(Settings, name))
+        if name.endswith("_stddev"):
+            supplied[name] = not_negative(name, value)
+        elif name == "timer_sampling_time_ms":
+            positive(name, value, "ms")
+        elif not isinstance(value, kind):
+            raise InvalidValue(f"{name} = {value!r} must be a {kind.__name__}")
+    # Upstream waits for a pose under any other name, too.
+    if compat is None and "initialize_source" in supplied:
+        one_of("initialize_source", supplied["initialize_source"], SOURCES)
+    return Settings(**supplied)
 
 
 class Quaternion(NamedTuple):
-    """A rotation; unit length, w is the scalar part."""
+    """A rotation as a unit quaternion; w is the scalar part."""
 
     x: one = 0.0
     y: one = 0.0
@@ -31,7 +156,7 @@ class Quaternion(NamedTuple):
 
 
 class Pose(NamedTuple):
-    """The centre of the rear axle and the direction of the body."""
+    """Pose of the vehicle: centre of the rear axle and orientation of the body."""
 
     x: m
     y: m
@@ -40,7 +165,7 @@ class Pose(NamedTuple):
 
 
 def quaternion(pitch: rad, yaw: rad) -> Quaternion:
-    """The rotation by yaw (positive to the left), then pitch (positive nose down); no roll."""
+    """Rotation by yaw (positive to the left), then pitch (positive nose down); no roll."""
     sin_p, cos_p = sin(0.5 * pitch), cos(0.5 * pitch)
     sin_y, cos_y = sin(0.5 * yaw), cos(0.5 * yaw)
     return Quaternion(-sin_p * sin_y, sin_p * cos_y, cos_p * sin_y, cos_p * cos_y)
@@ -71,18 +196,20 @@ class Odometry(NamedTuple):
 
     stamp: s
     frame: str
-    """Frame of the pose: the origin frame."""
+    """Frame of the pose, the origin frame."""
     child_frame: str
-    """Frame of the velocities: the vehicle."""
+    """Frame of the velocities, the vehicle frame."""
     pose: Pose
     v_x: m_s
-    """Forward velocity; negative when rolling backwards. The lateral one is reported as 0."""
+    """Forward velocity; negative when rolling backwards. The lateral velocity is reported as
+    0."""
     omega: rad_s
     """Yaw rate, positive to the left."""
     pose_covariance: Covariance
-    """Has x_stddev and y_stddev at (x, x) and (y, y), although these are standard deviations."""
+    """Covariance of the pose; x_stddev and y_stddev, though standard deviations, are at (x, x)
+    and (y, y)."""
     twist_covariance: Covariance
-    """All zero."""
+    """Covariance of the velocities, all zero."""
 
     __repr__ = brief_repr
 
@@ -105,16 +232,16 @@ class VelocityReport(NamedTuple):
     frame: str
     v_x: m_s
     v_y: m_s
-    """Always 0."""
+    """Lateral velocity, always 0."""
     omega: rad_s
 
 
 class SteeringReport(NamedTuple):
-    """Measured tyre angle: the true one, its bias and its noise; a 32-bit float."""
+    """Measured tyre angle: the true one plus bias and noise; a 32-bit float."""
 
     stamp: s
     steer: rad
-    """Positive to the left."""
+    """Tyre angle, positive to the left."""
 
 
 class AccelerationReport(NamedTuple):
@@ -123,9 +250,9 @@ class AccelerationReport(NamedTuple):
     stamp: s
     frame: str
     a_x: m_s2
-    """As the model reports it; negative while braking."""
+    """Longitudinal acceleration as the model reports it; negative while braking."""
     a_y: m_s2
-    """Centripetal: v_x * omega, positive to the left."""
+    """Centripetal acceleration v_x * omega, positive to the left."""
     covariance: Covariance
 
     __repr__ = brief_repr
@@ -137,7 +264,7 @@ class ImuReport(NamedTuple):
     stamp: s
     frame: str
     orientation: Quaternion
-    """Orientation of the odometry."""
+    """Orientation as in the odometry."""
     omega: rad_s
     """Yaw rate; the other two rates are 0."""
     a_x: m_s2
@@ -157,11 +284,11 @@ class ControlModeReport(NamedTuple):
 
 
 class GearReport(NamedTuple):
-    """The present gear."""
+    """The current gear."""
 
     stamp: s
     gear: Gear | int
-    """A number for a gear without a name, which only compat="upstream" accepts."""
+    """Gear; a plain number if it has no name, which only compat="upstream" accepts."""
 
 
 class TurnIndicatorsReport(NamedTuple):
@@ -179,30 +306,30 @@ class HazardLightsReport(NamedTuple):
 
 
 class ActuationReport(NamedTuple):
-    """Pedal positions for the present acceleration, by the model's maps."""
+    """Pedal positions for the current acceleration, by the model's maps."""
 
     stamp: s
     frame: str
     accel: one
     brake: one
     steer: one
-    """Always 0."""
+    """Steering, always 0."""
 
 
 class Transform(NamedTuple):
-    """The vehicle in the origin frame: the pose of the odometry, noise included."""
+    """Pose of the vehicle in the origin frame: that of the odometry, noise included."""
 
     stamp: s
     frame: str
     child_frame: str
     pose: Pose
-    """`pose.x`, `pose.y`, `pose.z` are the translation, `pose.orientation` the rotation."""
+    """Pose with translation `pose.x`, `pose.y`, `pose.z` and rotation `pose.orientation`."""
 
     __repr__ = brief_repr
 
 
 class Reports(NamedTuple):
-    """All reports of one tick; None for those that are not published.
+    """All reports of one tick; None for reports that are not published.
 
     Until the vehicle has an initial pose, only the control mode is reported.
     """
@@ -223,17 +350,18 @@ class Reports(NamedTuple):
     steering: SteeringReport | None = None
     """None if the parameter enable_pub_steer is false."""
     actuation_status: ActuationReport | None = None
-    """Only for `ACTUATION_CMD...` models with a map."""
+    """Only for `ACTUATION_CMD...` models with a map, else None."""
     rejected: int = 0
-    """Commands, requests and ticks rejected so far; see `PlanningSimulator.rejected`."""
+    """Number of commands, requests and ticks rejected so far; see
+    `PlanningSimulator.rejected`."""
 
     __repr__ = brief_repr
 
 
 ACCELERATION_FRAME = "/base_link"
-"""Frame of the acceleration report, whatever simulated_frame_id is; upstream has the slash, too."""
+"""Frame of the acceleration report for any simulated_frame_id; the slash is upstream's."""
 IMU_FRAME = "base_link"
-"""Frame of the IMU report, whatever simulated_frame_id is."""
+"""Frame of the IMU report for any simulated_frame_id."""
 POSE_COVARIANCE = diagonal(*[0.0225] * 3, *[0.000625] * 3)
 """Covariance of the pose report, in m² and rad²: that of Autoware's scan matcher."""
 ACCELERATION_COVARIANCE = diagonal(*[0.001] * 6)
@@ -242,7 +370,7 @@ NO_COVARIANCE: Covariance = (0.0,) * 36
 
 
 class Switches(NamedTuple):
-    """Reported values other than the motion."""
+    """Reported states other than the motion: mode, gear and lights."""
 
     control_mode: ControlMode
     gear: Gear | int
@@ -265,7 +393,7 @@ class Reporter:
         self._steering = settings.enable_pub_steer
         self._noise: Iterator[Any] | None = None
         if settings.add_measurement_noise:
-            self._noise = noise.samples(seed, settings.deviations)
+            self._noise = samples(seed, settings.deviations)
         self.state_covariances(settings.x_stddev, settings.y_stddev)
 
     def state_covariances(self, x_stddev: m, y_stddev: m) -> None:
@@ -274,11 +402,11 @@ class Reporter:
         self._odometry_covariance = diagonal(x_stddev, y_stddev, 0.0, 0.0, 0.0, 0.0)
 
     def waiting(self, stamp: s, mode: ControlMode, rejected: int) -> Reports:
-        """The reports before the initial pose."""
+        """Reports before the initial pose is known."""
         return Reports(stamp, ControlModeReport(stamp, mode), rejected=rejected)
 
     def reports(self, stamp: s, motion: Motion, pitch: rad, z: m, switches: Switches) -> Reports:
-        """The reports of one tick; draws one sample of noise if noise is on."""
+        """Reports of one tick; draws one sample of noise if noise is enabled."""
         x, y, yaw, v_x, _, a_x, omega, steer = motion
         mode, gear, turn, hazard, status, rejected = switches
         origin, vehicle = self._frames
@@ -295,12 +423,11 @@ class Reporter:
             pitch = 0.0
         orientation = quaternion(pitch, yaw)
         pose = Pose(x, y, z, orientation)
+        covariances = self._odometry_covariance, NO_COVARIANCE
         return Reports(
             stamp,
             ControlModeReport(stamp, mode),
-            Odometry(
-                stamp, origin, vehicle, pose, v_x, omega, self._odometry_covariance, NO_COVARIANCE
-            ),
+            Odometry(stamp, origin, vehicle, pose, v_x, omega, *covariances),
             PoseReport(stamp, origin, pose, POSE_COVARIANCE),
             VelocityReport(stamp, vehicle, reported_v_x, 0.0, single(omega)),
             AccelerationReport(stamp, ACCELERATION_FRAME, a_x, a_y, ACCELERATION_COVARIANCE),

@@ -1,17 +1,17 @@
 """Slope of the road under the vehicle, from centre lines with heights or from Lanelet2 maps.
 
-The rule is upstream's. Of the lanes within 2 m of the vehicle the nearest counts; among equally
-near ones, as on overlapping lanes, the one whose direction differs least from the yaw. On that
-lane's centre line the nearest segment gives the grade, and its part along the yaw the pitch. All
-distances are in plan view, so of two roads one above the other either may be taken.
+The rule is upstream's. Of the lanes within 2 m of the vehicle the nearest counts; if several are
+equally near, as on overlapping lanes, the one whose direction differs least from the yaw. The
+nearest segment of that lane's centre line gives the grade, and its component along the yaw the
+pitch. All distances are in plan view, so where one road crosses above another either may be used.
 
 Signs: heights are positive upwards and pitch is a rotation about the axis to the left, so pitch is
 negative uphill, and so is the acceleration by gravity along x. Driving against a lane reverses
 both.
 
-Queries are answered from a grid of square cells. A cell holds, of each lane, only the few segments
-that can be nearest to some point of it, as plain floats: a handful of operations in Python cost
-less than one call of NumPy.
+Queries use a grid of square cells. A cell stores, of each lane, only the few segments that can be
+nearest to some point of it, as plain floats: a handful of operations in Python cost less than one
+call of NumPy.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from ...geometry.polygon import distances, frozen, signed_area
 from ...units import m, m_s2, one, rad
 
 GRAVITY: m_s2 = 9.81
-"""Acceleration of free fall, with upstream's value."""
+"""Acceleration due to gravity, with upstream's value."""
 REACH: m = 2.0
-"""Largest distance of a lane that counts."""
+"""Largest distance of a lane that is considered."""
 LANE_WIDTH: m = 3.5
-"""Width of a lane with a centre line only."""
+"""Width of a lane given by a centre line only."""
 
 SAME_PLACE: m = 1e-6
-"""Points closer than this in plan view are one place, without a grade between them."""
+"""Points closer than this in plan view coincide, without a grade between them."""
 
 _CELLS = 20_000
-"""Number of cells in the cache, a few kB each."""
+"""Largest number of cached cells, a few kB each."""
 SPACING: m = 5.0
 """Largest distance of the points of a computed centre line, as in Autoware's map loader."""
 FARTHEST: m = 1e8
@@ -69,11 +69,11 @@ class Lane:
     centre: Array
     """Points (x, y, z) in m, shape (N, 3) with N at least 2; neighbours are apart in plan view."""
     width: m | None = LANE_WIDTH
-    """The lane reaches half of it to either side of the centre line; None with an `outline`."""
+    """Width, half of it on either side of the centre line; None with an `outline`."""
     outline: Array | None = None
     """Corners (x, y) of the lane in plan view, shape (M, 2); replaces `width`."""
     name: str = "lane"
-    """Name of the lane in errors."""
+    """Name of the lane in error messages."""
 
     __repr__ = brief_repr
 
@@ -94,7 +94,7 @@ class Lane:
 
     @property
     def box(self) -> Array:
-        """The bounding box in plan view: x and y of its lower, then of its upper corner."""
+        """Bounding box in plan view: x and y of its lower, then of its upper corner."""
         if self.outline is not None:
             return np.hstack([self.outline.min(axis=0), self.outline.max(axis=0)])
         half, plan = (self.width or 0.0) / 2.0, self.centre[:, :2]
@@ -102,13 +102,13 @@ class Lane:
 
 
 class Road:
-    """Lanes, and the pitch of a vehicle on them."""
+    """Lanes of a road, and the pitch of a vehicle on them."""
 
     __repr__ = brief_repr
 
     def __init__(self, lanes: Iterable[Lane]) -> None:
         self.lanes = tuple(lanes)
-        """The lanes; ties are decided in their order."""
+        """Lanes of the road; of equally suitable ones the first counts."""
         for lane in self.lanes:
             if not isinstance(lane, Lane):
                 raise InvalidValue(f"a road is made of Lane records, got {type(lane).__name__}")
@@ -173,14 +173,11 @@ class Road:
         return slope_acceleration(self.pitch(x, y, yaw))
 
     def _fill(self, cell: tuple[int, int]) -> tuple[LaneInCell, ...]:
-        """The lanes near a cell, computed when a vehicle first enters it."""
+        """Lanes near a cell, computed when a vehicle first enters it."""
         low = np.array(cell) * self._cell
         high = low + self._cell
         near = np.flatnonzero(np.all((self._low <= high) & (self._high >= low), axis=1))
-        parts = [
-            lane_in_cell(lane.centre, lane.width, lane.outline, low, high, REACH)
-            for lane in (self.lanes[k] for k in near)
-        ]
+        parts = [lane_in_cell(self.lanes[k], low, high, REACH) for k in near]
         if len(self._cells) >= _CELLS:
             self._cells.clear()
         lanes = self._cells[cell] = tuple(lane for lane in parts if lane is not None)
@@ -188,7 +185,7 @@ class Road:
 
 
 def without_repeats(points: Array) -> Array:
-    """The points without those at the same place in plan view as the one before."""
+    """Points without those that coincide in plan view with the one before."""
     moved = lengths(points[:, :2]) >= SAME_PLACE
     return points[np.concatenate([[True], moved])]
 
@@ -210,21 +207,21 @@ def _points(name: str, values: Any, size: int, least: int) -> Array:
 
 
 class Segment(NamedTuple):
-    """A piece of a line in plan view, prepared for queries."""
+    """A segment of a line in plan view, prepared for queries."""
 
     x: m
-    """Start."""
+    """Start point of the segment, in m."""
     y: m
     dx: m
     """End minus start."""
     dy: m
     per_length2: float
-    """1 / length², in 1/m²; 0 for a piece without length."""
+    """1 / length², in 1/m²; 0 for a segment of zero length."""
     ahead: one
-    """Direction, as a unit vector (ahead, left)."""
+    """Direction as a unit vector (ahead, left)."""
     left: one
     grade: one
-    """Rise per horizontal length, in the direction of the piece."""
+    """Rise per horizontal length, in the direction of the segment."""
 
 
 class Crossings(NamedTuple):
@@ -243,19 +240,19 @@ class Crossings(NamedTuple):
 
 @dataclass(frozen=True)
 class LaneInCell:
-    """The part of a lane that matters in one cell."""
+    """Data of a lane needed within one cell."""
 
     segments: tuple[Segment, ...]
-    """Pieces of the centre line."""
+    """Segments of the centre line."""
     half_width: m | None = None
-    """None for a lane with an outline."""
+    """Half of the lane width; None for a lane with an outline."""
     edges: tuple[Segment, ...] = ()
     """Edges of the outline; empty if the cell is inside."""
     crossings: Crossings | None = None
-    """None if the cell is inside the outline."""
+    """Edges for the inside test; None if the cell is inside the outline."""
 
     def under(self, x: m, y: m) -> Segment | None:
-        """The nearest segment of the centre line, if the point lies on the lane."""
+        """Nearest segment of the centre line if the point lies on the lane, else None."""
         if self.half_width is not None:
             d2, segment = _nearest(self.segments, x, y)
             return segment if d2 <= self.half_width * self.half_width else None
@@ -271,20 +268,22 @@ class LaneInCell:
         return math.sqrt(_nearest(self.edges, x, y)[0]), segment
 
 
-def lane_in_cell(
-    centre: Array, width: m | None, outline: Array | None, low: Array, high: Array, reach: m
-) -> LaneInCell | None:
-    """The part of a lane that matters in the cell from `low` to `high` (x, y), or None if no point
-    of the cell is within `reach` of the lane."""
+def lane_in_cell(lane: Lane, low: Array, high: Array, reach: m) -> LaneInCell | None:
+    """Data of a lane needed in the cell from `low` to `high` (x, y).
+
+    None if no point of the cell is within `reach` of the lane.
+    """
+    centre, width, outline = lane.centre, lane.width, lane.outline
     middle, radius = (low + high) / 2.0, float(np.hypot(*(high - low))) / 2.0
     starts, ends = centre[:-1], centre[1:]
     if outline is None:
         # Bounding boxes first: cheaper than distances if a line has many thousand points.
-        near = np.ones(len(starts), dtype=bool)
-        for axis in (0, 1):
-            far = (width or 0.0) / 2.0 + reach + radius
-            near &= np.minimum(starts[:, axis], ends[:, axis]) <= middle[axis] + far
-            near &= np.maximum(starts[:, axis], ends[:, axis]) >= middle[axis] - far
+        far = (width or 0.0) / 2.0 + reach + radius
+        near = np.all(
+            (np.minimum(starts, ends)[:, :2] <= middle + far)
+            & (np.maximum(starts, ends)[:, :2] >= middle - far),
+            axis=1,
+        )
         starts, ends = starts[near], ends[near]
         if not len(starts):
             return None
@@ -334,22 +333,17 @@ def _inside(crossings: Crossings, x: m, y: m) -> bool:
 
 
 def _fewest_crossings(corners: Array, following: Array, low: Array, high: Array) -> Crossings:
-    """The edges to test for the ray direction with the fewest of them."""
+    """Edges to test for the ray direction that needs the fewest."""
     choices: list[tuple[int, float, NDArray[np.intp]]] = []
     for along, across in ((0, 1), (1, 0)):
         v1, v2 = corners[:, across], following[:, across]
+        u1, u2 = corners[:, along], following[:, along]
         level = (np.minimum(v1, v2) <= high[across]) & (np.maximum(v1, v2) > low[across])
-        far, near = (
-            np.maximum(corners, following)[:, along],
-            np.minimum(corners, following)[:, along],
-        )
-        choices.append((along, 1.0, np.flatnonzero(level & (far >= low[along]))))
-        choices.append((along, -1.0, np.flatnonzero(level & (near <= high[along]))))
+        ahead, behind = np.maximum(u1, u2) >= low[along], np.minimum(u1, u2) <= high[along]
+        choices.append((along, 1.0, np.flatnonzero(level & ahead)))
+        choices.append((along, -1.0, np.flatnonzero(level & behind)))
     along, sign, met = min(choices, key=lambda choice: len(choice[2]))
-    return _crossings(corners[met], following[met], along, sign)
-
-
-def _crossings(corners: Array, following: Array, along: int, sign: float) -> Crossings:
+    corners, following = corners[met], following[met]
     slanted = corners[:, 1 - along] != following[:, 1 - along]  # no ray crosses the others
     corners, following = corners[slanted], following[slanted]
     v1, v2 = corners[:, 1 - along], following[:, 1 - along]
@@ -359,7 +353,7 @@ def _crossings(corners: Array, following: Array, along: int, sign: float) -> Cro
 
 
 def _distances(starts: Array, ends: Array, point: Array) -> Array:
-    """Distance in plan view of a point from every segment."""
+    """Distance in plan view of a point from every segment, (segments,)."""
     return distances(point[None], np.hstack([starts[:, :2], ends[:, :2]]))[0]
 
 
@@ -368,18 +362,15 @@ def _segments(starts: Array, ends: Array) -> tuple[Segment, ...]:
     for (x, y, *z), (x2, y2, *z2) in zip(starts.tolist(), ends.tolist(), strict=True):
         dx, dy = x2 - x, y2 - y
         length = math.hypot(dx, dy)
-        if length * length == 0.0:  # two corners of an outline at one place
-            segments.append(Segment(x, y, dx, dy, 0.0, 1.0, 0.0, 0.0))
-            continue
-        rise = z2[0] - z[0] if z else 0.0
-        segments.append(
-            Segment(x, y, dx, dy, 1.0 / (length * length), dx / length, dy / length, rise / length)
-        )
+        rise, shape = z2[0] - z[0] if z else 0.0, (0.0, 1.0, 0.0, 0.0)
+        if length * length != 0.0:  # else two corners of an outline are at one place
+            shape = (1.0 / (length * length), dx / length, dy / length, rise / length)
+        segments.append(Segment(x, y, dx, dy, *shape))
     return tuple(segments)
 
 
 class _Source(NamedTuple):
-    """The parts of a Lanelet2 map (OpenStreetMap XML) by their ids."""
+    """Elements of a Lanelet2 map (OpenStreetMap XML) by id."""
 
     file: Path
     nodes: Mapping[str, Element]
@@ -390,28 +381,22 @@ class _Source(NamedTuple):
 def read_lanelets(
     path: str | os.PathLike[str], *, subtypes: Collection[str] = ("road",), spacing: m = SPACING
 ) -> Road:
-    """The road of the lanelets of a Lanelet2 map whose subtype is one of `subtypes`.
+    """Read the lanelets of a Lanelet2 map whose subtype is one of `subtypes`.
 
     Positions are the tags `local_x` and `local_y` of the nodes; without them latitude and longitude
     are projected as in `geometry.geodesy`, in the grid square of the first node. Heights are the
-    tags `ele`; if no node has one, the road is flat at 0. The bounds of a lanelet may run either
-    way: it is driven with the left one on the left. A lanelet without a centre line gets one as in
-    Autoware's map loader: both bounds are divided into the same number of equal parts, at most
-    `spacing` long, and the midpoints are joined.
+    tags `ele`; if no node has one, the road is flat at 0. The bounds of a lanelet may have either
+    direction: it is driven with the left one on the left. A lanelet without a centre line gets one
+    as in Autoware's map loader: both bounds are divided into the same number of equal parts, at
+    most `spacing` long, and the midpoints are joined.
     """
     positive("spacing", spacing, "m")
     source = _parse(path_of(path))
     lanelets = _lanelets(source, subtypes)
-    lines = {
-        way: _nodes_of(source, way, owner)
-        for owner, members in lanelets.items()
-        for way in members.values()
-    }
+    ways = [(way, owner) for owner, members in lanelets.items() for way in members.values()]
+    lines = {way: _nodes_of(source, way, owner) for way, owner in ways}
     places = _places(source, dict.fromkeys(node for line in lines.values() for node in line))
-    shapes = {
-        way: without_repeats(np.array([places[node] for node in line]))
-        for way, line in lines.items()
-    }
+    shapes = {way: without_repeats(np.array([places[n] for n in lines[way]])) for way in lines}
     return Road(
         _lane(source, owner, {role: shapes[way] for role, way in members.items()}, spacing)
         for owner, members in lanelets.items()
@@ -432,11 +417,9 @@ def _parse(file: Path) -> _Source:
             f"<{'' if root is None else root.tag}>, not <osm>"
         )
     parts = [part for part in root if part.get("action") != "delete"]  # marked by JOSM
-
-    def by_id(kind: str) -> dict[str, Element]:
-        return {part.get("id", ""): part for part in parts if part.tag == kind}
-
-    return _Source(file, by_id("node"), by_id("way"), by_id("relation"))
+    kinds = ("node", "way", "relation")
+    by_id = ({part.get("id", ""): part for part in parts if part.tag == kind} for kind in kinds)
+    return _Source(file, *by_id)
 
 
 def _tags(part: Element) -> dict[str, str]:
@@ -444,7 +427,7 @@ def _tags(part: Element) -> dict[str, str]:
 
 
 def _lanelets(source: _Source, subtypes: Collection[str]) -> dict[str, dict[str, str]]:
-    """Ids of the ways of each lanelet by role, by the lanelet's id."""
+    """Way ids of each lanelet by role, by the lanelet's id."""
     if isinstance(subtypes, str):
         subtypes = (subtypes,)
     lanelets: dict[str, dict[str, str]] = {}
@@ -493,7 +476,7 @@ def _nodes_of(source: _Source, way: str, owner: str) -> list[str]:
 
 
 def _places(source: _Source, nodes: Iterable[str]) -> dict[str, tuple[m, m, m]]:
-    """x, y, z of the nodes, all from the same kind of coordinates."""
+    """Coordinates x, y, z of the nodes, all from the same kind of tags."""
     tags = {node: _tags(source.nodes[node]) for node in nodes}
     local = _all_or_none(source, tags, "local_x", "local_y")
     high = _all_or_none(source, tags, "ele")
@@ -522,7 +505,10 @@ def _places(source: _Source, nodes: Iterable[str]) -> dict[str, tuple[m, m, m]]:
 
 
 def _all_or_none(source: _Source, tags: Mapping[str, Mapping[str, str]], *names: str) -> bool:
-    """Whether the nodes have these tags; raises if only some do, which would tear up the map."""
+    """Whether the nodes have these tags; raises InvalidValue if only some do.
+
+    Mixed coordinates would make the map inconsistent.
+    """
     having = [node for node, have in tags.items() if any(name in have for name in names)]
     lacking = [node for node, have in tags.items() if any(name not in have for name in names)]
     if having and lacking:

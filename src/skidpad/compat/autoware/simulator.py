@@ -1,23 +1,23 @@
 """PlanningSimulator: the simulator around a command-driven model, without transport.
 
 It does what Autoware's `simple_planning_simulator` node does between its subscriptions and its
-publishers: keep the latest of every command, advance the model when the timer fires, report. ROS 2,
-a file or a test calls its methods and passes on the records.
+publishers: store the latest of every command, advance the model when the timer fires, report.
+ROS 2, a file or a test calls its methods and passes on the records.
 
-Kept as in the program, right or not, in both modes of `compat`:
+Reproduced from the program, right or wrong, in both modes of `compat`:
 
 * Fields that are 32-bit floats in the messages are rounded to such: control commands, the velocity
   and the steering report, and the acceleration after the slope is added.
 * The first tick of an initialised vehicle advances it by 0 s. While it is not engaged the clock
   continues, so engaging causes no jump.
 * The autonomous gear is NONE until a gear is commanded, the manual one PARK; in gear NONE no
-  acceleration acts. The models without gears turn the sign in REVERSE, too.
+  acceleration acts. The models without gears reverse the sign in REVERSE, too.
 * `initial_pose` and `set_pose` put the vehicle at rest with straight wheels. `initial_twist` puts
   it back to the initial pose with a velocity, and does nothing without an earlier `initial_pose`.
 * With measurement noise the reported orientation has no pitch.
 * The frame of the acceleration report is "/base_link", that of the IMU "base_link", always.
 
-Where the program's behaviour is undefined: an ACTUATION model in manual mode gets zeros for pedals
+Where the program's behaviour is undefined: an ACTUATION model in manual mode has zeros for pedals
 and steering until `manual_command` gets an `ActuationCommand`. A `ControlCommand` there is an
 error; under compat="upstream" it is accepted and leaves the zeros.
 """
@@ -40,9 +40,10 @@ from ...errors import InvalidValue, SimulationDiverged
 from ...random.streams import fresh
 from ...units import m, m_s, m_s2, rad, s
 from ...vehicles.command_driven.parameters import AssumedParameter, gather, written_in_files
-from ...vehicles.command_driven.records import ALIASES, LEARNED, NAMES, PARAMETERS
+from ...vehicles.command_driven.records import ALIASES, LEARNED, PARAMETERS
 from ...vehicles.parts.drive_command import Gear
-from . import settings as node
+from ...vehicles.registry import COMMAND_DRIVEN
+from . import reports as node
 from .learned import LISTS
 from .messages import (
     ActuationCommand,
@@ -70,7 +71,7 @@ class Ground(Protocol):
     """A road with a slope, such as `road.Road`."""
 
     def pitch(self, x: m, y: m, yaw: rad) -> rad:
-        """Pitch of a vehicle there, positive nose down: negative going uphill."""
+        """Pitch in rad of a vehicle at a pose, positive nose down: negative uphill."""
         ...
 
 
@@ -80,13 +81,14 @@ class PlanningSimulator:
     Args:
         model: name of the model, such as "DELAY_STEER_ACC_GEARED", or a `MotionModel`; by default
             the parameter vehicle_model_type names it.
-        parameters: a parameter file of Autoware, a mapping, or a list of these; later ones win.
+        parameters: a parameter file of Autoware, a mapping, or a list of these; later ones
+            override.
         compat: None for the repaired models, "upstream" to reproduce the program.
-        seed: seed of the measurement noise; None for a fresh one.
+        seed: seed of the measurement noise; None for a random one.
         road: source of the pitch; None for a level road.
         allow_import: whether a file may name the Python modules of LEARNED_STEER_VEL, which are
             imported and called. Names in a mapping or keyword are always allowed.
-        **overrides: single parameters by name; they win over the files.
+        **overrides: single parameters by name; they override the files.
 
     Every method checks its arguments. A rejected call raises `InvalidValue`, changes nothing and
     is counted in `rejected`.
@@ -134,8 +136,7 @@ class PlanningSimulator:
         self._trajectory: np.ndarray | None = None
         self._z = 0.0
         self._ready = False
-        self._now: int | None = None
-        self._updated: int | None = None
+        self.restart_clock()
         self._rejected: Counter[str] = Counter()
         self._rejected_count = 0
         self._reporter = Reporter(self.settings, self.seed)
@@ -162,7 +163,7 @@ class PlanningSimulator:
 
     @property
     def initialised(self) -> bool:
-        """Whether the vehicle has a pose."""
+        """Whether the vehicle has an initial pose."""
         return self._ready
 
     @property
@@ -172,7 +173,7 @@ class PlanningSimulator:
 
     @property
     def control_mode(self) -> ControlMode:
-        """Source of the commands that count."""
+        """Source of the commands that are applied."""
         return self._mode
 
     @property
@@ -186,7 +187,7 @@ class PlanningSimulator:
         return dict(self._rejected)
 
     def command(self, message: Any = None, /, **fields: float) -> ControlCommand | ActuationCommand:
-        """Set the autonomous command until the next; returns it as stored.
+        """Set the autonomous command, which holds until the next; returns it as stored.
 
         An `ActuationCommand` for ACTUATION models, a `ControlCommand` for all others; as a record,
         mapping, sequence or keywords.
@@ -201,8 +202,7 @@ class PlanningSimulator:
         if self._takes_actuation and self.compat and isinstance(message, ControlCommand):
             self._accept("manual_command", control_command, message, fields)
             return self._manual_command
-        command = self._accept("manual_command", self._command_of, message, fields)
-        self._manual_command = command
+        self._manual_command = self._accept("manual_command", self._command_of, message, fields)
         return self._manual_command
 
     def gear(self, gear: Gear | int | str) -> None:
@@ -225,7 +225,8 @@ class PlanningSimulator:
         self._hazard_lights = self._accept("hazard_lights", member, HazardLights, command)
 
     def request_control_mode(self, mode: ControlMode | int | str) -> bool:
-        """Request AUTONOMOUS or MANUAL; returns whether it was granted. Other modes never are."""
+        """Request AUTONOMOUS or MANUAL; returns whether it was granted. Other modes are never
+        granted."""
         try:
             requested: ControlMode = member(ControlMode, mode)
         except InvalidValue:
@@ -237,7 +238,7 @@ class PlanningSimulator:
         return True
 
     def engage(self, engage: bool = True) -> None:
-        """Let ticks move the vehicle, or freeze it with its velocity."""
+        """Let ticks move the vehicle, or freeze it, which preserves its velocity."""
         self._engaged = self._accept("engage", flag, "engage", engage)
 
     def initial_pose(self, message: Any = None, /, **fields: float) -> InitialPose:
@@ -254,13 +255,14 @@ class PlanningSimulator:
         return pose
 
     def set_pose(self, message: Any = None, /, **fields: float) -> InitialPose:
-        """As `initial_pose`, but without changing the height and the pose of `initial_twist`."""
+        """Set the pose as `initial_pose` does, but without changing the height and the pose of
+        `initial_twist`."""
         pose = self._accept("set_pose", checked_record, InitialPose, message, fields)
         self._put(pose)
         return pose
 
     def initial_twist(self, v_x: m_s) -> bool:
-        """Start again at the last initial pose with a forward velocity.
+        """Restart at the last initial pose with a forward velocity.
 
         Returns whether it did: without an earlier `initial_pose` the call has no effect.
         """
@@ -271,30 +273,30 @@ class PlanningSimulator:
         return True
 
     def trajectory(self, points: Any) -> None:
-        """Set the planned path, points (x, y, z) in m, (n, 3): the height of the nearest is
-        reported. With None or no points the height stays."""
+        """Set the planned path, points (x, y, z) in m, (n, 3).
+
+        The height of the nearest point is reported. With None or no points the height is unchanged.
+        """
         self._trajectory = self._accept("trajectory", columns, points)
 
     def covariances(self, *, x_stddev: m | None = None, y_stddev: m | None = None) -> None:
         """Change the parameters x_stddev and y_stddev, also during a run."""
-        deviations = {"x_stddev": x_stddev, "y_stddev": y_stddev}
-        new = {
-            name: self._accept("covariances", not_negative, name, value)
-            for name, value in deviations.items()
-            if value is not None
-        }
+        given = {"x_stddev": x_stddev, "y_stddev": y_stddev}.items()
+        given = {name: value for name, value in given if value is not None}
+        new = {n: self._accept("covariances", not_negative, n, value) for n, value in given.items()}
         self.settings = replace(self.settings, **new)
         self.parameters = {**self.parameters, **new}
         self._reporter.state_covariances(self.settings.x_stddev, self.settings.y_stddev)
 
     def restart_clock(self) -> None:
-        """Forget the time of the last tick: the next may be earlier, and advances by 0 s."""
-        self._now = self._updated = None
+        """Forget the time of the last tick: the next one may be earlier, and advances by 0 s."""
+        self._now: int | None = None
+        self._updated: int | None = None
 
     def tick(self, now: s) -> Reports:
         """Advance to the time `now` in s, rounded to nanoseconds, and report.
 
-        A time before that of the last tick is an error; the same time advances by 0 s.
+        A time before that of the last tick is an error; an equal time advances by 0 s.
         """
         try:
             nanoseconds = round(now * 1e9)
@@ -304,7 +306,8 @@ class PlanningSimulator:
         return self.tick_at(nanoseconds)
 
     def tick_at(self, nanoseconds: int) -> Reports:
-        """As `tick`, for a time in ns: exact also for the time since 1970."""
+        """Advance to a time in ns and report, as `tick` does; exact also for the time since
+        1970."""
         if type(nanoseconds) is not int:
             nanoseconds = self._accept("tick", whole, "nanoseconds", nanoseconds, "", None)
         stamp, last = nanoseconds / 1e9, self._now
@@ -328,14 +331,9 @@ class PlanningSimulator:
         self._now = self._updated = nanoseconds
         self._last = motion
         self._z = self._height(motion.x, motion.y)
-        switches = Switches(
-            self._mode,
-            gear,
-            self._turn_indicators,
-            self._hazard_lights,
-            model.actuation_status(),
-            self._rejected_count,
-        )
+        lights = self._turn_indicators, self._hazard_lights
+        status, rejected = model.actuation_status(), self._rejected_count
+        switches = Switches(self._mode, gear, *lights, status, rejected)
         return self._reporter.reports(stamp, motion, pitch, self._z, switches)
 
     def _pitch(self) -> rad:
@@ -346,7 +344,7 @@ class PlanningSimulator:
         return finite("road.pitch()", self.road.pitch(last.x, last.y, last.yaw))
 
     def _advance(self, nanoseconds: int) -> Motion:
-        """Update an engaged vehicle; returns the motion at this time."""
+        """Advance an engaged vehicle; returns the motion at this time."""
         updated = nanoseconds if self._updated is None else self._updated
         try:
             if self._engaged:
@@ -389,7 +387,7 @@ class PlanningSimulator:
         return control_command(message, fields)
 
     def _accept(self, method: str, check: Any, *values: Any) -> Any:
-        """The checked value; counts a rejection."""
+        """Return the checked value, or count a rejection and raise."""
         try:
             return check(*values)
         except InvalidValue:
@@ -402,7 +400,7 @@ class PlanningSimulator:
 
 
 Assembly = tuple[dict[str, Any], node.Settings, MotionModel]
-"""All parameters by name, those of the simulator around the model, and the model."""
+"""All parameters by name, the settings of the simulator around the model, and the model."""
 
 
 def assemble(
@@ -417,13 +415,13 @@ def assemble(
     if hasattr(model, "set_input"):
         return _assemble_around(model, parameters, compat, overrides)
     if isinstance(model, str) and not model.endswith((".yaml", ".yml")):
-        if model not in NAMES:
-            raise InvalidValue(record.unknown_name("skidpad", model, NAMES, "model"))
+        if model not in COMMAND_DRIVEN:
+            raise InvalidValue(record.unknown_name("skidpad", model, COMMAND_DRIVEN, "model"))
     else:
         if parameters is not None and model is not None:
             raise InvalidValue(
                 f"model = {model!r} must be the name of a model or a MotionModel; "
-                f"names are {', '.join(NAMES)}"
+                f"names are {', '.join(COMMAND_DRIVEN)}"
             )
         model, parameters = None, model if parameters is None else parameters
     sources = _sources(parameters, overrides)
@@ -455,7 +453,7 @@ def assemble(
 def _assemble_around(
     model: MotionModel, parameters: Any, compat: str | None, overrides: Mapping[str, Any]
 ) -> Assembly:
-    """The parts around a finished model, for which only settings are parameters."""
+    """Parts around a finished model, for which only settings are parameters."""
     if parameters is not None and not isinstance(parameters, Mapping):
         raise InvalidValue(
             f"parameters = {parameters!r}: around a model that is ready they are a mapping"
@@ -469,12 +467,12 @@ def _assemble_around(
 
 
 def _sources(parameters: Any, overrides: Mapping[str, Any]) -> list[Any]:
-    """Files and mappings in one list in which later ones win."""
+    """Files and mappings in one list, in which later ones override."""
     groups = {name.partition(".")[0] for name in PARAMETERS}
+    known = (*PARAMETERS, *ALIASES)
     for name in overrides:
         # A file may have parameters of other nodes; a keyword is for this one.
-        if name not in groups and name not in (*PARAMETERS, *ALIASES):
-            known = (*PARAMETERS, *ALIASES)
+        if name not in groups and name not in known:
             raise InvalidValue(record.unknown_name("PlanningSimulator", name, known, "parameter"))
     many = isinstance(parameters, (list, tuple))
     sources = [*parameters] if many else [] if parameters is None else [parameters]
@@ -501,52 +499,37 @@ def columns(values: Any) -> np.ndarray | None:
 
 Row = tuple[float, ...]
 Translation = Callable[[Any, Gear | int, m_s2], Row]
-"""From (command, gear, acceleration by slope) to the numbers of a model's input, in its order."""
+"""Function from (command, gear, acceleration by slope) to the values of a model's input, in
+order."""
 
 # Looked up once: members of an enumeration are slow to find, and this runs at every tick.
 _NONE, _REVERSE, _REVERSE_2 = Gear.NONE, Gear.REVERSE, Gear.REVERSE_2
 
 
-def signed_acceleration(acceleration: m_s2, gear: Gear | int, slope: m_s2) -> m_s2:
-    """Acceleration along the x axis of the vehicle with gravity, as a 32-bit float.
+def _signed(command: Any, gear: Gear | int, slope: m_s2) -> m_s2:
+    """Commanded acceleration along the x axis of the vehicle, including gravity, as a 32-bit float.
 
     A command is in the direction of the gear. In gear NONE neither command nor gravity act.
     """
     if gear is _NONE:
         return 0.0
     backward = gear is _REVERSE or gear is _REVERSE_2
-    return single((-acceleration if backward else acceleration) + slope)
+    return single((-command[1] if backward else command[1]) + slope)
 
 
 _TRANSLATIONS: dict[tuple[str, ...], Translation] = {
-    ("velocity", "steer"): lambda command, gear, slope: (command[0], command[2]),
-    ("acceleration", "steer"): lambda command, gear, slope: (
-        signed_acceleration(command[1], gear, slope),
-        command[2],
-    ),
-    ("acceleration", "steer", "gear"): lambda command, gear, slope: (
-        signed_acceleration(command[1], gear, slope),
-        command[2],
-        gear,
-    ),
+    ("velocity", "steer"): lambda c, gear, slope: (c[0], c[2]),
+    ("acceleration", "steer"): lambda c, gear, slope: (_signed(c, gear, slope), c[2]),
+    ("acceleration", "steer", "gear"): lambda c, gear, slope: (_signed(c, gear, slope), c[2], gear),
     # The model turns the sign by the gear itself, and the slope is not part of the dead time.
-    ("acceleration", "steer", "gear", "slope"): lambda command, gear, slope: (
-        command[1],
-        command[2],
-        gear,
-        slope,
-    ),
-    ("accel", "brake", "steer", "gear", "slope"): lambda command, gear, slope: (
-        *command,
-        gear,
-        slope,
-    ),
+    ("acceleration", "steer", "gear", "slope"): lambda c, gear, slope: (c[1], c[2], gear, slope),
+    ("accel", "brake", "steer", "gear", "slope"): lambda c, gear, slope: (*c, gear, slope),
 }
-"""By the fields of the model's input."""
+"""Translations by the fields of the model's input."""
 
 
 def translation(names: tuple[str, ...]) -> Translation:
-    """The translation for a model whose input has these fields."""
+    """Translation for a model whose input has these fields."""
     if names not in _TRANSLATIONS:
         known = "; ".join(", ".join(row) for row in _TRANSLATIONS)
         raise InvalidValue(

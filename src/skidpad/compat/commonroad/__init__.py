@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING
 from ...core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from .scenario import Scenario, read_scenario
-    from .simulation import Setup
+    from .scenario import read_scenario
 
-__all__ = ["Scenario", "Setup", "read_scenario"]
+__all__ = ["read_scenario"]
 
-__getattr__ = lazy_attributes(
-    __name__, {".scenario": ("Scenario", "read_scenario"), ".simulation": ("Setup",)}
-)
+__getattr__ = lazy_attributes(__name__, {".scenario": ("read_scenario",)})

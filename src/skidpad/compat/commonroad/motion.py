@@ -1,7 +1,7 @@
 """Motion of a vehicle over a grid of times, by an integrator of skidpad or a solver of SciPy.
 
 `CompiledMotion` uses the kernel of `Fleet`, so the bits are those of a fleet with the same dt and
-sub-steps; the nominal and the perturbed vehicle are two lanes of it, so the second is free.
+sub-steps; the nominal and the perturbed vehicle are two of its lanes, so the second costs nothing.
 `ScipyMotion` restarts a solver of `scipy.integrate.solve_ivp` at every step of the grid.
 """
 
@@ -11,7 +11,7 @@ import difflib
 import math
 import struct
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,12 +25,11 @@ from ...core.model import Model, Vehicle
 from ...errors import InvalidValue, SimulationDiverged, StepNotConverged
 from ...integrate.base import Integrator
 from ...integrate.scipy_ivp import METHODS, StepSolver
-from ...run.failures import diverged
 from ...run.runner import Runner
-from ...run.settings import Settings
+from ...run.settings import Settings, diverged
 
 _ROUNDING = 1e-9
-"""Relative distance of a ratio of times from a whole number that counts as rounding."""
+"""Relative distance of a ratio of times from an integer that counts as rounding."""
 
 
 class Grid(NamedTuple):
@@ -41,9 +40,9 @@ class Grid(NamedTuple):
 
 
 def grid(t_final: float, delta_t_w: float, *, raw: bool) -> Grid:
-    """The fewest equal steps no longer than delta_t_w that end at t_final, in s.
+    """Fewest equal steps no longer than delta_t_w that end at t_final, in s.
 
-    A ratio that is whole up to rounding counts as whole: 0.14 / 0.02 = 7.000000000000001 gives 7
+    A ratio that is an integer up to rounding counts as one: 0.14 / 0.02 = 7.000000000000001 gives 7
     steps. With `raw` it gives 8 steps of 0.0175 s, as in commonroad-control.
     """
     if t_final == 0.0:
@@ -53,7 +52,7 @@ def grid(t_final: float, delta_t_w: float, *, raw: bool) -> Grid:
 
 
 def whole_parts(whole: float, part: float) -> int:
-    """The fewest equal parts of `whole` that are no longer than `part`, up to rounding."""
+    """Fewest equal parts of `whole` that are no longer than `part`, up to rounding."""
     ratio = whole / part
     nearest = round(ratio)
     close = abs(ratio - nearest) <= _ROUNDING * max(ratio, 1.0)
@@ -61,15 +60,15 @@ def whole_parts(whole: float, part: float) -> int:
 
 
 LONGEST = 0.0025
-"""Default for the longest step of an integrator, in s."""
+"""Default of the longest integrator step, in s."""
 _LANES = 4
-"""The narrowest kernel in which a second vehicle is free."""
+"""Least number of lanes of a kernel, in which a second vehicle costs nothing."""
 _KEPT = 32
-"""Size of the cache of batches, by number of steps."""
+"""Size of the cache of batches, which are stored by number of steps."""
 
 
 class CompiledMotion:
-    """Moves a vehicle over grids of steps with an integrator that is compiled.
+    """Moves a vehicle over grids of steps with a compiled integrator.
 
     Args:
         vehicle: the vehicle.
@@ -91,11 +90,11 @@ class CompiledMotion:
         self._batches: dict[tuple[int, int], _Batch] = {}
 
     def substeps(self, dt: float) -> int:
-        """Steps of the integrator, or updates of a discrete model, within one of dt in s."""
+        """Integrator steps, or updates of a discrete model, within a step of dt in s."""
         return max(self.vehicle.model.substeps, whole_parts(dt, self._substep))
 
     def alone(self, x: tuple[float, ...], u: tuple[float, ...], grid: Grid) -> Array:
-        """The states (steps + 1, nx) of the nominal vehicle."""
+        """States (steps + 1, nx) of the nominal vehicle."""
         batch = self._batch(grid.steps, 1, grid.dt)
         batch.start(x)
         batch.hold(u)
@@ -105,8 +104,10 @@ class CompiledMotion:
     def pair(
         self, k: int, nominal: Array, perturbed: Array, u: tuple[float, ...], w: Array, dt: float
     ) -> None:
-        """Step k of both vehicles, from row k of their states to the next; w is the disturbance of
-        the perturbed one."""
+        """Advance both vehicles by step k, from row k of their states to the next.
+
+        `w` is the disturbance of the perturbed vehicle, `dt` the length of the step in s.
+        """
         batch = self._batch(1, 2, dt)
         batch.states[0, 0], batch.states[0, 1] = nominal[k], perturbed[k]
         batch.disturbances[0, 1] = w
@@ -145,7 +146,7 @@ class CompiledMotion:
 
 
 class _Batch:
-    """Some vehicles over some steps, with arrays bound to the kernel once."""
+    """Vehicles over a number of steps, with arrays bound to the kernel once."""
 
     def __init__(self, runner: Runner, nominal: Array, steps: int, vehicles: int) -> None:
         plant = runner.plant
@@ -168,16 +169,14 @@ class _Batch:
         self.dt = dt
 
     def start(self, x: tuple[float, ...]) -> None:
-        """Set the state of the only vehicle."""
         self._start.pack_into(self._first_row, 0, *x)
 
     def hold(self, u: tuple[float, ...]) -> None:
-        """Set the inputs of all vehicles."""
         self._held.pack_into(self._input_row, 0, *u)
 
 
 class Derivative:
-    """The derivative of the state, with input, disturbance and parameters held.
+    """Derivative of the state with constant input, disturbance and parameters.
 
     CasADi's interpreter evaluates it operation by operation, so it rounds as the function is
     written. Compiled code is not faster for one vehicle at a time and contracts products with sums;
@@ -207,14 +206,13 @@ class Derivative:
         self._w[:] = w
 
     def __call__(self, x: Array) -> Array:
-        """The derivative at a state."""
         self._x[:] = x
         self._evaluate()
         return self._out.copy()
 
 
 def _function(model: Model) -> Any:
-    """x' of (x, the state at the start of the step, u, w, p) as a CasADi function."""
+    """CasADi function of x' with arguments (x, the state at the start of the step, u, w, p)."""
     import casadi as ca
 
     derivative = model.derivative
@@ -232,7 +230,7 @@ def _function(model: Model) -> Any:
 
 
 class ScipyMotion:
-    """Moves a vehicle over grids of steps with a solver of scipy's kind.
+    """Moves a vehicle over grids of steps with a solver of SciPy's interface.
 
     Args:
         vehicle: the vehicle.
@@ -245,7 +243,7 @@ class ScipyMotion:
         self._solver, self._derivative = solver, Derivative(vehicle)
 
     def alone(self, x: tuple[float, ...], u: tuple[float, ...], grid: Grid) -> Array:
-        """The states (steps + 1, nx) of the nominal vehicle."""
+        """States (steps + 1, nx) of the nominal vehicle."""
         states = np.empty((grid.steps + 1, len(x)))
         states[0] = x
         for k in range(grid.steps):
@@ -255,14 +253,13 @@ class ScipyMotion:
     def pair(
         self, k: int, nominal: Array, perturbed: Array, u: tuple[float, ...], w: Array, dt: float
     ) -> None:
-        """Step k of both vehicles, from row k of their states to the next; w is the disturbance of
-        the perturbed one. Integrated once if both are the same."""
+        """Advance both vehicles by step k, integrated once if both are equal."""
         same = (w == self.nominal).all() and (nominal[k] == perturbed[k]).all()
         nominal[k + 1] = self._step(nominal[k], u, self.nominal, dt, k * dt)
         perturbed[k + 1] = nominal[k + 1] if same else self._step(perturbed[k], u, w, dt, k * dt)
 
     def _step(self, x: Array, u: tuple[float, ...], w: Array, dt: float, time: float) -> Array:
-        """The state after dt in s; `time` is for errors only."""
+        """State after dt in s; `time` is for error messages only."""
         self._derivative.hold(x, u, w)
         try:
             return self._solver.advance(self._derivative, x, dt, time)
@@ -274,22 +271,8 @@ OWN = "skidpad:"
 """Prefix of the names of skidpad's own integrators."""
 
 
-class Motion(Protocol):
-    """Moves a vehicle over the steps of a grid, with an input held throughout."""
-
-    name: str
-    """Name of the method in notes and errors."""
-
-    def alone(self, x: tuple[float, ...], u: tuple[float, ...], grid: Grid) -> Array:
-        """The states (steps + 1, nx) of the nominal vehicle."""
-        ...
-
-    def pair(
-        self, k: int, nominal: Array, perturbed: Array, u: tuple[float, ...], w: Array, dt: float
-    ) -> None:
-        """Step k of both vehicles, from row k of their states to the next; w is the disturbance of
-        the perturbed one, dt the length of the step in s."""
-        ...
+Motion = CompiledMotion | ScipyMotion
+"""Moves a vehicle over the steps of a grid, with a constant input."""
 
 
 def names() -> list[str]:
@@ -299,7 +282,7 @@ def names() -> list[str]:
 
 
 def own_integrator(method: Any) -> Integrator | None:
-    """The compiled integrator for a method; None for one of SciPy's."""
+    """Compiled integrator for a method; None for a SciPy method."""
     if isinstance(method, str):
         known = method.startswith(OWN) and method in names()
         return integrate.get(method.removeprefix(OWN)) if known else None
@@ -309,7 +292,7 @@ def own_integrator(method: Any) -> Integrator | None:
 
 
 def solver_class(method: Any) -> tuple[type, str]:
-    """The class of SciPy's kind for a method, and its name."""
+    """Solver class with SciPy's interface for a method, and its name."""
     import scipy.integrate
 
     if isinstance(method, type) and issubclass(method, scipy.integrate.OdeSolver):
@@ -336,15 +319,15 @@ def motion(
     options: Mapping[str, Any],
     frozen: bool,
 ) -> Motion:
-    """The motion of a vehicle by a method.
+    """Motion of a vehicle by a method.
 
     Args:
         method: name, class or integrator, as for `simulate`.
         vehicle: the vehicle.
         nominal: the disturbance of the nominal vehicle, (nw,).
         substep: longest step of skidpad's own integrators in s; see `CompiledMotion`.
-        options: further arguments of a solver of SciPy's kind: `rtol`, `atol`.
-        frozen: whether a solver of SciPy's kind that fails returns the state reached, as in
+        options: further arguments of a solver with SciPy's interface: `rtol`, `atol`.
+        frozen: whether a failing solver with SciPy's interface returns the state reached, as in
             commonroad-control, instead of raising.
     """
     if vehicle.model.dead_times:

@@ -19,7 +19,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.files import brief_repr, path_of
 from ...errors import InvalidValue
-from ...geometry.maps.load import Boundaries, opened, road_of
+from ...geometry.maps.files import Boundaries, opened, road_of
 from ...geometry.maps.map import Map
 from ...geometry.polygon import frozen
 from ...run.trajectory import Trajectory
@@ -28,7 +28,7 @@ from ...units import m, s
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Lane:
-    """A lanelet: its borders and its middle as lines (n, 2) in m, in the direction of travel."""
+    """A lanelet: its borders and its centre line (n, 2) in m, in the direction of travel."""
 
     __repr__ = brief_repr
 
@@ -50,13 +50,13 @@ class Obstacle:
 
     id: int
     kind: str
-    """CommonRoad's name of its type, such as "car"."""
+    """CommonRoad's name of the obstacle type, such as "car"."""
     length: m
     width: m
     centre_ahead: m
-    """Distance of the centre of its rectangle ahead of its positions."""
+    """Distance in m from its position forward to the centre of its rectangle."""
     trajectory: Trajectory
-    """Its states at the time steps of the scenario; a single one if it does not move."""
+    """States at the time steps of the scenario; a single one if it does not move."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,9 +67,9 @@ class Scenario:
 
     name: str
     dt: s
-    """Time from step to step."""
+    """Time step."""
     map: Map
-    """The borders of the road, as walls."""
+    """Borders of the road, as walls."""
     lanes: Mapping[int, Lane]
     obstacles: Mapping[int, Obstacle]
     problems: Mapping[int, Any]
@@ -77,40 +77,29 @@ class Scenario:
 
 
 def read_scenario(path: str | os.PathLike[str], *, boundaries: Boundaries = "road") -> Scenario:
-    """The scenario in a CommonRoad file; `boundaries` as for `Map.load`.
+    """Read the scenario in a CommonRoad file; `boundaries` as for `Map.load`.
 
     Obstacles of other shapes have the size of their bounding rectangle. Obstacles without a
-    trajectory (a set of places, a phantom) are left out.
+    trajectory (a set of positions, a phantom) are left out.
     """
     file = path_of(path)
     scenario, problems = opened(file)
-    obstacles = [*scenario.static_obstacles, *scenario.dynamic_obstacles]
-    return Scenario(
-        str(scenario.scenario_id),
-        float(scenario.dt),
-        road_of(file, scenario, boundaries),
-        {lane.lanelet_id: _lane(lane) for lane in scenario.lanelet_network.lanelets},
-        {
-            item.obstacle_id: _obstacle(item, float(scenario.dt))
-            for item in obstacles
-            if getattr(item, "prediction", None) is None or hasattr(item.prediction, "trajectory")
-        },
-        dict(problems.planning_problem_dict),
-    )
+    name, dt = str(scenario.scenario_id), float(scenario.dt)
+    road = road_of(file, scenario, boundaries)
+    lanes = {lane.lanelet_id: _lane(lane) for lane in scenario.lanelet_network.lanelets}
+    obstacles = {
+        item.obstacle_id: _obstacle(item, dt)
+        for item in (*scenario.static_obstacles, *scenario.dynamic_obstacles)
+        if getattr(item, "prediction", None) is None or hasattr(item.prediction, "trajectory")
+    }
+    return Scenario(name, dt, road, lanes, obstacles, dict(problems.planning_problem_dict))
 
 
 def _lane(lanelet: Any) -> Lane:
     lines = (lanelet.left_vertices, lanelet.right_vertices, lanelet.center_vertices)
     left, right, centre = (frozen(np.array(line, dtype=float)[:, :2]) for line in lines)
-    return Lane(
-        lanelet.lanelet_id,
-        left,
-        right,
-        centre,
-        tuple(lanelet.successor),
-        lanelet.adj_left,
-        lanelet.adj_right,
-    )
+    after, number = tuple(lanelet.successor), lanelet.lanelet_id
+    return Lane(number, left, right, centre, after, lanelet.adj_left, lanelet.adj_right)
 
 
 def _obstacle(obstacle: Any, dt: s) -> Obstacle:

@@ -1,9 +1,9 @@
 """Simulation: nominal and perturbed motion of a vehicle under one input, and its measurement.
 
 The interface of commonroad-control's simulation, for any vehicle; docs/commonroad_vehicles.md
-lists the differences. Disturbances are drawn from the channel `disturbance`, one step after the
-other over all calls of `simulate`, and measurements from the channel `noise`, one step each. The
-channels are independent: a simulation without noise has the same disturbances.
+lists the differences. Disturbances are drawn from the channel `disturbance`, one step after another
+over all calls of `simulate`, and measurements from the channel `noise`, one step each. The channels
+are independent: a simulation without noise has the same disturbances.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from ...core.files import brief_repr, shortened, shown
 from ...core.model import Model, NoDisturbance, Vehicle, VehicleFactory
 from ...errors import InvalidValue
 from ...integrate.base import Integrator
-from ...random import Draw, NoUncertainty, UncertaintyModel
 from ...random import streams as seeds
-from ...random.model import checked_model, draw_sample
+from ...random.model import NoUncertainty, UncertaintyModel, checked_model, draw_sample
+from ...random.streams import Draw
 from ...run.arguments import check_sample_room
 from ...run.fleet import Fleet
 from ...run.trajectory import Trajectory
@@ -49,7 +49,7 @@ FACTORY_METHODS = ("state_from_numpy_array", "trajectory_from_numpy_array")
 
 
 def vehicle_of(vehicle: Any) -> Vehicle:
-    """The vehicle, or that of a factory."""
+    """The vehicle itself, or the vehicle of a factory."""
     if isinstance(vehicle, VehicleFactory):
         return vehicle()
     if isinstance(vehicle, Vehicle):
@@ -61,47 +61,47 @@ def vehicle_of(vehicle: Any) -> Vehicle:
 
 
 def check_order(sidt_factory: Any, disturbance_model: Any, sensor_model: Any, **flags: Any) -> None:
-    """Raise for positional arguments in the wrong order."""
-    places = (
-        ("disturbance_model", disturbance_model, UncertaintyModel, "an UncertaintyModel"),
-        ("sensor_model", sensor_model, SensorModel, "a SensorModel"),
-    )
-    for name, value, kind, what in places:
-        if value is not None and not isinstance(value, kind):
-            raise InvalidValue(f"{name} must be {what}, got {_described(value)}; {BY_NAME}")
-    for name, value in flags.items():
-        if not isinstance(value, (bool, np.bool_)):
-            raise InvalidValue(f"{name} must be True or False, got {_described(value)}; {BY_NAME}")
-    if sidt_factory is not None:
-        missing = [m for m in FACTORY_METHODS if not hasattr(sidt_factory, m)]
-        if missing:
-            raise InvalidValue(
-                f"sidt_factory must have the methods {', '.join(FACTORY_METHODS)}, got "
-                f"{_described(sidt_factory)}; {BY_NAME}"
-            )
+    """Raise InvalidValue for positional arguments in the wrong order."""
+    needs: list[tuple[str, Any, bool, str]] = [
+        (name, value, value is None or isinstance(value, kind), f"be {what}")
+        for name, value, kind, what in (
+            ("disturbance_model", disturbance_model, UncertaintyModel, "an UncertaintyModel"),
+            ("sensor_model", sensor_model, SensorModel, "a SensorModel"),
+        )
+    ]
+    needs += [
+        (name, value, isinstance(value, (bool, np.bool_)), "be True or False")
+        for name, value in flags.items()
+    ]
+    fits = sidt_factory is None or all(hasattr(sidt_factory, m) for m in FACTORY_METHODS)
+    methods = f"have the methods {', '.join(FACTORY_METHODS)}"
+    for name, value, holds, what in (*needs, ("sidt_factory", sidt_factory, fits, methods)):
+        if not holds:
+            raise InvalidValue(f"{name} must {what}, got {_described(value)}; {BY_NAME}")
 
 
 def check_sensor(sensor: SensorModel, vehicle: Vehicle) -> None:
-    """Raise unless the sensor is for the states and inputs of the vehicle."""
-    for name, kind, own in (
-        ("states", vehicle.State, sensor.State),
-        ("inputs", vehicle.Input, sensor.Input),
-    ):
-        if record.size(own) != record.size(kind):
+    """Raise InvalidValue unless the sensor is for the states and inputs of the vehicle."""
+    pairs = {"states": (sensor.State, vehicle.State), "inputs": (sensor.Input, vehicle.Input)}
+    for name, kinds in pairs.items():
+        seen, there = map(record.names, kinds)
+        if len(seen) != len(there):
             raise InvalidValue(
-                f"sensor_model is for {record.size(own)} {name}; {vehicle.name!r} has "
-                f"{record.size(kind)}: {', '.join(record.names(kind))}"
+                f"sensor_model is for {len(seen)} {name}; {vehicle.name!r} has "
+                f"{len(there)}: {', '.join(there)}"
             )
-        if not (sensor.nameless or record.names(own) == record.names(kind)):
+        if not (sensor.nameless or seen == there):
             raise InvalidValue(
-                f"sensor_model is for the {name} {', '.join(record.names(own))}; "
-                f"{vehicle.name!r} has {', '.join(record.names(kind))}"
+                f"sensor_model is for the {name} {', '.join(seen)}; "
+                f"{vehicle.name!r} has {', '.join(there)}"
             )
 
 
 def check_study(options: Mapping[str, Any], model: UncertaintyModel, drawn: bool) -> None:
-    """Raise for options of a Monte Carlo that a replay cannot repeat, and for a simulation without
-    random disturbances."""
+    """Raise InvalidValue for a Monte Carlo study that a replay cannot repeat.
+
+    Because of its options, or because the simulation has no random disturbances.
+    """
     for name in options:
         if name not in STUDY_OPTIONS:
             raise InvalidValue(
@@ -117,7 +117,7 @@ def check_study(options: Mapping[str, Any], model: UncertaintyModel, drawn: bool
 
 
 def check_factory(factory: Any, vehicle: Vehicle) -> None:
-    """Raise unless the states of the factory have the size of the vehicle's."""
+    """Raise InvalidValue unless the states of the factory have the size of the vehicle's."""
     dimension, size = getattr(factory, "state_dimension", None), record.size(vehicle.State)
     if dimension is not None and dimension != size:
         raise InvalidValue(
@@ -147,7 +147,7 @@ def tolerances(rtol: Any, atol: Any, size: int) -> dict[str, Any]:
 
 
 def reader(name: str, kind: type, *, complete: bool) -> Callable[[Any], tuple[float, ...]]:
-    """A function that reads the numbers of a state or an input.
+    """Return a function that reads the numbers of a state or an input.
 
     It takes a record, a mapping of names, an array, or an object with commonroad-control's
     `convert_to_array`. With `complete` a mapping must name every field.
@@ -159,16 +159,10 @@ def reader(name: str, kind: type, *, complete: bool) -> Callable[[Any], tuple[fl
 
     def read(values: Any) -> tuple[float, ...]:
         # A short way for the usual types; all errors come from the long one.
-        if simple:
-            row = values
-            if (
-                type(values) is np.ndarray
-                and values.dtype == np.float64
-                and values.shape == (size,)
-            ):
-                row = tuple(values.tolist())
-            elif type(values) is not kind:
-                return _built(name, kind, values, blank)
+        row = values if type(values) is kind else None
+        if type(values) is np.ndarray and values.dtype == np.float64 and values.shape == (size,):
+            row = tuple(values.tolist())
+        if simple and row is not None:
             try:
                 if all(map(finite, row)):
                     return row
@@ -184,11 +178,8 @@ def _built(name: str, kind: type, source: Any, blank: Any) -> tuple[float, ...]:
         # An object of commonroad-control's kind, whose fields may be None.
         values = np.ravel(np.asarray(source.convert_to_array(), dtype=object))
         names = record.names(kind)
-        missing = [
-            name
-            for name, value in zip(names, values, strict=False)
-            if value is None or (isinstance(value, float) and math.isnan(value))
-        ]
+        pairs = zip(names, values, strict=False)
+        missing = [n for n, v in pairs if v is None or (isinstance(v, float) and math.isnan(v))]
         if len(values) == len(names) and missing:
             raise InvalidValue(f"{name}: {kind.__name__} needs a value for {', '.join(missing)}")
         source = values.tolist()
@@ -211,14 +202,15 @@ def _built(name: str, kind: type, source: Any, blank: Any) -> tuple[float, ...]:
 def _described(value: Any) -> str:
     if isinstance(value, (bool, np.bool_, int, float, str)):
         return repr(value)
-    kind = value if isinstance(value, type) else type(value)
-    return f"the class {kind.__qualname__}" if isinstance(value, type) else f"a {kind.__qualname__}"
+    if isinstance(value, type):
+        return f"the class {value.__qualname__}"
+    return f"a {type(value).__qualname__}"
 
 
 def with_model(
     vehicle: Vehicle, model: UncertaintyModel | None
 ) -> tuple[Vehicle, UncertaintyModel]:
-    """The vehicle whose disturbance has the size of the model, and the model.
+    """Vehicle whose disturbance has the size of the model, and the model.
 
     This is the vehicle itself, or the vehicle with a disturbance added to the derivative of its
     state, alone or before its own. None stands for no uncertainty.
@@ -254,77 +246,64 @@ def _at_rest(model: Model) -> Model:
     def calm(function: Callable[..., Any]) -> Callable[..., Any]:
         return lambda x, u, w, p: function(x, u, rest, p)
 
-    assert model.derivative is not None
-    return replace(
-        model,
-        Disturbance=NoDisturbance,
-        derivative=calm(model.derivative),
-        outputs=calm(model.outputs),
-        hold=None if model.hold is None else calm(model.hold),
-    )
+    functions = {name: getattr(model, name) for name in ("derivative", "outputs", "hold")}
+    calmed = {name: calm(function) for name, function in functions.items() if function is not None}
+    return replace(model, Disturbance=NoDisturbance, **calmed)
 
 
-DISTURBANCE, NOISE = "disturbance", "noise"
-"""Names of the channels, which a Monte Carlo uses too."""
+CHANNELS = ("disturbance", "noise")
+"""Channel names, which a Monte Carlo study uses too."""
 
 
 class Streams(NamedTuple):
-    """Two streams of one seed, with their positions."""
+    """Random streams of one seed for disturbance and noise, with their positions."""
 
     disturbance: Draw
     noise: Draw
     memory: Any
-    """Memory of the disturbance model."""
     noise_memory: Any = None
-    """Memory of the noise model."""
     step: int = 0
-    """Disturbances drawn so far."""
+    """Number of disturbances drawn so far."""
     time: float = 0.0
     """Time simulated so far, in s."""
     measured: int = 0
-    """Noises drawn so far."""
+    """Number of measurement noises drawn so far."""
 
     @classmethod
     def of(cls, seed: int, model: UncertaintyModel) -> Self:
-        """The streams of a seed, at their start."""
-        return cls(
-            Draw.of_seed(seed, DISTURBANCE), Draw.of_seed(seed, NOISE), memory=model.start(1)
-        )
+        return cls(*(Draw.of_seed(seed, name) for name in CHANNELS), memory=model.start(1))
 
     def disturbance_at(self, k: int, dt: float) -> Draw:
-        """The draw of the k-th step from here; dt is its length in s."""
+        """Draw for the k-th step from the current position; dt is the step length in s."""
         return self.disturbance.at(self.step + k, dt, self.time + k * dt)
 
     def noise_at(self, dt: float) -> Draw:
-        """The draw of a measurement here, dt in s after the last one."""
+        """Draw for a measurement at the current position, dt in s after the last one."""
         return self.noise.at(self.measured, dt, self.time)
 
 
 Result = tuple[Any, Any, Any]
-"""The measurement, the perturbed and the nominal trajectory."""
+"""Measurement, perturbed and nominal trajectory."""
 
 
 class Outcome(NamedTuple):
-    """The raw results of a simulation."""
-
     nominal: Array
-    """(steps + 1, nx)"""
+    """Nominal states, (steps + 1, nx)."""
     perturbed: Array
-    """The same array as `nominal` if no disturbance differs from the nominal value."""
+    """Perturbed states, (steps + 1, nx); the array `nominal` itself without a perturbation."""
     drawn: Array | None
-    """Disturbances (steps, nw); None if the nominal value acted throughout."""
+    """Disturbances, (steps, nw); None if the nominal value acted throughout."""
     measurement: Any
     streams: Streams
-    """The streams after the simulation."""
     grid: Grid
 
 
 class Results:
-    """Makes the results of a simulation: records and trajectories of skidpad or of a factory.
+    """Converts outcomes to records and trajectories of skidpad or of a factory.
 
     Args:
         vehicle: the simulated vehicle.
-        factory: an object of commonroad-control's kind, or None.
+        factory: an object with commonroad-control's interface, or None.
     """
 
     def __init__(self, vehicle: Vehicle, factory: Any) -> None:
@@ -334,7 +313,7 @@ class Results:
         self._times: tuple[Grid, Array] = (Grid(-1, 0.0), np.zeros(1))
 
     def of(self, outcome: Outcome, method: str) -> Result:
-        """Measurement, perturbed and nominal trajectory; `method` is for their notes."""
+        """Measurement, perturbed and nominal trajectory; `method` is named in their notes."""
         nominal = self._trajectory(outcome.nominal, outcome.grid, method)
         perturbed = nominal
         if outcome.perturbed is not outcome.nominal:
@@ -349,37 +328,32 @@ class Results:
             # The enumeration of its own module, if any: members of two are never equal.
             module = sys.modules.get(getattr(self.factory, "__module__", ""))
             modes = getattr(module, "TrajectoryMode", TrajectoryMode)
+            times = dict(time_steps=list(range(over.steps + 1)), t_0=0.0, delta_t=over.dt)
             return self.factory.trajectory_from_numpy_array(
-                traj_np=states.T,
-                mode=modes("state"),
-                time_steps=list(range(over.steps + 1)),
-                t_0=0.0,
-                delta_t=over.dt,
+                traj_np=states.T, mode=modes("state"), **times
             )
         states.flags.writeable = False
         notes = {"dt": over.dt, "integrator": method}
         return Trajectory.of_rows(self._time(over), states, self._layout, notes)
 
     def _time(self, over: Grid) -> Array:
-        """The times of a grid, shared by trajectories on it."""
+        """Times of a grid, shared by trajectories on it."""
         if self._times[0] != over:
-            t = np.arange(over.steps + 1, dtype=float)
-            t *= over.dt
+            t = np.arange(over.steps + 1, dtype=float) * over.dt
             t.flags.writeable = False
             self._times = (over, t)
         return self._times[1]
 
 
 _LONG = 1e6
-"""Number of steps from which the memory is checked."""
+"""Number of steps above which the memory is checked."""
 
 
 class Setup(NamedTuple):
-    """Arguments with which a fleet runs a simulation: `Fleet(vehicle, dt, integrator,
-    substeps=substeps)`."""
+    """Fleet arguments for a simulation: `Fleet(vehicle, dt, integrator, substeps=substeps)`."""
 
     vehicle: Vehicle
-    """The vehicle with the disturbance of the disturbance model."""
+    """Vehicle with the disturbance of the disturbance model."""
     integrator: Integrator
     dt: float
     """Time over which a disturbance is constant, in s."""
@@ -391,7 +365,7 @@ class Setup(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """The arguments of `simulate`, checked."""
+    """Checked arguments of `simulate`."""
 
     x: tuple[float, ...]
     u: tuple[float, ...]
@@ -404,20 +378,20 @@ class Simulation:
 
     Args:
         vehicle_model: any vehicle, or its factory.
-        sidt_factory: an object of commonroad-control's kind that makes states and trajectories;
-            None for skidpad's records and `Trajectory`.
+        sidt_factory: an object with commonroad-control's interface that makes states and
+            trajectories; None for skidpad's records and `Trajectory`.
         disturbance_model: model of the vehicle's disturbance, or of one added to the derivative of
             its state; None for no disturbance.
         sensor_model: model of the measurement at the end; None for the whole state without noise.
         random_disturbance: draw disturbances; otherwise the model's nominal value acts.
         random_noise: draw noise; otherwise the nominal value of the noise is added.
         delta_t_w: longest time over which a disturbance is constant, in s.
-        seed: seed of the random numbers, see `skidpad.random.streams`; None for a fresh one.
+        seed: seed of the random numbers, see `skidpad.random.streams`; None for a random one.
         rtol, atol: tolerances of SciPy's methods; None for 1e-3 and 1e-6.
         substep: longest step of skidpad's own integrators, in s; None for 0.0025 s. With None a
             discrete vehicle makes `Model.substeps` updates per disturbance, otherwise updates of
             at most this length.
-        compat: "upstream" to repeat commonroad-control: a step too many when a ratio of times is
+        compat: "upstream" to repeat commonroad-control: an extra step when a ratio of times is
             rounded up, and the last state reached, without an error, when a solver fails.
 
     Pass all but the vehicle by name: the documents and the program of commonroad-control differ in
@@ -468,17 +442,17 @@ class Simulation:
 
     @property
     def vehicle_model(self) -> Vehicle:
-        """The vehicle, with the additive disturbance if the disturbance model needs one."""
+        """Vehicle, with the additive disturbance if the disturbance model needs one."""
         return self._vehicle
 
     @property
     def state_input_factory(self) -> Any:
-        """The factory of the results; None for skidpad's own."""
+        """Factory of the results; None for skidpad's own."""
         return self._results.factory
 
     @property
     def disturbance_model(self) -> UncertaintyModel:
-        """The disturbance model; `NoUncertainty` without one."""
+        """Disturbance model; `NoUncertainty` if there is no uncertainty."""
         return self._disturbance
 
     @property
@@ -507,13 +481,13 @@ class Simulation:
         return self._seed
 
     def reset(self, seed: int | None = None) -> None:
-        """Restart the random numbers, of the same or of another seed."""
+        """Restart the random streams, with the same or another seed."""
         number = self._seed if seed is None else seeds.checked(seed)
         self._streams = Streams.of(number, self._disturbance)
         self._seed = number
 
     def simulate(self, x0: Any, u: Any, t_final: float, ivp_method: Any = "RK45") -> Result:
-        """The motion from x0 under a constant input u for t_final seconds.
+        """Simulate the motion from x0 under a constant input u for t_final seconds.
 
         Args:
             x0, u: records, mappings of names, arrays, or objects with `convert_to_array`.
@@ -543,14 +517,14 @@ class Simulation:
         t_final: float | None = None,
         ivp_method: Any = None,
     ) -> Result:
-        """The result of `simulate` as the first call after `reset(seed)`; the streams stay.
+        """Repeat `simulate` as the first call after `reset(seed)`; the streams are not advanced.
 
         Arguments default to those of the last call.
         """
         if self._last is None and (x0 is None or u is None or t_final is None):
             raise InvalidValue("nothing was simulated yet: replay needs x0, u and t_final")
-        before = None if self._last is None else self._last[0]
-        if before is not None:
+        if self._last is not None:
+            before = self._last[0]
             x0 = record.unflatten(self._vehicle.State, before.x) if x0 is None else x0
             u = record.unflatten(self._vehicle.Input, before.u) if u is None else u
             t_final = before.t_final if t_final is None else t_final
@@ -560,9 +534,9 @@ class Simulation:
         return self._results.of(outcome, self._motions[call.method].name)
 
     def setup(self, x0: Any, u: Any, t_final: float, ivp_method: Any = "skidpad:rk4") -> Setup:
-        """The arguments of a fleet that runs this simulation many times, with the same bits.
+        """Arguments of a fleet that repeats this simulation many times, with the same bits.
 
-        The arguments are those of `simulate`, with an integrator of skidpad's own; they become the
+        Takes the arguments of `simulate`, with an integrator of skidpad's own; they become the
         defaults of `replay`.
         """
         call = self._checked(x0, u, t_final, ivp_method)
@@ -595,27 +569,17 @@ class Simulation:
         quantities, events, quantiles, confidence, progress. `on_diverge` is that of `Fleet`.
         """
         check_study(options, self._disturbance, self._random_disturbance)
-        setup = self.setup(x0, u, t_final, ivp_method)
-        fleet = Fleet(
-            setup.vehicle,
-            setup.dt,
-            setup.integrator,
-            substeps=setup.substeps,
-            on_diverge=on_diverge,
-        )
+        vehicle, integrator, dt, steps, substeps = self.setup(x0, u, t_final, ivp_method)
+        fleet = Fleet(vehicle, dt, integrator, substeps=substeps, on_diverge=on_diverge)
         call = self._checked(x0, u, t_final, ivp_method)
+        options["disturbance"] = self._disturbance if self._disturbance.dim else None
         return fleet.monte_carlo(
-            np.array(call.x),
-            np.array([call.u]),
-            runs=runs,
-            disturbance=self._disturbance if self._disturbance.dim else None,
-            steps=setup.steps,
-            **options,
+            np.array(call.x), np.array([call.u]), runs=runs, steps=steps, **options
         )
 
     @property
     def last_disturbances(self) -> Trajectory | None:
-        """The disturbances of the last `simulate`, as a trajectory in disturbance mode.
+        """Disturbances of the last `simulate`, as a trajectory in disturbance mode.
 
         None before the first call, without a step, and for a vehicle without disturbances.
         `Recorded(last_disturbances.to_array())` repeats them.
@@ -625,11 +589,9 @@ class Simulation:
             return None
         steps, drawn = outcome.grid.steps, outcome.drawn
         rows = np.tile(self._disturbance.nominal_value, (steps, 1)) if drawn is None else drawn
+        dt, pair = outcome.grid.dt, (self._vehicle.model.Disturbance, rows)
         return Trajectory.from_arrays(
-            outcome.grid.dt * np.arange(steps),
-            disturbances=(self._vehicle.model.Disturbance, rows),
-            name=self._vehicle.name,
-            meta={"dt": outcome.grid.dt},
+            dt * np.arange(steps), disturbances=pair, name=self._vehicle.name, meta={"dt": dt}
         )
 
     def _checked(self, x0: Any, u: Any, t_final: Any, method: Any) -> _Call:
@@ -642,21 +604,19 @@ class Simulation:
 
     def _motion(self, method: Any) -> Motion:
         try:
-            return self._motions[method]
-        except KeyError:
-            pass
+            known = self._motions.get(method)
         except TypeError:  # not hashable, so no method
             solver_class(method)
-        compiled = motion(
-            method,
-            self._vehicle,
-            self._disturbance.nominal_value,
-            substep=self._substep,
-            options=self._options,
-            frozen=self._upstream,
-        )
-        self._motions[method] = compiled
-        return compiled
+            raise
+        if known is None:
+            nominal, options = self._disturbance.nominal_value, self._options
+            known = self._motions[method] = motion(
+                *(method, self._vehicle, nominal),
+                substep=self._substep,
+                options=options,
+                frozen=self._upstream,
+            )
+        return known
 
     def _grid(self, t_final: float) -> Grid:
         return grid(t_final, self._delta_t_w, raw=self._upstream)
@@ -678,7 +638,7 @@ class Simulation:
     def _perturbed(
         self, call: _Call, moves: Motion, over: Grid, streams: Streams
     ) -> tuple[Array, Array, Array, Streams]:
-        """Both motions, the disturbances and the streams after them."""
+        """Both motions, the disturbances and the advanced streams."""
         nominal, perturbed = (np.empty((over.steps + 1, len(call.x))) for _ in range(2))
         nominal[0] = perturbed[0] = call.x
         drawn = np.empty((over.steps, self._disturbance.dim))
@@ -698,20 +658,17 @@ class Simulation:
     def _measured(
         self, x: Array, call: _Call, drawn: Array | None, streams: Streams
     ) -> tuple[Any, Streams]:
-        """The measurement at the end, and the streams after it."""
+        """Measurement at the end, and the advanced streams."""
         State = self._vehicle.State
         if self._plain:
             return record.unflatten(State, x.tolist()), streams
         sensor = self._sensor
         acting = self._disturbance.nominal_value if drawn is None else drawn[-1]
-        seen, memory = sensor.measured(
-            record.unflatten(sensor.State, x.tolist()),
-            record.unflatten(sensor.Input, call.u),
-            streams.noise_at(call.t_final),
-            streams.noise_memory,
-            self._random_noise,
-            record.unflatten(self._vehicle.model.Disturbance, acting.tolist()),
-        )
+        state = record.unflatten(sensor.State, x.tolist())
+        u = record.unflatten(sensor.Input, call.u)
+        w = record.unflatten(self._vehicle.model.Disturbance, acting.tolist())
+        draw, memory = streams.noise_at(call.t_final), streams.noise_memory
+        seen, memory = sensor.measured(state, u, draw, memory, self._random_noise, w)
         if isinstance(sensor, FullStateFeedback):
             seen = record.unflatten(State, record.flatten(seen))
         if self._random_noise:

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 from ...core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from .model_file import Status, truck_model
+    from .model_file import Status
     from .sensors import Noise
 
-__all__ = ["Noise", "Status", "truck_model"]
+__all__ = ["Noise", "Status"]
 
-__getattr__ = lazy_attributes(
-    __name__, {".model_file": ("Status", "truck_model"), ".sensors": ("Noise",)}
-)
+__getattr__ = lazy_attributes(__name__, {".model_file": ("Status",), ".sensors": ("Noise",)})

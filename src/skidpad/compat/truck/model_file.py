@@ -1,17 +1,18 @@
 """Upstream's `model.yaml`: the truck, its lidar and its fixed frames, read and checked.
 
 The keys are those of the package `model` of robotics-laboratory/truck; angles in the file are in
-degrees. Upstream's checks are left out of its release builds; here they always apply. The records
+degrees. Upstream's checks are disabled in its release builds; here they always apply. The records
 that an engine reports (`EngineState` and its parts) are here too.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,36 +42,35 @@ class Section:
         return f"{self.path}.{key}" if self.path else key
 
     def only(self, *keys: str) -> None:
-        """Raise if there is any other key."""
+        """Raise InvalidValue if there is any other key."""
         for key in self._content:
             if key not in keys:
                 where = f"{self.name}: {self.path}" if self.path else self.name
                 raise InvalidValue(unknown_name(where, key, keys, "key"))
 
     def value(self, key: str) -> Any:
-        """The value of a key; raises if it is missing."""
+        """Value of a key; raises InvalidValue if it is missing."""
         if key not in self._content:
             raise InvalidValue(f"{self.name}: {self._key(key)} is missing")
         return self._content[key]
 
     def section(self, key: str, *keys: str) -> Section:
         """A nested mapping with these keys only."""
-        inner = Section(self.name, self.value(key), self._key(key))
-        inner.only(*keys)
-        return inner
+        return self._inner(self.value(key), self._key(key), keys)
 
     def sections(self, key: str, *keys: str) -> list[Section]:
         """A list of mappings with these keys only."""
         listed = self.value(key)
-        if not isinstance(listed, list):
-            raise InvalidValue(f"{self.name}: {self._key(key)} = {listed!r} must be a list")
-        entries = [Section(self.name, v, f"{self._key(key)}[{k}]") for k, v in enumerate(listed)]
-        for entry in entries:
-            entry.only(*keys)
-        return entries
+        self.must(isinstance(listed, list), key, repr(listed), "a list")
+        return [self._inner(v, f"{self._key(key)}[{k}]", keys) for k, v in enumerate(listed)]
+
+    def _inner(self, content: Any, path: str, keys: tuple[str, ...]) -> Section:
+        inner = Section(self.name, content, path)
+        inner.only(*keys)
+        return inner
 
     def must(self, holds: bool, key: str, value: Any, allowed: str) -> None:
-        """Raise, naming the value and what is allowed, unless the condition holds."""
+        """Raise InvalidValue, naming the value and what is allowed, unless `holds`."""
         if not holds:
             raise InvalidValue(f"{self.name}: {self._key(key)} = {value} must be {allowed}")
 
@@ -81,14 +81,15 @@ class Section:
         self.must(fits and math.isfinite(value), key, repr(value), "a finite number")
         return float(value)
 
-    def positive(self, key: str) -> float:
-        """A finite number above 0."""
-        value = self.number(key)
-        self.must(value > 0.0, key, value, "greater than 0")
-        return value
+    def positive(self, *keys: str) -> Iterator[float]:
+        """Finite numbers above 0."""
+        for key in keys:
+            value = self.number(key)
+            self.must(value > 0.0, key, value, "greater than 0")
+            yield value
 
     def whole(self, key: str) -> int:
-        """A whole number."""
+        """An integer."""
         value = self.value(key)
         fits = isinstance(value, int) and not isinstance(value, bool)
         self.must(fits, key, repr(value), "a whole number")
@@ -112,7 +113,7 @@ class Transform:
 
     @staticmethod
     def of(translation: Iterable[float], quaternion: Iterable[float] = (0, 0, 0, 1)) -> Transform:
-        """A transform from an origin and a quaternion (x, y, z, w), which is normalised."""
+        """Transform from an origin and a quaternion (x, y, z, w), which is normalised."""
         q = np.array(list(quaternion), dtype=float)
         x, y, z, w = q / np.linalg.norm(q)
         rotation = np.array(
@@ -125,19 +126,19 @@ class Transform:
         return Transform(rotation, np.array(list(translation), dtype=float))
 
     def then(self, inner: Transform) -> Transform:
-        """The pose of a child frame of this one in the parent of this one."""
+        """Compose: pose of a child frame of this one in the parent of this one."""
         return Transform(
             self.rotation @ inner.rotation, self.rotation @ inner.translation + self.translation
         )
 
     @property
     def inverse(self) -> Transform:
-        """The pose of the parent in the frame."""
+        """Inverse: pose of the parent in the frame."""
         return Transform(self.rotation.T, -self.rotation.T @ self.translation)
 
 
 class Link(NamedTuple):
-    """One fixed transform."""
+    """A fixed transform between two frames."""
 
     parent: str
     child: str
@@ -162,7 +163,6 @@ class Frames:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all frames."""
         return tuple(dict.fromkeys(name for link in self.links for name in link[:2]))
 
     def moved(self, child: str, pose: Transform) -> Frames:
@@ -172,7 +172,8 @@ class Frames:
         )
 
     def pose(self, of: str, seen_from: str) -> Transform:
-        """Pose of one frame in another; raises if they are not connected."""
+        """Pose of the frame `of` in the frame `seen_from`; raises InvalidValue if they are not
+        connected."""
         for name in (of, seen_from):
             if name not in self.names:
                 raise InvalidValue(unknown_name("tf_static", name, self.names, "frame"))
@@ -185,7 +186,7 @@ class Frames:
         return there.inverse.then(here)
 
     def _to_root(self, name: str) -> tuple[str, Transform]:
-        """The root above a frame, and the pose of the frame in it."""
+        """Root frame above a frame, and the pose of the frame in it."""
         parents: dict[str, Any] = {link.child: link for link in self.links}
         pose = Transform.of((0.0, 0.0, 0.0))
         passed = {name}
@@ -193,15 +194,15 @@ class Frames:
             link = parents[name]
             pose, name = link.pose.then(pose), link.parent
             if name in passed:
-                raise InvalidValue(f"frame {name!r} hangs on itself; allowed is a tree")
+                raise InvalidValue(f"frame {name!r} is its own ancestor; frames must form a tree")
             passed.add(name)
         return name, pose
 
 
 MOST_RAYS = 100_000
-"""Largest number of rays of a scan."""
 _ROUNDING = 1e-9
-"""Share of a ray by which the field of view may miss a whole number of increments."""
+"""Deviation of the field of view from an integer number of increments that counts as
+rounding."""
 
 
 @dataclass(frozen=True)
@@ -217,7 +218,7 @@ class LidarModel:
 
     @property
     def spans(self) -> float:
-        """Increments in the field of view."""
+        """Number of increments in the field of view."""
         return (self.angle_max - self.angle_min) / self.angle_increment
 
 
@@ -226,7 +227,7 @@ class TruckModel:
     """The content of a model file."""
 
     params: Params
-    """Sizes and limits."""
+    """Dimensions and limits."""
     lidar: LidarModel
     frames: Frames
     servo_home_angles: tuple[rad, rad]
@@ -236,7 +237,7 @@ class TruckModel:
 
     @cached_property
     def placed_frames(self) -> Frames:
-        """The frames with `rear_axle` behind the base, by the dimensions of the truck.
+        """Frames with `rear_axle` behind the base, by the dimensions of the truck.
 
         Upstream's file has it ahead of the base.
         """
@@ -244,7 +245,8 @@ class TruckModel:
 
 
 def truck_model(source: str | Path | Mapping[str, Any] | TruckModel | None = None) -> TruckModel:
-    """The model in a YAML file or a mapping with the same keys; the default truck for None."""
+    """Read the truck model in a YAML file or a mapping with the same keys; None for the default
+    truck."""
     if source is None:
         return _read(Section("the default model", DEFAULT))
     if isinstance(source, TruckModel):
@@ -278,22 +280,16 @@ def _params(file: Section) -> Params:
     shape = file.section("shape", "length", "width", "base_to_rear", "circles_count")
     base = file.section("wheel_base", "length", "width", "base_to_rear")
     wheel = file.section("wheel", "radius", "width")
-    p = Params(
-        length=shape.positive("length"),
-        width=shape.positive("width"),
-        base_to_tail=shape.positive("base_to_rear"),
-        wheel_base=base.positive("length"),
-        track=base.positive("width"),
-        base_to_rear=base.positive("base_to_rear"),
-        wheel_radius=wheel.positive("radius"),
-        wheel_width=wheel.positive("width"),
-        gear_ratio=file.positive("gear_ratio"),
-        **_limits(file),
+    sizes = ("length", "width", "base_to_rear")
+    names = (
+        *("length", "width", "base_to_tail", "wheel_base", "track", "base_to_rear"),
+        *("wheel_radius", "wheel_width", "gear_ratio"),
     )
-    for section, length, rear in (
-        (shape, p.length, p.base_to_tail),
-        (base, p.wheel_base, p.base_to_rear),
-    ):
+    rest = wheel.positive("radius", "width"), file.positive("gear_ratio")
+    numbers = chain(shape.positive(*sizes), base.positive(*sizes), *rest)
+    p = Params(**dict(zip(names, numbers, strict=True)), **_limits(file))
+    lengths = (shape, p.length, p.base_to_tail), (base, p.wheel_base, p.base_to_rear)
+    for section, length, rear in lengths:
         section.must(length > rear, "base_to_rear", rear, f"below the length of {length} m")
     circles = shape.whole("circles_count")
     covered = circles >= 1 and circles * p.width >= p.length
@@ -307,28 +303,24 @@ def _limits(file: Section) -> dict[str, float]:
         *("max_acceleration", "max_deceleration"),
     )
     steering = limits.section("steering", "inner", "outer")
-    wheels = {name: steering.number(name) for name in ("inner", "outer")}
-    for name, angle in wheels.items():
+    wheels: dict[str, float] = {}
+    for name in ("inner", "outer"):
+        angle = steering.number(name)
         steering.must(0.0 <= angle < 90.0, name, angle, "from 0 to below 90 degrees")
+        wheels[f"{name}_max"] = math.radians(angle)
     velocity = limits.section("velocity", "min", "max")
     v_min, v_max = velocity.number("min"), velocity.number("max")
     velocity.must(v_min <= 0.0, "min", v_min, "at most 0")
     velocity.must(v_max > 0.0, "max", v_max, "greater than 0")
-    return {
-        "inner_max": math.radians(wheels["inner"]),
-        "outer_max": math.radians(wheels["outer"]),
-        "curvature_max": limits.positive("max_abs_curvature"),
-        "steer_rate_max": limits.positive("steering_velocity"),
-        "v_min": v_min,
-        "v_max": v_max,
-        "a_max": limits.positive("max_acceleration"),
-        "d_max": limits.positive("max_deceleration"),
-    }
+    keys = ("max_abs_curvature", "steering_velocity", "max_acceleration", "max_deceleration")
+    names = ("curvature_max", "steer_rate_max", "a_max", "d_max")
+    rest = dict(zip(names, limits.positive(*keys), strict=True))
+    return {**wheels, "v_min": v_min, "v_max": v_max, **rest}
 
 
 def _lidar(section: Section) -> LidarModel:
     low, high = section.number("angle_min"), section.number("angle_max")
-    step = section.positive("angle_increment")
+    (step,) = section.positive("angle_increment")
     section.must(low >= 0.0, "angle_min", low, "at least 0 degrees")
     section.must(low < high <= low + 360.0, "angle_max", high, "above angle_min by 360 at most")
     rays = (high - low) / step
@@ -358,12 +350,9 @@ def _frames(file: Section) -> Frames:
 
 
 def _link(parent: str, child: str, at: tuple[float, ...], turned: tuple[float, ...]) -> Any:
-    return {
-        "frame_id": parent,
-        "child_frame_id": child,
-        "translation": dict(zip("xyz", at, strict=True)),
-        "rotation": dict(zip("xyzw", turned, strict=True)),
-    }
+    pose = {"translation": dict(zip("xyz", at, strict=True))}
+    pose["rotation"] = dict(zip("xyzw", turned, strict=True))
+    return {"frame_id": parent, "child_frame_id": child, **pose}
 
 
 _STRAIGHT = (0.0, 0.0, 0.0, 1.0)
@@ -402,29 +391,29 @@ DEFAULT: Mapping[str, Any] = {
 
 
 class Status(IntEnum):
-    """Whether the truck can move, by upstream's numbers."""
+    """Whether the truck can move, with upstream's numbers."""
 
     IN_PROGRESS = 0
     OK = 1
     """Never reported, neither here nor upstream."""
     COLLISION = 2
-    """The body has touched an obstacle; only a reset ends it."""
+    """The body touched an obstacle; only a reset ends it."""
 
 
 class Pose(NamedTuple):
-    """Place and heading in the world frame."""
+    """Position and heading in the world frame."""
 
     x: m = 0.0
     y: m = 0.0
     yaw: rad = 0.0
-    """From the world x axis, positive to the left, not wrapped."""
+    """Heading from the world x axis, positive to the left, not wrapped."""
 
 
 class Steering(NamedTuple):
-    """Angles from straight ahead, positive to the left."""
+    """Steering angles from straight ahead, positive to the left."""
 
     middle: rad
-    """Of a wheel in the middle of the front axle."""
+    """Angle of a virtual wheel at the centre of the front axle."""
     left: rad
     right: rad
 
@@ -445,7 +434,7 @@ class AngularVelocity(NamedTuple):
 
 
 class SpecificForce(NamedTuple):
-    """Reading of an accelerometer in the axes of the IMU; at rest it points up."""
+    """Accelerometer reading in the axes of the IMU; at rest it points up."""
 
     x: m_s2
     y: m_s2
@@ -453,23 +442,26 @@ class SpecificForce(NamedTuple):
 
 
 class EngineState(NamedTuple):
-    """The truck at one moment; the base point is what upstream calls the model centre."""
+    """State of the truck at one time; the base point is what upstream calls the model centre."""
 
     status: Status
     time: s
-    """Simulated time since the engine was made."""
+    """Simulated time since the engine was created."""
     time_ns: int
-    """Simulated time as a whole number of nanoseconds."""
+    """Simulated time as an integer number of nanoseconds."""
     odom_base_pose: Pose
     """Pose of the base point."""
     current_steering: Steering
     target_steering: Steering
-    """Steering towards which the last command moves."""
+    """Steering that the last command moves towards."""
     base_twist: Twist
     """Curvature of the base point's path and speed along it, negative in reverse."""
     odom_base_linear_velocity: Velocity
-    """Velocity of the base point in the world frame. It is along the path of that point, which
-    leads off the heading in a turn; under compat="upstream" it is along the heading."""
+    """Velocity of the base point in the world frame.
+
+    It is along the path of that point, which deviates from the heading in a turn; under
+    compat="upstream" it is along the heading.
+    """
     base_angular_velocity: rad_s
     """Yaw rate, positive to the left."""
     wheel_velocity: WheelSpin

@@ -1,13 +1,13 @@
-"""Lidar, IMU, noise, contacts and clock of the truck, as the documents promise them.
+"""Lidar, IMU, noise, contacts and clock of the truck, as the documents specify them.
 
-States are those of the middle of the rear axle. The forms of the upstream program are in `quirks`.
+States are those of the centre of the rear axle. The forms of the upstream program are in `engine`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,12 +34,10 @@ class Noise(NamedTuple):
 
     mean: float = 0.0
     std: float = 0.0
-    """Standard deviation; upstream calls it variance and uses it as a deviation."""
+    """Standard deviation; upstream calls it variance but uses it as a standard deviation."""
 
 
 class SensorNoise(NamedTuple):
-    """Noise of all sensors."""
-
     accel: Noise = Noise()
     """Noise of the accelerometer, in m/s²."""
     gyro: Noise = Noise()
@@ -78,7 +76,7 @@ def _noise(name: str, noise: Any) -> Noise:
 
 
 class NoiseSource:
-    """Draws the noise of one reading after another, the same for the same seed.
+    """Draws the noise of successive readings, the same for the same seed.
 
     The noise of one sensor does not depend on the others.
     """
@@ -90,7 +88,7 @@ class NoiseSource:
         """Number of the next reading."""
 
     def added(self, sensor: str, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of a sensor (n,) with the noise of this reading, in their own precision."""
+        """Values of a sensor (n,) plus the noise of this reading, in their own precision."""
         noise: Noise = getattr(self._noise, sensor)
         if noise.std == 0.0:
             return values if noise.mean == 0.0 else values + values.dtype.type(noise.mean)
@@ -102,11 +100,11 @@ LIDAR = "lidar_link"
 IMU = "camera_imu_optical_frame"
 BASE = "base"
 _LEVEL = 1e-6
-"""Sine of the largest tilt of a level lidar."""
+"""Sine of the largest tilt at which a lidar counts as level."""
 
 
 def mounting_of(model: TruckModel, frame: str) -> Mounting:
-    """Pose of a frame on the truck, from the middle of the rear axle."""
+    """Pose of a frame on the truck, relative to the centre of the rear axle."""
     pose = model.placed_frames.pose(frame, seen_from=BASE)
     x, y, z = pose.translation.tolist()
     r = pose.rotation
@@ -119,11 +117,12 @@ def mounting_of(model: TruckModel, frame: str) -> Mounting:
 
 
 Reading = Callable[[State, Twist, Actuation], tuple[AngularVelocity, SpecificForce]]
-"""The reading of an IMU at a state, with the twist and the actuation of the rear axle."""
+"""Function for the IMU reading at a state, from the twist and the actuation of the rear
+axle."""
 
 
 def imu(model: TruckModel) -> Reading:
-    """The rigid-body readings of an IMU in the frame of the model file."""
+    """IMU reading by rigid-body motion, in the frame of the model file."""
     unit = Imu(mounting=mounting_of(model, IMU))
     wheel_base = model.params.wheel_base
 
@@ -141,26 +140,6 @@ def imu(model: TruckModel) -> Reading:
         )
 
     return reading
-
-
-class Surroundings(Protocol):
-    """The world around the truck: seen by its lidar, met by its body."""
-
-    def scan(self, x: State) -> NDArray[Any]:
-        """True ranges of all rays in m."""
-        ...
-
-    def shown(self, ranges: NDArray[Any]) -> NDArray[Any]:
-        """The reported ranges, from those with noise."""
-        ...
-
-    def touches(self, x: State) -> bool:
-        """Whether the body meets an obstacle at a state."""
-        ...
-
-    def first_contact(self, path: Array) -> int | None:
-        """Index of the first step along states (n + 1, 5) in which the body meets an obstacle."""
-        ...
 
 
 class ExactSurroundings:
@@ -188,17 +167,19 @@ class ExactSurroundings:
         return self._scene.scan([pose], self._rays, max_range=farthest, threads=1)[0]
 
     def shown(self, ranges: NDArray[Any]) -> NDArray[Any]:
-        """The ranges, inf above the largest and -inf below the least, as in REP 117 of ROS."""
+        """Ranges with inf above the largest and -inf below the least range, as in REP 117 of
+        ROS."""
         ranges[ranges > self._lidar.range_max] = np.inf
         ranges[ranges < self._lidar.range_min] = -np.inf
         return ranges
 
     def touches(self, x: State) -> bool:
-        """Whether the body meets an obstacle, is within one or stands over one."""
+        """Whether the body touches an obstacle, is within one or stands over one."""
         return bool(self._checker.hits(self._footprint, np.array([x[:3]]))[0])
 
     def first_contact(self, path: Array) -> int | None:
-        """Index of the first step in which the moving body meets an obstacle."""
+        """Index of the first step along states (n + 1, 5) in which the moving body touches an
+        obstacle; None without a contact."""
         if self._room.has(path[:, :2]):
             return None
         met = self._checker.first_contact_along(self._footprint, path[:, :3])
@@ -206,19 +187,19 @@ class ExactSurroundings:
 
 
 class Room:
-    """A cheap test that a moving body has no obstacle near it.
+    """A cheap test that no obstacle is near a moving body.
 
-    The distance to the nearest obstacle changes by no more than the body moves, so one lookup
-    stays valid for a while: it shows that there is room, or that a new lookup would not help.
+    The distance to the nearest obstacle changes by no more than the body moves, so one lookup stays
+    valid for a while: it shows that there is room, or that a new lookup would not help.
     """
 
     def __init__(self, map: Map, radius: m) -> None:
         self._map, self._radius = map, radius
         self._x = self._y = self._distance = math.inf
-        """Place and result of the last lookup; infinite before the first."""
+        """Position and result of the last lookup; infinite before the first."""
 
     def has(self, places: Array) -> bool:
-        """Whether no obstacle can touch a body that passes through these places (n, 2)."""
+        """Whether no obstacle can touch a body that passes through these positions (n, 2)."""
         x, y = places[:, 0], places[:, 1]
         if math.isfinite(self._x):
             if np.hypot(x - self._x, y - self._y).max() + self._radius < self._distance:
@@ -235,34 +216,16 @@ class Room:
 
 
 def footprint(p: Params) -> Footprint:
-    """The outline of the body, from the middle of the rear axle."""
+    """Outline of the body, relative to the centre of the rear axle."""
     return Footprint.rectangle(length=p.length, width=p.width, rear=p.base_to_tail - p.base_to_rear)
 
 
 _SLACK = 1e-9
-"""Share of a step that may be missing from a whole number of steps, by rounding."""
-
-
-class Clock(Protocol):
-    """The time of an engine, and the number of inner steps in an advance."""
-
-    @property
-    def time_ns(self) -> int:
-        """Time in ns."""
-        ...
-
-    def steps_in(self, seconds: s) -> int:
-        """Number of inner steps in an advance."""
-        ...
-
-    def advanced(self, seconds: s, steps: int, done: int) -> None:
-        """Record an advance of which `done` of `steps` steps were taken; fewer after a
-        collision."""
-        ...
+"""Share of a step by which an integer number of steps may be missed because of rounding."""
 
 
 class CarryingClock:
-    """Carries the rest of a step over to the next advance, so that no time is lost."""
+    """Carries the remainder of a step over to the next advance, so that no time is lost."""
 
     def __init__(self, step: s) -> None:
         self._step = step
@@ -270,14 +233,15 @@ class CarryingClock:
 
     @property
     def time_ns(self) -> int:
-        """Time in ns: that of the state plus the rest of a step."""
+        """Time in ns: that of the state plus the remainder of a step."""
         return round((self._steps * self._step + self._left) * 1e9)
 
     def steps_in(self, seconds: s) -> int:
-        """Whole steps in the rest and this advance."""
+        """Complete steps in the remainder and this advance."""
         return math.floor((self._left + seconds) / self._step + _SLACK)
 
     def advanced(self, seconds: s, steps: int, done: int) -> None:
-        """Add the time; after a collision, that up to the end of its step."""
+        """Add the time of an advance that took `done` of `steps` steps; after a collision, only up
+        to the end of its step."""
         self._steps += done
         self._left = self._left + seconds - steps * self._step if done == steps else 0.0

@@ -2,9 +2,9 @@
 
 `RULES` maps the name of a function to the rule that writes it with a `Builder`: `rule(b, x)`,
 `rule(b, y, x)` for atan2, `rule(b, x, y)` for hypot, `rule(b, x, n)` with a constant n for pow.
-`LONE` has a cheaper sine, for an argument whose cosine (or tangent) is not in the program.
-`trigonometry.DOMAINS` says where each is accurate. The numbers come from
-tools/derive_coefficients.py.
+`LONE` has a cheaper sine for an argument whose cosine (or tangent) is not in the program.
+`trigonometry.DOMAINS` lists the range in which each function is accurate. The coefficients come
+from tools/derive_coefficients.py.
 """
 
 from __future__ import annotations
@@ -35,6 +35,6 @@ RULES: dict[str, Callable[..., int]] = {
     "acosh": acosh,
     "atanh": atanh,
 }
-"""How each elementary function is written in IEEE operations."""
+"""Rule that writes each elementary function in IEEE operations, by name."""
 LONE: dict[str, Callable[..., int]] = {"sin": lone_sin}
-"""Shorter forms, for a sine whose cosine is not wanted."""
+"""Cheaper rules for a sine whose cosine is not needed."""

@@ -1,9 +1,10 @@
-"""Exponential, logarithm and their relatives near 0 and 1, hyperbolic functions and their inverses,
-constant powers and the length of a vector.
+"""Exponential, logarithm, hyperbolic functions and their inverses, powers and vector length.
 
-Powers use numbers as unevaluated sums of two, with about twice the digits of the precision. The
-exact sums and products are those of T. J. Dekker, A floating-point technique for extending the
-available precision, Numerische Mathematik 18 (1971), with fma for the error of a product.
+The exponential and the logarithm have variants that are accurate near 0 and 1; powers are
+constant. Powers represent numbers as unevaluated sums of two, with about twice the digits of the
+precision. The exact sums and products are those of T. J. Dekker, A floating-point technique for
+extending the available precision, Numerische Mathematik 18 (1971), with fma for the error of a
+product.
 """
 
 from __future__ import annotations
@@ -12,38 +13,29 @@ import math
 from typing import NamedTuple
 
 from ..program import Builder
-from .coefficients import (
-    ATANH,
-    COSH,
-    EXP,
-    EXPM1,
-    LN2,
-    LOG1P,
-    LOG2_E,
-    SINH,
-    SQRT_HALF,
-    TANH,
-    TWO_THIRDS,
-)
+from . import coefficients as table
 from .trigonometry import FORMATS, LN_2, at_least, at_most, nearest, subtract_multiple
 
 
 def exp(b: Builder, x: int) -> int:
-    """Exponential. Infinite where it overflows; 0 where the result would be below 2**-1021.5
-    (float32: 2**-125.5), so no subnormal result is ever made."""
+    """Exponential function.
+
+    Infinite where it overflows; 0 where the result would be below 2**-1021.5 (float32: 2**-125.5),
+    so the result is never subnormal.
+    """
     return exp_of_sum(b, x)
 
 
 def exp_of_sum(b: Builder, x: int, low: int | None = None) -> int:
-    """exp(x + low), for low so small that its square does not count."""
+    """exp(x + low), for low small enough that its square is negligible."""
     p = b.precision
     limit = FORMATS[p].exponents
     bounded = at_most(b, at_least(b, x, -(limit - 2) * LN_2), limit * LN_2 + 0.01)
-    _, n = nearest(b, bounded, LOG2_E[p][0])
-    r = subtract_multiple(b, bounded, n, LN2[p][:2])
+    _, n = nearest(b, bounded, table.LOG2_E[p][0])
+    r = subtract_multiple(b, bounded, n, table.LN2[p][:2])
     # Twice the polynomial times 2**(n-1), because 2**n itself overflows before the result does. The
     # lowest n meets pow2 with exponent field 0, which is the number 0.
-    doubled = b.horner(r, tuple(2.0 * c for c in (*EXP[p], 1.0, 1.0)))
+    doubled = b.horner(r, tuple(2.0 * c for c in (*table.EXP[p], 1.0, 1.0)))
     if low is not None:
         known = b.select(b.eq(bounded, x), low, b.const(0.0))
         doubled = b.fma(doubled, known, doubled)
@@ -58,9 +50,9 @@ def expm1(b: Builder, x: int) -> int:
     """
     p = b.precision
     y = at_most(b, at_least(b, x, -60.0), FORMATS[p].exponents * LN_2 + 0.01)
-    n = b.rint(b.fma(y, b.const(LOG2_E[p][0]), b.const(-0.085)))
-    r = subtract_multiple(b, y, n, LN2[p][:2])
-    part = b.fma(b.mul(r, r), b.horner(r, EXPM1[p]), r)
+    n = b.rint(b.fma(y, b.const(table.LOG2_E[p][0]), b.const(-0.085)))
+    r = subtract_multiple(b, y, n, table.LN2[p][:2])
+    part = b.fma(b.mul(r, r), b.horner(r, table.EXPM1[p]), r)
     half_power = b.pow2(b.sub(n, b.const(1.0)))
     half = b.fma(half_power, part, b.sub(half_power, b.const(0.5)))
     # Halving would cost a subnormal x its last bit, and -0 its sign.
@@ -76,10 +68,10 @@ class Scaled(NamedTuple):
 
 
 def _log_of(b: Builder, s: Scaled, lost: int | None = None) -> int:
-    """k ln 2 + log(1 + f), and a small number that f was rounded by."""
+    """k ln 2 + log(1 + f + lost), where `lost` is the small rounding error of f."""
     p = b.precision
-    high, low, _ = LN2[p]
-    series = b.mul(b.mul(s.f, s.f), b.horner(s.f, (*LOG1P[p], -0.5)))
+    high, low, _ = table.LN2[p]
+    series = b.mul(b.mul(s.f, s.f), b.horner(s.f, (*table.LOG1P[p], -0.5)))
     rest = b.fma(s.k, b.const(low), series)
     rest = rest if lost is None else b.add(rest, lost)
     return b.fma(s.k, b.const(high), b.add(s.f, rest))
@@ -97,14 +89,17 @@ def normalised(b: Builder, x: int) -> Scaled:
     # Subnormal numbers are lifted into the normal range and others lowered: 2**-k stays normal.
     small = b.lt(x, b.const(2.0 ** (8 - FORMATS[p].exponents)))
     scaled = b.mul(x, b.select(small, b.const(2.0**lift), b.const(2.0**-drop)))
-    q = b.exponent(b.mul(scaled, b.const(SQRT_HALF[p][0])))
+    q = b.exponent(b.mul(scaled, b.const(table.SQRT_HALF[p][0])))
     f = b.fma(scaled, b.pow2(b.sub(b.const(-1.0), q)), b.const(-1.0))
     return Scaled(b.add(q, b.select(small, b.const(1.0 - lift), b.const(1.0 + drop))), f)
 
 
 def _log_specials(b: Builder, x: int, result: int, zero: float) -> int:
-    """The result where x is above `zero` and finite; -inf at `zero`, NaN below, and x itself at
-    infinity and NaN."""
+    """Set the special values of a logarithm.
+
+    `result` where x is above `zero` and finite; -inf at `zero`, NaN below, and x itself at infinity
+    and NaN.
+    """
     origin = b.const(zero)
     finite = b.select(b.lt(x, b.const(float("inf"))), result, x)
     outside = b.select(b.eq(x, origin), b.const(float("-inf")), b.const(float("nan")))
@@ -117,7 +112,7 @@ def log1p(b: Builder, x: int) -> int:
 
 
 def log1p_scaled(b: Builder, x: int, doublings: int | None = None, lost: int | None = None) -> int:
-    """log(1 + x) + doublings * ln 2, with the sign of x; `lost` is what x was rounded by.
+    """log(1 + x) + doublings * ln 2, with the sign of x; `lost` is the rounding error of x.
 
     1 + x is never rounded: with k chosen from it, f = x 2**-k + (2**-k - 1) takes one rounding.
     """
@@ -126,7 +121,7 @@ def log1p_scaled(b: Builder, x: int, doublings: int | None = None, lost: int | N
     one = b.const(1.0)
     huge = b.lt(b.const(2.0 ** (FORMATS[p].exponents - 28)), x)
     scaled = b.mul(x, b.select(huge, b.const(2.0**-drop), one))
-    root = b.const(SQRT_HALF[p][0])
+    root = b.const(table.SQRT_HALF[p][0])
     k = b.add(b.exponent(b.fma(scaled, root, root)), one)
     power = b.pow2(b.neg(k))
     f = b.fma(scaled, power, b.sub(power, one))
@@ -138,24 +133,24 @@ def log1p_scaled(b: Builder, x: int, doublings: int | None = None, lost: int | N
 
 
 TANH_ONE = {"float64": 20.0, "float32": 10.0}
-"""From here on tanh is 1 to the last place."""
+"""|x| from which tanh(x) is ±1 to the last place."""
 
 LARGE = {"float64": 2.0**60, "float32": 2.0**30}
-"""From here on sqrt(x² ± 1) is x to the last place."""
+"""|x| from which sqrt(x² ± 1) is |x| to the last place."""
 
 
 def tanh(b: Builder, x: int) -> int:
     """Hyperbolic tangent: e / (1 + e) with e = (exp(2|x|) - 1) / 2, one division.
 
     With |x| = u + n ln2/2 that is e = (2**n - 1)/2 + 2**n h, where h = expm1(2u)/2 is a polynomial
-    that starts with u: nothing is lost near 0. Where e is large its error hardly counts. Rounding n
-    a quarter low keeps the difference in e away from cancellation at n = 1.
+    that starts with u: no accuracy is lost near 0. Where e is large its error hardly matters.
+    Rounding n down by a quarter keeps the difference in e away from cancellation at n = 1.
     """
     p = b.precision
     a = at_most(b, b.abs(x), TANH_ONE[p])
-    n = b.rint(b.fma(a, b.const(2.0 * LOG2_E[p][0]), b.const(-0.25)))
-    u = subtract_multiple(b, a, n, tuple(0.5 * part for part in LN2[p][:2]))
-    h = b.fma(b.mul(u, u), b.horner(u, TANH[p]), u)
+    n = b.rint(b.fma(a, b.const(2.0 * table.LOG2_E[p][0]), b.const(-0.25)))
+    u = subtract_multiple(b, a, n, tuple(0.5 * part for part in table.LN2[p][:2]))
+    h = b.fma(b.mul(u, u), b.horner(u, table.TANH[p]), u)
     power = b.pow2(n)
     e = b.fma(power, h, b.fma(power, b.const(0.5), b.const(-0.5)))
     quotient = b.div(e, b.add(e, b.const(1.0)))
@@ -165,7 +160,7 @@ def tanh(b: Builder, x: int) -> int:
 
 
 class _Split(NamedTuple):
-    """|x| = n ln 2 + r: twice cosh(r) - 1 and sinh(r), and 2**n / 4 and 2**-n / 4."""
+    """|x| = n ln 2 + r, as 2 (cosh(r) - 1), 2 sinh(r), 2**n / 4 and 2**-n / 4."""
 
     cosh_r_minus_1: int
     sinh_r: int
@@ -177,11 +172,11 @@ def _split(b: Builder, x: int) -> _Split:
     p = b.precision
     limit = FORMATS[p].exponents
     a = at_most(b, b.abs(x), (limit + 1.4) * LN_2)
-    _, n = nearest(b, a, LOG2_E[p][0])
-    r = subtract_multiple(b, a, n, LN2[p][:2])
+    _, n = nearest(b, a, table.LOG2_E[p][0])
+    r = subtract_multiple(b, a, n, table.LN2[p][:2])
     z = b.mul(r, r)
-    cosh_r = b.mul(z, b.horner(z, tuple(2.0 * c for c in COSH[p])))
-    sinh_r = b.fma(b.mul(r, z), b.horner(z, tuple(2.0 * c for c in SINH[p])), b.add(r, r))
+    cosh_r = b.mul(z, b.horner(z, tuple(2.0 * c for c in table.COSH[p])))
+    sinh_r = b.fma(b.mul(r, z), b.horner(z, tuple(2.0 * c for c in table.SINH[p])), b.add(r, r))
     up = b.pow2(b.sub(n, b.const(2.0)))
     down = b.pow2(at_least(b, b.sub(b.const(-2.0), n), 2.0 - limit))
     return _Split(cosh_r, sinh_r, up, down)
@@ -190,14 +185,14 @@ def _split(b: Builder, x: int) -> _Split:
 def _by_addition(b: Builder, main: int, other: int, s: _Split, lost: int) -> int:
     """2 main + main (2 cosh(r) - 2) + other (2 sinh(r)) + 2 lost, the largest term last.
 
-    The fused product may pass the largest number where its sum with the others does not.
+    The fused product may exceed the largest number where its sum with the other terms does not.
     """
     rest = b.fma(s.cosh_r_minus_1, main, b.add(lost, lost))
     return b.fma(main, b.const(2.0), b.fma(s.sinh_r, other, rest))
 
 
 def sinh(b: Builder, x: int) -> int:
-    """Hyperbolic sine, by the addition theorem: no division, and nothing lost near 0."""
+    """Hyperbolic sine, by the addition theorem: no division, and no loss of accuracy near 0."""
     s = _split(b, x)
     half_cosh, half_sinh = b.add(s.up, s.down), b.sub(s.up, s.down)
     lost = b.sub(b.sub(s.up, half_sinh), s.down)
@@ -205,7 +200,7 @@ def sinh(b: Builder, x: int) -> int:
 
 
 def cosh(b: Builder, x: int) -> int:
-    """Hyperbolic cosine, by the addition theorem; shares everything with sinh but the sums."""
+    """Hyperbolic cosine, by the addition theorem; shares all but the sums with sinh."""
     s = _split(b, x)
     half_cosh, half_sinh = b.add(s.up, s.down), b.sub(s.up, s.down)
     lost = b.add(b.sub(s.up, half_cosh), s.down)
@@ -251,20 +246,20 @@ def atanh(b: Builder, x: int) -> int:
 
 
 class Pair(NamedTuple):
-    """high + low, with low about as small as the rounding error of high; None for a low of 0."""
+    """The number high + low, with low about the rounding error of high; low is None if it is 0."""
 
     high: int
     low: int | None = None
 
 
 def fast_sum(b: Builder, large: int, small: int) -> tuple[int, int]:
-    """large + small without error, for |large| >= |small|."""
+    """The rounded sum large + small and its error, exact for |large| >= |small|."""
     total = b.add(large, small)
     return total, b.add(b.sub(large, total), small)
 
 
 def any_sum(b: Builder, x: int, y: int) -> tuple[int, int]:
-    """x + y without error, whichever is larger."""
+    """The rounded sum x + y and its error, exact for any x and y."""
     total = b.add(x, y)
     part = b.sub(total, x)
     return total, b.add(b.sub(x, b.sub(total, part)), b.sub(y, part))
@@ -282,7 +277,7 @@ def product(b: Builder, x: Pair, y: Pair) -> Pair:
 
 
 def rounded(b: Builder, x: Pair) -> int:
-    """x as one number; where the low part is not finite the high part has overflowed."""
+    """x rounded to one number; high if low is not finite, as high has then overflowed."""
     if x.low is None:
         return x.high
     known = b.lt(b.abs(x.low), b.const(float("inf")))
@@ -300,12 +295,14 @@ def log_of(b: Builder, x: int) -> Pair:
     s = _ratio(b, f)
     square = product(b, s, s)
     # 2 atanh(s) = 2s + s³ (2/3 + s² (2/5 + ...)); the tail from s⁵ on needs no second number.
-    tail = b.mul(square.high, b.horner(square.high, tuple(2.0 * c for c in ATANH[p][:-1])))
-    factor = fast_sum(b, b.const(TWO_THIRDS[p][0]), b.add(tail, b.const(TWO_THIRDS[p][1])))
+    tail = b.mul(square.high, b.horner(square.high, tuple(2.0 * c for c in table.ATANH[p][:-1])))
+    factor = fast_sum(
+        b, b.const(table.TWO_THIRDS[p][0]), b.add(tail, b.const(table.TWO_THIRDS[p][1]))
+    )
     cubic = product(b, product(b, s, square), Pair(*factor))
     series, series_rest = fast_sum(b, b.add(s.high, s.high), cubic.high)
     series_rest = b.add(series_rest, b.fma(_low(b, s), b.const(2.0), _low(b, cubic)))
-    whole = product(b, Pair(k), Pair(b.const(LN2[p][0]), b.const(LN2[p][1])))
+    whole = product(b, Pair(k), Pair(b.const(table.LN2[p][0]), b.const(table.LN2[p][1])))
     total, total_rest = any_sum(b, whole.high, series)
     return Pair(*fast_sum(b, total, b.add(total_rest, b.add(series_rest, _low(b, whole)))))
 
@@ -315,7 +312,7 @@ def _low(b: Builder, x: Pair) -> int:
 
 
 def _ratio(b: Builder, f: int) -> Pair:
-    """f / (2 + f), the only division."""
+    """f / (2 + f) as a pair, with a single division."""
     below, below_rest = fast_sum(b, b.const(2.0), f)
     inverse = b.div(b.const(1.0), below)
     high = b.mul(f, inverse)
@@ -325,8 +322,10 @@ def _ratio(b: Builder, f: int) -> Pair:
 
 
 LARGEST_CHAIN = 64
-"""Whole powers up to this are products; above, rounding in the chain would cost more than log and
-exp do."""
+"""Largest whole power computed by products.
+
+Above it, the rounding of the chain would cost more than log and exp.
+"""
 
 
 def pow(b: Builder, x: int, n: float) -> int:
@@ -409,7 +408,7 @@ def _general(b: Builder, x: int, n: float) -> int:
 
 
 def hypot(b: Builder, x: int, y: int) -> int:
-    """Length of the vector (x, y), without overflow on the way; NaN if either is NaN."""
+    """Length of the vector (x, y), without intermediate overflow; NaN if either is NaN."""
     limit = FORMATS[b.precision].exponents
     plain = b.fma(x, x, b.mul(y, y))
     large = b.lt(b.const(2.0 ** (limit - 4)), plain)

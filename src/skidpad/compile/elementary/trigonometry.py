@@ -1,11 +1,12 @@
 """Sine, cosine and tangent, arc functions, and the domains of all elementary functions.
 
-The argument of a sine is reduced by the nearest multiple n of π/2 (Cody and Waite, three parts),
-whose last two bits select polynomial and sign. Sine and cosine of one argument share everything but
-the last selects. An arc function takes one division or one square root, and one polynomial.
+The argument of a sine is reduced by the nearest multiple n of π/2 (Cody and Waite, three parts);
+the last two bits of n select polynomial and sign. Sine and cosine of one argument share all
+operations but the last selects. An arc function takes one division or one square root, and one
+polynomial.
 
-`DOMAINS` says where each elementary function is accurate: there the error is at most 2 units in the
-last place, in both precisions; ±0, ±inf and NaN are treated as in C99 unless the text says
+`DOMAINS` lists where each elementary function is accurate: there the error is at most 2 units in
+the last place, in both precisions; ±0, ±inf and NaN are treated as in C99 unless the text says
 otherwise.
 """
 
@@ -14,30 +15,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..program import Builder
-from .coefficients import (
-    ASIN,
-    ATAN,
-    ATAN_PIVOT,
-    ATAN_SHORT,
-    ATAN_UNIT,
-    COS,
-    HALF_PI,
-    LN2,
-    PI,
-    SIN,
-    SIN_WIDE,
-    TWO_OVER_PI,
-)
+from . import coefficients as table
 
-LN_2 = LN2["float64"][0]
-"""ln 2, for limits."""
+LN_2 = table.LN2["float64"][0]
 
 
 class Format(NamedTuple):
     """Limits of a floating-point format."""
 
     exponents: int
-    """2**exponents is the first power of two that overflows."""
+    """2**exponents is the smallest power of two that overflows."""
     sign_bit: int
 
 
@@ -45,13 +32,13 @@ FORMATS = {"float64": Format(1024, 63), "float32": Format(128, 31)}
 
 
 def at_most(b: Builder, x: int, limit: float) -> int:
-    """The smaller of x and the limit; NaN stays NaN. One instruction (`min`) on most targets."""
+    """Minimum of x and a constant limit; NaN stays NaN. One instruction (`min`) on most targets."""
     bound = b.const(limit)
     return b.select(b.lt(bound, x), bound, x)
 
 
 def at_least(b: Builder, x: int, limit: float) -> int:
-    """The larger of x and the limit; NaN stays NaN."""
+    """Maximum of x and a constant limit; NaN stays NaN."""
     bound = b.const(limit)
     return b.select(b.lt(x, bound), bound, x)
 
@@ -59,8 +46,9 @@ def at_least(b: Builder, x: int, limit: float) -> int:
 def subtract_multiple(b: Builder, x: int, n: int, parts: tuple[float, ...]) -> int:
     """x - n * (sum of the parts), for x near that multiple.
 
-    With fma the first difference is exact, whatever n: the product is not rounded, and what is left
-    of x is a multiple of the last place of the first part that is small enough to need no rounding.
+    With fma the first difference is exact, whatever n: the product is not rounded, and the
+    remainder of x is a multiple of the last place of the first part that is small enough to need no
+    rounding.
     """
     for part in parts:
         x = b.fma(n, b.const(-part), x)
@@ -72,8 +60,9 @@ def subtract_signed_multiple(
 ) -> int:
     """As `subtract_multiple`, but -0 stays -0.
 
-    Every product is taken with a negative constant, so that it is -0 for n = +0; a negative part
-    takes -n for that, which must not be a negated n but a difference that is +0 as well.
+    Every product is taken with a negative constant, so that it is -0 for n = +0. A negative part is
+    multiplied by `minus_n` for that purpose, which must not be a negated n but a difference that is
+    +0 as well.
     """
     for part in parts:
         x = b.fma(n if part > 0.0 else minus_n, b.const(-abs(part)), x)
@@ -81,7 +70,7 @@ def subtract_signed_multiple(
 
 
 def nearest(b: Builder, x: int, scale: float) -> tuple[int, int]:
-    """x * scale rounded to an integer: with the integer in its low bits, and as a number."""
+    """x * scale rounded to an integer: as the low bits of a number, and as a number."""
     shifted = b.fma(x, b.const(scale), b.magic())
     return shifted, b.sub(shifted, b.magic())
 
@@ -90,7 +79,7 @@ def scaled_in_range(b: Builder, x: int, scale: float, bits: int, offset: int) ->
     """x * scale + offset, but infinite where |x * scale| reaches 2**bits.
 
     One multiplication checks the range: it overflows exactly for arguments that are too large. The
-    multiple of a constant that is subtracted later makes NaN of the infinity.
+    multiple of a constant that is subtracted later turns the infinity into NaN.
     """
     shift = FORMATS[b.precision].exponents - bits
     enlarged = b.mul(x, b.const(scale * 2.0**shift))
@@ -98,49 +87,54 @@ def scaled_in_range(b: Builder, x: int, scale: float, bits: int, offset: int) ->
 
 
 QUADRANT_BITS = {"float64": 30, "float32": 16}
-"""Size of n up to which the reduction is exact to the last place."""
+"""Number of bits of n up to which the reduction is exact to the last place."""
 
 
 class _Reduced(NamedTuple):
-    """The remainder r, its square, and the multiple of π/2 it was left by."""
+    """An angle reduced by a multiple of π/2: the remainder r, r², and the multiple."""
 
     shifted: int
     n: int
     first: int
-    """x less n times the first part of π/2, which is exact."""
+    """x minus n times the first part of π/2, which is exact."""
     r: int
     z: int
 
     def odd(self, b: Builder) -> int:
-        """Whether the multiple is odd: sine and cosine change places."""
+        """Whether the multiple is odd, so that sine and cosine swap."""
         return b.testbit(self.shifted, 0)
 
     def upper(self, b: Builder) -> int:
-        """Whether the second bit of the multiple is set: the sine changes its sign."""
+        """Whether the second bit of the multiple is set, so that the sine changes its sign."""
         return b.testbit(self.shifted, 1)
 
     def sine(self, b: Builder, start: int | None = None) -> int:
-        """sin(r), or its part beyond r added to another start."""
+        """sin(r), or sin(r) - r added to another start value."""
         cube = b.mul(self.r, self.z)
-        return b.fma(cube, b.horner(self.z, SIN[b.precision]), self.r if start is None else start)
+        return b.fma(
+            cube, b.horner(self.z, table.SIN[b.precision]), self.r if start is None else start
+        )
 
     def cosine(self, b: Builder, start: int | None = None) -> int:
-        """cos(r), or its part beyond 1 added to another start."""
-        series = b.horner(self.z, COS[b.precision])
+        """cos(r), or cos(r) - 1 added to another start value."""
+        series = b.horner(self.z, table.COS[b.precision])
         return b.fma(series, self.z, b.const(1.0) if start is None else start)
 
 
 def _reduced(b: Builder, x: int) -> _Reduced:
     p = b.precision
-    shifted = scaled_in_range(b, x, TWO_OVER_PI[p][0], QUADRANT_BITS[p], b.magic())
+    shifted = scaled_in_range(b, x, table.TWO_OVER_PI[p][0], QUADRANT_BITS[p], b.magic())
     n, minus_n = b.sub(shifted, b.magic()), b.sub(b.magic(), shifted)
-    first = subtract_signed_multiple(b, x, n, minus_n, HALF_PI[p][:1])
-    r = subtract_signed_multiple(b, first, n, minus_n, HALF_PI[p][1:])
+    first = subtract_signed_multiple(b, x, n, minus_n, table.HALF_PI[p][:1])
+    r = subtract_signed_multiple(b, first, n, minus_n, table.HALF_PI[p][1:])
     return _Reduced(shifted, n, first, r, _square(b, r))
 
 
 def _square(b: Builder, r: int) -> int:
-    """r², a little less: at r = -0 the correction r*z*(...) is then -0 and so is the sum with r."""
+    """r² rounded slightly down, so that the result at r = -0 is -0.
+
+    The correction r*z*(...) is then -0 and so is its sum with r.
+    """
     tiny = 2.0**-1000 if b.double else 2.0**-120
     return b.fma(r, r, b.const(-tiny))
 
@@ -166,8 +160,9 @@ def cos(b: Builder, x: int) -> int:
 def tan(b: Builder, x: int) -> int:
     """Tangent of an angle in rad; one division.
 
-    A plain quotient would add up the errors of sine, cosine and division to more than 2 units of
-    the last place, so what rounding took from r, sine and cosine is fed back through the residual.
+    A plain quotient would accumulate the errors of sine, cosine and division to more than 2 units
+    in the last place, so the rounding errors of r, sine and cosine are fed back through the
+    residual.
     """
     r = _reduced(b, x)
     sine, cosine = r.sine(b), r.cosine(b)
@@ -185,8 +180,8 @@ def tan(b: Builder, x: int) -> int:
 
 
 def _lost(b: Builder, r: _Reduced) -> int:
-    """The exact remainder less r, which is a few roundings away from it."""
-    _, second, third = HALF_PI[b.precision]
+    """The exact remainder minus r, which differ by a few roundings."""
+    _, second, third = table.HALF_PI[b.precision]
     product = b.mul(r.n, b.const(second))
     product_rest = b.fma(r.n, b.const(-second), product)
     remainder = b.sub(r.first, product)
@@ -196,33 +191,36 @@ def _lost(b: Builder, r: _Reduced) -> int:
 
 
 def lone_sin(b: Builder, x: int) -> int:
-    """Sine of an angle whose cosine is not needed: reduced by π, one longer polynomial.
+    """Sine of an angle whose cosine is not needed: reduced by π, with one longer polynomial.
 
-    The polynomial aims a little low at π/2, by less than its rounding errors, which without that
-    could add up to a result above 1.
+    The polynomial is slightly low at π/2, by less than its rounding errors, which could otherwise
+    add up to a result above 1.
     """
     p = b.precision
-    shifted = scaled_in_range(b, x, TWO_OVER_PI[p][0] / 2, QUADRANT_BITS[p] - 1, b.magic())
+    shifted = scaled_in_range(b, x, table.TWO_OVER_PI[p][0] / 2, QUADRANT_BITS[p] - 1, b.magic())
     n, minus_n = b.sub(shifted, b.magic()), b.sub(b.magic(), shifted)
-    r = subtract_signed_multiple(b, x, n, minus_n, PI[p])
+    r = subtract_signed_multiple(b, x, n, minus_n, table.PI[p])
     z = _square(b, r)
-    sine = b.fma(b.mul(r, z), b.horner(z, SIN_WIDE[p]), r)
+    sine = b.fma(b.mul(r, z), b.horner(z, table.SIN_WIDE[p]), r)
     return _negated_where(b, b.testbit(shifted, 0), sine)
 
 
 ATAN_SPLIT = 0.62
-"""Above this tangent the angle is measured from a pivot c > 1/0.62, so no quotient is larger. The
-pivot is below 1.62, so that a - c loses no bit where the angle is smallest."""
+"""Tangent above which an angle is measured from a pivot c > 1/0.62.
+
+So no quotient exceeds 0.62. The pivot is below 1.62, so that a - c loses no bit where the angle
+is smallest.
+"""
 
 ATAN_LARGE = {"float64": 2.0**60, "float32": 2.0**30}
-"""From here on atan is π/2 to the last place."""
+"""Argument from which atan is π/2 to the last place."""
 
 
 def atan(b: Builder, x: int) -> int:
     """Arc tangent, in rad.
 
-    atan(a) = θ + atan((a - c) / (1 + a c)) with tan θ = c: c is 0 or the pivot, and the selected
-    constants alone decide, so no quotient is computed twice. The clamp keeps ∞/∞ away.
+    atan(a) = θ + atan((a - c) / (1 + a c)) with tan θ = c, where c is 0 or the pivot. Only
+    constants are selected, so a single quotient is computed. The clamp prevents ∞/∞.
     """
     p = b.precision
     a = at_most(b, b.abs(x), ATAN_LARGE[p]) if b.careful else b.abs(x)
@@ -233,33 +231,34 @@ def atan(b: Builder, x: int) -> int:
 
 def _pivot(b: Builder, far: int) -> tuple[int, int]:
     """The pivot c and its angle, both 0 unless the tangent is far from 0."""
-    pivot, angle = ATAN_PIVOT[b.precision]
+    pivot, angle = table.ATAN_PIVOT[b.precision]
     zero = b.const(0.0)
     return b.select(far, b.const(pivot), zero), b.select(far, b.const(angle), zero)
 
 
 def _from_pivot(b: Builder, t: int, angle: int) -> int:
-    """angle + atan(t) for t within 0.62."""
-    table = ATAN if b.careful or b.precision not in ATAN_SHORT else ATAN_SHORT
-    return b.fma(t, b.horner(b.mul(t, t), (*table[b.precision], 1.0)), angle)
+    """angle + atan(t) for |t| up to 0.62."""
+    short = not b.careful and b.precision in table.ATAN_SHORT
+    series = (table.ATAN_SHORT if short else table.ATAN)[b.precision]
+    return b.fma(t, b.horner(b.mul(t, t), (*series, 1.0)), angle)
 
 
 def atan2(b: Builder, y: int, x: int) -> int:
-    """Angle of the vector (x, y) from the x axis, in rad, in [-π, π], with the signs of zero of C.
+    """Angle of the vector (x, y) from the x axis, in rad, in [-π, π]; signed zeros as in C.
 
     The smaller over the larger coordinate is the only quotient: it can neither overflow nor lose
-    bits, which a pivot as in `atan` could.
+    bits, unlike one with the pivot of `atan`.
     """
     quarter = _quarter(b, b.abs(y), b.abs(x))
     backward = b.testbit(x, FORMATS[b.precision].sign_bit)
-    angle = b.select(backward, b.sub(b.const(PI[b.precision][0]), quarter), quarter)
+    angle = b.select(backward, b.sub(b.const(table.PI[b.precision][0]), quarter), quarter)
     return b.copysign(angle, y)
 
 
 def forward_atan2(b: Builder, y: int, x: int) -> int:
-    """`atan2` of a vector whose x is known not to be negative: the same bits, fewer operations.
+    """`atan2` of a vector with x >= 0: the same bits with fewer operations.
 
-    In fast mode the pivot of `atan` does, with y/x for the tangent: it may overflow or lose bits.
+    In fast mode it is `atan` of y/x, which may overflow or lose bits.
     """
     a = b.abs(y)
     if b.careful:
@@ -270,14 +269,14 @@ def forward_atan2(b: Builder, y: int, x: int) -> int:
 
 
 def _quarter(b: Builder, height: int, width: int) -> int:
-    """Angle in [0, π/2] of a vector whose coordinates are not negative."""
+    """Angle in [0, π/2] of a vector with non-negative coordinates, in rad."""
     p = b.precision
     steep = b.lt(width, height)
     small, large = b.select(steep, width, height), b.select(steep, height, width)
     t = _quotient(b, small, large)
     z = b.mul(t, t)
-    octant = b.fma(b.mul(t, z), b.horner(z, ATAN_UNIT[p]), t)
-    return b.select(steep, b.sub(b.const(HALF_PI[p][0]), octant), octant)
+    octant = b.fma(b.mul(t, z), b.horner(z, table.ATAN_UNIT[p]), t)
+    return b.select(steep, b.sub(b.const(table.HALF_PI[p][0]), octant), octant)
 
 
 def _quotient(b: Builder, small: int, large: int) -> int:
@@ -290,7 +289,7 @@ def _quotient(b: Builder, small: int, large: int) -> int:
 
 
 class _Arc(NamedTuple):
-    """asin of |x| up to 1/2, else of s = sqrt((1 - |x|)/2), as s + correction."""
+    """Arc sine of |x| up to 1/2, else of s = sqrt((1 - |x|)/2), as the sum s + correction."""
 
     far: int
     s: int
@@ -303,12 +302,12 @@ def _arc(b: Builder, x: int) -> _Arc:
     far = b.lt(half, a)
     z = b.select(far, b.fma(a, b.const(-0.5), half), b.mul(a, a))
     s = b.select(far, b.sqrt(z), a)
-    return _Arc(far, s, b.mul(b.mul(s, z), b.horner(z, ASIN[b.precision])))
+    return _Arc(far, s, b.mul(b.mul(s, z), b.horner(z, table.ASIN[b.precision])))
 
 
 def asin(b: Builder, x: int) -> int:
     """Arc sine, in rad; NaN outside [-1, 1]."""
-    high, low, _ = HALF_PI[b.precision]
+    high, low, _ = table.HALF_PI[b.precision]
     r = _arc(b, x)
     minus_two, quarter = b.const(-2.0), b.const(high)
     difference = b.fma(r.s, minus_two, quarter)
@@ -330,8 +329,8 @@ def acos(b: Builder, x: int) -> int:
     factor = b.select(falling, size, b.neg(size))
     base = b.select(
         r.far,
-        b.select(negative, b.const(PI[b.precision][0]), b.const(0.0)),
-        b.const(HALF_PI[b.precision][0]),
+        b.select(negative, b.const(table.PI[b.precision][0]), b.const(0.0)),
+        b.const(table.HALF_PI[b.precision][0]),
     )
     return b.fma(arc, factor, base)
 
@@ -347,11 +346,11 @@ _HYPERBOLIC = {"float64": (-710.47, 710.47), "float32": (-89.41, 89.41)}
 
 
 class Domain(NamedTuple):
-    """The range of accuracy of one function, by precision."""
+    """The range in which one function is accurate, by precision."""
 
     accurate: dict[str, Range]
     beyond: str
-    """The result outside that range, and other remarks."""
+    """Result outside that range, and other remarks."""
 
 
 DOMAINS: dict[str, Domain] = {
@@ -388,4 +387,4 @@ DOMAINS: dict[str, Domain] = {
     "acosh": Domain({"float64": (1.0, _INF), "float32": (1.0, _INF)}, "NaN"),
     "atanh": Domain(_UNIT, "NaN"),
 }  # fmt: skip
-"""The range of each function in `RULES`."""
+"""Accurate range of each function in `RULES`."""

@@ -1,26 +1,44 @@
-"""The binary format of WebAssembly as far as it is needed here: numbers, instructions, sections.
+"""The subset of WebAssembly's binary format that is needed here: numbers, instructions, sections.
 
-Instructions are bytes; their operands stand before them, so an expression is written inside out:
+Instructions are bytes; their operands stand before them, so expressions are nested calls:
 `op("f64.add", get(0), get(1))`. Names and numbers are those of the WebAssembly Core Specification
 3.0, which contains the vector instructions and the relaxed ones.
+
+The two dialects in which the operations of Programs are written.
+
+**Vector.** WebAssembly has a fused multiply-add for vectors only, so every number is a vector of
+equal lanes: loads fill all lanes, and the first is stored. That costs nothing on current
+processors, which take as long for two lanes as for one, and booleans become masks, which a blend
+takes instead of a branch. The multiply-add is a relaxed instruction: it may round twice on a
+processor without a fused one, so the host has to test it after loading (`fused_here`).
+
+**Scalar.** Only the first version of WebAssembly; `fma` is a function.
+
+Each operation gives the bits of the other targets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
+
+from ...errors import UnknownOperation
+from ..program import BOOL_OPS, MAGIC
 
 I32, I64, F32, F64, V128 = b"\x7f", b"\x7e", b"\x7d", b"\x7c", b"\x7b"
-"""Types of values."""
+"""Value types."""
 EMPTY = b"\x40"
-"""The type of a block without a value."""
+"""Type of a block without a value."""
 END, ELSE, RETURN = b"\x0b", b"\x05", b"\x0f"
 PAGE = 1 << 16
-"""Bytes of a page of memory."""
+"""Size of a memory page in bytes."""
 
 HEADER = b"\0asm\1\0\0\0"
 TYPE, FUNCTION, MEMORY, EXPORT, CODE, DATA = 1, 3, 5, 7, 10, 11
-"""Sections, in the order in which they stand."""
+"""Section numbers, in the order of the sections in a module."""
 
 _COMPARED = ("eq", "ne", "lt", "gt", "le", "ge")
 _INTEGERS = ("eqz", "eq", "ne", "lt_s", "lt_u", "gt_s", "gt_u", "le_s", "le_u", "ge_s", "ge_u")
@@ -87,7 +105,7 @@ _LANES = {"f32x4.extract_lane": 0x1F, "f64x2.extract_lane": 0x21}
 
 
 def unsigned(value: int) -> bytes:
-    """A number in LEB128, as few bytes as it takes."""
+    """A number in unsigned LEB128, in as few bytes as possible."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -96,7 +114,7 @@ def unsigned(value: int) -> bytes:
 
 
 def signed(value: int) -> bytes:
-    """A number in LEB128 with a sign."""
+    """A number in signed LEB128."""
     out = bytearray()
     while not -0x40 <= value < 0x40:
         out.append(value & 0x7F | 0x80)
@@ -110,12 +128,12 @@ _OPCODES = {name: bytes([code]) for name, code in _PLAIN.items()} | {
 
 
 def op(name: str, *operands: bytes) -> bytes:
-    """An instruction without immediates, behind its operands."""
+    """An instruction without immediates, preceded by its operands."""
     return b"".join(operands) + _OPCODES[name]
 
 
 def load(name: str, address: bytes, offset: int) -> bytes:
-    """What lies `offset` bytes behind an address."""
+    """Load a value from `offset` bytes after an address."""
     prefix, (code, align) = (
         (b"", _LOADS[name]) if name in _LOADS else (b"\xfd", _VECTOR_MEMORY[name])
     )
@@ -123,7 +141,7 @@ def load(name: str, address: bytes, offset: int) -> bytes:
 
 
 def store(name: str, address: bytes, offset: int, value: bytes) -> bytes:
-    """Put a value `offset` bytes behind an address; of a vector its first lane."""
+    """Store a value `offset` bytes after an address; of a vector the first lane."""
     vector = name in _VECTOR_MEMORY
     code, align = _VECTOR_MEMORY[name] if vector else _STORES[name]
     prefix, lane = (b"\xfd", b"\0") if vector else (b"", b"")
@@ -131,70 +149,69 @@ def store(name: str, address: bytes, offset: int, value: bytes) -> bytes:
 
 
 def first_lane(name: str, vector: bytes) -> bytes:
-    """The first number of a vector."""
+    """Extract the first number of a vector."""
     return vector + b"\xfd" + bytes([_LANES[name], 0])
 
 
 def get(local: int) -> bytes:
-    """The value of a local."""
+    """Read a local variable."""
     return b"\x20" + unsigned(local)
 
 
 def put(local: int, value: bytes) -> bytes:
-    """Set a local."""
+    """Set a local variable."""
     return value + b"\x21" + unsigned(local)
 
 
 def tee(local: int, value: bytes) -> bytes:
-    """Set a local and leave its value on the stack."""
+    """Set a local variable and leave its value on the stack."""
     return value + b"\x22" + unsigned(local)
 
 
 def i32(value: int) -> bytes:
-    """A constant."""
     return b"\x41" + signed(value)
 
 
 def i64(value: int) -> bytes:
-    """A constant; of one above the largest number with a sign, the same bits."""
+    """A 64-bit integer constant; numbers above the largest signed one are written by their bits."""
     return b"\x42" + signed(value - (1 << 64) if value >= 1 << 63 else value)
 
 
 def call(function: int, *arguments: bytes) -> bytes:
-    """A call of the function of this index."""
     return b"".join(arguments) + b"\x10" + unsigned(function)
 
 
 def when(condition: bytes, then: bytes, otherwise: bytes = b"", kind: bytes = EMPTY) -> bytes:
-    """One of two pieces of code; both leave a value of the kind, if one is given."""
+    """An if-else instruction; both branches leave a value of type `kind` unless that is `EMPTY`."""
     rest = ELSE + otherwise if otherwise else b""
     return condition + b"\x04" + kind + then + rest + END
 
 
 def repeated(body: bytes) -> bytes:
-    """A loop inside of a block: `jump_if(1, ...)` in its body leaves it, `jump_if(0, ...)` begins
-    it again."""
+    """A loop inside a block.
+
+    In its body, `jump_if(1, ...)` leaves the loop and `jump_if(0, ...)` starts its next pass.
+    """
     return b"\x02" + EMPTY + b"\x03" + EMPTY + body + END + END
 
 
 def jump_if(depth: int, condition: bytes) -> bytes:
-    """Leave `depth` blocks, or begin a loop again, if the condition is not zero."""
+    """Leave `depth` blocks, or start a loop again, if the condition is not zero."""
     return condition + b"\x0d" + unsigned(depth)
 
 
 def vector(items: Iterable[bytes]) -> bytes:
-    """Things in a row, behind their number."""
+    """A vector of items, preceded by their number."""
     parts = list(items)
     return unsigned(len(parts)) + b"".join(parts)
 
 
 def sized(content: bytes) -> bytes:
-    """Bytes behind their number."""
+    """Bytes preceded by their number."""
     return unsigned(len(content)) + content
 
 
 def section(number: int, content: bytes) -> bytes:
-    """A section of a module."""
     return bytes([number]) + sized(content)
 
 
@@ -204,6 +221,250 @@ def signature(arguments: Sequence[bytes], results: Sequence[bytes]) -> bytes:
 
 
 def body(kinds: Sequence[bytes], code: bytes) -> bytes:
-    """The code of a function, with the types of the locals behind its arguments."""
+    """The code of a function, preceded by the types of its local variables other than arguments."""
     runs = [unsigned(len(list(run))) + kind for kind, run in groupby(kinds)]
     return sized(vector(runs) + code + END)
+
+
+class Format(NamedTuple):
+    """A precision: memory layout of its numbers and names of its instructions."""
+
+    scalar: str
+    lanes: str
+    whole: str
+    """Name of the integer type of the same size."""
+    whole_lanes: str
+    kind: bytes
+    bytes: int
+    mantissa_bits: int
+    bias: int
+
+    @property
+    def magic(self) -> int:
+        """Bits of the number that rounds numbers to integers when added; see `program.MAGIC`."""
+        return self.bits_of(MAGIC["float64" if self.bytes == 8 else "float32"])
+
+    @property
+    def field(self) -> int:
+        """Mask of the exponent field, shifted to the right end."""
+        return 2 * self.bias + 1
+
+    def bits_of(self, value: float) -> int:
+        code, whole = ("<d", "<Q") if self.bytes == 8 else ("<f", "<I")
+        return struct.unpack(whole, struct.pack(code, value))[0]
+
+
+FORMATS = {
+    "float64": Format("f64", "f64x2", "i64", "i64x2", F64, 8, 52, 1023),
+    "float32": Format("f32", "f32x4", "i32", "i32x4", F32, 4, 23, 127),
+}
+
+
+class Helpers(NamedTuple):
+    """Indices of the helper functions of a module that operations call."""
+
+    fma: int
+    """Unused where `fma` is an instruction."""
+    read: int
+    """Unused where no Program reads arrays."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """Types and instructions for the operations of one precision in one kind of module."""
+
+    format: Format
+    number: bytes
+    """WebAssembly type of numbers."""
+    truth: bytes
+    """WebAssembly type of booleans."""
+    loads: str
+    stores: str
+    plain: Mapping[str, str]
+    """Instruction of each operation that is a single instruction."""
+    special: Mapping[str, Callable[[Writer, Sequence[bytes], int], bytes]]
+    """Functions that write the other operations from their operands and immediates."""
+
+
+class Writer:
+    """Writes operations in a dialect, for one module."""
+
+    def __init__(self, dialect: Dialect, helpers: Helpers, constant: Callable[[int], int]) -> None:
+        self.dialect, self.format, self.helpers = dialect, dialect.format, helpers
+        self._constant = constant
+        """Address of a constant, by its bits."""
+
+    def kind(self, operation: str) -> bytes:
+        """WebAssembly type of an operation's result."""
+        return self.dialect.truth if operation in BOOL_OPS else self.dialect.number
+
+    def load(self, address: bytes, offset: int) -> bytes:
+        return load(self.dialect.loads, address, offset)
+
+    def store(self, address: bytes, offset: int, value: bytes) -> bytes:
+        return store(self.dialect.stores, address, offset, value)
+
+    def constant(self, bits: int) -> bytes:
+        """A constant with these bits, loaded from memory.
+
+        That is one instruction, where a processor needs several for a constant in the code, and a
+        third shorter.
+        """
+        return self.load(i32(0), self._constant(bits))
+
+    def number(self, value: float) -> bytes:
+        return self.constant(self.format.bits_of(value))
+
+    def write(self, operation: str, imm: int | None, args: Sequence[bytes]) -> bytes:
+        """The code of one operation, from the code of its operands."""
+        plain = self.dialect.plain.get(operation)
+        if plain is not None:
+            return op(plain, *args)
+        special = self.dialect.special.get(operation)
+        if special is None:
+            raise UnknownOperation(f"the WebAssembly emitter has no operation {operation!r}")
+        return special(self, args, imm or 0)
+
+
+_SAME = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "neg": "neg", "abs": "abs"} | {
+    "sqrt": "sqrt",
+    "rint": "nearest",
+    "floor": "floor",
+    **{name: name for name in ("lt", "le", "eq", "ne")},
+}
+"""Operations that are single instructions in both dialects."""
+
+
+def _lane_select(w: Writer, args: Sequence[bytes], imm: int) -> bytes:
+    # Relaxed, it may look at one bit of each lane of the mask or at all; here they are equal.
+    return op(f"{w.format.whole_lanes}.relaxed_laneselect", args[1], args[2], args[0])
+
+
+def _lane_copysign(w: Writer, args: Sequence[bytes], imm: int) -> bytes:
+    sign = w.constant(1 << (8 * w.format.bytes - 1))
+    return op("v128.bitselect", args[1], args[0], sign)
+
+
+def _lane_testbit(w: Writer, args: Sequence[bytes], bit: int) -> bytes:
+    mask = w.constant(1 << bit)
+    return op(f"{w.format.whole_lanes}.eq", op("v128.and", args[0], mask), mask)
+
+
+def _lane_pow2(w: Writer, args: Sequence[bytes], imm: int) -> bytes:
+    f, whole = w.format, w.format.whole_lanes
+    shifted = op(f"{f.lanes}.add", args[0], w.constant(f.magic))
+    biased = op(f"{whole}.add", shifted, w.constant(f.bias))
+    return op(f"{whole}.shl", biased, i32(f.mantissa_bits))
+
+
+def _lane_mantissa(w: Writer, args: Sequence[bytes], imm: int) -> bytes:
+    f = w.format
+    fraction = op("v128.and", args[0], w.constant((1 << f.mantissa_bits) - 1))
+    return op("v128.or", fraction, w.number(1.0))
+
+
+def _lane_exponent(w: Writer, args: Sequence[bytes], imm: int) -> bytes:
+    # There is no conversion of whole numbers: in the last bits of 2**52 (float64) they are numbers.
+    f = w.format
+    moved = op(f"{f.whole_lanes}.shr_u", args[0], i32(f.mantissa_bits))
+    field = op("v128.and", moved, w.constant(f.field))
+    base = 2.0**f.mantissa_bits
+    number = op("v128.or", field, w.number(base))
+    return op(f"{f.lanes}.sub", number, w.number(base + f.bias))
+
+
+def _lane_read(w: Writer, args: Sequence[bytes], imm: int) -> bytes:
+    f = w.format
+    numbers = [first_lane(f"{f.lanes}.extract_lane", a) for a in args]
+    return op(f"{f.lanes}.splat", call(w.helpers.read, *numbers))
+
+
+def _select(w: Writer, args: Sequence[bytes], imm: int) -> bytes:
+    return op("select", args[1], args[2], args[0])
+
+
+def _bits(w: Writer, number: bytes) -> bytes:
+    return op(f"{w.format.whole}.reinterpret_{w.format.scalar}", number)
+
+
+def _from_bits(w: Writer, word: bytes) -> bytes:
+    return op(f"{w.format.scalar}.reinterpret_{w.format.whole}", word)
+
+
+def _word(w: Writer, value: int) -> bytes:
+    return i64(value) if w.format.bytes == 8 else i32(value)
+
+
+def _testbit(w: Writer, args: Sequence[bytes], bit: int) -> bytes:
+    whole = w.format.whole
+    moved = op(f"{whole}.shr_u", _bits(w, args[0]), _word(w, bit))
+    last = op(f"{whole}.and", moved, _word(w, 1))
+    return op("i32.wrap_i64", last) if w.format.bytes == 8 else last
+
+
+def _pow2(w: Writer, args: Sequence[bytes], imm: int) -> bytes:
+    f, whole = w.format, w.format.whole
+    shifted = _bits(w, op(f"{f.scalar}.add", args[0], w.constant(f.magic)))
+    biased = op(f"{whole}.add", shifted, _word(w, f.bias))
+    return _from_bits(w, op(f"{whole}.shl", biased, _word(w, f.mantissa_bits)))
+
+
+def _mantissa(w: Writer, args: Sequence[bytes], imm: int) -> bytes:
+    f = w.format
+    fraction = op(f"{f.whole}.and", _bits(w, args[0]), _word(w, (1 << f.mantissa_bits) - 1))
+    return _from_bits(w, op(f"{f.whole}.or", fraction, _word(w, f.bias << f.mantissa_bits)))
+
+
+def _exponent(w: Writer, args: Sequence[bytes], imm: int) -> bytes:
+    f = w.format
+    moved = op(f"{f.whole}.shr_u", _bits(w, args[0]), _word(w, f.mantissa_bits))
+    field = op(f"{f.whole}.and", moved, _word(w, f.field))
+    return op(f"{f.scalar}.convert_{f.whole}_s", op(f"{f.whole}.sub", field, _word(w, f.bias)))
+
+
+def vector_dialect(precision: str) -> Dialect:
+    """The dialect with numbers as vectors of equal lanes, and the relaxed fused multiply-add."""
+    f = FORMATS[precision]
+    return Dialect(
+        format=f,
+        number=V128,
+        truth=V128,
+        loads=f"v128.load{8 * f.bytes}_splat",
+        stores=f"v128.store{8 * f.bytes}_lane",
+        plain={name: f"{f.lanes}.{instruction}" for name, instruction in _SAME.items()}
+        | {name: f"v128.{name}" for name in ("and", "or", "xor", "not")}
+        | {"fma": f"{f.lanes}.relaxed_madd"},
+        special={
+            "select": _lane_select,
+            "copysign": _lane_copysign,
+            "testbit": _lane_testbit,
+            "pow2": _lane_pow2,
+            "mantissa": _lane_mantissa,
+            "exponent": _lane_exponent,
+            "read": _lane_read,
+        },
+    )
+
+
+def scalar_dialect(precision: str) -> Dialect:
+    """The dialect with scalar numbers, and a function for the fused multiply-add."""
+    f = FORMATS[precision]
+    return Dialect(
+        format=f,
+        number=f.kind,
+        truth=I32,
+        loads=f"{f.scalar}.load",
+        stores=f"{f.scalar}.store",
+        plain={name: f"{f.scalar}.{instruction}" for name, instruction in _SAME.items()}
+        | {"and": "i32.and", "or": "i32.or", "xor": "i32.xor", "not": "i32.eqz"}
+        | {"copysign": f"{f.scalar}.copysign"},
+        special={
+            "fma": lambda w, args, imm: call(w.helpers.fma, *args),
+            "read": lambda w, args, imm: call(w.helpers.read, *args),
+            "select": _select,
+            "testbit": _testbit,
+            "pow2": _pow2,
+            "mantissa": _mantissa,
+            "exponent": _exponent,
+        },
+    )

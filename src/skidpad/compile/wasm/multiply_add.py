@@ -1,13 +1,13 @@
-"""The fused multiply-add as a function, a*b + c rounded once, of instructions that round each.
+"""The fused multiply-add a*b + c, rounded once, as a function of instructions that each round.
 
 In double precision the usual case is a product and a sum with their errors: the product is split
 by Veltkamp's method (Dekker, A floating-point technique for extending the available precision,
-1971), the sum is Knuth's. The two errors are added and the sum of that and the high part is the
+1971), the sum is Knuth's. The two errors are added, and the sum of that and the high part is the
 result, unless it could have been rounded twice: it lies half-way between two numbers, so that the
-error of the sum of the errors could decide. Then, and after a possible overflow or underflow,
-integers decide (`whole_fma`): product and c become numbers of 128 bits, in two words each, which
-are added and rounded once, at the last digit of the result. All of these checks lie outside the
-chain of operations that leads to the result, and are one branch.
+error of the sum of the errors could decide. In this case, and after a possible overflow or
+underflow, the result is computed in integers (`whole_fma`): product and c become numbers of 128
+bits, in two words each, which are added and rounded once, at the last digit of the result. All of
+these checks lie outside the chain of operations that leads to the result, and are one branch.
 
 Why the rest is right: let s be the rounded sum of the product's high part and c, d its error and e
 that of the product. If d is zero, so is the error of d + e, and s + e is rounded once. Else
@@ -21,56 +21,47 @@ rounded again, as double has more than twice the digits at every size of the num
 
 from __future__ import annotations
 
-from .binary import F64, I64, RETURN, body, call, get, i64, op, put, when
-from .dialects import FORMATS
+from functools import partial
+
+from .binary import F64, FORMATS, I64, RETURN, body, call, get, i64, op, put, when
 
 
 class Locals:
-    """Locals of a function behind its three arguments."""
+    """Local variables of a function after its three arguments."""
 
     def __init__(self) -> None:
         self.kinds: list[bytes] = []
 
     def new(self, kind: bytes, count: int) -> list[int]:
-        """So many more."""
+        """Add `count` local variables of a type; returns their indices."""
         first = 3 + len(self.kinds)
         self.kinds += [kind] * count
         return list(range(first, first + count))
 
 
 def number(value: float) -> bytes:
-    """A constant."""
     return b"\x44" + FORMATS["float64"].bits_of(value).to_bytes(8, "little")
 
 
-def add(x: bytes, y: bytes) -> bytes:
-    """Of doubles."""
-    return op("f64.add", x, y)
-
-
-def sub(x: bytes, y: bytes) -> bytes:
-    """Of doubles."""
-    return op("f64.sub", x, y)
-
-
-def mul(x: bytes, y: bytes) -> bytes:
-    """Of doubles."""
-    return op("f64.mul", x, y)
+add, sub, mul = (partial(op, f"f64.{name}") for name in ("add", "sub", "mul"))
 
 
 def int64(name: str, x: bytes, y: bytes) -> bytes:
-    """An operation on words of 64 bits."""
+    """An operation on 64-bit words."""
     return op(f"i64.{name}", x, y)
 
 
 _SMALLEST, _LARGEST = 2.0**-960, 2.0**1000
-"""Between these a product and its error are numbers: its last place is 2**-1066 or more. What
-overflows on the way makes the result infinite or NaN."""
+"""Range of products in which a product and its error are both representable.
+
+The last place of such a product is 2**-1066 or more. Overflow of an intermediate result makes
+the result infinite or NaN.
+"""
 _SPLIT = 2.0**27 + 1.0
 
 
 def _split(value: int, scaled: int, high: int, low: int) -> bytes:
-    """A number as the sum of two that have half of its digits each."""
+    """Split a number into the sum of two that have half of its digits each."""
     return (
         put(scaled, mul(get(value), number(_SPLIT)))
         + put(high, sub(get(scaled), sub(get(scaled), get(value))))
@@ -79,14 +70,14 @@ def _split(value: int, scaled: int, high: int, low: int) -> bytes:
 
 
 def _lost(x: int, y: int, total: int, part: int) -> bytes:
-    """What the rounded sum of two numbers has lost."""
+    """The rounding error of the sum of two numbers."""
     return put(part, sub(get(total), get(x))) + add(
         sub(get(x), sub(get(total), get(part))), sub(get(y), get(part))
     )
 
 
 def fma64(whole: int) -> bytes:
-    """The body of fma for float64; `whole` is the index of the function of `whole_fma.fma64`."""
+    """The body of fma for float64; `whole` is the index of the function of `whole_fma_fma64`."""
     a, b, c = range(3)
     names = Locals()
     product, scaled, high_a, low_a, high_b, low_b = names.new(F64, 6)
@@ -142,7 +133,7 @@ _LOW = 0xFFFFFFFF
 
 
 def whole_fma_fma64() -> bytes:
-    """The body of fma for float64 by whole numbers, for all but products of zero, and slower."""
+    """The body of fma for float64 in integers: slower, for all operands but products of zero."""
     names = Locals()
     word_a, word_b, word_c = names.new(I64, 3)
     bits = zip(range(3), (word_a, word_b, word_c), strict=True)
@@ -152,7 +143,7 @@ def whole_fma_fma64() -> bytes:
 
 
 def _special_cases() -> bytes:
-    """Return where a number is infinite or NaN, or c zero: plain arithmetic rounds at most once."""
+    """Return early if a number is infinite or NaN, or c zero: plain arithmetic is right."""
     a, b, c = range(3)
     product, zero = mul(get(a), get(b)), number(0.0)
 
@@ -171,12 +162,12 @@ def _special_cases() -> bytes:
 
 
 def _whole(names: Locals, a: int, b: int, c: int) -> bytes:
-    """The sum of three words that are finite numbers other than zero, as code.
+    """Code for a*b + c of three words that are finite nonzero numbers.
 
-    Of the product and of c bit 124 or 125 is the highest that is set, and both are times a power
-    of two. The one with the smaller power is moved to that of the other, its last bit keeping
-    whether anything was lost. The product ends with 19 zeros, so what is lost was too far down to
-    matter in a difference that cancels.
+    In the product and in c bit 124 or 125 is the highest that is set, and both are scaled by a
+    power of two. The one with the smaller power is shifted to that of the other, with a sticky last
+    bit that records whether anything was lost. The product ends with 19 zeros, so what is lost was
+    too far down to matter in a difference that cancels.
     """
     m_a, m_b, m_c, e_a, e_b, e_c = names.new(I64, 6)
     high, low, power, sign, far_high, far_low, far_sign, distance = names.new(I64, 8)
@@ -202,7 +193,7 @@ def _exchanged(x: int, y: int, room: int) -> bytes:
 
 
 def _taken_apart(word: int, mantissa: int, power: int, zeros: int) -> bytes:
-    """A number as an integer with `zeros` zeros at its beginning, times a power of two."""
+    """Convert a number to an integer with `zeros` leading zero bits and a power of two."""
     field = int64("and", int64("shr_u", get(word), i64(52)), i64(_FIELD))
     fraction = int64("and", get(word), i64(_HIDDEN - 1))
     shift = int64("sub", op("i64.clz", get(mantissa)), i64(zeros))
@@ -220,7 +211,7 @@ def _taken_apart(word: int, mantissa: int, power: int, zeros: int) -> bytes:
 
 
 def _wide_product(names: Locals, x: int, y: int, high: int, low: int) -> bytes:
-    """All bits of a product of two words, by those of their halves."""
+    """All 128 bits of a product of two words, from the products of their halves."""
     middle, other = names.new(I64, 2)
 
     def upper(word: bytes) -> bytes:
@@ -245,7 +236,7 @@ def _sticky(word: bytes) -> bytes:
 
 
 def _moved_right(high: int, low: int, distance: int) -> bytes:
-    """Two words moved right; the last bit keeps whether anything was lost."""
+    """Shift two words right; the last bit is sticky and records whether anything was lost."""
     back = int64("sub", i64(64), get(distance))
     moved = int64("or", int64("shr_u", get(low), get(distance)), int64("shl", get(high), back))
     return (
@@ -267,7 +258,10 @@ def _moved_right(high: int, low: int, distance: int) -> bytes:
 def _summed(
     high: int, low: int, sign: int, far_high: int, far_low: int, far_sign: int, room: int
 ) -> bytes:
-    """Add two numbers of two words, or subtract the smaller; returns if nothing remains."""
+    """Add two numbers of two words, or subtract the smaller from the larger.
+
+    The emitted code returns from the function if the sum is 0.
+    """
     added = put(room, int64("add", get(low), get(far_low)))
     carry = op("i64.extend_i32_u", op("i64.lt_u", get(room), get(low)))
     added += put(high, int64("add", int64("add", get(high), get(far_high)), carry))
@@ -290,7 +284,7 @@ def _summed(
 
 
 def _rounded(names: Locals, high: int, low: int, power: int, sign: int) -> bytes:
-    """The number with this sign that is nearest to two words times a power of two."""
+    """Round two words times a power of two to the nearest number with this sign."""
     zeros, cut = names.new(I64, 2)
     up_to_date = when(
         op("i64.eqz", get(high)),

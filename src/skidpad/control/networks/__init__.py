@@ -1,7 +1,7 @@
-"""Networks trained elsewhere or here, as policies in the kernel.
+"""Neural networks, trained here or elsewhere, as policies in the kernel.
 
 A `Network` is made from matrices, a state dict of PyTorch or an ONNX file; `network_policy` makes a
-`skidpad.Policy` of it, which a fleet compiles with the vehicle.
+`skidpad.Policy` from it, which a fleet compiles with the vehicle.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from ...core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from .network import Network
-    from .policy import network_policy, weights_of
+    from .policy import network_policy
 
-__all__ = ["Network", "network_policy", "weights_of"]
+__all__ = ["Network", "network_policy"]
 
 __getattr__ = lazy_attributes(
     __name__,
-    {".network": ("Network",), ".policy": ("network_policy", "weights_of")},
+    {".network": ("Network",), ".policy": ("network_policy",)},
 )

@@ -1,8 +1,12 @@
-"""`Network`: layers of weights as arrays, its outputs for values, and the files it comes from.
+"""`Network`: a chain of layers, its evaluation, and the files it is read from.
 
-Values are tuples of numbers, of arrays with a value per vehicle, or of symbols. Networks are read
-from files of their own, from ONNX files, as a chain of nodes from the first input to the first
-output, and from state dicts of PyTorch, which need no PyTorch to be read.
+Values are tuples of numbers, of arrays with one value per vehicle, or of symbols. Networks are read
+from files of their own, from ONNX files (a chain of nodes from the first input to the first
+output), and from state dicts of PyTorch, which can be read without PyTorch.
+
+Layers of networks as pure functions of scalars, and as arrays of weights.
+
+Weights are rows of numbers, which are constants in compiled code, or of symbols.
 """
 
 from __future__ import annotations
@@ -11,10 +15,13 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,7 +29,309 @@ from ...core.arrays import Array
 from ...core.files import brief_repr, bytes_of, listed, reading, replacing
 from ...core.model import Constant
 from ...errors import InvalidValue, require
-from .layers import KINDS, Dense, Gru, Layer, dense_of, named
+from ...ops import exp, maximum, minimum, tanh, where
+
+Values = tuple[Any, ...]
+Rows = Sequence[Sequence[Any]]
+"""Matrix as a sequence of rows, one row per output."""
+
+
+def identity(x: Any) -> Any:
+    return x
+
+
+def relu(x: Any) -> Any:
+    """Rectified linear unit: the larger of x and 0."""
+    return maximum(x, 0.0)
+
+
+def elu(x: Any) -> Any:
+    """Exponential linear unit: x for x above 0, exp(x) - 1 below."""
+    # Both sides are evaluated, so the exponential must not overflow where x counts.
+    return where(x > 0.0, x, exp(minimum(x, 0.0)) - 1.0)
+
+
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x)), computed by the hyperbolic tangent, whose slope is finite everywhere."""
+    return 0.5 + 0.5 * tanh(0.5 * x)
+
+
+ACTIVATIONS: Mapping[str, Callable[[Any], Any]] = {
+    "identity": identity, "tanh": tanh, "relu": relu, "elu": elu, "sigmoid": sigmoid,
+}  # fmt: skip
+"""Activations by name."""
+
+
+def dense(weight: Rows, bias: Sequence[Any], values: Values) -> Values:
+    """Dense layer without activation: weight · values + bias."""
+    return tuple(_weighted_sum(row, b, values) for row, b in zip(weight, bias, strict=True))
+
+
+class GruWeights(NamedTuple):
+    """Weights of a gated recurrent unit, with PyTorch's names and order.
+
+    The rows of reset gate, update gate and new state are stacked.
+    """
+
+    weight_ih: Rows
+    """Weights of the inputs, (3 h, n)."""
+    weight_hh: Rows
+    """Weights of the hidden state, (3 h, h)."""
+    bias_ih: Sequence[Any]
+    """Bias of the inputs, (3 h,)."""
+    bias_hh: Sequence[Any]
+    """Bias of the hidden state, (3 h,)."""
+
+
+def gru_cell(weights: GruWeights, values: Values, hidden: Values) -> Values:
+    """Next hidden state of a gated recurrent unit, by the formula of PyTorch's `nn.GRUCell`.
+
+    r = σ(W_ir x + b_ir + W_hr h + b_hr), z = σ(W_iz x + b_iz + W_hz h + b_hz),
+    n = tanh(W_in x + b_in + r (W_hn h + b_hn)), h' = (1 - z) n + z h.
+    """
+    size = len(hidden)
+    of_input = dense(weights.weight_ih, weights.bias_ih, values)
+    of_hidden = dense(weights.weight_hh, weights.bias_hh, hidden)
+    following: list[Any] = []
+    for k, h in enumerate(hidden):
+        reset = sigmoid(of_input[k] + of_hidden[k])
+        update = sigmoid(of_input[size + k] + of_hidden[size + k])
+        new = tanh(of_input[2 * size + k] + reset * of_hidden[2 * size + k])
+        following.append(new + update * (h - new))
+    return tuple(following)
+
+
+def _weighted_sum(row: Sequence[Any], bias: Any, values: Values) -> Any:
+    # From the bias on, so that every product becomes a fused multiply-add.
+    for weight, value in zip(row, values, strict=True):
+        bias = bias + weight * value
+    return bias
+
+
+Stepped = tuple[tuple[Any, ...], Sequence[Any]]
+"""Outputs of a layer, and its next hidden state."""
+
+
+class _Layer(Constant, ABC):
+    """Base of the layers: named arrays of weights, in order."""
+
+    @property
+    @abstractmethod
+    def arrays(self) -> Mapping[str, Array]:
+        """Arrays of weights by name."""
+
+    @property
+    def size(self) -> int:
+        """Number of weights."""
+        return sum(array.size for array in self.arrays.values())
+
+    @property
+    def weight_names(self) -> tuple[str, ...]:
+        """A name for each weight, in order: `weight_1_0`, `bias_2`."""
+        return tuple(
+            "_".join((name, *map(str, place)))
+            for name, array in self.arrays.items()
+            for place in np.ndindex(array.shape)
+        )
+
+    def nested(self, weights: Sequence[Any] | None) -> list[Any]:
+        """Arrays as lists of rows, filled with these weights or the layer's own."""
+        if weights is None:
+            return [array.tolist() for array in self.arrays.values()]
+        leaves = iter(weights)
+        return [_filled(array.shape, leaves) for array in self.arrays.values()]
+
+
+@dataclass(frozen=True, eq=False)
+class Dense(_Layer):
+    """Dense layer: activation(weight · values + bias)."""
+
+    weight: Array
+    """Weights, (out, in)."""
+    bias: Array
+    """Bias, (out,)."""
+    activation: str = "identity"
+    """One of `ACTIVATIONS`."""
+
+    hidden: ClassVar[int] = 0
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        what = "a dense layer"
+        _keep(self, "weight", _array(what, "weight", self.weight, 2))
+        _keep(self, "bias", _array(what, "bias", self.bias, 1))
+        _check_shape(what, "bias", self.bias, (self.outputs,))
+        if self.activation not in ACTIVATIONS:
+            raise InvalidValue(
+                f"{what}: activation = {self.activation!r} is unknown; allowed are "
+                f"{', '.join(ACTIVATIONS)}"
+            )
+
+    @property
+    def arrays(self) -> Mapping[str, Array]:
+        """Weights by name: `weight` (out, in) and `bias` (out,)."""
+        return {"weight": self.weight, "bias": self.bias}
+
+    @property
+    def inputs(self) -> int:
+        """Number of inputs."""
+        return self.weight.shape[1]
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs."""
+        return self.weight.shape[0]
+
+    def with_weights(self, vector: Array) -> Dense:
+        """Layer with other weights (size,), in the order of its arrays."""
+        weight, bias = map(np.array, self.nested(vector.tolist()))
+        return Dense(weight, bias, self.activation)
+
+    def step(self, values: Any, hidden: Any, weights: Sequence[Any] | None) -> Stepped:
+        """Outputs for values, with these weights or the layer's own."""
+        weight, bias = self.nested(weights)
+        return tuple(map(ACTIVATIONS[self.activation], dense(weight, bias, values))), ()
+
+    def described(self) -> dict[str, Any]:
+        """Description of the layer for a file, without its arrays."""
+        return {"kind": "dense", "activation": self.activation}
+
+    @classmethod
+    def described_by(
+        cls, what: str, description: Mapping[str, Any], array: Callable[[str], Any]
+    ) -> Dense:
+        """Layer from its description and its arrays by name."""
+        return dense_of(what, array("weight"), array("bias"), description["activation"])
+
+
+@dataclass(frozen=True, eq=False)
+class Gru(_Layer):
+    """Gated recurrent unit with PyTorch's formula and order of gates; see `gru_cell`."""
+
+    weight_ih: Array
+    """Weights of the inputs, (3 h, in)."""
+    weight_hh: Array
+    """Weights of the hidden state, (3 h, h)."""
+    bias_ih: Array
+    """Bias of the inputs, (3 h,)."""
+    bias_hh: Array
+    """Bias of the hidden state, (3 h,)."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        what = "a GRU"
+        for name, axes in (("weight_ih", 2), ("weight_hh", 2), ("bias_ih", 1), ("bias_hh", 1)):
+            _keep(self, name, _array(what, name, getattr(self, name), axes))
+        rows, h = self.weight_hh.shape
+        if rows != 3 * h:
+            raise InvalidValue(
+                f"{what}: weight_hh has shape {self.weight_hh.shape}; allowed is (3 h, h), "
+                "the gates r, z, n below each other (4 h rows are those of an LSTM)"
+            )
+        _check_shape(what, "weight_ih", self.weight_ih, (rows, self.inputs))
+        _check_shape(what, "bias_ih", self.bias_ih, (rows,))
+        _check_shape(what, "bias_hh", self.bias_hh, (rows,))
+
+    @property
+    def arrays(self) -> Mapping[str, Array]:
+        """Weights by name: `weight_ih` (3 h, in), `weight_hh` (3 h, h), biases (3 h,)."""
+        return {name: getattr(self, name) for name in GruWeights._fields}
+
+    @property
+    def inputs(self) -> int:
+        """Number of inputs."""
+        return self.weight_ih.shape[1]
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs, equal to the size of the hidden state."""
+        return self.weight_hh.shape[1]
+
+    @property
+    def hidden(self) -> int:
+        """Size of the hidden state."""
+        return self.outputs
+
+    def with_weights(self, vector: Array) -> Gru:
+        """Layer with other weights (size,), in the order of its arrays."""
+        return Gru(*map(np.array, self.nested(vector.tolist())))
+
+    def step(self, values: Any, hidden: Any, weights: Sequence[Any] | None) -> Stepped:
+        """Next hidden state, with these weights or the layer's own."""
+        following = gru_cell(GruWeights(*self.nested(weights)), values, hidden)
+        return following, following
+
+    def described(self) -> dict[str, Any]:
+        """Description of the layer for a file, without its arrays."""
+        return {"kind": "gru"}
+
+    @classmethod
+    def described_by(
+        cls, what: str, description: Mapping[str, Any], array: Callable[[str], Any]
+    ) -> Gru:
+        """Layer from its description and its arrays by name."""
+        with named(what):
+            return cls(*(array(name) for name in GruWeights._fields))
+
+
+Layer = Dense | Gru
+KINDS: Mapping[str, type[Dense] | type[Gru]] = {"dense": Dense, "gru": Gru}
+
+
+@contextmanager
+def named(what: str) -> Generator[None]:
+    """Context in which error messages are prefixed with the layer `what`."""
+    try:
+        yield
+    except InvalidValue as error:
+        raise InvalidValue(f"{what}: {error}") from error
+
+
+def dense_of(what: str, weight: Any, bias: Any, activation: str) -> Dense:
+    """Dense layer; zero bias if it is missing. `what` prefixes error messages."""
+    with named(what):
+        weight = _array("a dense layer", "weight", weight, 2)
+        return Dense(weight, np.zeros(len(weight)) if bias is None else bias, activation)
+
+
+def _array(what: str, name: str, value: Any, axes: int) -> Array:
+    """Read-only copy of an array or a tensor with this number of axes."""
+    if hasattr(value, "detach"):  # a tensor of PyTorch, perhaps on a GPU or in half precision
+        value = value.detach().cpu().double().numpy()
+    try:
+        array = np.array(value, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidValue(f"{what}: {name} must be an array of numbers, got {value!r:.80}") from (
+            error
+        )
+    if array.ndim != axes or not array.size:
+        allowed = {1: "(n,)", 2: "(rows, columns)"}[axes]
+        raise InvalidValue(
+            f"{what}: {name} has shape {array.shape}; allowed is {allowed}, none of them 0"
+        )
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        place = tuple(bad[0].tolist())
+        raise InvalidValue(f"{what}: {name}{[*place]} is {array[place]}; it must be finite")
+    array.flags.writeable = False
+    return array
+
+
+def _check_shape(what: str, name: str, array: Array, shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise InvalidValue(f"{what}: {name} has shape {array.shape}; allowed is {shape}")
+
+
+def _keep(layer: Any, name: str, value: Any) -> None:
+    object.__setattr__(layer, name, value)
+
+
+def _filled(shape: tuple[int, ...], leaves: Any) -> list[Any]:
+    if len(shape) == 1:
+        return [*islice(leaves, shape[0])]
+    return [_filled(shape[1:], leaves) for _ in range(shape[0])]
+
 
 FORMAT = "skidpad-network"
 FORMAT_VERSION = 1
@@ -30,14 +339,14 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class Network(Constant):
-    """Layers one after the other; what it remembers, if anything, comes in and goes out.
+    """A neural network: layers in sequence, with an optional hidden state as argument and result.
 
-    `network(values)` is a tuple of the values that come out; of a network with memory, as one with
-    a GRU, `network.step(values, hidden)` is these and the next hidden state.
+    `network(values)` is the tuple of outputs; for a network with memory, such as one with a GRU,
+    `network.step(values, hidden)` returns the outputs and the next hidden state.
     """
 
     layers: tuple[Layer, ...]
-    """`Dense` and `Gru`, in order."""
+    """Layers, `Dense` and `Gru`, in order."""
 
     __repr__ = brief_repr
 
@@ -64,7 +373,8 @@ class Network(Constant):
         activation: str = "tanh",
         final: str = "identity",
     ) -> Network:
-        """Dense layers from matrices (out, in), one bias (out,) for each, none if None.
+        """Network of dense layers, from matrices (out, in) and one bias (out,) each, or no biases
+        if None.
 
         `activation` follows all but the last layer, `final` the last one.
         """
@@ -87,33 +397,34 @@ class Network(Constant):
         *,
         parts: Sequence[str] = (),
     ) -> Network:
-        """A network from a state dict of PyTorch: names to tensors or arrays.
+        """Network from a state dict of PyTorch: names to tensors or arrays.
 
-        Linear layers (`0.weight`, `net.2.bias`) and GRUs (`weight_ih_l0`, `cell.weight_ih`), in the
-        order of the mapping. It does not say what comes between them: `activation` follows every
-        linear layer but the last, `final` that one. `parts` are beginnings of names, in order,
-        where not all are meant: ("mlp_extractor.policy_net", "action_net") of Stable-Baselines3.
+        Linear layers (`0.weight`, `net.2.bias`) and GRUs (`weight_ih_l0`, `cell.weight_ih`) are
+        used in the order of the mapping. A state dict does not contain the activations:
+        `activation` follows every linear layer but the last, `final` the last. `parts` are prefixes
+        of names, in order, if only some layers are to be used: ("mlp_extractor.policy_net",
+        "action_net") of Stable-Baselines3.
         """
         return cls(state_dict_layers_of(mapping, activation, final, parts))
 
     @classmethod
     def of_onnx(cls, path: str | os.PathLike[str]) -> Network:
-        """A network from an ONNX file: a chain of Gemm, or MatMul and Add, GRU and activations."""
+        """Network from an ONNX file: a chain of Gemm, or MatMul and Add, GRU and activations."""
         return cls(layers_of(path))
 
     @property
     def inputs(self) -> int:
-        """How many values it takes."""
+        """Number of inputs."""
         return self.layers[0].inputs
 
     @property
     def outputs(self) -> int:
-        """How many values it gives."""
+        """Number of outputs."""
         return self.layers[-1].outputs
 
     @property
     def hidden(self) -> int:
-        """How many numbers it remembers."""
+        """Size of the hidden state."""
         return sum(layer.hidden for layer in self.layers)
 
     @property
@@ -122,7 +433,7 @@ class Network(Constant):
         return np.concatenate([a.ravel() for layer in self.layers for a in layer.arrays.values()])
 
     def with_weights(self, vector: Any) -> Network:
-        """The same layers with other weights (n,), in the order of `weights`."""
+        """Network with the same layers and other weights (n,), in the order of `weights`."""
         values = np.asarray(vector, dtype=np.float64)
         count = sum(layer.size for layer in self.layers)
         if values.shape != (count,):
@@ -134,26 +445,27 @@ class Network(Constant):
         return Network(tuple(layers))
 
     def __call__(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """What comes out for values: numbers, arrays with one for each vehicle, or symbols."""
+        """Outputs for values: numbers, arrays with one value per vehicle, or symbols."""
         if self.hidden:
             raise InvalidValue(
-                f"this network remembers {self.hidden} numbers: take step(values, hidden)"
+                f"this network has a hidden state of {self.hidden} numbers: call step(values, "
+                "hidden)"
             )
         return self.step(values, ())[0]
 
     def step(
         self, values: Sequence[Any], hidden: Sequence[Any], weights: Sequence[Any] | None = None
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """What comes out for values and a hidden state, and the next hidden state.
+        """Outputs for values and a hidden state, and the next hidden state.
 
-        `weights` stand in for the network's own, in the same order.
+        `weights` replace the network's own, in the same order.
         """
         now, remembered = tuple(values), tuple(hidden)
         if len(now) != self.inputs:
             raise InvalidValue(f"the network takes {self.inputs} values, got {len(now)}")
         if len(remembered) != self.hidden:
             raise InvalidValue(
-                f"the network remembers {self.hidden} numbers, got {len(remembered)}"
+                f"the hidden state of the network has {self.hidden} numbers, got {len(remembered)}"
             )
         following: list[Any] = []
         for layer in self.layers:
@@ -165,7 +477,7 @@ class Network(Constant):
         return now, tuple(following)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to one file for `load`, an .npz of NumPy."""
+        """Write the network to a file for `load`, an .npz of NumPy."""
         layers = [layer.described() for layer in self.layers]
         meta = json.dumps({"format": FORMAT, "version": FORMAT_VERSION, "layers": layers})
         arrays = {
@@ -178,7 +490,7 @@ class Network(Constant):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Network:
-        """A network from a file that `save` wrote."""
+        """Load a network from a file that `save` has written."""
         with reading(path, "is not a network file of skidpad"):
             with np.load(io.BytesIO(bytes_of(path)), allow_pickle=False) as data:
                 arrays = {name: data[name] for name in data.files}
@@ -200,13 +512,13 @@ class Network(Constant):
 
 _ACTIVATIONS = {"Tanh": "tanh", "Relu": "relu", "Elu": "elu", "Sigmoid": "sigmoid"}
 _SHAPES = ("Identity", "Flatten", "Squeeze", "Unsqueeze", "Dropout", "Cast")
-"""Nodes that change nothing of one vector of numbers."""
+"""Nodes that do not change a single vector of numbers."""
 _TURNED = ([1, 0, 2], [0, 2, 1, 3])
-"""How exporters exchange the axes of time and batch around a GRU, each of which is 1 here."""
+"""Permutations that swap the axes of time and batch, both of size 1, around a GRU."""
 
 
 def layers_of(path: str | os.PathLike[str]) -> tuple[Layer, ...]:
-    """The layers of the file's graph."""
+    """Layers of the graph in an ONNX file."""
     onnx = require("onnx", purpose="Network.of_onnx")
     content = bytes_of(path)
     with reading(path, "is no ONNX file"):
@@ -217,7 +529,7 @@ def layers_of(path: str | os.PathLike[str]) -> tuple[Layer, ...]:
 
 @dataclass
 class _Chain:
-    """The nodes from the input on, and the layers made of them so far."""
+    """Chain of nodes starting at the input, and the layers made from them so far."""
 
     onnx: Any
     graph: Any
@@ -258,10 +570,10 @@ class _Chain:
         return readers[0]
 
     def _following(self, node: Any, end: str) -> str:
-        """The output of a node that goes on: that of a GRU is the sequence or its last state."""
+        """Output of a node that continues the chain; for a GRU, the sequence or its last state."""
         used = [o for o in node.output if o and (o == end or self._readers(o))]
         if not used:
-            raise InvalidValue(f"{_label(node)}: nothing that it gives is used")
+            raise InvalidValue(f"{_label(node)}: none of its outputs is used")
         return used[0]
 
     def _take(self, node: Any, now: str) -> None:
@@ -298,7 +610,7 @@ class _Chain:
         for name, usual in (("alpha", 1.0), ("beta", 1.0), ("transA", 0)):
             _check(attributes, name, usual)
         if node.input[0] != now:
-            raise InvalidValue("its first input must be what the node before it gives")
+            raise InvalidValue("its first input must be the output of the previous node")
         weight = self._constant(node, 1)
         weight = weight if attributes.get("transB", 0) else weight.T
         bias = self._constant(node, 2).ravel() if len(node.input) > 2 else None
@@ -308,7 +620,7 @@ class _Chain:
 
     def _product(self, node: Any, attributes: Mapping[str, Any], now: str) -> None:
         if node.input[0] != now:
-            raise InvalidValue("its first input must be what the node before it gives")
+            raise InvalidValue("its first input must be the output of the previous node")
         self.stack.append(dense_of("it", self._constant(node, 1).T, None, "identity"))
 
     def _sum(self, node: Any, attributes: Mapping[str, Any], now: str) -> None:
@@ -351,7 +663,7 @@ class _Chain:
 
 
 def _reset_first(rows: Array) -> Array:
-    """Rows of gates z, r, n, as ONNX has them, in PyTorch's order r, z, n."""
+    """Rows of gates reordered from z, r, n (ONNX) to r, z, n (PyTorch)."""
     if len(rows) % 3:
         raise InvalidValue(f"it has {len(rows)} rows of gates; allowed are 3 h")
     update, reset, new = np.split(rows, 3)
@@ -389,7 +701,7 @@ _ALLOWED = (
 def state_dict_layers_of(
     mapping: Mapping[str, Any], activation: str, final: str, parts: Sequence[str]
 ) -> tuple[Layer, ...]:
-    """The layers of a state dict in its order, or in that of `parts`."""
+    """Layers of a state dict in its order, or in the order of `parts`."""
     if not isinstance(mapping, Mapping):
         raise InvalidValue(f"a state dict is a mapping of names to arrays, got {mapping!r:.80}")
     if isinstance(parts, str):
@@ -411,7 +723,7 @@ def state_dict_layers_of(
 
 
 def _chosen(mapping: Mapping[str, Any], parts: Sequence[str]) -> dict[str, Any]:
-    """The entries whose names begin with one of the parts, in the order of these."""
+    """Entries whose names begin with one of the parts, in the order of the parts."""
     if not parts:
         return dict(mapping)
     chosen: dict[str, Any] = {}
@@ -427,7 +739,7 @@ def _chosen(mapping: Mapping[str, Any], parts: Sequence[str]) -> dict[str, Any]:
 
 
 def _grouped(mapping: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Entries by the layer that they belong to, in order."""
+    """Entries by layer, in order."""
     groups: dict[str, dict[str, Any]] = {}
     for name, array in mapping.items():
         owner, _, leaf = str(name).rpartition(".")
@@ -449,8 +761,11 @@ def _grouped(mapping: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _in_order(groups: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """As they come; members of one `nn.Sequential` by number, as a mapping may be sorted by name,
-    with 10 before 2."""
+    """Layers in the order of the mapping, except that members of one `nn.Sequential` are sorted by
+    number.
+
+    A mapping may be sorted by name, with 10 before 2.
+    """
     places = [re.fullmatch(r"(.*?)(\d+)", name) for name in groups]
     if any(place is None for place in places) or len({p[1] for p in places if p}) != 1:
         return groups
@@ -469,7 +784,7 @@ def _check_weight(what: str, weight: Any) -> None:
 
 
 def _recurrent(what: str, group: Mapping[str, Any]) -> list[Layer]:
-    """The layers of an `nn.GRU`, or the one of an `nn.GRUCell`."""
+    """Layers of an `nn.GRU`, or the single layer of an `nn.GRUCell`."""
     by_level: dict[int, dict[str, Any]] = {}
     for leaf, array in group.items():
         place = _RECURRENT.fullmatch(leaf)

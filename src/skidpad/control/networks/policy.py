@@ -1,4 +1,4 @@
-"""A network as a policy: what it sees of a vehicle, and what its outputs mean to it."""
+"""A network as a policy: its inputs from the vehicle, and the vehicle's input from its outputs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ...units import one
 from .network import Network
 
 HIDDEN = "hidden"
-"""Field of the memory with what a network remembers."""
+"""Field of the policy's memory with the hidden state of the network."""
 WEIGHTS = "network"
-"""Field of the parameters with the weights of a network that is trained."""
+"""Field of the policy's parameters with the weights of a trainable network."""
 ACT_ARGUMENTS = ("outputs", *ARGUMENTS)
-"""What `act` may ask for."""
+"""Arguments that `act` may have."""
 
 
 def network_policy(
@@ -35,21 +35,21 @@ def network_policy(
     trainable: bool = False,
     name: str = "network",
 ) -> Policy:
-    """A policy that asks a network.
+    """Policy that computes its input by a network.
 
     Args:
-        network: what it asks.
-        observe: a function of any of `x`, `m`, `r`, `p` and `dt` (see `Policy`) that gives the
-            values that the network takes, a tuple.
-        act: a function of `outputs`, a tuple of what the network gives, and of any of these, that
-            gives the vehicle's input; with a `Memory`, a pair of this and the next one.
-        Memory, Reference, Params, params: records of the policy besides the network, as of
-            `Policy`. What the network remembers lies behind the memory (`hidden.h_0`).
-        trainable: whether the weights are parameters of the policy, behind the others
+        network: the network.
+        observe: a function of any of `x`, `m`, `r`, `p` and `dt` (see `Policy`) that returns the
+            inputs of the network, a tuple.
+        act: a function of `outputs`, a tuple of the network's outputs, and of any of these, that
+            returns the vehicle's input; with a `Memory`, a pair of this and the next memory.
+        Memory, Reference, Params, params: records of the policy besides the network, as in
+            `Policy`. The hidden state of the network is appended to the memory (`hidden.h_0`).
+        trainable: whether the weights are parameters of the policy, appended to the others
             (`network.layer_0.weight_1_0`), so that gradients are with respect to them and vehicles
-            may have different ones; for up to about a thousand weights. Else they are constants of
-            the compiled code, which is faster.
-        name: of the policy.
+            may have different weights; for up to about a thousand weights. If not, they are
+            constants of the compiled code, which is faster.
+        name: name of the policy.
     """
     if not isinstance(network, Network):
         raise InvalidValue(
@@ -64,7 +64,7 @@ def network_policy(
 
 
 def weights_of(policy: Policy) -> slice:
-    """Where the weights of a policy that is trained are among its parameters."""
+    """Slice of a trainable policy's parameters that holds the weights."""
     law = policy.act
     if not isinstance(law, NetworkLaw) or not law.trainable:
         raise InvalidValue(f"policy {policy.name!r} has no network that is trainable")
@@ -74,7 +74,7 @@ def weights_of(policy: Policy) -> slice:
 
 @dataclass(frozen=True, eq=False)
 class NetworkLaw(Constant):
-    """The control law: observe, ask the network, act."""
+    """Control law: observe, evaluate the network, act."""
 
     network: Network
     observe: Callable[..., Any]
@@ -87,13 +87,11 @@ class NetworkLaw(Constant):
 
     def __post_init__(self) -> None:
         for part, allowed in (("observe", ARGUMENTS), ("act", ACT_ARGUMENTS)):
-            for asked in self._asked(part):
-                if asked not in allowed:
-                    label = f"{part} of policy {self.name!r}"
-                    raise InvalidValue(record.unknown_name(label, asked, allowed, noun="argument"))
+            label = f"{part} of policy {self.name!r}"
+            record.check_names(label, self._asked(part), allowed, "argument")
         if "outputs" not in self._asked("act"):
             raise InvalidValue(
-                f"act of policy {self.name!r} must ask for `outputs`, what the network gives"
+                f"act of policy {self.name!r} must take `outputs`, the outputs of the network"
             )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -101,13 +99,11 @@ class NetworkLaw(Constant):
 
     @property
     def Memory(self) -> type:
-        """Memory of the policy."""
         hidden = self.network.hidden
         return memory_record(self.OwnMemory, hidden) if hidden else self.OwnMemory
 
     @property
     def Params(self) -> type:
-        """Parameters of the policy."""
         if not self.trainable:
             return self.OwnParams
         names = tuple(layer.weight_names for layer in self.network.layers)
@@ -115,7 +111,7 @@ class NetworkLaw(Constant):
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """Arguments that a `Policy` has to hand over."""
+        """Signature with the arguments that a `Policy` has to pass."""
         asked = {*self._asked("observe"), *self._asked("act")}
         asked |= {"m"} if record.size(self.Memory) else set()
         asked |= {"p"} if self.trainable else set()
@@ -123,7 +119,7 @@ class NetworkLaw(Constant):
         return inspect.Signature([inspect.Parameter(n, kind) for n in ARGUMENTS if n in asked])
 
     def __call__(self, **inputs: Any) -> Any:
-        """The input that the network gives, with the memory of a policy that has one."""
+        """Input computed by the network, and the memory if the policy has one."""
         own, hidden, weights = dict(inputs), (), None
         if self.network.hidden:
             *remembered, hidden = inputs["m"]
@@ -134,14 +130,14 @@ class NetworkLaw(Constant):
         observation = self._called("observe", own)
         if not isinstance(observation, tuple | list) or len(observation) != self.network.inputs:
             raise InvalidValue(
-                f"observe of policy {self.name!r} must give the {self.network.inputs} values that "
-                f"the network takes, as a tuple; it gave {observation!r:.120}"
+                f"observe of policy {self.name!r} must return the {self.network.inputs} inputs "
+                f"of the network, as a tuple; it returned {observation!r:.120}"
             )
         outputs, following = self.network.step(observation, tuple(hidden), weights)
         return self._with_memory(self._called("act", {**own, "outputs": outputs}), following)
 
     def _with_memory(self, answer: Any, hidden: tuple[Any, ...]) -> Any:
-        """What `act` gave, with what the network remembers put behind its own memory."""
+        """Result of `act`, with the hidden state of the network appended to its memory."""
         if not self.network.hidden:
             return answer
         u, own = answer, self.OwnMemory()
@@ -163,7 +159,7 @@ class NetworkLaw(Constant):
 
 
 class _NetworkPolicy(Policy):
-    """A policy that is pickled as its law: records that are made here are made there again."""
+    """Policy that is pickled as its law, since its record classes are created at run time."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _made_again, (self.act, record.flatten(self.params))
@@ -176,14 +172,14 @@ def _made_again(law: NetworkLaw, params: tuple[float, ...]) -> Policy:
 
 @made_once
 def memory_record(own: type, hidden: int) -> type:
-    """A memory with the hidden state of a network behind it."""
+    """Memory record with the hidden state of a network appended."""
     inner = _hidden_record(hidden)
     return _behind(own, HIDDEN, inner, inner())
 
 
 @made_once
 def params_record(own: type, names: tuple[tuple[str, ...], ...]) -> type:
-    """Parameters with the weights of a network behind them; names by layer."""
+    """Parameter record with the weights of a network appended; names by layer."""
     layers = {f"layer_{k}": _weights_record(layer) for k, layer in enumerate(names)}
     return _behind(own, WEIGHTS, record.define("Weights", layers), None)
 
@@ -200,10 +196,10 @@ def _hidden_record(count: int) -> type:
 
 
 def _behind(own: type, name: str, inner: type, default: Any) -> type:
-    """The fields of a record, and one more behind them."""
+    """Record with the fields of `own` and one more field appended."""
     hints = get_type_hints(own, include_extras=True)
     if name in hints:
-        raise InvalidValue(f"{own.__qualname__}.{name}: a network needs this name for itself")
+        raise InvalidValue(f"{own.__qualname__}.{name}: this name is reserved for the network")
     defaults = {} if default is None else {**own._field_defaults, name: default}
     docs = {leaf.name: leaf.doc for leaf in record.fields(own)}
     return record.define(own.__name__, {**hints, name: inner}, defaults, docs)

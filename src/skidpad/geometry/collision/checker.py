@@ -1,8 +1,8 @@
-"""Footprints of vehicles, and where they touch: a map, at poses or along motions, and each other.
+"""Contacts of vehicle footprints with a map and with each other, at poses or along motions.
 
-`Footprint` is what a vehicle covers of the ground, around the point its pose is given for.
-`Checker` finds contacts with the obstacles of one map; `between` and `first_contacts` those of
-vehicles with each other. The compiled loops are in `overlap`.
+A `Footprint` is the ground that a vehicle covers, relative to its body point. `Checker` finds
+contacts with the obstacles of one map; `between` and `first_contacts` those of vehicles with each
+other. The compiled loops are in `overlap`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from ..pose import points_to_world
 
 @dataclass(frozen=True, eq=False)
 class Footprint:
-    """Convex polygons fixed to a vehicle; their borders belong to it.
+    """Convex polygons fixed to a vehicle, borders included.
 
     Coordinates are in m in the vehicle's axes, x forward and y to the left, from its body point:
-    the point whose x, y and yaw the poses are.
+    the point with the x, y and yaw of a pose.
     """
 
     parts: tuple[Array, ...]
@@ -47,9 +47,10 @@ class Footprint:
 
     @classmethod
     def rectangle(cls, *, length: m, width: m, rear: m) -> Footprint:
-        """A rectangle whose rear end lies `rear` behind the body point, centred sideways.
+        """Rectangle whose rear end is `rear` behind the body point, laterally centred.
 
-        It reaches from -rear to length - rear along x, so `rear` below 0 is all in front.
+        It extends from -rear to length - rear along x, so that with `rear` below 0 it is all in
+        front.
         """
         length, width = positive("length", length, "m"), positive("width", width, "m")
         rear = finite("rear", rear, "m")
@@ -59,12 +60,13 @@ class Footprint:
 
     @classmethod
     def polygons(cls, parts: Iterable[Any]) -> Footprint:
-        """A footprint of convex polygons, each a list of corners (x, y) in m, in either sense."""
+        """Footprint of convex polygons, each a list of corners (x, y) in m, in either
+        orientation."""
         return cls(tuple(parts))
 
     @cached_property
     def radius(self) -> m:
-        """Distance of the farthest corner from the body point."""
+        """Distance of the farthest corner from the body point, in m."""
         return float(max(np.hypot(part[:, 0], part[:, 1]).max() for part in self.parts))
 
     def at(self, pose: Any) -> tuple[Array, ...]:
@@ -74,13 +76,14 @@ class Footprint:
 
     @cached_property
     def arrays(self) -> tuple[Array, NDArray[np.int64]]:
-        """The corners of all parts in a row, and where each part begins and the last one ends."""
+        """Corners of all parts concatenated, and the index of each part's begin and of the last
+        one's end."""
         counts = [len(part) for part in self.parts]
         return np.concatenate(self.parts), np.cumsum([0, *counts], dtype=np.int64)
 
 
 def poses_of(name: str, values: Any) -> Array:
-    """Poses x, y, yaw as an array (B, 3) of its own; raises unless all are finite."""
+    """Copy of poses x, y, yaw as an array (B, 3); raises unless all are finite."""
     poses = np.array(floats(name, values))
     if poses.ndim == 1:
         poses = poses[None]
@@ -96,7 +99,7 @@ def poses_of(name: str, values: Any) -> Array:
 
 
 def _motions(before: Any, after: Any) -> tuple[Array, Array]:
-    """Poses (B, 3) at the starts and at the ends of motions; raises unless there are as many."""
+    """Poses (B, 3) at the start and at the end of motions; raises if their numbers differ."""
     start, end = poses_of("before", before), poses_of("after", after)
     if start.shape != end.shape:
         raise InvalidValue(f"before has {len(start)} poses, but after has {len(end)}")
@@ -122,7 +125,7 @@ def _convex(name: str, corners: Any) -> Array:
 
 
 _WORTH_A_THREAD = 512
-"""Poses below which another thread costs more than it saves."""
+"""Poses per thread below which a further thread costs more than it saves."""
 
 
 class _Walls(NamedTuple):
@@ -138,10 +141,10 @@ class _Solids(NamedTuple):
 
 
 class Checker:
-    """Finds contacts of footprints with the obstacles of one map.
+    """Contact checks of footprints against the obstacles of one map.
 
     Contact is having a point in common: touching counts. Walls are lines without thickness, solid
-    areas and occupied cells include their borders and what is inside. No shape is approximated;
+    areas and occupied cells include their borders and interiors. No shape is approximated;
     coordinates are rounded to float64, which at 1 km from the origin is 1e-13 m.
     """
 
@@ -151,12 +154,13 @@ class Checker:
         if not isinstance(map_, Map):
             raise InvalidValue(f"a Checker takes a Map, got a {type(map_).__name__}")
         self.map = map_
-        """The map; it never changes."""
+        """The map, which is immutable."""
 
     def hits(self, footprint: Footprint, poses: Any, *, threads: int | None = None) -> Mask:
         """Whether the footprint is in contact at each pose x, y, yaw; shape (B,).
 
-        `threads` share the poses, None for as many as pay; the result does not depend on it.
+        The poses are distributed over `threads`, by default a suitable number; the result does not
+        depend on it.
         """
         places = poses_of("poses", poses)
         hit = np.zeros(len(places), dtype=np.bool_)
@@ -170,12 +174,12 @@ class Checker:
     def first_contact(
         self, footprint: Footprint, before: Any, after: Any, *, threads: int | None = None
     ) -> Any:
-        """The fraction, 0 to 1, of the motion from one pose to the next at its first contact.
+        """Fraction, 0 to 1, of the motion from one pose to the next at its first contact.
 
-        The motion has a constant twist: a circular arc, straight if the yaw stays, turning the
-        shorter way round. For one pair of poses (3,) the fraction or None, for B pairs (B, 3) an
-        array (B,) with inf where there is no contact. 0 is contact from the start. Solved in closed
-        form: within 1e-9 of the motion, at any speed.
+        The motion has a constant twist: a circular arc, straight if the yaw is constant, in the
+        shorter direction of rotation. For one pair of poses (3,) returns the fraction or None,
+        for B pairs (B, 3) an array (B,) with inf where there is no contact. 0 is contact from
+        the start. Solved in closed form: within 1e-9 of the motion, at any speed.
         """
         alone = np.ndim(before) == 1 and np.ndim(after) == 1
         start, end = _motions(before, after)
@@ -191,9 +195,9 @@ class Checker:
         return float(contact[0]) if np.isfinite(contact[0]) else None
 
     def first_contact_along(self, footprint: Footprint, poses: Any) -> float | None:
-        """Where on a list of poses (T, 3) the first contact is: 2.25 is a quarter after pose 2.
+        """Position of the first contact on a list of poses (T, 3): 2.25 is a quarter after pose 2.
 
-        Each pose leads to the next as in `first_contact`. None: no contact.
+        Motions between poses are as in `first_contact`. None if there is no contact.
         """
         places = poses_of("poses", poses)
         if len(places) == 1:
@@ -209,7 +213,7 @@ class Checker:
         if len(self._walls.segments):
             overlap.mark_walls(poses, corners, parts, footprint.radius, *self._walls, hit)
         if self._solids is not None:
-            overlap.mark_solids(poses, corners, parts, *self._solids, hit)
+            overlap.mark_solids(poses, corners, parts, self._solids, hit)
         grid = self.map.grid
         if grid is not None:
             in_cells = np.empty_like(poses)
@@ -226,7 +230,7 @@ class Checker:
         # What is not in contact at first has to cross a border to get inside of anything.
         corners, parts = footprint.arrays
         shape = (corners, parts, footprint.radius)
-        overlap.first_contacts(before, after, *shape, *self._walls_and_borders, contact)
+        overlap.first_contacts(before, after, shape, self._walls_and_borders, contact)
 
     @cached_property
     def _walls(self) -> _Walls:
@@ -257,7 +261,7 @@ class Checker:
 
     @cached_property
     def _sums(self) -> NDArray[np.int32]:
-        """For each corner of a cell of the grid, how many occupied cells lie below and left."""
+        """Summed-area table: number of occupied cells below and to the left of each cell corner."""
         if self.map.grid is None:
             raise InvalidValue(f"map {self.map.name!r} has no grid")
         occupied = self.map.grid.occupied
@@ -274,22 +278,23 @@ def _walls(segments: Array) -> _Walls:
 
 
 TOLERANCE = 1e-6
-"""Moving vehicles count as in contact when nearer than this part of the way they make at most."""
+"""Gap, as a share of the longest possible way, below which moving vehicles count as in
+contact."""
 
 
 class Contacts(NamedTuple):
-    """Pairs of vehicles that touch, in order of their numbers."""
+    """Pairs of vehicles in contact, ordered by index."""
 
     pairs: NDArray[np.int64]
-    """Numbers i < j of the two, shape (P, 2)."""
+    """Indices i < j of the vehicles, shape (P, 2)."""
     fractions: Array
-    """Where in the motion, 0 to 1, each pair first touches, shape (P,)."""
+    """Fraction of the motion, 0 to 1, at the first contact of each pair, shape (P,)."""
 
     __repr__ = brief_repr
 
 
 class _Shapes(NamedTuple):
-    """The footprints of all vehicles in flat arrays; vehicle b has the parts from owner[b] on."""
+    """Footprints of all vehicles in flat arrays; the parts of vehicle b begin at owner[b]."""
 
     corners: Array
     parts: NDArray[np.int64]
@@ -298,10 +303,10 @@ class _Shapes(NamedTuple):
 
 
 def between(footprints: Footprint | Sequence[Footprint], poses: Any) -> NDArray[np.int64]:
-    """The pairs i < j of vehicles in contact at these poses (B, 3), shape (P, 2), in order.
+    """Pairs i < j of vehicles in contact at poses (B, 3), shape (P, 2), in order.
 
-    One footprint is that of all; a list has one for each. Contact is having a point in common:
-    touching counts, and so does one vehicle wholly inside another.
+    A single footprint applies to all vehicles; a list has one for each. Contact is having a
+    point in common: touching counts, and so does one vehicle wholly inside another.
     """
     from . import overlap
 
@@ -316,12 +321,12 @@ def between(footprints: Footprint | Sequence[Footprint], poses: Any) -> NDArray[
 def first_contacts(
     footprints: Footprint | Sequence[Footprint], before: Any, after: Any
 ) -> Contacts:
-    """The pairs of vehicles that touch while all move from one pose to the next, and when.
+    """Pairs of vehicles that touch while all move from one pose to the next, and when.
 
     Each motion has a constant twist as in `Checker.first_contact`, and all take the same time. A
-    contact is never reported late, and early by the time it takes to cover the last millionth of
-    the way that both make at most: 1e-6 of the motion for two that drive at each other. Those that
-    pass each other nearer than that are reported too.
+    contact is never reported late, and early by at most the time it takes to cover 1e-6 of the
+    longest possible way of both: 1e-6 of the motion for two that drive towards each other.
+    Vehicles that pass each other within that distance are reported, too.
     """
     from . import overlap
 
@@ -329,7 +334,7 @@ def first_contacts(
     shapes = _shapes(footprints, len(start))
     near = _near(start, end, shapes.radii)
     fractions = np.full(len(near), np.inf)
-    overlap.meet_pairs(near, start, end, *shapes, TOLERANCE, fractions)
+    overlap.meet_pairs(near, start, end, shapes, TOLERANCE, fractions)
     met = np.isfinite(fractions)
     return Contacts(near[met], fractions[met])
 
@@ -351,7 +356,7 @@ def _shapes(footprints: Footprint | Sequence[Footprint], count: int) -> _Shapes:
 
 
 def _near(before: Array, after: Array, radii: Array) -> NDArray[np.int64]:
-    """Pairs i < j whose boxes around their motions overlap, in order."""
+    """Pairs i < j whose bounding boxes of their motions overlap, in order."""
     from . import overlap
 
     if len(before) < 2:

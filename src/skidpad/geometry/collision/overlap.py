@@ -1,6 +1,8 @@
-"""Compiled loops that find contacts of footprints with walls, solid areas, cells and each other.
+"""Compiled loops for contacts of footprints with walls, solid areas, cells and each other.
 
-All loops run over plain arrays. Everything is exact in the sense that no shape is approximated:
+All loops run over plain arrays. Points are pairs x, y; a `part` is the range of a convex part among
+the corners; a `frame` is x, y, cosine and sine of a pose; a motion is v_x, v_y and yaw rate in the
+vehicle's axes. Everything is exact in the sense that no shape is approximated:
 only coordinates are rounded, to float64, relative to the vehicle. Touching counts.
 
 At poses (`mark_...`), separating axes decide for convex parts and segments.
@@ -11,12 +13,13 @@ apart first touch where a corner of one meets an edge of the other, so it is eno
 corners of the footprint against walls, and, seen from the vehicle, for ends of walls against edges
 of the footprint. With the turning rate w and the time t, sigma = 2 tan(w t / 2) / w makes both a
 quadratic equation that stays well conditioned as w goes to 0, where sigma is t: no sampling, no
-iteration, nothing to tunnel through.
+iteration, no tunnelling.
 
 Two vehicles that both move (`meet_pairs`) turn about different centres, and the time of their
-contact has no such form. It is approached instead: a direction that separates two convex parts by d
-keeps them apart for as long as they need to cover d along it, so time can advance by that much;
-again and again, until that is less than the tolerance. Nothing is passed over there either.
+contact has no closed form. It is approached by conservative advancement: a direction that
+separates two convex parts by d keeps them apart for as long as they need to cover d along it, so
+time can advance by that much, repeatedly, until the advance is less than the tolerance. This does
+not miss contacts either.
 """
 
 from __future__ import annotations
@@ -33,13 +36,19 @@ turned_back = loop(pose.turned_back)
 
 
 @loop
-def touches(
-    corners: Any, first: int, last: int, ax: float, ay: float, bx: float, by: float
-) -> bool:
+def placed(frame: Any, point: Any) -> tuple[float, float]:
+    """A point of the frame in the outer one."""
+    x, y, cos, sin = frame
+    return moved(cos, sin, x, y, point[0], point[1])
+
+
+@loop
+def touches(corners: Any, part: Any, a: Any, b: Any) -> bool:
     """Whether a segment and a convex part, both in the vehicle's axes, have a point in common.
 
     They do not if and only if the normal of an edge of the part, or of the segment, separates them.
     """
+    (first, last), (ax, ay), (bx, by) = part, a, b
     n_x, n_y = ay - by, bx - ax
     low, high = math.inf, -math.inf
     for k in range(first, last):
@@ -82,10 +91,9 @@ def mark_walls(
                     continue
                 if min(ay, by) > radius or max(ay, by) < -radius:
                     continue
-                ax, ay = turned_back(cos, sin, ax, ay)
-                bx, by = turned_back(cos, sin, bx, by)
-                for part in range(len(parts) - 1):
-                    if touches(corners, parts[part], parts[part + 1], ax, ay, bx, by):
+                one, two = turned_back(cos, sin, ax, ay), turned_back(cos, sin, bx, by)
+                for k in range(len(parts) - 1):
+                    if touches(corners, (parts[k], parts[k + 1]), one, two):
                         hit[b] = True
                         break
                 if hit[b]:
@@ -107,22 +115,14 @@ def in_ring(x: float, y: float, ring: Any, first: int, last: int) -> bool:
 
 
 @loop
-def mark_solids(
-    poses: Any,
-    corners: Any,
-    parts: Any,
-    vertices: Any,
-    rings: Any,
-    solids: Any,
-    cells: Any,
-    hit: Any,
-) -> None:
+def mark_solids(poses: Any, corners: Any, parts: Any, areas: Any, hit: Any) -> None:
     """Set `hit` for the poses at which a part of the footprint lies within a solid area.
 
-    Only for parts that touch no wall: for those, one corner decides for the whole part. `rings` has
-    the index of the first vertex of each ring, `solids` the index of the first ring of each area:
-    its outline, then its holes.
+    Only for parts that touch no wall: then one corner decides for the whole part. `areas` are
+    vertices, the index of the first vertex of each ring, the index of the first ring of each area
+    (its outline, then its holes), and the cells of the areas.
     """
+    vertices, rings, solids, cells = areas
     for b in range(len(poses)):
         if hit[b]:
             continue
@@ -153,19 +153,20 @@ def mark_cells(poses: Any, corners: Any, parts: Any, sums: Any, hit: Any) -> Non
     """Set `hit` for the poses at which the footprint touches an occupied cell.
 
     Poses and corners are in cells of the grid, in its frame. In each row of cells a convex part
-    covers an interval of x, and with it exactly the cells from one end of it to the other; `sums`,
-    the number of occupied cells below and to the left of each corner of a cell, counts them.
+    covers an interval of x, and thus exactly the cells from one end of it to the other; they are
+    counted with `sums`, the number of occupied cells below and to the left of each corner of a
+    cell.
     """
     rows, columns = sums.shape[0] - 1, sums.shape[1] - 1
     for b in range(len(poses)):
         if hit[b]:
             continue
-        cos, sin = math.cos(poses[b, 2]), math.sin(poses[b, 2])
-        for part in range(len(parts) - 1):
-            first, last = parts[part], parts[part + 1]
+        frame = poses[b, 0], poses[b, 1], math.cos(poses[b, 2]), math.sin(poses[b, 2])
+        for k in range(len(parts) - 1):
+            part = parts[k], parts[k + 1]
             x_low, x_high, y_low, y_high = math.inf, -math.inf, math.inf, -math.inf
-            for k in range(first, last):
-                x, y = moved(cos, sin, poses[b, 0], poses[b, 1], corners[k, 0], corners[k, 1])
+            for corner in range(part[0], part[1]):
+                x, y = placed(frame, corners[corner])
                 x_low, x_high = min(x_low, x), max(x_high, x)
                 y_low, y_high = min(y_low, y), max(y_high, y)
             bottom = max(math.ceil(y_low) - 1, 0)
@@ -174,9 +175,7 @@ def mark_cells(poses: Any, corners: Any, parts: Any, sums: Any, hit: Any) -> Non
             if bottom > top or left > right or occupied(sums, bottom, top, left, right) == 0:
                 continue
             for row in range(bottom, top + 1):
-                begin, end = covered(
-                    corners, first, last, poses[b, 0], poses[b, 1], cos, sin, float(row)
-                )
+                begin, end = covered(corners, part, frame, float(row))
                 left, right = max(math.ceil(begin) - 1, 0), min(math.floor(end), columns - 1)
                 if left <= right and occupied(sums, row, row, left, right) > 0:
                     hit[b] = True
@@ -185,21 +184,19 @@ def mark_cells(poses: Any, corners: Any, parts: Any, sums: Any, hit: Any) -> Non
 
 @loop
 def occupied(sums: Any, bottom: int, top: int, left: int, right: int) -> int:
-    """Number of occupied cells in rows and columns, ends included."""
+    """Number of occupied cells in ranges of rows and columns, ends included."""
     above = sums[top + 1, right + 1] - sums[top + 1, left]
     return above - sums[bottom, right + 1] + sums[bottom, left]
 
 
 @loop
-def covered(
-    corners: Any, first: int, last: int, x: float, y: float, cos: float, sin: float, row: float
-) -> tuple[float, float]:
-    """Least and largest x of the points of a part from y = row to row + 1; inf, -inf: none."""
-    low, high = math.inf, -math.inf
+def covered(corners: Any, part: Any, frame: Any, row: float) -> tuple[float, float]:
+    """Least and largest x of the points of a part from y = row to row + 1; inf, -inf if there are
+    none."""
+    (first, last), low, high = part, math.inf, -math.inf
     for k in range(first, last):
         after = k + 1 if k + 1 < last else first
-        x0, y0 = moved(cos, sin, x, y, corners[k, 0], corners[k, 1])
-        x1, y1 = moved(cos, sin, x, y, corners[after, 0], corners[after, 1])
+        (x0, y0), (x1, y1) = placed(frame, corners[k]), placed(frame, corners[after])
         if max(y0, y1) < row or min(y0, y1) > row + 1.0:
             continue
         for level in (y0, y1, row, row + 1.0):
@@ -216,7 +213,7 @@ def covered(
 
 @loop
 def list_pairs(boxes: Any, order: Any, pairs: Any) -> int:
-    """Number of pairs of overlapping boxes; written to `pairs` while there is room.
+    """Count the pairs of overlapping boxes and write them to `pairs` as far as there is room.
 
     `order` sorts the boxes by their left ends.
     """
@@ -235,25 +232,16 @@ def list_pairs(boxes: Any, order: Any, pairs: Any) -> int:
 
 
 @loop
-def in_front(
-    corners: Any,
-    first: int,
-    last: int,
-    begin: int,
-    end: int,
-    x: float,
-    y: float,
-    cos: float,
-    sin: float,
-) -> bool:
-    """Whether an edge of one part has all of another, turned and shifted, on its outer side."""
+def in_front(corners: Any, part: Any, other: Any, frame: Any) -> bool:
+    """Whether all of one part, rotated and shifted, is on the outer side of an edge of another."""
+    first, last = part
     for k in range(first, last):
         px, py = corners[k, 0], corners[k, 1]
         after = k + 1 if k + 1 < last else first
         out_x, out_y = corners[after, 1] - py, px - corners[after, 0]
         outside = True
-        for c in range(begin, end):
-            qx, qy = moved(cos, sin, x, y, corners[c, 0], corners[c, 1])
+        for c in range(other[0], other[1]):
+            qx, qy = placed(frame, corners[c])
             if out_x * (qx - px) + out_y * (qy - py) <= 0.0:
                 outside = False
                 break
@@ -266,51 +254,39 @@ def in_front(
 def mark_pairs(pairs: Any, poses: Any, corners: Any, parts: Any, owner: Any, hit: Any) -> None:
     """Set `hit` for the pairs of vehicles that touch.
 
-    Two convex parts do not if and only if an edge of one has all of the other in front of it.
+    Two convex parts are apart if and only if all of one is in front of an edge of the other.
     """
     for k in range(len(pairs)):
         i, j = pairs[k, 0], pairs[k, 1]
         dx, dy = poses[j, 0] - poses[i, 0], poses[j, 1] - poses[i, 1]
         turn = poses[j, 2] - poses[i, 2]
         cos, sin = math.cos(turn), math.sin(turn)
-        cos_i, sin_i = math.cos(poses[i, 2]), math.sin(poses[i, 2])
-        cos_j, sin_j = math.cos(poses[j, 2]), math.sin(poses[j, 2])
-        x, y = turned_back(cos_i, sin_i, dx, dy)
-        back_x, back_y = turned_back(cos_j, sin_j, -dx, -dy)
+        x, y = turned_back(math.cos(poses[i, 2]), math.sin(poses[i, 2]), dx, dy)
+        there = x, y, cos, sin
+        x, y = turned_back(math.cos(poses[j, 2]), math.sin(poses[j, 2]), -dx, -dy)
+        back = x, y, cos, -sin
         for a in range(owner[i], owner[i + 1]):
             for b in range(owner[j], owner[j + 1]):
-                ends = (parts[a], parts[a + 1], parts[b], parts[b + 1])
-                if in_front(corners, ends[0], ends[1], ends[2], ends[3], x, y, cos, sin):
-                    continue
-                if in_front(corners, ends[2], ends[3], ends[0], ends[1], back_x, back_y, cos, -sin):
+                part, other = (parts[a], parts[a + 1]), (parts[b], parts[b + 1])
+                if in_front(corners, part, other, there) or in_front(corners, other, part, back):
                     continue
                 hit[k] = True
 
 
 MOST_PIECES = 10_000
 QUARTER = math.pi / 2.0
-"""Largest turn of one piece; half of it has a tangent of 1."""
+"""Largest rotation of one piece of a motion; half of it has a tangent of 1."""
 _SLACK = 1e-9
-"""How far beyond its end each piece but the last looks, so that nothing falls between two."""
+"""Overlap of consecutive pieces, so that no contact is missed in between."""
 
 
 @loop
-def crossing(
-    qx: float,
-    qy: float,
-    vx: float,
-    vy: float,
-    turn: float,
-    ax: float,
-    ay: float,
-    bx: float,
-    by: float,
-    end: float,
-) -> float:
-    """Least sigma from 0 to `end` at which a moving point is on the segment a b; inf: none.
+def crossing(q: Any, v: Any, turn: float, a: Any, b: Any, end: float) -> float:
+    """Least sigma from 0 to `end` at which a moving point is on the segment a b; inf if never.
 
     The point starts at q with velocity v, which turns at the rate `turn`.
     """
+    (qx, qy), (vx, vy), (ax, ay), (bx, by) = q, v, a, b
     dx, dy = bx - ax, by - ay
     square = dx * dx + dy * dy
     if square == 0.0:
@@ -319,14 +295,14 @@ def crossing(
     off = dx * (qy - ay) - dy * (qx - ax)
     speed = dx * vy - dy * vx
     bend = dx * vx + dy * vy
-    a = turn * (0.25 * turn * off + 0.5 * bend)
-    under = speed * speed - 4.0 * a * off
+    curve = turn * (0.25 * turn * off + 0.5 * bend)
+    under = speed * speed - 4.0 * curve * off
     if under < 0.0:
         return math.inf
     half = -0.5 * (speed + math.copysign(math.sqrt(under), speed))
     best = math.inf
     for k in range(2):
-        above, below = (half, a) if k == 0 else (off, half)
+        above, below = (half, curve) if k == 0 else (off, half)
         if below == 0.0:
             continue
         sigma = above / below
@@ -343,41 +319,30 @@ def crossing(
 
 
 @loop
-def meeting(
-    corners: Any,
-    parts: Any,
-    vx: float,
-    vy: float,
-    turn: float,
-    ax: float,
-    ay: float,
-    bx: float,
-    by: float,
-    end: float,
-) -> float:
-    """Least sigma up to `end` at which the footprint, moving with v, touches a b; inf: none."""
+def meeting(corners: Any, parts: Any, motion: Any, a: Any, b: Any, end: float) -> float:
+    """Least sigma up to `end` at which the footprint in a motion touches a b; inf if never."""
+    (vx, vy, turn), (ax, ay), (bx, by) = motion, a, b
     best = math.inf
     for part in range(len(parts) - 1):
         first, last = parts[part], parts[part + 1]
         for k in range(first, last):
-            px, py = corners[k, 0], corners[k, 1]
+            px, py = p = corners[k, 0], corners[k, 1]
             after = k + 1 if k + 1 < last else first
-            qx, qy = corners[after, 0], corners[after, 1]
-            met = crossing(px, py, vx - turn * py, vy + turn * px, turn, ax, ay, bx, by, end)
-            best = min(best, met)
+            q = corners[after, 0], corners[after, 1]
+            best = min(best, crossing(p, (vx - turn * py, vy + turn * px), turn, a, b, end))
             # Seen from the vehicle the ends of the wall move, the other way.
-            met = crossing(ax, ay, turn * ay - vx, -turn * ax - vy, -turn, px, py, qx, qy, end)
-            best = min(best, met)
-            met = crossing(bx, by, turn * by - vx, -turn * bx - vy, -turn, px, py, qx, qy, end)
-            best = min(best, met)
+            away = turn * ay - vx, -turn * ax - vy
+            best = min(best, crossing(a, away, -turn, p, q, end))
+            away = turn * by - vx, -turn * bx - vy
+            best = min(best, crossing(b, away, -turn, p, q, end))
     return best
 
 
 @loop
 def twist(before: Any, after: Any) -> tuple[float, float, float]:
-    """Velocity in the vehicle's axes and turn, per motion, that lead from one pose to another.
+    """Velocity in the vehicle's axes and rotation, per motion, that lead from one pose to another.
 
-    The turn is the shorter one of the two.
+    The rotation is the shorter one of the two.
     """
     turn = after[2] - before[2]
     turn -= 2.0 * math.pi * round(turn / (2.0 * math.pi))
@@ -391,8 +356,9 @@ def twist(before: Any, after: Any) -> tuple[float, float, float]:
 
 
 @loop
-def position(before: Any, vx: float, vy: float, turn: float, t: float) -> tuple[float, float]:
-    """Where the body point is at the time t of a motion."""
+def position(before: Any, motion: Any, t: float) -> tuple[float, float]:
+    """Position of the body point at the time t of a motion."""
+    vx, vy, turn = motion
     half = 0.5 * turn * t
     chord = t * math.sin(half) / half if abs(half) > 1e-8 else t
     dx, dy = turned(math.cos(before[2] + half), math.sin(before[2] + half), vx, vy)
@@ -400,31 +366,23 @@ def position(before: Any, vx: float, vy: float, turn: float, t: float) -> tuple[
 
 
 @loop
-def first_contacts(
-    before: Any,
-    after: Any,
-    corners: Any,
-    parts: Any,
-    radius: float,
-    segments: Any,
-    cells: Any,
-    contact: Any,
-) -> None:
-    """Fill in the fraction of each motion at its first contact; inf: none.
+def first_contacts(before: Any, after: Any, shape: Any, walls: Any, contact: Any) -> None:
+    """Write the fraction of each motion at its first contact to `contact`; inf without contact.
 
-    Motions whose contact is 0 already are left alone: there the footprint touches at the start.
+    Motions whose `contact` is already 0 are skipped: they start in contact. `shape` is the corners,
+    parts and radius of the footprint, `walls` the segments and their cells.
     """
     for b in range(len(before)):
         if contact[b] != 0.0:
-            contact[b] = first_contact(before[b], after[b], corners, parts, radius, segments, cells)
+            contact[b] = first_contact(before[b], after[b], shape, walls)
 
 
 @loop
-def first_contact(
-    before: Any, after: Any, corners: Any, parts: Any, radius: float, segments: Any, cells: Any
-) -> float:
-    """Fraction of the motion at the first contact; inf: none. It must start without contact."""
-    vx, vy, turn = twist(before, after)
+def first_contact(before: Any, after: Any, shape: Any, walls: Any) -> float:
+    """Fraction of the motion at the first contact; inf without contact. It must start without
+    contact."""
+    radius, cells = shape[2], walls[1]
+    vx, vy, turn = motion = twist(before, after)
     length = math.hypot(vx, vy) + radius * abs(turn)
     if length == 0.0:
         return math.inf
@@ -442,12 +400,10 @@ def first_contact(
     for piece in range(pieces):
         # From the start each time: the rounding of many pieces must not add up.
         part = (piece + 1) * step
-        next_x, next_y = position(before, vx, vy, turn, part)
+        next_x, next_y = position(before, motion, part)
         next_yaw = before[2] + part * turn
         limit = end if piece == pieces - 1 else end * (1.0 + _SLACK)
-        sigma = in_piece(
-            x, y, yaw, next_x, next_y, reach, vx, vy, turn, corners, parts, segments, cells, limit
-        )
+        sigma = in_piece((x, y, yaw), (next_x, next_y), reach, motion, shape, walls, limit)
         if sigma < math.inf:
             bent = 0.5 * turn * sigma
             time = 2.0 * math.atan(bent) / turn if abs(bent) > 1e-8 else sigma
@@ -458,22 +414,11 @@ def first_contact(
 
 @loop
 def in_piece(
-    x: float,
-    y: float,
-    yaw: float,
-    next_x: float,
-    next_y: float,
-    reach: float,
-    vx: float,
-    vy: float,
-    turn: float,
-    corners: Any,
-    parts: Any,
-    segments: Any,
-    cells: Any,
-    end: float,
+    begin: Any, end: Any, reach: float, motion: Any, shape: Any, walls: Any, limit: float
 ) -> float:
-    """Least sigma up to `end` of a contact on the way from one place to the next; inf: none."""
+    """Least sigma up to `limit` of a contact in one piece of a motion; inf without contact."""
+    (x, y, yaw), (next_x, next_y) = begin, end
+    (corners, parts, _), (segments, cells) = shape, walls
     x_low, x_high = min(x, next_x) - reach, max(x, next_x) + reach
     y_low, y_high = min(y, next_y) - reach, max(y, next_y) + reach
     left = max(math.floor((x_low - cells.x) / cells.size), 0)
@@ -485,56 +430,46 @@ def in_piece(
         return best
     cos, sin = math.cos(yaw), math.sin(yaw)
     for row in range(bottom, top + 1):
-        begin = cells.start[row * cells.columns + left]
-        for entry in range(begin, cells.start[row * cells.columns + right + 1]):
+        first = cells.start[row * cells.columns + left]
+        for entry in range(first, cells.start[row * cells.columns + right + 1]):
             i = cells.items[entry]
             x0, y0, x1, y1 = segments[i, 0], segments[i, 1], segments[i, 2], segments[i, 3]
             if min(x0, x1) > x_high or max(x0, x1) < x_low:
                 continue
             if min(y0, y1) > y_high or max(y0, y1) < y_low:
                 continue
-            ax, ay = turned_back(cos, sin, x0 - x, y0 - y)
-            bx, by = turned_back(cos, sin, x1 - x, y1 - y)
-            met = meeting(corners, parts, vx, vy, turn, ax, ay, bx, by, min(end, best))
-            best = min(best, met)
+            a = turned_back(cos, sin, x0 - x, y0 - y)
+            b = turned_back(cos, sin, x1 - x, y1 - y)
+            best = min(best, meeting(corners, parts, motion, a, b, min(limit, best)))
     return best
 
 
 @loop
 def separation(
-    corners: Any,
-    first: int,
-    last: int,
-    begin: int,
-    end: int,
-    x: float,
-    y: float,
-    cos: float,
-    sin: float,
-) -> tuple[float, float, float]:
-    """How far two convex parts are apart, and the unit vector that this is measured along.
+    corners: Any, part: Any, other: Any, frame: Any
+) -> tuple[float, tuple[float, float]]:
+    """Distance between two convex parts, and the unit vector along which it is measured.
 
-    The second part is turned and shifted into the axes of the first. The vector points from the
+    The second part is rotated and shifted into the axes of the first. The vector points from the
     first to the second, between their nearest points; for parts in contact the distance is -1.
     """
     best, best_x, best_y = -1.0, 1.0, 0.0
     apart = False
     for turn in range(2):
         # Edges of the one part against corners of the other, then the other way round.
-        low, high = (first, last) if turn == 0 else (begin, end)
+        (low, high), (begin, end) = (part, other) if turn == 0 else (other, part)
         for k in range(low, high):
             after = k + 1 if k + 1 < high else low
             if turn == 0:
                 px, py, qx, qy = corners[k, 0], corners[k, 1], corners[after, 0], corners[after, 1]
             else:
-                px, py = moved(cos, sin, x, y, corners[k, 0], corners[k, 1])
-                qx, qy = moved(cos, sin, x, y, corners[after, 0], corners[after, 1])
+                (px, py), (qx, qy) = placed(frame, corners[k]), placed(frame, corners[after])
             ex, ey = qx - px, qy - py
             square = ex * ex + ey * ey
             outside = True
-            for c in range(begin if turn == 0 else first, end if turn == 0 else last):
+            for c in range(begin, end):
                 if turn == 0:
-                    cx, cy = moved(cos, sin, x, y, corners[c, 0], corners[c, 1])
+                    cx, cy = placed(frame, corners[c])
                 else:
                     cx, cy = corners[c, 0], corners[c, 1]
                 if ey * (cx - px) - ex * (cy - py) <= 0.0:
@@ -548,12 +483,13 @@ def separation(
                         sign = 1.0 if turn == 0 else -1.0
                         best_x, best_y = sign * nx / away, sign * ny / away
             apart = apart or outside
-    return (best if apart else -1.0), best_x, best_y
+    return (best if apart else -1.0), (best_x, best_y)
 
 
 @loop
-def fastest(vx: float, vy: float, turn: float, left: float, nx: float, ny: float) -> float:
-    """Largest speed along n while the velocity v turns at a rate for the time left."""
+def fastest(motion: Any, left: float, n: Any) -> float:
+    """Largest speed along n in the time left, while the velocity rotates at a constant rate."""
+    (vx, vy, turn), (nx, ny) = motion, n
     speed = math.hypot(vx, vy)
     now = math.atan2(ny * vx - nx * vy, nx * vx + ny * vy)  # from v to n
     swept = turn * left
@@ -563,40 +499,29 @@ def fastest(vx: float, vy: float, turn: float, left: float, nx: float, ny: float
 
 
 @loop
-def meet(
-    before_i: Any,
-    after_i: Any,
-    before_j: Any,
-    after_j: Any,
-    corners: Any,
-    first: int,
-    last: int,
-    begin: int,
-    end: int,
-    radius_i: float,
-    radius_j: float,
-    tolerance: float,
-    latest: float,
-) -> float:
-    """When two parts first touch, if before `latest`; inf: not until then."""
-    vx_i, vy_i, turn_i = twist(before_i, after_i)
-    vx_j, vy_j, turn_j = twist(before_j, after_j)
+def meet(i: Any, j: Any, corners: Any, part: Any, other: Any, limits: Any) -> float:
+    """Time of the first contact of two parts, if before the latest; otherwise inf.
+
+    `i` and `j` are the starts, motions and radii of their vehicles; `limits` are the tolerance and
+    the latest time.
+    """
+    (before_i, motion_i, radius_i), (before_j, motion_j, radius_j) = i, j
+    turn_i, turn_j, (tolerance, latest) = motion_i[2], motion_j[2], limits
     t = 0.0
     while t < latest:
-        x_i, y_i = position(before_i, vx_i, vy_i, turn_i, t)
-        x_j, y_j = position(before_j, vx_j, vy_j, turn_j, t)
+        x_i, y_i = position(before_i, motion_i, t)
+        x_j, y_j = position(before_j, motion_j, t)
         yaw_i, yaw_j = before_i[2] + turn_i * t, before_j[2] + turn_j * t
         dx, dy = turned_back(math.cos(yaw_i), math.sin(yaw_i), x_j - x_i, y_j - y_i)
         cos, sin = math.cos(yaw_j - yaw_i), math.sin(yaw_j - yaw_i)
-        gap, nx, ny = separation(corners, first, last, begin, end, dx, dy, cos, sin)
+        gap, n = separation(corners, part, other, (dx, dy, cos, sin))
         if gap <= 0.0:
             return t
         if t == 1.0:
             return math.inf
         # The twist is that in the axes of each vehicle, and so are the two directions.
-        closing = fastest(vx_i, vy_i, turn_i, 1.0 - t, nx, ny)
-        to_x, to_y = turned_back(cos, sin, -nx, -ny)
-        closing += fastest(vx_j, vy_j, turn_j, 1.0 - t, to_x, to_y)
+        closing = fastest(motion_i, 1.0 - t, n)
+        closing += fastest(motion_j, 1.0 - t, turned_back(cos, sin, -n[0], -n[1]))
         closing += abs(turn_i) * radius_i + abs(turn_j) * radius_j
         if closing <= 0.0:
             return math.inf
@@ -612,34 +537,17 @@ def meet(
 
 @loop
 def meet_pairs(
-    pairs: Any,
-    before: Any,
-    after: Any,
-    corners: Any,
-    parts: Any,
-    owner: Any,
-    radii: Any,
-    tolerance: float,
-    fractions: Any,
+    pairs: Any, before: Any, after: Any, shapes: Any, tolerance: float, fractions: Any
 ) -> None:
-    """Fill in when each pair of vehicles first touches, as part of the motion; inf: never."""
+    """Write the time of first contact of each pair of vehicles, as a fraction of the motion; inf if
+    never."""
+    corners, parts, owner, radii = shapes
     for k in range(len(pairs)):
         i, j = pairs[k, 0], pairs[k, 1]
+        one = before[i], twist(before[i], after[i]), radii[i]
+        two = before[j], twist(before[j], after[j]), radii[j]
         for a in range(owner[i], owner[i + 1]):
             for b in range(owner[j], owner[j + 1]):
-                met = meet(
-                    before[i],
-                    after[i],
-                    before[j],
-                    after[j],
-                    corners,
-                    parts[a],
-                    parts[a + 1],
-                    parts[b],
-                    parts[b + 1],
-                    radii[i],
-                    radii[j],
-                    tolerance,
-                    fractions[k],
-                )
+                part, other = (parts[a], parts[a + 1]), (parts[b], parts[b + 1])
+                met = meet(one, two, corners, part, other, (tolerance, fractions[k]))
                 fractions[k] = min(fractions[k], met)

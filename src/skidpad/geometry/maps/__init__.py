@@ -1,21 +1,13 @@
-"""Maps: GeoJSON, occupancy grids, cone tracks, CommonRoad, or shapes from Python, as one `Map`;
-tracks to race on."""
+"""Maps from GeoJSON, occupancy grids, cone tracks, CommonRoad or Python, as one `Map`; race
+tracks."""
 
 from ...core import record
 from .areas import MapWarning, Polygon
 from .cones import CentreLine
+from .files import read_track
 from .grid import Grid
 from .track import Track, random_track
-from .track_files import read_track
 
-__all__ = [
-    "CentreLine",
-    "Grid",
-    "MapWarning",
-    "Polygon",
-    "Track",
-    "random_track",
-    "read_track",
-]
+__all__ = ["CentreLine", "Grid", "MapWarning", "Polygon", "Track", "random_track", "read_track"]
 
 record.document_all()

@@ -1,11 +1,11 @@
-"""Which areas of a map are solid, from its rings, which are only lines by themselves.
+"""Solid areas of a map, inferred from its rings.
 
-A polygon is an obstacle for one author and the yard a car drives in for another. The rule for files
-that do not say it depends on which ring lies in which: an outermost ring around others, or one that
-is alone in its map, is a fence, free on both sides; inside of a fence solid and free areas
-alternate from ring to ring; outermost rings next to others, around nothing, are solid. A polygon
-that is drawn twice counts once. Where outermost rings cross, the rule cannot tell a yard with
-something across its fence from two obstacles: they are solid, and a `MapWarning` says so.
+A polygon may be an obstacle, or the yard a car drives in. Files that do not say are interpreted by
+the nesting of rings: an outermost ring around others, or a ring that is alone in its map, is a
+fence, free on both sides; inside of a fence solid and free areas alternate from ring to ring;
+outermost rings next to others that contain nothing are solid. A polygon that is drawn twice counts
+once. Where outermost rings cross, a yard with something across its fence cannot be distinguished
+from two obstacles: they are solid, and a `MapWarning` says so.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ import numpy as np
 
 from ...core.arrays import Array, Mask
 from ...core.files import brief_repr
+from ..line import crossing_shares
 from ..polygon import enclosed, ring_edges
 
 Inside = Literal["auto", "solid", "free"]
 INSIDE: tuple[Inside, ...] = ("auto", "solid", "free")
-"""Kinds of the area of a polygon, within its outline and without its holes."""
+"""Interpretations of a polygon's area, within its outline and outside of its holes."""
 _TOUCH = 1e-9
-"""Share of an edge: what meets nearer to its end touches it."""
+"""Share of an edge, at its ends, within which an intersection counts as touching."""
 
 
 class MapWarning(UserWarning):
-    """Something in a map that can be read in more than one way."""
+    """Warning: ambiguous content of a map."""
 
 
 class Polygon(NamedTuple):
-    """A polygon: its outline and the holes in it, rings without closing vertex."""
+    """A polygon with holes, as rings without closing vertex."""
 
     outline: Array
     holes: tuple[Array, ...] = ()
@@ -41,16 +42,16 @@ class Polygon(NamedTuple):
 
 
 class Areas(NamedTuple):
-    """Rings by what they enclose."""
+    """Rings classified by what they enclose."""
 
     solids: tuple[Polygon, ...]
-    """Areas nothing can be in."""
+    """Obstacle areas."""
     fences: tuple[Array, ...]
-    """Rings around an area to be in; walls, but free on both sides."""
+    """Rings around drivable areas; walls, but free on both sides."""
 
 
 def areas(polygons: Sequence[Polygon], inside: Inside) -> Areas:
-    """The solid areas and the fences of these polygons."""
+    """Split polygons into solid areas and fences, which are walls around free ground."""
     if inside == "solid":
         return Areas(tuple(polygons), ())
     if inside == "free":
@@ -81,7 +82,7 @@ def areas(polygons: Sequence[Polygon], inside: Inside) -> Areas:
 
 
 def _without_repeats(polygons: Sequence[Polygon]) -> list[Polygon]:
-    """Polygons of which no two have the same outline; one drawn twice would lie in itself."""
+    """Polygons without duplicates of the same outline, which would otherwise contain each other."""
     kept: dict[tuple[tuple[float, float], ...], int] = {}
     result: list[Polygon] = []
     for polygon in polygons:
@@ -95,7 +96,7 @@ def _without_repeats(polygons: Sequence[Polygon]) -> list[Polygon]:
 
 
 def _cycle(ring: Array) -> tuple[tuple[float, float], ...]:
-    """The corners of a ring from the same one on and the same way round, however it was drawn."""
+    """Corners of a ring in a canonical order, independent of start and orientation."""
     before, after = np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0)
     (a, b), (c, d) = (ring - before).T, (after - ring).T
     bends = ring[(a * d != b * c) | (a * c + b * d < 0.0)]
@@ -106,7 +107,7 @@ def _cycle(ring: Array) -> tuple[tuple[float, float], ...]:
 
 
 def _warn_of_crossings(numbers: Sequence[int], rings: Sequence[Array]) -> None:
-    """Name the outermost rings that cross each other."""
+    """Warn of outermost rings that cross each other."""
     pairs: list[str] = []
     boxes = {k: (rings[k].min(axis=0), rings[k].max(axis=0)) for k in numbers}
     order = sorted(numbers, key=lambda k: boxes[k][0][0])
@@ -130,23 +131,19 @@ def _warn_of_crossings(numbers: Sequence[int], rings: Sequence[Array]) -> None:
 
 
 def _crossing(a: Array, b: Array) -> Array | None:
-    """A point where the edges of two rings cross, touching aside, or None."""
+    """A point where the edges of two rings cross (touching is excluded), or None."""
     p, q = ring_edges(a)[:, None], ring_edges(b)[None]
-    u, v, w = p[..., 2:] - p[..., :2], q[..., 2:] - q[..., :2], q[..., :2] - p[..., :2]
-    across = u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        s = (w[..., 0] * v[..., 1] - w[..., 1] * v[..., 0]) / across
-        t = (w[..., 0] * u[..., 1] - w[..., 1] * u[..., 0]) / across
-        hits = (s > _TOUCH) & (s < 1.0 - _TOUCH) & (t > _TOUCH) & (t < 1.0 - _TOUCH)
-    where = np.argwhere(hits & (across != 0.0))
+    s, t = crossing_shares(p, q)
+    hits = (s > _TOUCH) & (s < 1.0 - _TOUCH) & (t > _TOUCH) & (t < 1.0 - _TOUCH)
+    where = np.argwhere(hits)
     if not len(where):
         return None
     row, column = where[0]
-    return p[row, 0, :2] + s[row, column] * u[row, 0]
+    return p[row, 0, :2] + s[row, column] * (p[row, 0, 2:] - p[row, 0, :2])
 
 
 def _nesting(polygons: Sequence[Polygon], rings: Sequence[Array]) -> list[set[int]]:
-    """For each ring, those it lies in. Rings that cross lie in neither of the two."""
+    """For each ring, the rings that contain it. Rings that cross do not contain each other."""
     low = np.array([ring.min(axis=0) for ring in rings]).reshape(-1, 2)
     high = np.array([ring.max(axis=0) for ring in rings]).reshape(-1, 2)
     order = low[:, 0].argsort(kind="stable")
@@ -177,7 +174,7 @@ def _nesting(polygons: Sequence[Polygon], rings: Sequence[Array]) -> list[set[in
 
 
 def solid_at(points: Array, solids: Sequence[Polygon]) -> Mask:
-    """Which points lie in a solid area; its border belongs to it, also around holes."""
+    """Mask of the points in a solid area; borders count as solid, also those of holes."""
     result = np.zeros(len(points), dtype=np.bool_)
     order = points[:, 0].argsort(kind="stable")
     x = points[order, 0]

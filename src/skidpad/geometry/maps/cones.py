@@ -1,15 +1,15 @@
-"""Tracks in CSV files: cones, centre lines and points, as they are read and as lines to follow.
+"""Tracks in CSV files: cones, centre lines and points.
 
 A cone track of brains2 has the columns color, X, Y: blue cones on the left, yellow ones on the
-right, orange ones, which are the large, at start and finish. Its centre line has s, X, Y, phi,
-kappa, w, with half the width of the track as w; brains2 repeats the lap three times, of which one
-is kept. TUM's files (github.com/TUMFTM/racetrack-database) have x_m, y_m, w_tr_right_m,
-w_tr_left_m, in m, with the names in a comment; the line of the map is in the middle between the two
-borders. Files of points have x, y alone.
+right, large orange ones at start and finish. Its centre line has s, X, Y, phi, kappa, w, with half
+the width of the track as w; brains2 repeats the lap three times, and one is used. TUM's files
+(github.com/TUMFTM/racetrack-database) have x_m, y_m, w_tr_right_m, w_tr_left_m, in m, with the
+names in a comment; the map's line is in the middle between the two borders. Files of points have
+x, y alone.
 
-The line between cones (`line_between`): of a triangulation of all cones, a triangle with both
+The line between cones (`line_between`): in a triangulation of all cones, a triangle with both
 colours has two edges between them. From edge to edge such triangles make a strip, which is the
-track; the middles of these edges are its line.
+track; the midpoints of these edges are its line.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from __future__ import annotations
 import csv
 import math
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,39 +36,39 @@ from .areas import Polygon
 from .map import LINE_COLUMNS, Map, centre_line_of, from_shapes
 
 _SAME: m = 1e-6
-"""Points nearer than this are one."""
+"""Distance below which points are the same."""
 COLOURS = ("blue", "yellow", "orange")
 CONE_RADII: dict[str, m] = {"blue": 0.114, "yellow": 0.114, "orange": 0.1425}
-"""Half the width of the base: Formula Student's cones are 228 mm and 285 mm wide."""
+"""Base radii of Formula Student's cones, which are 228 mm and 285 mm wide."""
 CONE_SIDES = 8
 CONE_HEADER = ("color", "x", "y")
 LINE_HEADER = LINE_COLUMNS
 TUM_HEADER = ("x_m", "y_m", "w_tr_right_m", "w_tr_left_m")
 POINT_HEADER = ("x", "y")
 HALF_WIDTH: m = 1.5
-"""Half the width of a track in a file of points."""
+"""Default half width of a track in a file of points."""
 _STEPS = 1.5
-"""A line is closed if its ends are at most this number of its longest steps apart."""
+"""Largest gap between the ends of a closed line, in multiples of its longest step."""
 
 
 class Projection(NamedTuple):
-    """Points seen from a centre line."""
+    """Points in the coordinates of a centre line."""
 
     s: Array
-    """Length along the line in m, within one lap."""
+    """Arc length in m, within one lap."""
     d: Array
-    """Distance from the line in m, positive to the left of its direction."""
+    """Lateral offset in m, positive to the left of the line's direction."""
 
 
 @dataclass(frozen=True, eq=False)
 class CentreLine:
-    """A centre line with its rows as in `Map.centre_line`: s, x, y, phi, kappa, w.
+    """A centre line with rows s, x, y, phi, kappa, w as in `Map.centre_line`.
 
-    Straight between the rows in x and y; phi runs on without jumps of 2π.
+    It is straight between the rows in x and y; phi has no jumps of 2π.
     """
 
     rows: Array
-    """One row per point; on a closed track the last is the first one again, a lap further."""
+    """One row per point; on a closed track the last is the first one again, a lap later."""
 
     __repr__ = brief_repr
 
@@ -77,32 +77,32 @@ class CentreLine:
 
     @classmethod
     def of(cls, map_: Map) -> CentreLine:
-        """The centre line of a map."""
+        """Centre line of a map."""
         if map_.centre_line is None:
             raise InvalidValue(f"map {map_.name!r} has no centre line")
         return cls(map_.centre_line)
 
     @cached_property
     def line(self) -> Line:
-        """The line without its width."""
+        """The line without widths."""
         s, x, y, phi, kappa, _ = self.rows.T
         return Line(s, x, y, phi, kappa, closed=math.dist((x[0], y[0]), (x[-1], y[-1])) <= _SAME)
 
     @property
     def closed(self) -> bool:
-        """Whether the line ends where it began."""
+        """Whether the line ends at its start."""
         return self.line.closed
 
     @property
     def length(self) -> m:
-        """Length of the line; of a closed one that of a lap."""
+        """Length of the line; for a closed one, of a lap."""
         return self.line.length
 
     def at(self, s: Any) -> Array:
-        """The row at each s in m, shape (N, 6): linear between the points.
+        """Rows at each s in m, shape (N, 6), interpolated linearly.
 
-        On a closed track s may be anything: laps before and after are the same but for s, and phi,
-        which grows by a turn each lap. On an open one the ends are held.
+        On a closed track s may be anything: laps are equal except for s, and for phi, which
+        grows by a turn each lap. On an open one s is clamped to the ends.
         """
         distances = np.atleast_1d(np.asarray(s, dtype=np.float64))
         if distances.ndim != 1 or not np.isfinite(distances).all():
@@ -113,9 +113,9 @@ class CentreLine:
         return np.column_stack([distances, *self.line.at(distances), width])
 
     def laps(self, before: int = 1, after: int = 1) -> Array:
-        """The rows (n, 6) of several laps in a row, with s = 0 at the start of the middle one.
+        """Rows (n, 6) of several consecutive laps, with s = 0 at the start of the middle one.
 
-        This is how brains2 stores a line: the lap before, this one and the next.
+        brains2 stores a line like this: the lap before, this one and the next.
         """
         if not self.closed:
             raise InvalidValue("an open line has no laps")
@@ -124,7 +124,7 @@ class CentreLine:
         return np.concatenate([self.rows[:-1] + k * step for k in range(-before, after + 1)])
 
     def project(self, points: Any) -> Projection:
-        """The nearest place on the line for each point (x, y)."""
+        """Nearest position on the line for each point (x, y)."""
         places = np.atleast_2d(np.asarray(points, dtype=np.float64))
         return Projection(*self.line.project(places))
 
@@ -132,54 +132,43 @@ class CentreLine:
 def read_cones(
     path: str | os.PathLike[str], *, cone_radius: m | None = None, centre_line: Any = "auto"
 ) -> Map:
-    """The cones in a file, each a solid octagon of radius `cone_radius`; 0: none is an obstacle.
+    """Map of the cones in a file, each a solid octagon of radius `cone_radius`; 0: no obstacles.
 
-    Without a radius they have the sizes of Formula Student. The centre line is read from the file
-    `..._center_line.csv` next to it if that exists; else it is the one between blue and yellow
-    cones, if these make a track; give a path to read another, None for none.
+    By default they have the sizes of Formula Student. The centre line is read from the file
+    `..._center_line.csv` next to it if that exists; otherwise it is the one between blue and yellow
+    cones, if these form a track. `centre_line` can be a path to read another, or None for no line.
     """
     file = path_of(path)
     table = read_table(file)
-    _need(table, CONE_HEADER)
+    table.need(CONE_HEADER)
     if not table.rows:
         raise InvalidValue(f"{file} has no cones")
-    colours = [text.lower() for text in table.texts("color")]
-    for colour, line in zip(colours, table.lines, strict=True):
-        if colour not in COLOURS:
-            raise InvalidValue(
-                f"{file}, line {line}: color = {colour!r} is unknown; allowed are "
-                f"{', '.join(COLOURS)}"
-            )
-    positions = np.column_stack([table.numbers("x"), table.numbers("y")])
+    colours, allowed = [text.lower() for text in table.texts("color")], ", ".join(COLOURS)
+    table.check(
+        np.isin(colours, COLOURS),
+        lambda k: f"color = {colours[k]!r} is unknown; allowed are {allowed}",
+    )
+    positions = np.column_stack(table.columns(CONE_HEADER[1:]))
     solids = from_shapes(
         cone_outlines(positions, colours, cone_radius), inside="solid", name=file.stem
     )
-    return Map(
-        segments=solids.segments,
-        polygons=solids.polygons,
-        cones=positions,
-        colours=tuple(colours),
-        centre_line=_found_line(file, centre_line, positions, colours),
-        name=file.stem,
-    )
+    line = _found_line(file, centre_line, positions, colours)
+    return replace(solids, cones=positions, colours=tuple(colours), centre_line=line)
 
 
 def read_centre_line(path: str | os.PathLike[str], *, walls: bool = False) -> Map:
-    """The centre line in a file; with `walls` also walls at its width on both sides."""
+    """Map with the centre line in a file; with `walls`, also walls at its width on both sides."""
     file = path_of(path)
     return _with_walls(_line_rows(file), walls, file.stem)
 
 
 def read_tum(path: str | os.PathLike[str], *, walls: bool = False) -> Map:
-    """The race track in a file of TUM's; with `walls` also walls at its borders."""
+    """Map of the race track in a TUM file; with `walls`, also walls at its borders."""
     file = path_of(path)
     table = read_table(file)
-    x, y, right, left = (np.array(table.numbers(name)) for name in TUM_HEADER)
-    for name, widths in (("w_tr_right_m", right), ("w_tr_left_m", left)):
-        bad = np.flatnonzero(~(widths >= 0.0))
-        if len(bad):
-            line, value = table.lines[bad[0]], widths[bad[0]]
-            raise InvalidValue(f"{file}, line {line}: {name} = {value:g} must be at least 0 m")
+    x, y, right, left = table.columns(TUM_HEADER)
+    for name, w in zip(TUM_HEADER[2:], (right, left), strict=True):
+        table.check(w >= 0.0, lambda k, name=name, w=w: f"{name} = {w[k]:g} must be at least 0 m")
     rows = line_rows(line_points(table, x, y), np.maximum(0.5 * (left + right), _SAME)[: len(x)])
     count = min(len(rows), len(x))
     sideways = 0.5 * (left - right)[:count]
@@ -192,10 +181,10 @@ def read_tum(path: str | os.PathLike[str], *, walls: bool = False) -> Map:
 def read_points(
     path: str | os.PathLike[str], *, half_width: m = HALF_WIDTH, walls: bool = False
 ) -> Map:
-    """A line through points x, y, with half the width of its track; with `walls` also borders."""
+    """Map of a line through points x, y with a track width; with `walls`, also borders."""
     file = path_of(path)
     table = read_table(file)
-    points = line_points(table, *(np.array(table.numbers(name)) for name in POINT_HEADER))
+    points = line_points(table, *table.columns(POINT_HEADER))
     half = positive("half_width", half_width, "m")
     return _with_walls(line_rows(points, np.full(len(points), half)), walls, file.stem)
 
@@ -212,7 +201,7 @@ def borders(rows: Array) -> tuple[Array, Array]:
 
 
 def _found_line(file: Path, chosen: Any, cones: Array, colours: list[str]) -> Array | None:
-    """The rows of the centre line of a track; None: it has none."""
+    """Centre line rows of a track, or None."""
     if chosen is None:
         return None
     if chosen != "auto":
@@ -223,37 +212,22 @@ def _found_line(file: Path, chosen: Any, cones: Array, colours: list[str]) -> Ar
 
 def _line_rows(file: Path) -> Array:
     table = read_table(file)
-    _need(table, LINE_HEADER)
-    rows = np.column_stack([table.numbers(name) for name in LINE_HEADER])
+    table.need(LINE_HEADER)
+    rows = np.column_stack(table.columns(LINE_HEADER))
     if len(rows) < 2:
         raise InvalidValue(f"{file} has {len(rows)} points; a line needs at least 2")
-    stuck = np.flatnonzero(~(np.diff(rows[:, 0]) > 0.0))
-    if stuck.size:
-        k = int(stuck[0]) + 1
-        raise InvalidValue(
-            f"{file}, line {table.lines[k]}: s = {rows[k, 0]:g} must be above {rows[k - 1, 0]:g}"
-        )
-    narrow = np.flatnonzero(~(rows[:, 5] > 0.0))
-    if narrow.size:
-        k = int(narrow[0])
-        raise InvalidValue(f"{file}, line {table.lines[k]}: w = {rows[k, 5]:g} must be above 0 m")
+    s, w = rows[:, 0], rows[:, 5]
+    rises = np.diff(s, prepend=-math.inf) > 0.0
+    table.check(rises, lambda k: f"s = {s[k]:g} must be above {s[k - 1]:g}")
+    table.check(w > 0.0, lambda k: f"w = {w[k]:g} must be above 0 m")
     return one_lap(rows)
 
 
-def _need(table: Table, names: tuple[str, ...]) -> None:
-    missing = [name for name in names if name not in table.header]
-    if missing:
-        raise InvalidValue(
-            f"{table.file}, line 1: column {', '.join(missing)} is missing; the header is "
-            f"{','.join(table.header)}"
-        )
-
-
 def one_lap(rows: Array) -> Array:
-    """The rows of one lap from s = 0, closed by its first point again; an open line as it is.
+    """Rows of one lap from s = 0, closed by its first point; an open line is unchanged.
 
-    brains2 stores the lap before, the lap itself and the lap after: then the middle one is taken.
-    Of a single closed lap the last point is a step short of the first.
+    brains2 stores the lap before, the lap itself and the lap after; the middle one is returned.
+    The last point of a single closed lap is a step short of the first.
     """
     third, rest = divmod(len(rows), 3)
     if rest == 0 and third > 1 and _repeats(rows, third):
@@ -281,7 +255,7 @@ def _repeats(rows: Array, period: int) -> bool:
 def line_rows(points: Array, half_widths: Array) -> Array:
     """Rows s, x, y, phi, kappa, w of the line through points (n, 2).
 
-    One that comes back to its beginning is closed: the first point is its last row again.
+    A line that returns to its start is closed: its last row repeats the first point.
     """
     if len(points) > 2 and math.dist(points[0], points[-1]) <= _SAME:
         points, half_widths = points[:-1], half_widths[: len(points) - 1]
@@ -300,20 +274,17 @@ def comes_back(points: Array) -> bool:
 
 
 def line_points(table: Table, x: Array, y: Array) -> Array:
-    """Points of a table, of which no two in a row are the same."""
+    """Points of a table, without consecutive duplicates."""
     points = np.column_stack([x, y])
     if len(points) < 2:
         raise InvalidValue(f"{table.file} has {len(points)} points; a line needs at least 2")
-    same = np.flatnonzero(lengths(points) <= _SAME)
-    if len(same):
-        raise InvalidValue(
-            f"{table.file}, line {table.lines[same[0] + 1]}: the point repeats the one before it"
-        )
+    differs = np.append(True, lengths(points) > _SAME)
+    table.check(differs, lambda k: "the point repeats the one before it")
     return points
 
 
 def cone_outlines(positions: Array, colours: list[str], radius: m | None) -> list[Polygon]:
-    """An octagon for each cone; without a radius of its colour's size, with 0 none."""
+    """Octagon of each cone; without a radius, of its colour's size; none for radius 0."""
     if radius is not None and not_negative("cone_radius", radius, "m") == 0.0:
         return []
     angles = (np.arange(CONE_SIDES) + 0.5) * (2.0 * math.pi / CONE_SIDES)
@@ -323,19 +294,19 @@ def cone_outlines(positions: Array, colours: list[str], radius: m | None) -> lis
 
 
 _WIDEST = 2.5
-"""An edge longer than this number of usual ones does not lie across the track."""
+"""Longest edge across a track, in multiples of the usual one."""
 _LEAST = 4
-"""Edges across a track that is worth a line."""
+"""Least number of edges across a track."""
 _APART: m = 0.2
 """Least distance of the points of the line."""
 _Edge = tuple[int, int]
-"""A blue and a yellow cone."""
+"""Indices of a blue and a yellow cone."""
 
 
 def line_between(cones: Array, colours: Sequence[str]) -> Array | None:
-    """Rows s, x, y, phi, kappa, w of the line between cones (n, 2), or None if they make no track.
+    """Rows s, x, y, phi, kappa, w of the line between cones (n, 2), or None if they form no track.
 
-    It goes with the blue cones on its left, and begins near the orange ones if there are some.
+    The blue cones are on its left, and it begins near the orange ones if there are any.
     """
     from scipy.spatial import Delaunay, QhullError
 
@@ -375,7 +346,7 @@ def line_between(cones: Array, colours: Sequence[str]) -> Array | None:
 
 
 def _neighbours(triangles: AnyArray, is_blue: AnyArray, sides: Array) -> dict[_Edge, list[_Edge]]:
-    """For each edge between colours, those that share a triangle with it."""
+    """For each edge between colours, the edges that share a triangle with it."""
     pairs: list[tuple[_Edge, _Edge]] = []
     for corners in triangles.tolist():
         blue = [k for k in corners if is_blue[k]]
@@ -400,7 +371,7 @@ def _neighbours(triangles: AnyArray, is_blue: AnyArray, sides: Array) -> dict[_E
 
 
 def _longest_strip(beside: dict[_Edge, list[_Edge]]) -> list[_Edge]:
-    """The longest chain of edges; each has two neighbours at most, so that chains do not branch."""
+    """Longest chain of edges; each has two neighbours at most, so chains do not branch."""
     best: list[_Edge] = []
     left = dict.fromkeys(sorted(beside, key=lambda edge: (len(beside[edge]), edge)))
     while left:
@@ -414,7 +385,7 @@ def _longest_strip(beside: dict[_Edge, list[_Edge]]) -> list[_Edge]:
 
 
 def _spread(points: Array) -> list[int]:
-    """Numbers of points of which none is too near to the one before it."""
+    """Indices of points with a least distance from the one before."""
     kept = [0]
     for k in range(1, len(points)):
         if np.hypot(*(points[k] - points[kept[-1]])) >= _APART:
@@ -425,50 +396,62 @@ def _spread(points: Array) -> list[int]:
 
 
 class Table(NamedTuple):
-    """The rows of a CSV file; blank lines are left out.
+    """Rows of a CSV file without blank lines.
 
-    The names stand in the first line, or in a comment (#) above the numbers. Numbers without names
-    are points x, y, or with four columns those of TUM's race tracks. Cells are parted by commas, or
-    by semicolons or tabs where the first line of numbers or names has some.
+    The column names are in the first line, or in a comment (#) above the numbers. Without names,
+    two columns are points x, y, and four those of TUM's race tracks. Cells are separated by
+    commas, or by semicolons or tabs if the first line of numbers or names contains any.
     """
 
     file: Path
     header: tuple[str, ...]
-    """Names of the columns in lower case."""
+    """Column names in lower case."""
     rows: tuple[tuple[str, ...], ...]
     lines: tuple[int, ...]
-    """Number of the line of each row, from 1."""
+    """Line number of each row, from 1."""
 
     def texts(self, name: str) -> list[str]:
-        """The cells of a column."""
         column = self.header.index(name)
         return [row[column].strip() for row in self.rows]
 
-    def numbers(self, name: str) -> list[float]:
-        """The numbers of a column; raises for any other cell."""
+    def error(self, fault: str, row: int) -> InvalidValue:
+        return InvalidValue(f"{self.file}, line {self.lines[row]}: {fault}")
+
+    def check(self, good: AnyArray, fault: Callable[[int], str]) -> None:
+        """Raise for the first row that is not good; `fault` describes it by its index."""
+        bad = np.flatnonzero(~good)
+        if len(bad):
+            raise self.error(fault(int(bad[0])), int(bad[0]))
+
+    def need(self, names: Sequence[str]) -> None:
+        """Raise unless the file has these columns."""
+        missing = ", ".join(name for name in names if name not in self.header)
+        if missing:
+            fault = f"column {missing} is missing; the header is {','.join(self.header)}"
+            raise InvalidValue(f"{self.file}, line 1: {fault}")
+
+    def columns(self, names: Sequence[str]) -> list[Array]:
+        """Numbers of columns; raises for any other content."""
         return [
-            self._number(name, text, line)
-            for text, line in zip(self.texts(name), self.lines, strict=True)
+            np.array([self._number(name, text, row) for row, text in enumerate(self.texts(name))])
+            for name in names
         ]
 
-    def _number(self, name: str, text: str, line: int) -> float:
+    def _number(self, name: str, text: str, row: int) -> float:
         try:
             number = float(text)
         except ValueError:
             number = math.nan
         if not math.isfinite(number) or "_" in text:
-            raise InvalidValue(
-                f"{self.file}, line {line}: {name} = {text!r} must be a finite number"
-            )
+            raise self.error(f"{name} = {text!r} must be a finite number", row)
         return number
 
 
 UNNAMED = {2: POINT_HEADER, 4: TUM_HEADER}
-"""Names of columns of files without names, by how many there are."""
+"""Default column names by the number of columns."""
 
 
 def read_table(file: Path) -> Table:
-    """The table in a file."""
     # `strict` makes the reader refuse what it would otherwise guess at, such as an open quote.
     lines = text_of(file).splitlines()
     first = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
@@ -484,22 +467,21 @@ def read_table(file: Path) -> Table:
         raise InvalidValue(f"{file} is empty: the first line must name the columns")
     names, body = _named(rows, comments)
     header = tuple(name.strip().lower() for name in names)
-    for line, row in body:
-        if len(row) != len(header):
-            raise InvalidValue(
-                f"{file}, line {line}: {len(row)} cells, but the header has {len(header)}"
-            )
-    return Table(file, header, tuple(row for _, row in body), tuple(line for line, _ in body))
+    lines, cells = (tuple(column) for column in zip(*body, strict=True)) if body else ((), ())
+    table, counts = Table(file, header, cells, lines), np.array([len(row) for row in cells])
+    fault = f"cells, but the header has {len(header)}"
+    table.check(counts == len(header), lambda k: f"{counts[k]} {fault}")
+    return table
 
 
 _Row = tuple[int, tuple[str, ...]]
-"""Number of a line and its cells."""
+"""Line number and cells."""
 
 
 def _named(rows: list[_Row], comments: list[_Row]) -> tuple[tuple[str, ...], list[_Row]]:
-    """Names of the columns and the rows below them."""
+    """Column names and the rows below them."""
     line, first = rows[0]
-    if not all(_is_number(cell) for cell in first):
+    if not all(map(_is_number, first)):
         return first, rows[1:]
     above = [cells for number, cells in comments if number < line and len(cells) == len(first)]
     if above:

@@ -1,4 +1,4 @@
-"""Occupancy grids: square cells that are occupied or free, at any place and angle in the world."""
+"""Occupancy grids: square cells that are occupied or free, at any pose in the world."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ MOST_CELLS = 100_000_000
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Square cells in rows and columns; a cell is a solid square, the outside of the grid is free.
+    """Occupancy grid of square cells; the outside of the grid is free.
 
-    Row 0 lies lowest in y of the grid's own frame and column 0 lowest in x, so that the cell in row
+    Row 0 is lowest in y of the grid's own frame and column 0 lowest in x, so that the cell in row
     r and column c covers `[c, c + 1) x [r, r + 1)` times the resolution. Images have their first
-    row on top: the loaders turn them over.
+    row on top: the loaders flip them.
     """
 
     occupied: Mask
@@ -37,7 +37,7 @@ class Grid:
     origin: tuple[m, m, rad] = (0.0, 0.0, 0.0)
     """Pose (x, y, yaw) in the world of the lower left corner of the lower left cell."""
     unknown: Mask | None = None
-    """True where nothing is known, same shape; `occupied` says what such cells count as."""
+    """True in unknown cells, same shape; `occupied` says whether they count as obstacles."""
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__
@@ -57,8 +57,8 @@ class Grid:
 
     @classmethod
     def over(cls, bounds: tuple[m, m, m, m], resolution: m, margin: m) -> Grid:
-        """Free cells over least x and y to largest x and y, and a margin around; raises if they
-        would be too many to keep."""
+        """Free grid over a box (least x and y, largest x and y) and a margin around it; raises if
+        it has too many cells."""
         x0, y0, x1, y1 = bounds
         width, height = x1 - x0 + 2.0 * margin, y1 - y0 + 2.0 * margin
         rows, columns = (max(1, math.ceil(length / resolution)) for length in (height, width))
@@ -96,36 +96,37 @@ class Grid:
         return x0, y0, x1, y1
 
     def to_world(self, points: Array) -> Array:
-        """World coordinates of points (n, 2) given in m from the origin along the grid's axes."""
+        """World coordinates of points (n, 2) in m along the grid's axes from its origin."""
         return points_to_world(self.origin, points)
 
     def to_grid(self, points: Array) -> Array:
-        """Coordinates in m from the origin along the grid's axes, of points (n, 2) in the world."""
+        """Coordinates of world points (n, 2), in m along the grid's axes from its origin."""
         return points_to_body(self.origin, points)
 
     def cell_of(self, points: Any) -> NDArray[np.int64]:
-        """Row and column of points in the world, shape (N, 2); outside they leave the shape."""
+        """Row and column of world points, shape (N, 2); they are out of range outside of the
+        grid."""
         local = self.to_grid(points_of("points", points))
         return np.floor(local[:, ::-1] / self.resolution).astype(np.int64)
 
     def at(self, points: Any) -> Mask:
-        """Which points (n, 2) of the world lie in an occupied cell; none do outside of the grid."""
+        """Whether world points (n, 2) lie in an occupied cell; False outside of the grid."""
         return self._looked_up(self.occupied, points)
 
     def unknown_at(self, points: Any) -> Mask:
-        """Which points (n, 2) of the world lie in a cell of which nothing is known."""
+        """Whether world points (n, 2) lie in an unknown cell."""
         if self.unknown is None:
             return np.zeros(len(points_of("points", points)), dtype=np.bool_)
         return self._looked_up(self.unknown, points)
 
     def centres(self) -> Array:
-        """Middles of all cells in the world, shape (rows, columns, 2)."""
+        """Centres of all cells in the world, shape (rows, columns, 2)."""
         rows, columns = self.shape
         x, y = np.meshgrid(np.arange(columns) + 0.5, np.arange(rows) + 0.5)
         return self.to_world(self.resolution * np.stack([x, y], axis=-1, dtype=np.float64))
 
     def mirrored(self) -> Grid:
-        """The grid seen in a mirror along the world's x axis: what was at y is at -y."""
+        """The grid reflected about the world's x axis: y becomes -y."""
         _, height = self.size
         x, y = self.to_world(np.array([[0.0, height]]))[0].tolist()
         unknown = None if self.unknown is None else self.unknown[::-1]
@@ -143,7 +144,7 @@ class Grid:
 
 
 def pose_of(name: str, values: Any) -> tuple[m, m, rad]:
-    """Three numbers x, y, yaw; raises for anything else."""
+    """Pose x, y, yaw as floats; raises for anything else."""
     try:
         x, y, yaw = (float(value) for value in values)
     except (TypeError, ValueError, OverflowError):

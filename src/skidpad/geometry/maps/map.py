@@ -1,11 +1,11 @@
-"""A map: walls, solid areas, an occupancy grid, cones and a centre line, whatever its source.
+"""Map: walls, solid areas, an occupancy grid, cones and a centre line, from any source.
 
-`Map` is first; below are the checks of its parts, and what it computes with cells: distances to
+`Map` is first; below are the checks of its parts, and computations on cells: distances to
 them, the cells that segments touch, and the border between free and occupied cells.
 
-A ray meets the border of the first occupied cell in its way exactly where it meets one of the
-`border_segments`, and whole scans are drawn from segments much faster than rays march through a
-grid. Neighbouring cells in a line make one segment. Ends of segments are corners of cells, computed
+A ray meets the border of the first occupied cell on its way exactly where it meets one of the
+`border_segments`, and drawing whole scans from segments is much faster than marching rays through a
+grid. Collinear neighbouring cells make one segment. Ends of segments are corners of cells, computed
 in one way, so that segments that meet there have the same end.
 """
 
@@ -38,31 +38,32 @@ if TYPE_CHECKING:
 LINE_COLUMNS = ("s", "x", "y", "phi", "kappa", "w")
 """Columns of a centre line: m, m, m, rad, 1/m, and half the width in m."""
 _ROWS = 200_000
-"""Points of a distance field that are computed together."""
+"""Points of a distance field that are evaluated at once."""
 _LARGEST_DRAW = 100_000
 _DRAWS = 2_000_000
-"""Points tried before giving up."""
+"""Largest number of random points tried."""
 _ROUNDING = 1e-9
-"""In cells: what comes this near to a cell counts as touching it."""
+"""Tolerance in cells within which a segment counts as touching a cell."""
 
 
 class Nearest(NamedTuple):
-    """The nearest obstacle to each of N points."""
+    """Nearest obstacles of N points."""
 
     distance: Array
-    """In m, at least 0, shape (N,)."""
+    """Distance in m, at least 0, shape (N,)."""
     segment: NDArray[np.int64]
-    """Row of `segments`; from their number on, of `border_segments`. Shape (N,)."""
+    """Index in `segments`, followed by `border_segments`. Shape (N,)."""
     point: Array
-    """The nearest point (x, y) itself, shape (N, 2)."""
+    """Nearest points (x, y), shape (N, 2)."""
 
 
 @dataclass(frozen=True, eq=False)
 class DistanceField:
-    """Distances in the middles of square cells; exact there up to rounding."""
+    """Signed distances at the centres of square cells; exact there up to rounding."""
 
     values: Array
-    """In m, shape (rows, columns), row 0 lowest in y; negative inside of obstacles."""
+    """Distances in m, shape (rows, columns), row 0 lowest in y; negative inside of
+    obstacles."""
     resolution: m
     """Edge of a cell in m."""
     origin: tuple[m, m, rad]
@@ -71,9 +72,9 @@ class DistanceField:
     __repr__ = brief_repr
 
     def at(self, points: Any) -> Array:
-        """Distances at points (x, y) in m, linear between the middles of cells; edge values beyond.
+        """Distances at points (x, y) in m, interpolated between cell centres and constant beyond.
 
-        Exact distances change by at most 1 m per m, so that these are off by less than a cell.
+        Exact distances change by at most 1 m per m, so the error is less than a cell.
         """
         rows, columns = self.values.shape
         local = points_to_body(self.origin, points_of("points", points)) / self.resolution - 0.5
@@ -89,11 +90,11 @@ class DistanceField:
 
 @dataclass(frozen=True, eq=False)
 class Map:
-    """Obstacles in the plane, in m, in one world frame with x and y as usual.
+    """Obstacles in the plane, in m, in one world frame.
 
     Obstacles are all `segments`, which are walls without thickness and include the edges of the
     areas below, the solid areas within `polygons`, and the occupied cells of `grid`. Arrays are
-    read-only; every loader gives a map that is complete, or raises.
+    read-only; every loader returns a complete map, or raises.
     """
 
     segments: Array = field(default_factory=lambda: np.empty((0, 4)))
@@ -103,17 +104,18 @@ class Map:
     polygons: tuple[Array, ...] = ()
     """Outlines of solid areas, each (k, 2), not repeating the first vertex at the end."""
     holes: tuple[tuple[Array, ...], ...] = ()
-    """For each of `polygons`, the rings in it within which it is free again."""
+    """For each of `polygons`, the rings of its free holes."""
     fences: tuple[Array, ...] = ()
-    """Rings around areas to drive in: walls, free on both sides."""
+    """Rings around drivable areas: walls, free on both sides."""
     cones: Array = field(default_factory=lambda: np.empty((0, 2)))
-    """Positions of cones, shape (m, 2). That they are obstacles too is in `polygons`."""
+    """Positions of cones, shape (m, 2). As obstacles they are also in `polygons`."""
     colours: tuple[str, ...] = ()
     """Colour of each cone."""
     centre_line: Array | None = None
-    """Columns s, x, y, phi, kappa, w; one lap, on a closed track with its start as last row."""
+    """Columns s, x, y, phi, kappa, w of one lap; on a closed track the last row repeats the
+    start."""
     name: str = "map"
-    """Shown on pictures and in errors."""
+    """Name in pictures and errors."""
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__
@@ -148,8 +150,8 @@ class Map:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **options: Any) -> Map:
-        """The map in a file, by its suffix and content; `geometry.maps.load` has the options."""
-        from .load import load
+        """Load a map by the suffix and content of a file; `geometry.maps.load` has the options."""
+        from .files import load
 
         return load(path, **options)
 
@@ -157,7 +159,7 @@ class Map:
     def from_polylines(
         cls, lines: Iterable[Any], *, closed: bool = False, name: str = "map"
     ) -> Map:
-        """Walls along lines, each a list of points (x, y) in m; nothing is solid.
+        """Map of walls along lines, each a list of points (x, y) in m, without solid areas.
 
         With `closed` the last point of each line is joined to its first.
         """
@@ -171,11 +173,11 @@ class Map:
     def from_polygons(
         cls, polygons: Iterable[Any], *, inside: Inside = "solid", name: str = "map"
     ) -> Map:
-        """Areas with straight edges: each a ring of points (x, y) in m, or an outline with holes.
+        """Map of polygons: each a ring of points (x, y) in m, or an outline with holes.
 
-        An outline with holes is a list of rings, the outline first, as in GeoJSON. `inside` says
-        what the areas are: "solid", "free" (to drive in; then the holes are solid), or "auto" (see
-        `skidpad.geometry.maps.areas`).
+        An outline with holes is a list of rings, the outline first, as in GeoJSON. `inside` is
+        the kind of the areas: "solid", "free" (drivable; then the holes are solid), or "auto"
+        (see `skidpad.geometry.maps.areas`).
         """
         one_of("inside", inside, INSIDE)
         return from_shapes(
@@ -193,22 +195,22 @@ class Map:
         origin: tuple[m, m, rad] = (0.0, 0.0, 0.0),
         name: str = "map",
     ) -> Map:
-        """Cells that are obstacles or not: rows and columns, row 0 lowest in y; see `Grid`."""
+        """Map of an occupancy grid: rows and columns, row 0 lowest in y; see `Grid`."""
         return cls(grid=Grid(occupied, resolution, origin), name=name)
 
     @property
     def solids(self) -> tuple[Polygon, ...]:
-        """The solid areas: outlines paired with their holes."""
+        """Solid areas: outlines with their holes."""
         return tuple(map(Polygon, self.polygons, self.holes))
 
     @property
     def empty(self) -> bool:
-        """Whether there is no obstacle at all; an empty grid has none."""
+        """Whether the map has no obstacle; an empty grid has none."""
         return not len(self.segments) and (self.grid is None or not self.grid.occupied.any())
 
     @cached_property
     def bounds(self) -> tuple[m, m, m, m]:
-        """Least x and y, largest x and y of everything in the map; raises where nothing is."""
+        """Least x and y, largest x and y of everything in the map; raises if it is empty."""
         line = self.centre_line
         parts = [
             self.segments.reshape(-1, 2),
@@ -223,37 +225,38 @@ class Map:
         return x0, y0, x1, y1
 
     def occupied(self, points: Any) -> Mask:
-        """Which points (x, y) lie in a solid area or an occupied cell, shape (N,).
+        """Whether points (x, y) lie in a solid area or an occupied cell, shape (N,).
 
-        The border of an area belongs to it. Walls have no thickness and occupy nothing.
+        Borders of areas count as occupied. Walls have no thickness and occupy nothing.
         """
         places = points_of("points", points)
         result = solid_at(places, self.solids)
         return result if self.grid is None else result | self.grid.at(places)
 
     def free(self, points: Any) -> Mask:
-        """Which points (x, y) lie neither in a solid area nor in an occupied cell."""
+        """Whether points (x, y) lie neither in a solid area nor in an occupied cell."""
         return ~self.occupied(points)
 
     def nearest(self, points: Any) -> Nearest:
-        """The nearest wall, or border of occupied cells, of each point (x, y)."""
+        """Nearest wall or border of occupied cells, for each point (x, y)."""
         if self.empty:
-            raise InvalidValue(f"map {self.name!r} has no obstacle to be near to")
+            raise InvalidValue(f"map {self.name!r} has no obstacles")
         return Nearest(*self.nearby.search(points_of("points", points)))
 
     def distance(self, points: Any) -> Array:
-        """Distance (n,) in m of points (n, 2) to the nearest wall; negative inside what is solid.
+        """Distance (n,) in m of points (n, 2) to the nearest wall; negative inside of solid areas.
 
-        The border of the map is a wall too.
+        The border of the map is a wall, too.
         """
         places = points_of("points", points)
         return np.where(self.occupied(places), -1.0, 1.0) * self.nearest(places).distance
 
     def distance_field(self, resolution: m | None = None, *, margin: m = 0.0) -> DistanceField:
-        """`distance` in the middles of square cells over the bounds and `margin` around them.
+        """Field of `distance` at the centres of square cells over the bounds and `margin` around
+        them.
 
-        The cells have the edge `resolution` in m; None: those of the grid. Positive outside of
-        obstacles, negative inside of them.
+        `resolution` is the edge of the cells in m, by default that of the grid. Distances are
+        positive outside of obstacles and negative inside of them.
         """
         margin = not_negative("margin", margin, "m")
         grid = self.grid
@@ -265,7 +268,7 @@ class Map:
             resolution = grid.resolution
         resolution = positive("resolution", resolution, "m")
         if self.empty:
-            raise InvalidValue(f"map {self.name!r} has no obstacle to be near to")
+            raise InvalidValue(f"map {self.name!r} has no obstacles")
         own_cells = not len(self.segments) and not margin
         if grid is not None and own_cells and resolution == grid.resolution:
             outside = distances_to_cells(grid.occupied)
@@ -282,10 +285,10 @@ class Map:
     def sample_free(
         self, count: int, *, clearance: m = 0.0, seed: int = 0, within: Any = None
     ) -> Array:
-        """Random poses x, y, yaw with nothing nearer than `clearance`, shape (count, 3).
+        """Random poses x, y, yaw with at least `clearance` to all obstacles, shape (count, 3).
 
-        Drawn evenly from the area within the fences, without fences from the bounds, or from
-        `within`, a ring of points (x, y). Cells of which nothing is known are left out.
+        Uniformly distributed over the area within the fences, without fences over the bounds, or
+        over `within`, a ring of points (x, y). Unknown cells are excluded.
         """
         count = whole("count", count, "at least 0", least=0)
         seed = whole("seed", seed, "at least 0", least=0, most=None)
@@ -308,7 +311,7 @@ class Map:
         return _sample_poses(count, seed, corners, is_good, what)
 
     def rasterised(self, resolution: m, *, margin: m = 0.0) -> Grid:
-        """The map as cells: occupied is each one that touches an obstacle at all."""
+        """The map as an occupancy grid; a cell is occupied if it touches an obstacle."""
         resolution = positive("resolution", resolution, "m")
         cells = Grid.over(self.bounds, resolution, not_negative("margin", margin, "m"))
         ends = cells.to_grid(self._walls_and_borders.reshape(-1, 2)).reshape(-1, 4)
@@ -328,12 +331,12 @@ class Map:
 
     @cached_property
     def border_segments(self) -> Array:
-        """Segments between occupied and free cells of the grid, as long as they run straight."""
+        """Segments between occupied and free cells of the grid, merged along straight lines."""
         return frozen(np.empty((0, 4)) if self.grid is None else border_segments(self.grid))
 
     @cached_property
     def nearby(self) -> Nearby:
-        """Where `segments` and `border_segments` are looked up by `nearest`; made on first use."""
+        """Index of `segments` and `border_segments` for `nearest`, built on first use."""
         # Imports compiled loops, which most maps do without.
         from ..index import Nearby
 
@@ -371,7 +374,7 @@ class Map:
 def from_shapes(
     polygons: Sequence[Polygon], lines: Sequence[Array] = (), *, inside: Inside, name: str
 ) -> Map:
-    """A map of checked polygons and walls; the segments keep the order in which they are given."""
+    """Map of checked polygons and walls; segments keep their order."""
     rings = [ring for polygon in polygons for ring in (polygon.outline, *polygon.holes)]
     solids, fences = areas(polygons, inside)
     return Map(
@@ -384,7 +387,7 @@ def from_shapes(
 
 
 def _polygon_of(name: str, shape: Any) -> Polygon:
-    """A polygon from a ring, from rings, or from a `Polygon`."""
+    """Polygon from a ring, from rings, or from a `Polygon`."""
     try:
         flat = np.ndim(shape) == 2
     except ValueError:  # rings of different lengths
@@ -399,12 +402,11 @@ def _polygon_of(name: str, shape: Any) -> Polygon:
 
 
 def _rings_of(name: str, rings: Iterable[Any]) -> tuple[Array, ...]:
-    """Rings, each checked."""
     return tuple(ring_of(f"{name} {k}", ring) for k, ring in enumerate(rings))
 
 
 def segments_of(values: Any) -> Array:
-    """Segments (n, 4), finite."""
+    """Checked finite segments (n, 4)."""
     array = floats("segments", values)
     if array.ndim != 2 or array.shape[1] != 4:
         raise InvalidValue(f"segments has shape {array.shape}; allowed is (n, 4)")
@@ -413,7 +415,7 @@ def segments_of(values: Any) -> Array:
 
 
 def centre_line_of(rows: Any) -> Array:
-    """Rows of `LINE_COLUMNS`, at least 2, finite, with s that rises."""
+    """Checked rows of `LINE_COLUMNS`: at least 2, finite, with increasing s."""
     line = np.array(floats("centre_line", rows))
     if line.ndim != 2 or line.shape[1] != len(LINE_COLUMNS) or len(line) < 2:
         raise InvalidValue(
@@ -425,16 +427,17 @@ def centre_line_of(rows: Any) -> Array:
         raise InvalidValue(f"centre_line, row {row}: {LINE_COLUMNS[column]} must be finite")
     if not np.all(np.diff(line[:, 0]) > 0.0):
         row = int(np.argmin(np.diff(line[:, 0]) > 0.0)) + 1
-        raise InvalidValue(f"centre_line, row {row}: s = {line[row, 0]:g} must rise")
+        raise InvalidValue(f"centre_line, row {row}: s = {line[row, 0]:g} must increase")
     return frozen(line)
 
 
 def _sample_poses(
     count: int, seed: int, corners: Array, is_good: Callable[[Array], Mask], what: str
 ) -> Array:
-    """Poses x, y, yaw (count, 3) drawn evenly from the box around corners (n, 2), all of them good.
+    """Uniformly random poses x, y, yaw (count, 3) in the box around corners (n, 2), all of them
+    good.
 
-    `what` says in the error what good points are, as in "of map 'yard' are free".
+    `what` describes good points in the error, as in "of map 'yard' are free".
     """
     low, high = corners.min(axis=0), corners.max(axis=0)
     random = np.random.default_rng(seed)
@@ -442,9 +445,7 @@ def _sample_poses(
     have = tried = 0
     while have < count:
         if tried >= _DRAWS:
-            raise InvalidValue(
-                f"only {have} of {tried} random points {what}; asked for are {count}"
-            )
+            raise InvalidValue(f"only {have} of {tried} random points {what}; {count} are required")
         # Doubles with the number still missing, and grows where little is free.
         size = min(_LARGEST_DRAW, max(64, 2 * (count - have), tried))
         points = random.uniform(low, high, (size, 2))
@@ -455,10 +456,10 @@ def _sample_poses(
 
 
 def distances_to_cells(cells: Any) -> Array:
-    """Distances from all middles to the nearest of these closed cells, in cells.
+    """Distances from all cell centres to the nearest of these closed cells, in cells.
 
     On a lattice of half the spacing a cell covers 3 x 3 points, and the point of it nearest to the
-    middle of another cell is always one of them. So the distance to points is that to squares.
+    centre of another cell is always one of them. So the distance to points is that to squares.
     """
     from scipy.ndimage import distance_transform_edt
 
@@ -473,9 +474,9 @@ def distances_to_cells(cells: Any) -> Array:
 
 
 def cells_under(segments: Array, shape: tuple[int, int]) -> Mask:
-    """The cells that segments touch, given in cells from the lower left corner of the grid.
+    """Mask of the cells that segments touch, given in cells from the lower left corner of the grid.
 
-    Row by row a segment covers an interval of x, and with it all cells from one end to the other.
+    In each row a segment covers an interval of x, and thus all cells from one end to the other.
     """
     rows, columns = shape
     # Changes of the number of segments that cover a cell, summed up along each row at the end.
@@ -501,16 +502,17 @@ def cells_under(segments: Array, shape: tuple[int, int]) -> Mask:
 def border_segments(grid: Grid) -> Array:
     """Segments (n, 4) in the world between occupied cells, on their left, and free ones.
 
-    Beyond the grid all is free.
+    Everything beyond the grid is free.
     """
     corners = contour(grid.occupied).reshape(-1, 2).astype(np.float64)
     return grid.to_world(corners * grid.resolution).reshape(-1, 4)
 
 
 def contour(occupied: Mask) -> NDArray[np.int64]:
-    """Segments (n, 4) of column, row, column, row with what is occupied on their left.
+    """Segments (n, 4) of column, row, column, row with occupied cells on their left.
 
-    The cell in row r and column c has corners (c, r) and (c + 1, r + 1); outside all is free.
+    The cell in row r and column c has corners (c, r) and (c + 1, r + 1); everything outside is
+    free.
     """
     solid = np.pad(occupied, 1).astype(np.int8)
     line, begin, end, above = _runs(solid[1:, 1:-1] - solid[:-1, 1:-1])
@@ -524,7 +526,7 @@ def contour(occupied: Mask) -> NDArray[np.int64]:
 
 
 def _runs(change: NDArray[np.int8]) -> tuple[Any, Any, Any, Any]:
-    """Along each line, runs of one and the same change: line, begin, end, whether it rises."""
+    """Runs of equal changes along each line: line, begin, end, whether it rises."""
     padded = np.pad(change, ((0, 0), (1, 1)))
     differs = padded[:, 1:] != padded[:, :-1]
     begins = np.nonzero(differs & (padded[:, 1:] != 0))

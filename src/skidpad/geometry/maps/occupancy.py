@@ -1,4 +1,4 @@
-"""Occupancy grids in files: those of ROS, a YAML file with an image, and MRPT's `.gridmap` files.
+"""Readers of occupancy grids: ROS maps, a YAML file with an image, and MRPT's `.gridmap` files.
 
 The rules for images are those of ROS's map server (nav2_map_server, map_io). The shade of a pixel
 is the mean of its colours from 0 to 1, and its occupancy 1 - shade, or the shade itself with
@@ -6,16 +6,16 @@ is the mean of its colours from 0 to 1, and its occupancy 1 - shade, or the shad
 
 * trinary: above `occupied_thresh` occupied, below `free_thresh` free, else unknown. Transparency
   counts as a fourth colour here, as it does upstream.
-* scale: the same, but unknown is what is not opaque; between the thresholds a cell is merely
-  unlikely to be free, which planners take for free, and so does this.
-* raw: the shade from 0 to 255 is the occupancy in per cent, above 100 unknown; occupied is what
-  reaches `occupied_thresh`.
+* scale: the same, but unknown is what is not opaque; a cell between the thresholds is merely
+  unlikely to be free, which planners, and this reader, treat as free.
+* raw: the shade from 0 to 255 is the occupancy in per cent, above 100 unknown; values of at least
+  `occupied_thresh` are occupied.
 
-Unknown cells are free unless asked otherwise, as rays pass them in ROS too.
+Unknown cells are free by default, as rays pass them in ROS too.
 
 A `.gridmap`, plain or with gzip, has the layout of MRPT's `COccupancyGridMap2D::serializeTo`
 (versions 0 to 7) inside of its archives: the length of a class name with the highest bit set, the
-name, a version, and the object. Of the object only the head matters here: bits per cell, columns,
+name, a version, and the object. Only the head of the object is used: bits per cell, columns,
 rows, the edges and the resolution, and then the cells, row after row from the lower left, as
 log-odds of being free.
 """
@@ -46,20 +46,20 @@ MODES = ("trinary", "scale", "raw")
 Unknown = Literal["free", "occupied"]
 UNKNOWN = ("free", "occupied")
 FORMATS = ("PNG", "PPM", "BMP")
-"""Images that can be read, by Pillow's names; PPM stands for PGM too, plain and binary."""
+"""Supported image formats, by Pillow's names; PPM includes PGM, plain and binary."""
 _STRIP = 1 << 20
-"""Pixels that are looked at together."""
+"""Pixels that are processed at once."""
 
 
 class Reading(NamedTuple):
-    """How an image is to be read."""
+    """Interpretation of an image."""
 
     resolution: m
     """Edge of a pixel in m."""
     origin: tuple[m, m, rad] = (0.0, 0.0, 0.0)
     """Pose of the lower left corner of the image."""
     negate: bool = False
-    """Whether white is occupied."""
+    """Whether white means occupied."""
     occupied_thresh: one = 0.65
     """Occupancy above which a cell is occupied, from 0 to 1."""
     free_thresh: one = 0.25
@@ -68,7 +68,7 @@ class Reading(NamedTuple):
 
 
 def read_occupancy(path: str | os.PathLike[str], *, unknown: Unknown = "free") -> Map:
-    """The map in a YAML file and the image it names, relative to the file."""
+    """Map from a YAML file and the image it names, relative to the file."""
     one_of("unknown", unknown, UNKNOWN)
     file = path_of(path)
     entries = _entries(file)
@@ -88,7 +88,7 @@ def read_image(
     unknown: Unknown = "free",
     **reading: Any,
 ) -> Map:
-    """The map in an image without YAML file; other options are the fields of `Reading`."""
+    """Map from an image without YAML file; other options are the fields of `Reading`."""
     one_of("unknown", unknown, UNKNOWN)
     file = path_of(path)
     if resolution is None:
@@ -123,39 +123,35 @@ def _entries(file: Path) -> Mapping[str, Any]:
 
 
 def _reading(file: Path, entries: Mapping[str, Any]) -> Reading:
-    resolution = _number(file, "resolution", entries["resolution"])
+    given = {**Reading._field_defaults, **entries}
     try:
-        positive("resolution", resolution, "m")
+        resolution = positive("resolution", _number("resolution", given["resolution"]), "m")
+        origin, negate = given["origin"], given["negate"]
+        if not isinstance(origin, (list, tuple)) or len(origin) != 3:
+            raise InvalidValue(f"origin = {origin!r} must be three numbers: x, y, yaw")
+        x, y, yaw = (_number(f"origin[{k}]", value) for k, value in enumerate(origin))
+        if negate not in (0, 1):
+            raise InvalidValue(f"negate = {negate!r} must be 0 or 1")
+        one_of("mode", given["mode"], MODES)
+        free, occupied = (_number(name, given[name]) for name in ("free_thresh", "occupied_thresh"))
+        if not 0.0 <= free <= occupied <= 1.0:
+            raise InvalidValue(
+                f"free_thresh = {free:g} and occupied_thresh = {occupied:g} must increase from 0 "
+                "to 1 in this order"
+            )
     except InvalidValue as error:
         raise InvalidValue(f"{file}: {error}") from None
-    origin = entries["origin"]
-    if not isinstance(origin, (list, tuple)) or len(origin) != 3:
-        raise InvalidValue(f"{file}: origin = {origin!r} must be three numbers: x, y, yaw")
-    x, y, yaw = (_number(file, f"origin[{k}]", value) for k, value in enumerate(origin))
-    negate = entries.get("negate", False)
-    if negate not in (0, 1):
-        raise InvalidValue(f"{file}: negate = {negate!r} must be 0 or 1")
-    mode = entries.get("mode", "trinary")
-    if mode not in MODES:
-        raise InvalidValue(f"{file}: mode = {mode!r} is unknown; allowed are {', '.join(MODES)}")
-    occupied = _number(file, "occupied_thresh", entries.get("occupied_thresh", 0.65))
-    free = _number(file, "free_thresh", entries.get("free_thresh", 0.25))
-    if not 0.0 <= free <= occupied <= 1.0:
-        raise InvalidValue(
-            f"{file}: free_thresh = {free:g} and occupied_thresh = {occupied:g} must rise from 0 "
-            "to 1 in this order"
-        )
-    return Reading(resolution, (x, y, yaw), bool(negate), occupied, free, mode)
+    return Reading(resolution, (x, y, yaw), bool(negate), occupied, free, given["mode"])
 
 
-def _number(file: Path, name: str, value: Any) -> float:
-    """A number of a YAML file; 1e-4 is a text to YAML 1.1 but a number to ROS."""
+def _number(name: str, value: Any) -> float:
+    """A number of a YAML file; accepts 1e-4, which is a text in YAML 1.1 but a number in ROS."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidValue(f"{file}: {name} = {shown(value)} must be a number") from None
+        raise InvalidValue(f"{name} = {shown(value)} must be a number") from None
     if isinstance(value, bool) or not math.isfinite(number):
-        raise InvalidValue(f"{file}: {name} = {shown(value)} must be a finite number")
+        raise InvalidValue(f"{name} = {shown(value)} must be a finite number")
     return number
 
 
@@ -169,7 +165,7 @@ def _grid(file: Path, reading: Reading, unknown: Unknown) -> Grid:
 
 
 def _judged(colours: Array, opacity: Array | None, reading: Reading) -> tuple[Any, Any]:
-    """Which pixels are occupied, and which unknown."""
+    """Masks of the occupied and of the unknown pixels."""
     shade = colours.mean(axis=2)
     if reading.mode == "raw":
         percent = np.round(255.0 * shade)
@@ -188,10 +184,10 @@ def _judged(colours: Array, opacity: Array | None, reading: Reading) -> tuple[An
 
 
 def _pixels(file: Path) -> Iterator[tuple[Array, Array | None]]:
-    """Strips of an image from above: colours from 0 to 1, shape (rows, columns, 1 or 3), and
-    opacities where there are some.
+    """Strips of an image from the top: colours from 0 to 1, shape (rows, columns, 1 or 3), and
+    opacities if there are any.
 
-    As numbers, a large image takes 30 times the memory of the map that it becomes.
+    As floats, a large image would take 30 times the memory of the resulting map.
     """
     Image = require("PIL.Image", purpose=f"Reading {file}")
     with (
@@ -222,12 +218,12 @@ def _bands(image: Any) -> tuple[Array, Array | None]:
 
 
 CLASSES = ("mrpt::maps::COccupancyGridMap2D", "mrpt::slam::COccupancyGridMap2D")
-"""Names of the map's class, by age; the oldest files have it without a prefix."""
+"""Class names of the map, by age; the oldest files have it without a prefix."""
 NEWEST = 7
-"""Version of the object up to which the layout is known."""
+"""Latest known version of the layout."""
 _HEAD = struct.Struct("<IIfffff")
 _UNSURE = 1
-"""Log-odds up to which, on either side of 0, upstream counts a cell as unknown."""
+"""Largest magnitude of log-odds that upstream treats as unknown."""
 
 
 class _Head(NamedTuple):
@@ -241,13 +237,13 @@ class _Head(NamedTuple):
 
 
 def read_gridmap(path: str | os.PathLike[str]) -> Map:
-    """The map in a file, which may be compressed whatever its name is."""
+    """Map from a file, which may be compressed regardless of its name."""
     file = path_of(path)
     return Map(grid=read_grid(file), name=file.name.split(".")[0])
 
 
 def read_grid(file: Path) -> Grid:
-    """The grid in a file. Raises `InvalidValue` for one that is not a map."""
+    """Grid from a file. Raises `InvalidValue` if it is not a map."""
     with reading(file, "cannot be read"), open_file(file) as stream:
         packed = stream.read(2) == b"\x1f\x8b"
         stream.seek(0)
@@ -282,7 +278,7 @@ def _unpacked_grid(stream: BinaryIO, file: Path) -> Grid:
 
 
 def _version(stream: BinaryIO, file: Path) -> int:
-    """Version of the object, after its class was checked."""
+    """Version of the object, after a check of its class."""
     length = _exactly(stream, 1, file)[0]
     old = not length & 0x80
     if old and _exactly(stream, 3, file) != b"\0\0\0":

@@ -1,9 +1,15 @@
-"""Tracks to race on: a centre line with borders, whatever they came from, or from a seed.
+"""Race tracks: a centre line with borders, from various sources or random by seed.
 
-The borders of a track, at the end, are lines at its widths from its centre line, cut where they
-fold in tight bends. Inside of a bend that is tighter than the track is wide there, the line at a
-constant distance runs backwards and crosses itself. What lies between is a loop that no car can be
-in, and is cut off.
+Centre line of the ring of free cells in an occupancy grid (`way_around`): everything that is not
+part of the ring is either enclosed by it or around it. The centre line is equidistant from both:
+the line on which the difference of the two distances is 0. It is a single closed line, since the
+set of points nearer to one connected set than to another is itself connected to the first.
+Obstacles within the ring belong to the nearer of the two sides, so that the line passes them where
+there is more room.
+
+The borders of a track (`border`) are offset lines at its widths from its centre line, trimmed where
+they fold in tight bends. Inside of a bend that is tighter than the track is wide, the offset line
+runs backwards and crosses itself. The loop in between is not reachable by a car and is cut off.
 """
 
 from __future__ import annotations
@@ -17,57 +23,246 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...core.arrays import Array, Mask
-from ...core.checks import flag, floats, positive
+from ...core.checks import flag, floats, instance_of, positive
 from ...core.files import brief_repr
 from ...errors import InvalidValue
 from ...units import m, rad
-from ..line import Crossings, Line, blurred, crossings, even_curve, lengths, vertices
+from ..line import Crossings, Line, arc_length, blurred, crossings, even_curve, lengths, vertices
 from ..polygon import frozen, line_edges, points_of, ring_edges, signed_area
 from .cones import cone_outlines, line_between
-from .grid import Grid
-from .map import Map, from_shapes, segments_of
-from .track_of_grid import way_around
+from .grid import Grid, pose_of
+from .map import DistanceField, Map, distances_to_cells, from_shapes, segments_of
+
+_WIDEST_STEP: m = 0.5
+_STEPS_ACROSS = 8.0
+"""Default number of steps of the line per mean width."""
+_BLUR = 0.25
+"""Smoothing length of the line as a share of the mean width, since borders are stairs of
+cells."""
+_BY_EDGES, _BY_CORNERS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]]), np.ones((3, 3))
+"""Connectivity of cells: by edges where a car drives, by corners where it does not."""
+
+
+class Way(NamedTuple):
+    """A closed centre line in m, and its distances to both sides."""
+
+    centre: Array
+    left: Array
+    right: Array
+
+
+def way_around(grid: Grid, start: tuple[m, m, rad] | None, spacing: m | None) -> Way:
+    """Centre line of the ring of free cells; see `Track.of_grid`."""
+    pose = None if start is None else pose_of("start", start)
+    if pose is not None and not all(map(math.isfinite, pose)):
+        raise InvalidValue(f"start = {pose} must be finite")
+    free = ~grid.occupied if grid.unknown is None else ~(grid.occupied | grid.unknown)
+    numbers, _ = _areas(np.pad(free, 1), _BY_EDGES)
+    ring = _largest_ring(numbers, grid) if pose is None else _ring_at(numbers, grid, pose)
+    # One cell around it. There is a border around the grid, too, which it begins one cell after.
+    (top, bottom), (first, last) = (
+        np.flatnonzero(ring.any(axis=axis))[[0, -1]].tolist() for axis in (1, 0)
+    )
+    ring, corner = ring[top - 1 : bottom + 2, first - 1 : last + 2], (first - 2, top - 2)
+    within, around = _sides(ring)
+    origin = grid.resolution * corner[0], grid.resolution * corner[1], 0.0
+    inner, outer = (
+        DistanceField(grid.resolution * distances_to_cells(cells), grid.resolution, origin)
+        for cells in (within, around)
+    )
+    loop = grid.resolution * (_zero_line(inner.values - outer.values) + corner)
+    if signed_area(loop) < 0.0:
+        loop = loop[::-1]
+    width = float(np.mean(inner.at(loop) + outer.at(loop)))
+    loop = _smoothed(loop, _BLUR * width, grid.resolution)
+    step = spacing or max(grid.resolution, min(width / _STEPS_ACROSS, _WIDEST_STEP))
+    centre = even_curve(loop, step, closed=True).points
+    way = Way(centre, inner.at(centre), outer.at(centre))
+    way = way if pose is None else _begun(way, grid, pose)
+    return Way(grid.to_world(way.centre), way.left, way.right)
+
+
+def _ring_at(numbers: NDArray[np.int64], grid: Grid, start: tuple[m, m, rad]) -> Mask:
+    row, column = (grid.cell_of([start[:2]])[0] + 1).tolist()
+    inside = 0 <= row < numbers.shape[0] and 0 <= column < numbers.shape[1]
+    if not inside or numbers[row, column] == 0:
+        raise InvalidValue(
+            f"start = {start} is not in a free cell of the grid; it covers "
+            f"{tuple(round(value, 6) for value in grid.bounds)}"
+        )
+    ring = numbers == numbers[row, column]
+    if not _encloses(ring):
+        raise InvalidValue(
+            f"the free cells around start = {start} enclose nothing: a track is a ring. Are there "
+            "gaps in its walls?"
+        )
+    return ring
+
+
+def _largest_ring(numbers: NDArray[np.int64], grid: Grid) -> Mask:
+    rim = np.concatenate([numbers[1], numbers[-2], numbers[:, 1], numbers[:, -2]])
+    sizes = np.bincount(numbers.ravel())
+    sizes[np.append(rim, 0)] = 0
+    for number in np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]:
+        if _encloses(numbers == number):
+            return numbers == number
+    raise InvalidValue(
+        f"the grid of {grid.shape[0]} x {grid.shape[1]} cells has no ring of free cells that does "
+        "not reach its edge; give start = (x, y, yaw) on the track, or close gaps in its walls"
+    )
+
+
+def _areas(cells: Mask, neighbours: Any) -> tuple[NDArray[np.int64], int]:
+    """Labels of connected areas of cells, from 1, and their number."""
+    from scipy.ndimage import label
+
+    numbers, count = cast("tuple[Any, int]", label(cells, neighbours))
+    return numbers.astype(np.int64), count
+
+
+def _encloses(ring: Mask) -> bool:
+    return _areas(~ring, _BY_CORNERS)[1] > 1
+
+
+def _sides(ring: Mask) -> tuple[Mask, Mask]:
+    """Masks of the cells within the ring and around it."""
+    numbers, _ = _areas(~ring, _BY_CORNERS)
+    sizes = np.bincount(numbers.ravel())
+    sizes[[0, numbers[0, 0]]] = 0
+    infield = int(sizes.argmax())
+    within, around = numbers == infield, numbers == numbers[0, 0]
+    islands = ~(ring | within | around)
+    if islands.any():
+        inner, outer = map(distances_to_cells, (within, around))
+        for number in np.unique(numbers[islands]):
+            cells = numbers == number
+            nearer = inner[cells].min() <= outer[cells].min()
+            (within if nearer else around)[cells] = True
+    return within, around
+
+
+def _zero_line(values: Array) -> Array:
+    """Points (n, 2) of x, y in cells, along the line between negative values, within, and others.
+
+    The values are at cell centres, half a cell from the corners.
+    """
+    negative = values < 0.0
+    points: dict[tuple[int, int, int], tuple[float, float]] = {}
+    for across in (0, 1):
+        near, far = (values[:, :-1], values[:, 1:]) if across else (values[:-1], values[1:])
+        for r, c in np.argwhere((near < 0.0) != (far < 0.0)).tolist():
+            share = float(near[r, c] / (near[r, c] - far[r, c]))
+            x, y = (c + share, float(r)) if across else (float(c), r + share)
+            points[r, c, across] = x + 0.5, y + 0.5
+    return np.array(_traced(points, negative))
+
+
+def _traced(points: dict[tuple[int, int, int], tuple[float, float]], negative: Mask) -> list[Any]:
+    """Longest closed line through points on edges between neighbouring cell centres."""
+    best: list[Any] = []
+    left = dict.fromkeys(points)
+    while left:
+        first = next(iter(left))
+        chain = [first]
+        del left[first]
+        while True:
+            ahead = [edge for edge in _beside(chain[-1], negative) if edge in left]
+            if not ahead:
+                break
+            chain.append(ahead[0])
+            del left[ahead[0]]
+        best = max(best, chain, key=len)
+    return [points[edge] for edge in best]
+
+
+def _beside(edge: tuple[int, int, int], negative: Mask) -> list[tuple[int, int, int]]:
+    """Edges to which the line continues from one, through the squares on both sides of it."""
+    r, c, across = edge
+    squares = [(r - 1, c), (r, c)] if across else [(r, c - 1), (r, c)]
+    neighbours: list[tuple[int, int, int]] = []
+    for row, column in squares:
+        if not (0 <= row < negative.shape[0] - 1 and 0 <= column < negative.shape[1] - 1):
+            continue
+        # Of the square with the lower left middle (row, column): below, right, above, left.
+        sides = [(row, column, 1), (row, column + 1, 0), (row + 1, column, 1), (row, column, 0)]
+        a, b = negative[row, column], negative[row, column + 1]
+        d, e = negative[row + 1, column], negative[row + 1, column + 1]
+        changes = a != b, b != e, d != e, a != d
+        crossed = [side for side, change in zip(sides, changes, strict=True) if change]
+        if len(crossed) == 4:
+            # Two corners that are negative hang together: each line cuts off one of the others.
+            pairs = {0: 1, 1: 0, 2: 3, 3: 2} if a else {0: 3, 3: 0, 1: 2, 2: 1}
+            neighbours.append(sides[pairs[sides.index(edge)]])
+        else:
+            neighbours += [side for side in crossed if side != edge]
+    return neighbours
+
+
+def _smoothed(loop: Array, blur: m, resolution: m) -> Array:
+    """Smooth closed line from one along stairs of cells."""
+    closed = np.vstack([loop, loop[:1]])
+    s = arc_length(closed)
+    count = max(64, round(float(s[-1]) / resolution))
+    at = np.linspace(0.0, s[-1], count, endpoint=False)
+    even = np.column_stack([np.interp(at, s, column) for column in closed.T])
+    smooth = blurred(even, float(s[-1]) / count, blur)
+    # Few enough points for a curve through them, and many for its bends.
+    return smooth[:: max(1, int(0.5 * blur / resolution))]
+
+
+def _begun(way: Way, grid: Grid, start: tuple[m, m, rad]) -> Way:
+    """The closed line started near a pose and oriented in its direction."""
+    x, y, yaw = start
+    place = grid.to_grid(np.array([[x, y]]))[0]
+    first = int(np.argmin(np.hypot(*(way.centre - place).T)))
+    heading = float(Line.through(way.centre, closed=True).heading[first])
+    way = Way(*(np.roll(values, -first, axis=0) for values in way))
+    if math.cos(yaw - grid.origin[2] - heading) >= 0.0:
+        return way
+    centre, left, right = (np.roll(values[::-1], 1, axis=0) for values in way)
+    return Way(centre, right, left)
+
 
 Side = Literal["left", "right"]
 
 
 SPACING: m = 0.5
-"""Distance of the points of a centre line, by default."""
+"""Default spacing of the points of a centre line."""
 LEAST_POINTS = 4
 _BORDERS = cast("Array", None)
-"""Walls that are to be made of the borders."""
+"""Default of `walls`: made from the borders."""
 _STRAIGHT = 0.005
-"""Share of the least distance to a border by which its wall may differ from it: few and long walls
-make fast lidars and contacts."""
+"""Tolerance of walls simplified from the borders, as a share of the least distance to a border:
+few and long walls speed up lidars and contacts."""
 _UNEVEN = 0.01
-"""Share by which a step of a centre line may differ from the mean one."""
+"""Largest relative deviation of a centre line's step from the mean."""
 
 
 class NarrowPlace(NamedTuple):
-    """A place of a track."""
+    """The narrowest place of a track."""
 
     s: m
     """Distance along the centre line."""
     x: m
-    """Position."""
+    """x coordinate."""
     y: m
-    """Position."""
+    """y coordinate."""
     width: m
     """Width from border to border."""
 
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """A centre line with the distances to its borders, and what stands around it.
+    """A centre line with the distances to its borders, and the obstacles around it.
 
-    It is driven in the order of its points. `Track.between` makes one of any points and widths,
-    `of_cones` of cones, `of_grid` of an occupancy grid, `read_track` of a file and `random_track`
-    of a seed. Arrays are read-only.
+    The driving direction is the order of its points. `Track.between` makes one from points and
+    widths, `of_cones` from cones, `of_grid` from an occupancy grid, `read_track` from a file and
+    `random_track` from a seed. Arrays are read-only.
     """
 
     centre: Array
-    """Points in m at equal distances, shape (n, 2), n at least 4; of a closed track the first is
-    not repeated."""
+    """Equidistant points in m, shape (n, 2), n at least 4; a closed track does not repeat the
+    first."""
     left: Array
     """Distance of each point from the left border in m, above 0, shape (n,)."""
     right: Array
@@ -78,9 +273,9 @@ class Track:
     """Segments x0, y0, x1, y1 in m that lidars see and cars hit, shape (k, 4). Unless given or
     there is a grid, they are the borders to within 0.5 % of the least distance to one."""
     grid: Grid | None = None
-    """Occupied cells, where the track is from such; they are obstacles as walls are."""
+    """Occupied cells of a track made from a grid; obstacles in addition to the walls."""
     name: str = "track"
-    """Shown on pictures and in errors."""
+    """Name in pictures and errors."""
 
     __repr__ = brief_repr
 
@@ -111,10 +306,10 @@ class Track:
         name: str = "track",
         walls: ArrayLike | None = None,
     ) -> Track:
-        """The track along the smooth line through points (n, 2), n at least 4, in m.
+        """Track along the smooth line through points (n, 2), n at least 4, in m.
 
-        `left` and `right` are the distances to the borders, one for all points or one for each;
-        they are linear between these. `spacing` is about the distance of the points of the result.
+        `left` and `right` are the distances to the borders, one for all points or one for each, and
+        linear in between. `spacing` is the approximate distance of the points of the result.
         """
         flag("closed", closed)
         through = vertices(points)
@@ -154,27 +349,19 @@ class Track:
         spacing: m = SPACING,
         name: str = "track",
     ) -> Track:
-        """The track between left (blue) and right (yellow) cones (n, 2) in m, in any order.
+        """Track between left (blue) and right (yellow) cones (n, 2) in m, in any order.
 
-        It begins near the `start` (orange) cones, if there are some. The walls are the cones:
-        octagons of `cone_radius` in m, without one of the sizes of Formula Student.
+        It begins near the `start` (orange) cones, if there are any. The walls are the cones:
+        octagons of `cone_radius` in m, by default of the sizes of Formula Student.
         """
-        by_colour = {
-            colour: points_of(what, cones)
-            for colour, what, cones in zip(
-                ("blue", "yellow", "orange"),
-                ("left", "right", "start"),
-                (left, right, start),
-                strict=True,
-            )
-        }
-        cones = np.concatenate(list(by_colour.values()))
-        colours = [colour for colour, them in by_colour.items() for _ in them]
+        each = points_of("left", left), points_of("right", right), points_of("start", start)
+        cones = np.concatenate(each)
+        colours = np.repeat(("blue", "yellow", "orange"), [len(them) for them in each]).tolist()
         rows = line_between(cones, colours)
         if rows is None:
             raise InvalidValue(
-                f"{len(by_colour['blue'])} left and {len(by_colour['yellow'])} right cones make no "
-                "track: needed are two rows of cones, one on each side"
+                f"{len(each[0])} left and {len(each[1])} right cones make no track: needed are two "
+                "rows of cones, one on each side"
             )
         solids = from_shapes(cone_outlines(cones, colours, cone_radius), inside="solid", name=name)
         return cls.of_centre_line(
@@ -192,10 +379,10 @@ class Track:
         name: str = "track",
         smooth: bool = False,
     ) -> Track:
-        """The track along a `Map.centre_line` (n, 6): s, x, y, phi, kappa, w; w is half its width.
+        """Track along a `Map.centre_line` (n, 6): s, x, y, phi, kappa, w; w is half its width.
 
         `walls` are segments (k, 4) in m; None: the borders. `smooth` averages the line over the
-        distance of its rows: one between cones wavers.
+        spacing of its rows, which removes the wavering of a line between cones.
         """
         comes_back = len(rows) > 2 and bool((rows[0, 1:3] == rows[-1, 1:3]).all())
         points, width = rows[: len(rows) - comes_back, 1:3], rows[: len(rows) - comes_back, 5]
@@ -218,15 +405,15 @@ class Track:
         spacing: m | None = None,
         name: str = "track",
     ) -> Track:
-        """The track around the ring of free cells of an occupancy grid, as F1TENTH's maps are.
+        """Track along the ring of free cells of an occupancy grid, as in F1TENTH's maps.
 
-        Its line is everywhere as far from what is within the ring as from what is around it. It
-        begins near the pose `start` (x, y, yaw) and runs its way; without one the ring is the
-        largest that does not reach the edge of the grid, and is run counter-clockwise. `spacing`
-        is about the distance of its points; by itself an eighth of the mean width, at most 0.5 m.
+        Its line is equidistant from the obstacles within the ring and those around it. It begins
+        near the pose `start` (x, y, yaw) and has its direction; without one the ring is the
+        largest that does not reach the edge of the grid, and the direction is counter-clockwise.
+        `spacing` is the approximate distance of its points, by default an eighth of the mean
+        width, at most 0.5 m.
         """
-        if not isinstance(grid, Grid):
-            raise InvalidValue(f"grid must be a Grid, got a {type(grid).__name__}")
+        instance_of("grid", grid, Grid)
         step = None if spacing is None else positive("spacing", spacing, "m")
         return cls(*way_around(grid, start, step), closed=True, grid=grid, name=name)
 
@@ -239,7 +426,8 @@ class Track:
             k = int(off.argmax())
             raise InvalidValue(
                 f"centre[{k}] is {steps[k]:.6g} m from the next point, where the mean step is "
-                f"{mean:.6g} m; the points must be equally spaced: Track.between makes them so"
+                f"{mean:.6g} m; the points must be equally spaced: Track.between returns such "
+                "points"
             )
         intersections = crossings(line_edges(line.points))
         if len(intersections):
@@ -257,12 +445,12 @@ class Track:
 
     @property
     def length(self) -> m:
-        """Length of the centre line; of a closed track that of a lap."""
+        """Length of the centre line; for a closed track, of a lap."""
         return self.line.length
 
     @cached_property
     def borders(self) -> tuple[Array, Array]:
-        """Left and right border as points (k, 2) in m; what folds inside of tight bends is cut."""
+        """Left and right border as points (k, 2) in m, with folds inside of tight bends trimmed."""
         left, right = border(self.line, self.left, "left"), border(self.line, self.right, "right")
         walls = edges(left, self.closed), edges(right, self.closed)
         intersections = crossings(np.concatenate(walls))
@@ -286,19 +474,20 @@ class Track:
 
     @property
     def narrowest(self) -> m:
-        """Least width of the track, from border to border; `narrowest_place` says where."""
+        """Least width of the track, from border to border; see `narrowest_place`."""
         return self.narrowest_place.width
 
     @cached_property
     def narrowest_place(self) -> NarrowPlace:
-        """Where the track is narrowest."""
+        """Position and width at the narrowest place."""
         width = self.left + self.right
         k = int(width.argmin())
         x, y = self.centre[k].tolist()
         return NarrowPlace(float(self.line.s[k]), x, y, float(width[k]))
 
     def check_width(self, least: m) -> None:
-        """Raise unless the track is at least so wide in m everywhere; the error says where not."""
+        """Raise unless the track has at least this width in m everywhere; the error names the
+        place."""
         least = positive("least", least, "m")
         place = self.narrowest_place
         if place.width < least:
@@ -310,7 +499,7 @@ class Track:
             )
 
     def reversed(self) -> Track:
-        """The same track the other way; a closed one has the same first point."""
+        """The track in the opposite direction; a closed one has the same first point."""
         first = 1 if self.closed else 0
         centre, left, right = (
             np.roll(values[::-1], first, axis=0) for values in (self.centre, self.left, self.right)
@@ -318,7 +507,7 @@ class Track:
         return replace(self, centre=centre, left=right, right=left)
 
     def mirrored(self) -> Track:
-        """The track seen in a mirror along the world's x axis: y becomes -y, left becomes right."""
+        """The track reflected about the world's x axis: y becomes -y, left becomes right."""
         return replace(
             self,
             centre=self.centre * [1.0, -1.0],
@@ -330,7 +519,7 @@ class Track:
 
 
 def _widths(side: str, values: Any, count: int) -> Array:
-    """Distances (count,) to a border, above 0; one is that of all points."""
+    """Distances (count,) to a border, above 0; a single one applies to all points."""
     widths = np.array(floats(side, values))
     if widths.ndim == 0:
         widths = np.full(count, widths)
@@ -353,13 +542,13 @@ def random_track(
     spacing: m = 0.5,
     name: str = "",
 ) -> Track:
-    """The closed track of a seed, from the origin on and counter-clockwise.
+    """Random closed track from a seed, starting at the origin and counter-clockwise.
 
-    It has this length and width, no bend of its centre line is tighter than `radius`, and
-    parts that do not follow each other are at least half a width apart. By itself it is of the size
-    of Formula Student's; F1TENTH's have about `length=60, width=2, radius=1, spacing=0.2`, road
-    courses `length=5000, width=12, radius=15, spacing=2`. It depends on its seed and the sizes
-    alone. `spacing` is about the distance between points of its centre line.
+    It has this length and width, no bend of its centre line is tighter than `radius`, and parts
+    that do not follow each other are at least half a width apart. The defaults have the size of
+    Formula Student tracks; F1TENTH's have about `length=60, width=2, radius=1, spacing=0.2`,
+    road courses `length=5000, width=12, radius=15, spacing=2`. It depends only on the seed and
+    the sizes. `spacing` is the approximate distance between points of its centre line.
     """
     from ...random.race_track import random_track as made
 
@@ -368,13 +557,14 @@ def random_track(
 
 class _Border(NamedTuple):
     points: Array
-    """(k, 2)."""
+    """Points, (k, 2)."""
     at: Array
-    """Number of the point of the centre line that each belongs to; NaN where a loop was cut."""
+    """Index of the corresponding point of the centre line; NaN where a loop was cut."""
 
 
 def border(line: Line, width: Array, side: Side) -> Array:
-    """The line at `width` (n,) in m to one side of a centre line, (k, 2), never across itself."""
+    """Offset line at `width` (n,) in m to one side of a centre line, (k, 2), without
+    self-crossings."""
     points = line.beside(width if side == "left" else -width)
     whole = _Border(points, np.arange(len(points), dtype=float))
     # Each round takes points away.
@@ -394,13 +584,13 @@ def border(line: Line, width: Array, side: Side) -> Array:
 
 
 def edges(border: Array, closed: bool) -> Array:
-    """The segments (n, 4) of a border."""
+    """Segments (n, 4) of a border."""
     return ring_edges(border) if closed else line_edges(border)
 
 
 def simplify_border(border: Array, closed: bool, tolerance: m) -> Array:
-    """Some points of a border (k, 2), few enough: the others are within `tolerance` in m of the
-    lines between these."""
+    """Fewer points of a border (k, 2); all removed ones are within `tolerance` in m of the
+    simplified line."""
     points = border.tolist()
     if closed:
         points.append(points[0])
@@ -420,12 +610,12 @@ def simplify_border(border: Array, closed: bool, tolerance: m) -> Array:
 
 
 def _turn(begin: list[m], end: list[m], ahead: rad) -> rad:
-    """The direction from one point to another, from that of `ahead`, in [-π, π]."""
+    """Direction from one point to another relative to `ahead`, in [-π, π]."""
     return math.remainder(math.atan2(end[1] - begin[1], end[0] - begin[0]) - ahead, math.tau)
 
 
 def _cut(whole: _Border, intersections: Crossings, line: Line, side: Side, width: m) -> _Border:
-    """The border without the shortest loops, of which none lies in another."""
+    """The border without the shortest loops, none of which lies in another."""
     count = len(whole.points)
     spans = intersections.second - intersections.first
     # Of a closed border the loop is the shorter way round.
@@ -449,7 +639,7 @@ def _cut(whole: _Border, intersections: Crossings, line: Line, side: Side, width
 
 
 def _loop(first: int, second: int, count: int, outer: bool) -> NDArray[np.int64]:
-    """Numbers of the points between two crossing edges, in order along the border."""
+    """Indices of the points between two crossing edges, in order along the border."""
     begin, end = (second, first + count) if outer else (first, second)
     return np.arange(begin + 1, end + 1) % count
 
@@ -457,8 +647,11 @@ def _loop(first: int, second: int, count: int, outer: bool) -> NDArray[np.int64]
 def _check_fold(
     whole: _Border, loop: NDArray[np.int64], cross: Array, line: Line, side: Side, width: m
 ) -> None:
-    """Raise unless a loop is a fold of a bend, one that runs the other way round than the bend, or
-    so short or small that it is no place of its own, as the end of a keyhole."""
+    """Raise unless a loop is a fold of a bend.
+
+    A fold runs in the opposite direction to the bend, or is so short or small that it is no
+    separate area, such as the end of a keyhole.
+    """
     feet = whole.at[loop]
     feet = feet[~np.isnan(feet)].astype(int)
     area = signed_area(np.vstack([cross, whole.points[loop]]))
@@ -476,7 +669,8 @@ def _check_fold(
 
 
 def _forward(whole: _Border, line: Line) -> Mask:
-    """Which points are not at an end of a step backwards, as a fold shorter than two steps has."""
+    """Mask of the points that are not at an end of a backward step, as in a fold shorter than two
+    steps."""
     follows = np.roll(np.arange(len(whole.points)), -1)
     steps = whole.points[follows] - whole.points
     if not line.closed:
@@ -489,8 +683,8 @@ def _forward(whole: _Border, line: Line) -> Mask:
 
 
 def _check_around(points: Array, line: Line, width: Array, side: Side) -> None:
-    """Raise unless a border goes around as its centre line does: a bend that is turned inside out
-    as a whole has no border."""
+    """Raise unless a border winds around as its centre line does: a bend that is inverted as a
+    whole has no border."""
     enough = len(points) >= 3
     if enough and (not line.closed or signed_area(points) * signed_area(line.vertices) > 0.0):
         return

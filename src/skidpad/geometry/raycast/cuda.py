@@ -1,4 +1,4 @@
-"""Scenes on a CUDA device: scans of fleets of lidars, with the bits of the processor."""
+"""Scenes on a CUDA device: scans of many lidars, bit-identical to those of the CPU."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from ...compile.gpu import cupy, is_on_device
 from ...errors import InvalidValue
 from .cuda_text import source
 from .fan import Fan, angles_of
-from .scene import Scene, limit_of, movers_per_pose, poses_of
-from .segments import FIELDS, NEVER, SPREAD, single_rows
+from .scene import FIELDS, NEVER, SPREAD, Scene, limit_of, movers_per_pose, poses_of, single_rows
 
 if TYPE_CHECKING:
     from ..maps.map import Map
 
 THREADS = 128
 MOST_RAYS = 2**31 - 1
-"""Rays of one launch: their numbers are 32-bit integers."""
+"""Most rays of one launch, as ray indices are 32-bit integers."""
 COARSE = 1e-5
-"""Spread of the cells in float32; see `segments.SPREAD`."""
+"""Margin of the cells in float32; see `scene.SPREAD`."""
 
 
 class Tables:
-    """A scene as the kernel reads it, in one precision; the arrays are NumPy's."""
+    """Tables of a scene for the kernel, in one precision, as NumPy arrays."""
 
     def __init__(self, scene: Scene, precision: str) -> None:
         exact = precision == "float64"
@@ -42,17 +41,17 @@ class Tables:
         shift = np.zeros(2) if exact else low
         self.precision = precision
         self.shift = shift
-        """Offset that is subtracted from coordinates before they are rounded."""
+        """Offset subtracted from coordinates before they are rounded."""
         self.frame = np.concatenate([cells, shift]).astype(precision)
         """Frame of the `Cells`, then the shift."""
         self.starts = starts.astype(np.int32)
         """First row of each cell, and the number of rows."""
         self.rows = np.ascontiguousarray(rows, dtype=precision)
-        """x0, y0, x1, y1, x, y, square, 0 of each segment; see `segments.FIELDS`."""
+        """x0, y0, x1, y1, x, y, square, 0 of each segment; see `scene.FIELDS`."""
 
 
 def grid_of(scene: Scene) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """The grid as the kernel reads it: x, y, cos, sin, resolution, rows, columns; its cells.
+    """Grid for the kernel: x, y, cos, sin, resolution, rows, columns; and its cells.
 
     Without a grid the resolution is 0.
     """
@@ -65,15 +64,16 @@ def grid_of(scene: Scene) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
 
 
 class CudaScene:
-    """The walls of a scene on a CUDA device.
+    """Walls of a scene on a CUDA device.
 
-    Scans in float64 arithmetic, the default, have the bits of `Scene.scan`. With `fast` they are
-    computed in float32: 1e-5 m or so away, except for rays that just pass an edge.
+    Scans in float64 arithmetic, the default, are bit-identical to `Scene.scan`. With `fast` they
+    are computed in float32, with an error of about 1e-5 m, except for rays that just pass an
+    edge.
     """
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
-        """The scene on the processor."""
+        """The scene on the CPU."""
         self.xp = cupy()
         self._there: dict[str, Any] = {}
         self._angles: NDArray[np.float64] | None = None
@@ -81,7 +81,7 @@ class CudaScene:
 
     @classmethod
     def of(cls, map: Map) -> CudaScene:
-        """The walls of a map."""
+        """CUDA scene of a map's walls."""
         return cls(Scene.of(map))
 
     def scan(
@@ -94,10 +94,10 @@ class CudaScene:
         movers: Any = None,
         fast: bool = False,
     ) -> Any:
-        """Ranges in m of whole scans, a CuPy array (B, N); inf where nothing is met.
+        """Ranges in m of whole scans, a CuPy array (B, N); inf where nothing is hit.
 
         Arguments are those of `Scene.scan`; poses (float64), movers and `out` may be on the device.
-        A pose on the device that is not finite gives ranges NaN.
+        Poses on the device that are not finite give NaN ranges.
         """
         xp = self.xp
         where = self._poses(poses)
@@ -129,7 +129,7 @@ class CudaScene:
         return array
 
     def _units(self, angles: Any) -> tuple[Any, Any]:
-        """Cosines and sines of the angles on the device; those of the last call are kept."""
+        """Cosines and sines of the angles on the device; those of the last call are cached."""
         values = angles.angles if isinstance(angles, Fan) else angles
         if self._angles is None or not np.array_equal(values, self._angles):
             xp = self.xp

@@ -1,9 +1,9 @@
-"""The scan as CUDA C: one thread for each ray, from cell to cell.
+"""CUDA C source of the scan: one thread for each ray, from cell to cell.
 
-The text is the twin of `walking` and `lanes.fill_units`, operation by operation: built without
-contraction it gives the bits of the processor, for whole scans too (see `drawing`). With float32
+The source mirrors `drawing.walk` and `lanes.fill_units`, operation by operation: compiled without
+contraction it is bit-identical to the CPU, also to whole scans (see `drawing`). With float32
 for `real` it is faster and rounds to about 1e-6 of the coordinates; a ray that passes within that
-of an edge may then meet what lies behind it.
+of an edge may then hit what lies behind it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from ...compile.elementary.coefficients import COS, HALF_PI, SIN, TWO_OVER_PI
 
 ROUNDER = 6755399441055744.0
-"""1.5 · 2^52: adding it rounds a float64 to a whole number."""
+"""1.5 · 2^52: adding it rounds a float64 to an integer."""
 NOISE = {"float64": "1e-15", "float32": "5e-7f"}
 TINY = {"float64": "1e-290", "float32": "1e-30f"}
 BEYOND = {"float64": "(1.0 + 1e-12)", "float32": "(1.0f + 1e-5f)"}
@@ -178,9 +178,9 @@ extern "C" __global__ void __launch_bounds__(128) scan(
 
 
 def source(precision: str, result: str) -> str:
-    """CUDA C with the kernel `scan`, which computes in a precision and stores in another.
+    """CUDA C of the kernel `scan`, which computes in one precision and stores in another.
 
-    And with `units`: cosines and sines of angles.
+    Also contains the kernel `units`: cosines and sines of angles.
     """
     sines, cosines = SIN["float64"], COS["float64"]
     return _TEXT.format(

@@ -1,4 +1,4 @@
-"""The rays of a scan: angles against the sensor, as blocks of directions."""
+"""Rays of a scan: angles relative to the sensor, as blocks of directions."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ MOST_RAYS = 1_000_000
 
 
 BEARING_ERROR = 2e-6
-"""Bound of the error in rad of bearings; the ranges of rays found with them are widened by it."""
+"""Bound of the error of bearings in rad, by which ranges of rays are widened."""
 LARGEST_ANGLE = 1e9
-"""Largest angle in rad, either sign; sines of larger ones would not be exact."""
+"""Largest magnitude of an angle in rad; sines of larger ones would not be exact."""
 
 VIEW = (
     "x", "y", "cos", "sin", "per_rad", "per_turn", "margin", "top", "middle", "max_range",
     "missed",
 )  # fmt: skip
-"""What kernels know of a sensor and its rays: position, direction of the middle ray, rays per rad
-and per turn, margin of ranges of rays, number of the last ray, of the middle ray, largest range,
-and what rays that meet nothing up to there read."""
+"""Fields of a sensor and its rays for kernels: position, direction of the middle ray, rays per
+rad and per turn, margin of ranges of rays, index of the last ray and of the middle ray,
+largest range, and the reading of rays without a hit up to that."""
 X, Y, COS, SIN, PER_RAD, PER_TURN, MARGIN, TOP, MIDDLE, MAX_RANGE, MISSED = range(len(VIEW))
 
 
 @dataclass(frozen=True, eq=False)
 class Fan:
-    """The directions of a scan, made once for many scans; see `fan`."""
+    """Precomputed directions of a scan; see `fan`."""
 
     angles: NDArray[np.float64]
-    """Angles against the sensor's x axis in rad, positive to the left, read-only."""
+    """Angles relative to the sensor's x axis in rad, positive to the left, read-only."""
     beams: NDArray[np.float64]
     """Blocks of eight cosines and eight sines, in order of angle; see `lanes`."""
     view: NDArray[np.float64] | None
-    """The `VIEW` of a sensor at 0; None if the angles are not evenly spaced."""
+    """The `VIEW` of a sensor at the origin; None if the angles are not evenly spaced."""
     backwards: bool
-    """Whether the angles fall, so that the blocks are in reverse order."""
+    """Whether the angles decrease, so that the blocks are in reverse order."""
 
     __repr__ = brief_repr
 
@@ -55,10 +55,10 @@ class Fan:
         return both[:, ::-1] if self.backwards else both
 
     def shaken(self, by: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-        """Blocks of directions for each row of angles (B, N) that are added to those of the scan.
+        """Blocks of directions for each row of angle offsets (B, N).
 
-        Also what is to be added to the margin of `view`, in rays: one of the two rays that are
-        counted from each other may be turned one way, the other the other way.
+        Also returns the addition to the margin of `view`, in rays: of two rays whose difference
+        counts, one may be rotated one way and the other the other way.
         """
         angles = self.angles + by
         beams = _beams(angles[:, ::-1] if self.backwards else angles)
@@ -75,9 +75,9 @@ _last: list[Fan] = []
 
 
 def fan(angles: Any) -> Fan:
-    """The rays of a scan from their angles against the sensor in rad, positive to the left.
+    """Rays of a scan from their angles relative to the sensor in rad, positive to the left.
 
-    Angles that are evenly spaced (to half a spacing), rising or falling, make fast scans.
+    Evenly spaced angles (to half a spacing), increasing or decreasing, make scans fast.
     """
     if isinstance(angles, Fan):
         return angles
@@ -95,7 +95,7 @@ def fan(angles: Any) -> Fan:
 
 
 def _view(angles: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """The `VIEW` of rising angles, if they are evenly spaced."""
+    """The `VIEW` of increasing angles, or None if they are not evenly spaced."""
     count = len(angles)
     step = float(angles[-1] - angles[0]) / (count - 1) if count > 1 else 2.0 * np.pi
     if step <= 0.0:
@@ -110,7 +110,7 @@ def _view(angles: NDArray[np.float64]) -> NDArray[np.float64] | None:
 
 
 def units(angles: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Cosines and sines of angles (N,) in rad, with the same bits everywhere."""
+    """Cosines and sines of angles (N,) in rad, bit-identical on all machines."""
     from .lanes import fill_units  # which brings numba
 
     cos, sin = np.empty(len(angles)), np.empty(len(angles))
@@ -119,7 +119,8 @@ def units(angles: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.
 
 
 def _beams(angles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Blocks of cosines and sines of rows of angles; the last of each fills up its last block."""
+    """Blocks of cosines and sines of rows of angles; the last angle of each row pads its last
+    block."""
     rows, count = angles.shape
     blocks = -(-count // 8)
     both = np.stack(units(angles.reshape(-1))).reshape(2, rows, count)
@@ -130,7 +131,7 @@ def _beams(angles: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def angles_of(values: Any) -> NDArray[np.float64]:
-    """A copy of the angles (N,) of a scan, checked."""
+    """Checked copy of the angles (N,) of a scan."""
     angles = np.array(values, dtype=np.float64, ndmin=1)
     if angles.ndim != 1 or not 1 <= len(angles) <= MOST_RAYS:
         raise InvalidValue(
@@ -141,7 +142,7 @@ def angles_of(values: Any) -> NDArray[np.float64]:
 
 
 def check_size(name: str, values: NDArray[np.float64], largest: float, unit: str) -> None:
-    """Raise unless all numbers are finite and not larger than `largest`, either sign."""
+    """Raise unless all numbers are finite and at most `largest` in magnitude."""
     fits = np.abs(values) <= largest
     if not fits.all():
         place = tuple(np.argwhere(~fits)[0].tolist())

@@ -1,20 +1,21 @@
-"""Eight numbers at once: vector instructions, written out for LLVM, and kernels compiled by numba.
+"""Eight-lane vector arithmetic: vector instructions written out for LLVM, and numba kernels.
 
-`Lanes` gives the instructions the look of arithmetic. Each product and sum is rounded by itself,
-here and in everything built on this, so that other targets can repeat the bits. The auto-vectoriser
-is not relied on: it treats the few blocks of rays that a segment covers as a loop with a scalar
-remainder, which costs more than the work itself.
+`Lanes` makes the instructions look like arithmetic. Each product and sum is rounded separately,
+here and in everything built on this, so that other targets can be bit-identical. The
+auto-vectoriser is not used: it treats the few blocks of rays that a segment covers as a loop with a
+scalar remainder, which costs more than the work itself.
 
-Kernels have one signature each, and are kept on disk (see `compile.loops`). Unit vectors
-(`fill_units`) have the same bits on the processor and on a GPU: the system's own sine differs
-between the two, so it is written out from the reduction and the polynomials of
-`compile.elementary`.
+Kernels have one signature each and are cached on disk (see `compile.loops`). Unit vectors
+(`fill_units`) are bit-identical on CPU and GPU: the system's own sine differs between the two, so
+it is written out from the reduction and the polynomials of `compile.elementary`.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from typing import Any
+from functools import partialmethod
+from typing import Any, NamedTuple
 
 import numba
 from llvmlite import ir
@@ -29,9 +30,43 @@ LANES = 8
 """Numbers in a block: one AVX-512 register of float64, two of AVX2, four of SSE2 or NEON."""
 
 
-def instruction(function: Callable[..., Any]) -> Any:
-    """A function that writes instructions, for kernels to call; see numba's `intrinsic`."""
-    return extending.intrinsic(function)
+class Emitter(NamedTuple):
+    """Where instructions are emitted."""
+
+    context: Any
+    builder: Any
+
+    def data(self, array: Any) -> Any:
+        """Pointer to the numbers of an array, given with its type."""
+        kind, value = array
+        return self.context.make_array(kind)(self.context, self.builder, value).data
+
+
+def instruction(result: str, operands: str) -> Callable[[Callable[..., Any]], Any]:
+    """Decorator of a function that emits instructions, for use in kernels; see numba's `intrinsic`.
+
+    `operands` are numba's types, or `array` for one of any type. The function takes an `Emitter`
+    and the operands, of which an array is a pair of its type and value.
+    """
+
+    def decorated(function: Callable[..., Any]) -> Any:
+        def typed(typing: Any, *given: Any) -> Any:
+            pairs = list(zip(operands.split(), given, strict=True))
+            own = [it if kind == "array" else getattr(types, kind) for kind, it in pairs]
+
+            def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+                arrays = [isinstance(kind, types.Array) for kind in own]
+                values = [(k, v) if a else v for k, v, a in zip(own, args, arrays, strict=True)]
+                value = function(Emitter(context, builder), *values)
+                return context.get_dummy_value() if value is None else value
+
+            return getattr(types, result)(*own), generate
+
+        typed.__name__ = function.__name__
+        typed.__signature__ = inspect.signature(function)
+        return extending.intrinsic(typed)
+
+    return decorated
 
 
 _DOUBLE, _LONG, _INT = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
@@ -39,7 +74,7 @@ _VECTOR = ir.VectorType(_DOUBLE, LANES)
 
 
 class Lanes:
-    """Eight numbers or eight truth values, as instructions being written by a builder."""
+    """Eight numbers or eight truth values, whose operations emit instructions to a builder."""
 
     def __init__(self, builder: Any, value: Any) -> None:
         self.builder, self.value = builder, value
@@ -47,53 +82,33 @@ class Lanes:
     def _of(self, other: Lanes | float) -> Any:
         return other.value if isinstance(other, Lanes) else ir.Constant(_VECTOR, [other] * LANES)
 
-    def _combined(self, name: str, left: Any, right: Any) -> Lanes:
-        return Lanes(self.builder, getattr(self.builder, name)(left, right))
+    def _with(self, name: str, other: Lanes | float) -> Lanes:
+        return Lanes(self.builder, getattr(self.builder, name)(self.value, self._of(other)))
 
-    def __add__(self, other: Lanes | float) -> Lanes:
-        return self._combined("fadd", self.value, self._of(other))
-
-    def __sub__(self, other: Lanes | float) -> Lanes:
-        return self._combined("fsub", self.value, self._of(other))
-
-    def __rsub__(self, other: float) -> Lanes:
-        return self._combined("fsub", self._of(other), self.value)
-
-    def __mul__(self, other: Lanes | float) -> Lanes:
-        return self._combined("fmul", self.value, self._of(other))
-
-    def __truediv__(self, other: Lanes | float) -> Lanes:
-        return self._combined("fdiv", self.value, self._of(other))
-
-    def __rtruediv__(self, other: float) -> Lanes:
-        return self._combined("fdiv", self._of(other), self.value)
-
-    def __and__(self, other: Lanes) -> Lanes:
-        return self._combined("and_", self.value, other.value)
-
-    def __or__(self, other: Lanes) -> Lanes:
-        return self._combined("or_", self.value, other.value)
-
-    def __invert__(self) -> Lanes:
-        return Lanes(self.builder, self.builder.not_(self.value))
+    def _under(self, name: str, other: float) -> Lanes:
+        return Lanes(self.builder, getattr(self.builder, name)(self._of(other), self.value))
 
     def _compared(self, sign: str, other: Lanes | float) -> Lanes:
         return Lanes(self.builder, self.builder.fcmp_ordered(sign, self.value, self._of(other)))
 
-    def __lt__(self, other: Lanes | float) -> Lanes:
-        return self._compared("<", other)
+    __add__ = partialmethod(_with, "fadd")
+    __sub__ = partialmethod(_with, "fsub")
+    __rsub__ = partialmethod(_under, "fsub")
+    __mul__ = partialmethod(_with, "fmul")
+    __truediv__ = partialmethod(_with, "fdiv")
+    __rtruediv__ = partialmethod(_under, "fdiv")
+    __and__ = partialmethod(_with, "and_")
+    __or__ = partialmethod(_with, "or_")
+    __lt__ = partialmethod(_compared, "<")
+    __le__ = partialmethod(_compared, "<=")
+    __gt__ = partialmethod(_compared, ">")
+    __ge__ = partialmethod(_compared, ">=")
 
-    def __le__(self, other: Lanes | float) -> Lanes:
-        return self._compared("<=", other)
-
-    def __gt__(self, other: Lanes | float) -> Lanes:
-        return self._compared(">", other)
-
-    def __ge__(self, other: Lanes | float) -> Lanes:
-        return self._compared(">=", other)
+    def __invert__(self) -> Lanes:
+        return Lanes(self.builder, self.builder.not_(self.value))
 
     def pick(self, yes: Lanes | float, no: Lanes | float) -> Lanes:
-        """`yes` where this holds, else `no`."""
+        """`yes` where this is true, else `no`."""
         return Lanes(self.builder, self.builder.select(self.value, self._of(yes), self._of(no)))
 
     def _called(self, name: str, *more: Lanes) -> Lanes:
@@ -104,27 +119,26 @@ class Lanes:
         return Lanes(self.builder, self.builder.call(function, operands))
 
     def size(self) -> Lanes:
-        """The magnitude."""
+        """Magnitude."""
         return self._called("fabs")
 
     def root(self) -> Lanes:
-        """The square root."""
         return self._called("sqrt")
 
     def signed_as(self, other: Lanes) -> Lanes:
-        """The magnitude of this with the sign of the other."""
+        """Magnitude of this with the sign of the other."""
         return self._called("copysign", other)
 
     def within(self, low: Lanes | float, high: Lanes | float) -> Lanes:
-        """This, or the limit that it is beyond."""
+        """This, clamped to limits."""
         raised = (self < low).pick(low, self)
         return (raised > high).pick(high, raised)
 
     def raised_to(self, other: Lanes) -> Lanes:
-        """The larger of the two, for numbers of which this one is 0 or more.
+        """Maximum of both, if this one is 0 or more.
 
-        Such numbers are in the order of their bits as integers. A comparison of the numbers would
-        become a store of some of the lanes, which keeps the next load of them waiting.
+        Such numbers have the order of their bits as integers. A comparison of the floats would
+        become a masked store, which delays the next load.
         """
         kind = ir.VectorType(_LONG, LANES)
         name = f"llvm.smax.v{LANES}i64"
@@ -140,7 +154,7 @@ class Lanes:
         return Lanes(self.builder, self.builder.shuffle_vector(self.value, self.value, places))
 
     def largest(self) -> Any:
-        """The largest of the eight, as one number; none may be NaN."""
+        """Largest of the eight, as a scalar; NaN is not allowed."""
         rest = self
         for half in (4, 2, 1):
             other = rest._rotated(half)
@@ -148,7 +162,7 @@ class Lanes:
         return self.builder.extract_element(rest.value, ir.Constant(_INT, 0))
 
     def quarters_of_octaves(self) -> Any:
-        """Sizes in steps of about a quarter of an octave, as integers from 0 to 255.
+        """Logarithmic sizes in steps of about a quarter of an octave, as integers from 0 to 255.
 
         Above 0 they are counted from 2^-32; inf has 255.
         """
@@ -163,7 +177,7 @@ class Lanes:
         return self.builder.select(self.builder.icmp_signed(">", above, high), high, above)
 
     def blocks(self) -> Any:
-        """Numbers of the blocks that these are in, as integers; for numbers of 0 or more."""
+        """Block indices of these element indices, as integers; for numbers of 0 or more."""
         whole = self.builder.fptosi(self.value, ir.VectorType(_LONG, LANES))
         return self.builder.lshr(whole, ir.Constant(whole.type, [3] * LANES))
 
@@ -173,11 +187,10 @@ class Lanes:
 
 
 class Block:
-    """A block of an array: some vectors that lie one after the other."""
+    """A block of an array: several consecutive vectors."""
 
-    def __init__(self, context: Any, builder: Any, array: Any, block: Any, width: int) -> None:
-        kind, value = array
-        data = context.make_array(kind)(context, builder, value).data
+    def __init__(self, emit: Emitter, array: Any, block: Any, width: int) -> None:
+        builder, data = emit.builder, emit.data(array)
         start = builder.mul(block, ir.Constant(_LONG, width * LANES))
         vector = ir.VectorType(data.type.pointee, LANES)
         self.builder = builder
@@ -195,7 +208,7 @@ class Block:
 
 
 def repeated(builder: Any, scalar: Any) -> Lanes:
-    """The same number in all lanes."""
+    """A scalar in all lanes."""
     nothing = ir.Constant(_VECTOR, ir.Undefined)
     first = builder.insert_element(nothing, scalar, ir.Constant(_INT, 0))
     order = ir.Constant(ir.VectorType(_INT, LANES), [0] * LANES)
@@ -207,18 +220,18 @@ def constant(builder: Any, value: float) -> Lanes:
     return Lanes(builder, ir.Constant(_VECTOR, [value] * LANES))
 
 
-def scalars(context: Any, builder: Any, array: Any, count: int) -> list[Lanes]:
+def scalars(emit: Emitter, array: Any, count: int) -> list[Lanes]:
     """The first numbers of an array, each in all lanes."""
-    kind, value = array
-    data = context.make_array(kind)(context, builder, value).data
+    builder, data = emit.builder, emit.data(array)
     places = [builder.gep(data, [ir.Constant(_LONG, n)]) for n in range(count)]
     return [repeated(builder, builder.load(place, align=8)) for place in places]
 
 
 def loop(builder: Any, first: Any, last: Any, step: int, body: Callable[[Any], Any]) -> Any:
-    """Write a loop that is run at least once, and as long as `body` gives true, if anything.
+    """Emit a loop that runs at least once, and as long as `body` returns true, if it returns
+    anything.
 
-    Returns the last that it gave. Most end early, so they are not unrolled.
+    Returns the last value. Most loops end early, so they are not unrolled.
     """
     before = builder.block
     inside, after = builder.append_basic_block("loop"), builder.append_basic_block("after")
@@ -242,11 +255,9 @@ def loop(builder: Any, first: Any, last: Any, step: int, body: Callable[[Any], A
     return holds
 
 
-def store_in_row(
-    context: Any, builder: Any, array: Any, row: Any, block: Any, value: Lanes
-) -> None:
-    """Store a block of a row of a matrix, of float64 or float32, as far as the row goes."""
-    kind, matrix = array
+def store_in_row(emit: Emitter, array: Any, row: Any, block: Any, value: Lanes) -> None:
+    """Store a block in a row of a matrix of float64 or float32, up to the end of the row."""
+    (context, builder), (kind, matrix) = emit, array
     view = context.make_array(kind)(context, builder, matrix)
     columns = builder.extract_value(view.shape, 1)
     first = builder.mul(block, ir.Constant(_LONG, LANES))
@@ -267,24 +278,16 @@ def store_in_row(
     builder.call(cgutils.get_or_insert_function(builder.module, shape, name), arguments)
 
 
-@instruction
-def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
+@instruction("float64", "float64 float64 float64")
+def fma(emit: Emitter, a: Any, b: Any, c: Any) -> Any:
     """a*b + c, rounded once."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.fma(*args)
-
-    return types.float64(types.float64, types.float64, types.float64), generate
+    return emit.builder.fma(a, b, c)
 
 
-@instruction
-def lowest_bit(typing: Any, bits: Any) -> Any:
-    """Number of the lowest bit that is set; at least one must be."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.int64(types.int64), generate
+@instruction("int64", "int64")
+def lowest_bit(emit: Emitter, bits: Any) -> Any:
+    """Index of the lowest set bit; at least one must be set."""
+    return emit.builder.cttz(bits, ir.Constant(ir.IntType(1), 1))
 
 
 # A contraction or a reassociation would change the bits, so no fast-math flag is given.
@@ -296,9 +299,9 @@ _JIT: Any = numba.njit
 
 
 def kernel(signature: str) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function for one signature when it is first called, or load it from disk.
+    """Decorator: compile a function for one signature at its first call, or load it from disk.
 
-    A folder that cannot be written to means compiling in every process, never an error.
+    If the cache folder is not writable, every process compiles; this is not an error.
     """
 
     def dispatcher(function: Callable[..., Any]) -> Any:
@@ -309,12 +312,13 @@ def kernel(signature: str) -> Callable[[Callable[..., Any]], Any]:
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """A function that kernels call; it is compiled as a part of them."""
+    """Decorator of a function that is inlined into kernels."""
     return _JIT(inline="always", **OPTIONS)(function)
 
 
 def called(function: Callable[..., Any]) -> Any:
-    """A function that kernels call, compiled on its own: for long ones that takes less time."""
+    """Decorator of a function that kernels call; compiled separately, which is faster for long
+    ones."""
     return _JIT(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(function)
 
 
@@ -326,7 +330,7 @@ PER_QUADRANT = TWO_OVER_PI["float64"][0]
 
 @kernel("void(float64[::1], float64[::1], float64[::1])")
 def fill_units(angles: Any, cos: Any, sin: Any) -> None:
-    """Cosines and sines of angles in rad, each within an ulp or so."""
+    """Write cosines and sines of angles in rad, each within about an ulp."""
     for at in range(len(angles)):
         n = fma(angles[at], PER_QUADRANT, ROUNDER) - ROUNDER
         r = fma(n, -P2, fma(n, -P1, fma(n, -P0, angles[at])))

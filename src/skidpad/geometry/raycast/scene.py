@@ -1,7 +1,13 @@
-"""What rays can meet: the walls of a map, sorted so that few of them are looked at.
+"""Scene of a ray caster: the walls of a map, sorted for fast queries.
 
-The functions before `Scene` check what is handed to it; errors name the place, the value and what
-is allowed.
+The functions before `Scene` check its arguments; errors name the position, the value and the
+allowed range.
+
+Segments in the layouts of the ray-casting kernels: in blocks of eight, in cells, and in a tree.
+
+Single rays walk through square cells (`cells_of`). Scans traverse a tree of discs (`tree_of`),
+eight segments in each leaf and eight branches in each node, from near to far, and skip discs
+behind nearer hits.
 """
 
 from __future__ import annotations
@@ -9,7 +15,7 @@ from __future__ import annotations
 import math
 from functools import cached_property
 from threading import local
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,41 +27,320 @@ from ...core.threads import spread
 from ...errors import InvalidValue
 from ..maps.map import border_segments
 from ..pose import turned
-from .fan import (
-    LARGEST_ANGLE,
-    MARGIN,
-    MAX_RANGE,
-    MISSED,
-    Fan,
-    check_size,
-    fan,
-    rising_units,
-    units,
-)
-from .segments import (
-    ALWAYS,
-    BLOCK,
-    Cells,
-    Tree,
-    cells_of,
-    hide_backs,
-    moving_blocks,
-    rows_of,
-    tree_of,
-)
+from .fan import LARGEST_ANGLE, MARGIN, MAX_RANGE, MISSED, Fan, check_size, fan, rising_units, units
 
 if TYPE_CHECKING:
     from ..maps.grid import Grid
     from ..maps.map import Map
 
+FIELDS = ("x0", "y0", "x1", "y1", "length", "x", "y", "square")
+"""Fields of a segment: ends, length, and the disc (x, y, `square`) that controls back-face
+culling. From points whose squared distance from (x, y) is above `square` only its left side
+is visible, because a closed shape lies on its right."""
+BLOCK = 8 * len(FIELDS)
+ALWAYS, NEVER = -1.0, np.inf
+"""Values of `square` for backs that are hidden from all points, and from none."""
+
+
+def rows_of(segments: Array, square: float = NEVER) -> Array:
+    """Fields (n, 8) of those segments (n, 4) that have a length."""
+    edges = segments[:, 2:] - segments[:, :2]
+    kept = np.any(edges != 0.0, axis=1)
+    rows = np.zeros((int(kept.sum()), len(FIELDS)))
+    rows[:, :4] = segments[kept]
+    rows[:, 4] = np.hypot(*edges[kept].T)
+    rows[:, 7] = square
+    return rows
+
+
+def in_blocks(rows: Array, chosen: NDArray[np.int64] | None = None) -> Array:
+    """Rows in blocks of eight, field by field; the last one pads the last block.
+
+    `chosen`: the indices of the rows to take, a multiple of eight.
+    """
+    if chosen is None:
+        chosen = np.minimum(np.arange(-(-len(rows) // 8) * 8), len(rows) - 1)
+    table = rows[chosen].reshape(-1, 8, len(FIELDS)).transpose(0, 2, 1)
+    return np.ascontiguousarray(table).reshape(-1)
+
+
+def moving_blocks(movers: Array) -> Array:
+    """Segments (poses, m, 4) in blocks for each pose, shape (poses, blocks, 64).
+
+    Their length field is infinite, and they are visible from both sides; the padding of
+    the last block has no extent.
+    """
+    poses, count = movers.shape[:2]
+    blocks = -(-count // 8)
+    padded = np.zeros((poses, 8 * blocks, 4))
+    padded[:, :count] = movers
+    table = np.empty((poses, blocks, len(FIELDS), 8))
+    table[:, :, :4] = padded.reshape(poses, blocks, 8, 4).transpose(0, 1, 3, 2)
+    table[:, :, 4:] = np.array([np.inf, 0.0, 0.0, NEVER])[:, None]
+    return table.reshape(poses, blocks, BLOCK)
+
+
+def hide_backs(rows: Array) -> Array:
+    """Rows with back-face culling: segments around a convex shape are oriented with it on their
+    right.
+
+    A ray from outside a convex loop hits its near side first, so the far side can be skipped:
+    half of the work in front of boxes, pillars and cones. Loops are found where each segment
+    ends at the start of the next in the array.
+    """
+    if len(rows) == 0:
+        return rows
+    joined = np.all(rows[:-1, 2:4] == rows[1:, :2], axis=1)
+    starts = np.concatenate([[0], np.flatnonzero(~joined) + 1])
+    counts = np.diff([*starts, len(rows)])
+    ends = starts + counts - 1
+    closed = np.all(rows[ends, 2:4] == rows[starts, :2], axis=1) & (counts >= 3)
+    following = np.arange(1, len(rows) + 1)
+    following[ends] = starts
+    edges = rows[:, 2:4] - rows[:, :2]
+    after = edges[following]
+    cross = edges[:, 0] * after[:, 1] - edges[:, 1] * after[:, 0]
+    turn = np.arctan2(cross, np.sum(edges * after, axis=1))
+    total = np.add.reduceat(turn, starts)
+    least, most = np.minimum.reduceat(turn, starts), np.maximum.reduceat(turn, starts)
+    one_way = (least >= 0.0) | (most <= 0.0)
+    convex = closed & one_way & (np.abs(np.abs(total) - 2.0 * np.pi) < 1e-6)
+    x, y = rows[:, 0], rows[:, 1]
+    middle_x, middle_y = (
+        np.repeat(0.5 * (np.minimum.reduceat(v, starts) + np.maximum.reduceat(v, starts)), counts)
+        for v in (x, y)
+    )
+    square = np.maximum.reduceat((x - middle_x) ** 2 + (y - middle_y) ** 2, starts)
+    # Those that turn left are reversed.
+    about = np.repeat(convex & (total > 0.0), counts)
+    turned = rows.copy()
+    turned[about, :4] = rows[about][:, [2, 3, 0, 1]]
+    turned[:, 5], turned[:, 6] = middle_x, middle_y
+    # Rounding must not put a sensor within a loop outside of its disc.
+    turned[:, 7] = np.repeat(np.where(convex, square * (1.0 + 1e-9), NEVER), counts)
+    return turned
+
+
+PER_CELL = 4.0
+"""Target number of segments per cell."""
+MOST_CELLS = 1 << 20
+SPREAD = 1e-9
+"""Margin, as a share of a cell, within which a segment is also listed in cells that it misses,
+so that rounding on the way through the cells never skips it; larger where coordinates are
+large."""
+ROUNDING = 4e-15
+"""Bound of the rounding error of a position on the ray, relative to its coordinates."""
+
+
+class Cells(NamedTuple):
+    """Segments in square cells, in blocks of eight."""
+
+    frame: NDArray[np.float64]
+    """x and y of the lower left corner, size of a cell in m, columns, rows, and the largest
+    distance from the corner at which a ray may start for its way through the cells to be
+    exact enough."""
+    starts: NDArray[np.int64]
+    """First block of each cell, row by row, and the number of blocks."""
+    table: NDArray[np.float64]
+    """Blocks of eight segments; see `FIELDS`. The last segment of a cell pads its last
+    block."""
+
+
+def cells_of(rows: NDArray[np.float64]) -> Cells:
+    """Sort segments, as rows of `FIELDS`, into cells."""
+    frame, per, owner = _sorted(rows, SPREAD)
+    blocks = -(-per // 8)
+    starts = np.concatenate([[0], np.cumsum(blocks)]).astype(np.int64)
+    # Where each place of the blocks finds its segment: the last of a cell is repeated.
+    which, step = _expanded(8 * blocks)
+    chosen = owner[(np.cumsum(per) - per)[which] + np.minimum(step, per[which] - 1)]
+    return Cells(frame, starts, in_blocks(rows, chosen))
+
+
+def single_rows(
+    rows: NDArray[np.float64], spread: float = SPREAD
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+    """Cells without blocks: the frame, the first row of each cell and the end, the rows."""
+    frame, per, owner = _sorted(rows, spread)
+    starts = np.concatenate([[0], np.cumsum(per)]).astype(np.int64)
+    return frame, starts, rows[owner]
+
+
+def _sorted(
+    rows: NDArray[np.float64], spread: float
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Frame of the cells, number of segments per cell, and their indices, cell by cell."""
+    segments = rows[:, :4]
+    frame = _frame(segments, spread)
+    owner, cell = _places(segments, frame)
+    order = np.lexsort((owner, cell))
+    return frame, np.bincount(cell, minlength=int(frame[3] * frame[4])), owner[order]
+
+
+def _frame(segments: NDArray[np.float64], spread: float) -> NDArray[np.float64]:
+    if len(segments) == 0:
+        return np.array([0.0, 0.0, 1.0, 1.0, 1.0, np.inf])
+    points = segments.reshape(-1, 2)
+    low, high = points.min(axis=0), points.max(axis=0)
+    width, height = (high - low).tolist()
+    cells = min(max(len(segments) / PER_CELL, 1.0), MOST_CELLS / 4)
+    # A long thin map has cells no smaller than its length divided by their number.
+    size = max(math.sqrt(width * height / cells), max(width, height) / cells)
+    farthest = float(np.abs(points).max())
+    size = max(size, 1e-9 * farthest, 1e-9)
+    spread = max(spread, 2.0 * ROUNDING * farthest / size)
+    # Rounding must not put the last point outside of the last cell.
+    columns, lines = (math.floor(side / size) + 1 for side in (width, height))
+    reach = 0.5 * spread * size / ROUNDING
+    return np.array([low[0], low[1], size, columns, lines, reach])
+
+
+def _places(
+    segments: NDArray[np.float64], frame: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs of segment and cell indices where a segment passes through a cell, or nearly so."""
+    x_low, y_low, size = frame[:3]
+    columns, lines = int(frame[3]), int(frame[4])
+    spread = 2.0 * frame[5] * ROUNDING / size
+    ends = (segments.reshape(-1, 2, 2) - np.array([x_low, y_low])) / size
+    left, right = ends[:, 0], ends[:, 1]
+    swap = left[:, 0] > right[:, 0]
+    left[swap], right[swap] = right[swap], left[swap].copy()
+    first = _clipped(left[:, 0] - spread, columns)
+    number = _clipped(right[:, 0] + spread, columns) - first + 1
+    owner, step = _expanded(number)
+    column = first[owner] + step
+    # Heights of the segment at both sides of its column, a little outside.
+    run = right[owner, 0] - left[owner, 0]
+    rise = right[owner, 1] - left[owner, 1]
+    slope = np.divide(rise, run, out=np.zeros_like(run), where=run > 0.0)
+    part = np.stack([column - spread, column + 1.0 + spread]) - left[owner, 0]
+    heights = left[owner, 1] + np.clip(part, 0.0, run) * slope
+    steep = run <= 0.0
+    heights[:, steep] = np.stack([left[owner[steep], 1], right[owner[steep], 1]])
+    low = np.minimum(heights[0], heights[1]) - spread
+    high = np.maximum(heights[0], heights[1]) + spread
+    bottom = _clipped(low, lines)
+    which, up = _expanded(_clipped(high, lines) - bottom + 1)
+    return owner[which], (bottom[which] + up) * columns + column[which]
+
+
+def _clipped(value: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    return np.clip(np.floor(value), 0, count - 1).astype(np.int64)
+
+
+def _expanded(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Index of each row repeated `counts` times, and the index within its repeats."""
+    owner = np.repeat(np.arange(len(counts)), counts)
+    ends = np.cumsum(counts)
+    return owner, np.arange(len(owner)) - np.repeat(ends - counts, counts)
+
+
+FINEST = 16
+"""Bits per coordinate of the space-filling curve."""
+CHAINED = 0.9
+"""Share of segments that continue others, above which their order is kept."""
+LEVELS = 16
+"""Most levels of a tree, as node numbers carry their level in the last four bits."""
+
+
+class Tree(NamedTuple):
+    """Tree of discs: blocks of segments and, above them, blocks of eight discs."""
+
+    table: Array
+    """Blocks of eight segments; see `FIELDS`."""
+    discs: Array
+    """Blocks of eight discs: x, y and radius, which is negative for an empty slot."""
+    levels: NDArray[np.int64]
+    """Index of the top level, then the first block of discs of each level from 1 on. If the top
+    level is 0 there is no tree, and the number of blocks of segments follows.
+
+    Block k of level l has the discs of nodes 8 k to 8 k + 7 of the level below; those of
+    level 0 are the blocks of segments.
+    """
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes, including leaves."""
+        return len(self.discs) // 3 + 1
+
+
+def tree_of(rows: Array, *, flat: bool = False) -> Tree:
+    """Tree of segments, given as rows of `FIELDS`; with `flat`, only their blocks."""
+    # Where nearly every segment follows the one before, neighbours are together already.
+    follows = np.all(rows[:-1, 2:4] == rows[1:, :2], axis=1).sum()
+    in_chains = follows > CHAINED * len(rows)
+    table = in_blocks(rows if in_chains else rows[np.lexsort(_neighbourhood(rows))])
+    levels = np.zeros(LEVELS + 1, np.int64)
+    if flat or len(rows) == 0:
+        levels[1] = len(table) // BLOCK
+        return Tree(table, np.zeros(0), levels)
+    x, y = (table.reshape(-1, 8, 8)[:, n : n + 3 : 2].reshape(-1, 16) for n in (0, 1))
+    boxes = np.stack([x.min(axis=1), y.min(axis=1), x.max(axis=1), y.max(axis=1)], axis=1)
+    middle = _middle(boxes)
+    radius = np.hypot(x - middle[:, :1], y - middle[:, 1:]).max(axis=1, initial=0.0)
+    blocks: list[Array] = []
+    starts = [0]
+    while len(boxes) > 1 or not blocks:
+        spare = np.tile([0.0, 0.0, -1.0], (-len(middle) % 8, 1))
+        discs = np.concatenate([np.column_stack([middle, radius]), spare])
+        blocks.append(np.ascontiguousarray(discs.reshape(-1, 8, 3).transpose(0, 2, 1)))
+        starts.append(starts[-1] + len(blocks[-1]))
+        boxes, middle, radius = _above(boxes, middle, radius)
+    levels[0] = len(blocks)
+    levels[1 : len(starts)] = starts[:-1]
+    return Tree(table, np.concatenate(blocks).reshape(-1), levels)
+
+
+def _neighbourhood(rows: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sort keys, the last one first: classes of length, positions along a Z-order curve.
+
+    A long segment among short ones would make large discs, so segments of similar length are
+    grouped.
+    """
+    middle = 0.5 * (rows[:, :2] + rows[:, 2:4])
+    if len(middle) == 0:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    low = middle.min(axis=0)
+    size = max(float((middle.max(axis=0) - low).max()), 1e-9)
+    place = ((middle - low) * ((2**FINEST - 1) / size)).astype(np.int64)
+    curve = np.zeros(len(middle), np.int64)
+    for bit in range(FINEST):
+        for axis in range(2):
+            curve |= ((place[:, axis] >> bit) & 1) << (2 * bit + axis)
+    # Up to the extent of a leaf, lengths make no difference.
+    leaf = size * np.sqrt(8.0 / len(middle))
+    return curve, -np.ceil(np.log2(np.maximum(rows[:, 4] / leaf, 1.0)) / 2.0).astype(np.int64)
+
+
+def _middle(boxes: Array) -> Array:
+    return 0.5 * (boxes[:, :2] + boxes[:, 2:])
+
+
+def _above(boxes: Array, middle: Array, radius: Array) -> tuple[Array, Array, Array]:
+    """Boxes and discs around each group of eight."""
+    starts = np.arange(0, len(boxes), 8)
+    if len(starts) == 0:
+        return boxes, middle, radius
+    low = np.minimum.reduceat(boxes[:, :2], starts)
+    high = np.maximum.reduceat(boxes[:, 2:], starts)
+    around = np.concatenate([low, high], axis=1)
+    centre = _middle(around)
+    away = np.hypot(*(middle - np.repeat(centre, 8, axis=0)[: len(middle)]).T) + radius
+    corner = 0.5 * np.hypot(*(high - low).T)
+    # Rounding must not leave an end outside.
+    reach = np.minimum(np.maximum.reduceat(away, starts), corner) * (1.0 + 1e-12)
+    return around, centre, reach
+
+
 FARTHEST = 1e9
-"""Largest coordinate in m, either sign, of walls and sensors."""
+"""Largest magnitude of coordinates of walls and sensors, in m."""
 _FARTHEST_POSE = np.array([FARTHEST, FARTHEST, LARGEST_ANGLE])
 _NO_MOVERS = np.empty((1, 0, BLOCK))
 
 
 def plain(array: Array) -> Array:
-    """The array, or a copy, so that its rows lie one after the other and nothing is read-only.
+    """The array, or a copy, such that it is contiguous and writable.
 
     Kernels are compiled for such arrays only.
     """
@@ -63,7 +348,7 @@ def plain(array: Array) -> Array:
 
 
 def segments_of(values: Any) -> Array:
-    """Segments (n, 4)."""
+    """Checked segments (n, 4)."""
     array = np.array(values, dtype=np.float64)
     if array.size == 0:
         return np.empty((0, 4))
@@ -74,7 +359,7 @@ def segments_of(values: Any) -> Array:
 
 
 def movers_of(values: Any, poses: int) -> Array:
-    """Blocks of segments that are there for all poses, or for each; see `moving_blocks`."""
+    """Blocks of moving segments, common to all poses or for each; see `moving_blocks`."""
     if values is None:
         return _NO_MOVERS
     array = movers_per_pose(np.asarray(values, dtype=np.float64), poses)
@@ -83,7 +368,7 @@ def movers_of(values: Any, poses: int) -> Array:
 
 
 def movers_per_pose(movers: Any, poses: int) -> Any:
-    """Segments (1, m, 4) or (poses, m, 4), from an array that may be one for all poses."""
+    """Segments (1, m, 4) or (poses, m, 4), from an array that may be common to all poses."""
     array = movers[None] if movers.ndim == 2 else movers
     if array.ndim != 3 or array.shape[2] != 4 or array.shape[0] not in (1, poses):
         raise InvalidValue(
@@ -94,7 +379,7 @@ def movers_per_pose(movers: Any, poses: int) -> Any:
 
 
 def poses_of(values: Any) -> Array:
-    """Poses (B, 3) of sensors: x, y, yaw."""
+    """Checked poses (B, 3) of sensors: x, y, yaw."""
     array = plain(np.asarray(values, dtype=np.float64))
     if array.ndim != 2 or array.shape[1] != 3:
         raise InvalidValue(f"poses has shape {array.shape}: it must be (B, 3) with x, y, yaw")
@@ -105,7 +390,7 @@ def poses_of(values: Any) -> Array:
 
 
 def rays_of(x: Any, y: Any, angle: Any) -> list[Array]:
-    """Origins and angles of rays, each (N,)."""
+    """Checked origins and angles of rays, each (N,)."""
     values = [np.atleast_1d(np.asarray(v, dtype=np.float64)) for v in (x, y, angle)]
     try:
         shape = np.broadcast_shapes(*(v.shape for v in values))
@@ -127,7 +412,7 @@ def check_rays(x: Array, y: Array, angle: Array) -> None:
 
 
 def limit_of(max_range: Any) -> float:
-    """The largest range in m: above 0, may be infinite."""
+    """Largest range in m, which must be above 0 and may be infinite."""
     limit = number("max_range", max_range, "m")
     if not limit > 0.0:
         raise InvalidValue(f"max_range = {limit} m must be greater than 0")
@@ -135,7 +420,7 @@ def limit_of(max_range: Any) -> float:
 
 
 def result_of(out: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-    """The array to write to: `out` if it fits, a new one without."""
+    """Array for the result: `out` if it fits, or a new one if it is None."""
     if out is None:
         return np.empty(shape)
     if not isinstance(out, np.ndarray) or out.shape != shape:
@@ -148,21 +433,42 @@ def result_of(out: Any, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 ALL_AT_ONCE = 1200
-"""Number of segments up to which each scan looks at all: a tree would cost more than it saves."""
+"""Number of segments up to which each scan tests all: a tree would cost more than it saves."""
 _NO_ROWS = np.empty((0, 0)), np.empty((0, 0), np.float32)
 
 _WORTH_A_THREAD = 50_000
-"""Rays below which another thread costs more than it saves."""
+"""Rays per thread below which a further thread costs more than it saves."""
+
+
+class _Scans(NamedTuple):
+    """Arguments of scans, checked."""
+
+    poses: Array
+    rays: Fan
+    beams: Array
+    """Blocks of directions: common to all poses, or for each."""
+    margin: float
+    """Addition to the margin of the rays' view."""
+    movers: Array
+    """Blocks of moving segments: common to all poses, or for each."""
+    limit: float
+    missed: float
+
+    def part(self, begin: int, end: int) -> _Scans:
+        beams, movers = (
+            them if len(them) == 1 else them[begin:end] for them in (self.beams, self.movers)
+        )
+        return self._replace(poses=self.poses[begin:end], beams=beams, movers=movers)
 
 
 class Scene:
-    """Walls that rays meet: exact, and any number of rays at a time.
+    """Walls for ray casting, exact, for any number of rays at a time.
 
-    A ray meets a segment where it crosses it, ends included; segments that share an end leave no
-    gap. A ray along a segment meets its nearer end. A sensor on a segment, or within an occupied
-    cell of a grid, has range 0 along every ray. Segments without length are not seen.
+    A ray hits a segment where it crosses it, ends included; segments that share an end leave no
+    gap. A ray along a segment hits its nearer end. A sensor on a segment, or within an occupied
+    cell of a grid, has range 0 along every ray. Segments without length are invisible.
 
-    How scans find what they see follows from the number of walls; `engine` = "tree" is faster for
+    The search method of scans follows from the number of walls; `engine` = "tree" is faster for
     few that hide each other, as along a track, "sweep" for those that do not.
     """
 
@@ -174,32 +480,32 @@ class Scene:
         one_of("engine", engine, (None, "sweep", "tree"))
         rows = hide_backs(rows_of(segments_of(segments)))
         self.grid = grid
-        """The occupancy grid, if there is one."""
+        """Occupancy grid, or None."""
         self.engine = engine or ("sweep" if len(rows) <= ALL_AT_ONCE else "tree")
-        """How scans find what they see: "sweep", "tree" or, with a grid, "raster"."""
+        """Search method of scans: "sweep", "tree" or, with a grid, "raster"."""
         if grid is not None:
             # What is closed lies on their right here.
             borders = border_segments(grid)[:, [2, 3, 0, 1]]
             rows = np.concatenate([rows, rows_of(borders, ALWAYS)])
             self.engine = "raster"
         self.rows: Array = rows
-        """The walls, as rows of `segments.FIELDS`."""
+        """Walls as rows of `scene.FIELDS`."""
         self.tree: Tree = tree_of(rows, flat=self.engine == "sweep")
-        """The walls as whole scans read them."""
+        """Walls as sorted for whole scans."""
         self._scratch = local()
 
     @cached_property
     def cells(self) -> Cells:
-        """The walls as single rays read them, sorted when first needed."""
+        """Walls as sorted for single rays, built on first use."""
         return cells_of(self.rows)
 
     @classmethod
     def of(cls, map: Map, *, engine: str | None = None) -> Scene:
-        """The walls of a map: its segments and the occupied cells of its grid."""
+        """Scene of a map: its segments and the occupied cells of its grid."""
         return cls(map.segments, map.grid, engine=engine)
 
     def on_cuda(self) -> Any:
-        """The same walls on a CUDA device, a `cuda.CudaScene`, for fleets of sensors."""
+        """The same walls on a CUDA device, a `cuda.CudaScene`, for many sensors."""
         from .cuda import CudaScene
 
         return CudaScene(self)
@@ -214,10 +520,10 @@ class Scene:
         max_range: float = math.inf,
         movers: Any = None,
     ) -> NDArray[Any]:
-        """Ranges of single rays in m, each from its own origin; inf where nothing is met.
+        """Ranges of single rays in m, each from its own origin; inf where nothing is hit.
 
         `x`, `y` in m and `angle` in rad in the world, of one shape (N,) or scalars; `movers` (m, 4)
-        are segments that are there in this call only. `out` may be float64 or float32.
+        are additional segments for this call only. `out` may be float64 or float32.
         """
         x, y, angle = rays_of(x, y, angle)
         out = result_of(out, x.shape)
@@ -249,18 +555,18 @@ class Scene:
         threads: int | None = None,
         missed: float = math.inf,
     ) -> NDArray[Any]:
-        """Ranges in m of whole scans, shape (B, N); `missed` where nothing is met.
+        """Ranges in m of whole scans, shape (B, N); `missed` where nothing is hit.
 
         `poses` (B, 3): x and y in m, yaw in rad, in the world. `angles` (N,) or a `Fan`: of the
-        rays against the sensor. `out` may be float64 or float32. `movers` (m, 4) or (B, m, 4) are
-        segments that are there in this call only, for all poses or for each. `jitter` (B, N) in rad
-        is added to the angles, for each pose its own; small ones cost little. The poses are shared
-        out over `threads` (default: as many as pay); the bits do not depend on that.
+        rays relative to the sensor. `out` may be float64 or float32. `movers` (m, 4) or (B, m,
+        4) are additional segments for this call only, for all poses or for each. `jitter` (B, N)
+        in rad is added to the angles of each pose; small values cost little. The poses are
+        distributed over `threads` (by default a suitable number), which does not affect the
+        result.
         """
         where, rays = poses_of(poses), fan(angles)
         out = result_of(out, (len(where), len(rays)))
         limit, moving = limit_of(max_range), movers_of(movers, len(where))
-        rows = self._scan_uneven if rays.view is None else self._scan_even
         beams, margin = rays.beams[None], 0.0
         if jitter is not None:
             by = np.asarray(jitter, dtype=np.float64)
@@ -272,11 +578,11 @@ class Scene:
             beams, margin = rays.shaken(by)
         direct = out.flags.c_contiguous and not rays.backwards
         ranges = out if direct else np.empty(out.shape, out.dtype)
+        scans = _Scans(where, rays, beams, margin, moving, limit, missed)
+        write = self._scan_uneven if rays.view is None else self._scan_even
 
         def part(begin: int, end: int) -> None:
-            moved = moving if len(moving) == 1 else moving[begin:end]
-            along = beams if jitter is None else beams[begin:end]
-            rows(where[begin:end], rays, along, margin, moved, limit, missed, ranges[begin:end])
+            write(scans.part(begin, end), ranges[begin:end])
 
         spread(part, len(where), worth=out.size // _WORTH_A_THREAD, threads=threads)
         ranges[self._within_solid(where[:, :2])] = 0.0
@@ -287,23 +593,14 @@ class Scene:
     def _cast_along(
         self, x: Array, y: Array, dx: Array, dy: Array, limit: float, moving: Array, out: Array
     ) -> None:
-        from .walking import cast_rays
+        from .drawing import cast_rays
 
         cast_rays(x, y, dx, dy, limit, *self.cells, moving.reshape(-1), len(moving), out)
 
-    def _scan_even(
-        self,
-        poses: Array,
-        rays: Fan,
-        beams: Array,
-        margin: float,
-        movers: Array,
-        limit: float,
-        missed: float,
-        out: NDArray[Any],
-    ) -> None:
+    def _scan_even(self, scans: _Scans, out: NDArray[Any]) -> None:
         from .drawing import scan_rows
 
+        poses, rays, beams, margin, movers, limit, missed = scans
         assert rays.view is not None
         view = rays.view.copy()
         view[MAX_RANGE], view[MISSED] = limit, missed
@@ -318,7 +615,7 @@ class Scene:
         scan_rows(poses, *turned, *along, view, *self.tree, *moving, *scratch, *results)
 
     def _scratch_of(self, count: int) -> tuple[NDArray[Any], ...]:
-        """Arrays that the kernel works in: one set for each thread."""
+        """Work arrays of the kernel: one set for each thread."""
         kept: Any = getattr(self._scratch, "arrays", None)
         blocks = -(-count // 8)
         if kept is None or kept[0] != blocks:
@@ -334,17 +631,8 @@ class Scene:
             kept = self._scratch.arrays = (blocks, arrays)
         return kept[1]
 
-    def _scan_uneven(
-        self,
-        poses: Array,
-        rays: Fan,
-        beams: Array,
-        margin: float,
-        movers: Array,
-        limit: float,
-        missed: float,
-        out: NDArray[Any],
-    ) -> None:
+    def _scan_uneven(self, scans: _Scans, out: NDArray[Any]) -> None:
+        poses, rays, beams, _, movers, limit, missed = scans
         count = len(rays)
         cos, sin = units(poses[:, 2])
         ranges = np.empty(count)

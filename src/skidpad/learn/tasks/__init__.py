@@ -1,4 +1,4 @@
-"""Tasks that come with skidpad, each a function that makes one."""
+"""Tasks that come with skidpad, each made by a function."""
 
 from .drift import drift
 from .follow import follow

@@ -1,9 +1,9 @@
-"""Drift: round a circle with a large sideslip, on a road with little grip.
+"""Drift task: follow a circle with a large sideslip angle on a low-friction road.
 
 The reward is that of Cai et al., "High-speed autonomous drifting with deep reinforcement learning",
-IEEE Robotics and Automation Letters 5 (2020): speed along the circle times the accuracy of place
+IEEE Robotics and Automation Letters 5 (2020): speed along the circle times the accuracy of position
 and sideslip, each an exponential of its error. The heading, which they reward as well, follows from
-both. `grip_law` gives the friction of the ground as a disturbance, for other tasks as well.
+both. `grip_law` turns the friction of the ground into a disturbance, also for other tasks.
 """
 
 from __future__ import annotations
@@ -29,18 +29,20 @@ from ..course import Course, Place, track_point
 from ..task import Start, Task
 
 SPACING: m = 0.5
-"""Largest distance of the points of the circle."""
+"""Largest spacing of the points of the circle."""
 SLOW: m_s = 0.5
-"""Speed at which the sideslip fades out, as a vehicle at rest has none; going backwards this fast
-counts as a spin."""
+"""Speed below which the sideslip angle fades out, as it is undefined at rest.
+
+Driving backwards at this speed counts as a spin.
+"""
 
 
 GripLaw = Callable[[Any, Any, Any, Sequence[one]], Any]
-"""The `Disturbance` for a state, input, parameters and a factor on the friction of each wheel."""
+"""Function for the `Disturbance` from state, input, parameters, wheel friction factors."""
 
 
 def sliding(vehicle: Vehicle, purpose: str) -> Vehicle:
-    """The vehicle; raises, with `purpose` as in "a drift", for one whose tyres cannot slide."""
+    """The vehicle; raises if its tyres cannot slide, with `purpose` as in "a drift"."""
     body_of(vehicle, purpose)
     lacks = tyres_needed(Subject(vehicle))
     if lacks:
@@ -49,7 +51,7 @@ def sliding(vehicle: Vehicle, purpose: str) -> Vehicle:
 
 
 def grip_law(vehicle: Vehicle, purpose: str) -> GripLaw:
-    """The effect of the friction under a vehicle's wheels; raises if it has no effect."""
+    """Disturbance by the friction under the wheels; raises if the vehicle has no such effect."""
     body, model = body_of(vehicle, purpose), vehicle.model
 
     def disturbance(x: Any, u: Any, p: Any, grip: Sequence[one]) -> Any:
@@ -70,42 +72,39 @@ def grip_law(vehicle: Vehicle, purpose: str) -> GripLaw:
 
 
 class DriftParams(NamedTuple):
-    """Setpoints, and weights of the reward."""
+    """Setpoints of a drift, and weights of its reward."""
 
     mu: one = 0.4
-    """Friction of the road over that on which the tyres were measured."""
+    """Friction of the road relative to the road on which the tyres were measured."""
     sideslip: rad = 0.5
-    """Setpoint of the angle from the direction of motion to the heading, positive into the circle.
-    """
+    """Setpoint of the angle from the velocity to the heading, positive into the circle."""
     ring: m = 6.0
     """Distance from the circle to the edge of the road, on either side."""
     slip_worth: one = 0.6
-    """Weight of the sideslip in the worth of a metre; the place has the rest."""
+    """Weight of the sideslip in the reward per metre; the position has the remaining weight."""
     slip_scale: rad = 0.175
-    """Error of the sideslip at which 1/e of its weight is left: 10 degrees, as in Cai et al."""
+    """Sideslip error at which its reward falls to 1/e: 10 degrees, as in Cai et al."""
     place_scale: m = 2.0
-    """Distance from the circle at which 1/e of its weight is left, as in Cai et al."""
+    """Distance from the circle at which the position's reward falls to 1/e, as in Cai et al."""
     failed: one = 20.0
     """Cost of leaving the ring or spinning; a metre of drifting is worth 1."""
 
 
 class Seen(NamedTuple):
-    """Observation of a drift."""
-
     v_x: Annotated[m_s, Allowed(-30.0, 30.0)]
-    """Velocity along the vehicle."""
+    """Longitudinal velocity."""
     v_y: Annotated[m_s, Allowed(-20.0, 20.0)]
-    """Velocity across it, positive to the left."""
+    """Lateral velocity, positive to the left."""
     omega: Annotated[rad_s, Allowed(-4.0, 4.0)]
     """Yaw rate, positive to the left."""
     sideslip: Annotated[rad, Allowed(-1.6, 1.6)]
-    """Angle from the direction of motion to the heading, positive into the circle."""
+    """Angle from the velocity to the heading, positive into the circle."""
     n: Annotated[m, Allowed(-10.0, 10.0)]
     """Offset from the circle, positive inside it."""
     heading: Annotated[rad, Allowed(-3.2, 3.2)]
     """Heading relative to the circle, positive to the left."""
     steer: Annotated[rad, Allowed(-1.0, 1.0)]
-    """Angle of the front wheels, positive to the left."""
+    """Steering angle of the front wheels, positive to the left."""
 
 
 def drift(
@@ -121,14 +120,14 @@ def drift(
     """The task of drifting round a circle to the left: a metre at the demanded sideslip is worth 1,
     a metre driven without sliding 0.4.
 
-    An episode begins at grip, on the circle or near it. It ends where the vehicle leaves the ring
-    or spins.
+    An episode starts without sliding, on the circle or near it. It ends when the vehicle leaves the
+    ring or spins.
 
     Args:
-        vehicle: the vehicle; a `two_track` sports car with rear drive if None.
-        radius: of the circle in m.
-        mu: friction of the road over that on which the tyres were measured.
-        sideslip: the setpoint in rad, 0.1 to 1.2; positive into the circle.
+        vehicle: the vehicle; a `two_track` sports car with rear-wheel drive if None.
+        radius: radius of the circle in m.
+        mu: friction of the road relative to the road on which the tyres were measured.
+        sideslip: setpoint in rad, 0.1 to 1.2; positive into the circle.
         ring: distance from the circle to the edge of the road in m, on either side.
         randomised: distributions of parameters, see `Task.randomised`; `task.mu` is the friction.
         options: further fields of the `Task`.
@@ -164,7 +163,7 @@ def drift(
 
 
 def circle(radius: m, ring: m) -> Track:
-    """A circle about the origin, to the left, on an open road of a width either side."""
+    """Circular track about the origin, to the left, with `ring` in m to either border."""
     count = max(24, int(np.ceil(2.0 * pi * radius / SPACING)))
     angle = np.arange(count) * (2.0 * pi / count)
     centre = radius * np.column_stack([np.cos(angle), np.sin(angle)])
@@ -179,19 +178,18 @@ def sideslip_of(velocity: Velocity) -> rad:
 
 
 def observe(body: Body, x: Any, u: Any, p: Any, place: Place, velocity: Velocity) -> Seen:
-    """The observation at a place."""
     assert body.steer is not None
     slip = sideslip_of(velocity)
     return Seen(*velocity, slip, place.n, place.heading, body.steer(x, u, p))
 
 
 def end_reasons(place: Place, velocity: Velocity, q: DriftParams) -> dict[str, Any]:
-    """Reasons for the end: off the ring, or spun and going backwards."""
+    """Reasons for the end: off the ring, or spun and moving backwards."""
     return {"off_track": abs(place.n) > q.ring, "spin": velocity.v_x < -SLOW}
 
 
 def reward(place: Place, velocity: Velocity, q: DriftParams) -> Any:
-    """Progress of the period in m, weighted by the accuracy of place and sideslip."""
+    """Progress of the period in m, weighted by the accuracy of position and sideslip."""
     slid = exp(-abs(sideslip_of(velocity) - q.sideslip) / q.slip_scale)
     held = exp(-abs(place.n) / q.place_scale)
     failed = logical_or(*end_reasons(place, velocity, q).values())
@@ -200,14 +198,14 @@ def reward(place: Place, velocity: Velocity, q: DriftParams) -> Any:
 
 
 def disturb(law: GripLaw, wheels: int, x: Any, u: Any, p: Any, q: DriftParams) -> Any:
-    """The disturbance of the road's friction, the same under all wheels."""
+    """Disturbance from the friction of the road, the same under all wheels."""
     return law(x, u, p, [q.mu] * wheels)
 
 
 def start(
     body: Body, grip: m_s2, radius: m, x: Any, p: Any, course: Course, d: Any, q: DriftParams
 ) -> Start:
-    """A start on the circle, at a share of the speed at which the tyres hold the vehicle on it."""
+    """Start on the circle, at a fraction of the speed at which the tyres just hold."""
     s = d.s * course.length
     v = d.v * sqrt(q.mu * grip * radius)
     turning = Velocity(v, 0.0, v / radius)

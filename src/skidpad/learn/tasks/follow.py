@@ -1,4 +1,4 @@
-"""Follow: stay on a reference line at its speed; for controllers, learned or not."""
+"""Path following task: stay on a reference line at its speed, for learned and other controllers."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from .race import record_hints
 AHEAD: tuple[m, ...] = (2.0, 5.0, 10.0, 20.0)
 """Distances ahead at which curvature and speed of the reference are observed."""
 SPACING: m = 0.5
-"""Approximate distance of the points of the line and of its speeds."""
+"""Approximate spacing of the points of the line and of its speeds."""
 FASTEST: m_s = 60.0
-"""Largest speed of an observation."""
+"""Upper bound of an observed speed."""
 COMFORT = Grip(a_lateral=4.0, a_drive=2.0, a_brake=3.0, v_max=15.0)
 """Accelerations and top speed of the default references."""
 SHARE: one = 0.8
-"""Top speed of the default references over that of a slow vehicle."""
+"""Top speed of the default references relative to the top speed of a slow vehicle."""
 per_m2_s = Annotated[float, Unit("1/(m² s)", length=-2, time=-1)]
 s_per_m2 = Annotated[float, Unit("s/m²", length=-2, time=1)]
 
 
 class FollowParams(NamedTuple):
-    """The speeds, and the costs of deviations."""
+    """Reference speeds, and the costs of deviations."""
 
     speeds: one
-    """Number of the array with the speeds of all references in m/s, concatenated."""
+    """Index of the shared array with the speeds of all references in m/s, concatenated."""
     points: one
     """Number of speeds of each reference, at equal distances from end to end."""
     width: m = 3.0
@@ -51,20 +51,20 @@ class FollowParams(NamedTuple):
     lost: one = 300.0
     """Cost of losing the reference."""
     n_cost: per_m2_s = 1.0
-    """Cost of an offset, over its square and over time."""
+    """Cost of an offset, per square metre and second."""
     heading_cost: per_s = 1.0
-    """Cost of a heading error, over its square and over time."""
+    """Cost of a heading error, per rad² and second."""
     v_cost: s_per_m2 = 0.1
-    """Cost of a speed error, over its square and over time."""
+    """Cost of a speed error, per (m/s)² and second."""
 
 
 class Seen(NamedTuple):
-    """Observation of any reference; curvature and speed ahead follow."""
+    """Observation of a reference line; curvature and speed ahead are appended."""
 
     v_x: Annotated[m_s, Allowed(-10.0, FASTEST)]
-    """Velocity along the vehicle."""
+    """Longitudinal velocity."""
     v_y: Annotated[m_s, Allowed(-15.0, 15.0)]
-    """Velocity across it, positive to the left."""
+    """Lateral velocity, positive to the left."""
     omega: Annotated[rad_s, Allowed(-6.0, 6.0)]
     """Yaw rate, positive to the left."""
     n: Annotated[m, Allowed(-10.0, 10.0)]
@@ -72,9 +72,9 @@ class Seen(NamedTuple):
     heading: Annotated[rad, Allowed(-3.2, 3.2)]
     """Heading relative to the line, positive to the left."""
     v_error: Annotated[m_s, Allowed(-FASTEST, FASTEST)]
-    """Speed less that of the reference."""
+    """Speed of the vehicle minus the reference speed."""
     curvature: Annotated[per_m, Allowed(-1.5, 1.5)]
-    """Curvature of the line here, positive to the left."""
+    """Curvature of the line at the vehicle, positive to the left."""
 
 
 def follow(
@@ -87,16 +87,16 @@ def follow(
     **options: Any,
 ) -> Task:
     """The task of following a reference: a second costs the squares of offset (m), heading error
-    (rad) and a tenth of that of the speed error (m/s); an offset of `width` ends the episode and
-    costs 300.
+    (rad) and a tenth of the square of the speed error (m/s); an offset of `width` ends the episode
+    and costs 300.
 
-    An episode begins anywhere on a reference, on an open one in its first half, near it and near
+    An episode starts anywhere on a reference, on an open one in its first half, near it and near
     its speed. It ends at the end of an open reference, at no cost.
 
     Args:
         vehicle: the vehicle; `four_wheel` if None.
-        reference: a line with speeds, or several, of which each episode has one; smooth loops at up
-            to 15 m/s, or 0.8 of the top speed of a slow vehicle, if None.
+        reference: one or several lines with speeds, one of which is used per episode; if None,
+            smooth loops at up to 15 m/s, or 0.8 of the top speed of a slow vehicle.
         width: offset in m at which the reference is lost.
         randomised: distributions of parameters, see `Task.randomised`.
         ahead: distances in m at which curvature and speed of the reference are observed.
@@ -132,7 +132,7 @@ def follow(
 
 
 def speed_at(course: Course, q: FollowParams, s: Any) -> m_s:
-    """The speed of a reference at a distance along it in m; on a loop modulo its length."""
+    """Reference speed at a distance along the line in m; on a loop, modulo its length."""
     share = s / course.length
     share = clip(share - floor(share) * where(course.closed > 0.5, 1.0, 0.0), 0.0, 1.0)
     at = share * (q.points - 1.0)
@@ -143,7 +143,7 @@ def speed_at(course: Course, q: FollowParams, s: Any) -> m_s:
 
 
 def v_error(body: Body, x: Any, u: Any, p: Any, place: Place, q: FollowParams) -> m_s:
-    """Speed of the vehicle less that of the reference at its place."""
+    """Speed of the vehicle minus the reference speed at its place."""
     return body.speed_of(x, u, p) - speed_at(place.course, q, place.s)
 
 
@@ -158,7 +158,6 @@ def observe(
     velocity: Velocity,
     q: FollowParams,
 ) -> Any:
-    """The observation at a place."""
     error = v_error(body, x, u, p, place, q)
     bends = [curvature_ahead(place, distance) for distance in ahead]
     speeds = [speed_at(place.course, q, place.s + distance) for distance in ahead]
@@ -167,7 +166,6 @@ def observe(
 
 
 def reward(body: Body, x: Any, u: Any, p: Any, place: Place, q: FollowParams, dt: s) -> Any:
-    """The reward, minus the cost of the deviations of the period."""
     error = v_error(body, x, u, p, place, q)
     rate = (
         q.n_cost * place.n * place.n
@@ -178,7 +176,6 @@ def reward(body: Body, x: Any, u: Any, p: Any, place: Place, q: FollowParams, dt
 
 
 def is_lost(place: Place, q: FollowParams) -> Any:
-    """Whether the vehicle is too far from the line."""
     return abs(place.n) > q.width
 
 
@@ -190,7 +187,7 @@ def end_reasons(place: Place, q: FollowParams) -> dict[str, Any]:
 
 
 def start(body: Body, x: Any, p: Any, course: Course, d: Any, q: FollowParams) -> Start:
-    """A start anywhere on the reference (the first half of an open one), near it and its speed."""
+    """Start near a reference (in the first half of an open one) and near its speed."""
     s = d.s * course.length * where(course.closed > 0.5, 1.0, 0.5)
     at = track_point(course, s, d.n * q.width)
     v = d.v * speed_at(course, q, s)
@@ -199,7 +196,7 @@ def start(body: Body, x: Any, p: Any, course: Course, d: Any, q: FollowParams) -
 
 
 def _observation(ahead: tuple[m, ...]) -> type:
-    """`Seen`, then the curvature in 1/m and the speed in m/s at some distances ahead."""
+    """Record class of `Seen` with the curvature in 1/m and speed in m/s at some distances ahead."""
     bent = {f"curvature_{k}": Annotated[per_m, Allowed(-1.5, 1.5)] for k in range(len(ahead))}
     fast = {f"v_{k}": Annotated[m_s, Allowed(0.0, FASTEST)] for k in range(len(ahead))}
     return record.define("Observation", {**record_hints(Seen), **bent, **fast}, doc="Observation.")
@@ -225,7 +222,7 @@ def _references(
 
 
 def _check_speeds(vehicle: Vehicle, references: Sequence[Reference]) -> None:
-    """Raise if a reference is faster somewhere than the vehicle, or than an observation can be."""
+    """Raise if a reference is faster than the vehicle or than the largest observable speed."""
     most = min(vehicle.limits.v_max, FASTEST)
     for k, reference in enumerate(references):
         fastest = float(np.max(reference.points.v))
@@ -237,7 +234,7 @@ def _check_speeds(vehicle: Vehicle, references: Sequence[Reference]) -> None:
 
 
 def _speeds(references: Sequence[Reference]) -> Array:
-    """Speeds of each reference at n equal distances from end to end, (k, n)."""
+    """Speeds of each reference at n equally spaced points from end to end, (k, n)."""
     count = max(2, *(int(np.ceil(each.length / SPACING)) + 1 for each in references))
     at = np.linspace(0.0, 1.0, count)
     return np.stack([each.at_distance(each.length * at).v for each in references])

@@ -1,7 +1,6 @@
-"""Lane change: between the cones of ISO 3888 and back, as fast as possible, with ice on the way.
+"""Lane change task: the ISO 3888 cone course, as fast as possible, with a patch of ice.
 
-Lanes, cones and the path that drivers of the proving ground take are those of
-`manoeuvres.lane_change`.
+Lanes, cones and the path of proving-ground drivers are those of `manoeuvres.lane_change`.
 """
 
 from __future__ import annotations
@@ -34,37 +33,37 @@ from .drift import GripLaw, grip_law
 from .race import Seen, record_hints
 
 COURSES = {"ISO 3888-1": DoubleLaneChange, "ISO 3888-2": ObstacleAvoidance}
-"""Courses by their standard."""
+"""Cone courses by the name of their standard."""
 AHEAD: tuple[m, ...] = (2.0, 5.0, 10.0, 15.0, 20.0, 30.0)
 """Distances ahead at which the curvature of the path is observed."""
 SPACING: m = 0.5
-"""Distance of the points of the path."""
+"""Spacing of the points of the path."""
 ROOM: m = 8.0
 """Distance from the path to the edge of the field, next to and between the lanes."""
 
 
 class LaneChangeParams(NamedTuple):
-    """Weights of the reward, and the road."""
+    """Weights of the reward, and friction of the road."""
 
     mu: one = 1.0
-    """Friction of the road outside the ice, over that on which the tyres were measured."""
+    """Friction of the road outside the ice, relative to that of the tyre measurement."""
     crash: one = 50.0
     """Cost of touching a border of a lane or missing a lane; a metre is worth up to 1."""
 
 
 class Ice(NamedTuple):
-    """Start of an episode: a patch of ice on the course, and the entry speed."""
+    """Memory of a lane change, set at its start: a patch of ice and the entry speed."""
 
     x: m = 0.0
-    """Middle of the patch, along the course from the first cones."""
+    """Centre of the patch, along the course from the first cones."""
     y: m = 0.0
-    """Middle of the patch across the course, positive to the left."""
+    """Centre of the patch across the course, positive to the left."""
     length: m = 0.0
     """Length along the course; 0 for no ice."""
     width: m = 0.0
     """Width across the course."""
     mu: one = 1.0
-    """Friction on it over that of the road."""
+    """Friction of the patch relative to that of the road."""
     entry: m_s = 1.0
     """Speed at the start."""
 
@@ -83,15 +82,16 @@ def lane_change(
     """The task of a double lane change at the limit: a metre of the path is worth the share of the
     entry speed that is left, at most 1; touching a border of a lane or missing it costs `crash`.
 
-    An episode ends there, or when the whole vehicle is through. The ice is not observed.
+    An episode ends at such a failure, or when the whole vehicle has passed the course. The ice is
+    not observed.
 
     Args:
         vehicle: the vehicle, 1 m to 3 m wide; a `two_track` compact car if None.
         standard: "ISO 3888-1", the double lane change, or "ISO 3888-2", the obstacle avoidance.
         speeds: lowest and highest entry speed in m/s.
-        ice: lowest and highest friction on a patch of ice over that of the road; None for no ice.
+        ice: lowest and highest friction of a patch of ice relative to the road; None for no ice.
         randomised: distributions of parameters, see `Task.randomised`; `task.mu` is the road.
-        crash: cost of touching.
+        crash: cost of touching a border or missing a lane.
         ahead: distances in m at which the curvature of the path is observed.
         options: further fields of the `Task`.
     """
@@ -128,7 +128,7 @@ def lane_change(
 
 
 def lane_track(lanes: Sequence[Lane], width: m) -> Track:
-    """The path through lanes for a vehicle of a width; their borders are walls."""
+    """Track along the path through the lanes for this vehicle width; lane borders are walls."""
     path = course(lanes, width)
     x, y = (np.asarray(values_of(grid.values)) for grid in (path.x, path.y))
     driven = x <= lanes[-1].end + LEAD
@@ -172,7 +172,7 @@ def _between(low: float, high: float) -> Any:
 
 
 def _observation(ahead: tuple[m, ...]) -> type:
-    """What is seen in a race, the entry speed, and the curvature of the path ahead."""
+    """Record class: race observation, entry speed, and curvature of the path ahead."""
     entry = {"entry": Annotated[m_s, Allowed(0.0, 60.0)]}
     bent = {f"curvature_{k}": Annotated[per_m, Allowed(-0.3, 0.3)] for k in range(len(ahead))}
     return record.define("Observation", {**record_hints(Seen), **entry, **bent}, doc="Seen.")
@@ -181,14 +181,13 @@ def _observation(ahead: tuple[m, ...]) -> type:
 def observe(
     Observation: type, ahead: tuple[m, ...], place: Place, velocity: Velocity, m: Ice
 ) -> Any:
-    """What is seen at a place."""
     bends = [curvature_ahead(place, distance) for distance in ahead]
     where_on = (place.n, place.heading, place.left, place.right)
     return Observation(*velocity, *where_on, m.entry, *bends)
 
 
 def missed(lanes: Sequence[Lane], place: Place, pose: Pose) -> Any:
-    """Whether the reference point is beside a lane instead of in it, or off the field."""
+    """Whether the reference point is next to a lane instead of in it, or off the field."""
     beside = abs(place.n) > ROOM
     for lane in lanes:
         along = logical_and(pose.x >= lane.begin, pose.x <= lane.end)
@@ -200,7 +199,7 @@ def missed(lanes: Sequence[Lane], place: Place, pose: Pose) -> Any:
 def reward(
     lanes: Sequence[Lane], place: Place, pose: Pose, contact: Any, m: Ice, q: LaneChangeParams
 ) -> Any:
-    """Progress of the period in m, times the share of the entry speed, less what a touch costs."""
+    """Progress of the period in m, times the share of the entry speed, minus failure costs."""
     kept = clip(place.v_s / m.entry, 0.0, 1.0)
     crashed = logical_or(contact > 0.5, missed(lanes, place, pose))
     return place.gained * kept - where(crashed, q.crash, 0.0)
@@ -209,7 +208,7 @@ def reward(
 def end_reasons(
     lanes: Sequence[Lane], reach: m, place: Place, pose: Pose, contact: Any
 ) -> dict[str, Any]:
-    """Whether a border was touched, a lane missed, or the whole vehicle is through."""
+    """Reasons for the end: a border was touched, a lane missed, or the whole vehicle is through."""
     return {
         "contact": contact > 0.5,
         "missed_lane": missed(lanes, place, pose),
@@ -218,14 +217,13 @@ def end_reasons(
 
 
 def start(body: Body, x: Any, p: Any, course: Course, d: Any) -> Start:
-    """On the straight before the lanes, at the entry speed."""
+    """Start on the straight before the lanes, at the entry speed."""
     velocity = Velocity(d.v, 0.0, 0.0)
     patch = Ice(d.x, d.y, d.length, d.width, d.mu, d.v)
     return Start(body.placed(x, track_point(course, d.s), velocity, p), d.s, patch)
 
 
 def marks(lane: Polygon, m: Ice) -> list[Polygon]:
-    """The lane and the ice, for pictures."""
     ice = [box(f"ice {m.mu:.2f}", m.x, m.y, m.length, m.width)] if m.length > 0.0 else []
     return [lane, *ice]
 
@@ -240,7 +238,7 @@ def disturb(
     m: Ice,
     q: LaneChangeParams,
 ) -> Any:
-    """The friction under each wheel: that of the ice, or of the road."""
+    """Disturbance from the friction under each wheel, on the ice or on the road."""
     grips: list[Any] = []
     for wheel in wheels:
         along, across = to_world(pose, *wheel)

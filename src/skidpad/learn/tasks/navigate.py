@@ -1,6 +1,6 @@
-"""Navigate: a robot drives to a goal among obstacles by its lidar.
+"""Navigation task: a robot drives to a goal among obstacles, using its lidar.
 
-The rooms are random; starts and goals are places from which the robot can reach every other one.
+The rooms are random; starts and goals are positions that the robot can reach from each other.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from ...geometry.maps.track import Track
 from ...geometry.polygon import rectangle, stacked_edges
 from ...geometry.pose import to_body
 from ...ops import smooth_hypot, where
-from ...random.draw import names_as_words, shares
-from ...random.streams import checked
+from ...random.streams import checked, names_as_words, shares
 from ...units import Allowed, m, m_s, one, rad, rad_s
 from ...vehicles import wheeled
 from ...view.stage import Polygon
@@ -32,33 +31,33 @@ from ..course import Course, track_point
 from ..task import Lidar, Pace, Start, Task, disc, pace_of, units_of
 
 SIZES: tuple[m, m] = (0.3, 1.0)
-"""Radii of posts and half edges of boxes."""
+"""Range of the radii of posts and half edges of boxes."""
 MARGIN: m = 0.1
-"""Least distance between a robot and an obstacle at the start."""
+"""Smallest distance between the robot and an obstacle at the start."""
 CELL: m = 1.0
-"""Edge of the cells of a room."""
+"""Edge length of the cells of a room."""
 SIDES = 12
-"""Corners of a round obstacle, which lie on its circle."""
+"""Number of corners of a post's polygon, which lie on its circle."""
 _LINE_WIDTH: m = 0.001
-"""Width of the loop, which the robot need not follow: pictures do not show it."""
+"""Width of the track's loop, too narrow to be visible: the robot need not follow it."""
 _FEWEST = 16
 _Cell = tuple[int, int]
 
 
 class Room(NamedTuple):
-    """A square room with round obstacles, posts, and square ones, boxes."""
+    """Square room with round obstacles (posts) and square ones (boxes)."""
 
     edge: m
     posts: Array
-    """x, y and radius of the round ones, (n, 3)."""
+    """x, y and radius of each post in m, (n, 3)."""
     boxes: Array
-    """x, y, half an edge and the angle of the square ones, (n, 4)."""
+    """x, y, half edge in m and angle in rad of each box, (n, 4)."""
 
     __repr__ = brief_repr
 
     @property
     def walls(self) -> Array:
-        """Its own and those of all obstacles, (k, 4)."""
+        """Wall segments of the room and of all obstacles, (k, 4)."""
         half = 0.5 * self.edge
         rings = [np.array(rectangle(-half, half, -half, half))]
         rings += [_polygon(x, y, radius, SIDES, 0.0) for x, y, radius in self.posts.tolist()]
@@ -79,7 +78,7 @@ class Room(NamedTuple):
 
 
 def random_room(seed: int, number: int, obstacles: int, edge: m) -> Room:
-    """A room with posts and boxes anywhere, with the same bits on every machine."""
+    """Room with randomly placed posts and boxes, the same bit for bit on every machine."""
     words = names_as_words(("kind", "x", "y", "size", "angle"))
     counters = np.arange(obstacles, dtype=np.uint64) + np.uint64(number << 16)
     drawn = shares(
@@ -92,8 +91,10 @@ def random_room(seed: int, number: int, obstacles: int, edge: m) -> Room:
 
 
 def room_track(room: Room, radius: m, number: int) -> Track:
-    """A room as a track whose line is a loop through all free places that a robot of a radius can
-    reach from each other: it can stand anywhere on it, whichever way it points."""
+    """Room as a track whose line is a loop through all positions that the robot can reach.
+
+    Anywhere on it a robot of this radius has room to stand, whatever its heading.
+    """
     half = CELL * np.floor(0.5 * room.edge / CELL)
     axis = np.arange(-half, half + 0.5 * CELL, CELL)
     cells = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1)
@@ -113,10 +114,10 @@ def room_track(room: Room, radius: m, number: int) -> Track:
 
 
 def loop_through(free: Mask) -> NDArray[np.int64]:
-    """A closed loop through the quarters of all cells of the largest connected part of a lattice,
-    their numbers along both axes, (n, 2); n = 0 if no cell is free.
+    """Closed loop through the quarters of all cells in the largest connected part of a lattice.
 
-    It goes round a tree that spans the cells (Gabriely and Rimon, 2001): the loops round two cells
+    Returns the indices of the quarters along both axes, (n, 2); n = 0 if no cell is free. The loop
+    goes round a spanning tree of the cells (Gabriely and Rimon, 2001): the loops round two cells
     that the tree joins become one.
     """
     after: dict[_Cell, _Cell] = {}
@@ -144,7 +145,7 @@ def _quarter(cell: _Cell, i: int, j: int) -> _Cell:
 
 
 def _largest_tree(free: Mask) -> list[tuple[_Cell, _Cell | None]]:
-    """The cells of the largest connected part, each with the one that it was reached from."""
+    """Cells of the largest connected part, each with its parent in a spanning tree."""
     left: dict[_Cell, None] = dict.fromkeys((i, j) for i, j in np.argwhere(free).tolist())
     largest: list[tuple[_Cell, _Cell | None]] = []
     while left:
@@ -166,15 +167,15 @@ def _polygon(x: m, y: m, radius: m, corners: int, angle: rad) -> Array:
 
 LIDAR = Lidar(rays=36, view=2.0 * pi, range=10.0)
 CANDIDATES = 3
-"""Number of goals drawn, of which the farthest is taken."""
+"""Number of goal candidates sampled, of which the farthest is used."""
 _SMOOTH: m = 1e-3
 
 
 class NavigateParams(NamedTuple):
-    """Weights of the reward."""
+    """Weights of the navigation reward."""
 
     arrived: one = 10.0
-    """Reward at the goal; a metre nearer to it is worth 1."""
+    """Reward for arriving; a metre nearer to the goal is worth 1."""
     crash: one = 10.0
     """Cost of touching anything."""
     near: m = 0.5
@@ -182,29 +183,29 @@ class NavigateParams(NamedTuple):
 
 
 class NavigateMemory(NamedTuple):
-    """The goal of the episode, and its distance."""
+    """Memory of the navigation task: the goal of the episode, and its distance."""
 
     x: m = 0.0
-    """Position of the goal."""
+    """x of the goal in the world frame."""
     y: m = 0.0
-    """Position of the goal."""
+    """y of the goal in the world frame."""
     distance: m = 0.0
-    """Distance to the goal a period ago."""
+    """Distance to the goal one control period ago."""
 
 
 class Heading(NamedTuple):
-    """Observation of the goal and the motion; the lidar's ranges follow."""
+    """Observation of the goal and the motion; the lidar ranges are appended."""
 
     distance: Annotated[m, Allowed(0.0, 60.0)]
     """Distance to the goal."""
     ahead: Annotated[one, Allowed(-1.0, 1.0)]
-    """Cosine of the direction to the goal, relative to the heading."""
+    """Cosine of the bearing of the goal relative to the heading."""
     left: Annotated[one, Allowed(-1.0, 1.0)]
-    """Sine of the direction to the goal, positive to the left."""
+    """Sine of the bearing of the goal relative to the heading, positive to the left."""
     v_x: Annotated[m_s, Allowed(-5.0, 5.0)]
-    """Velocity along the robot."""
+    """Longitudinal velocity."""
     v_y: Annotated[m_s, Allowed(-5.0, 5.0)]
-    """Velocity across it, positive to the left."""
+    """Lateral velocity, positive to the left."""
     omega: Annotated[rad_s, Allowed(-6.0, 6.0)]
     """Yaw rate, positive to the left."""
 
@@ -226,20 +227,20 @@ def navigate(
     """The task of reaching a goal: a metre nearer to it is worth 1, arriving 10, and touching
     anything costs 10; both end the episode.
 
-    Start and goal are free places of a room. There is a way from one to the other, wide enough for
-    a robot that turns on the spot.
+    Start and goal are free positions in a room, connected by a path wide enough for a robot that
+    turns on the spot.
 
     Args:
         vehicle: the vehicle; a differential robot that takes speed and yaw rate if None.
-        rooms: number of random rooms, or the rooms; each episode is in one of them.
-        obstacles: in each random room; half of them are round.
-        edge: of random rooms, in m.
-        seed: of random rooms.
-        lidar: a `Lidar`, or the number of rays of one; None for none.
+        rooms: number of random rooms, or the rooms; each episode takes place in one of them.
+        obstacles: number of obstacles in each random room; half of them are round.
+        edge: edge length of random rooms in m.
+        seed: seed of the random rooms.
+        lidar: a `Lidar`, or its number of rays; None for no lidar.
         randomised: distributions of parameters, see `Task.randomised`.
         params: weights that differ from `NavigateParams`.
-        pace: fastest speed, in m/s.
-        turning: largest yaw rate of a robot that takes one, in rad/s.
+        pace: maximum speed in m/s.
+        turning: largest yaw rate in rad/s of a robot that takes one.
         options: further fields of the `Task`.
     """
     robot = differential_robot() if vehicle is None else vehicle
@@ -279,7 +280,7 @@ _DRAWS: dict[str, Any] = {
 
 
 def differential_robot() -> Vehicle:
-    """MVSim's robot on two wheels, whose controller takes a speed and a yaw rate."""
+    """MVSim's two-wheeled differential robot, whose controller takes a speed and a yaw rate."""
     return wheeled.vehicle(wheeled.differential(control=wheeled.Control("twist_pid")))
 
 
@@ -294,41 +295,38 @@ def _rooms(rooms: int | Sequence[Room], obstacles: int, edge: m, seed: int) -> l
 
 
 def distance(pose: Pose, goal: Any) -> m:
-    """Distance from a pose to a goal with x and y, with a finite gradient at the goal."""
+    """Distance in m from a pose to a goal (x, y), with a finite gradient at the goal."""
     return smooth_hypot(goal.x - pose.x, goal.y - pose.y, _SMOOTH)
 
 
 def marks(m: NavigateMemory, q: NavigateParams) -> list[Polygon]:
-    """The goal, for pictures."""
     return [disc("goal", m.x, m.y, q.near)]
 
 
 def observe(pose: Pose, velocity: Velocity, m: NavigateMemory) -> Heading:
-    """The observation at a pose and velocity."""
     ahead, left = to_body(pose, m.x, m.y)
     far = distance(pose, m)
     return Heading(far, ahead / far, left / far, *velocity)
 
 
 def reward(pose: Pose, contact: Any, m: NavigateMemory, q: NavigateParams) -> Any:
-    """Distance gained towards the goal in m, and the worth of the end."""
+    """Decrease of the distance to the goal in m, plus the reward or cost of an end."""
     now = distance(pose, m)
     won = where(now < q.near, q.arrived, 0.0)
     return m.distance - now + where(contact > 0.5, -q.crash, won)
 
 
 def end_reasons(pose: Pose, contact: Any, m: NavigateMemory, q: NavigateParams) -> dict[str, Any]:
-    """Reasons for the end: a contact or the goal."""
+    """Reasons for the end: a contact, or arrival at the goal."""
     return {"contact": contact > 0.5, "goal": distance(pose, m) < q.near}
 
 
 def remember(pose: Pose, m: NavigateMemory) -> NavigateMemory:
-    """The memory with the present distance of the goal."""
     return m._replace(distance=distance(pose, m))
 
 
 def start(body: Body, x: Any, p: Any, course: Course, d: Any) -> Start:
-    """A start at rest in a free place of the room, with the farthest of a few others as goal."""
+    """Start at rest at a free position, with the farthest of a few other ones as goal."""
     s = d.place * course.length
     place = track_point(course, s)
     goal = track_point(course, d.goal_0 * course.length)

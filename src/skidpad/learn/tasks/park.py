@@ -1,6 +1,6 @@
-"""Park: back a truck with its trailer into a bay, and stop there.
+"""Parking task: back a truck with its trailer into a bay, and stop there.
 
-The world's frame is that of the bay: the origin lies in the middle of its end wall, x points out of
+The world frame is that of the bay: the origin is the middle of its end wall, and x points out of
 it into the yard.
 """
 
@@ -30,18 +30,18 @@ from ..task import Lidar, Pace, Start, Task, Unit, box, pace_of, unit_poses, uni
 from .race import record_hints
 
 GAP = 0.03
-"""Gap between the end wall of a bay and the tail of a parked vehicle, over the vehicle's length."""
+"""Gap between the end wall and the tail of a parked vehicle, over the vehicle's length."""
 DEPTH = 0.75
 """Depth of a bay, over the length of the last unit."""
 YARD = 2.5
-"""Depth and width of the yard before the bay, over the length of the vehicle."""
+"""Depth and width of the yard in front of the bay, over the length of the vehicle."""
 STARTS = (0.1, 0.65)
-"""Range of the start of the last unit out of the bay, over the length of the vehicle."""
+"""Range of the last unit's distance from the bay at the start, over the vehicle's length."""
 _LINE_POINTS = 32
 
 
 class Bay(NamedTuple):
-    """A bay in a yard, in its own frame: from the middle of its end wall, x out of it."""
+    """Bay and yard, in the bay's frame: origin in the middle of the end wall, x outwards."""
 
     length: m
     """Length of the vehicle with all its units."""
@@ -52,13 +52,13 @@ class Bay(NamedTuple):
     reach: m
     """Depth and width of the yard."""
     goal: m
-    """Goal of the axle of the last unit, along x."""
+    """Goal of the last unit's axle, along x."""
     starts: tuple[m, m]
-    """Range of the start of that axle, along x."""
+    """Range of the start positions of that axle, along x."""
 
     @classmethod
     def of(cls, units: Sequence[Unit], room: m | None) -> Bay:
-        """The bay of a vehicle, wider by `room` in m; by six tenths of its width if None."""
+        """Bay for a vehicle, wider than it by `room` in m, or by 0.6 of its width if None."""
         corners = [np.concatenate([np.array(part) for part in unit.parts]) for unit in units]
         last, tail = corners[-1], -float(corners[-1][:, 0].min())
         half = max(float(np.abs(each[:, 1]).max()) for each in corners)
@@ -71,7 +71,7 @@ class Bay(NamedTuple):
         return cls(length, depth, half, YARD * length, goal, starts)
 
     def track(self) -> Track:
-        """Its walls and those of the yard; the line leads from the end wall straight out."""
+        """Track with the walls of bay and yard; its line leads from the end wall straight out."""
         far, b, y = self.depth + self.reach, self.half_width, 0.5 * self.reach
         border: list[Point] = [
             (0.0, -b), (self.depth, -b), (self.depth, -y), (far, -y),
@@ -83,44 +83,42 @@ class Bay(NamedTuple):
 
 
 ASIDE = 0.1
-"""Offset of the last unit from the bay's axis at the start, over the length of the vehicle."""
+"""Largest offset of the last unit at the start, over the vehicle's length."""
 ASKEWEST: rad = 0.5
 _SMOOTH: m = 1e-3
 
 
 class ParkParams(NamedTuple):
-    """The goal, and weights of the reward."""
+    """Goal of the parking task, and weights of its reward."""
 
     goal: m = 5.0
-    """Goal of the axle of the last unit, from the end wall; `park` computes it."""
+    """Goal of the last unit's axle, as distance from the end wall; `park` computes it."""
     parked: one = 20.0
-    """Reward of standing in the bay."""
+    """Reward for stopping in the bay."""
     crash: one = 20.0
     """Cost of touching a wall or jack-knifing; a metre nearer to the goal is worth 1."""
     arm: m = 4.0
-    """Weight of a radian of the last unit or of a hitch, in metres."""
+    """Weight of the last unit's heading and of each hitch angle, in m per rad."""
     near: m = 0.3
-    """Largest distance from the goal, along the bay and across it."""
+    """Largest distance from the goal that counts as parked, along the bay and across it."""
     aligned: rad = 0.05
-    """Largest heading of the parked unit."""
+    """Largest heading of the last unit that counts as parked."""
     slow: m_s = 0.1
-    """Speed below which it stands."""
+    """Speed below which the vehicle counts as stopped."""
     folded: rad = 1.2
-    """Angle of a hitch at which it has jack-knifed."""
+    """Hitch angle at which the vehicle counts as jack-knifed."""
 
 
 class ParkMemory(NamedTuple):
-    """Memory from period to period."""
-
     potential: m = 0.0
-    """Potential a period ago; see `potential`."""
+    """Potential one control period ago; see `potential`."""
 
 
 class Parking(NamedTuple):
-    """Observation of the last unit in the bay's frame and of the motion; hitch angles follow."""
+    """Observation of the last unit in the bay's frame; hitch angles are appended."""
 
     x: Annotated[m, Allowed(-10.0, 90.0)]
-    """Position of the last unit's axle, less its goal."""
+    """Position of the last unit's axle along the bay, relative to its goal."""
     y: Annotated[m, Allowed(-50.0, 50.0)]
     """Position of the last unit's axle, positive to the left when looking out of the bay."""
     heading: Annotated[rad, Allowed(-3.2, 3.2)]
@@ -128,7 +126,7 @@ class Parking(NamedTuple):
     v: Annotated[m_s, Allowed(-5.0, 5.0)]
     """Speed of the vehicle, negative in reverse."""
     steer: Annotated[rad, Allowed(-1.6, 1.6)]
-    """Angle of its front wheels, positive to the left; 0 without steered wheels."""
+    """Steering angle of the front wheels, positive to the left; 0 without steered wheels."""
 
 
 def park(
@@ -143,7 +141,7 @@ def park(
     askew: rad = 0.2,
     **options: Any,
 ) -> Task:
-    """The task of backing into a bay: a metre nearer to the goal is worth 1, standing there 20;
+    """The task of backing into a bay: a metre nearer to the goal is worth 1, stopping there 20;
     touching a wall and jack-knifing cost as much and end the episode.
 
     The reward on the way is the change of a potential (see `potential`), so that detours earn
@@ -152,14 +150,15 @@ def park(
     Args:
         vehicle: the vehicle, with any number of trailers; `commonroad_kst`, a truck with its
             semi-trailer, if None.
-        lidar: a `Lidar`, or the number of rays of one; None for none. It does not see trailers.
+        lidar: a `Lidar`, or its number of rays; None for no lidar. It does not see trailers.
         randomised: distributions of parameters, see `Task.randomised`.
         params: weights that differ from `ParkParams`.
-        pace: fastest speed, in m/s.
-        room: of the bay beyond the width of the vehicle, in m; six tenths of that if None.
-        aside: largest offset of the last unit from the bay's axis at the start, in m; a tenth of
-            the length of the vehicle if None.
-        askew: largest heading of the last unit and angle of each hitch at the start, in rad.
+        pace: maximum speed in m/s.
+        room: width of the bay minus the width of the vehicle in m; 0.6 of the vehicle's width if
+            None.
+        aside: largest offset of the last unit from the bay's axis at the start in m; a tenth of the
+            vehicle's length if None.
+        askew: largest heading of the last unit and largest hitch angle at the start, in rad.
         options: further fields of the `Task`.
     """
     truck = commonroad_kst() if vehicle is None else vehicle
@@ -213,7 +212,7 @@ def _either_way(most: float) -> Any:
 
 
 def observation_of(trailers: int) -> type:
-    """`Parking`, and the angle of each hitch in rad, positive where its trailer is turned left."""
+    """Record class: `Parking`, then hitch angles in rad, positive if the trailer turns left."""
     hints = record_hints(Parking)
     hints |= {f"hitch_{k}": Annotated[rad, Allowed(-3.2, 3.2)] for k in range(trailers)}
     return record.define("Parking", hints, doc="Observation.")
@@ -222,7 +221,6 @@ def observation_of(trailers: int) -> type:
 def observe(
     body: Body, units: Sequence[Unit], Observation: type, x: Any, u: Any, p: Any, pose: Pose, q: Any
 ) -> Any:
-    """The observation of a vehicle in the yard."""
     last = unit_poses(units, pose, x)[-1]
     steer = 0.0 if body.steer is None else body.steer(x, u, p)
     own = (last.x - q.goal, last.y, wrapped(last.yaw), body.speed_of(x, u, p), steer)
@@ -230,21 +228,23 @@ def observe(
 
 
 def hitches(units: Sequence[Unit], x: Any) -> list[Any]:
-    """Angles of all hitches in a state, in rad."""
+    """Hitch angles in rad, from the state."""
     leaves = record.flatten(x)
     return [leaves[unit.angle] for unit in units[1:]]
 
 
 def marks(units: Sequence[Unit], q: ParkParams) -> list[Polygon]:
-    """The goal of the last unit, for pictures."""
     corners = [corner for part in units[-1].parts for corner in part]
     (back, front), (right, left) = ((min(side), max(side)) for side in zip(*corners, strict=True))
     return [box("goal", q.goal + 0.5 * (back + front), 0.0, front - back, left - right)]
 
 
 def potential(units: Sequence[Unit], x: Any, pose: Pose, q: ParkParams) -> m:
-    """Minus the distance of the last unit from its goal in m, minus its heading and the angles of
-    the hitches, each times a lever arm; 0 at the goal."""
+    """Potential of the parking reward in m, at most 0, and 0 at the goal.
+
+    Minus the distance of the last unit from its goal, minus its heading and the hitch angles, each
+    times a lever arm.
+    """
     last = unit_poses(units, pose, x)[-1]
     away = smooth_hypot(last.x - q.goal, last.y, _SMOOTH)
     turned = abs(wrapped(last.yaw))
@@ -254,12 +254,11 @@ def potential(units: Sequence[Unit], x: Any, pose: Pose, q: ParkParams) -> m:
 
 
 def remember(units: Sequence[Unit], x: Any, pose: Pose, q: ParkParams) -> ParkMemory:
-    """The memory with the present potential."""
     return ParkMemory(potential(units, x, pose, q))
 
 
 def parked(units: Sequence[Unit], x: Any, pose: Pose, velocity: Velocity, q: ParkParams) -> Any:
-    """Whether the last unit stands at its goal."""
+    """Whether the last unit has stopped at its goal."""
     last = unit_poses(units, pose, x)[-1]
     off = maximum(abs(last.x - q.goal), abs(last.y))
     there = logical_and(off < q.near, abs(wrapped(last.yaw)) < q.aligned)
@@ -275,7 +274,7 @@ def failures(units: Sequence[Unit], x: Any, contact: Any, q: ParkParams) -> dict
 def reward(
     units: Sequence[Unit], x: Any, pose: Pose, velocity: Velocity, contact: Any, m: Any, q: Any
 ) -> Any:
-    """The change of the potential, and the worth of the end."""
+    """Change of the potential, plus the reward or cost of an end."""
     won = where(parked(units, x, pose, velocity, q), q.parked, 0.0)
     failed = reduce(logical_or, failures(units, x, contact, q).values())
     end = where(failed, -q.crash, won)
@@ -290,7 +289,7 @@ def end_reasons(
 
 
 def start(body: Body, units: Sequence[Unit], x: Any, p: Any, q: ParkParams, d: Any) -> Start:
-    """A start at rest before the bay, with an offset and an angle."""
+    """Start at rest in front of the bay, with an offset and an angle."""
     at = Pose(d.ahead, d.aside, d.heading)
     leaves = list(record.flatten(x))
     for k in reversed(range(len(units) - 1)):

@@ -1,9 +1,9 @@
-"""Race: as far along the track as possible, without touching its walls."""
+"""Racing task: drive as far along the track as possible without touching its walls."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Annotated, Any, NamedTuple
 
 from ...core import record
@@ -24,35 +24,33 @@ CRAWL: m_s = 0.5
 
 
 class RaceParams(NamedTuple):
-    """Weights of the reward."""
+    """Weights of the racing reward."""
 
     crash: one = 10.0
-    """Cost of touching a wall, or of standing; a metre of progress is worth 1."""
+    """Cost of touching a wall, leaving the track or standing; a metre is worth 1."""
     patience: s = 5.0
-    """Longest time of standing, or of going backwards."""
+    """Longest allowed time of standing or driving backwards."""
 
 
 class RaceMemory(NamedTuple):
-    """Memory of a race."""
-
     stood: s = 0.0
-    """Time since it last moved along the track."""
+    """Time since the vehicle last moved along the track."""
 
 
 class Steered(NamedTuple):
-    """Observation of the vehicle itself."""
+    """Part of the observation that concerns the vehicle itself."""
 
     steer: Annotated[rad, Allowed(-1.6, 1.6)]
-    """Angle of the front wheels, positive to the left; 0 for a vehicle without steered wheels."""
+    """Steering angle of the front wheels, positive to the left; 0 without steered wheels."""
 
 
 class Seen(NamedTuple):
-    """Observation on any track; the curvature ahead follows."""
+    """Observation on any track; the curvature ahead is appended."""
 
     v_x: Annotated[m_s, Allowed(-10.0, 60.0)]
-    """Velocity along the vehicle."""
+    """Longitudinal velocity."""
     v_y: Annotated[m_s, Allowed(-15.0, 15.0)]
-    """Velocity across it, positive to the left."""
+    """Lateral velocity, positive to the left."""
     omega: Annotated[rad_s, Allowed(-6.0, 6.0)]
     """Yaw rate, positive to the left."""
     n: Annotated[m, Allowed(-20.0, 20.0)]
@@ -66,7 +64,7 @@ class Seen(NamedTuple):
 
 
 ROOM: one = 0.15
-"""Largest offset of a start from the centre line, over the distance to the border."""
+"""Largest offset of a start from the centre line, relative to the distance to the border."""
 
 
 def race(
@@ -82,16 +80,17 @@ def race(
 ) -> Task:
     """The task of lapping tracks: a metre of progress is worth 1, touching a wall ends the episode.
 
-    So does leaving the track, and standing or going backwards for longer than `patience`; each
-    costs as much. An episode also ends at the end of an open track, at no cost.
+    Leaving the track, and standing or driving backwards for longer than `patience`, end it too;
+    each costs as much as touching a wall. An episode also ends at the end of an open track, at no
+    cost.
 
     Args:
         vehicle: the vehicle; `four_wheel` if None.
-        tracks: one or more; each episode begins anywhere on one of them.
-        lidar: a `Lidar`, or the number of rays of one; None for none.
+        tracks: one or more tracks; each episode starts anywhere on one of them.
+        lidar: a `Lidar`, or its number of rays; None for no lidar.
         randomised: distributions of parameters, see `Task.randomised`.
-        crash: what touching a wall costs, or standing.
-        patience: longest time of standing or going backwards, in s.
+        crash: cost of touching a wall, leaving the track or standing.
+        patience: longest allowed time of standing or driving backwards, in s.
         ahead: distances in m at which the curvature of the track is observed.
         options: further fields of the `Task`.
     """
@@ -121,20 +120,19 @@ def race(
 
 
 def observation_of(ahead: tuple[m, ...]) -> type:
-    """`Seen`, and the curvature at some distances ahead, in 1/m, positive to the left."""
+    """Record class: `Seen`, then curvatures in 1/m at the distances ahead, positive left."""
     bent = {f"curvature_{k}": Annotated[per_m, Allowed(-1.5, 1.5)] for k in range(len(ahead))}
     return record.define("Observation", {**record_hints(Seen), **bent}, doc="Observation.")
 
 
 def record_hints(kind: type) -> dict[str, Any]:
-    """Fields of a record with their annotations."""
+    """Fields of a record class with their annotations, `Annotated` included."""
     from typing import get_type_hints
 
     return get_type_hints(kind, include_extras=True)
 
 
 def observe(Observation: type, ahead: tuple[m, ...], place: Place, velocity: Velocity) -> Any:
-    """The observation at a place."""
     bends = [curvature_ahead(place, distance) for distance in ahead]
     own = (velocity.v_x, velocity.v_y, velocity.omega)
     return Observation(*own, place.n, place.heading, place.left, place.right, *bends)
@@ -144,24 +142,24 @@ def observe_driving(
     Observation: type, ahead: tuple[m, ...], body: Body, place: Place, velocity: Velocity, x: Any,
     u: Any, p: Any,
 ) -> Any:  # fmt: skip
-    """The observation with the angle of the wheels, which turn at a limited rate."""
+    """Race observation with the steering angle, as wheels turn at a limited rate."""
     steer = body.steer(x, u, p) if body.steer else 0.0 * place.s
     return Observation(*observe(observation_of(ahead), ahead, place, velocity), steer)
 
 
 def reward(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> Any:
-    """Progress of the period in m, less the cost of a crash, of leaving the track or standing."""
+    """Progress of the period in m, minus the cost of a crash, leaving the track or standing."""
     out = logical_or(gone(place, contact), m.stood > q.patience)
     return place.gained - where(out, q.crash, 0.0)
 
 
 def gone(place: Place, contact: Any) -> Any:
-    """Whether there is a contact or the track was left."""
+    """Whether there is a contact or the vehicle has left the track."""
     return logical_or(has_crashed(contact), place.off_track)
 
 
 def end_reasons(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> dict[str, Any]:
-    """Reasons for the end of an episode."""
+    """Reasons for the end: contact, off the track, standing, or the end of an open track."""
     return {
         "contact": has_crashed(contact),
         "off_track": place.off_track,
@@ -171,17 +169,16 @@ def end_reasons(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> dic
 
 
 def remember(place: Place, m: RaceMemory, dt: s) -> RaceMemory:
-    """The time of standing after this period."""
+    """Memory with the standing time after this period."""
     return RaceMemory(where(place.v_s > CRAWL, 0.0, m.stood + dt))
 
 
 def has_crashed(contact: Any) -> Any:
-    """Whether a wall was touched."""
     return contact > 0.5
 
 
 def start(body: Body, x: Any, p: Any, course: Course, d: Any) -> Start:
-    """A start anywhere on the track, in its direction, near its middle."""
+    """Start anywhere on the track, near its middle and in its direction."""
     s = d.s * course.length
     left, right = borders_at(course, s)
     pose = track_point(course, s, clip(d.n, -ROOM * right, ROOM * left))
@@ -189,7 +186,7 @@ def start(body: Body, x: Any, p: Any, course: Course, d: Any) -> Start:
 
 
 def check_room(vehicle: Vehicle, tracks: Sequence[Track]) -> None:
-    """Raise if a track is narrower somewhere than the vehicle."""
+    """Raise if a track is somewhere narrower than the vehicle."""
     geometry = body_of(vehicle, "a race").geometry(vehicle.params)
     across = [y for outline in geometry.outlines for _, y in outline]
     width = max(across) - min(across)
@@ -205,9 +202,12 @@ def check_room(vehicle: Vehicle, tracks: Sequence[Track]) -> None:
 
 
 def tracks_of(tracks: Track | Sequence[Track] | None) -> tuple[Track, ...]:
-    """The tracks as a tuple; eight random ones, 3 to 4.75 m wide, if None."""
+    """Tracks as a tuple; eight random ones, 3 to 4.75 m wide, if None."""
+    return _default_tracks() if tracks is None else listed_tracks(tracks)
+
+
+@cache
+def _default_tracks() -> tuple[Track, ...]:
     from ...geometry.maps.track import random_track
 
-    if tracks is None:
-        return tuple(random_track(seed, width=3.0 + 0.25 * seed) for seed in range(8))
-    return listed_tracks(tracks)
+    return tuple(random_track(seed, width=3.0 + 0.25 * seed) for seed in range(8))

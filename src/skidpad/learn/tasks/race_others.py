@@ -1,6 +1,6 @@
-"""Race others: several cars on one track, which see and hit each other.
+"""Racing task for several cars on one track, which see and hit each other.
 
-They start from a grid, one behind the other, to the left and to the right in turn.
+They start from a grid, one behind the other, alternately on the left and on the right.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from .race import observe as observe_race
 MARGIN: m = 0.15
 """Margin around each vehicle at the start."""
 _STEP: m = 0.1
-"""Distance of the positions at which a grid is checked."""
+"""Spacing of the positions at which a grid is checked."""
 
 
 class Grid(NamedTuple):
-    """The starting grid of some vehicles."""
+    """Starting grid of several vehicles."""
 
     agents: int
     gap: m
     """Distance along the line from one vehicle to the next."""
     side: m
-    """Offset from the line, to the left for the first."""
+    """Offset from the line, to the left for the first vehicle."""
 
     @classmethod
     def of(cls, vehicle: Vehicle, tracks: Sequence[Track], agents: int, gap: m | None) -> Grid:
-        """The grid of equal vehicles; raises if two of them could touch at a start."""
+        """Starting grid of equal vehicles; raises if two of them could touch at the start."""
         corners = np.concatenate([np.array(part) for part in units_of(vehicle)[0].parts])
         low, high = corners.min(axis=0) - MARGIN, corners.max(axis=0) + MARGIN
         least = min(float(np.minimum(track.left, track.right).min()) for track in tracks)
@@ -61,7 +61,7 @@ class Grid(NamedTuple):
         return grid
 
     def check(self, track: Track, number: int, box: tuple[tuple[m, m], ...]) -> None:
-        """Raise if boxes could touch on a track."""
+        """Raise if two boxes on the grid could touch anywhere on a track."""
         line = Line.through(track.centre, closed=track.closed)
         span = self.agents * self.gap
         if span > line.length:
@@ -87,51 +87,53 @@ class Grid(NamedTuple):
         return Pose(at.x - n * np.sin(at.heading), at.y + n * np.cos(at.heading), at.heading)
 
     def slot(self, agent: Any, share: Any) -> Any:
-        """The place of an agent on the grid, from 0, the front; a share rotates the order."""
+        """Grid position of an agent, counted from 0 at the front; `share` rotates the order."""
         moved = agent + floor(share * float(self.agents))
         return moved - float(self.agents) * floor((moved + 0.5) / float(self.agents))
 
     def front(self, course: Course, share: Any) -> m:
-        """Position of the front of the grid along the line."""
+        """Distance along the line of the front of the grid, in m."""
         back = (self.agents - 1) * self.gap * (1.0 - course.closed)
         return back + share * (course.length - back)
 
     def offset(self, slot: Any) -> m:
-        """Offset of a place from the line, positive to the left."""
+        """Offset of a grid position from the line in m, positive to the left."""
         return self.side * (1.0 - 2.0 * (slot - 2.0 * floor(0.5 * slot + 0.25)))
 
 
 MOST = 8
-"""Most cars of a race."""
+"""Largest number of cars in a race."""
 SIGHT: m = 50.0
-"""Distance along the track up to which others are observed."""
+"""Distance along the track up to which other cars are observed."""
 
 
 class RaceOthersParams(NamedTuple):
-    """Weights of the reward."""
+    """Weights of the reward in a race against others."""
 
     crash: one = 10.0
     """Cost of touching a wall or another car; a metre of progress is worth 1."""
     rivalry: one = 0.5
-    """Cost of a metre of progress of the others, on average."""
+    """Cost per metre of the other cars' mean progress."""
 
 
 class Near(NamedTuple):
-    """Observation of the nearest cars ahead and behind, after that of the track."""
+    """Observation of the nearest cars ahead and behind, appended to that of the track."""
 
     ahead: Annotated[m, Allowed(0.0, SIGHT)]
-    """Distance along the line to the nearest car ahead; without one in sight the longest, with 0
-    for its other numbers."""
+    """Distance along the line to the nearest car ahead.
+
+    If there is no car within sight, the largest value; the other fields are then 0.
+    """
     ahead_n: Annotated[m, Allowed(-20.0, 20.0)]
-    """Its offset from the line relative to one's own, positive to the left."""
+    """Offset of the car ahead minus the vehicle's own, positive to the left."""
     ahead_v: Annotated[m_s, Allowed(-40.0, 40.0)]
-    """Its velocity along the line relative to one's own."""
+    """Velocity along the line of the car ahead minus the vehicle's own."""
     behind: Annotated[m, Allowed(0.0, SIGHT)]
-    """Distance along the line back to the nearest car behind; as `ahead`."""
+    """Distance along the line to the nearest car behind; without one as in `ahead`."""
     behind_n: Annotated[m, Allowed(-20.0, 20.0)]
-    """Its offset from the line relative to one's own, positive to the left."""
+    """Offset of the car behind minus the vehicle's own, positive to the left."""
     behind_v: Annotated[m_s, Allowed(-40.0, 40.0)]
-    """Its velocity along the line relative to one's own."""
+    """Velocity along the line of the car behind minus the vehicle's own."""
     rank: Annotated[one, Allowed(0.0, MOST - 1.0)]
     """Number of cars in front in the race, laps included."""
 
@@ -148,21 +150,21 @@ def race_others(
     gap: m | None = None,
     **options: Any,
 ) -> Task:
-    """The task of racing other cars: a metre of progress is worth 1, less what the others make on
-    average by half; touching a wall or another car costs 10 and ends the race of all.
+    """The task of racing other cars: a metre of progress is worth 1, minus half the mean progress
+    of the other cars; touching a wall or another car costs 10 and ends the race of all.
 
-    Cars start on a grid anywhere on a track, in an order that is drawn, at the same speed.
+    Cars start on a grid anywhere on a track, in random order, at the same speed.
 
     Args:
         vehicle: the vehicle, the same for all; `four_wheel` if None.
         agents: number of cars, 2 to 8.
-        tracks: one or more; each race is on one of them.
-        lidar: a `Lidar` for each car, or the number of rays of one; None for none. They see the
-            other cars.
+        tracks: one or more tracks; each race takes place on one of them.
+        lidar: a `Lidar` for each car, or its number of rays; None for no lidar. It sees the other
+            cars.
         randomised: distributions of parameters, see `Task.randomised`.
         params: weights that differ from `RaceOthersParams`.
         ahead: distances in m at which the curvature of the track is observed.
-        gap: distance of places on the grid, in m; one and a half vehicles if None.
+        gap: distance between grid positions in m; one and a half vehicle lengths if None.
         options: further fields of the `Task`.
     """
     car = four_wheel() if vehicle is None else vehicle
@@ -200,13 +202,12 @@ _DRAWS: dict[str, Any] = {
 
 
 def observation_of(ahead: tuple[m, ...]) -> type:
-    """The observation of a race, followed by the nearest cars."""
     hints = {**record_hints(race_observation(ahead)), **record_hints(Near)}
     return record.define("Observation", hints, doc="Observation.")
 
 
 def memory_of(agents: int) -> type:
-    """Places of the others along the track; their progress counts from one's own start."""
+    """Record class for the places of the other cars; their progress counts from the own start."""
     names = [f"car_{k}" for k in range(agents - 1)]
     hints: dict[str, Any] = dict.fromkeys(names, PlaceMemory)
     return record.define("Rivals", hints, dict.fromkeys(names, PlaceMemory()), doc="The others.")
@@ -215,13 +216,12 @@ def memory_of(agents: int) -> type:
 def observe(
     Observation: type, ahead: tuple[m, ...], place: Place, velocity: Velocity, others: Any, m: Any
 ) -> Any:
-    """The observation at a place with others around."""
     own = observe_race(race_observation(ahead), ahead, place, velocity)
     return Observation(*own, *nearest(place, others, m))
 
 
 def nearest(place: Place, others: Sequence[Other], m: Sequence[PlaceMemory]) -> Near:
-    """The nearest of the others, whose places along the line are in the memory."""
+    """Observation of the nearest cars, whose places along the line are in the memory."""
     zero = 0.0 * place.s
     near = Near(zero + SIGHT, zero, zero, zero + SIGHT, zero, zero, zero)
     for other, at in zip(others, m, strict=True):
@@ -239,7 +239,7 @@ def nearest(place: Place, others: Sequence[Other], m: Sequence[PlaceMemory]) -> 
 
 
 def _relative(place: Place, other: Other, s: m) -> tuple[m, m, m_s]:
-    """Gap along the line to another car, its offset and its velocity, relative to one's own."""
+    """Gap along the line to another car, and its relative offset and velocity."""
     course = place.course
     point = point_at(course, s)
     _, n = to_body(point[:3], other.pose.x, other.pose.y)
@@ -251,7 +251,6 @@ def _relative(place: Place, other: Other, s: m) -> tuple[m, m, m_s]:
 
 
 def remember(Memory: Any, place: Place, others: Sequence[Other], m: Any) -> Any:
-    """The memory of the others' present places."""
     return Memory(*(at for _, at in _places(place, others, m)))
 
 
@@ -263,7 +262,7 @@ def _places(
 
 
 def reward(place: Place, others: Sequence[Other], contact: Any, m: Any, q: Any) -> Any:
-    """Progress of the period in m, less that of the others and the cost of a crash."""
+    """Progress of the period in m, minus a share of the others' and the cost of a crash."""
     theirs: Any = 0.0
     for other, _ in _places(place, others, m):
         theirs = theirs + other.gained
@@ -272,7 +271,7 @@ def reward(place: Place, others: Sequence[Other], contact: Any, m: Any, q: Any) 
 
 
 def end_reasons(place: Place, contact: Any) -> dict[str, Any]:
-    """Reasons for the end: a contact, leaving the track, or its end."""
+    """Reasons for the end: a contact, off the track, or the end of an open track."""
     return {
         "contact": has_crashed(contact),
         "off_track": place.off_track,
@@ -283,7 +282,7 @@ def end_reasons(place: Place, contact: Any) -> dict[str, Any]:
 def start(
     body: Body, grid: Grid, Memory: Any, x: Any, p: Any, course: Course, d: Any, agent: Any
 ) -> Start:
-    """A start on the grid, in the direction of the track."""
+    """Start on the grid, in the direction of the track."""
     front, slot = grid.front(course, d.s), grid.slot(agent, d.first)
     s = front - grid.gap * slot
     pose = track_point(course, s, grid.offset(slot))

@@ -1,23 +1,23 @@
 """CDR of messages: encoders and decoders in Python, generated from the type.
 
 Plain CDR (XCDR1) of final structures. Nested messages are flattened as far as their offset in the
-record is fixed, so an odometry takes a few calls of `struct`. Errors of the generated code are
-examined again, slowly, to name the field. Alignment counts from behind the four bytes of header and
-is at most 8, so there is one `struct` for each of eight offsets.
+record is fixed, so an odometry message takes a few calls of `struct`. If the generated code fails,
+the data is examined again, slowly, to name the field. Alignment counts from after the four bytes of
+header and is at most 8, so there is one `struct` for each of eight offsets.
 
-Records are NamedTuples. Numbers and strings are plain. Decoded arrays and sequences of numbers are
-NumPy arrays, `byte` and `char` as uint8; lists and tuples are encoded too. Sequences of strings and
-of messages are tuples. A field whose name is a keyword of Python ends with an underscore. A missing
-field is zero, empty, or the default of the interface file (a quaternion has w = 1).
+Records are NamedTuples with plain numbers and strings. Decoded arrays and sequences of numbers are
+NumPy arrays, `byte` and `char` as uint8; lists and tuples can be encoded too. Sequences of strings
+and of messages are tuples. A field whose name is a keyword of Python ends with an underscore. A
+missing field is zero, empty, or the default of the interface file (a quaternion has w = 1).
 """
 
 from __future__ import annotations
 
 import keyword
 import struct
-from collections import namedtuple
+from collections import deque, namedtuple
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -27,19 +27,17 @@ import numpy as np
 from ...core.files import brief_repr, shortened
 from ...errors import InvalidValue
 
-PRIMITIVES = {
-    "bool": 1, "byte": 1, "char": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2,
-    "int32": 4, "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8,
-}  # fmt: skip
-"""Size in bytes of each, which is also its alignment."""
 DTYPES = {
     "bool": "?", "byte": "u1", "char": "u1", "int8": "i1", "uint8": "u1", "int16": "i2",
     "uint16": "u2", "int32": "i4", "uint32": "u4", "float32": "f4", "int64": "i8", "uint64": "u8",
     "float64": "f8",
 }  # fmt: skip
-"""NumPy's names, without the byte order. `byte` and `char` are unsigned numbers, as in rclpy."""
+"""NumPy type codes without the byte order; `byte` and `char` are unsigned numbers, as in
+rclpy."""
+PRIMITIVES = {base: np.dtype(dtype).itemsize for base, dtype in DTYPES.items()}
+"""Size in bytes of each primitive type, which is also its alignment."""
 DUMMY = "structure_needs_at_least_one_member"
-"""The field of an empty structure."""
+"""Name of the field of an empty structure."""
 
 
 class Shape(Enum):
@@ -56,11 +54,10 @@ class Shape(Enum):
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a message."""
-
     name: str
     base: str
-    """A primitive, "string", or the full name of a message: "geometry_msgs/msg/Point"."""
+    """Base type: a primitive, "string", or the full name of a message:
+    "geometry_msgs/msg/Point"."""
     shape: Shape = Shape.ONE
     size: int = 0
     """Length of an array, or largest length of a bounded sequence."""
@@ -69,26 +66,26 @@ class Field:
     default: float = 0.0
     """Default of a single number."""
     nested: Structure | None = None
-    """Type of its values if they are messages."""
+    """Type of nested messages; None for numbers and strings."""
 
     __repr__ = brief_repr
 
 
 @dataclass(frozen=True)
 class Structure:
-    """A full name, as "nav_msgs/msg/Odometry", and fields in order."""
+    """A message structure: full name, such as "nav_msgs/msg/Odometry", and fields in order."""
 
     name: str
     fields: tuple[Field, ...]
 
     @property
     def dds_name(self) -> str:
-        """Its name for the middlewares: "nav_msgs::msg::dds_::Odometry_"."""
+        """Name for the middlewares: "nav_msgs::msg::dds_::Odometry_"."""
         return dds_name(self.name)
 
     @cached_property
     def referenced(self) -> tuple[Structure, ...]:
-        """Every other structure within it, sorted by name."""
+        """All nested structures, sorted by name."""
         by_name: dict[str, Structure] = {}
         waiting = [field.nested for field in self.fields]
         while waiting:
@@ -100,14 +97,14 @@ class Structure:
 
 
 def dds_name(name: str) -> str:
-    """The name of a type in IDL: "pkg/msg/A" is "pkg::msg::dds_::A_"."""
+    """IDL name of a type: "pkg/msg/A" becomes "pkg::msg::dds_::A_"."""
     package, kind, name = name.split("/")
     return f"{package}::{kind}::dds_::{name}_"
 
 
 @cache
 def record_class(structure: Structure) -> Any:
-    """The NamedTuple class of a structure."""
+    """NamedTuple class of a structure."""
     names = [attribute(field) for field in structure.fields]
     defaults = [_default(field) for field in structure.fields]
     name = _no_keyword(structure.name.split("/")[-1])
@@ -121,7 +118,7 @@ def _message(structure: Structure, values: tuple[Any, ...]) -> Any:
 
 
 def attribute(field: Field) -> str:
-    """The name of a field in Python."""
+    """Name of a field as a Python attribute."""
     return _no_keyword(field.name)
 
 
@@ -136,26 +133,19 @@ def _default(field: Field) -> Any:
         return zeros
     if field.shape in (Shape.SEQUENCE, Shape.BOUNDED):
         return ()
-    value = _single(field)
+    if field.nested is not None:
+        value = record_class(field.nested)()
+    elif field.base == "string":
+        value = ""
+    else:
+        value = np.dtype(DTYPES[field.base]).type(field.default).item()
     return (value,) * field.size if field.shape is Shape.ARRAY else value
 
 
-def _single(field: Field) -> Any:
-    if field.nested is not None:
-        return record_class(field.nested)()
-    if field.base == "string":
-        return ""
-    return np.dtype(DTYPES[field.base]).type(field.default).item()
-
-
-@cache
-def _little(dtype: str) -> np.dtype[Any]:
-    return np.dtype(f"<{dtype}")
-
-
 def array_bytes(values: Any, dtype: str) -> bytes:
-    """The values as bytes, little endian; raises ValueError for another kind or too large ones."""
-    wanted = _little(dtype)
+    """Encode values as bytes, little endian; raises ValueError for another kind or values out of
+    range."""
+    wanted = np.dtype(f"<{dtype}")
     if isinstance(values, (bytes, bytearray, memoryview)) and dtype == "u1":
         return bytes(values)
     array = values if isinstance(values, np.ndarray) else np.asarray(values)
@@ -183,12 +173,8 @@ def _converted(array: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np.ndarray
 
 HEADER = b"\0\1\0\0"
 """Header of plain CDR, little endian."""
-CODES = {
-    "bool": "?", "byte": "B", "char": "B", "int8": "b", "uint8": "B", "int16": "h",
-    "uint16": "H", "int32": "i", "uint32": "I", "float32": "f", "int64": "q", "uint64": "Q",
-    "float64": "d",
-}  # fmt: skip
-"""Codes of `struct`."""
+CODES = dict(zip(DTYPES, "?BBbBhHiIfqQd", strict=True))
+"""Format characters of `struct` by primitive type."""
 
 
 TRUTHS = {False: False, True: True}
@@ -196,7 +182,7 @@ TRUTHS = {False: False, True: True}
 
 
 class Item(NamedTuple):
-    """A part of a run: a number, or an array as bytes."""
+    """An element of a run of fixed layout: a number, or an array as bytes."""
 
     code: str
     size: int
@@ -208,55 +194,53 @@ COUNT = Item("I", 4, 4)
 
 
 def number(field: Field) -> Item:
-    """One number of a field."""
+    """Item for one number of a field."""
     size = PRIMITIVES[field.base]
     return Item(CODES[field.base], size, size)
 
 
 def block(field: Field) -> Item:
-    """All numbers of a field with a fixed length, as bytes."""
+    """Item for all numbers of a fixed-length field, as bytes."""
     size = PRIMITIVES[field.base]
     return Item(f"{field.size * size}s", field.size * size, size)
 
 
-def packers(items: Sequence[Item], order: str) -> tuple[struct.Struct, ...]:
-    """The `struct`s of some items, by the offset modulo 8 in a buffer with a header."""
-    return tuple(struct.Struct(_format(items, order, place)) for place in range(8))
-
-
-def _format(items: Sequence[Item], order: str, place: int) -> str:
-    text, place = order, place - len(HEADER)
-    for item in items:
-        gap = -place % item.alignment
-        text += "x" * gap + item.code
-        place += gap + item.size
-    return text
+def packers(items: Sequence[Item], order: str) -> Iterator[struct.Struct]:
+    """One `struct` for the items for each offset modulo 8 in a buffer with a header."""
+    for start in range(8):
+        text, place = order, start - len(HEADER)
+        for item in items:
+            gap = -place % item.alignment
+            text += "x" * gap + item.code
+            place += gap + item.size
+        yield struct.Struct(text)
 
 
 MOST_BEHIND = 3
 """Largest number of bytes after the last field: payloads are padded to a multiple of 4.
 
-`rmw_serialize` of rmw_fastrtps leaves more: it hands out as many bytes as it estimated. The
-estimate (`get_serialized_size` of rosidl_typesupport_fastrtps) aligns an empty sequence of 8-byte
-numbers as if a number followed, which CDR does not. So a message may end up to 8 bytes earlier for
-each such sequence; the bytes after it are not even zero. Their number follows from the message, and
-`leaves` computes it.
+`rmw_serialize` of rmw_fastrtps leaves more: it returns as many bytes as it estimated. The
+estimate (`get_serialized_size` of rosidl_typesupport_fastrtps) aligns an empty sequence of
+8-byte numbers as if a number followed, which CDR does not. So a message may end up to 8 bytes
+earlier for each such sequence; the bytes after it are not even zero. Their number follows from
+the message, and `leaves` computes it.
 """
 
 
 class Leaf(NamedTuple):
-    """Numbers or a string, and their offset."""
+    """A number, an array of numbers or a string in encoded data, with its offset."""
 
     path: str
-    """For example "transforms[0].header.stamp.sec"."""
+    """Path of the field, such as "transforms[0].header.stamp.sec"."""
     base: str
     begin: int
     length: int | None
-    """Length of an array or a sequence of numbers."""
+    """Length of an array or a sequence of numbers; None for a single value."""
 
 
 def byte_order(structure: Structure, data: bytes) -> str:
-    """Byte order for `struct`, "<" or ">"; raises unless the header is that of plain CDR."""
+    """Byte order for `struct`, "<" or ">"; raises InvalidValue unless the header is that of plain
+    CDR."""
     order = {b"\0\0": ">", b"\0\1": "<"}.get(data[:2]) if len(data) >= len(HEADER) else None
     if order is None:
         raise InvalidValue(
@@ -273,7 +257,7 @@ def leaves(structure: Structure, data: bytes) -> Iterator[Leaf]:
     behind, most = len(data) - walk.place, walk.estimate - walk.place + MOST_BEHIND
     if behind > most:
         raise InvalidValue(
-            f"{structure.name}: {behind} bytes behind the last field; at most {most} may be"
+            f"{structure.name}: {behind} bytes after the last field; at most {most} are allowed"
         )
 
 
@@ -325,7 +309,7 @@ class _Walk:
             raise InvalidValue(f"{self.name}: {path} claims {count} values, {left} bytes are left")
         if field.shape is Shape.BOUNDED and count > field.size:
             raise InvalidValue(
-                f"{self.name}: {path} has {count} values, at most {field.size} may be"
+                f"{self.name}: {path} has {count} values, at most {field.size} are allowed"
             )
         return count
 
@@ -333,7 +317,7 @@ class _Walk:
         size = self.unsigned(path)
         if field.text_size and size > field.text_size + 1:
             raise InvalidValue(
-                f"{self.name}: {path} has {size - 1} bytes, at most {field.text_size} may be"
+                f"{self.name}: {path} has {size - 1} bytes, at most {field.text_size} are allowed"
             )
         begin = self.take(size, path)
         text = self.data[begin : self.place]
@@ -365,18 +349,12 @@ class _Walk:
 
 
 def _gap(place: int, size: int) -> int:
-    """Bytes up to the next multiple of a size, counted from behind the header."""
+    """Padding bytes up to the next multiple of `size`, counted from after the header."""
     return -(place - len(HEADER)) % size
 
 
-def check_data(structure: Structure, data: bytes) -> None:
-    """Raise for malformed data."""
-    for _ in leaves(structure, data):
-        pass
-
-
 def number_fault(name: str, base: str, value: Any) -> InvalidValue | None:
-    """The fault of a number, or None."""
+    """Error for a number that does not fit its type; None if it fits."""
     if base == "bool":
         truth = isinstance(value, Hashable) and value in TRUTHS
         text = f"{name} = {shortened(repr(value), 60)} must be true or false"
@@ -399,20 +377,16 @@ def _check(structure: Structure, record: Any, name: str, prefix: str) -> None:
             raise InvalidValue(
                 f"{where} must be a record with {field.name}, got {shortened(repr(record), 60)}"
             )
-        _check_field(field, getattr(record, attribute(field)), name, path)
-
-
-def _check_field(field: Field, value: Any, name: str, path: str) -> None:
-    if field.shape is Shape.ONE:
-        _check_one(field, value, name, path)
-        return
-    count = _count(field, value, f"{name}.{path}")
-    if field.shape is Shape.ARRAY and count != field.size:
-        raise InvalidValue(f"{name}.{path} has {count} values, must have {field.size}")
-    if field.shape is Shape.BOUNDED and count > field.size:
-        raise InvalidValue(f"{name}.{path} has {count} values, may have at most {field.size}")
-    if field.base not in PRIMITIVES:
-        for index, one in enumerate(value):
+        value = getattr(record, attribute(field))
+        if field.shape is Shape.ONE:
+            _check_one(field, value, name, path)
+            continue
+        count = _count(field, value, f"{name}.{path}")
+        if field.shape is Shape.ARRAY and count != field.size:
+            raise InvalidValue(f"{name}.{path} has {count} values, must have {field.size}")
+        if field.shape is Shape.BOUNDED and count > field.size:
+            raise InvalidValue(f"{name}.{path} has {count} values, may have at most {field.size}")
+        for index, one in enumerate(() if field.base in PRIMITIVES else value):
             _check_one(field, one, name, f"{path}[{index}]")
 
 
@@ -430,25 +404,23 @@ def _count(field: Field, value: Any, name: str) -> int:
 
 
 def _check_one(field: Field, value: Any, name: str, path: str) -> None:
+    whole = f"{name}.{path}"
     if field.nested is not None:
         _check(field.nested, value, name, f"{path}.")
-    elif field.base == "string":
-        _check_text(field, value, f"{name}.{path}")
-    elif fault := number_fault(f"{name}.{path}", field.base, value):
-        raise fault
-
-
-def _check_text(field: Field, value: Any, name: str) -> None:
-    if not isinstance(value, str):
-        raise InvalidValue(f"{name} = {shortened(repr(value), 60)} must be a string")
-    try:
-        size = len(value.encode())
-    except UnicodeEncodeError as error:
-        raise InvalidValue(f"{name} = {value!r} cannot be written as UTF-8") from error
-    if "\0" in value:
-        raise InvalidValue(f"{name} = {value!r} must not contain a zero byte")
-    if field.text_size and size > field.text_size:
-        raise InvalidValue(f"{name} has {size} bytes, may have at most {field.text_size}")
+    elif field.base != "string":
+        if fault := number_fault(whole, field.base, value):
+            raise fault
+    elif not isinstance(value, str):
+        raise InvalidValue(f"{whole} = {shortened(repr(value), 60)} must be a string")
+    else:
+        try:
+            size = len(value.encode())
+        except UnicodeEncodeError as error:
+            raise InvalidValue(f"{whole} = {value!r} cannot be written as UTF-8") from error
+        if "\0" in value:
+            raise InvalidValue(f"{whole} = {value!r} must not contain a zero byte")
+        if field.text_size and size > field.text_size:
+            raise InvalidValue(f"{whole} has {size} bytes, may have at most {field.text_size}")
 
 
 _FAULTS = (struct.error, AttributeError, TypeError, ValueError, OverflowError, LookupError)
@@ -456,7 +428,7 @@ _ZERO = b"\0"
 
 
 def encoder(structure: Structure) -> Callable[[Any], bytes]:
-    """The function that encodes records of a structure."""
+    """Generate the function that encodes records of a structure."""
     write = _writer(structure)
 
     def encode(record: Any) -> bytes:
@@ -473,7 +445,7 @@ def encoder(structure: Structure) -> Callable[[Any], bytes]:
 
 
 def decoder(structure: Structure) -> Callable[[bytes | bytearray | memoryview], Any]:
-    """The function that decodes records of a structure."""
+    """Generate the function that decodes records of a structure."""
     readers: dict[str, Callable[[bytes, int], tuple[Any, int]]] = {}
 
     def decode(data: bytes | bytearray | memoryview) -> Any:
@@ -484,17 +456,17 @@ def decoder(structure: Structure) -> Callable[[bytes | bytearray | memoryview], 
         try:
             record, end = readers[order](data, len(HEADER))
         except _FAULTS as error:
-            check_data(structure, data)
+            deque(leaves(structure, data), maxlen=0)  # raises an error that names the field
             raise InvalidValue(f"{structure.name}: malformed data") from error
         if not 0 <= len(data) - end <= MOST_BEHIND:
-            check_data(structure, data)
+            deque(leaves(structure, data), maxlen=0)
         return record
 
     return decode
 
 
 class _Source:
-    """Lines of a function, with the constants that they use."""
+    """Source lines of a generated function, with the constants they use."""
 
     def __init__(self, head: str, order: str) -> None:
         self.lines = [head]
@@ -502,13 +474,13 @@ class _Source:
         self.names: dict[str, Any] = {"ZERO": _ZERO, "PAD": bytes(4), "TRUTHS": TRUTHS}
         self.names["array_bytes"] = array_bytes
         self.run: list[tuple[Item, str]] = []
-        """Consecutive numbers, with the expression or variable of each."""
+        """Pending consecutive numbers, with the expression or variable of each."""
 
     def add(self, *lines: str) -> None:
         self.lines += [f"    {line}" for line in lines]
 
     def name(self, letter: str, value: Any = None) -> str:
-        """A new variable, or a constant."""
+        """Create a new variable name, or a constant with this value."""
         name = f"{letter}{len(self.names)}"
         self.names[name] = value
         return name
@@ -521,78 +493,65 @@ class _Source:
 
 @cache
 def _writer(structure: Structure) -> Callable[[Any, bytearray], None]:
-    source = _Source("def encode(r, out):", "<")
-    _write_fields(source, structure, "r")
-    _pack(source)
-    return source.compiled(structure.name, "encode")
-
-
-def _write_fields(source: _Source, structure: Structure, record: str) -> None:
-    for field in structure.fields:
-        value = f"{record}.{attribute(field)}"
-        if field.shape is not Shape.ONE:
-            _write_many(source, field, value)
-        elif field.nested is not None:
-            inner = source.name("r")
-            source.add(f"{inner} = {value}")
-            _write_fields(source, field.nested, inner)
-        elif field.base == "string":
-            _write_text(source, field, value)
-        else:
-            truth = field.base == "bool"
-            source.run.append((number(field), f"TRUTHS[{value}]" if truth else value))
-
-
-def _write_many(source: _Source, field: Field, value: str) -> None:
-    values, fixed = source.name("a"), field.shape is Shape.ARRAY
-    if field.base in PRIMITIVES:
-        size = PRIMITIVES[field.base]
-        source.add(f"{values} = array_bytes({value}, {DTYPES[field.base]!r})")
-        _check_size(source, field, f"len({values}) // {size}")
-        if fixed:
-            source.run.append((block(field), values))
-            return
-        source.run.append((COUNT, f"len({values}) // {size}"))
-        _pack(source)
-        if size == 8:  # Behind a count, so at a multiple of 4; of none there is no gap.
-            source.add(f"if {values} and not len(out) & 4: out += PAD")
-        source.add(f"out += {values}")
-        return
-    source.add(f"{values} = {value}")
-    source.add(f"if isinstance({values}, str): raise TypeError")
-    _check_size(source, field, f"len({values})")
-    if not fixed:
-        source.run.append((COUNT, f"len({values})"))
-    _pack(source)
-    write = _text_writer(field.text_size) if field.nested is None else _writer(field.nested)
-    source.add(f"for e in {values}: {source.name('w', write)}(e, out)")
-
-
-def _check_size(source: _Source, field: Field, count: str) -> None:
-    if field.shape is not Shape.SEQUENCE:
-        sign = "!=" if field.shape is Shape.ARRAY else ">"
-        source.add(f"if {count} {sign} {field.size}: raise ValueError")
-
-
-def _write_text(source: _Source, field: Field, value: str) -> None:
-    text = source.name("s")
-    source.add(f"{text} = {value}.encode() + ZERO")
-    bound = f" or len({text}) > {field.text_size + 1}" if field.text_size else ""
-    source.add(f"if {text}.find(ZERO) != len({text}) - 1{bound}: raise ValueError")
-    source.run.append((COUNT, f"len({text})"))
-    _pack(source)
-    source.add(f"out += {text}")
+    return _element_writer(Field("", structure.name, nested=structure))
 
 
 @cache
-def _text_writer(bound: int) -> Callable[[Any, bytearray], None]:
+def _element_writer(field: Field) -> Callable[[Any, bytearray], None]:
+    """Generate the function that writes one value of a field."""
     source = _Source("def encode(r, out):", "<")
-    _write_text(source, Field("", "string", text_size=bound), "r")
-    return source.compiled("string", "encode")
+    _write(source, field, "r")
+    _pack(source)
+    return source.compiled(field.base, "encode")
+
+
+def _write(source: _Source, field: Field, value: str) -> None:
+    if field.shape is not Shape.ONE:
+        _write_many(source, field, value)
+    elif field.nested is not None:
+        inner = source.name("r")
+        source.add(f"{inner} = {value}")
+        for one in field.nested.fields:
+            _write(source, one, f"{inner}.{attribute(one)}")
+    elif field.base == "string":
+        text = source.name("s")
+        source.add(f"{text} = {value}.encode() + ZERO")
+        bound = f" or len({text}) > {field.text_size + 1}" if field.text_size else ""
+        source.add(f"if {text}.find(ZERO) != len({text}) - 1{bound}: raise ValueError")
+        source.run.append((COUNT, f"len({text})"))
+        _pack(source)
+        source.add(f"out += {text}")
+    else:
+        source.run.append((number(field), f"TRUTHS[{value}]" if field.base == "bool" else value))
+
+
+def _write_many(source: _Source, field: Field, value: str) -> None:
+    values, size = source.name("a"), PRIMITIVES.get(field.base)
+    count = f"len({values}) // {size}" if size else f"len({values})"
+    if size:
+        source.add(f"{values} = array_bytes({value}, {DTYPES[field.base]!r})")
+    else:
+        source.add(f"{values} = {value}", f"if isinstance({values}, str): raise TypeError")
+    if field.shape is not Shape.SEQUENCE:
+        sign = "!=" if field.shape is Shape.ARRAY else ">"
+        source.add(f"if {count} {sign} {field.size}: raise ValueError")
+    if field.shape is not Shape.ARRAY:
+        source.run.append((COUNT, count))
+    elif size:
+        source.run.append((block(field), values))
+        return
+    _pack(source)
+    if not size:
+        write = _element_writer(replace(field, shape=Shape.ONE, size=0))
+        source.add(f"for e in {values}: {source.name('w', write)}(e, out)")
+        return
+    if size == 8:  # Behind a count, so at a multiple of 4; of none there is no gap.
+        source.add(f"if {values} and not len(out) & 4: out += PAD")
+    source.add(f"out += {values}")
 
 
 def _pack(source: _Source) -> None:
-    """Lines that pack the run."""
+    """Generate the lines that pack the pending run."""
     if source.run:
         table = packers([item for item, _ in source.run], source.order)
         pack = source.name("P", tuple(packer.pack for packer in table))
@@ -603,43 +562,46 @@ def _pack(source: _Source) -> None:
 
 @cache
 def _reader(structure: Structure, order: str) -> Callable[[bytes, int], tuple[Any, int]]:
+    return _element_reader(Field("", structure.name, nested=structure), order)
+
+
+@cache
+def _element_reader(field: Field, order: str) -> Callable[[bytes, int], tuple[Any, int]]:
+    """Generate the function that reads one value of a field."""
     source = _Source("def decode(d, p):", order)
     source.names |= {"new": tuple.__new__, "frombuffer": np.frombuffer, "BOOL": (False, True)}
     source.names["bools"] = _bools
-    record = _read_fields(source, structure)
+    value = _read(source, field)
     _unpack(source)
-    source.add(f"return {record}, p")
-    return source.compiled(structure.name, "decode")
+    source.add(f"return {value}, p")
+    return source.compiled(field.base, "decode")
 
 
-def _read_fields(source: _Source, structure: Structure) -> str:
-    """Lines that read the fields; the expression of the record."""
-    values: list[str] = []
-    for field in structure.fields:
-        if field.shape is not Shape.ONE:
-            values.append(_read_many(source, field))
-        elif field.nested is not None:
-            values.append(_read_fields(source, field.nested))
-        elif field.base == "string":
-            values.append(_read_text(source, field))
-        else:
-            value = source.name("v")
-            item = number(field)
-            truth = field.base == "bool"
-            source.run.append((item._replace(code="B") if truth else item, value))
-            values.append(f"BOOL[{value}]" if truth else value)
-    return f"new({source.name('R', record_class(structure))}, ({', '.join(values)},))"
+def _read(source: _Source, field: Field) -> str:
+    """Generate the lines that read a field; returns the expression of its value."""
+    if field.shape is not Shape.ONE:
+        return _read_many(source, field)
+    if field.nested is not None:
+        values = [_read(source, one) for one in field.nested.fields]
+        return f"new({source.name('R', record_class(field.nested))}, ({', '.join(values)},))"
+    if field.base == "string":
+        count, text = source.name("n"), source.name("s")
+        source.run.append((COUNT, count))
+        _unpack(source)
+        bound = f" or {count} > {field.text_size + 1}" if field.text_size else ""
+        source.add(f"e = p + {count}", f"if d.find(ZERO, p, e) != e - 1{bound}: raise ValueError")
+        source.add(f"{text} = d[p:e - 1].decode()", "p = e")
+        return text
+    value, item, truth = source.name("v"), number(field), field.base == "bool"
+    source.run.append((item._replace(code="B") if truth else item, value))
+    return f"BOOL[{value}]" if truth else value
 
 
 def _read_many(source: _Source, field: Field) -> str:
     if field.base in PRIMITIVES:
         return _read_numbers(source, field)
     count, values = _read_count(source, field), source.name("a")
-    read = (
-        _reader(field.nested, source.order)
-        if field.nested is not None
-        else _text_reader(field.text_size, source.order)
-    )
+    read = _element_reader(replace(field, shape=Shape.ONE, size=0), source.order)
     # Every value has a byte or more.
     source.add(f"if {count} > len(d) - p: raise ValueError", f"{values} = []")
     source.add(f"for _ in range({count}):", f"    e, p = {source.name('f', read)}(d, p)")
@@ -660,7 +622,7 @@ def _read_count(source: _Source, field: Field) -> str:
 
 
 def _read_numbers(source: _Source, field: Field) -> str:
-    """As an array of its own, in the byte order of the machine and aligned."""
+    """Generate the read of an array as an aligned copy in native byte order."""
     size, values = PRIMITIVES[field.base], source.name("a")
     there, here = f"{source.order}{DTYPES[field.base]}", DTYPES[field.base]
     truth = field.base == "bool"
@@ -685,26 +647,8 @@ def _bools(data: Any) -> Any:
     return values.astype("?")
 
 
-def _read_text(source: _Source, field: Field) -> str:
-    count, text = source.name("n"), source.name("s")
-    source.run.append((COUNT, count))
-    _unpack(source)
-    bound = f" or {count} > {field.text_size + 1}" if field.text_size else ""
-    source.add(f"e = p + {count}", f"if d.find(ZERO, p, e) != e - 1{bound}: raise ValueError")
-    source.add(f"{text} = d[p:e - 1].decode()", "p = e")
-    return text
-
-
-@cache
-def _text_reader(bound: int, order: str) -> Callable[[bytes, int], tuple[str, int]]:
-    source = _Source("def decode(d, p):", order)
-    text = _read_text(source, Field("", "string", text_size=bound))
-    source.add(f"return {text}, p")
-    return source.compiled("string", "decode")
-
-
 def _unpack(source: _Source) -> None:
-    """Lines that unpack the run."""
+    """Generate the lines that unpack the pending run."""
     if source.run:
         table = packers([item for item, _ in source.run], source.order)
         unpack = source.name("U", tuple((one.unpack_from, one.size) for one in table))

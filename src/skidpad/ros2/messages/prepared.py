@@ -1,4 +1,4 @@
-"""Messages that are sent again and again: encoded once, then patched in place.
+"""Messages that are sent repeatedly: encoded once, then patched in place.
 
 Strings and the lengths of sequences are fixed. `PreparedMany` writes the numbers of many messages
 of the same layout as columns.
@@ -26,7 +26,7 @@ class Prepared:
 
     Args:
         type_: the type.
-        message: a record of it, with the strings and lengths that stay.
+        message: a record of it, with the constant strings and lengths.
     """
 
     def __init__(self, type_: MessageType, message: Any) -> None:
@@ -38,9 +38,9 @@ class Prepared:
     __repr__ = brief_repr
 
     def patcher(self, *paths: str) -> Callable[..., None]:
-        """A function that takes a value for each path and writes all of them, or none.
+        """Return a function that takes a value for each path and writes all of them, or none.
 
-        A path is that of a number: "pose.pose.position.x", "transforms[0].header.stamp.sec",
+        A path denotes a number: "pose.pose.position.x", "transforms[0].header.stamp.sec",
         "pose.covariance[7]".
         """
         places = [self._place(path) for path in paths]
@@ -58,16 +58,16 @@ class Prepared:
 
     @property
     def layout(self) -> tuple[Leaf, ...]:
-        """Where everything is that it holds."""
+        """Position of every value in the data."""
         return tuple(self._leaves.values())
 
     def place(self, path: str) -> tuple[int, str]:
-        """Where a number begins in the data, and its type as NumPy names it."""
+        """Offset of a number in the data, and its NumPy type."""
         leaf = self._place(path)
         return leaf.begin, f"<{DTYPES[leaf.base]}"
 
     def _place(self, path: str) -> Leaf:
-        """Where a number is; one of an array too."""
+        """Position of a number, which may be an element of an array."""
         whole, bracket, index = path.rpartition("[")
         if bracket and whole in self._leaves and path not in self._leaves:
             leaf, number = self._leaves[whole], index.removesuffix("]")
@@ -89,7 +89,7 @@ class Prepared:
 
 
 def _patch_function(data: bytearray, name: str, places: Sequence[Leaf]) -> Callable[..., None]:
-    """Everything is packed before anything is written."""
+    """Generate the patch function, which packs everything before it writes anything."""
     names: dict[str, Any] = {"data": data, "FAULTS": _FAULTS, "TRUTHS": TRUTHS}
     names["explain"] = lambda *values: _explain(name, places, values)
     packed: list[str] = []
@@ -99,7 +99,9 @@ def _patch_function(data: bytearray, name: str, places: Sequence[Leaf]) -> Calla
         packer = struct.Struct(f"<{codes}")
         begin = places[run[0]].begin
         names[f"P{number}"] = packer.pack
-        values = ", ".join(_checked(index, places[index]) for index in run)
+        bools = [places[index].base == "bool" for index in run]
+        pairs = zip(run, bools, strict=True)
+        values = ", ".join(f"TRUTHS[v{k}]" if is_bool else f"v{k}" for k, is_bool in pairs)
         packed.append(f"        b{number} = P{number}({values})")
         written.append(f"    data[{begin}:{begin + packer.size}] = b{number}")
     values = ", ".join(f"v{index}" for index in range(len(places)))
@@ -109,22 +111,15 @@ def _patch_function(data: bytearray, name: str, places: Sequence[Leaf]) -> Calla
     return names["patch"]
 
 
-def _checked(index: int, leaf: Leaf) -> str:
-    """The argument of a number."""
-    return f"TRUTHS[v{index}]" if leaf.base == "bool" else f"v{index}"
-
-
 def _runs(places: Sequence[Leaf]) -> list[list[int]]:
-    """Indices of numbers that lie side by side."""
+    """Indices of adjacent numbers, grouped."""
     runs: list[list[int]] = []
     end = -1
     for index in sorted(range(len(places)), key=lambda index: places[index].begin):
-        begin = places[index].begin
-        if begin == end:
-            runs[-1].append(index)
-        else:
-            runs.append([index])
-        end = begin + PRIMITIVES[places[index].base]
+        if places[index].begin != end:
+            runs.append([])
+        runs[-1].append(index)
+        end = places[index].begin + PRIMITIVES[places[index].base]
     return runs
 
 
@@ -136,7 +131,7 @@ def _explain(name: str, places: Sequence[Leaf], values: tuple[Any, ...]) -> Inva
 
 
 class PreparedMany:
-    """Encoded messages whose numbers can be changed, of all of them at once.
+    """Encoded messages of the same layout, whose numbers can be changed for all at once.
 
     Args:
         type_: the type.
@@ -152,12 +147,13 @@ class PreparedMany:
         self._buffer = bytearray(b"".join(one.data for one in each))
         whole, size = memoryview(self._buffer), self._size
         self.rows = [whole[k * size : (k + 1) * size] for k in range(len(each))]
-        """CDR of each with its header, always complete."""
+        """CDR of each message with its header, always complete."""
 
     __repr__ = brief_repr
 
     def column(self, path: str) -> NDArray[Any]:
-        """A number of all messages, as a view that writes into them; paths as of `Prepared`."""
+        """One number of all messages, as a view that writes into them, (messages,); paths as in
+        `Prepared`."""
         begin, dtype = self._first.place(path)
         shape, strides = (len(self.rows),), (self._size,)
         return np.ndarray(shape, dtype, self._buffer, begin, strides)

@@ -1,10 +1,21 @@
 """Message and service types of ROS 2 from the lines of interface files.
 
 A type is declared once, in `definitions` or in the text of a bag; records, CDR, type hashes,
-schemas of bags and the types of every middleware are made from that. The text of a definition is
-the interface file of the message, then those of all messages within it, each after a line of equals
-signs and one with its name (`ros2msg` of Foxglove). RIHS01, the hash by which rmw_zenoh and bags
-since Iron name types, is SHA-256 of a JSON text in the form of rosidl (REP 2011).
+schemas of bags and the types of every middleware follow from that. The text of a definition is the
+interface file of the message, then those of all nested messages, each after a line of equals signs
+and one with its name (`ros2msg` of Foxglove). RIHS01, the hash that identifies types in rmw_zenoh
+and in bags since Iron, is SHA-256 of a JSON text in the form of rosidl (REP 2011).
+
+Interface files of all messages and services that skidpad uses, without their comments.
+
+`PACKAGES` has the packages that come with ROS 2, as of Jazzy; `HUMBLE` says where Humble's differ.
+`PROGRAM_PACKAGES` has those of the programs that skidpad replaces, from
+autowarefoundation/autoware_msgs (7025d8f), tier4/tier4_autoware_msgs (cf67717),
+tudoroancea/brains2 (c975b02), robotics-laboratory/truck (332ff42e), ros-drivers/ackermann_msgs and
+ros-simulation/simulation_interfaces (172a1b1); docs/ros2.md lists the revisions.
+
+A line is a message with its fields in order; a line that begins with blanks continues the one
+before it.
 """
 
 from __future__ import annotations
@@ -12,8 +23,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,33 +32,355 @@ from ...core.files import brief_repr, listed, shortened
 from ...errors import InvalidValue
 from . import codec
 from .codec import DUMMY, PRIMITIVES, Field, Shape, Structure, attribute, dds_name
-from .definitions import HUMBLE, MESSAGES, SERVICES
+
+_WHOLE = [f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)]
+_NUMBERS = ["Byte", "Float32", "Float64", *_WHOLE]
+_SINGLE = "\n".join(
+    [
+        *(f"{name}: {name.lower()} data" for name in (*_NUMBERS, "Bool", "Char", "String")),
+        *(f"{n}MultiArray: MultiArrayLayout layout, {n.lower()}[] data" for n in _NUMBERS),
+    ]
+)
+"""Messages of `std_msgs` for single values, and for arrays of numbers."""
+_STAMPED = "\n".join(
+    f"{name}Stamped: std_msgs/Header header, {name} {name.lower()}"
+    for name in ["Accel", "Inertia", "Point", "Polygon", "Pose", "Quaternion", "Twist", "Wrench"]
+)
+"""Messages of `geometry_msgs` that have a header and another message."""
+_WITH_COVARIANCE = "\n".join(
+    f"{name}WithCovariance: {name} {name.lower()}, float64[36] covariance\n"
+    f"{name}WithCovarianceStamped: std_msgs/Header header, {name}WithCovariance {name.lower()}"
+    for name in ("Accel", "Pose", "Twist")
+)
+PACKAGES: dict[str, str] = {
+    "builtin_interfaces": """
+Duration: int32 sec, uint32 nanosec
+Time: int32 sec, uint32 nanosec
+""",
+    "std_msgs": """
+ColorRGBA: float32 r, float32 g, float32 b, float32 a
+Empty:
+Header: builtin_interfaces/Time stamp, string frame_id
+MultiArrayDimension: string label, uint32 size, uint32 stride
+MultiArrayLayout: MultiArrayDimension[] dim, uint32 data_offset
+"""
+    + _SINGLE,
+    "geometry_msgs": """
+Accel: Vector3 linear, Vector3 angular
+Inertia: float64 m, Vector3 com, float64 ixx, float64 ixy, float64 ixz, float64 iyy, float64 iyz,
+    float64 izz
+Point: float64 x, float64 y, float64 z
+Point32: float32 x, float32 y, float32 z
+Polygon: Point32[] points
+PolygonInstance: Polygon polygon, int64 id
+PolygonInstanceStamped: std_msgs/Header header, PolygonInstance polygon
+Pose: Point position, Quaternion orientation
+Pose2D: float64 x, float64 y, float64 theta
+PoseArray: std_msgs/Header header, Pose[] poses
+Quaternion: float64 x, float64 y, float64 z, float64 w 1
+Transform: Vector3 translation, Quaternion rotation
+TransformStamped: std_msgs/Header header, string child_frame_id, Transform transform
+Twist: Vector3 linear, Vector3 angular
+Vector3: float64 x, float64 y, float64 z
+Vector3Stamped: std_msgs/Header header, Vector3 vector
+VelocityStamped: std_msgs/Header header, string body_frame_id, string reference_frame_id,
+    Twist velocity
+Wrench: Vector3 force, Vector3 torque
+"""
+    + f"{_STAMPED}\n{_WITH_COVARIANCE}",
+    "nav_msgs": """
+GridCells: std_msgs/Header header, float32 cell_width, float32 cell_height,
+    geometry_msgs/Point[] cells
+MapMetaData: builtin_interfaces/Time map_load_time, float32 resolution, uint32 width,
+    uint32 height, geometry_msgs/Pose origin
+OccupancyGrid: std_msgs/Header header, MapMetaData info, int8[] data
+Odometry: std_msgs/Header header, string child_frame_id, geometry_msgs/PoseWithCovariance pose,
+    geometry_msgs/TwistWithCovariance twist
+Path: std_msgs/Header header, geometry_msgs/PoseStamped[] poses
+""",
+    "sensor_msgs": """
+BatteryState: std_msgs/Header header, float32 voltage, float32 temperature, float32 current,
+    float32 charge, float32 capacity, float32 design_capacity, float32 percentage,
+    uint8 power_supply_status, uint8 power_supply_health, uint8 power_supply_technology,
+    bool present, float32[] cell_voltage, float32[] cell_temperature, string location,
+    string serial_number
+CameraInfo: std_msgs/Header header, uint32 height, uint32 width, string distortion_model,
+    float64[] d, float64[9] k, float64[9] r, float64[12] p, uint32 binning_x, uint32 binning_y,
+    RegionOfInterest roi
+ChannelFloat32: string name, float32[] values
+CompressedImage: std_msgs/Header header, string format, uint8[] data
+FluidPressure: std_msgs/Header header, float64 fluid_pressure, float64 variance
+Illuminance: std_msgs/Header header, float64 illuminance, float64 variance
+Image: std_msgs/Header header, uint32 height, uint32 width, string encoding, uint8 is_bigendian,
+    uint32 step, uint8[] data
+Imu: std_msgs/Header header, geometry_msgs/Quaternion orientation,
+    float64[9] orientation_covariance, geometry_msgs/Vector3 angular_velocity,
+    float64[9] angular_velocity_covariance, geometry_msgs/Vector3 linear_acceleration,
+    float64[9] linear_acceleration_covariance
+JointState: std_msgs/Header header, string[] name, float64[] position, float64[] velocity,
+    float64[] effort
+Joy: std_msgs/Header header, float32[] axes, int32[] buttons
+JoyFeedback: uint8 type, uint8 id, float32 intensity
+JoyFeedbackArray: JoyFeedback[] array
+LaserEcho: float32[] echoes
+LaserScan: std_msgs/Header header, float32 angle_min, float32 angle_max, float32 angle_increment,
+    float32 time_increment, float32 scan_time, float32 range_min, float32 range_max,
+    float32[] ranges, float32[] intensities
+MagneticField: std_msgs/Header header, geometry_msgs/Vector3 magnetic_field,
+    float64[9] magnetic_field_covariance
+MultiDOFJointState: std_msgs/Header header, string[] joint_names,
+    geometry_msgs/Transform[] transforms, geometry_msgs/Twist[] twist,
+    geometry_msgs/Wrench[] wrench
+MultiEchoLaserScan: std_msgs/Header header, float32 angle_min, float32 angle_max,
+    float32 angle_increment, float32 time_increment, float32 scan_time, float32 range_min,
+    float32 range_max, LaserEcho[] ranges, LaserEcho[] intensities
+NavSatFix: std_msgs/Header header, NavSatStatus status, float64 latitude, float64 longitude,
+    float64 altitude, float64[9] position_covariance, uint8 position_covariance_type
+NavSatStatus: int8 status, uint16 service
+PointCloud: std_msgs/Header header, geometry_msgs/Point32[] points, ChannelFloat32[] channels
+PointCloud2: std_msgs/Header header, uint32 height, uint32 width, PointField[] fields,
+    bool is_bigendian, uint32 point_step, uint32 row_step, uint8[] data, bool is_dense
+PointField: string name, uint32 offset, uint8 datatype, uint32 count
+Range: std_msgs/Header header, uint8 radiation_type, float32 field_of_view, float32 min_range,
+    float32 max_range, float32 range, float32 variance
+RegionOfInterest: uint32 x_offset, uint32 y_offset, uint32 height, uint32 width, bool do_rectify
+RelativeHumidity: std_msgs/Header header, float64 relative_humidity, float64 variance
+Temperature: std_msgs/Header header, float64 temperature, float64 variance
+TimeReference: std_msgs/Header header, builtin_interfaces/Time time_ref, string source
+""",
+    "tf2_msgs": """
+TF2Error: uint8 error, string error_string
+TFMessage: geometry_msgs/TransformStamped[] transforms
+""",
+    "rosgraph_msgs": """
+Clock: builtin_interfaces/Time clock
+""",
+    "visualization_msgs": """
+ImageMarker: std_msgs/Header header, string ns, int32 id, int32 type, int32 action,
+    geometry_msgs/Point position, float32 scale, std_msgs/ColorRGBA outline_color, uint8 filled,
+    std_msgs/ColorRGBA fill_color, builtin_interfaces/Duration lifetime,
+    geometry_msgs/Point[] points, std_msgs/ColorRGBA[] outline_colors
+InteractiveMarker: std_msgs/Header header, geometry_msgs/Pose pose, string name,
+    string description, float32 scale, MenuEntry[] menu_entries,
+    InteractiveMarkerControl[] controls
+InteractiveMarkerControl: string name, geometry_msgs/Quaternion orientation,
+    uint8 orientation_mode, uint8 interaction_mode, bool always_visible, Marker[] markers,
+    bool independent_marker_orientation, string description
+InteractiveMarkerFeedback: std_msgs/Header header, string client_id, string marker_name,
+    string control_name, uint8 event_type, geometry_msgs/Pose pose, uint32 menu_entry_id,
+    geometry_msgs/Point mouse_point, bool mouse_point_valid
+InteractiveMarkerInit: string server_id, uint64 seq_num, InteractiveMarker[] markers
+InteractiveMarkerPose: std_msgs/Header header, geometry_msgs/Pose pose, string name
+InteractiveMarkerUpdate: string server_id, uint64 seq_num, uint8 type,
+    InteractiveMarker[] markers, InteractiveMarkerPose[] poses, string[] erases
+Marker: std_msgs/Header header, string ns, int32 id, int32 type, int32 action,
+    geometry_msgs/Pose pose, geometry_msgs/Vector3 scale, std_msgs/ColorRGBA color,
+    builtin_interfaces/Duration lifetime, bool frame_locked, geometry_msgs/Point[] points,
+    std_msgs/ColorRGBA[] colors, string texture_resource, sensor_msgs/CompressedImage texture,
+    UVCoordinate[] uv_coordinates, string text, string mesh_resource, MeshFile mesh_file,
+    bool mesh_use_embedded_materials
+MarkerArray: Marker[] markers
+MenuEntry: uint32 id, uint32 parent_id, string title, string command, uint8 command_type
+MeshFile: string filename, uint8[] data
+UVCoordinate: float32 u, float32 v
+""",
+    "diagnostic_msgs": """
+DiagnosticArray: std_msgs/Header header, DiagnosticStatus[] status
+DiagnosticStatus: byte level, string name, string message, string hardware_id, KeyValue[] values
+KeyValue: string key, string value
+""",
+    "rcl_interfaces": """
+FloatingPointRange: float64 from_value, float64 to_value, float64 step
+IntegerRange: int64 from_value, int64 to_value, uint64 step
+ListParametersResult: string[] names, string[] prefixes
+Log: builtin_interfaces/Time stamp, uint8 level, string name, string msg, string file,
+    string function, uint32 line
+LoggerLevel: string name, uint32 level
+Parameter: string name, ParameterValue value
+ParameterDescriptor: string name, uint8 type, string description, string additional_constraints,
+    bool read_only, bool dynamic_typing, FloatingPointRange[<=1] floating_point_range,
+    IntegerRange[<=1] integer_range
+ParameterEvent: builtin_interfaces/Time stamp, string node, Parameter[] new_parameters,
+    Parameter[] changed_parameters, Parameter[] deleted_parameters
+ParameterEventDescriptors: ParameterDescriptor[] new_parameters,
+    ParameterDescriptor[] changed_parameters, ParameterDescriptor[] deleted_parameters
+ParameterType:
+ParameterValue: uint8 type, bool bool_value, int64 integer_value, float64 double_value,
+    string string_value, byte[] byte_array_value, bool[] bool_array_value,
+    int64[] integer_array_value, float64[] double_array_value, string[] string_array_value
+SetLoggerLevelsResult: bool successful, string reason
+SetParametersResult: bool successful, string reason
+""",
+    "rmw_dds_common": """
+Gid: char[16] data
+NodeEntitiesInfo: string<=256 node_namespace, string<=256 node_name, Gid[] reader_gid_seq,
+    Gid[] writer_gid_seq
+ParticipantEntitiesInfo: Gid gid, NodeEntitiesInfo[] node_entities_info_seq
+""",
+    "service_msgs": """
+ServiceEventInfo: uint8 event_type, builtin_interfaces/Time stamp, char[16] client_gid,
+    int64 sequence_number
+""",
+}
+"""Messages of each package that comes with ROS 2."""
+
+PROGRAM_PACKAGES: dict[str, str] = {
+    "autoware_control_msgs": """
+Control: builtin_interfaces/Time stamp, builtin_interfaces/Time control_time, Lateral lateral,
+    Longitudinal longitudinal
+ControlHorizon: builtin_interfaces/Time stamp, builtin_interfaces/Time control_time,
+    float32 time_step_ms, Control[] controls
+Lateral: builtin_interfaces/Time stamp, builtin_interfaces/Time control_time,
+    float32 steering_tire_angle, float32 steering_tire_rotation_rate,
+    bool is_defined_steering_tire_rotation_rate
+Longitudinal: builtin_interfaces/Time stamp, builtin_interfaces/Time control_time,
+    float32 velocity, float32 acceleration, float32 jerk, bool is_defined_acceleration,
+    bool is_defined_jerk
+""",
+    "autoware_vehicle_msgs": """
+ControlModeReport: builtin_interfaces/Time stamp, uint8 mode
+Engage: builtin_interfaces/Time stamp, bool engage
+GearCommand: builtin_interfaces/Time stamp, uint8 command
+GearReport: builtin_interfaces/Time stamp, uint8 report
+HazardLightsCommand: builtin_interfaces/Time stamp, uint8 command
+HazardLightsReport: builtin_interfaces/Time stamp, uint8 report
+SteeringReport: builtin_interfaces/Time stamp, float32 steering_tire_angle
+TurnIndicatorsCommand: builtin_interfaces/Time stamp, uint8 command
+TurnIndicatorsReport: builtin_interfaces/Time stamp, uint8 report
+VelocityReport: std_msgs/Header header, float32 longitudinal_velocity, float32 lateral_velocity,
+    float32 heading_rate
+""",
+    "autoware_planning_msgs": """
+Trajectory: std_msgs/Header header, TrajectoryPoint[] points
+TrajectoryPoint: builtin_interfaces/Duration time_from_start, geometry_msgs/Pose pose,
+    float32 longitudinal_velocity_mps, float32 lateral_velocity_mps, float32 acceleration_mps2,
+    float32 heading_rate_rps, float32 front_wheel_angle_rad, float32 rear_wheel_angle_rad
+""",
+    "autoware_map_msgs": """
+LaneletMapBin: std_msgs/Header header, string version_map_format, string version_map,
+    string name_map, uint8[] data
+""",
+    "tier4_vehicle_msgs": """
+ActuationCommand: float64 accel_cmd, float64 brake_cmd, float64 steer_cmd
+ActuationCommandStamped: std_msgs/Header header, ActuationCommand actuation
+ActuationStatus: float64 accel_status, float64 brake_status, float64 steer_status
+ActuationStatusStamped: std_msgs/Header header, ActuationStatus status
+""",
+    "brains2": """
+Acceleration: std_msgs/Header header, float64 a_x, float64 a_y
+Controls: std_msgs/Header header, float64 delta, float64 tau_fl, float64 tau_fr, float64 tau_rl,
+    float64 tau_rr
+FSM: std_msgs/Header header, uint8 state
+Map: std_msgs/Header header, uint8[] color, float64[] x, float64[] y
+Pose: std_msgs/Header header, float64 x, float64 y, float64 phi, float64 sigma_x, float64 sigma_y,
+    float64 sigma_phi
+TrackEstimate: std_msgs/Header header, float64[] s_cen, float64[] x_cen, float64[] y_cen,
+    float64[] phi_cen, float64[] kappa_cen, float64[] w_cen
+Velocity: std_msgs/Header header, float64 v_x, float64 v_y, float64 omega, float64 sigma_v_x,
+    float64 sigma_v_y, float64 sigma_omega
+ControllerDebugInfo: std_msgs/Header header, float64[] s_ref, float64[] n_ref, float64[] psi_ref,
+    float64[] v_ref, float64[] delta_ref, float64[] tau_ref, float64[] s_pred, float64[] n_pred,
+    float64[] psi_pred, float64[] v_pred, float64[] delta_pred, float64[] u_delta_pred,
+    float64[] tau_pred, float64[] delta_dot_pred
+""",
+    "truck_msgs": """
+Control: std_msgs/Header header, float64 curvature, float64 velocity, bool has_acceleration,
+    float64 acceleration, bool has_target, geometry_msgs/PointStamped target
+ControlMode: std_msgs/Header header, uint8 mode
+SimulationState: std_msgs/Header header, float64 speed, float64 steering, bool collision,
+    geometry_msgs/Pose pose, geometry_msgs/Vector3 gyro_angular_velocity,
+    geometry_msgs/Vector3 accel_linear_acceleration
+HardwareTelemetry: std_msgs/Header header, float64 current_rps, float64 target_rps,
+    float64 battery_voltage, float64 battery_current, float64 target_left_steering,
+    float64 current_left_steering, float64 target_right_steering, float64 current_right_steering,
+    float64 rear_left_wheel_velocity, float64 rear_right_wheel_velocity,
+    float64 front_left_wheel_velocity, float64 front_right_wheel_velocity
+HardwareStatus: std_msgs/Header header, bool armed, string[] errors
+RemoteControl: std_msgs/Header header, uint8 mode, float64 curvature_ratio, float64 velocity_ratio
+""",
+    "tier4_external_api_msgs": """
+ResponseStatus: uint32 code, string message
+""",
+    "ackermann_msgs": """
+AckermannDrive: float32 steering_angle, float32 steering_angle_velocity, float32 speed,
+    float32 acceleration, float32 jerk
+AckermannDriveStamped: std_msgs/Header header, AckermannDrive drive
+""",
+    "simulation_interfaces": """
+EntityState: std_msgs/Header header, geometry_msgs/Pose pose, geometry_msgs/Twist twist,
+    geometry_msgs/Accel acceleration
+Result: uint8 result, string error_message
+""",
+}
+"""Messages of each package of the replaced programs."""
+
+
+def _lines(text: str) -> Iterator[tuple[str, str]]:
+    """Name of each interface of a text, and its fields, one per line."""
+    for line in text.strip().replace("\n    ", " ").splitlines():
+        name, _, fields = line.partition(":")
+        yield name, fields.replace(",", "\n")
+
+
+MESSAGES: dict[str, str] = {
+    f"{package}/msg/{name}": fields
+    for package, text in (PACKAGES | PROGRAM_PACKAGES).items()
+    for name, fields in _lines(text)
+}
+"""Fields of each message, one per line, as in its interface file."""
+HUMBLE: dict[str, str] = {
+    "rmw_dds_common/msg/Gid": "char[24] data",
+    "sensor_msgs/msg/Range": MESSAGES["sensor_msgs/msg/Range"].replace("float32 variance", ""),
+}
+"""Messages whose definition differs in Humble, under the same names."""
+_SERVICES = """
+std_srvs/Empty: ->
+std_srvs/SetBool: bool data -> bool success, string message
+std_srvs/Trigger: -> bool success, string message
+nav_msgs/GetMap: -> OccupancyGrid map
+rcl_interfaces/DescribeParameters: string[] names -> ParameterDescriptor[] descriptors
+rcl_interfaces/GetParameters: string[] names -> ParameterValue[] values
+rcl_interfaces/GetParameterTypes: string[] names -> uint8[] types
+rcl_interfaces/ListParameters: string[] prefixes, uint64 depth -> ListParametersResult result
+rcl_interfaces/SetParameters: Parameter[] parameters -> SetParametersResult[] results
+rcl_interfaces/SetParametersAtomically: Parameter[] parameters -> SetParametersResult result
+autoware_vehicle_msgs/ControlModeCommand: builtin_interfaces/Time stamp, uint8 mode -> bool success
+tier4_external_api_msgs/InitializePose: geometry_msgs/PoseWithCovarianceStamped pose
+    -> ResponseStatus status
+nav2_msgs/SetInitialPose: geometry_msgs/PoseWithCovarianceStamped pose ->
+robot_localization/SetPose: geometry_msgs/PoseWithCovarianceStamped pose ->
+simulation_interfaces/StepSimulation: uint64 steps 1 -> Result result
+simulation_interfaces/SetEntityState: string entity, EntityState state, bool set_pose,
+    bool set_twist, bool set_acceleration -> Result result
+"""
+
+
+def full_name(name: str, kind: str) -> str:
+    """Full name with the kind of interface: "pkg/A" becomes "pkg/msg/A"."""
+    parts = name.split("/")
+    return f"{parts[0]}/{kind}/{parts[1]}" if len(parts) == 2 else name
+
+
+SERVICES: dict[str, list[str]] = {
+    full_name(name, "srv"): fields.split("->") for name, fields in _lines(_SERVICES)
+}
+"""Fields of the request and of the response of each service.
+
+Every node has `std_srvs/srv/Empty` to reset, `SetBool` to pause, `StepSimulation` to step,
+`SetPose` for its vehicle; worlds, whose vehicles have names, `SetEntityState`.
+"""
 
 _IDS = {
     "int8": 2, "uint8": 3, "int16": 4, "uint16": 5, "int32": 6, "uint32": 7, "int64": 8,
     "uint64": 9, "float32": 10, "float64": 11, "bool": 15, "byte": 16, "string": 17,
     "char": 3,
 }  # fmt: skip
-"""Numbers of type_description_interfaces/msg/FieldType; rosidl takes `char` for uint8."""
+"""Type numbers of type_description_interfaces/msg/FieldType; rosidl treats `char` as uint8."""
 _NESTED, _BOUNDED_STRING = 1, 21
 _OF_SHAPE = {Shape.ONE: 0, Shape.ARRAY: 48, Shape.BOUNDED: 96, Shape.SEQUENCE: 144}
 
-_TIME = Structure(
-    "builtin_interfaces/msg/Time", (Field("sec", "int32"), Field("nanosec", "uint32"))
-)
-_EVENT_INFO = Structure(
-    "service_msgs/msg/ServiceEventInfo",
-    (
-        Field("event_type", "uint8"),
-        Field("stamp", _TIME.name, nested=_TIME),
-        Field("client_gid", "char", Shape.ARRAY, 16),
-        Field("sequence_number", "int64"),
-    ),
-)
-
 
 def message_hash(structure: Structure) -> str:
-    """The hash of a message."""
     description = {
         "type_description": _described(structure),
         "referenced_type_descriptions": [_described(nested) for nested in structure.referenced],
@@ -56,15 +389,11 @@ def message_hash(structure: Structure) -> str:
 
 
 def service_hash(name: str, request: Structure, response: Structure) -> str:
-    """The hash of a service: of a structure of its request, its response and an event."""
-    event = Structure(
-        f"{name}_Event",
-        (
-            Field("info", _EVENT_INFO.name, nested=_EVENT_INFO),
-            Field("request", request.name, Shape.BOUNDED, 1, nested=request),
-            Field("response", response.name, Shape.BOUNDED, 1, nested=response),
-        ),
-    )
+    """Type hash of a service: of a structure with its request, its response and an event."""
+    info = message_type("service_msgs/msg/ServiceEventInfo")
+    sides = {"request": request, "response": response}
+    bounded = (Field(k, side.name, Shape.BOUNDED, 1, nested=side) for k, side in sides.items())
+    event = Structure(f"{name}_Event", (Field("info", info.name, nested=info), *bounded))
     parts = {"request_message": request, "response_message": response, "event_message": event}
     fields = tuple(Field(key, part.name, nested=part) for key, part in parts.items())
     return message_hash(Structure(name, fields))
@@ -91,17 +420,17 @@ def _kind(field: Field) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class MessageType(Structure):
-    """A message: its full name, as "nav_msgs/msg/Odometry", and its fields in order."""
+    """A message type: full name, such as "nav_msgs/msg/Odometry", and fields in order."""
 
     __repr__ = brief_repr
 
     def __getstate__(self) -> dict[str, Any]:
-        """For `pickle`: the declared fields, without cached values."""
+        """State for `pickle`: the declared fields, without cached values."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def Record(self) -> Any:
-        """The class of its messages, a NamedTuple; see `skidpad.ros2.messages.codec`.
+        """NamedTuple class of its messages; see `skidpad.ros2.messages.codec`.
 
         Missing fields are zero, empty, or the default of the interface file.
         """
@@ -109,23 +438,24 @@ class MessageType(Structure):
 
     @cached_property
     def encode(self) -> Callable[[Any], bytes]:
-        """CDR of a record, little endian, with its four bytes of header."""
+        """Function that encodes a record as CDR, little endian, with its four bytes of header."""
         return codec.encoder(self)
 
     @cached_property
     def decode(self) -> Callable[[bytes | bytearray | memoryview], Any]:
-        """The record in CDR of either byte order; raises `InvalidValue` for whatever is not one."""
+        """Function that decodes CDR of either byte order; raises `InvalidValue` for malformed
+        data."""
         return codec.decoder(self)
 
     @cached_property
     def hash(self) -> str:
-        """As type descriptions are hashed since Iron: "RIHS01_..."."""
+        """Type hash as in type descriptions since Iron: "RIHS01_..."."""
         return message_hash(self)
 
 
 @dataclass(frozen=True)
 class ServiceType:
-    """A service: its full name, as "std_srvs/srv/Trigger", and what goes there and back."""
+    """A service type: full name, such as "std_srvs/srv/Trigger", request and response."""
 
     name: str
     request: MessageType
@@ -135,12 +465,12 @@ class ServiceType:
 
     @property
     def dds_name(self) -> str:
-        """Its name for rmw_zenoh; DDS has only request and response."""
+        """Name for rmw_zenoh; DDS has only request and response types."""
         return dds_name(self.name)
 
     @cached_property
     def hash(self) -> str:
-        """As type descriptions are hashed since Iron: "RIHS01_..."."""
+        """Type hash as in type descriptions since Iron: "RIHS01_..."."""
         return service_hash(self.name, self.request, self.response)
 
 
@@ -152,15 +482,14 @@ _LINE = re.compile(
 _CONSTANT = re.compile(r"[A-Za-z]\w*(<=\d+)?\s+[A-Za-z]\w*\s*=.*", re.ASCII)
 _NAME = re.compile(r"[A-Za-z]\w*/(msg|srv|action)/[A-Za-z]\w*", re.ASCII)
 _LONGEST_ARRAY = 1 << 20
-"""Values of a field of fixed size: a few letters may claim any number."""
+"""Largest number of values of a fixed-size field, since a short text can declare any number."""
 _DEEPEST = 32
-"""Messages within messages."""
 _MOST_FIELDS = 10_000
-"""Of a message with all that is nested in it."""
+"""Largest number of fields of a message, including nested ones."""
 
 
 class Definitions:
-    """Types by name, made from lines on first use."""
+    """Types by name, made from their lines on first use."""
 
     def __init__(self, lines: Mapping[str, str]) -> None:
         self._lines = dict(lines)
@@ -171,11 +500,10 @@ class Definitions:
         return name in self._lines
 
     def add(self, name: str, lines: str) -> None:
-        """Add the lines of a type."""
         self._lines[name] = lines
 
     def find(self, name: str, within: tuple[str, ...] = ()) -> MessageType:
-        """The type of a full name; `within` are the types that need it."""
+        """Type with a full name; `within` are the types that need it."""
         if name in self._types:
             return self._types[name]
         if name not in self._lines or not _NAME.fullmatch(name):
@@ -188,7 +516,7 @@ class Definitions:
         return self._types.setdefault(name, self.read(name, self._lines[name], within))
 
     def read(self, name: str, text: str, within: tuple[str, ...] = ()) -> MessageType:
-        """A type of these lines."""
+        """Type defined by these lines."""
         lines = [line.partition("#")[0].strip() for line in text.splitlines()]
         fields = tuple(
             self._field(name, line, (*within, name))
@@ -224,7 +552,7 @@ class Definitions:
 
 
 def _number(text: str | None) -> float:
-    """A default value; 0 if it is none."""
+    """A default value; 0 without a number."""
     words = {"true": 1.0, "false": 0.0}
     try:
         return words.get((text or "0").lower()) or float(text or 0.0)
@@ -237,17 +565,33 @@ _services: dict[str, ServiceType] = {}
 
 
 def message_type(name: str, *, humble: bool = False) -> MessageType:
-    """The type of a message by its full name, or without the "msg" in the middle.
+    """Type of a message by its full name, or without the "msg" in the middle.
 
-    `humble` gives those as they were in Humble and before: `rmw_dds_common/msg/Gid` had 24 bytes.
+    `humble` selects the definitions of Humble and before: `rmw_dds_common/msg/Gid` had 24 bytes.
     """
     return (_TABLE_HUMBLE if humble else _TABLE).find(full_name(name, "msg"))
 
 
-def declare(name: str, text: str) -> MessageType:
-    """Add a message type of one's own, from the text of its interface file.
+def message(type_: str | Structure, *values: Any, **fields: Any) -> Any:
+    """A record of a message type; a nested message may be given as the tuple of its fields."""
+    structure = message_type(type_) if isinstance(type_, str) else type_
+    record = codec.record_class(structure)(*values, **fields)
+    return record._make(map(_filled, structure.fields, record))
 
-    The same type again is the one that is there; another under a name that is taken raises.
+
+def _filled(field: Field, value: Any) -> Any:
+    if field.nested is None:
+        return value
+    if field.shape is not Shape.ONE:
+        return tuple(_filled(replace(field, shape=Shape.ONE), one) for one in value)
+    return message(field.nested, *value) if type(value) is tuple else value
+
+
+def declare(name: str, text: str) -> MessageType:
+    """Register a message type from the text of its interface file.
+
+    Declaring the same type again returns the existing one; another type under an existing name
+    raises InvalidValue.
     """
     name = full_name(name, "msg")
     if not _NAME.fullmatch(name):
@@ -263,7 +607,7 @@ def declare(name: str, text: str) -> MessageType:
 
 
 def service_type(name: str) -> ServiceType:
-    """The type of a service by its full name, or without the "srv" in the middle."""
+    """Type of a service by its full name, or without the "srv" in the middle."""
     name = full_name(name, "srv")
     if name not in SERVICES:
         raise InvalidValue(
@@ -275,16 +619,10 @@ def service_type(name: str) -> ServiceType:
 
 
 def service_of(name: str, request: str, response: str) -> ServiceType:
-    """A service of these lines."""
+    """Service defined by these lines."""
     return ServiceType(
         name, _TABLE.read(f"{name}_Request", request), _TABLE.read(f"{name}_Response", response)
     )
-
-
-def full_name(name: str, kind: str) -> str:
-    """The name with what kind of interface it is: "pkg/A" is "pkg/msg/A"."""
-    parts = name.split("/")
-    return f"{parts[0]}/{kind}/{parts[1]}" if len(parts) == 2 else name
 
 
 _DEFINITION_TEXT_LINE = "=" * 80
@@ -292,7 +630,7 @@ _BETWEEN = re.compile(r"^={40,}[ \t]*\r?\nMSG:[ \t]*(\S+)[ \t]*\r?$", re.MULTILI
 
 
 def definition_text(structure: Structure) -> str:
-    """The text of a type with all that it refers to."""
+    """Definition text of a type and all types it refers to."""
     parts = [_fields_text(structure)]
     for nested in structure.referenced:
         package, _, name = nested.name.split("/")
@@ -301,9 +639,9 @@ def definition_text(structure: Structure) -> str:
 
 
 def type_of_text(name: str, text: str) -> MessageType:
-    """The type that a text defines; what it refers to and does not define is that of `definitions`.
+    """Type defined by a text; types it refers to but does not define come from `definitions`.
 
-    Raises `InvalidValue` for what is no such text.
+    Raises `InvalidValue` for malformed text.
     """
     own, *rest = _BETWEEN.split(text)
     if own.lstrip().startswith("====") or "IDL:" in own[:200]:

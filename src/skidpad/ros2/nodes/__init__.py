@@ -1,1 +1,1 @@
-"""Nodes in place of those of other programs, and of any vehicle; see docs/ros2.md."""
+"""Nodes that replace those of other programs, and a node for any vehicle; see docs/ros2.md."""

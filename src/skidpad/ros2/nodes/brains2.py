@@ -1,18 +1,19 @@
-"""The `sim_node` of the brains2 project over the cars of skidpad.
+"""The `sim_node` of the brains2 project with the cars of skidpad.
 
 Topics, types, services and parameters are those of the program at commit c975b02;
 docs/ros2_vehicle.md lists them, and the errors that are repaired unless compat="upstream".
 
-Tracks of brains2 are CSV files that begin at the origin, along the y axis; a made-up track has the
+Tracks of brains2 are CSV files that begin at the origin, along the y axis; a random track has the
 same frame. Foxglove and RViz show the car and its cones as boxes and cylinders.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import chain
 from math import atan2, ceil, cos, hypot, pi, sin, sqrt
 from pathlib import Path
 from typing import Any
@@ -23,32 +24,31 @@ from ...core.arrays import Array
 from ...core.body import Geometry, Pose
 from ...core.checks import finite, one_of, positive
 from ...core.files import brief_repr, yaml_of
-from ...demo import track as demo
+from ...demo import laps as demo
 from ...demo.laps import Laps, StartLine
 from ...errors import InvalidValue, SkidpadError
 from ...geometry.maps.cones import COLOURS, read_cones
 from ...geometry.pose import points_to_body, points_to_world
 from ...run.simulator import Simulator
 from ...units import m, rad, s
-from ...vehicles import brains2, formula_student
+from ...vehicles.brains2_sim import brains2
 from ...vehicles.formula import Input, State
-from ..messages.types import message_type, service_type
+from ...vehicles.twin_track.model import formula_student
+from ..messages.types import message, service_type
 from ..node import SECOND, Node
 from ..transforms import Broadcaster, Rigid
-from .common import ORIENTATION, STAMP, HotTopic, Watchdog, header, inside, serve_set_pose
+from .common import ORIENTATION, STAMP, HotTopic, Watchdog, inside, limited, marker, serve_set_pose
 
 START = Pose(0.0, 0.0, 0.5 * pi)
-"""Start of every track."""
+"""Start pose on every track."""
 DEFAULT_NAME = "alpha"
 _RUN_UP: m = 6.0
-"""Distance from the start to the start line of a made-up track."""
+"""Distance from the start to the start line of a random track."""
 _LINE_FILE = "_center_line"
 
 
 @dataclass(frozen=True, eq=False)
 class ConeTrack:
-    """The cones and the start line of a track."""
-
     name: str
     cones: Mapping[str, Array]
     """Positions (n, 2) of the cones in m by colour: blue on the left, yellow on the right, orange
@@ -59,18 +59,15 @@ class ConeTrack:
 
 
 def cone_track(database: str, name: str, seed: int) -> ConeTrack:
-    """A track of a folder by its name, or without a folder a made-up one from a seed."""
-    if database:
-        return _recorded(Path(database), name or DEFAULT_NAME)
-    if name:
+    """Load a track of a folder by its name; without a folder, make a random one from a seed."""
+    if name and not database:
         raise InvalidValue(
             f"track_name = {name!r} needs track_database, the folder that has {name}.csv; without "
             "both a track is made up"
         )
-    return _made_up(seed)
-
-
-def _recorded(folder: Path, name: str) -> ConeTrack:
+    if not database:
+        return _made_up(seed)
+    name, folder = name or DEFAULT_NAME, Path(database)
     file = folder / f"{name}.csv"
     if not file.is_file():
         tracks = sorted(f.stem for f in folder.glob("*.csv") if not f.stem.endswith(_LINE_FILE))
@@ -80,7 +77,8 @@ def _recorded(folder: Path, name: str) -> ConeTrack:
         )
     scene = read_cones(file, cone_radius=0.0, centre_line=None)
     colours = np.array(scene.colours)
-    return _track(name, {colour: scene.cones[colours == colour] for colour in COLOURS})
+    cones = {colour: scene.cones[colours == colour] for colour in COLOURS}
+    return ConeTrack(name, cones, start_line(cones["orange"]))
 
 
 @lru_cache(maxsize=8)
@@ -91,17 +89,11 @@ def _made_up(seed: int) -> ConeTrack:
     places: dict[str, list[tuple[m, m]]] = {colour: [] for colour in COLOURS}
     for cone in demo.cones(track):
         places[names[str(cone.colour)]].append((cone.x, cone.y))
-    return _track(
-        f"made up from seed {seed}",
-        {
-            colour: points_to_world(START, points_to_body(start, np.array(listed)))
-            for colour, listed in places.items()
-        },
-    )
-
-
-def _track(name: str, cones: Mapping[str, Array]) -> ConeTrack:
-    return ConeTrack(name, cones, start_line(cones["orange"]))
+    cones = {
+        colour: points_to_world(START, points_to_body(start, np.array(listed)))
+        for colour, listed in places.items()
+    }
+    return ConeTrack(f"made up from seed {seed}", cones, start_line(cones["orange"]))
 
 
 def start_line(orange: Array) -> StartLine:
@@ -129,10 +121,10 @@ _COLOURS = {
     "white": (1.0, 1.0, 1.0), "dark_gray": (0.25, 0.25, 0.25),
 }  # fmt: skip
 _TUB_WIDTH = 0.6
-"""Share of the track width, so that the wheels are visible."""
+"""Width of the displayed body as a share of the track width, so that the wheels are visible."""
 _TUB_HEIGHT: m = 0.45
 STEERED = (1, 2)
-"""Numbers of the markers of the front wheels."""
+"""Marker numbers of the front wheels."""
 
 
 def cone_markers(cones: Mapping[str, Array]) -> list[Any]:
@@ -140,11 +132,10 @@ def cone_markers(cones: Mapping[str, Array]) -> list[Any]:
     markers: list[Any] = []
     for colour, places in cones.items():
         width, height = _LARGE if colour == "orange" else _SMALL
+        size, space, shade = (width, width, height), f"{colour}_cones", (*_COLOURS[colour], 1.0)
         for number, (x, y) in enumerate(places.tolist()):
             place = (x, y, 0.5 * height)
-            size = (width, width, height)
-            space = f"{colour}_cones"
-            markers.append(_marker("world", space, number, CYLINDER, place, size, colour))
+            markers.append(marker("world", space, number, CYLINDER, (place, ()), size, shade))
     return markers
 
 
@@ -157,12 +148,12 @@ def car_markers(car: Geometry) -> list[Any]:
     radius = wheels[0].radius
     tub_size = (front - rear, _TUB_WIDTH * (wheels[0].y - wheels[1].y), _TUB_HEIGHT)
     middle = (0.5 * (front + rear), 0.0, radius + 0.25 * _TUB_HEIGHT)
-    markers = [_marker("car", "chassis", 0, CUBE, middle, tub_size, "white")]
+    white, grey = ((*_COLOURS[name], 1.0) for name in ("white", "dark_gray"))
+    markers = [marker("car", "chassis", 0, CUBE, (middle, ()), tub_size, white)]
     for number, wheel in enumerate(wheels, start=1):
         size = (2.0 * wheel.radius, 2.0 * wheel.radius, wheel.width)
-        place = (wheel.x, wheel.y, wheel.radius)
-        turn = wheel_rotation(0.0)
-        markers.append(_marker("car", "tires", number, CYLINDER, place, size, "dark_gray", turn))
+        pose = (wheel.x, wheel.y, wheel.radius), wheel_rotation(0.0)
+        markers.append(marker("car", "tires", number, CYLINDER, pose, size, grey))
     return markers
 
 
@@ -170,29 +161,6 @@ def wheel_rotation(steer: rad) -> tuple[float, float, float, float]:
     """Quaternion that turns a cylinder along z into a wheel steered to the left."""
     c, s = sqrt(0.5) * cos(0.5 * steer), sqrt(0.5) * sin(0.5 * steer)
     return c, s, s, c
-
-
-def _marker(
-    frame: str,
-    space: str,
-    number: int,
-    shape: int,
-    place: tuple[m, m, m],
-    size: tuple[m, m, m],
-    colour: str,
-    turn: tuple[float, ...] = (0.0, 0.0, 0.0, 1.0),
-) -> Any:
-    Point = message_type("geometry_msgs/msg/Point").Record
-    Quaternion = message_type("geometry_msgs/msg/Quaternion").Record
-    return message_type("visualization_msgs/msg/Marker").Record(
-        header=header(frame),
-        ns=space,
-        id=number,
-        type=shape,
-        pose=message_type("geometry_msgs/msg/Pose").Record(Point(*place), Quaternion(*turn)),
-        scale=message_type("geometry_msgs/msg/Vector3").Record(*size),
-        color=message_type("std_msgs/msg/ColorRGBA").Record(*_COLOURS[colour], 1.0),
-    )
 
 
 class LapClock:
@@ -205,14 +173,14 @@ class LapClock:
         self.restart(0.0, 0.0, 0.0)
 
     def restart(self, t: s, x: m, y: m) -> None:
-        """Drop the current lap after a teleport; lap times stay."""
+        """Discard the current lap after a teleport; lap times are kept."""
         self._laps = Laps(["car"], {"car": self._line})
         self._laps.start(t, np.array([[x, y]]))
         self._before = t, x, y
         self._count = 0
 
     def add(self, t: s, x: m, y: m) -> bool:
-        """Add the present position; returns whether it completes a lap."""
+        """Add the current position; returns whether it completes a lap."""
         (t_before, *place_before) = self._before
         self._before = t, x, y
         self._laps.add(np.array([t_before, t]), np.array([[place_before], [[x, y]]]))
@@ -241,9 +209,8 @@ class CarMessages:
         self._pose = hot("pose", "Pose", "x", "y", "phi")
         self._velocity = hot("velocity", "Velocity", "v_x", "v_y", "omega")
         self._acceleration = hot("acceleration", "Acceleration", "a_x", "a_y")
-        self._controls = hot(
-            "current_controls", "Controls", "delta", "tau_fl", "tau_fr", "tau_rl", "tau_rr"
-        )
+        torques = (f"tau_{wheel}" for wheel in ("fl", "fr", "rl", "rr"))
+        self._controls = hot("current_controls", "Controls", "delta", *torques)
         self._frame = Broadcaster(node, [("world", "car")])
 
     def send(self, x: State, a_x: float, a_y: float, braking: tuple[float, ...]) -> None:
@@ -258,60 +225,25 @@ class CarMessages:
         self._frame.send(stamp, Rigid.planar(x.x, x.y, x.yaw))
 
 
-class Diagnostics:
-    """Publishes the health of the node, and lap times."""
-
-    def __init__(self, node: Node, track_name: str) -> None:
-        self._node, self._track = node, track_name
-        self._topic = node.publisher(
-            "/brains2/diagnostics/sim", "diagnostic_msgs/msg/DiagnosticArray"
-        )
-
-    def send(self, runtime: s, laps: LapClock, error: SkidpadError | None = None) -> None:
-        """Publish lap times and an error, if any."""
-        Status = message_type("diagnostic_msgs/msg/DiagnosticStatus").Record
-        KeyValue = message_type("diagnostic_msgs/msg/KeyValue").Record
-        values = {
-            "sim runtime (ms)": f"{1000.0 * runtime:f}",
-            "track name": self._track,
-            "last lap time (s)": f"{laps.last:f}",
-            "best lap time (s)": f"{laps.best:f}",
-        }
-        status = Status(
-            level=_OK if error is None else _ERROR,
-            name="sim",
-            message="OK" if error is None else str(error),
-            values=[KeyValue(*pair) for pair in values.items()],
-        )
-        header = message_type("std_msgs/msg/Header").Record(self._node.stamp())
-        self._topic.send(self._topic.type.Record(header, [status]))
-
-
 class Pictures:
-    """Publishes markers: of the car with every state, of the cones now and then.
+    """Publishes markers: the car with every state, the cones occasionally.
 
     Args:
         node: the node.
         car: shape of the car.
         track: the track with the cones.
-        always: whether cones come with every state, as upstream's; otherwise once a second, and for
-            each new subscriber.
+        always: whether cones are sent with every state, as upstream does; otherwise once a second,
+            and for each new subscriber.
     """
 
     def __init__(self, node: Node, car: Geometry, track: ConeTrack, *, always: bool) -> None:
         self._node, self._always = node, always
         shapes = car_markers(car)
         self._count = len(shapes)
-        self._car = HotTopic(
-            node,
-            "/brains2/viz/sim",
-            "visualization_msgs/msg/MarkerArray",
-            (
-                *(path for k in range(self._count) for path in inside(f"markers[{k}]", *STAMP)),
-                *(path for k in STEERED for path in inside(f"markers[{k}].pose", *ORIENTATION)),
-            ),
-            markers=shapes,
-        )
+        stamps = (inside(f"markers[{k}]", *STAMP) for k in range(self._count))
+        turns = (inside(f"markers[{k}].pose", *ORIENTATION) for k in STEERED)
+        paths, kind = (*chain(*stamps), *chain(*turns)), "visualization_msgs/msg/MarkerArray"
+        self._car = HotTopic(node, "/brains2/viz/sim", kind, paths, markers=shapes)
         self._topic = self._car.topic
         self._cones = self._topic.type.encode(self._topic.type.Record(cone_markers(track.cones)))
         self._shown, self._readers = -SECOND, 0
@@ -328,7 +260,6 @@ class Pictures:
         self._car.send(*self._node.stamp() * self._count, *turn, *turn)
 
     def send_cones(self) -> None:
-        """Publish the cones."""
         self._shown = self._node.clock.now()
         self._topic.write(self._cones)
 
@@ -348,7 +279,8 @@ _WHEEL_BASE = "geometry.wheelbase"
 
 
 def car_constants(file: str) -> dict[str, float]:
-    """Parameters of `brains2` by dotted name; none for an empty path, for the shipped car."""
+    """Parameters of `brains2` by dotted name, from a file; empty for an empty path: the shipped
+    car."""
     if not file:
         return {}
     content = yaml_of(file)
@@ -362,7 +294,7 @@ _G = 9.81
 
 
 def own_car(file: str) -> dict[str, float]:
-    """The constants as parameters of `formula_student`; none for an empty path.
+    """Constants of a file as parameters of `formula_student`; empty for an empty path.
 
     Its resistance is that of tyres and air: C_r0 as a share of the weight and C_r2 as drag. It has
     neither C_r1, proportional to the speed, nor C_m0, one over the radius.
@@ -388,10 +320,10 @@ def _number(file: str, content: Any, key: str) -> float:
 
 
 NAME = "sim_node"
-"""Name of upstream's node."""
-_EMPTY = "std_srvs/srv/Empty"
+"""Node name of the upstream program."""
 _STEP: s = 1.0001e-3
-"""Longest inner step, upstream's up to rounding; solvable for every command."""
+"""Longest inner step: that of upstream up to rounding; the solver converges for every
+command."""
 
 
 class Brains2:
@@ -399,7 +331,7 @@ class Brains2:
 
     Args:
         node: its node.
-        compat: None, or "upstream" to repeat the program with its errors.
+        compat: None, or "upstream" to reproduce the program with its errors.
     """
 
     __repr__ = brief_repr
@@ -409,9 +341,8 @@ class Brains2:
         self._node = node
         upstream = compat is not None
         declare = node.parameters.declare
-        self.period: s = 1.0 / declare(
-            "freq", 100.0, "Ticks in 1/s.", check=partial(positive, "freq", unit="1/s")
-        )
+        check = partial(positive, "freq", unit="1/s")
+        self.period: s = 1.0 / declare("freq", 100.0, "Ticks in 1/s.", check=check)
         self.track = cone_track(
             declare("track_database", "", "Folder with the tracks; a made-up track if empty."),
             declare("track_name", "", "Track of the folder; alpha if empty."),
@@ -428,15 +359,19 @@ class Brains2:
         """The simulated car."""
         self._input = Input()
         self.laps = LapClock(self.track.line)
-        """Its lap times."""
+        """Lap times of the car."""
         self._messages = CarMessages(node)
-        self._diagnostics = Diagnostics(node, self.track.name)
+        kind = "diagnostic_msgs/msg/DiagnosticArray"
+        self._diagnostics = node.publisher("/brains2/diagnostics/sim", kind)
         geometry = self.simulator.vehicle.geometry
         self._pictures = Pictures(node, geometry, self.track, always=upstream)
         self._watchdog = Watchdog(node, self._stop)
         node.obey("/brains2/target_controls", "brains2/msg/Controls", self._command)
-        node.serve("/brains2/reset", _EMPTY, self._serve_reset)
-        node.serve("/brains2/publish_cones_markers", _EMPTY, self._serve_cones)
+        for name, function in (
+            ("reset", self.reset),
+            ("publish_cones_markers", self._pictures.send_cones),
+        ):
+            node.serve(f"/brains2/{name}", "std_srvs/srv/Empty", partial(_serve, function))
         serve_set_pose(node, "world", self._put)
         self._put(START)
 
@@ -447,7 +382,7 @@ class Brains2:
         try:
             state = self.simulator.step(self._target())
         except SkidpadError as error:
-            self._diagnostics.send(time.perf_counter() - began, self.laps, error)
+            self._diagnose(time.perf_counter() - began, error)
             raise
         runtime = time.perf_counter() - began
         # Upstream uses the clock of the machine, which differs if the machine is too slow.
@@ -456,11 +391,24 @@ class Brains2:
             self._node.log("info", f"lap completed in {times}")
         outputs = self.simulator.outputs()
         self._messages.send(state, outputs.a_x, outputs.a_y, self._braking)
-        self._diagnostics.send(runtime, self.laps)
+        self._diagnose(runtime)
         self._pictures.send(state.steer)
 
+    def _diagnose(self, runtime: s, error: SkidpadError | None = None) -> None:
+        """Publish the health of the node, and lap times."""
+        values = [
+            ("sim runtime (ms)", f"{1000.0 * runtime:f}"),
+            ("track name", self.track.name),
+            ("last lap time (s)", f"{self.laps.last:f}"),
+            ("best lap time (s)", f"{self.laps.best:f}"),
+        ]
+        level, text = (_OK, "OK") if error is None else (_ERROR, str(error))
+        status, header = (level, "sim", text, "", values), (self._node.stamp(),)
+        self._diagnostics.send(message("diagnostic_msgs/msg/DiagnosticArray", header, [status]))
+
     def reset(self) -> None:
-        """Return to the start at rest, without a command, and publish the state; lap times stay."""
+        """Return to the start at rest, without a command, and publish the state; lap times are
+        kept."""
         self._put(START)
         self._messages.send(self.simulator.state, 0.0, 0.0, self._braking)
 
@@ -472,12 +420,14 @@ class Brains2:
 
     def _command(self, message: Any) -> None:
         limits = self.simulator.vehicle.params
+        most = (limits.steer_max, *[limits.tau_max] * 4)
+        _, *demands = message[: 1 + len(most)]
+        names = message._fields[1 : 1 + len(most)]
         self._input = Input(
-            _within("delta", message.delta, limits.steer_max),
-            _within("tau_fl", message.tau_fl, limits.tau_max),
-            _within("tau_fr", message.tau_fr, limits.tau_max),
-            _within("tau_rl", message.tau_rl, limits.tau_max),
-            _within("tau_rr", message.tau_rr, limits.tau_max),
+            *(
+                limited(finite(*wanted), bound)
+                for *wanted, bound in zip(names, demands, most, strict=True)
+            )
         )
         self._watchdog.heard()
 
@@ -485,7 +435,7 @@ class Brains2:
         self._input = Input()
 
     def _target(self) -> Any:
-        """The command; torque brakes and does not drive backwards, as upstream's (D20)."""
+        """Current command; torque brakes and does not drive backwards, as in upstream (D20)."""
         steer, *torques = self._input
         drive = [max(torque, 0.0) for torque in torques]
         if not self._upstream:
@@ -496,17 +446,10 @@ class Brains2:
 
     @property
     def _braking(self) -> tuple[float, ...]:
-        """Torques of the brakes, from a command below 0; 0 under compat="upstream"."""
+        """Brake torques, from a command below 0; 0 under compat="upstream"."""
         return tuple(0.0 if self._upstream else max(-torque, 0.0) for torque in self._input[1:])
 
-    def _serve_reset(self, request: Any) -> Any:
-        self.reset()
-        return service_type(_EMPTY).response.Record()
 
-    def _serve_cones(self, request: Any) -> Any:
-        self._pictures.send_cones()
-        return service_type(_EMPTY).response.Record()
-
-
-def _within(name: str, target: float, most: float) -> float:
-    return max(-most, min(most, finite(name, target)))
+def _serve(function: Callable[[], None], request: Any) -> Any:
+    function()
+    return service_type("std_srvs/srv/Empty").response.Record()

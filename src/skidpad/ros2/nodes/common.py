@@ -1,7 +1,7 @@
-"""Parts that the nodes share: fast topics, message types of records, `~/set_pose`, the watchdog.
+"""Parts shared by the nodes: fast topics, message types of records, `~/set_pose`, the watchdog.
 
-A `HotTopic` encodes its message once and patches the numbers that change; a `Stream` is one that
-is written only while it has subscribers.
+A `HotTopic` encodes its message once and patches the numbers that change; a `Stream` is a topic
+that is written only while it has subscribers.
 
 State, input and outputs of a vehicle are messages of the package `skidpad_msgs`, whose fields are
 lower case: `F_x` is `f_x`, `tyre.B` is `tyre_b`. The package of `write_package` is for tools and
@@ -14,21 +14,23 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from math import atan2, hypot, isfinite
+from itertools import cycle, islice
+from math import atan, atan2, copysign, hypot, isfinite
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from ...control.car import Abilities
 from ...core import record
 from ...core.body import Pose
 from ...core.checks import not_negative
 from ...core.files import replacing
 from ...core.model import Vehicle
 from ...errors import InvalidValue
-from ...units import s
+from ...units import m_s, m_s2, rad, rad_s, s
+from ..dds import DEFAULT, Qos
 from ..messages.prepared import Prepared
-from ..messages.types import MessageType, declare, message_type, service_type
+from ..messages.types import MessageType, declare, message, service_type
 from ..node import SECOND, Node, Topic
-from ..transport import DEFAULT, Qos
 
 STAMP = ("header.stamp.sec", "header.stamp.nanosec")
 POSITION = tuple(f"position.{axis}" for axis in "xyz")
@@ -36,16 +38,33 @@ ORIENTATION = tuple(f"orientation.{axis}" for axis in "xyzw")
 
 
 def header(frame: str) -> Any:
-    """A `std_msgs/Header` of a frame, without a stamp."""
-    return message_type("std_msgs/msg/Header").Record(frame_id=frame)
+    """A `std_msgs/Header` with a frame and without a stamp."""
+    return message("std_msgs/msg/Header", frame_id=frame)
+
+
+def marker(
+    frame: str, space: str, number: int, shape: int, pose: Any, size: Any, colour: Any, **more: Any
+) -> Any:
+    """A `visualization_msgs/Marker`; pose, size and colour are tuples of numbers."""
+    fields = dict(header=header(frame), ns=space, id=number, type=shape, pose=pose)
+    return message("visualization_msgs/msg/Marker", **fields, scale=size, color=colour, **more)
 
 
 def inside(prefix: str, *names: str) -> tuple[str, ...]:
-    """Paths of fields within another: "pose.pose.position.x"."""
+    """Paths of fields below a prefix: "pose.pose.position.x"."""
     return tuple(f"{prefix}.{name}" for name in names)
 
 
-class HotTopic:
+class Stream:
+    """A topic that is published only while it has subscribers."""
+
+    def __init__(self, topic: Topic) -> None:
+        self.topic = topic
+        self.wanted = True
+        """Whether there was a subscriber or a bag at the last check of `Attention`."""
+
+
+class HotTopic(Stream):
     """A topic whose messages differ in some numbers only.
 
     Args:
@@ -54,21 +73,15 @@ class HotTopic:
         type_name: type of the messages.
         paths: fields of the numbers that change, in the order of the arguments of `send`.
         qos: quality of service.
-        **fields: the other fields.
+        **fields: constant values of the other fields.
     """
 
     def __init__(
         self, node: Node, topic: str, type_name: str, paths: Any, qos: Qos = DEFAULT, **fields: Any
     ) -> None:
-        self._node = node
-        self.topic = node.publisher(topic, type_name, qos)
-        self.message = Prepared(self.topic.type, self.topic.type.Record(**fields))
+        super().__init__(node.publisher(topic, type_name, qos))
+        self.message = Prepared(self.topic.type, message(type_name, **fields))
         self._patch = self.message.patcher(*paths)
-
-    @property
-    def wanted(self) -> bool:
-        """Whether there is a subscriber or a bag, for numbers that take long to compute."""
-        return self._node.bag is not None or self.topic.readers > 0
 
     def send(self, *numbers: Any) -> None:
         """Publish the message with these numbers."""
@@ -77,74 +90,43 @@ class HotTopic:
 
 
 LOOK: s = 0.5
-"""Time within which a change of subscribers is noticed, and largest age of a latched message."""
-
-
-class Audience(Protocol):
-    """A topic that is published only while it has subscribers."""
-
-    topic: Topic
-    wanted: bool
-    """Whether there is a subscriber or a bag."""
-
-
-class Stream:
-    """A `HotTopic` that is published only while it has subscribers.
-
-    `send` takes the seconds and nanoseconds of the stamp first.
-    """
-
-    def __init__(
-        self, node: Node, topic: str, type_name: str, paths: Iterable[str], qos: Qos, **fields: Any
-    ) -> None:
-        hot = HotTopic(node, topic, type_name, (*STAMP, *paths), qos, **fields)
-        self.topic, self.message, self.send = hot.topic, hot.message, hot.send
-        self.wanted = True
-        """Whether there is a subscriber or a bag, by the last check of `Attention`."""
+"""Time within which a change of subscribers is noticed, and largest age of a latched
+message."""
 
 
 class Attention:
-    """Keeps `wanted` of streams up to date, a few at a time, as each check takes time.
+    """Updates `wanted` of streams, a few per call, as each check takes time.
 
     Args:
-        node: the node.
-        streams: the streams. Latched ones are wanted at times, for later subscribers.
+        streams: the streams. Latched ones are wanted periodically, for later subscribers.
         period: time between two calls of `look`, in s.
     """
 
-    def __init__(self, node: Node, streams: Iterable[Audience], period: s) -> None:
-        self._node = node
+    def __init__(self, streams: Iterable[Stream], period: s) -> None:
         self._streams = list(streams)
         self._latched = [stream for stream in self._streams if stream.topic.qos.latched]
         self._every, self._looks = max(1, round(LOOK / period)), 0
         self._count = max(1, round(len(self._streams) * period / LOOK))
-        self._next = 0
+        self._turns = cycle(self._streams)
 
     def look(self) -> None:
-        """Check the next few streams, before publishing."""
-        for _ in range(self._count if self._streams else 0):
-            self._check(self._streams[self._next])
-            self._next = (self._next + 1) % len(self._streams)
+        """Check the next few streams; called before publishing."""
         turn = self._looks % self._every
         self._looks += 1
-        for stream in self._latched if turn <= 1 else ():
-            if turn == 0:
-                stream.wanted = True
-            else:
-                self._check(stream)
-
-    def _check(self, stream: Audience) -> None:
-        stream.wanted = self._node.bag is not None or stream.topic.readers > 0
+        latched = self._latched if turn <= 1 else ()
+        for stream in (*islice(self._turns, self._count), *latched):
+            stream.wanted = stream.topic.is_heard
+        for stream in self._latched if turn == 0 else ():
+            stream.wanted = True
 
 
 PACKAGE = "skidpad_msgs"
-"""The package of the message types."""
 PARTS = ("State", "Input", "Outputs")
 _HEADER = "std_msgs/Header header"
 
 
 def field_names(Record: type) -> tuple[str, ...]:
-    """The names of a record's leaves as fields of a message."""
+    """Names of a record's leaves as fields of a message."""
     plain = (re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_") for name in record.names(Record))
     names = tuple(name if name[:1].isalpha() else f"f_{name}" for name in plain)
     if len({*names, "header"}) <= len(names):
@@ -153,13 +135,13 @@ def field_names(Record: type) -> tuple[str, ...]:
 
 
 def type_name(vehicle: Vehicle, part: str) -> str:
-    """The name of a message type, such as "skidpad_msgs/msg/FourWheelState"."""
+    """Name of a message type, such as "skidpad_msgs/msg/FourWheelState"."""
     words = re.split(r"[^A-Za-z0-9]+", vehicle.name)
     return f"{PACKAGE}/msg/{''.join(word.capitalize() for word in words)}{part}"
 
 
 def interface(Record: type) -> str:
-    """The text of the interface file of a record: a header, then its leaves."""
+    """Interface file of a record: a header, then its leaves."""
     lines = [_HEADER]
     for name, leaf in zip(field_names(Record), record.fields(Record), strict=True):
         meaning = " ".join(leaf.doc.split())
@@ -170,12 +152,12 @@ def interface(Record: type) -> str:
 
 
 def record_class(vehicle: Vehicle, part: str) -> type:
-    """The class of a part of a vehicle: State, Input or Outputs."""
+    """Record class of a part of a vehicle: State, Input or Outputs."""
     return getattr(vehicle.model, part)
 
 
 def declared(vehicle: Vehicle, part: str) -> MessageType:
-    """The message type of a part of a vehicle."""
+    """Message type of a part of a vehicle."""
     return declare(type_name(vehicle, part), interface(record_class(vehicle, part)))
 
 
@@ -210,7 +192,7 @@ ament_package()
 def write_package(folder: str | os.PathLike[str], vehicles: Iterable[Vehicle]) -> Sequence[Path]:
     """Write a package of ROS 2 with the message types of vehicles, to be built by colcon.
 
-    It goes into `folder`/skidpad_msgs, where files are replaced. Returns the paths of its files.
+    Files in `folder`/skidpad_msgs are replaced. Returns the paths of the files.
     """
     messages: dict[str, str] = {}
     for vehicle in vehicles:
@@ -233,19 +215,20 @@ def write_package(folder: str | os.PathLike[str], vehicles: Iterable[Vehicle]) -
 
 
 def leaf_numbers(Record: type, message: Any) -> Any:
-    """A record from the numbers of a message of its type; raises for numbers out of range."""
+    """Record from the numbers of a message of its type; raises InvalidValue for numbers out of
+    range."""
     return record.build(Record, [getattr(message, name) for name in field_names(Record)])
 
 
 SERVICE = "nav2_msgs/srv/SetInitialPose"
 _LEAST = 1e-6
-"""Length of a quaternion below which it has no direction."""
+"""Length below which a quaternion has no direction."""
 
 
 def serve_set_pose(
     node: Node, frame: str, put: Callable[[Pose], None], name: str = "~/set_pose"
 ) -> None:
-    """Offer the service that moves a vehicle by `put` to a pose in a frame."""
+    """Offer the service that moves a vehicle, by calling `put`, to a pose in a frame."""
 
     def answer(request: Any) -> Any:
         put(planar_pose(request.pose, frame))
@@ -255,7 +238,7 @@ def serve_set_pose(
 
 
 def planar_pose(message: Any, frame: str) -> Pose:
-    """Position and heading of a `PoseWithCovarianceStamped` in a frame, which it may leave out."""
+    """Position and heading of a `PoseWithCovarianceStamped`; its frame must be `frame` or empty."""
     named = message.header.frame_id.strip("/")
     if named not in ("", frame):
         raise InvalidValue(f"frame_id = {named[:80]!r} of a pose must be {frame!r} or empty")
@@ -268,22 +251,47 @@ def planar_pose(message: Any, frame: str) -> Pose:
     return Pose(at.x, at.y, yaw)
 
 
+def steer_for(can: Abilities, v: m_s, omega: rad_s) -> rad:
+    """Steering angle of a vehicle for a yaw rate; full lock at rest."""
+    if v == 0.0 or omega == 0.0:
+        return copysign(can.steer_max, omega) if omega else 0.0
+    return limited(atan(can.wheel_base * omega / v), can.steer_max)
+
+
+def acceleration_for(can: Abilities, wanted: m_s2, v: m_s, most: m_s2) -> m_s2:
+    """A wanted acceleration at a speed within the abilities of a vehicle, towards its goal at most
+    `most`."""
+    return limited(wanted, min(can.a_brake if wanted * v < 0.0 else can.a_drive, most))
+
+
+def limited(value: float, most: float) -> float:
+    """A value within the same limit to either side."""
+    return min(max(value, -most), most)
+
+
 class Watchdog:
     """Stops a vehicle when its last command is older than the parameter `command_timeout`.
 
     Args:
         node: the node, with its simulated time.
         stop: stops the vehicle; called once per timeout.
+        default: default of the parameter.
+        dynamic: whether the parameter may change while the node runs.
+        effect: what happens at that age, for the description of the parameter.
     """
 
-    def __init__(self, node: Node, stop: Callable[[], None]) -> None:
-        node.parameters.declare(
-            "command_timeout",
-            0.0,
-            "Age in s at which a command no longer counts; 0: never.",
-            dynamic=True,
-            check=partial(not_negative, "command_timeout", unit="s"),
-        )
+    def __init__(
+        self,
+        node: Node,
+        stop: Callable[[], None],
+        default: s = 0.0,
+        *,
+        dynamic: bool = True,
+        effect: str = "",
+    ) -> None:
+        meaning = f"Age in s at which a command no longer counts{effect}; 0: never."
+        check = partial(not_negative, "command_timeout", unit="s")
+        node.parameters.declare("command_timeout", default, meaning, dynamic=dynamic, check=check)
         self._node, self._stop = node, stop
         self._heard: int | None = None
 
@@ -292,7 +300,6 @@ class Watchdog:
         self._heard = self._node.elapsed
 
     def forget(self) -> None:
-        """Forget the last command."""
         self._heard = None
 
     def look(self) -> None:

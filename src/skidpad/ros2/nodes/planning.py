@@ -3,10 +3,10 @@
 
 The vehicle advances by the time between ticks of the node's clock, as upstream's does; the first
 tick advances by 0 s, and so does one after the clock was set back. The tick after a pause and one
-of `~/step` advance by a period.
+of `~/step` advance by one period.
 
-For models with pedals upstream starts a second node, `raw_vehicle_cmd_converter`. It is part of
-this one: a control command is converted when it arrives, and the result is published too.
+For models with pedals upstream starts a second node, `raw_vehicle_cmd_converter`. Here it is part
+of the same node: a control command is converted when it arrives, and the result is published too.
 
 The reports and their topics are a table (`reports`); the names of Autoware's launch file
 (`simple_planning_simulator.launch.py`, autoware.universe b8ce82e) are `MOTION_PUBLISH_MODES`.
@@ -21,32 +21,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...compat.autoware.converter import (
-    CommandConverter,
-    SteerFeedback,
-    SteeringWheel,
-    SteerMap,
-    TyreAngle,
-)
+from ...compat.autoware import converter
+from ...compat.autoware import reports as autoware
 from ...compat.autoware.messages import (
     ActuationCommand,
     ControlCommand,
     InitialPose,
     checked_record,
 )
-from ...compat.autoware.reports import (
-    ACCELERATION_COVARIANCE,
-    ACCELERATION_FRAME,
-    IMU_COVARIANCE,
-    IMU_FRAME,
-    POSE_COVARIANCE,
-    Pose,
-    Quaternion,
-    Reports,
-    yaw_of,
-)
+from ...compat.autoware.reports import Pose
 from ...compat.autoware.road import read_lanelets
-from ...compat.autoware.settings import Settings
 from ...compat.autoware.simulator import PlanningSimulator, takes_actuation
 from ...core import record
 from ...core.checks import not_negative, one_of
@@ -55,88 +39,75 @@ from ...random.streams import fresh
 from ...units import m, s
 from ...vehicles.command_driven.records import GEAR_RATIO, LEARNED, PARAMETERS, SILENT, STEER_MAPPED
 from ..arguments import Remap
-from ..messages.types import message_type, service_type
+from ..dds import DEFAULT, LATCHED
+from ..messages.types import message, service_type
 from ..node import SECOND, Node
 from ..transforms import Broadcaster, Listener, Rigid
-from ..transport import DEFAULT, LATCHED
 from .common import ORIENTATION, POSITION, STAMP, HotTopic, header, inside
 
 ONE = DEFAULT._replace(depth=1)
-"""The quality of service of all topics but `/tf`, as upstream's."""
+"""Quality of service of all topics but `/tf`, as in upstream."""
 _BARE_STAMP = ("stamp.sec", "stamp.nanosec")
 _MESSAGES = "autoware_vehicle_msgs/msg"
 
 
 class Report(NamedTuple):
-    """A report of the simulator as a message."""
+    """A report of the simulator as a message: topic, type and fields."""
 
     topic: str
     type_name: str
     paths: tuple[str, ...]
-    """The stamp, then the fields of `numbers`."""
-    numbers: Callable[[Any], Sequence[Any] | None]
-    """The numbers in some `Reports`; None if this one is not published."""
+    """Paths of the stamp, then of the fields in `numbers`."""
+    name: str
+    """Name of the report in `Reports`."""
+    numbers: Callable[[Any], Sequence[Any]]
+    """Function that returns the numbers from the report."""
     fixed: Mapping[str, Any] = {}
-    """The other fields."""
+    """Constant values of the other fields."""
 
 
-def reports(settings: Settings, *, actuation: bool) -> tuple[list[Report], list[Report]]:
+def reports(settings: autoware.Settings, *, actuation: bool) -> tuple[list[Report], list[Report]]:
     """The reports before and after the transform, in upstream's order."""
-    origin, vehicle = settings.origin_frame_id, settings.simulated_frame_id
+    origin, vehicle = header(settings.origin_frame_id), header(settings.simulated_frame_id)
     pose = inside("pose.pose", *POSITION, *ORIENTATION)
-    PoseWithCovariance = message_type("geometry_msgs/msg/PoseWithCovariance").Record
-    Accel = message_type("geometry_msgs/msg/AccelWithCovariance").Record
     imu_covariances = ("orientation", "angular_velocity", "linear_acceleration")
 
-    def of_motion(numbers: Callable[[Any], Sequence[Any]]) -> Callable[[Any], Sequence[Any] | None]:
-        return lambda r: None if r.odometry is None else numbers(r)
-
     def switch(topic: str, kind: str, name: str, number: str, field: str = "report") -> Report:
-        def numbers(r: Any) -> Sequence[Any] | None:
-            report = getattr(r, name)
-            return None if report is None else (getattr(report, number),)
-
-        return Report(f"output/{topic}", f"{_MESSAGES}/{kind}", (*_BARE_STAMP, field), numbers)
+        paths = (*_BARE_STAMP, field)
+        return Report(topic, f"{_MESSAGES}/{kind}", paths, name, lambda r: (getattr(r, number),))
 
     first = [
         Report(
-            "output/odometry",
-            "nav_msgs/msg/Odometry",
+            *("odometry", "nav_msgs/msg/Odometry"),
             (*STAMP, *pose, *inside("twist.twist", "linear.x", "angular.z")),
-            of_motion(lambda r: (*_flat(r.odometry.pose), r.odometry.v_x, r.odometry.omega)),
-            {"header": header(origin), "child_frame_id": vehicle},
+            *("odometry", lambda r: (*_flat(r.pose), r.v_x, r.omega)),
+            {"header": origin, "child_frame_id": settings.simulated_frame_id},
         ),
         Report(
-            "output/pose",
-            "geometry_msgs/msg/PoseWithCovarianceStamped",
-            (*STAMP, *pose),
-            of_motion(lambda r: _flat(r.odometry.pose)),
-            {"header": header(origin), "pose": PoseWithCovariance(covariance=POSE_COVARIANCE)},
+            *("pose", "geometry_msgs/msg/PoseWithCovarianceStamped", (*STAMP, *pose)),
+            *("pose", lambda r: _flat(r.pose)),
+            {"header": origin, "pose": ((), autoware.POSE_COVARIANCE)},
         ),
         Report(
-            "output/twist",
-            f"{_MESSAGES}/VelocityReport",
+            *("twist", f"{_MESSAGES}/VelocityReport"),
             (*STAMP, "longitudinal_velocity", "lateral_velocity", "heading_rate"),
-            of_motion(lambda r: (r.velocity.v_x, r.velocity.v_y, r.velocity.omega)),
-            {"header": header(vehicle)},
+            *("velocity", lambda r: r[2:], {"header": vehicle}),
         ),
         Report(
-            "output/acceleration",
-            "geometry_msgs/msg/AccelWithCovarianceStamped",
+            *("acceleration", "geometry_msgs/msg/AccelWithCovarianceStamped"),
             (*STAMP, *inside("accel.accel.linear", "x", "y")),
-            of_motion(lambda r: (r.acceleration.a_x, r.acceleration.a_y)),
+            *("acceleration", lambda r: (r.a_x, r.a_y)),
             {
-                "header": header(ACCELERATION_FRAME),
-                "accel": Accel(covariance=ACCELERATION_COVARIANCE),
+                "header": header(autoware.ACCELERATION_FRAME),
+                "accel": ((), autoware.ACCELERATION_COVARIANCE),
             },
         ),
         Report(
-            "output/imu",
-            "sensor_msgs/msg/Imu",
+            *("imu", "sensor_msgs/msg/Imu"),
             (*STAMP, *ORIENTATION, "angular_velocity.z", *inside("linear_acceleration", "x", "y")),
-            of_motion(lambda r: (*r.imu.orientation, r.imu.omega, r.imu.a_x, r.imu.a_y)),
-            {"header": header(IMU_FRAME)}
-            | {f"{name}_covariance": IMU_COVARIANCE for name in imu_covariances},
+            *("imu", lambda r: (*r.orientation, r.omega, r.a_x, r.a_y)),
+            {"header": header(autoware.IMU_FRAME)}
+            | {f"{name}_covariance": autoware.IMU_COVARIANCE for name in imu_covariances},
         ),
         switch("control_mode_report", "ControlModeReport", "control_mode", "mode", "mode"),
         switch("gear_report", "GearReport", "gear", "gear"),
@@ -148,15 +119,9 @@ def reports(settings: Settings, *, actuation: bool) -> tuple[list[Report], list[
         field = "steering_tire_angle"
         last.append(switch("steering", "SteeringReport", "steering", "steer", field))
     if actuation:
-        last.append(
-            Report(
-                "output/actuation_status",
-                "tier4_vehicle_msgs/msg/ActuationStatusStamped",
-                (*STAMP, *inside("status", "accel_status", "brake_status", "steer_status")),
-                lambda r: None if r.actuation_status is None else r.actuation_status[2:],
-                {"header": header(vehicle)},
-            )
-        )
+        kind, name = "tier4_vehicle_msgs/msg/ActuationStatusStamped", "actuation_status"
+        paths = (*STAMP, *inside("status", "accel_status", "brake_status", "steer_status"))
+        last.append(Report(name, kind, paths, name, lambda r: r[2:], {"header": vehicle}))
     return first, last
 
 
@@ -173,12 +138,9 @@ class ReportTopics:
         actuation: whether the model has pedals to report.
     """
 
-    def __init__(self, node: Node, settings: Settings, *, actuation: bool) -> None:
+    def __init__(self, node: Node, settings: autoware.Settings, *, actuation: bool) -> None:
         self._first, self._last = (
-            [
-                (HotTopic(node, row.topic, row.type_name, row.paths, ONE, **row.fixed), row.numbers)
-                for row in rows
-            ]
+            [(HotTopic(node, f"output/{row[0]}", *row[1:3], ONE, **row.fixed), row) for row in rows]
             for rows in reports(settings, actuation=actuation)
         )
         frames = (settings.origin_frame_id, settings.simulated_frame_id)
@@ -190,7 +152,7 @@ class ReportTopics:
         covariance = self._first[0][0].message.array("pose.covariance")
         covariance[0], covariance[7] = x_stddev, y_stddev
 
-    def send(self, now: int, reports: Reports) -> None:
+    def send(self, now: int, reports: autoware.Reports) -> None:
         """Publish the reports with the time `now` in ns."""
         stamp = divmod(now, SECOND)
         self._send(self._first, stamp, reports)
@@ -199,17 +161,17 @@ class ReportTopics:
             self._transform.send(stamp, Rigid((x, y, z), turn))
         self._send(self._last, stamp, reports)
 
-    def _send(self, table: Any, stamp: tuple[int, int], reports: Reports) -> None:
-        for topic, numbers in table:
-            values = numbers(reports)
-            if values is not None:
-                topic.send(*stamp, *values)
+    def _send(self, table: Any, stamp: tuple[int, int], reports: autoware.Reports) -> None:
+        for topic, row in table:
+            report = getattr(reports, row.name)
+            if report is not None:
+                topic.send(*stamp, *row.numbers(report))
 
 
 NAME = "simple_planning_simulator"
-"""Name of upstream's node."""
+"""Node name of the upstream program."""
 NAMESPACE = "/simulation"
-"""Its namespace in the launch file."""
+"""Namespace of the node in the launch file."""
 
 _ALWAYS = {
     "input/vector_map": "/map/vector_map",
@@ -224,16 +186,16 @@ _ALWAYS = {
     "input/trajectory": "/planning/scenario_planning/trajectory",
     "input/engage": "/vehicle/engage",
     "input/control_mode_request": "/control/control_mode_request",
-    "output/twist": "/vehicle/status/velocity_status",
     "output/imu": "/sensing/imu/imu_data",
-    "output/steering": "/vehicle/status/steering_status",
-    "output/gear_report": "/vehicle/status/gear_status",
-    "output/turn_indicators_report": "/vehicle/status/turn_indicators_status",
-    "output/hazard_lights_report": "/vehicle/status/hazard_lights_status",
-    "output/control_mode_report": "/vehicle/status/control_mode",
-    "output/actuation_status": "/vehicle/status/actuation_status",
     # The topic of the node raw_vehicle_cmd_converter, which is part of this one.
     "output/actuation_command": "/control/command/actuation_cmd",
+} | {
+    f"output/{name}": f"/vehicle/status/{status}"
+    for name, status in (
+        *(("twist", "velocity_status"), ("steering", "steering_status")),
+        *(("control_mode_report", "control_mode"), ("actuation_status", "actuation_status")),
+        *((f"{n}_report", f"{n}_status") for n in ("gear", "turn_indicators", "hazard_lights")),
+    )
 }
 _DEBUG = "/simulation/debug"
 _MOTION = {
@@ -247,32 +209,35 @@ MOTION_PUBLISH_MODES = {
     "full_motion": _ALWAYS | _MOTION | {topic: _DEBUG + name for topic, name in _POSE.items()},
     "pose_only": _ALWAYS | {topic: _DEBUG + name for topic, name in _MOTION.items()} | _POSE,
 }
-"""The launch file's names by its argument motion_publish_mode: with `full_motion` the simulator
-takes the place of localisation, with `pose_only` that of the scan matcher before it."""
+"""Topic names of the launch file by its argument motion_publish_mode.
+
+With `full_motion` the simulator takes the place of localisation, with `pose_only` that of the
+scan matcher before it.
+"""
 
 
 _DYNAMIC = ("x_stddev", "y_stddev")
 _ELSEWHERE = ("use_sim_time",)
-"""Silent names that other parts of a node declare."""
+"""Ignored parameters that other parts of a node declare."""
 _IGNORED = (
     *(name for name in sorted(SILENT) if name not in _ELSEWHERE),
     *("is_debugging", "convert_actuation_to_steering_status", "use_vehicle_adaptor"),
 )
-"""Names in Autoware's files without effect here."""
+"""Parameters of Autoware's files that have no effect here."""
 _MAPS = {
     "csv_path_accel_map": "accel_map_path",
     "csv_path_brake_map": "brake_map_path",
     "csv_path_steer_map": "steer_map_path",
 }
-"""The converter's names of maps, and the simulator's."""
+"""Parameter names of maps: the converter's, and the simulator's."""
 _NO_LIMIT = 1e9
-"""Parameters are finite; no command is as large."""
+"""Stand-in for infinity, as parameters are finite; no command is as large."""
 
 
 def simulator_maker(
     node: Node, *, allow_import: bool, **options: Any
 ) -> Callable[[], PlanningSimulator]:
-    """A function that makes the simulator for the parameters of a node."""
+    """Return a function that makes the simulator for the parameters of a node."""
     wanted = node.parameters.wanted
     values = {name: wanted[name] for name in PARAMETERS if name in wanted}
     if values.get("vehicle_model_type") in LEARNED and not allow_import:
@@ -318,8 +283,8 @@ def declare_all(node: Node, effective: Mapping[str, Any]) -> None:
 
 def converter_for(
     node: Node, parameters: Mapping[str, Any], compat: str | None
-) -> CommandConverter:
-    """The converter of accelerations and tyre angles into pedals for a model with these parameters.
+) -> converter.CommandConverter:
+    """Converter of accelerations and tyre angles to pedals for a model with these parameters.
 
     It uses the maps of the model unless its own parameters name others.
     """
@@ -336,16 +301,13 @@ def converter_for(
     }
 
     def table(name: str) -> Any:
-        """The map of an active conversion, the converter's own if it has one."""
+        """Map of an active conversion; the converter's own if it has one."""
         model_map = parameters[name]
         return None if model_map is None else (maps[f"{name}_path"] or model_map)
 
-    return CommandConverter(
-        table("accel_map"),
-        table("brake_map"),
-        _steering(node, parameters, table),
-        compat=compat,
-        **limits,
+    steering = _steering(node, parameters, table)
+    return converter.CommandConverter(
+        table("accel_map"), table("brake_map"), steering, compat=compat, **limits
     )
 
 
@@ -353,19 +315,18 @@ def _steering(node: Node, parameters: Mapping[str, Any], table: Any) -> Any:
     model = parameters["vehicle_model_type"]
     if model in STEER_MAPPED:
         declare = node.parameters.declare
-        gains = {
-            leaf.name: declare(f"steer_pid.{leaf.name}", leaf.default, leaf.doc)
-            for leaf in record.fields(SteerFeedback)
-        }
-        feedback = SteerFeedback(**gains)
-        return SteerMap(
-            table("steer_map"),
-            feedback if declare("use_steer_fb", True, "whether steering is fed back") else None,
-            parameters["steer_time_constant"],
+        feedback = converter.SteerFeedback(
+            *(
+                declare(f"steer_pid.{leaf.name}", leaf.default, leaf.doc)
+                for leaf in record.fields(converter.SteerFeedback)
+            )
         )
+        used = declare("use_steer_fb", True, "whether steering is fed back")
+        lag = parameters["steer_time_constant"]
+        return converter.SteerMap(table("steer_map"), feedback if used else None, lag)
     if model in GEAR_RATIO:
-        return SteeringWheel(*(parameters[f"vgr_coef_{letter}"] for letter in "abc"))
-    return TyreAngle()
+        return converter.SteeringWheel(*(parameters[f"vgr_coef_{letter}"] for letter in "abc"))
+    return converter.TyreAngle()
 
 
 Put = Callable[[InitialPose], Any]
@@ -374,8 +335,8 @@ Put = Callable[[InitialPose], Any]
 class Placing:
     """Transforms poses to the origin frame and passes them on.
 
-    The translation of the transform is added and its rotation ignored, as Autoware's simulator
-    does; an ignored rotation is logged.
+    The translation of the transform is added and its rotation ignored, as in Autoware's simulator;
+    an ignored rotation is logged.
 
     Args:
         node: the node.
@@ -388,16 +349,13 @@ class Placing:
         self._waiting: dict[str, tuple[str, InitialPose, Put]] = {}
 
     def ask(self, kind: str, header: Any, pose: Any, put: Put) -> bool:
-        """Pass a pose on at once, or when its frame is known; returns whether at once.
+        """Pass a pose on immediately, or once its frame is known; returns whether immediately.
 
         A later pose of the same kind replaces a waiting one.
         """
-        place = pose.position
-        wanted = checked_record(
-            InitialPose,
-            InitialPose(place.x, place.y, yaw_of(Quaternion(*pose.orientation)), place.z),
-            {},
-        )
+        place, yaw = pose.position, autoware.yaw_of(autoware.Quaternion(*pose.orientation))
+        wanted = InitialPose(place.x, place.y, yaw, place.z)
+        wanted = checked_record(InitialPose, wanted, {})
         frame = header.frame_id.strip("/") or self._origin
         self._waiting.pop(kind, None)
         if self._pass_on(frame, wanted, put):
@@ -418,7 +376,6 @@ class Placing:
                 del self._waiting[kind]
 
     def forget(self) -> None:
-        """Drop all waiting poses."""
         self._waiting.clear()
 
     def _pass_on(self, frame: str, wanted: InitialPose, put: Put) -> bool:
@@ -440,9 +397,11 @@ class Placing:
 
 
 _COMMANDS = DEFAULT._replace(depth=100)
-"""In lock-step every command counts, so none may replace another."""
+"""Depth for lock-step, in which every command counts and none may replace another."""
 _CONTROL = "autoware_control_msgs/msg/Control"
-_VEHICLE = "autoware_vehicle_msgs"
+_ACTUATION = "tier4_vehicle_msgs/msg/ActuationCommandStamped"
+_MODE = "autoware_vehicle_msgs/srv/ControlModeCommand"
+_SET_POSE = "/api/simulator/set/pose"
 _SUCCESS, _WARN, _ERROR = 1, 3, 4
 """Codes of `tier4_external_api_msgs/ResponseStatus`."""
 
@@ -453,7 +412,7 @@ class Planning:
     Args:
         node: its node, with the parameters of Autoware's files.
         compat: None for the repaired models, "upstream" to reproduce the program.
-        seed: seed of the measurement noise; None for a fresh one.
+        seed: seed of the measurement noise; None for a random one.
         motion_publish_mode: "full_motion" or "pose_only" for the topic names of Autoware's launch
             file; None for those of the node, such as "input/gear_command".
         convert: whether models with pedals take control commands, through the converter, rather
@@ -494,18 +453,15 @@ class Planning:
             self._feeds_forward = node.parameters.declare(
                 "use_steer_ff", True, "whether the rate of steering is fed forward"
             )
+            paths = (*STAMP, *inside("actuation", "accel_cmd", "brake_cmd", "steer_cmd"))
             self._converted_topic = HotTopic(
-                node,
-                "output/actuation_command",
-                "tier4_vehicle_msgs/msg/ActuationCommandStamped",
-                (*STAMP, *inside("actuation", "accel_cmd", "brake_cmd", "steer_cmd")),
-                ONE,
+                *(node, "output/actuation_command", _ACTUATION, paths, ONE),
                 header=header("base_link"),
             )
         self._topics = ReportTopics(node, self.simulator.settings, actuation=actuation)
         self._placing = Placing(node, self.simulator.settings.origin_frame_id)
         self._last_pose: InitialPose | None = None
-        self._reports: Reports | None = None
+        self._reports: autoware.Reports | None = None
         self._start_clock()
         self._told_of_map = False
         self._subscribe(actuation)
@@ -517,26 +473,22 @@ class Planning:
 
     def _start_clock(self) -> None:
         self._time = 0
-        """Simulated time in ns, which stops in a pause."""
+        """Simulated time in ns, which stops during a pause."""
         self._ticked: int | None = None
-        """The node's time at the last tick; None if the time since then does not count."""
+        """The node's time at the last tick; None if the time since then is not
+        simulated."""
         self._first = True
         self._converted_at: int | None = None
 
     def _subscribe(self, actuation: bool) -> None:
         node = self._node
-        node.subscribe(
-            "input/vector_map", "autoware_map_msgs/msg/LaneletMapBin", self._vector_map, LATCHED
-        )
-        node.subscribe(
-            "input/initialpose",
-            "geometry_msgs/msg/PoseWithCovarianceStamped",
-            self._initial_pose_message,
-        )
+        kind = "autoware_map_msgs/msg/LaneletMapBin"
+        node.subscribe("input/vector_map", kind, self._vector_map, LATCHED)
+        kind = "geometry_msgs/msg/PoseWithCovarianceStamped"
+        node.subscribe("input/initialpose", kind, self._initial_pose_message)
         node.subscribe("input/initialtwist", "geometry_msgs/msg/TwistStamped", self._initial_twist)
         if actuation and self._converter is None:
-            kind = "tier4_vehicle_msgs/msg/ActuationCommandStamped"
-            node.obey("input/actuation_command", kind, self._actuation, _COMMANDS)
+            node.obey("input/actuation_command", _ACTUATION, self._actuation, _COMMANDS)
         else:
             node.obey("input/ackermann_control_command", _CONTROL, self._control, _COMMANDS)
         node.subscribe("input/manual_ackermann_control_command", _CONTROL, self._manual_control)
@@ -548,21 +500,19 @@ class Planning:
             ("hazard_lights_command", "HazardLightsCommand", "command", "hazard_lights"),
             ("engage", "Engage", "engage", "engage"),
         ):
-            node.subscribe(f"input/{topic}", f"{_VEHICLE}/msg/{kind}", self._passed(field, method))
+            node.subscribe(f"input/{topic}", f"{_MESSAGES}/{kind}", self._passed(field, method))
 
     def _passed(self, field: str, method: str) -> Any:
-        """A function that passes a field of a message to a method of the present simulator."""
+        """Return a function that passes a message field to a method of the current simulator."""
         return lambda message: getattr(self.simulator, method)(getattr(message, field))
 
     def _serve(self) -> None:
-        node = self._node
-        node.serve(
-            "input/control_mode_request", f"{_VEHICLE}/srv/ControlModeCommand", self._mode_request
-        )
-        node.serve(
-            "/api/simulator/set/pose", "tier4_external_api_msgs/srv/InitializePose", self._set_pose
-        )
-        node.serve("~/set_pose", "nav2_msgs/srv/SetInitialPose", self._put_anywhere)
+        for name, kind, answer in (
+            ("input/control_mode_request", _MODE, self._mode_request),
+            (_SET_POSE, "tier4_external_api_msgs/srv/InitializePose", self._set_pose),
+            ("~/set_pose", "nav2_msgs/srv/SetInitialPose", self._put_anywhere),
+        ):
+            self._node.serve(name, kind, answer)
 
     def tick(self) -> None:
         """Advance to the node's time and publish."""
@@ -590,8 +540,8 @@ class Planning:
     def reset(self) -> None:
         """Restart at the last initial pose, without commands, with the same noise."""
         self.simulator = self._make()
-        self._changed("x_stddev", self._node.parameters["x_stddev"])
-        self._changed("y_stddev", self._node.parameters["y_stddev"])
+        for name in _DYNAMIC:
+            self._changed(name, self._node.parameters[name])
         self._placing.forget()
         self._reports = None
         if self._converter is not None:
@@ -601,30 +551,25 @@ class Planning:
             self.simulator.initial_pose(self._last_pose)
 
     def _changed(self, name: str, value: Any) -> None:
-        if name in ("x_stddev", "y_stddev"):
+        if name in _DYNAMIC:
             self.simulator.covariances(**{name: value})
             settings = self.simulator.settings
             self._topics.state_covariances(settings.x_stddev, settings.y_stddev)
 
     def _control(self, message: Any) -> None:
-        command = _command_of(message)
-        if self._converter is None:
-            self.simulator.command(command)
-            return
-        actuation = self._converted(command, message)
-        self.simulator.command(actuation)
-        self._converted_topic.send(message.stamp.sec, message.stamp.nanosec, *actuation)
+        command = self.simulator.command(self._converted(message))
+        if self._converter is not None:
+            self._converted_topic.send(*message.stamp, *command)
 
     def _manual_control(self, message: Any) -> None:
-        command = _command_of(message)
-        if self._converter is not None:
-            self.simulator.manual_command(self._converted(command, message))
-        else:
-            self.simulator.manual_command(command)
+        self.simulator.manual_command(self._converted(message))
 
-    def _converted(self, command: ControlCommand, message: Any) -> ActuationCommand:
-        """The pedals for a command, from the reported motion, as in upstream's node."""
-        assert self._converter is not None
+    def _converted(self, message: Any) -> ControlCommand | ActuationCommand:
+        """The command of a message, or pedals for it from the reported motion, as in upstream's
+        node."""
+        a, steer_wanted = message.longitudinal.acceleration, message.lateral.steering_tire_angle
+        if self._converter is None:
+            return ControlCommand(message.longitudinal.velocity, a, steer_wanted)
         motion, reports = self.simulator.motion, self._reports
         v_x, steer = motion.v_x, motion.steer
         if reports is not None and reports.odometry is not None:
@@ -633,26 +578,16 @@ class Planning:
             steer = reports.steering.steer
         before = self._time if self._converted_at is None else self._converted_at
         rate = message.lateral.steering_tire_rotation_rate if self._feeds_forward else 0.0
-        converted = self._converter.convert(
-            command.acceleration,
-            command.steer,
-            v_x,
-            steer,
-            (self._time - before) / SECOND,
-            steer_rate=rate,
-        )
+        dt = (self._time - before) / SECOND
+        converted = self._converter.convert(a, steer_wanted, v_x, steer, dt, steer_rate=rate)
         self._converted_at = self._time
         return converted
 
     def _actuation(self, message: Any) -> None:
-        wanted = message.actuation
-        self.simulator.command(
-            ActuationCommand(wanted.accel_cmd, wanted.brake_cmd, wanted.steer_cmd)
-        )
+        self.simulator.command(ActuationCommand(*message.actuation))
 
     def _path(self, message: Any) -> None:
-        places = [point.pose.position for point in message.points]
-        self.simulator.trajectory([(place.x, place.y, place.z) for place in places])
+        self.simulator.trajectory([tuple(point.pose.position) for point in message.points])
 
     def _vector_map(self, message: Any) -> None:
         if self.simulator.road is None and not self._told_of_map:
@@ -680,30 +615,21 @@ class Planning:
 
     def _mode_request(self, request: Any) -> Any:
         granted = self.simulator.request_control_mode(request.mode)
-        return service_type(f"{_VEHICLE}/srv/ControlModeCommand").response.Record(granted)
+        return service_type(_MODE).response.Record(granted)
 
     def _set_pose(self, request: Any) -> Any:
-        """Upstream's service, which keeps the height and the pose of initialtwist."""
-        response = service_type("tier4_external_api_msgs/srv/InitializePose").response.Record()
+        """Upstream's service, which does not change the height and the pose used by
+        initialtwist."""
+        status = (_SUCCESS, "")
         try:
-            done = self._ask(
-                "/api/simulator/set/pose", request.pose, lambda pose: self.simulator.set_pose(pose)
-            )
+            if not self._ask(_SET_POSE, request.pose, lambda pose: self.simulator.set_pose(pose)):
+                frame = request.pose.header.frame_id
+                status = (_WARN, f"waits for a transform from {frame}")
         except InvalidValue as error:
-            return response._replace(
-                status=response.status._replace(code=_ERROR, message=str(error))
-            )
-        text = "" if done else f"waits for a transform from {request.pose.header.frame_id}"
-        code = _SUCCESS if done else _WARN
-        return response._replace(status=response.status._replace(code=code, message=text))
+            status = (_ERROR, str(error))
+        response = service_type("tier4_external_api_msgs/srv/InitializePose").response
+        return message(response, status)
 
     def _put_anywhere(self, request: Any) -> Any:
         self._ask("~/set_pose", request.pose, self._initial_pose)
         return service_type("nav2_msgs/srv/SetInitialPose").response.Record()
-
-
-def _command_of(message: Any) -> ControlCommand:
-    longitudinal = message.longitudinal
-    return ControlCommand(
-        longitudinal.velocity, longitudinal.acceleration, message.lateral.steering_tire_angle
-    )

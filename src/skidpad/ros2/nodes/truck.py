@@ -1,4 +1,4 @@
-"""The node of robotics-laboratory/truck's `simulator_2d` over our own engine.
+"""The node of robotics-laboratory/truck's `simulator_2d`, with skidpad's own engine.
 
 Topics, types and parameters are those of the program at commit 332ff42; docs/ros2_vehicle.md lists
 them, and the errors that are repaired unless compat="upstream".
@@ -6,7 +6,9 @@ them, and the errors that are repaired unless compat="upstream".
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
+from itertools import chain
 from math import cos, sin, sqrt
 from typing import Any
 
@@ -18,10 +20,9 @@ from ...core.checks import not_negative, one_of, positive
 from ...core.files import brief_repr
 from ...geometry.pose import unrotated
 from ...units import s
-from ..messages.types import message_type
+from ..dds import Qos
 from ..node import Node
 from ..transforms import Broadcaster, Listener, Rigid
-from ..transport import Qos
 from .common import STAMP, HotTopic, Watchdog, header, inside, serve_set_pose
 
 WORLD, ODOM, BASE = "world", "odom_ekf", "base"
@@ -58,69 +59,46 @@ class TruckMessages:
         self, node: Node, lidar: LidarModel, rays: int, period: s, qos: Qos, *, upstream: bool
     ) -> None:
         self._node, self._upstream = node, upstream
-        self._localization = HotTopic(
-            node,
+
+        def hot(topic: str, kind: str, paths: Iterable[str], frame: str, **more: Any) -> HotTopic:
+            paths = (*STAMP, *paths)
+            return HotTopic(node, topic, kind, paths, qos, header=header(frame), **more)
+
+        self._localization = hot(
             "/simulator/localization",
             "nav_msgs/msg/Odometry",
-            (*STAMP, *inside("pose", *_PLACE, *_TURN), *inside("twist.twist", *_TWIST)),
-            qos,
-            header=header(WORLD),
+            (*inside("pose", *_PLACE, *_TURN), *inside("twist.twist", *_TWIST)),
+            WORLD,
             child_frame_id=BASE,
         )
-        self._wheels = HotTopic(
-            node,
+        self._wheels = hot(
             "/hardware/wheel/odometry",
             "nav_msgs/msg/Odometry",
-            (*STAMP, "twist.twist.linear.x"),
-            qos,
-            header=header(BASE),
+            ("twist.twist.linear.x",),
+            BASE,
             child_frame_id="" if upstream else BASE,
-            twist=message_type("geometry_msgs/msg/TwistWithCovariance").Record(
-                covariance=[_SPEED_VARIANCE] + [0.0] * 35
-            ),
+            twist=((), [_SPEED_VARIANCE] + [0.0] * 35),
         )
-        self._telemetry = HotTopic(
-            node,
-            "/hardware/telemetry",
-            "truck_msgs/msg/HardwareTelemetry",
-            (*STAMP, "current_rps", "target_rps", *_STEERING, *_SPINS),
-            qos,
-            header=header(BASE),
+        motor = ("current_rps", "target_rps")
+        self._telemetry = hot(
+            *("/hardware/telemetry", "truck_msgs/msg/HardwareTelemetry"),
+            *((*motor, *_STEERING, *_SPINS), BASE),
         )
-        gyro, force = (f"gyro_{path}" for path in _GYRO), (f"accel_{path}" for path in _FORCE)
-        self._state = HotTopic(
-            node,
-            "/simulator/state",
-            "truck_msgs/msg/SimulationState",
-            (*STAMP, "speed", "steering", "collision", *_PLACE, *_TURN, *gyro, *force),
-            qos,
-            header=header(BASE),
-        )
-        self._scan = HotTopic(
-            node,
-            "/lidar/scan",
-            "sensor_msgs/msg/LaserScan",
-            STAMP,
-            qos,
-            header=header("lidar_link"),
-            angle_min=lidar.angle_min,
-            angle_max=lidar.angle_max
-            if upstream
-            else lidar.angle_min + (rays - 1) * lidar.angle_increment,
-            angle_increment=lidar.angle_increment,
-            scan_time=period,
-            range_min=lidar.range_min,
-            range_max=lidar.range_max,
-            ranges=[0.0] * rays,
-        )
+        readings = (f"gyro_{path}" for path in _GYRO), (f"accel_{path}" for path in _FORCE)
+        state = ("speed", "steering", "collision", *_PLACE, *_TURN, *chain(*readings))
+        self._state = hot("/simulator/state", "truck_msgs/msg/SimulationState", state, BASE)
+        same = ("angle_min", "angle_max", "angle_increment", "range_min", "range_max")
+        fields: dict[str, Any] = {name: getattr(lidar, name) for name in same}
+        if not upstream:
+            fields["angle_max"] = lidar.angle_min + (rays - 1) * lidar.angle_increment
+        fields |= {"scan_time": period, "ranges": [0.0] * rays}
+        self._scan = hot("/lidar/scan", "sensor_msgs/msg/LaserScan", (), "lidar_link", **fields)
         self._ranges = self._scan.message.array("ranges")
-        self._imu = HotTopic(
-            node,
+        self._imu = hot(
             "/camera/imu",
             "sensor_msgs/msg/Imu",
-            (*STAMP, *_GYRO, *_FORCE),
-            qos,
-            header=header("camera_imu_optical_frame"),
+            (*_GYRO, *_FORCE),
+            "camera_imu_optical_frame",
             # -1 stands for no orientation.
             orientation_covariance=[-1.0] + [0.0] * 8,
         )
@@ -154,18 +132,20 @@ class TruckMessages:
 
 
 NAME = "simulator"
-"""Name of upstream's node."""
+"""Node name of the upstream program."""
 _WAITING_COMMANDS = 100
-"""More than upstream's one, so that lock-step loses none; in real time the newest since the last
-tick counts in any case."""
+"""Depth of the command topic: larger than upstream's 1, so that lock-step loses no command.
+
+In real time only the newest since the last tick counts in any case.
+"""
 
 
 class Truck:
     """The truck as a program of a node.
 
     Args:
-        node: its node, with a clock that is not the machine's: its time is simulated.
-        compat: None, or "upstream" to repeat the program with its errors.
+        node: its node, with simulated time rather than the system clock.
+        compat: None, or "upstream" to reproduce the program with its errors.
     """
 
     __repr__ = brief_repr
@@ -173,12 +153,8 @@ class Truck:
     def __init__(self, node: Node, *, compat: str | None = None) -> None:
         one_of("compat", compat, (None, "upstream"))
         declare = node.parameters.declare
-        self.period: s = declare(
-            "update_period",
-            0.01,
-            "Time of one tick in s.",
-            check=partial(positive, "update_period", unit="s"),
-        )
+        check = partial(positive, "update_period", unit="s")
+        self.period: s = declare("update_period", 0.01, "Time of one tick in s.", check=check)
         self._start = Pose(
             *(declare(f"initial_{name}", 0.0, "Of the base point.") for name in Pose._fields)
         )
@@ -193,27 +169,17 @@ class Truck:
         )
         """The simulated truck."""
         self.engine.reset_base(self._start)
-        reliable = declare(
-            "qos", 0, _QOS, check=lambda value: one_of("qos", value, (0, 1, _BEST_EFFORT))
-        )
-        reliable = reliable != _BEST_EFFORT
-        state = self.engine.state()
+        known = partial(one_of, "qos", allowed=(0, 1, _BEST_EFFORT))
+        reliable = declare("qos", 0, _QOS, check=known) != _BEST_EFFORT
+        state, qos = self.engine.state(), Qos(reliable, depth=1)
+        lidar, rays = self.engine.model.lidar, len(state.lidar_ranges)
         self._messages = TruckMessages(
-            node,
-            self.engine.model.lidar,
-            len(state.lidar_ranges),
-            self.period,
-            Qos(reliable, depth=1),
-            upstream=compat is not None,
+            node, lidar, rays, self.period, qos, upstream=compat is not None
         )
         self._curvature = 0.0
         self._watchdog = Watchdog(node, self._stop)
-        node.obey(
-            "/control/command",
-            "truck_msgs/msg/Control",
-            self._command,
-            Qos(reliable, depth=_WAITING_COMMANDS),
-        )
+        waiting = qos._replace(depth=_WAITING_COMMANDS)
+        node.obey("/control/command", "truck_msgs/msg/Control", self._command, waiting)
         serve_set_pose(node, WORLD, self.engine.reset_base)
         self._messages.send(state)
 

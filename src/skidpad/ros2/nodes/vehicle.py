@@ -2,7 +2,7 @@
 
 A vehicle with a body also takes `cmd_vel` and `drive`, of which the latest counts, and publishes
 `odom`, `/tf` and `imu`. For vehicles with torques, forces or accelerations as inputs the speed is
-regulated at every tick; those with a speed as input get it directly.
+controlled at every tick; those with a speed as input get it directly.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
-from math import atan, ceil, copysign, cos, inf, isfinite, sin, tan
+from math import ceil, cos, inf, isfinite, sin, tan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,48 +18,34 @@ import numpy as np
 from ...control.car import abilities_of
 from ...core import record
 from ...core.body import Demand, Pose, Velocity, Wheel, body_of
-from ...core.checks import not_negative, positive
+from ...core.checks import positive
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...run.simulator import Simulator
 from ...sensors.imu import STANDARD_GRAVITY
 from ...sensors.motion import motion_of
 from ...units import m_s, m_s2, rad, rad_s, s
-from ...vehicles import COMMAND_DRIVEN, get
-from ..messages.prepared import Prepared
+from ...vehicles.registry import COMMAND_DRIVEN, get
+from ..dds import DEFAULT
 from ..node import SECOND, Node
 from ..transforms import Broadcaster, Rigid
-from ..transport import DEFAULT
-from .common import (
-    ORIENTATION,
-    STAMP,
-    HotTopic,
-    declared,
-    field_names,
-    header,
-    inside,
-    leaf_numbers,
-    planar_pose,
-    record_class,
-    serve_set_pose,
-)
+from . import common
+from .common import STAMP, HotTopic, header, inside
 
 _TO_SPEED: s = 0.5
-"""Time constant of the speed control: long compared with dead times of drives."""
+"""Time constant of the speed control: long compared with the dead times of drives."""
 _TO_TRIM: s = 2.0
 """Time constant of the compensation of resistance."""
 _COMMANDS = DEFAULT._replace(depth=100)
-"""In lock-step every command counts, so none may replace another."""
+"""Depth for lock-step, in which every command counts and none may replace another."""
 
 
 class Target(NamedTuple):
-    """A commanded motion."""
-
     v: m_s
     omega: rad_s
     steer: rad
     most: m_s2 = inf
-    """Largest acceleration on the way to the speed."""
+    """Largest acceleration towards the speed."""
 
 
 class Commands:
@@ -74,22 +60,17 @@ class Commands:
         self._node, self._vehicle = node, vehicle
         self._command: Any = record.at_rest(vehicle.Input)
         """An Input record, or a `Target`."""
-        self._heard: int | None = None
         self._trim: m_s2 = 0.0
         """Acceleration that compensates resistance."""
         self._expected: tuple[m_s, m_s2] | None = None
         """Speed at the last tick, and the acceleration expected from it."""
-        self._timeout = node.parameters.declare(
-            "command_timeout",
-            1.0,
-            "Age in s at which a command no longer counts and the vehicle is stopped; 0: never.",
-            check=partial(not_negative, "command_timeout", unit="s"),
-        )
+        effect = " and the vehicle is stopped"
+        self._watchdog = common.Watchdog(node, self._stop, 1.0, dynamic=False, effect=effect)
         self._counted = node.name("~/input")
         node.commanded[self._counted] = 0
-        node.subscribe("~/input", declared(vehicle, "Input").name, self._input, _COMMANDS)
+        node.subscribe("~/input", common.declared(vehicle, "Input").name, self._input, _COMMANDS)
         if node.parameters["field_topics"]:
-            for place, name in enumerate(field_names(vehicle.Input)):
+            for place, name in enumerate(common.field_names(vehicle.Input)):
                 node.subscribe(f"~/input/{name}", "std_msgs/msg/Float64", self._single(place))
         if vehicle.model.body is None:
             return
@@ -110,14 +91,15 @@ class Commands:
         ):
             # Resistance changes its sign with the direction of travel.
             self._trim = 0.0
-        self._command, self._heard = command, self._node.elapsed
+        self._command = command
+        self._watchdog.heard()
         self._node.commanded[self._counted] += 1
 
     def _input(self, message: Any) -> None:
-        self._take(leaf_numbers(self._vehicle.Input, message))
+        self._take(common.leaf_numbers(self._vehicle.Input, message))
 
     def _single(self, place: int) -> Callable[[Any], None]:
-        """A function that sets one number of the input and keeps the others."""
+        """Return a function that sets one number of the input and leaves the others unchanged."""
         Input: Any = self._vehicle.Input
 
         def take(message: Any) -> None:
@@ -133,27 +115,20 @@ class Commands:
         twist = getattr(message, "twist", message)
         v, omega = twist.linear.x, twist.angular.z
         _must_be_finite({"linear.x": v, "angular.z": omega})
-        self._take(Target(v, omega, self._angle(v, omega)))
-
-    def _angle(self, v: m_s, omega: rad_s) -> rad:
-        """The steering angle for a yaw rate; full lock at rest."""
-        most = self._can.steer_max
-        if v == 0.0 or omega == 0.0:
-            return copysign(most, omega) if omega else 0.0
-        return min(max(atan(self._can.wheel_base * omega / v), -most), most)
+        self._take(Target(v, omega, common.steer_for(self._can, v, omega)))
 
     def _drive(self, message: Any) -> None:
         drive = message.drive
         wanted = {"steering_angle": drive.steering_angle, "speed": drive.speed}
         _must_be_finite({**wanted, "acceleration": drive.acceleration})
-        steer = min(max(drive.steering_angle, -self._can.steer_max), self._can.steer_max)
+        steer = common.limited(drive.steering_angle, self._can.steer_max)
         # In this message an acceleration of 0 stands for the largest one.
         most = abs(drive.acceleration) or inf
         self._take(Target(drive.speed, 0.0, steer, most))
 
     def input(self, x: Any, u: Any) -> Any:
-        """The Input record of the next step, from the state and the input of the last."""
-        self._stop_if_late()
+        """Input record of the next step, from the state and the input of the last one."""
+        self._watchdog.look()
         asked = self._command
         if not isinstance(asked, Target):
             self._expected = None
@@ -170,96 +145,79 @@ class Commands:
             before, a = self._expected
             period = self._node.parameters["period"]
             learnt = self._trim + (a - (actual - before) / period) * period / _TO_TRIM
-            self._trim = min(max(learnt, -self._can.a_drive), self._can.a_drive)
+            self._trim = common.limited(learnt, self._can.a_drive)
         if asked.v == 0.0:
             self._trim = 0.0
         wanted = (asked.v - actual) / _TO_SPEED + self._trim
-        brakes = wanted * actual < 0.0
-        limit = min(self._can.a_brake if brakes else self._can.a_drive, asked.most)
-        sent = min(max(wanted, -limit), limit)
+        sent = common.acceleration_for(self._can, wanted, actual, asked.most)
         self._expected = (actual, sent - self._trim)
         return sent
 
     def interrupted(self) -> None:
-        """Drop the expected acceleration after a teleport."""
+        """Discard the expected acceleration after a teleport."""
         self._expected = None
 
-    def _stop_if_late(self) -> None:
-        if self._heard is None or self._timeout == 0.0:
-            return
-        age = (self._node.elapsed - self._heard) / SECOND
-        if age <= self._timeout:
-            return
-        self._node.log("warn", f"no command for {age:.3g} s: the vehicle is stopped")
+    def _stop(self) -> None:
         self.forget()
         if self._vehicle.model.body is not None:
             self._command = Target(0.0, 0.0, 0.0)
 
     def forget(self) -> None:
-        """Forget all commands: apply the inputs at rest."""
-        self._command, self._heard = record.at_rest(self._vehicle.Input), None
+        """Discard all commands and apply the inputs of a vehicle at rest."""
+        self._command = record.at_rest(self._vehicle.Input)
+        self._watchdog.forget()
         self._trim, self._expected = 0.0, None
 
 
 def _must_be_finite(numbers: dict[str, float]) -> None:
     for name, value in numbers.items():
         if not isfinite(value):
-            raise InvalidValue(f"{name} = {value} must be finite; the one before holds")
+            raise InvalidValue(
+                f"{name} = {value} must be finite; the previous value stays in effect"
+            )
 
 
 Stamp = tuple[int, int]
 
 
 class RecordTopics:
-    """`~/state` and, for a vehicle with outputs, `~/outputs`.
+    """The topics `~/state` and, for a vehicle with outputs, `~/outputs`.
 
-    With the parameter `field_topics` each of their numbers is also on its own topic.
+    With the parameter `field_topics` each of their numbers also has a topic of its own.
     """
 
     def __init__(self, node: Node, vehicle: Vehicle, frame: str) -> None:
-        self._state = RecordTopic(node, vehicle, "State", frame)
-        self._outputs = None
-        if record.size(vehicle.model.Outputs):
-            self._outputs = RecordTopic(node, vehicle, "Outputs", frame)
+        self._parts: dict[str, tuple[HotTopic, list[HotTopic]]] = {}
+        for part in ("State", "Outputs"):
+            topic = f"~/{part.lower()}"
+            names = common.field_names(common.record_class(vehicle, part))
+            if part == "State" or names:
+                kind = common.declared(vehicle, part).name
+                whole = HotTopic(node, topic, kind, (*STAMP, *names), header=header(frame))
+                single = names if node.parameters["field_topics"] else ()
+                number = "std_msgs/msg/Float64"
+                singles = [HotTopic(node, f"{topic}/{n}", number, ("data",)) for n in single]
+                self._parts[part] = whole, singles
 
     def send(self, stamp: Stamp, simulator: Simulator) -> None:
-        """Publish the present records."""
-        self._state.send(stamp, simulator.state)
-        if self._outputs is not None and self._outputs.wanted:
-            self._outputs.send(stamp, simulator.outputs())
-
-
-class RecordTopic:
-    """The topics of a vehicle's state or outputs."""
-
-    def __init__(self, node: Node, vehicle: Vehicle, part: str, frame: str) -> None:
-        names = field_names(record_class(vehicle, part))
-        topic = f"~/{part.lower()}"
-        kind = declared(vehicle, part).name
-        self._whole = HotTopic(node, topic, kind, (*STAMP, *names), header=header(frame))
-        self._singles: list[HotTopic] = []
-        if node.parameters["field_topics"]:
-            number = "std_msgs/msg/Float64"
-            self._singles = [HotTopic(node, f"{topic}/{n}", number, ("data",)) for n in names]
-
-    @property
-    def wanted(self) -> bool:
-        """Whether any of the topics has a subscriber or a bag."""
-        return self._whole.wanted or any(single.wanted for single in self._singles)
-
-    def send(self, stamp: Stamp, values: Any) -> None:
-        """Publish the numbers of a record."""
-        numbers = record.flatten(values)
-        self._whole.send(*stamp, *numbers)
-        for single, number in zip(self._singles, numbers, strict=False):
-            single.send(number)
+        for part, (whole, singles) in self._parts.items():
+            if part == "State":
+                values = simulator.state
+            elif any(one.topic.is_heard for one in (whole, *singles)):
+                values = simulator.outputs()
+            else:
+                continue
+            numbers = record.flatten(values)
+            whole.send(*stamp, *numbers)
+            for single, number in zip(singles, numbers, strict=False):
+                single.send(number)
 
 
 class BodyTopics:
-    """`odom`, `/tf`, `imu` and `joint_states` of a vehicle with a body.
+    """The topics `odom`, `/tf`, `imu` and `joint_states` of a vehicle with a body.
 
     Args:
-        node: the node; its parameters say what is published.
+        node: the node; its parameters select what is published.
         vehicle: a vehicle with a body. The pose is that of its reference point.
         frame: frame in which the vehicle moves.
         base: frame of the vehicle.
@@ -268,42 +226,25 @@ class BodyTopics:
     def __init__(self, node: Node, vehicle: Vehicle, frame: str, base: str) -> None:
         self._vehicle = vehicle
         declare = node.parameters.declare
-        self._odometry = HotTopic(
-            node,
-            "odom",
-            "nav_msgs/msg/Odometry",
-            (
-                *STAMP,
-                *inside("pose.pose", "position.x", "position.y", *ORIENTATION[2:]),
-                *inside("twist.twist", "linear.x", "linear.y", "angular.z"),
-            ),
-            header=header(frame),
-            child_frame_id=base,
-        )
+        pose = inside("pose.pose", *common.POSITION[:2], *common.ORIENTATION[2:])
+        paths = (*STAMP, *pose, *inside("twist.twist", "linear.x", "linear.y", "angular.z"))
+        about: dict[str, Any] = {"header": header(frame), "child_frame_id": base}
+        self._odometry = HotTopic(node, "odom", "nav_msgs/msg/Odometry", paths, **about)
         self._transform = None
         if declare("publish_tf", True, "Whether the vehicle's frame is published on /tf."):
             self._transform = Broadcaster(node, [(frame, base)])
         self._imu = None
         # A vehicle that is not continuous has no acceleration.
         if vehicle.model.continuous:
-            self._imu = HotTopic(
-                node,
-                "imu",
-                "sensor_msgs/msg/Imu",
-                (
-                    *STAMP,
-                    *ORIENTATION[2:],
-                    "angular_velocity.z",
-                    *inside("linear_acceleration", "x", "y", "z"),
-                ),
-                header=header(base),
-            )
+            turn = (*common.ORIENTATION[2:], "angular_velocity.z")
+            paths = (*STAMP, *turn, *inside("linear_acceleration", *"xyz"))
+            kind = "sensor_msgs/msg/Imu"
+            self._imu = HotTopic(node, "imu", kind, paths, header=header(base))
         self._joints = None
         if declare("publish_joint_states", False, "Whether angles of wheels are published."):
             self._joints = Joints(node, vehicle)
 
     def send(self, stamp: Stamp, simulator: Simulator) -> None:
-        """Publish the present motion."""
         x, u, vehicle = simulator.state, simulator.input, self._vehicle
         body = body_of(vehicle, "odometry")
         *place, yaw = body.pose(x, vehicle.params)
@@ -312,7 +253,7 @@ class BodyTopics:
         self._odometry.send(*stamp, *place, *turn, *velocity)
         if self._transform is not None:
             self._transform.send(stamp, Rigid((place[0], place[1], 0.0), (0.0, 0.0, *turn)))
-        if self._imu is not None and self._imu.wanted:
+        if self._imu is not None and self._imu.topic.is_heard:
             motion = motion_of(vehicle, x, u, simulator.disturbance)
             # At rest an accelerometer shows the reaction to gravity.
             force = (motion.a_x, motion.a_y, STANDARD_GRAVITY)
@@ -322,11 +263,11 @@ class BodyTopics:
 
 
 class Joints:
-    """`joint_states`: steering and rolling angles of the wheels.
+    """The topic `joint_states`: steering and rolling angles of the wheels.
 
     Args:
         node: the node.
-        vehicle: the vehicle. A wheel without a spin of its own rolls without slip.
+        vehicle: the vehicle. A wheel without a spin state rolls without slip.
     """
 
     def __init__(self, node: Node, vehicle: Vehicle) -> None:
@@ -334,25 +275,23 @@ class Joints:
         self._steered = [wheel for wheel in self._wheels if wheel.steer]
         names = [f"{wheel.name}_steer" for wheel in self._steered]
         names += [f"{wheel.name}_wheel" for wheel in self._wheels]
-        zeros = np.zeros(len(names))
-        self._topic = node.publisher("joint_states", "sensor_msgs/msg/JointState")
-        message = self._topic.type.Record(name=names, position=zeros, velocity=zeros)
-        self._message = Prepared(self._topic.type, message)
-        self._stamp = self._message.patcher(*STAMP)
-        self._position = self._message.array("position")
-        self._velocity = self._message.array("velocity")
+        zeros, kind = np.zeros(len(names)), "sensor_msgs/msg/JointState"
+        self._topic = HotTopic(
+            node, "joint_states", kind, STAMP, name=names, position=zeros, velocity=zeros
+        )
+        self._position = self._topic.message.array("position")
+        self._velocity = self._topic.message.array("velocity")
         self._rolled = np.zeros(len(self._wheels))
 
     def send(self, stamp: Stamp, simulator: Simulator, v_x: m_s, omega: rad_s) -> None:
-        """Publish the wheels, a step after the last call."""
+        """Publish the wheel angles one step after the last call."""
         known = {**simulator.outputs()._asdict(), **simulator.state._asdict()}
         rates = [self._rate(wheel, known, v_x, omega) for wheel in self._wheels]
         self._rolled += simulator.dt * np.array(rates)
         angles = [known[wheel.steer] for wheel in self._steered]
         self._position[:] = [*angles, *self._rolled]
         self._velocity[len(angles) :] = rates
-        self._stamp(*stamp)
-        self._topic.write(self._message.data)
+        self._topic.send(*stamp)
 
     def _rate(self, wheel: Wheel, known: dict[str, float], v_x: m_s, omega: rad_s) -> rad_s:
         if wheel.spin:
@@ -360,11 +299,6 @@ class Joints:
         angle = known[wheel.steer] if wheel.steer else wheel.yaw
         along, across = v_x - omega * wheel.y, omega * wheel.x
         return (along * cos(angle) + across * sin(angle)) / wheel.radius
-
-
-def _vehicle(name: str, compat: str | None) -> Vehicle:
-    """The vehicle of a name; `compat` goes with Autoware's alone."""
-    return get(name)(**({"compat": compat} if name in COMMAND_DRIVEN else {}))
 
 
 class SingleVehicle:
@@ -379,25 +313,21 @@ class SingleVehicle:
 
     def __init__(self, node: Node, vehicle: Vehicle | str, *, compat: str | None = None) -> None:
         self._node = node
-        own = _vehicle(vehicle, compat) if isinstance(vehicle, str) else vehicle
+        own = vehicle
+        if isinstance(own, str):
+            own = get(own)(**({"compat": compat} if own in COMMAND_DRIVEN else {}))
         declare = node.parameters.declare
-        self.period: s = declare(
-            "period", 0.01, "Of a tick, in s.", check=partial(positive, "period", unit="s")
-        )
-        step = declare(
-            "step",
-            0.001,
-            "Longest step of the integrator, in s.",
-            check=partial(positive, "step", unit="s"),
-        )
+        check = partial(positive, "period", unit="s")
+        self.period: s = declare("period", 0.01, "Of a tick, in s.", check=check)
+        check = partial(positive, "step", unit="s")
+        step = declare("step", 0.001, "Longest step of the integrator, in s.", check=check)
         integrator = declare("integrator", "auto", "How a step is made.")
         frame = declare("odom_frame_id", "odom", "The frame in which it moves.")
         base = declare("base_frame_id", "base_link", "The frame of the vehicle.")
-        declare(
-            "field_topics",
-            False,
-            "Whether every field has a topic of its own, a std_msgs/Float64 that all tools know.",
+        about = (
+            "Whether every field has a topic of its own, a std_msgs/Float64 that all tools know."
         )
+        declare("field_topics", False, about)
         # Inputs are clipped, as actuators stop at their ends: messages must not end the simulation.
         with warnings.catch_warnings(record=True) as notes:
             warnings.simplefilter("always")
@@ -420,9 +350,9 @@ class SingleVehicle:
         node.subscribe(
             "initialpose",
             "geometry_msgs/msg/PoseWithCovarianceStamped",
-            lambda message: self.put(planar_pose(message, frame)),
+            lambda message: self.put(common.planar_pose(message, frame)),
         )
-        serve_set_pose(node, frame, self.put)
+        common.serve_set_pose(node, frame, self.put)
 
     def __repr__(self) -> str:
         return f"SingleVehicle({self._node!r})"
@@ -442,11 +372,11 @@ class SingleVehicle:
         self._commands.forget()
 
     def put(self, pose: Pose) -> None:
-        """Move the vehicle to a pose, at rest, keeping its command."""
+        """Move the vehicle to a pose, at rest; its command is unchanged."""
         vehicle, simulator = self.vehicle, self.simulator
         body = vehicle.model.body
         if body is None:
-            raise InvalidValue(f"{vehicle.name} has no body that could be put somewhere else")
+            raise InvalidValue(f"{vehicle.name} has no body that could be moved to another pose")
         at_rest = Velocity(0.0, 0.0, 0.0)
         simulator.reset(body.placed(simulator.state, pose, at_rest, vehicle.params))
         self._commands.interrupted()
@@ -464,10 +394,10 @@ def _numbers(node: Node, group: str, default: Any) -> dict[str, float]:
 
 
 def _substeps(vehicle: Vehicle, period: s, step: s) -> int | None:
-    """Steps of the integrator in a tick; None for a discrete model, which has its own.
+    """Integrator steps per tick; None for a discrete model, which has its own.
 
-    Short steps are explicit. An implicit one may have no solution where tyre forces change their
-    sign, as in a car that stops and reverses, and takes long to compile.
+    The steps are short enough for an explicit method. An implicit one may have no solution where
+    tyre forces change their sign, as in a car that stops and reverses, and takes long to compile.
     """
     if not vehicle.model.continuous:
         return None

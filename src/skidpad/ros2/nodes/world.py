@@ -1,7 +1,7 @@
-"""A world as a node: the topics of mvsim_node over worlds of skidpad.
+"""A world as a node: the topics of mvsim_node for worlds of skidpad.
 
 docs/ros2_nav2.md lists the topics and the differences. A robot takes `cmd_vel`, and `drive` if it
-steers; robots with torques, forces or accelerations as inputs have their speed regulated at every
+steers; the speed of robots with torques, forces or accelerations as inputs is controlled at every
 tick. `page_of` serves a live page of the world.
 """
 
@@ -11,9 +11,9 @@ import warnings
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from functools import partial
-from math import atan, ceil, copysign, inf, isfinite, tan
+from math import ceil, inf, isfinite, tan
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ...control.car import abilities_of
 from ...core.body import Demand, Pose
@@ -25,32 +25,21 @@ from ...view.live.sources import WatchedWorld
 from ...world.motion.groups import LARGEST_INPUT
 from ...world.scene import Scene, WorldWarning
 from ...world.sensing import NotSimulated
-from ...world.vehicle import WorldVehicle
 from ...world.world import World
-from ..messages.prepared import Prepared
+from ..dds import LATCHED, TF_STATIC, Qos
 from ..node import SECOND, Node
 from ..transforms import Rigid, tf_message
-from ..transport import LATCHED, TF_STATIC, Qos
-from .common import Attention, planar_pose, serve_set_pose
-from .world_topics import (
-    AHEAD,
-    MAP,
-    Collision,
-    Markers,
-    OwnTrees,
-    RobotNames,
-    Robots,
-    SensorTopic,
-    SharedTree,
-    map_message,
-    map_of,
-    numbers_of,
-    polygon_message,
-    rigid_of,
-    robot_names,
-    sensor_topic,
-    tell_changed_names,
+from . import world_topics
+from .common import (
+    Attention,
+    HotTopic,
+    acceleration_for,
+    limited,
+    planar_pose,
+    serve_set_pose,
+    steer_for,
 )
+from .world_topics import RobotNames
 
 OLDEST: s = 1.0
 """Age of a command after which the vehicle stops, as in upstream."""
@@ -64,21 +53,17 @@ class Commands:
     Args:
         node: the node.
         names: names of the robot.
-        vehicle: the robot.
+        world: its world.
     """
 
-    def __init__(self, node: Node, names: RobotNames, vehicle: WorldVehicle) -> None:
-        self._node, self._names = node, names
-        kind = vehicle.vehicle
+    def __init__(self, node: Node, names: RobotNames, world: World) -> None:
+        self._node, self._names, self._world = node, names, world
+        kind = world.vehicles[names.vehicle].vehicle
         self._can = abilities_of(kind)
         fields = kind.Input._fields
         self._columns = [fields.index(name) for name in ("v", "omega") if name in fields]
         self._regulated = not {"v", "velocity"} & set(fields)
-        self._at: int | None = None
-        """Time of the active command, in ns."""
-        self._demand: tuple[m_s, rad_s, rad, m_s2] | None = None
-        """Commanded speed, yaw rate, steering angle and largest acceleration."""
-        self._vehicle = vehicle
+        self.restart()
         self._twist_topic = node.name(names.topic("cmd_vel"))
         node.obey(names.topic("cmd_vel"), "geometry_msgs/msg/Twist", self._twist)
         if kind.body.steer is not None:
@@ -94,10 +79,10 @@ class Commands:
         speed, steer = drive.speed, drive.steering_angle
         if not isfinite(steer):
             raise InvalidValue(
-                f"command of {self._names.vehicle}: steering_angle = {steer} rad must be "
-                "finite; the one before holds"
+                f"command of {self._names.vehicle}: steering_angle = {steer} rad must be finite; "
+                "the previous command stays in effect"
             )
-        steer = min(max(steer, -self._can.steer_max), self._can.steer_max)
+        steer = limited(steer, self._can.steer_max)
         self._take(speed, speed * tan(steer) / self._can.wheel_base, steer, most)
         # In lock-step either kind of command advances time.
         self._node.commanded[self._twist_topic] += 1
@@ -105,30 +90,24 @@ class Commands:
     def _take(self, v: m_s, omega: rad_s, steer: rad | None, most: m_s2) -> None:
         if not (abs(v) <= LARGEST_INPUT and abs(omega) <= LARGEST_INPUT):
             raise InvalidValue(
-                f"command of {self._names.vehicle}: speed {v} m/s, yaw rate {omega} rad/s must be "
-                f"finite, up to {LARGEST_INPUT:g} either way; the one before holds"
+                f"command of {self._names.vehicle}: speed {v} m/s, yaw rate {omega} rad/s must "
+                f"be finite, up to {LARGEST_INPUT:g} either way; the previous command stays in "
+                "effect"
             )
         self._at = self._node.clock.now()
-        self._demand = v, omega, self._angle(v, omega) if steer is None else steer, most
+        self._demand = v, omega, steer_for(self._can, v, omega) if steer is None else steer, most
         if not self._regulated:
             self._apply(v, omega, self._demand[2], 0.0)
 
-    def _angle(self, v: m_s, omega: rad_s) -> rad:
-        """The steering angle for a yaw rate; full lock at rest."""
-        most = self._can.steer_max
-        if v == 0.0 or omega == 0.0:
-            return copysign(most, omega) if omega else 0.0
-        return min(max(atan(self._can.wheel_base * omega / v), -most), most)
-
     def _apply(self, v: m_s, omega: rad_s, steer: rad, a: m_s2) -> None:
-        vehicle = self._vehicle
+        vehicle = self._world.vehicles[self._names.vehicle]
         if len(self._columns) == 2:
             vehicle.bodies.group.inputs[vehicle.row, self._columns] = v, omega
         else:
             vehicle.drive(Demand(steer, a, v, omega))
 
     def act(self, now: int) -> None:
-        """Stop a vehicle whose command is too old, and regulate its speed, at a time in ns."""
+        """Stop a vehicle whose command is too old, else control its speed; `now` is in ns."""
         if self._demand is None:
             return
         v, omega, steer, most = self._demand
@@ -138,19 +117,17 @@ class Commands:
             if not self._regulated:
                 self._apply(0.0, 0.0, steer, 0.0)
         if self._regulated:
-            self._apply(v, omega, steer, self._acceleration(v, most))
+            vehicle = self._world.vehicles[self._names.vehicle]
+            actual = vehicle.bodies.motion(vehicle.row)[1].v_x
+            a = acceleration_for(self._can, (v - actual) / _TO_SPEED, actual, most)
+            self._apply(v, omega, steer, a)
 
-    def _acceleration(self, v: m_s, most: m_s2) -> m_s2:
-        can, vehicle = self._can, self._vehicle
-        actual = vehicle.bodies.motion(vehicle.row)[1].v_x
-        wanted = (v - actual) / _TO_SPEED
-        brakes = wanted * actual < 0.0
-        limit = min(can.a_brake if brakes else can.a_drive, most)
-        return min(max(wanted, -limit), limit)
-
-    def restart(self, vehicle: WorldVehicle) -> None:
-        """Forget the command, for the vehicle of a restarted world."""
-        self._vehicle, self._at, self._demand = vehicle, None, None
+    def restart(self) -> None:
+        """Discard the command."""
+        self._at: int | None = None
+        """Time of the active command, in ns; None without one."""
+        self._demand: tuple[m_s, rad_s, rad, m_s2] | None = None
+        """Commanded speed, yaw rate, steering angle and largest acceleration."""
 
 
 _POSE = ("q0x", "q1y", "q2z", "q3yaw", "q4pitch", "q5roll", "dqx", "dqy", "dqw")
@@ -158,49 +135,39 @@ _ODOMETRY = ("odo_x", "odo_y", "odo_yaw")
 _WHEEL = ("velocity_x", "velocity_y")
 
 
-class _NumberTopic:
-    """A topic with one number."""
-
-    def __init__(self, node: Node, topic: str, qos: Qos) -> None:
-        self.topic = node.publisher(topic, "std_msgs/msg/Float64", qos)
-        self.wanted = True
-        self._message = Prepared(self.topic.type, self.topic.type.Record())
-        self._put = self._message.patcher("data")
-
-    def send(self, value: float) -> None:
-        """Publish a number if there are subscribers."""
-        if self.wanted:
-            self._put(value)
-            self.topic.write(self._message.data)
-
-
 class LogTopics:
-    """The numbers of upstream's log files for one robot, on topics such as `log/pose/q0x`: motion,
-    odometry and velocities of its wheels.
+    """Values of upstream's log files for one robot, on topics such as `log/pose/q0x`.
+
+    They are motion, odometry and wheel velocities.
 
     Args:
         node: the node.
         names: names of the robot.
-        vehicle: the robot.
+        world: its world.
         qos: quality of service.
     """
 
-    def __init__(self, node: Node, names: RobotNames, vehicle: WorldVehicle, qos: Qos) -> None:
+    def __init__(self, node: Node, names: RobotNames, world: World, qos: Qos) -> None:
         self._name = names.vehicle
-        self._wheels = [(wheel.x, wheel.y) for wheel in vehicle.built.geometry.wheels]
+        wheels = world.vehicles[names.vehicle].built.geometry.wheels
+        self._wheels = [(wheel.x, wheel.y) for wheel in wheels]
         paths = [f"pose/{column}" for column in (*_POSE, *_ODOMETRY)]
-        for k in range(len(self._wheels)):
-            paths += [f"wheel_{k + 1}/{column}" for column in _WHEEL]
-        self.numbers = [_NumberTopic(node, f"{names.prefix}log/{path}", qos) for path in paths]
+        paths += [f"wheel_{k}/{axis}" for k in range(1, 1 + len(wheels)) for axis in _WHEEL]
+        kind = "std_msgs/msg/Float64"
+        self.numbers = [
+            HotTopic(node, f"{names.prefix}log/{path}", kind, ("data",), qos) for path in paths
+        ]
 
     def publish(self, world: World, odometry: list[float]) -> None:
-        """Publish the numbers, with the robot's row of the odometry."""
-        x, y, z, yaw, pitch, roll, v_x, v_y, omega = world.vehicles[self._name].truth
-        values = [x, y, z, yaw, pitch, roll, v_x, v_y, omega, *odometry[:3]]
+        """Publish the values; `odometry` is the robot's row of the odometry."""
+        truth = world.vehicles[self._name].truth
+        v_x, v_y, omega = truth[6:]
+        values = [*truth, *odometry[:3]]
         for at_x, at_y in self._wheels:
             values += [v_x - omega * at_y, v_y + omega * at_x]
         for number, value in zip(self.numbers, values, strict=True):
-            number.send(value)
+            if number.wanted:
+                number.send(value)
 
 
 _PARAMETERS: dict[str, tuple[Any, str]] = {
@@ -217,13 +184,12 @@ _PARAMETERS: dict[str, tuple[Any, str]] = {
     "shared_tf": (False, "One tree of frames for all robots, with their names in front."),
     "map_resolution": (0.05, "Cells of simul_map, in m."),
 }
-"""Defaults and meanings of the parameters, those of mvsim_node and some more; numbers are positive.
-See docs/ros2_nav2.md."""
-_WITHOUT_EFFECT = {
-    "headless": True,
-    "gui_refresh_period": 50.0,
-    "base_watchdog_timeout": 0.2,
-}
+"""Defaults and meanings of the parameters: those of mvsim_node and some more; numbers are
+positive.
+
+See docs/ros2_nav2.md.
+"""
+_WITHOUT_EFFECT = {"headless": True, "gui_refresh_period": 50.0, "base_watchdog_timeout": 0.2}
 """Parameters of upstream without effect: there is no window, and upstream has no watchdog."""
 
 
@@ -240,30 +206,18 @@ def _declare_parameters(node: Node) -> None:
 _LONGEST_WARM_UP: s = 0.5
 
 
-class Watch(Protocol):
-    """A viewer of the world, such as a page."""
-
-    def show(self) -> None:
-        """Show the present world; called in the thread that steps it."""
-        ...
-
-    def renew(self) -> None:
-        """Restart with the world."""
-        ...
-
-
 class WorldProgram:
     """A world as a program of a node, as in `skidpad ros2 world`.
 
     Args:
-        node: its node, with a clock that is not the machine's: its time is simulated.
+        node: its node, with simulated time rather than the system clock.
         scene: the scene of the world.
         seed: seed of all random numbers.
     """
 
     def __init__(self, node: Node, scene: Scene, *, seed: int = 0) -> None:
         self.node, self.world = node, World(scene, seed=seed)
-        self.watch: Watch | None = None
+        self.watch: WatchedWorld | None = None
         """Viewer that is updated after each tick."""
         _declare_parameters(node)
         self._parameters = parameters = node.parameters
@@ -283,7 +237,7 @@ class WorldProgram:
         self._corrected = not upstream
         spaced = len(scene.vehicles) > 1 or parameters["force_publish_vehicle_namespace"]
         self._names = [
-            robot_names(name, spaced=spaced, shared=parameters["shared_tf"])
+            world_topics.robot_names(name, spaced=spaced, shared=parameters["shared_tf"])
             for name in self.world.vehicles
         ]
         self._qos = Qos(depth=parameters["publisher_history_len"])
@@ -296,66 +250,69 @@ class WorldProgram:
     def _make_topics(self, upstream: bool) -> None:
         node, parameters, world = self.node, self._parameters, self.world
         localised = parameters["do_fake_localization"]
-        self._robots = Robots(node, self._names, self._qos, localised=localised, upstream=upstream)
-        self._collisions = [Collision(node, names, self._qos) for names in self._names]
-        Trees = SharedTree if parameters["shared_tf"] else OwnTrees
+        options = {"localised": localised, "upstream": upstream}
+        self._robots = world_topics.Robots(node, self._names, self._qos, **options)
+        flag = ("std_msgs/msg/Bool", ("data",), self._qos)
+        self._collisions = {
+            names.vehicle: HotTopic(node, names.topic("collision"), *flag) for names in self._names
+        }
+        Trees = world_topics.SharedTree if parameters["shared_tf"] else world_topics.OwnTrees
         self._trees = Trees(node, self._names, localised, parameters["publish_tf_odom2baselink"])
-        self._commands = [
-            Commands(node, names, world.vehicles[names.vehicle]) for names in self._names
-        ]
+        self._commands = [Commands(node, names, world) for names in self._names]
         self._sensors = self._sensor_topics(upstream)
         self._markers = [
-            Markers(node, names, k, world.vehicles[names.vehicle])
-            for k, names in enumerate(self._names)
+            world_topics.Markers(node, names, k, world) for k, names in enumerate(self._names)
         ]
         self._logs = [
-            LogTopics(node, names, world.vehicles[names.vehicle], self._qos)
+            LogTopics(node, names, world, self._qos)
             for names in (self._names if parameters["publish_log_topics"] else ())
         ]
         for names in self._names:
             self._make_services(names, localised)
-        streams = [*self._robots.audiences, *self._trees.audiences, *self._collisions]
+        streams = [*self._robots.audiences, *self._trees.audiences, *self._collisions.values()]
         streams += [topic.stream for topic in self._sensors.values()]
         streams += [number for log in self._logs for number in log.numbers]
-        self._attention = Attention(node, streams, self._every * self.period)
+        self._attention = Attention(streams, self._every * self.period)
 
-    def _sensor_topics(self, upstream: bool) -> dict[tuple[str, str], SensorTopic]:
+    def _sensor_topics(self, upstream: bool) -> dict[tuple[str, str], world_topics.SensorTopic]:
         node, world = self.node, self.world
-        geo, topics = world.scene.georeference, dict[tuple[str, str], SensorTopic]()
+        geo, topics = world.scene.georeference, dict[tuple[str, str], world_topics.SensorTopic]()
         east = 0.0 if geo is None else geo.world_to_enu_rotation
+        options: dict[str, Any] = {"east": east, "upstream": upstream}
         specs = {spec.name: spec for spec in world.scene.vehicles}
         for names in self._names:
             for one in specs[names.vehicle].sensors:
-                topic = sensor_topic(node, names, one, self._qos, east=east, upstream=upstream)
+                topic = world_topics.sensor_topic(node, names, one, self._qos, **options)
                 if topic is not None:
                     topics[names.vehicle, one.name] = topic
                 elif isinstance(why := world.sensing.latest(names.vehicle, one.name), NotSimulated):
                     node.log("warn", f"{why}; it has no topic")
         for one in world.scene.sensors:
             node.log("warn", f"sensor {one.name} stands in the world and has no topic")
-        tell_changed_names(
-            node, [*specs, *(one.name for spec in specs.values() for one in spec.sensors)]
-        )
+        sensors = (one.name for spec in specs.values() for one in spec.sensors)
+        world_topics.tell_changed_names(node, [*specs, *sensors])
         return topics
 
     def _make_services(self, names: RobotNames, localised: bool) -> None:
         def put(pose: Pose) -> None:
             self.world.place(names.vehicle, *pose)
 
-        serve_set_pose(self.node, MAP, put, f"~/{names.prefix}set_pose")
+        serve_set_pose(self.node, world_topics.MAP, put, f"~/{names.prefix}set_pose")
         if localised:
             type_name = "geometry_msgs/msg/PoseWithCovarianceStamped"
             topic = names.topic("initialpose")
-            self.node.subscribe(topic, type_name, lambda message: put(planar_pose(message, MAP)))
+            self.node.subscribe(
+                topic, type_name, lambda message: put(planar_pose(message, world_topics.MAP))
+            )
 
     def _publish_once(self) -> None:
-        """Publish what never changes: the map, outlines, and frames on the robots."""
+        """Publish what never changes: the map, outlines, and fixed frames on the robots."""
         node, world = self.node, self.world
-        grid = map_of(world.scene, self._parameters["map_resolution"])
+        grid = world_topics.map_of(world.scene, self._parameters["map_resolution"])
         plan = node.publisher("simul_map", "nav_msgs/msg/OccupancyGrid", LATCHED)
         about = node.publisher("simul_map_metadata", "nav_msgs/msg/MapMetaData", LATCHED)
         if grid is not None:
-            message = map_message(grid, node.stamp())
+            message = world_topics.map_message(grid, node.stamp())
             plan.send(message)
             about.send(message.info)
         frames: dict[str, list[tuple[str, str, Rigid]]] = {}
@@ -364,12 +321,12 @@ class WorldProgram:
             outline = node.publisher(
                 names.topic("chassis_polygon"), "geometry_msgs/msg/Polygon", LATCHED
             )
-            outline.send(polygon_message(world.vehicles[names.vehicle]))
+            outline.send(world_topics.polygon_message(world.vehicles[names.vehicle]))
             base = names.frame("base_link")
             own = frames.setdefault(names.tf_static, [])
             own.append((base, names.frame("base_footprint"), Rigid()))
             for one in specs[names.vehicle].sensors:
-                own.append((base, names.frame(one.name), rigid_of(one.pose)))
+                own.append((base, names.frame(one.name), world_topics.rigid_of(one.pose)))
         for topic, them in frames.items():
             static = node.publisher(topic, "tf2_msgs/msg/TFMessage", TF_STATIC)
             static.send(tf_message(them, node.stamp()))
@@ -406,14 +363,13 @@ class WorldProgram:
 
     def _publish(self, now: int) -> None:
         self._attention.look()
-        stamp, ahead = divmod(now, SECOND), divmod(now + round(AHEAD * SECOND), SECOND)
-        numbers = numbers_of(self.world, corrected=self._corrected)
+        stamp, ahead = divmod(now, SECOND), divmod(now + round(world_topics.AHEAD * SECOND), SECOND)
+        numbers = world_topics.numbers_of(self.world, corrected=self._corrected)
         self._trees.publish(stamp, ahead, numbers)
         self._robots.publish(stamp, numbers)
-        for collision in self._collisions:
+        for name, collision in self._collisions.items():
             if collision.wanted:
-                name = collision.vehicle
-                collision.publish(name in self._touched or self.world.in_collision(name))
+                collision.send(name in self._touched or self.world.in_collision(name))
         self._touched.clear()
         for markers in self._markers:
             markers.publish(now)
@@ -421,10 +377,8 @@ class WorldProgram:
     def reset(self) -> None:
         """Restart the world, with the same random numbers."""
         self.world.reset()
-        for commands, names in zip(self._commands, self._names, strict=True):
-            commands.restart(self.world.vehicles[names.vehicle])
-        for markers, names in zip(self._markers, self._names, strict=True):
-            markers.restart(self.world.vehicles[names.vehicle])
+        for part in (*self._commands, *self._markers):
+            part.restart()
         self._touched.clear()
         if self.watch is not None:
             self.watch.renew()
@@ -441,7 +395,7 @@ def program(node: Node, file: Path | None = None, *, seed: int = 0, **options: A
 
 
 def _warm_up(scene: Scene) -> None:
-    """Compile all that ticks need, so that the node does not stall when others see it."""
+    """Compile everything ticks need, so that the node does not stall once other nodes see it."""
     periods = [one.period for spec in scene.vehicles for one in spec.sensors]
     longest = min(max(periods, default=0.0), _LONGEST_WARM_UP)
     # A world with errors reports them when it is made for the node.
@@ -450,7 +404,7 @@ def _warm_up(scene: Scene) -> None:
         world = World(scene)
         for _ in range(ceil(longest / world.dt) + 2):
             world.step()
-        numbers_of(world, corrected=True)
+        world_topics.numbers_of(world, corrected=True)
 
 
 def _scene(node: Node, file: Path | None, seed: int, options: dict[str, Any]) -> Scene:
@@ -477,9 +431,9 @@ def page_of(
     port: int | None = None,
     token: str | None = None,
 ) -> Generator[str]:
-    """Serve a live page within a block; gives its address.
+    """Context manager that serves a live page of the world; yields its address.
 
-    Enter it in the thread that ticks. The page is read-only: robots are driven by topics.
+    Enter it in the ticking thread. The page is read-only: robots are driven by topics.
     """
     reason = f"{program.node.identity.full} is a node of ROS 2: drive it by its topics"
     watched = WatchedWorld(program.world, reason)

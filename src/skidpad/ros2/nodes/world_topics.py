@@ -2,14 +2,16 @@
 
 `numbers_of` computes the motion of all robots as tables with a row for each; a `FleetTopic` fills
 in the messages of all robots together and writes them one by one. Each robot has its own topics,
-under its name if there are several. Frames have the same names for each robot and differ in the
-topic, `ROBOT/tf`, as for Nav2; in one shared tree on `/tf` they have the robot's name in front.
+prefixed with its name if there are several. Frames have the same names for each robot and differ in
+the topic, `ROBOT/tf`, as for Nav2; in one shared tree on `/tf` they are prefixed with the robot's
+name.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import cos, isnan, sin
@@ -18,7 +20,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.arrays import Array, Mask
-from ...core.body import Outline, Wheel
 from ...geometry.maps.grid import Grid
 from ...geometry.maps.map import cells_under
 from ...geometry.polygon import enclosed, ring_edges
@@ -30,12 +31,12 @@ from ...world.contact.solids import standing_solids
 from ...world.scene import OccupancyGrid, Pose, Scene
 from ...world.vehicle import WorldVehicle
 from ...world.world import World
+from ..dds import LATCHED, TF, Qos
 from ..messages.prepared import Prepared, PreparedMany
-from ..messages.types import message_type
-from ..node import SECOND, Node, Topic
-from ..transforms import Rigid, tf_message
-from ..transport import LATCHED, TF, Qos
-from .common import ORIENTATION, POSITION, STAMP, Audience, Stream, header, inside
+from ..messages.types import message
+from ..node import SECOND, Node
+from ..transforms import TRANSFORM, Rigid, tf_message
+from .common import ORIENTATION, POSITION, STAMP, HotTopic, Stream, header, inside, marker
 
 _ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
@@ -52,7 +53,7 @@ class Numbers(NamedTuple):
 
 
 def numbers_of(world: World, *, corrected: bool) -> Numbers:
-    """The present motion; if not `corrected`, `odom` is at the origin of the map."""
+    """Current motion of all vehicles; if not `corrected`, `odom` is at the origin of the map."""
     motion, odometry = world.motion(in_world=False), world.odometry()
     count, yaw = len(motion), motion[:, 2]
     truth = np.zeros((count, 10))
@@ -76,7 +77,7 @@ def numbers_of(world: World, *, corrected: bool) -> Numbers:
 
 
 def _level_correction(truth: Array, reckoned: Array) -> Array:
-    """As `_correction`, for level vehicles."""
+    """As `_correction`, for vehicles without roll and pitch."""
     x, y, z, w = reckoned.T[:4]
     q_z, q_w = truth[:, 5] * w - truth[:, 6] * z, truth[:, 6] * w + truth[:, 5] * z
     cosine, sine = q_w * q_w - q_z * q_z, 2.0 * q_z * q_w
@@ -88,55 +89,50 @@ def _level_correction(truth: Array, reckoned: Array) -> Array:
 
 
 def _correction(truth: Array, reckoned: Array) -> Array:
-    """The pose of `odom` on the map for which odometry gives the true pose."""
+    """Pose of `odom` on the map for which odometry gives the true pose."""
     x, y, z, w = reckoned.T[:4]
     q_x, q_y, q_z, q_w = truth[:, 3:7].T
     # The rotation of the vehicle without that of the odometry about z.
-    turn = np.stack(
-        [q_x * w - q_y * z, q_y * w + q_x * z, q_z * w - q_w * z, q_w * w + q_z * z], axis=1
+    a, b = q_x * w - q_y * z, q_y * w + q_x * z
+    c, d = q_z * w - q_w * z, q_w * w + q_z * z
+    moved = (
+        (1.0 - 2.0 * (b * b + c * c)) * x + 2.0 * (a * b - c * d) * y,
+        2.0 * (a * b + c * d) * x + (1.0 - 2.0 * (a * a + c * c)) * y,
+        2.0 * (a * c - b * d) * x + 2.0 * (b * c + a * d) * y,
     )
-    a, b, c, d = turn.T
-    place = truth[:, :3] - np.stack(
-        [
-            (1.0 - 2.0 * (b * b + c * c)) * x + 2.0 * (a * b - c * d) * y,
-            2.0 * (a * b + c * d) * x + (1.0 - 2.0 * (a * a + c * c)) * y,
-            2.0 * (a * c - b * d) * x + 2.0 * (b * c + a * d) * y,
-        ],
-        axis=1,
-    )
-    return np.column_stack([place, turn])
+    return np.column_stack([truth[:, :3] - np.column_stack(moved), a, b, c, d])
 
 
 MAP = "map"
 AHEAD: s = 0.05
-"""Time by which the pose of `odom` on the map is dated ahead, so that no reader waits for it."""
+"""Time by which the stamp of the pose of `odom` on the map lies ahead, so that no reader waits
+for it."""
 
 
 @dataclass(frozen=True)
 class RobotNames:
-    """Names of topics and frames of one robot."""
-
     vehicle: str
-    """Its name in the world."""
+    """Name of the vehicle in the world."""
     prefix: str
     """Prefix of topics: empty, or the name and a slash."""
     frame_prefix: str
     tf: str
-    """Topic of its moving frames."""
+    """Topic of the robot's moving frames."""
     tf_static: str
 
     def topic(self, name: str) -> str:
-        """A topic of the robot."""
         return f"{self.prefix}{legal(name)}"
 
     def frame(self, name: str) -> str:
-        """A frame of the robot."""
         return f"{self.frame_prefix}{legal(name)}"
 
 
 def robot_names(vehicle: str, *, spaced: bool, shared: bool) -> RobotNames:
-    """Names of a robot; with `spaced` topics are under its name, with `shared` all robots have one
-    tree of frames."""
+    """Names of a robot's topics and frames.
+
+    With `spaced`, topics are prefixed with its name; with `shared`, all robots have one tree of
+    frames.
+    """
     name = legal(vehicle)
     prefix = f"{name}/" if spaced else ""
     if shared:
@@ -145,7 +141,7 @@ def robot_names(vehicle: str, *, spaced: bool, shared: bool) -> RobotNames:
 
 
 def legal(name: str) -> str:
-    """A name with all characters that topics cannot have replaced by underscores."""
+    """Replace characters that are not allowed in topic names by underscores."""
     changed = re.sub(r"[^A-Za-z0-9_]", "_", name)
     return f"_{changed}" if changed[:1].isdigit() or not changed else changed
 
@@ -157,24 +153,16 @@ def tell_changed_names(node: Node, names: list[str]) -> None:
             node.log("warn", f"{name!r} is {legal(name)!r} in topics and frames")
 
 
-class _RobotTopic:
-    """The topic of one robot, and its message."""
-
-    def __init__(self, topic: Topic, data: memoryview) -> None:
-        self.topic, self.data = topic, data
-        self.wanted = True
-
-
 class FleetTopic:
     """A topic of the same name and type for every robot.
 
     Args:
         node: the node.
         robots: names of the robots.
-        topic: the topic of a robot.
+        topic: name of the topic of a robot.
         type_name: type of the messages.
         qos: quality of service.
-        record: the message of a robot.
+        record: initial message of a robot.
         paths: fields of the numbers that change.
     """
 
@@ -188,19 +176,17 @@ class FleetTopic:
         record: Callable[[RobotNames], Any],
         paths: Sequence[str],
     ) -> None:
-        topics = [node.publisher(topic(names), type_name, qos) for names in robots]
+        self.topics = [Stream(node.publisher(topic(names), type_name, qos)) for names in robots]
         alike: dict[int, list[int]] = {}
         for k, names in enumerate(robots):
             alike.setdefault(len(names.frame_prefix), []).append(k)
         self._parts: list[tuple[Any, list[Any]]] = []
-        data: dict[int, memoryview] = {}
+        self._data: dict[int, memoryview] = {}
         for numbers in alike.values():
-            many = PreparedMany(topics[0].type, [record(robots[k]) for k in numbers])
+            many = PreparedMany(self.topics[0].topic.type, [record(robots[k]) for k in numbers])
             rows = slice(None) if len(alike) == 1 else np.array(numbers)
             self._parts.append((rows, [many.column(path) for path in paths]))
-            data |= zip(numbers, many.rows, strict=True)
-        self.topics = [_RobotTopic(one, data[k]) for k, one in enumerate(topics)]
-        """The topic of each robot."""
+            self._data |= zip(numbers, many.rows, strict=True)
 
     def publish(self, *values: float | Array) -> None:
         """Write the messages with subscribers; values are one per path, or an array with one per
@@ -210,15 +196,13 @@ class FleetTopic:
         for rows, columns in self._parts:
             for column, value in zip(columns, values, strict=True):
                 column[:] = value[rows] if isinstance(value, np.ndarray) else value
-        for one in self.topics:
+        for k, one in enumerate(self.topics):
             if one.wanted:
-                one.topic.write(one.data)
+                one.topic.write(self._data[k])
 
 
 _POSE = (*POSITION, *ORIENTATION)
 _TWIST = ("twist.twist.linear.x", "twist.twist.linear.y", "twist.twist.angular.z")
-_TRANSLATION = tuple(f"transform.translation.{axis}" for axis in "xyz")
-_ROTATION = tuple(f"transform.rotation.{axis}" for axis in "xyzw")
 
 
 class Robots:
@@ -233,72 +217,46 @@ class Robots:
     """
 
     def __init__(
-        self,
-        node: Node,
-        names: Sequence[RobotNames],
-        qos: Qos,
-        *,
-        localised: bool,
-        upstream: bool,
+        self, node: Node, names: Sequence[RobotNames], qos: Qos, *, localised: bool, upstream: bool
     ) -> None:
         self._upstream = upstream
-        Odometry = message_type("nav_msgs/msg/Odometry").Record
 
         def frame(robot: RobotNames) -> str:
             # Upstream gives "odom" as the frame of positions on the map.
             return robot.frame("odom") if upstream else MAP
 
-        def topic(name: str, kind: str, record: Any, paths: Iterable[str], qos: Qos) -> FleetTopic:
-            paths = (*STAMP, *paths)
-            return FleetTopic(node, names, lambda it: it.topic(name), kind, qos, record, paths)
+        def topic(name: str, kind: str, record: Any, paths: Any, qos: Qos = qos) -> FleetTopic:
+            filled, paths = lambda robot: message(kind, *record(robot)), (*STAMP, *paths)
+            return FleetTopic(node, names, lambda it: it.topic(name), kind, qos, filled, paths)
 
         self._odometry = topic(
             "odom",
             "nav_msgs/msg/Odometry",
-            lambda robot: Odometry(header(robot.frame("odom")), robot.frame("base_link")),
+            lambda robot: (header(robot.frame("odom")), robot.frame("base_link")),
             (*inside("pose.pose", *POSITION[:2], *ORIENTATION[2:]), _TWIST[0], _TWIST[2]),
-            qos,
         )
         self._truth = topic(
             "base_pose_ground_truth",
             "nav_msgs/msg/Odometry",
-            lambda robot: Odometry(header(frame(robot)), robot.frame("base_link")),
+            lambda robot: (header(frame(robot)), robot.frame("base_link")),
             (*inside("pose.pose", *_POSE), *_TWIST),
-            qos,
         )
         self._localisation: list[FleetTopic] = []
         if localised:
-            Stamped = message_type("geometry_msgs/msg/PoseWithCovarianceStamped").Record
-            Cloud = message_type("geometry_msgs/msg/PoseArray").Record
-            one = message_type("geometry_msgs/msg/Pose").Record()
-            self._localisation = [
-                topic(
-                    "amcl_pose",
-                    "geometry_msgs/msg/PoseWithCovarianceStamped",
-                    lambda robot: Stamped(header(frame(robot))),
-                    inside("pose.pose", *_POSE),
-                    LATCHED,
-                ),
-                topic(
-                    "particlecloud",
-                    "geometry_msgs/msg/PoseArray",
-                    lambda robot: Cloud(header(MAP), (one,)),
-                    inside("poses[0]", *_POSE),
-                    qos._replace(depth=1),
-                ),
-            ]
+            kind, paths = "geometry_msgs/msg/PoseWithCovarianceStamped", inside("pose.pose", *_POSE)
+            estimate = topic("amcl_pose", kind, lambda it: (header(frame(it)),), paths, LATCHED)
+            kind, paths = "geometry_msgs/msg/PoseArray", inside("poses[0]", *_POSE)
+            cloud = topic(
+                "particlecloud", kind, lambda _: (header(MAP), [()]), paths, qos._replace(depth=1)
+            )
+            self._localisation = [estimate, cloud]
 
     @property
-    def audiences(self) -> list[Audience]:
-        """All topics."""
-        return [
-            one
-            for topic in (self._odometry, self._truth, *self._localisation)
-            for one in topic.topics
-        ]
+    def audiences(self) -> list[Stream]:
+        topics = (self._odometry, self._truth, *self._localisation)
+        return [one for topic in topics for one in topic.topics]
 
     def publish(self, stamp: Sequence[int], numbers: Numbers) -> None:
-        """Publish all poses."""
         truth, reckoned = numbers.truth.T, numbers.odometry.T
         # Upstream's odometry lacks the velocities that Nav2 needs.
         speeds = (0.0, 0.0) if self._upstream else reckoned[4:]
@@ -306,21 +264,6 @@ class Robots:
         self._truth.publish(*stamp, *truth)
         for topic in self._localisation:
             topic.publish(*stamp, *truth[:7])
-
-
-class Collision:
-    """Publishes whether a robot has touched anything since the last message."""
-
-    def __init__(self, node: Node, names: RobotNames, qos: Qos) -> None:
-        self.vehicle = names.vehicle
-        self.topic = node.publisher(names.topic("collision"), "std_msgs/msg/Bool", qos)
-        self.wanted = True
-        encode, Bool = self.topic.type.encode, self.topic.type.Record
-        self._messages = [encode(Bool(value)) for value in (False, True)]
-
-    def publish(self, touched: bool) -> None:
-        """Publish the contact."""
-        self.topic.write(self._messages[touched])
 
 
 class OwnTrees:
@@ -337,20 +280,13 @@ class OwnTrees:
         self, node: Node, names: Sequence[RobotNames], localised: bool, reckoned: bool
     ) -> None:
         self._parts = localised, reckoned
-        self._topic = FleetTopic(
-            node,
-            names,
-            lambda robot: robot.tf,
-            "tf2_msgs/msg/TFMessage",
-            TF,
-            lambda robot: tf_message([(*pair, Rigid()) for pair in _pairs(robot, *self._parts)]),
-            _paths(0, *self._parts),
-        )
 
-    @property
-    def audiences(self) -> list[Audience]:
-        """All topics."""
-        return [*self._topic.topics]
+        def record(robot: RobotNames) -> Any:
+            return tf_message([(*pair, Rigid()) for pair in _pairs(robot, *self._parts)])
+
+        paths, kind = _paths(0, *self._parts), "tf2_msgs/msg/TFMessage"
+        self._topic = FleetTopic(node, names, lambda it: it.tf, kind, TF, record, paths)
+        self.audiences = self._topic.topics
 
     def publish(self, stamp: Sequence[int], ahead: Sequence[int], numbers: Numbers) -> None:
         """Publish the frames; `ahead` is the stamp of those on the map."""
@@ -362,36 +298,31 @@ class OwnTrees:
 
 
 class SharedTree:
-    """The moving frames of all robots in one message; arguments as of `OwnTrees`."""
+    """The moving frames of all robots in one message; arguments as for `OwnTrees`."""
 
     def __init__(
         self, node: Node, names: Sequence[RobotNames], localised: bool, reckoned: bool
     ) -> None:
-        self.topic = node.publisher("/tf", "tf2_msgs/msg/TFMessage", TF)
-        self.wanted = True
+        self._stream = Stream(node.publisher("/tf", "tf2_msgs/msg/TFMessage", TF))
+        self.audiences = [self._stream]
         self._parts = localised, reckoned
         pairs = [pair for robot in names for pair in _pairs(robot, *self._parts)]
         message = tf_message([(*pair, Rigid()) for pair in pairs])
-        self._message = Prepared(self.topic.type, message)
+        self._message = Prepared(self._stream.topic.type, message)
         each = sum(self._parts)
         paths = [_paths(k * each, *self._parts) for k in range(len(names))] if each else []
         self._puts = [self._message.patcher(*own) for own in paths]
 
-    @property
-    def audiences(self) -> list[Audience]:
-        """All topics."""
-        return [self]
-
     def publish(self, stamp: Sequence[int], ahead: Sequence[int], numbers: Numbers) -> None:
         """Publish the frames; `ahead` is the stamp of those on the map."""
-        if not (self.wanted and self._puts):
+        if not (self._stream.wanted and self._puts):
             return
         localised, reckoned = self._parts
         places = zip(numbers.correction.tolist(), numbers.odometry.tolist(), strict=True)
         for put, (on_map, in_odom) in zip(self._puts, places, strict=True):
             own = [*ahead, *on_map] if localised else []
             put(*own, *([*stamp, *in_odom[:4]] if reckoned else ()))
-        self.topic.write(self._message.data)
+        self._stream.topic.write(self._message.data)
 
 
 def _pairs(robot: RobotNames, localised: bool, reckoned: bool) -> list[tuple[str, str]]:
@@ -401,9 +332,8 @@ def _pairs(robot: RobotNames, localised: bool, reckoned: bool) -> list[tuple[str
 
 
 def _paths(first: int, localised: bool, reckoned: bool) -> list[str]:
-    """Fields of the frames of one robot, which begin at an index in the message."""
-    kinds = [(*STAMP, *_TRANSLATION, *_ROTATION)] * localised
-    kinds += [(*STAMP, *_TRANSLATION[:2], *_ROTATION[2:])] * reckoned
+    """Field paths of the frames of one robot, which begin at index `first` in the message."""
+    kinds = [TRANSFORM] * localised + [(*TRANSFORM[:4], *TRANSFORM[7:])] * reckoned
     return [*chain(*(inside(f"transforms[{first + k}]", *kind) for k, kind in enumerate(kinds)))]
 
 
@@ -416,25 +346,50 @@ _DIAGONAL_KNOWN = 2
 
 
 def rigid_of(pose: Pose) -> Rigid:
-    """The pose of a sensor on its vehicle, as a frame."""
+    """Pose of a sensor on its vehicle, as a frame."""
     return Rigid((pose.x, pose.y, pose.z), quaternion(pose.yaw, pose.pitch, pose.roll))
 
 
-class LaserTopic:
-    """Scans of a lidar."""
+class SensorTopic(ABC):
+    """The topic of a sensor.
 
+    Args:
+        node: the node.
+        names: names of the robot.
+        spec: the sensor.
+        qos: quality of service.
+        type_name: type of the messages.
+        paths: fields of the numbers that change.
+        **fields: constant values of other fields.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        names: RobotNames,
+        spec: specs.Sensor,
+        qos: Qos,
+        type_name: str,
+        paths: Sequence[str] = (),
+        **fields: Any,
+    ) -> None:
+        fields["header"] = header(names.frame(spec.name))
+        topic = names.topic(spec.name)
+        self.stream = HotTopic(node, topic, type_name, (*STAMP, *paths), qos, **fields)
+
+    @abstractmethod
+    def send(self, stamp: tuple[int, int], reading: Any) -> None:
+        """Send a reading, whose stamp is in s and ns."""
+
+
+class LaserTopic(SensorTopic):
     def __init__(
         self, node: Node, names: RobotNames, spec: specs.Laser, qos: Qos, upstream: bool
     ) -> None:
         step = spec.fov / (spec.nrays - 1) if spec.nrays > 1 else 0.0
         first = -0.5 * spec.fov if spec.nrays > 1 else 0.0
-        self.stream = Stream(
-            node,
-            names.topic(spec.name),
-            "sensor_msgs/msg/LaserScan",
-            (),
-            qos,
-            header=header(names.frame(spec.name)),
+        super().__init__(
+            *(node, names, spec, qos, "sensor_msgs/msg/LaserScan"),
             angle_min=first,
             angle_max=-first,
             angle_increment=step,
@@ -445,47 +400,36 @@ class LaserTopic:
         )
         self._ranges = self.stream.message.array("ranges")
         # Upstream reports the largest range for rays without an obstacle.
-        self._farthest = spec.max_range if upstream else None
+        self._farthest = spec.max_range if upstream else np.inf
 
     def send(self, stamp: tuple[int, int], reading: Any) -> None:
-        """Publish a scan."""
-        if self._farthest is None:
-            self._ranges[:] = reading.ranges
-        else:
-            np.minimum(reading.ranges, self._farthest, out=self._ranges, casting="same_kind")
+        np.minimum(reading.ranges, self._farthest, out=self._ranges, casting="same_kind")
         self.stream.send(*stamp)
 
 
-class ImuTopic:
-    """Readings of an inertial unit, with its own attitude relative to east and north."""
+class ImuTopic(SensorTopic):
+    """Readings of an IMU, with its own attitude estimate relative to east and north."""
 
     def __init__(self, node: Node, names: RobotNames, spec: specs.Imu, qos: Qos, east: rad) -> None:
-        attitude = spec.orientation_std_noise**2 if spec.measure_orientation else 0.0
-        orientation = _diagonal(attitude, attitude, attitude)
+        deviations = (
+            spec.orientation_std_noise if spec.measure_orientation else 0.0,
+            spec.angular_velocity_white_noise,
+            spec.linear_acceleration_white_noise,
+        )
+        orientation, rates, forces = (_diagonal(*[std**2] * 3) for std in deviations)
         if not spec.measure_orientation:
             orientation[0] = _NOT_MEASURED
-        self.stream = Stream(
-            node,
-            names.topic(spec.name),
-            "sensor_msgs/msg/Imu",
-            (
-                *inside("angular_velocity", *"xyz"),
-                *inside("linear_acceleration", *"xyz"),
-                *ORIENTATION,
-            ),
-            qos,
-            header=header(names.frame(spec.name)),
+        vectors = inside("angular_velocity", *"xyz"), inside("linear_acceleration", *"xyz")
+        super().__init__(
+            *(node, names, spec, qos, "sensor_msgs/msg/Imu", (*chain(*vectors), *ORIENTATION)),
             orientation_covariance=orientation,
-            angular_velocity_covariance=_diagonal(*[spec.angular_velocity_white_noise**2] * 3),
-            linear_acceleration_covariance=_diagonal(
-                *[spec.linear_acceleration_white_noise**2] * 3
-            ),
+            angular_velocity_covariance=rates,
+            linear_acceleration_covariance=forces,
         )
         self._east = Rigid.planar(0.0, 0.0, east)
         self._mounting = rigid_of(spec.pose)
 
     def send(self, stamp: tuple[int, int], reading: Any) -> None:
-        """Publish a reading."""
         turn = (0.0, 0.0, 0.0, 1.0)
         if not isnan(reading.yaw):
             vehicle = rigid_of(Pose(0.0, 0.0, 0.0, reading.yaw, reading.pitch, reading.roll))
@@ -493,36 +437,25 @@ class ImuTopic:
         self.stream.send(*stamp, *reading[3:6], *reading[:3], *turn)
 
 
-class GnssTopic:
-    """Positions of a satellite receiver."""
-
+class GnssTopic(SensorTopic):
     def __init__(self, node: Node, names: RobotNames, spec: specs.Gnss, qos: Qos) -> None:
-        Status = message_type("sensor_msgs/msg/NavSatStatus").Record
         across, up = spec.horizontal_std_noise**2, spec.vertical_std_noise**2
-        self.stream = Stream(
-            node,
-            names.topic(spec.name),
-            "sensor_msgs/msg/NavSatFix",
-            ("latitude", "longitude", "altitude"),
-            qos,
-            header=header(names.frame(spec.name)),
-            status=Status(_FIX, _GPS),
+        place = ("latitude", "longitude", "altitude")
+        super().__init__(
+            *(node, names, spec, qos, "sensor_msgs/msg/NavSatFix", place),
+            status=(_FIX, _GPS),
             position_covariance=_diagonal(across, across, up),
             position_covariance_type=_DIAGONAL_KNOWN,
         )
 
     def send(self, stamp: tuple[int, int], reading: Any) -> None:
-        """Publish a position."""
         self.stream.send(*stamp, reading.latitude, reading.longitude, reading.altitude)
-
-
-SensorTopic = LaserTopic | ImuTopic | GnssTopic
 
 
 def sensor_topic(
     node: Node, names: RobotNames, spec: specs.Sensor, qos: Qos, *, east: rad, upstream: bool
 ) -> SensorTopic | None:
-    """The topic of a sensor; None for kinds without one."""
+    """Topic of a sensor; None for kinds without one."""
     if isinstance(spec, specs.Laser):
         return LaserTopic(node, names, spec, qos, upstream)
     if isinstance(spec, specs.Imu):
@@ -537,7 +470,7 @@ def _diagonal(*variances: float) -> list[float]:
 MARGIN: m = 1.0
 """Width of the free cells around a map."""
 MOST_CELLS = 16_000_000
-"""Largest number of cells of a map; a larger world has larger cells."""
+"""Largest number of cells of a map; a larger world gets larger cells."""
 FREE, OCCUPIED, UNKNOWN = 0, 100, -1
 _LINE_STRIP = 4
 _CHASSIS_COLOUR = (0.9, 0.9, 0.9, 0.9)
@@ -545,9 +478,9 @@ _WHEEL_COLOUR = (0.196, 0.196, 0.196, 1.0)
 
 
 def map_of(scene: Scene, resolution: m) -> Grid | None:
-    """All static obstacles as a grid that covers the starts of the robots; None without obstacles.
+    """Occupancy grid of all static obstacles that covers the starts of the robots.
 
-    A world whose only obstacles are one grid gives that grid.
+    None without obstacles. If the only obstacles are one grid, that grid is returned.
     """
     grids = [e.grid for e in scene.elements if isinstance(e, OccupancyGrid)]
     outlines = [
@@ -573,14 +506,14 @@ def map_of(scene: Scene, resolution: m) -> Grid | None:
 
 
 def _cells(bounds: tuple[m, m, m, m], resolution: m) -> Grid:
-    """Free cells over some bounds, with larger cells if they would be too many."""
+    """Free cells over `bounds`, larger ones if there would be too many."""
     x0, y0, x1, y1 = bounds
     area = (x1 - x0 + 2.0 * MARGIN) * (y1 - y0 + 2.0 * MARGIN)
     return Grid.over(bounds, max(resolution, (area / MOST_CELLS) ** 0.5), MARGIN)
 
 
 def _draw(occupied: Mask, ring: Array) -> None:
-    """Mark the cells that an outline touches or contains; its unit is cells."""
+    """Mark the cells that an outline, in units of cells, touches or contains."""
     edges = ring_edges(ring)
     (left, low), (right, high) = (np.floor(end).astype(int) for end in (ring.min(0), ring.max(0)))
     part = occupied[max(low - 1, 0) : high + 2, max(left - 1, 0) : right + 2]
@@ -592,77 +525,44 @@ def _draw(occupied: Mask, ring: Array) -> None:
 
 
 def map_message(grid: Grid, stamp: Any) -> Any:
-    """A `nav_msgs/OccupancyGrid`."""
+    """Make a `nav_msgs/OccupancyGrid`."""
     cells = np.where(grid.occupied, np.int8(OCCUPIED), np.int8(FREE))
     if grid.unknown is not None:
         cells = np.where(grid.unknown, np.int8(UNKNOWN), cells)
     rows, columns = grid.shape
-    x, y, yaw = grid.origin
-    info = message_type("nav_msgs/msg/MapMetaData").Record(
-        stamp, grid.resolution, columns, rows, pose_message(x, y, yaw)
-    )
-    header = message_type("std_msgs/msg/Header").Record(stamp, MAP)
-    return message_type("nav_msgs/msg/OccupancyGrid").Record(header, info, cells.ravel())
+    info = (stamp, grid.resolution, columns, rows, _planar(*grid.origin))
+    return message("nav_msgs/msg/OccupancyGrid", (stamp, MAP), info, cells.ravel())
 
 
-def pose_message(x: m, y: m, yaw: rad) -> Any:
-    """A `geometry_msgs/Pose` in the plane."""
-    Point = message_type("geometry_msgs/msg/Point").Record
-    turn = message_type("geometry_msgs/msg/Quaternion").Record(
-        0.0, 0.0, sin(0.5 * yaw), cos(0.5 * yaw)
-    )
-    return message_type("geometry_msgs/msg/Pose").Record(Point(x, y, 0.0), turn)
+def _planar(x: m, y: m, yaw: rad) -> tuple[Any, ...]:
+    """A planar `geometry_msgs/Pose`."""
+    return (x, y, 0.0), (0.0, 0.0, sin(0.5 * yaw), cos(0.5 * yaw))
 
 
 def polygon_message(vehicle: WorldVehicle) -> Any:
-    """The outline of a chassis as a `geometry_msgs/Polygon`, the footprint for planners."""
-    Point = message_type("geometry_msgs/msg/Point32").Record
-    points = tuple(Point(x, y, 0.0) for x, y in vehicle.built.geometry.outlines[0])
-    return message_type("geometry_msgs/msg/Polygon").Record(points)
+    """Outline of a chassis as a `geometry_msgs/Polygon`, the footprint for planners."""
+    points = [(x, y, 0.0) for x, y in vehicle.built.geometry.outlines[0]]
+    return message("geometry_msgs/msg/Polygon", points)
 
 
 def markers_message(vehicle: WorldVehicle, number: int, frame: str) -> Any:
-    """Outlines of chassis and wheels, a `visualization_msgs/MarkerArray`."""
-    geometry = vehicle.built.geometry
-    chassis = _marker(
-        frame, "mvsim.chassis_shape", number, geometry.outlines[0], (0.0, 0.0, 0.0),
-        _CHASSIS_COLOUR,
-    )  # fmt: skip
-    wheels = [
-        _marker(
-            frame, f"mvsim.chassis_shape.wheel{k}", number, _rectangle(wheel), (wheel.x, wheel.y,
-            wheel.yaw), _WHEEL_COLOUR,
+    """Outlines of chassis and wheels as a `visualization_msgs/MarkerArray`."""
+    geometry, space = vehicle.built.geometry, "mvsim.chassis_shape"
+    outlines = [(space, geometry.outlines[0], (0.0, 0.0, 0.0), _CHASSIS_COLOUR)]
+    for k, wheel in enumerate(geometry.wheels):
+        at, a, b = (wheel.x, wheel.y, wheel.yaw), wheel.radius, 0.5 * wheel.width
+        outlines.append(
+            (f"{space}.wheel{k}", ((a, b), (a, -b), (-a, -b), (-a, b)), at, _WHEEL_COLOUR)
         )
-        for k, wheel in enumerate(geometry.wheels)
-    ]  # fmt: skip
-    return message_type("visualization_msgs/msg/MarkerArray").Record((chassis, *wheels))
-
-
-def _marker(
-    frame: str,
-    space: str,
-    number: int,
-    outline: Outline,
-    at: tuple[m, m, rad],
-    colour: tuple[float, float, float, float],
-) -> Any:
-    Point = message_type("geometry_msgs/msg/Point").Record
-    return message_type("visualization_msgs/msg/Marker").Record(
-        header=message_type("std_msgs/msg/Header").Record(frame_id=frame),
-        ns=space,
-        id=number,
-        type=_LINE_STRIP,
-        pose=pose_message(*at),
-        scale=message_type("geometry_msgs/msg/Vector3").Record(0.05, 0.05, 0.02),
-        color=message_type("std_msgs/msg/ColorRGBA").Record(*colour),
-        frame_locked=True,
-        points=tuple(Point(x, y, 0.0) for x, y in (*outline, outline[0])),
-    )
-
-
-def _rectangle(wheel: Wheel) -> Outline:
-    a, b = wheel.radius, 0.5 * wheel.width
-    return ((a, b), (a, -b), (-a, -b), (-a, b))
+    markers = [
+        marker(
+            *(frame, named, number, _LINE_STRIP, _planar(*at), (0.05, 0.05, 0.02), colour),
+            frame_locked=True,
+            points=[(x, y, 0.0) for x, y in (*outline, outline[0])],
+        )
+        for named, outline, at, colour in outlines
+    ]
+    return message("visualization_msgs/msg/MarkerArray", markers)
 
 
 PERIOD: s = 0.1
@@ -672,12 +572,11 @@ PERIOD: s = 0.1
 class Markers:
     """The topic `chassis_markers` of one robot: published when its wheels turn."""
 
-    def __init__(self, node: Node, names: RobotNames, number: int, vehicle: WorldVehicle) -> None:
-        self._topic = node.publisher(
-            names.topic("chassis_markers"),
-            "visualization_msgs/msg/MarkerArray",
-            LATCHED._replace(depth=5),
-        )
+    def __init__(self, node: Node, names: RobotNames, number: int, world: World) -> None:
+        self._name, self._world = names.vehicle, world
+        vehicle = world.vehicles[names.vehicle]
+        topic, qos = names.topic("chassis_markers"), LATCHED._replace(depth=5)
+        self._topic = node.publisher(topic, "visualization_msgs/msg/MarkerArray", qos)
         message = markers_message(vehicle, number, names.frame("base_link"))
         self._message = Prepared(self._topic.type, message)
         wheels = vehicle.built.geometry.wheels
@@ -686,21 +585,20 @@ class Markers:
         paths = [f"markers[{1 + k}].pose.orientation.{axis}" for k, _ in steered for axis in "zw"]
         self._put = self._message.patcher(*paths) if paths else None
         self._shown: list[float] = []
-        self._next = 0
-        self.restart(vehicle)
+        self.restart()
 
-    def restart(self, vehicle: WorldVehicle) -> None:
-        """Continue with the vehicle of a restarted world."""
-        self._vehicle = vehicle
+    def restart(self) -> None:
+        """Publish at the next chance, as at the start."""
         self._next = 0
         self._topic.write(self._message.data)
 
     def publish(self, now: int) -> None:
-        """Publish if the wheels have turned, at a time in ns."""
+        """Publish if the wheels have turned; `now` is in ns."""
         if self._put is None or now < self._next:
             return
-        bodies = self._vehicle.bodies
-        (angles,) = bodies.fields(self._fields, [self._vehicle.row], bodies.group.state)
+        vehicle = self._world.vehicles[self._name]
+        bodies = vehicle.bodies
+        (angles,) = bodies.fields(self._fields, [vehicle.row], bodies.group.state)
         if angles == self._shown:
             return
         self._shown, self._next = angles, now + round(PERIOD * SECOND)

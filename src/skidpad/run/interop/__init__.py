@@ -1,5 +1,5 @@
-"""A vehicle as other libraries want it: CasADi expressions for MPC, JAX functions for learning.
+"""A vehicle in other libraries: CasADi expressions for MPC, JAX functions for learning.
 
-Nothing here holds an equation: each module calls the model's own functions with the symbols or
-arrays of its library. `Vehicle.casadi` and `Vehicle.jax` are the front doors.
+No module contains an equation: each calls the model's own functions with the symbols or arrays of
+its library. The entry points are `Vehicle.casadi` and `Vehicle.jax`.
 """

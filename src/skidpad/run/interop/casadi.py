@@ -17,7 +17,7 @@ from ...compile.trace import explained
 from ...core import record
 from ...core.arrays import Array
 from ...core.backends import inlined
-from ...core.model import Model, Vehicle
+from ...core.model import Model, Vehicle, port_kinds
 from ...errors import InvalidValue
 from ...integrate.base import Integrator, flat_result, making_expressions
 
@@ -29,17 +29,17 @@ class FlatModel:
     name: str
     """Name of the vehicle model."""
     x_names: tuple[str, ...]
-    """State."""
+    """Names of the states."""
     u_names: tuple[str, ...]
-    """Input."""
+    """Names of the inputs."""
     w_names: tuple[str, ...]
-    """Disturbance; empty for a vehicle that takes none."""
+    """Names of the disturbances; empty for a vehicle without disturbances."""
     p_names: tuple[str, ...]
-    """Parameters."""
+    """Names of the parameters."""
     y_names: tuple[str, ...]
-    """Outputs."""
+    """Names of the outputs."""
     w_values: Array
-    """A disturbance that does nothing, (nw,). It is not all zeros: a factor is 1."""
+    """Neutral disturbance, (nw,). It is not all zeros: a factor is 1."""
     p_values: Array
     """Parameters of the vehicle, (np,)."""
 
@@ -48,7 +48,7 @@ class FlatModel:
         return f"{type(self).__name__}({self.name!r}: {sizes})"
 
     def replaced(self, values: Mapping[str, Any]) -> list[Any]:
-        """The default parameters as a list, those named in `values` replaced."""
+        """The default parameters as a list, with those named in `values` replaced."""
         flat: list[Any] = self.p_values.tolist()
         for name, value in values.items():
             if name not in self.p_names:
@@ -61,13 +61,10 @@ def flat_fields(vehicle: Vehicle) -> dict[str, Any]:
     """The fields of `FlatModel` for a vehicle."""
     model = vehicle.model
     calm = record.flatten(record.build(model.Disturbance))
+    kinds = port_kinds(model) | {"y": model.Outputs}
     return {
         "name": vehicle.name,
-        "x_names": record.names(model.State),
-        "u_names": record.names(model.Input),
-        "w_names": record.names(model.Disturbance),
-        "p_names": record.names(model.Params),
-        "y_names": record.names(model.Outputs),
+        **{f"{port}_names": record.names(kind) for port, kind in kinds.items()},
         "w_values": np.array(calm, dtype=float),
         "p_values": np.array(record.flatten(vehicle.params), dtype=float),
     }
@@ -83,7 +80,7 @@ class CasadiModel(FlatModel):
 
     `f_expl`, `f_impl`, `f_disc` and `y` are expressions of the symbols `x`, `u`, `w`, `p`, `xdot`
     and `dt`. The methods evaluate them on numbers or on other symbols, such as variables of an
-    `Opti` problem; where `w` or `p` is not given, the vehicle's own values are used.
+    `Opti` problem; if `w` or `p` is omitted, the vehicle's own values are used.
     """
 
     x: SX
@@ -110,8 +107,11 @@ class CasadiModel(FlatModel):
     y: SX
     """Outputs."""
     functions: Mapping[str, Any] = field(init=False)
-    """The expressions as `casadi.Function`, for `map`, code generation and the like: `f_expl` and
-    `outputs` of (x, u, w, p), `f_impl` of (x, xdot, u, w, p), `f_disc` of (x, u, w, p, dt)."""
+    """The expressions as `casadi.Function`, for `map`, code generation and the like.
+
+    `f_expl` and `outputs` of (x, u, w, p), `f_impl` of (x, xdot, u, w, p), `f_disc` of
+    (x, u, w, p, dt).
+    """
 
     def __post_init__(self) -> None:
         forms = {
@@ -128,7 +128,7 @@ class CasadiModel(FlatModel):
         object.__setattr__(self, "functions", functions)
 
     def derivative(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Any:
-        """x' at a state and input."""
+        """Time derivative x' of the state at a state and input."""
         return self._named("f_expl")(x, u, *self._defaults(w, p))
 
     def step(self, x: Any, u: Any, dt: Any, w: Any = None, p: Any = None) -> Any:
@@ -157,9 +157,9 @@ class CasadiModel(FlatModel):
 
 
 def casadi_model(vehicle: Vehicle, integrator: str | Integrator | None = None) -> CasadiModel:
-    """The vehicle as CasADi expressions; with an integrator also its discrete step.
+    """Return the vehicle as CasADi expressions; with an integrator also its discrete step.
 
-    They are plain expressions, as acados and do-mpc take them: what a vehicle calls is copied.
+    They are plain expressions, as acados and do-mpc take them: called functions are inlined.
     """
     with inlined():
         return expressions(vehicle, integrator)
@@ -167,9 +167,12 @@ def casadi_model(vehicle: Vehicle, integrator: str | Integrator | None = None) -
 
 @making_expressions()
 def expressions(vehicle: Vehicle, integrator: str | Integrator | None = None) -> CasadiModel:
-    """As `casadi_model`, with calls where a tracer takes them (see `skidpad.core.backends`)."""
+    """As `casadi_model`, but with calls for functions that a tracer handles as calls.
+
+    See `skidpad.core.backends`.
+    """
     model = vehicle.model
-    kinds = {"x": model.State, "u": model.Input, "w": model.Disturbance, "p": model.Params}
+    kinds = port_kinds(model)
     symbols = {name: _symbols(name, kind) for name, kind in kinds.items()}
     records = [
         record.unflatten(kind, ca.vertsplit(symbols[name]) if symbols[name].numel() else [])
@@ -219,11 +222,11 @@ def _compiled(spec: str | Integrator) -> Integrator:
 
 
 def _symbols(name: str, kind: type) -> SX:
-    """A column of symbols with the names of the record; dots stay out of generated code."""
-    leaves = [ca.SX.sym(leaf.replace(".", "_")) for leaf in record.names(kind)]
-    if name == "xdot":
-        leaves = [ca.SX.sym(f"{leaf}_dot") for leaf in record.names(kind)]
-    return _stacked(leaves)
+    """A column of symbols with the names of the record, without dots, for generated code."""
+    names = (
+        f"{leaf}_dot" if name == "xdot" else leaf.replace(".", "_") for leaf in record.names(kind)
+    )
+    return _stacked(map(ca.SX.sym, names))
 
 
 def _column(leaves: Iterable[Any]) -> SX:

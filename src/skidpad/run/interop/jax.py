@@ -12,7 +12,7 @@ from typing import Any
 
 from ... import integrate
 from ...core import record
-from ...core.model import Vehicle
+from ...core.model import Vehicle, port_kinds
 from ...errors import InvalidValue, require
 from ...integrate.base import Integrator, Update, flat_result
 from .casadi import FlatModel, flat_fields
@@ -27,18 +27,14 @@ class JaxModel(FlatModel):
     """
 
     vehicle: Vehicle
-    """The vehicle itself."""
     integrator: Integrator
-    """The method of `step`."""
     update: Update
-    """The step over records, as `integrate.discretise` makes it."""
+    """The step over records, from `integrate.discretise`."""
     numpy: Any
-    """The module `jax.numpy`."""
     fori_loop: Any
-    """The function of that name in `jax.lax`."""
 
     def derivative(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Any:
-        """x' at a state and input, (nx,)."""
+        """Time derivative x' of the state at a state and input, (nx,)."""
         records = self._records(x, u, w, p)
         rates = self.vehicle.derivative(*records)
         return self._flat(flat_result(self.vehicle.model, "derivative", rates))
@@ -62,19 +58,14 @@ class JaxModel(FlatModel):
         return self._flat(flat_result(self.vehicle.model, "outputs", y))
 
     def parameters(self, values: Mapping[str, Any]) -> Any:
-        """The parameter vector with some values replaced, by traced ones too."""
+        """The parameter vector with some values replaced, also by traced ones."""
         return self.numpy.stack([self.numpy.asarray(v) for v in self.replaced(values)])
 
     def _records(self, x: Any, u: Any, w: Any, p: Any) -> list[Any]:
-        model = self.vehicle.model
-        records = {
-            "x": (model.State, x),
-            "u": (model.Input, u),
-            "w": (model.Disturbance, self.w_values if w is None else w),
-            "p": (model.Params, self.p_values if p is None else p),
-        }
-        precision = self.numpy.result_type(x, float)
-        return [self._record(name, *pair, precision) for name, pair in records.items()]
+        values = (x, u, self.w_values if w is None else w, self.p_values if p is None else p)
+        kinds, precision = port_kinds(self.vehicle.model), self.numpy.result_type(x, float)
+        pairs = zip(kinds.items(), values, strict=True)
+        return [self._record(name, kind, flat, precision) for (name, kind), flat in pairs]
 
     def _record(self, name: str, kind: type, values: Any, precision: Any) -> Any:
         flat = self.numpy.asarray(values, dtype=precision)
@@ -91,14 +82,15 @@ class JaxModel(FlatModel):
 
 
 def jax_model(vehicle: Vehicle, integrator: str | Integrator = "rk4") -> JaxModel:
-    """The vehicle as JAX functions, its step with an explicit integrator."""
+    """Return the vehicle as JAX functions; its step uses an explicit integrator."""
     numpy = require("jax.numpy", purpose="Vehicle.jax")
     method = integrate.get(integrator)
     if method.implicit or method.adaptive:
+        known = ((name, integrate.get(name)) for name in integrate.names())
+        explicit = [name for name, one in known if not (one.implicit or one.adaptive)]
         raise InvalidValue(
             f"integrator = {method.name!r} does not run in JAX: implicit and adaptive methods work "
-            "on traced or plain numbers only; allowed are "
-            + ", ".join(n for n in integrate.names() if _explicit(n))
+            "on traced or plain numbers only; allowed are " + ", ".join(explicit)
         )
     return JaxModel(
         **flat_fields(vehicle),
@@ -108,8 +100,3 @@ def jax_model(vehicle: Vehicle, integrator: str | Integrator = "rk4") -> JaxMode
         numpy=numpy,
         fori_loop=require("jax.lax", purpose="Vehicle.jax").fori_loop,
     )
-
-
-def _explicit(name: str) -> bool:
-    method = integrate.get(name)
-    return not (method.implicit or method.adaptive)

@@ -1,76 +1,33 @@
 """Rollouts of a fleet on PyTorch tensors, as one differentiable operation.
 
-Nothing is copied: tensors of the CPU are viewed as NumPy arrays, those of a GPU go through DLPack.
-The backward pass is `Fleet.vjp`, the adjoint of the very steps that were simulated. It runs the
-rollout again, so that the forward pass saves only its arguments.
+Nothing is copied: tensors of the CPU are viewed as NumPy arrays, those of a GPU are passed by
+DLPack. The backward pass is `Fleet.vjp`, the adjoint of the very steps that were simulated. It runs
+the rollout again, so that the forward pass saves only its arguments.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ...core import record
 from ...errors import InvalidValue, require
 
 Tensor = Any
 """A `torch.Tensor`; PyTorch is optional, so its types are not imported."""
+Fleet = Any
+"""A `skidpad.Fleet`; its module imports this one."""
 PARTS = ("x0", "controls", "params")
-"""Arguments with derivatives."""
+"""Arguments of a rollout that have derivatives."""
 
 
-class DifferentiableFleet(Protocol):
-    """The part of a `skidpad.Fleet` that is used here."""
+def as_torch(fleet: Fleet) -> Callable[..., Tensor]:
+    """Return the rollout of a fleet as a differentiable function of PyTorch tensors.
 
-    @property
-    def plant(self) -> Any:
-        """The vehicle as it is compiled."""
-        ...
-
-    @property
-    def precision(self) -> str:
-        """Precision of its numbers."""
-        ...
-
-    @property
-    def device(self) -> str:
-        """Device on which it runs."""
-        ...
-
-    @property
-    def rollout(self) -> Callable[..., Any]:
-        """States of all vehicles at the samples."""
-        ...
-
-    @property
-    def vjp(self) -> Callable[..., Any]:
-        """Derivatives of the samples, weighted and summed."""
-        ...
-
-
-class TorchRollout(Protocol):
-    """`Fleet.rollout` on tensors, differentiable."""
-
-    def __call__(
-        self,
-        x0: Tensor,
-        controls: Tensor,
-        params: Tensor | Mapping[str, Tensor] | None = None,
-        every: int = 1,
-        steps: int | None = None,
-        disturbances: Any = None,
-    ) -> Tensor:
-        """States (steps / every + 1, B, nx); see `as_torch`."""
-        ...
-
-
-def as_torch(fleet: DifferentiableFleet) -> TorchRollout:
-    """The rollout of a fleet as a function of PyTorch tensors.
-
-    `rollout(x0, controls, params=None, every=1, steps=None, disturbances=None)` takes what
-    `Fleet.rollout` takes, as tensors in the fleet's precision and on its device, and returns the
-    states (steps / every + 1, B, nx). Gradients flow to `x0`, `controls` and `params`, which may
+    `rollout(x0, controls, params=None, every=1, steps=None, disturbances=None)` takes the arguments
+    of `Fleet.rollout` as tensors in the fleet's precision and on its device, and returns the states
+    (steps / every + 1, B, nx). Gradients are computed for `x0`, `controls` and `params`, which may
     also be a mapping of parameter names to tensors, () or (B,). Disturbances are constants. There
     are no second derivatives.
     """
@@ -105,13 +62,12 @@ def as_torch(fleet: DifferentiableFleet) -> TorchRollout:
 
 
 class Call(NamedTuple):
-    """A fleet and the arguments of a rollout that are no tensors."""
+    """A fleet and the arguments of a rollout that are not tensors."""
 
-    fleet: DifferentiableFleet
+    fleet: Fleet
     options: dict[str, Any]
 
     def samples(self, x0: Tensor, controls: Tensor, params: Tensor | None) -> Any:
-        """The states of a rollout."""
         arrays = [_array(tensor) for tensor in (x0, controls, params)]
         return self.fleet.rollout(arrays[0], arrays[1], params=arrays[2], **self.options)
 
@@ -121,7 +77,7 @@ class Call(NamedTuple):
         cotangents: Tensor,
         wrt: tuple[str, ...],
     ) -> Any:
-        """The derivatives of the weighted states."""
+        """The derivatives of the sum of the states, weighted by `cotangents`."""
         x0, controls, params = (_array(tensor) for tensor in tensors)
         weights = _array(cotangents)
         return self.fleet.vjp(x0, controls, weights, params=params, wrt=wrt, **self.options)
@@ -133,7 +89,7 @@ def _function() -> Any:
     torch = require("torch", purpose="Fleet.as_torch")
 
     class FleetRollout(torch.autograd.Function):
-        """The forward pass is a rollout, the backward pass its adjoint."""
+        """Autograd function: the forward pass is a rollout, the backward pass its adjoint."""
 
         @staticmethod
         def forward(ctx: Any, call: Call, *tensors: Any) -> Tensor:
@@ -159,15 +115,15 @@ def _function() -> Any:
 
 
 def _array(tensor: Tensor | None) -> Any:
-    """A tensor for a fleet, never a copy: as NumPy if it is on the CPU, itself on a GPU."""
+    """A tensor as an array of a fleet, not copied: NumPy on the CPU, itself on a GPU."""
     if tensor is None:
         return None
     bare = tensor.detach()
     return bare.numpy() if bare.device.type == "cpu" else bare
 
 
-def _table(torch: Any, fleet: DifferentiableFleet, params: Mapping[str, Tensor]) -> Tensor:
-    """Parameters by name as (B, np), the others as in the vehicle."""
+def _table(torch: Any, fleet: Fleet, params: Mapping[str, Tensor]) -> Tensor:
+    """Parameters given by name as (B, np); the others have the vehicle's values."""
     kind = fleet.plant.Params
     names = record.names(kind)
     for name, value in params.items():
@@ -183,7 +139,7 @@ def _table(torch: Any, fleet: DifferentiableFleet, params: Mapping[str, Tensor])
     return torch.stack(flat, dim=-1)
 
 
-def _check(torch: Any, fleet: DifferentiableFleet, name: str, value: Any) -> None:
+def _check(torch: Any, fleet: Fleet, name: str, value: Any) -> None:
     """Raise unless the value is a tensor of the fleet's precision on its device."""
     if not isinstance(value, torch.Tensor):
         raise InvalidValue(f"{name} must be a torch.Tensor, got a {type(value).__qualname__}")

@@ -8,14 +8,26 @@ from ...core import record
 from ...core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
+    from .axle_curves import axle_curves
     from .comparison import compare
     from .fitting import fit
-    from .log import Log, read_log
+    from .pedal_maps import pedal_maps
 
-__all__ = ["Log", "compare", "fit", "read_log"]
+__all__ = [
+    "axle_curves",
+    "compare",
+    "fit",
+    "pedal_maps",
+]
 
 __getattr__ = lazy_attributes(
-    __name__, {".comparison": ("compare",), ".fitting": ("fit",), ".log": ("Log", "read_log")}
+    __name__,
+    {
+        ".axle_curves": ("axle_curves",),
+        ".comparison": ("compare",),
+        ".fitting": ("fit",),
+        ".pedal_maps": ("pedal_maps",),
+    },
 )
 
 record.document_all()

@@ -1,257 +1,353 @@
-"""How far a model is from a recorded run, channel by channel, and the figure that shows it."""
+"""Comparison of vehicles with recorded runs, and the choice of a model.
+
+`compare` replays the same free-run windows of the logs by every vehicle and reports the errors by
+channel and by the time since the start of a window. Which model the data support is a paired
+question: all vehicles replay the same windows, so an easy or a difficult stretch of road counts
+alike for all of them, and the difference of two vehicles, window by window, has a much narrower
+interval than either error. The verdict names the simplest vehicle whose error is not certainly
+larger than the smallest one; see `Pair`.
+"""
 
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from ...core.arrays import Array
+from ...core import record
 from ...core.checks import positive
-from ...core.files import brief_repr
+from ...core.files import brief_repr, counted
 from ...core.model import Vehicle
-from ...errors import SimulationDiverged
-from ...run.trajectory import Trajectory
-from ...vehicles.command_driven import autoware
-from ...vehicles.command_driven.parameters import UnknownParameter, gather, period
-from ...view.plots.motion import thin_line
-from ...view.plots.style import (
-    BLUE,
-    DASHES,
-    GREY,
-    ORANGE,
-    check,
-    headings,
-    new_figure,
-    on_screen,
-    screen_unit,
-    write_figure,
+from ...core.record import unknown_name
+from ...errors import InvalidValue
+from ...units import m, s
+from ...view.plots.comparison import horizon_figure, replay_figure
+from .drives import Drives, prepare_logs, vehicle_named
+from .model_choice import ENOUGH, Pair, choose
+from .observed import Sensors
+from .replay import HORIZONS, LEAD, LONGEST_STEP, Guess, Replay
+from .window_errors import (
+    WHOLE,
+    Error,
+    ReplayedLog,
+    errors_by_horizon,
+    replayed_channels,
+    replayed_log,
 )
-from .log import Log, read_log
-from .replay import CHANNELS, Curve, Replay, error, recording
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ..logs.preparation import Prepared
+    from .fitting import Fit
 
-class Error(NamedTuple):
-    """Error of one channel, replayed minus recorded."""
-
-    channel: str
-    unit: str
-    rmse: float
-    """Root of the mean square."""
-    max: float
-    """Largest magnitude."""
-    mean: float
-    """Mean with its sign; of the position, mean distance."""
+Candidate: TypeAlias = "Vehicle | str | Fit"
+"""A vehicle, its name, or a fit."""
+WINDOWS: tuple[s, ...] = (10.0, 5.0, 2.0, 1.0)
+"""Lengths of windows that are tried in turn, until the logs have `ENOUGH` of them."""
+STRIDE: s = 1.0
+"""Usual time from the start of a window to that of the next."""
+MOST_WINDOWS = 200
+"""Number of windows above which starts are further apart."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A recorded run and its replay."""
+    """Errors of vehicles that replay the same windows of the same logs."""
 
-    log: str
-    """Name of the log."""
-    model: str
+    vehicles: Mapping[str, Vehicle]
+    """Vehicles by name, from the smallest to the largest number of parameters."""
+    logs: tuple[str, ...]
+    window: s
+    """Length of the longest window."""
+    windows: int
+    """Number of windows of all logs together."""
     errors: tuple[Error, ...]
-    """`position` is the distance in the plane."""
-    curves: Mapping[str, Curve]
-    """Over all windows one after the other; their first samples are the starts."""
-    starts: Array
-    """Times at which a window starts from the measured state, in s."""
-    dt: float
-    """Period of the samples in s."""
-    notes: tuple[str, ...]
+    """By vehicle, channel and horizon, of which the first is 0: all samples of the windows."""
+    pairs: tuple[Pair, ...]
+    """Every other vehicle against the one with the smallest error, in all common channels."""
+    verdict: str
+    """Which model the data support, and why; empty for one vehicle."""
+    replays: tuple[ReplayedLog, ...]
+    noise: Mapping[str, float]
+    """Standard deviation of the noise of the channels, where the preparation estimates it."""
+    fits: Mapping[str, Fit] = field(default_factory=dict[str, "Fit"])
+    """`Fit` of each vehicle to the training part of the logs, if the comparison made them."""
+    notes: tuple[str, ...] = ()
 
     __repr__ = brief_repr
 
-    def __getitem__(self, channel: str) -> Error:
-        """The error of a channel."""
-        return next(e for e in self.errors if e.channel == channel)
+    @property
+    def channels(self) -> dict[str, str]:
+        """Unit of every compared channel."""
+        return {e.channel: e.unit for e in self.errors}
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Recorded against replayed for every channel, the error below; written if there is a
-        path."""
-        title = f"{self.log} replayed by {self.model}"
-        return replay_figure(title, self.curves, self.starts, path)
+    @property
+    def horizons(self) -> tuple[s, ...]:
+        """Times since the start of a window at which there are errors, and 0 for all samples."""
+        return tuple(sorted({e.horizon for e in self.errors}))
+
+    def error(self, channel: str, horizon: s = WHOLE, vehicle: str = "") -> Error:
+        """Error of a channel at a horizon in s, by default over all samples and of the first
+        vehicle."""
+        name = vehicle or next(iter(self.vehicles))
+        if name not in self.vehicles:
+            raise InvalidValue(unknown_name("the comparison", name, [*self.vehicles], "vehicle"))
+        known = {(e.channel, e.horizon): e for e in self.errors if e.vehicle == name}
+        if (channel, horizon) not in known:
+            listed = ", ".join(dict.fromkeys(c for c, _ in known))
+            times = ", ".join(f"{h:g}" for h in self.horizons)
+            raise InvalidValue(
+                f"{name} has no error of {channel!r} at {horizon:g} s; there are errors of "
+                f"{listed} at {times} s"
+            )
+        return known[channel, horizon]
+
+    def plot(self, path: str | os.PathLike[str] | None = None, log: str = "") -> Figure:
+        """Plot measured and replayed channels of one log, by default the first, with the errors
+        below; save the figure if `path` is given."""
+        log = log or self.logs[0]
+        if log not in self.logs:
+            raise InvalidValue(unknown_name("the comparison", log, self.logs, "log"))
+        runs = [run for run in self.replays if run.log == log]
+        return replay_figure(f"{log} replayed", replayed_channels(runs), path)
+
+    def plot_horizons(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Plot the errors of all vehicles over the time since the start of a window; save the
+        figure if `path` is given."""
+        rows = [(e.channel, e.unit, e.vehicle, e.horizon, e.rmse) for e in self.errors if e.horizon]
+        return horizon_figure(", ".join(self.logs), rows, path)
+
+    def report(self, path: str | os.PathLike[str], *, date: str = "") -> Path:
+        """Write the report, one HTML page; `date` is printed below its title."""
+        from ...view.pages.comparison_report import comparison_report
+
+        comparison_report(self, path, date=date)
+        return Path(path)
 
 
 def compare(
-    log: str | os.PathLike[str] | Trajectory | Log,
-    model: str,
-    params: Any = None,
+    vehicles: Candidate | Sequence[Candidate] | Mapping[str, Candidate],
+    logs: Drives,
     *,
-    compat: str | None = None,
     names: Mapping[str, str] | None = None,
-    window: float | None = None,
+    without: Sequence[str] = (),
+    window: s | None = None,
+    stride: s | None = None,
+    horizons: Sequence[s] = HORIZONS,
+    channels: Sequence[str] | None = None,
+    steer: str = "auto",
+    speed: str = "auto",
+    dt: s = LONGEST_STEP,
+    at: str | tuple[m, m] = "auto",
+    calibration: Mapping[str, float | Mapping[str, float]] | None = None,
+    dbc: str | os.PathLike[str] | None = None,
+    fit: Sequence[str] | None = None,
+    hold_out: float = 0.3,
 ) -> Comparison:
-    """Replay the commands of a recorded run through a model and measure the difference.
+    """Replay recorded runs by one or more vehicles, and report which model the data support.
 
     Args:
-        log: a file or a Trajectory; see `read_log`.
-        model: one of the command-driven models, such as "DELAY_STEER_ACC_GEARED".
-        params: a parameter file, a mapping, or a sequence of these; see `vehicles.autoware`.
-        compat: "upstream" for the upstream program with its errors.
-        names: columns of the log and what they are here, `{"steer_cmd": "u_steer"}`.
-        window: time in s after which to start again from the measured state; None: never.
+        vehicles: vehicles, their names as in "two_track:sports", or results of `fit`, with their
+            calibration; a mapping gives the names under which the results have them.
+        logs: recorded runs, see `prepare_logs`; the errors are those over all of them. A model that
+            was fitted to logs should be compared on others.
+        names, without, dbc: how to read and prepare the logs, see `prepare_logs`.
+        window: length in s of the windows, which all vehicles start from the same measured state.
+            By default the longest of 10, 5, 2 and 1 s that the logs contain eight times.
+        stride: time from the start of a window to that of the next in s; 1 s by default, more in
+            long logs.
+        horizons: times in s since the start of a window at which errors are reported.
+        channels: channels to compare; by default all of the log that do not drive the vehicles.
+        steer, speed: how the log drives the vehicles: "auto", "commanded", "prescribed", and for
+            the steering "demanded", for the speed "tracked".
+        dt: longest step in s.
+        at: point of the vehicles that the logs describe, see `Replay`.
+        calibration: parameters of the sensors, with the prefix `log.`, and delays of channels and
+            commands in s, with the prefix `delay.`: `{"log.steer_ratio": 1 / 15.3}`; those of one
+            vehicle under its name.
+        fit: parameters that are fitted for each vehicle before the comparison, as in `fit`; those
+            that a vehicle lacks are left out, with a note. The fit takes the first part of each log
+            and the comparison the rest.
+        hold_out: share of each log, at its end, that a fit leaves to the comparison.
     """
-    if window is not None:
-        window = positive("window", window, "s")
-    vehicle, gathered = prepare(model, params, compat)
-    recorded = recording(read_log(log, names), vehicle.model)
-    return compare_replay(Replay(vehicle, recorded, period(gathered), window))
-
-
-def prepare(model: str, params: Any, compat: str | None) -> tuple[Vehicle, dict[str, Any]]:
-    """The vehicle, and all its parameters by upstream's names."""
-    vehicle = autoware(model, params, compat=compat)
-    with warnings.catch_warnings():
-        # Each unknown parameter was named once already.
-        warnings.simplefilter("ignore", UnknownParameter)
-        return vehicle, gather(params, model, compat)
-
-
-def compare_replay(replay: Replay, params: Mapping[str, float] | None = None) -> Comparison:
-    """Compare a replay with its recording, with some parameters replaced."""
-    replaced = {name: np.array([value]) for name, value in (params or {}).items()}
-    t = replay.recorded.t[replay.rows]
-    curves: dict[str, Curve] = {}
-    for name, values in replay.run(replaced).items():
-        measured, replayed = replay.measured[name], values[:, 0]
-        bad = np.argwhere(~np.isfinite(replayed))
-        if len(bad):
-            row, window = bad[0].tolist()
-            raise SimulationDiverged(
-                f"{replay.vehicle.name} diverges in the replay: {name} is not finite at "
-                f"t = {t[row, window]:.6g} s",
-                time=float(t[max(row - 1, 0), window]),
-                last_state=None,
+    for name, value in (("window", window), ("stride", stride), ("dt", dt)):
+        if value is not None:
+            positive(name, value, "s")
+    times = tuple(sorted({positive("horizon", horizon, "s") for horizon in horizons}))
+    candidates = _named(vehicles)
+    cars = {n: one if isinstance(one, Vehicle) else one.vehicle for n, one in candidates.items()}
+    cars = dict(sorted(cars.items(), key=lambda item: record.size(item[1].model.Params)))
+    guesses = {name: _guess(name, cars, calibration or {}) for name in cars}
+    for name, one in candidates.items():
+        if not isinstance(one, Vehicle):
+            own = guesses[name]
+            guesses[name] = Guess(
+                {**one.guess.params, **own.params}, {**one.guess.delays, **own.delays}
             )
-        parts = (t, measured, replayed, error(name, replayed, measured))
-        curves[name] = Curve(*(part.T.ravel() for part in parts))
+    drives = prepare_logs(logs, names, without, dbc=dbc)
+    if not cars or not drives:
+        raise InvalidValue("a comparison needs at least one vehicle and one log")
+    how = {"channels": channels, "steer": steer, "speed": speed, "at": at, "dt": dt}
+    fits: dict[str, Fit] = {}
+    more: list[str] = []
+    spans: list[tuple[s, s] | None] = [None] * len(drives)
+    if fit is not None:
+        if not 0.0 < hold_out < 1.0:
+            raise InvalidValue(f"hold_out = {hold_out:g} must be between 0 and 1")
+        # Unfiltered: filters smear a step, which a fit would take for a slower vehicle.
+        raw = prepare_logs(logs, names, (*without, "filter"), dbc=dbc)
+        own = {name: value for name, value in how.items() if name != "dt"}
+        for name, car in cars.items():
+            fits[name], lacks = _fit(name, car, raw, fit, hold_out, own)
+            more += [lacks] * bool(lacks) + [f"{name}: {note}" for note in fits[name].notes]
+        cars = {name: one.vehicle for name, one in fits.items()}
+        guesses = {name: one.guess for name, one in fits.items()}
+        spans = [(float(d.t[-1] - hold_out * (d.t[-1] - d.t[0])), float(d.t[-1])) for d in drives]
+    parts = list(zip(drives, spans, strict=True))
+    runs, notes = _replays(cars, parts, guesses, window, stride, how)
+    pairs, verdict = choose(tuple(cars), runs)
     return Comparison(
-        replay.recorded.name,
-        replay.vehicle.name,
-        _errors(curves),
-        curves,
-        t[0],
-        replay.recorded.dt,
-        replay.recorded.notes,
+        cars,
+        tuple(drive.name for drive in drives),
+        max(float(run.t[0, -1] - run.t[0, 0]) for run in runs),
+        sum(len(run.t) for run in runs) // len(cars),
+        tuple(errors_by_horizon(cars, runs, times)),
+        pairs,
+        verdict,
+        tuple(runs),
+        _noise(drives),
+        fits,
+        (*notes, *more),
     )
 
 
-def _errors(curves: Mapping[str, Curve]) -> tuple[Error, ...]:
-    """The two coordinates as one distance, then the other channels."""
-    errors: list[Error] = []
-    if {"x", "y"} <= set(curves):
-        distance = np.hypot(curves["x"].error, curves["y"].error)
-        errors.append(_error("position", "m", distance))
-    for name, curve in curves.items():
-        if not (errors and name in ("x", "y")):
-            errors.append(_error(name, CHANNELS[name][0], curve.error))
-    return tuple(errors)
+def _fit(
+    name: str,
+    car: Vehicle,
+    drives: Sequence[Prepared],
+    wanted: Sequence[str],
+    hold_out: float,
+    how: Mapping[str, Any],
+) -> tuple[Fit, str]:
+    """The fit of one vehicle to the first part of each log, and a note on what it lacks."""
+    from .fitting import fit
+
+    leaves = record.names(car.Params)
+    free = [
+        n
+        for n in wanted
+        if n.startswith(("log.", "delay.")) or any(fnmatchcase(p, n) for p in leaves)
+    ]
+    lacks = [n for n in wanted if n not in free]
+    if not free:
+        raise InvalidValue(f"{name} has none of the parameters to fit: {', '.join(wanted)}")
+    found = fit(car, list(drives), free, hold_out=hold_out, **how)
+    return found, f"{name} has no {', '.join(lacks)} to fit" if lacks else ""
 
 
-def _error(name: str, unit: str, e: Array) -> Error:
-    rmse = float(np.sqrt(np.mean(e * e)))
-    return Error(name, unit, rmse, float(np.abs(e).max()), float(e.mean()))
-
-
-RECORDED: Any = {"color": GREY, "linewidth": 2.2}
-REPLAYED: Any = {"color": BLUE, "linewidth": 1.2, "linestyle": DASHES}
-ERROR: Any = {"color": ORANGE, "linewidth": 1.0}
-TITLES = {
-    "x": "x",
-    "y": "y",
-    "yaw": "Yaw",
-    "v_x": "Velocity",
-    "a_x": "Acceleration",
-    "omega": "Yaw rate",
-    "steer": "Steering angle",
-}
-MOST_MARKS = 40
-"""Starts of windows that are marked; more would hide the curves."""
-
-
-def replay_figure(
-    title: str,
-    curves: Mapping[str, Curve],
-    starts: Array,
-    path: str | os.PathLike[str] | None = None,
-) -> Figure:
-    """Two stacks of channels, each with its error below it; `starts` are those of the windows in
-    s. Written if there is a path."""
-    check(path, "matplotlib", None)
-    from matplotlib.lines import Line2D
-
-    stacks = 2 if len(curves) > 2 else 1
-    rows = -(-len(curves) // stacks)
-    with new_figure((5.2,) * stacks, (1.85, 0.85) * rows) as (figure, grid):
-        first: Axes | None = None
-        for i, (name, curve) in enumerate(curves.items()):
-            stack, row = divmod(i, rows)
-            above = figure.add_subplot(grid[2 * row, stack], sharex=first)
-            first = first or above
-            below = figure.add_subplot(grid[2 * row + 1, stack], sharex=first)
-            _draw(above, below, name, curve, starts)
-            above.tick_params(labelbottom=False)
-            below.tick_params(labelbottom=row == rows - 1 or i == len(curves) - 1)
-            below.set_xlabel("time [s]" if row == rows - 1 else "")
-        if len(curves) % stacks and {"x", "y"} <= set(curves):
-            # Both paths over ground, in the place that an odd number of channels leaves.
-            axes = figure.add_subplot(grid[2 * rows - 2 :, stacks - 1])
-            x, y = curves["x"], curves["y"]
-            axes.set_title("Path [m]")
-            axes.set_aspect("equal", adjustable="datalim")
-            axes.plot(_broken(x.recorded, starts), _broken(y.recorded, starts), **RECORDED)
-            axes.plot(_broken(x.replayed, starts), _broken(y.replayed, starts), **REPLAYED)
-        looks = {"recorded": RECORDED, "replayed": REPLAYED, "replayed - recorded": ERROR}
-        keys: list[Any] = [Line2D([], [], label=label, **look) for label, look in looks.items()]
-        headings(figure, title, keys)
-    return write_figure(figure, path)
-
-
-def _draw(above: Axes, below: Axes, name: str, curve: Curve, starts: Array) -> None:
-    unit = CHANNELS[name][0]
-    recorded, replayed, error = (
-        on_screen(values, unit) for values in (curve.recorded, curve.replayed, curve.error)
-    )
-    above.set_title(f"{TITLES[name]} [{screen_unit(unit)}]")
-    above.plot(*_line(curve.t, recorded, starts), **RECORDED)
-    above.plot(*_line(curve.t, replayed, starts), **REPLAYED)
-    below.plot(*_line(curve.t, error, starts), **ERROR)
-    below.axhline(0.0, color="#999999", linewidth=0.6, zorder=1)
-    below.set_ylabel("error")
-    most = 1.1 * float(np.abs(error).max())
-    # A replay that agrees to rounding shows a flat line, not the rounding.
-    least = 1e-9 * max(1.0, float(np.abs(recorded).max()))
-    below.set_ylim(-max(most, least), max(most, least))
-    below.locator_params(axis="y", nbins=3)
-    if 1 < len(starts) <= MOST_MARKS:
-        for axes in (above, below):
-            axes.vlines(
-                starts[1:],
-                0.0,
-                1.0,
-                transform=axes.get_xaxis_transform(),
-                color="#BBBBBB",
-                linewidth=0.6,
-                linestyle=":",
+def _replays(
+    vehicles: Mapping[str, Vehicle],
+    parts: Sequence[tuple[Prepared, tuple[s, s] | None]],
+    guesses: Mapping[str, Guess],
+    window: s | None,
+    stride: s | None,
+    how: Mapping[str, Any],
+) -> tuple[list[ReplayedLog], list[str]]:
+    """Parts of logs replayed by every vehicle over the same windows, and notes on them."""
+    slides = any("v_y" in record.names(car.State) for car in vehicles.values())
+    lead = LEAD if slides else 0.0
+    late = [getattr(v.params, n) for v in vehicles.values() for n in v.model.dead_times.values()]
+    late += [delay for guess in guesses.values() for delay in guess.delays.values()]
+    longest = max(late, default=0.0)
+    lengths = [_length(*part, max(lead, longest)) for part in parts]
+    if window is None:
+        enough = (w for w in WINDOWS if sum(length // w for length in lengths) >= ENOUGH)
+        window = next(enough, WINDOWS[-1])
+    if stride is None:
+        stride = min(max(STRIDE, sum(lengths) / MOST_WINDOWS), window)
+    more: dict[str, Any] = {"window": window, "stride": stride, "lead": lead, "longest": longest}
+    runs: list[ReplayedLog] = []
+    notes: list[str] = []
+    for drive, span in parts:
+        own = {name: Replay(car, drive, span=span, **more, **how) for name, car in vehicles.items()}
+        if how["at"] == "auto" and len({one.way.uses_commands for one in own.values()}) > 1:
+            notes.append(
+                f"{drive.name}: vehicles with commands are compared at their body point, the "
+                "others at their centre of mass; say with at= (--at) which point the log describes"
             )
+        begins = [set(replay.begins.tolist()) for replay in own.values()]
+        shared = np.array(sorted(set.intersection(*begins)), dtype=int)
+        if not len(shared):
+            raise InvalidValue(f"{drive.name} has no window that every vehicle can replay")
+        if left_out := len(set.union(*begins)) - len(shared):
+            notes.append(
+                f"{drive.name}: {counted(left_out, 'window')} left out, which only some of the "
+                "vehicles can replay"
+            )
+        for name, replay in own.items():
+            runs.append(replayed_log(name, replay, guesses[name], np.isin(replay.begins, shared)))
+    return runs, notes
 
 
-def _line(t: Array, values: Array, starts: Array) -> tuple[Array, Array]:
-    """The samples to draw, with the line broken where a window starts again."""
-    return thin_line(_broken(t, starts), _broken(values, starts))
+def _guess(
+    vehicle: str,
+    vehicles: Collection[str],
+    calibration: Mapping[str, float | Mapping[str, float]],
+) -> Guess:
+    """Parameters of the sensors and delays of one vehicle: those of all and its own."""
+    values: dict[str, Any] = {n: v for n, v in calibration.items() if n not in vehicles}
+    values |= cast("Mapping[str, Any]", calibration.get(vehicle, {}))
+    params = {n: float(v) for n, v in values.items() if n.startswith("log.")}
+    delays = {n[6:]: float(v) for n, v in values.items() if n.startswith("delay.")}
+    if len(params) + len(delays) < len(values):
+        name = next(n for n in values if not n.startswith(("log.", "delay.")))
+        raise InvalidValue(
+            f"calibration = {name!r} must begin with log. (a parameter of the sensors) or delay., "
+            "or be the name of a vehicle of the comparison"
+        )
+    for name in params:
+        allowed = record.names(Sensors)
+        if name[4:] not in allowed:
+            raise InvalidValue(unknown_name("calibration", name[4:], allowed, "parameter log."))
+    return Guess(params, delays)
 
 
-def _broken(values: Array, starts: Array) -> Array:
-    """The values of all windows, which are equally long, with NaN between them."""
-    table = values.reshape(len(starts), -1)
-    return np.pad(table, ((0, 0), (0, 1)), constant_values=np.nan).ravel()[:-1]
+def _named(
+    given: Candidate | Sequence[Candidate] | Mapping[str, Candidate],
+) -> dict[str, Vehicle | Fit]:
+    """Vehicles and fits by name; of several with the same name the later ones are numbered."""
+
+    def known(one: Any) -> Vehicle | Fit:
+        return one if hasattr(one, "guess") else vehicle_named(one)
+
+    if isinstance(given, Mapping):
+        return {name: known(one) for name, one in given.items()}
+    found: dict[str, Vehicle | Fit] = {}
+    several = cast("Sequence[Candidate]", given if isinstance(given, list | tuple) else [given])
+    for one in several:
+        car = known(one)
+        label = car.name if isinstance(car, Vehicle) else car.vehicle.name
+        label = one if isinstance(one, str) else label
+        same = sum(name.partition(" ")[0] == label for name in found)
+        found[f"{label} {same + 1}" if same else label] = car
+    return found
+
+
+def _noise(drives: Sequence[Prepared]) -> dict[str, float]:
+    """Root mean square of the noise of each channel over the logs that have it."""
+    names = dict.fromkeys(name for drive in drives for name in drive.noise)
+    own = {name: [d.noise[name] for d in drives if name in d.noise] for name in names}
+    return {name: float(np.sqrt(np.mean(np.square(values)))) for name, values in own.items()}
+
+
+def _length(drive: Prepared, span: tuple[s, s] | None, ahead: s) -> s:
+    """Time that can be replayed after the run-in."""
+    begin, end = span or (-np.inf, np.inf)
+    whole = min(end, float(drive.t[-1])) - max(begin, float(drive.t[0]))
+    return max(whole - ahead, 0.0)

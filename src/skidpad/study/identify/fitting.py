@@ -1,749 +1,639 @@
-"""Parameters of a command-driven model from a recorded run, with their 95 % intervals.
+"""Parameters of a vehicle from recorded runs, with intervals and what the data cannot tell.
 
-`Problem` holds the weighted errors of all channels and their derivatives. Unknown in addition to
-the parameters is the state in which each window starts: it was measured once, with noise. A start
-influences only its own window, so it is eliminated there.
+`fit` estimates any parameters of any vehicle from several logs at once, see `problem` for how and
+`uncertainty` for the intervals. The logs are cut into windows that start from the measured state
+and run freely, because an error then means what it means to a user: how far a prediction of that
+length is off. Short windows come first, whose errors are nearly linear in the parameters; a start
+far from the truth would otherwise diverge or end elsewhere. Every fit is repeated from random
+starts, and judged on a part of each log that was left out.
 
-`solve` finds the maximum likelihood at fixed dead times by damped Gauss-Newton; the noise is
-estimated on the way. Dead times, which only whole steps of the replay can distinguish, are found by
-`DeadTimes`: first by a grid over each dead time and its time constant, one rollout of the fleet,
-then by the likelihood profile, where at each number of steps everything else is fitted anew.
-
-`spread` gives intervals from the covariance, corrected for errors that are not white; `untold`
-finds parameters that the log cannot determine.
+Dead times and latencies are delays of the log's channels. Those of commands are found by a grid,
+with a ladder of time constants, and then by derivatives like other parameters.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import floor, inf
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...core import record
 from ...core.arrays import Array
-from ...core.checks import positive
-from ...core.files import brief_repr, target_of
-from ...core.model import Model, Vehicle
-from ...core.record import names as field_names
+from ...core.checks import one_of, positive
+from ...core.files import brief_repr, counted, listed, replacing, target_of
+from ...core.model import Vehicle
 from ...errors import InvalidValue
-from ...run.trajectory import Trajectory
-from ...vehicles.command_driven.parameters import period, write
+from ...units import one, s
+from ...vehicles.command_driven import assembled
+from ...vehicles.command_driven.parameters import gather, period, write
 from ...vehicles.command_driven.records import PARAMETERS
-from .comparison import Comparison, compare_replay, prepare
-from .log import Log, read_log
-from .replay import Recording, Replay, error, recording
-
-_TURNING = ("omega", "yaw", "y")
-"""Channels that tell the true steering angle from the measured one."""
-
-
-class Free(NamedTuple):
-    """A parameter to be estimated."""
-
-    name: str
-    unit: str
-    start: float
-    low: float
-    high: float
-    scale: float
-    """A change of this size is a large one."""
-
-
-def default_names(model: Model, recorded: Recording) -> tuple[str, ...]:
-    """Dead times, time constants, the bias of steering and the scaling factors of a model.
-
-    Without a channel that shows how the car turns, there is no telling the bias.
-    """
-    turns = any(name in recorded.measured for name in _TURNING)
-    return tuple(
-        name
-        for name in record.names(model.Params)
-        if name in PARAMETERS
-        and (
-            name in model.dead_times.values()
-            or name.endswith("_time_constant")
-            or name.endswith("_scaling_factor")
-            or (name == "steer_bias" and turns)
-        )
-    )
-
-
-def split_names(vehicle: Vehicle, names: Sequence[str]) -> tuple[list[str], list[Free]]:
-    """Dead times, and the other parameters as free ones, among the names."""
-    model = vehicle.model
-    allowed = tuple(n for n in record.names(model.Params) if n in PARAMETERS)
-    for name in names:
-        if name not in allowed:
-            raise InvalidValue(record.unknown_name(model.name, name, allowed, "parameter to fit"))
-        if list(names).count(name) > 1:
-            raise InvalidValue(f"{name} is named twice among the parameters to fit")
-    if not names:
-        raise InvalidValue(
-            f"{model.name} has no dead time, time constant, bias or factor to fit; name others of "
-            f"{', '.join(allowed)}"
-        )
-    late = [name for name in names if name in model.dead_times.values()]
-    return late, [_free(vehicle, name) for name in names if name not in late]
-
-
-def _free(vehicle: Vehicle, name: str) -> Free:
-    kind = vehicle.model.Params
-    leaf = record.fields(kind)[record.names(kind).index(name)]
-    value = float(record.flatten(vehicle.params)[record.names(kind).index(name)])
-    low, high = (-inf, inf) if leaf.allowed is None else (leaf.allowed.low, leaf.allowed.high)
-    if name.endswith("_time_constant"):
-        low = vehicle.params.least_time_constant
-        value = max(value, low)
-    elif name.endswith("_scaling_factor"):
-        low = 0.0
-    elif leaf.allowed is not None and leaf.allowed.open_low:
-        low = 1e-3 * value
-    scale = 0.1 if leaf.unit.symbol in ("s", "rad") else max(abs(value), 0.1)
-    return Free(name, leaf.unit.symbol, value, low, high, scale)
-
-
-_START_STEPS = {
-    "x": 1e-4,
-    "y": 1e-4,
-    "yaw": 1e-5,
-    "v_x": 1e-4,
-    "steer": 1e-5,
-    "a_x": 1e-4,
-    "pedal": 1e-4,
-}
-"""Fields of a start state that are estimated, and their steps for differences."""
-_RELATIVE_STEP = 1e-4
-_RANK = 1e-7
-"""Singular values of a start's derivatives below this part of the largest one count as 0."""
-
-
-class Point(NamedTuple):
-    """A guess of everything unknown."""
-
-    late: dict[str, float]
-    """Dead times in s."""
-    values: Array
-    """The other parameters."""
-    starts: Array
-    """Corrections of the start states (windows, nx)."""
-
-
-class Linear(NamedTuple):
-    """The errors of one guess and how they change, window by window.
-
-    Rows are samples of all channels, one channel after the other, each over its sigma.
-    """
-
-    errors: Array
-    """(windows, rows)."""
-    slopes: Array
-    """Derivatives by the parameters with the starts eliminated, (windows, rows, parameters)."""
-    by_start: Array
-    """Derivatives by the corrections of the starts, (windows, rows, fields)."""
-    by_value: Array
-    """Derivatives by the parameters at fixed starts."""
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Errors of candidates over the windows of a replay."""
-
-    replay: Replay
-    free: tuple[Free, ...]
-
-    @property
-    def channels(self) -> tuple[str, ...]:
-        """What is compared, in the order of the rows."""
-        return tuple(self.replay.measured)
-
-    def finer(self, period: float, window: float, ahead: float) -> Problem:
-        """The same with steps of at most a period in s."""
-        own = self.replay
-        return Problem(Replay(own.vehicle, own.recorded, period, window, ahead), self.free)
-
-    def first(self, late: Mapping[str, float]) -> Point:
-        """The guess that the user starts from."""
-        values = np.array([f.start for f in self.free])
-        return Point(dict(late), values, np.zeros_like(self.replay.start))
-
-    def errors(self, points: list[Point]) -> Array:
-        """Errors in the channels' own units, (candidates, channels, windows, samples)."""
-        named: dict[str, Array] = {
-            name: np.array([p.late[name] for p in points]) for name in points[0].late
-        }
-        for k, f in enumerate(self.free):
-            named[f.name] = np.array([p.values[k] for p in points])
-        outputs = self.replay.run(named, np.stack([p.starts for p in points]))
-        each = [error(n, outputs[n], self.replay.measured[n][:, None]) for n in self.channels]
-        return np.stack(each).transpose(2, 0, 3, 1)
-
-    def linear(self, point: Point, sigma: Array) -> Linear:
-        """Errors and derivatives at a guess, all from one rollout."""
-        points, spans = [point], list[float]()
-        for k, f in enumerate(self.free):
-            step = _RELATIVE_STEP * f.scale
-            # At a bound the difference is one-sided.
-            high = min(point.values[k] + step, f.high)
-            low = max(point.values[k] - step, f.low)
-            spans.append(high - low)
-            for value in (high, low):
-                values = point.values.copy()
-                values[k] = value
-                points.append(point._replace(values=values))
-        fields = [n for n in record.names(self.replay.vehicle.State) if n in _START_STEPS]
-        for name in fields:
-            place = record.names(self.replay.vehicle.State).index(name)
-            spans.append(2.0 * _START_STEPS[name])
-            for sign in (1.0, -1.0):
-                starts = point.starts.copy()
-                starts[:, place] += sign * _START_STEPS[name]
-                points.append(point._replace(starts=starts))
-        table = self.errors(points) / sigma[None, :, None, None]
-        if not np.isfinite(table).all():
-            raise InvalidValue(
-                f"{self.replay.vehicle.name} is at the edge of diverging when it replays "
-                f"{self.replay.recorded.name}; start from other parameters"
-            )
-        table = table.transpose(2, 0, 1, 3).reshape(self.replay.windows, len(points), -1)
-        ups, downs = table[:, 1::2], table[:, 2::2]
-        slopes = ((ups - downs) / np.array(spans)[None, :, None]).transpose(0, 2, 1)
-        by_value, by_start = slopes[..., : len(self.free)], slopes[..., len(self.free) :]
-        # Orthonormal columns that span what the starts can do, (windows, rows, fields); 0 beyond.
-        steps = np.array([_START_STEPS[name] for name in fields])
-        u, s, _ = np.linalg.svd(by_start * steps, full_matrices=False)
-        basis = u * (s > _RANK * s.max(axis=1, keepdims=True))[:, None, :]
-        left = by_value - basis @ (basis.transpose(0, 2, 1) @ by_value)
-        return Linear(table[:, 0], left, by_start, by_value)
-
-    def moved(self, point: Point, linear: Linear, step: Array) -> Point:
-        """The guess after a step of the parameters, its starts following as they fit best."""
-        values = np.array(
-            [
-                min(max(v, f.low), f.high)
-                for v, f in zip(point.values + step, self.free, strict=True)
-            ]
-        )
-        rest = linear.errors + linear.by_value @ (values - point.values)
-        names = record.names(self.replay.vehicle.State)
-        places = [k for k, name in enumerate(names) if name in _START_STEPS]
-        weights = np.array([_START_STEPS[names[k]] for k in places])
-        starts = point.starts.copy()
-        for window, (j, r) in enumerate(zip(linear.by_start, rest, strict=True)):
-            steps = np.linalg.lstsq(j * weights, -r, rcond=_RANK)[0]
-            starts[window, places] += weights * steps
-        return Point(point.late, values, starts)
-
-
-_MOST_STEPS = 30
-_SETTLED = 1e-2
-"""Change of twice the log likelihood that no longer matters: intervals are where it changes by
-about 4."""
-_LEAST_SIGMA = 1e-7
-"""Noise of a channel as part of its range that counts as none, so that weights stay finite."""
-_DAMPING = 1e-3
-
-
-class Solution(NamedTuple):
-    """The best guess for some dead times."""
-
-    point: Point
-    sigma: Array
-    """Standard deviation of each channel's error, in its unit."""
-    loss: float
-    """Twice the negative log likelihood, up to a constant."""
-    linear: Linear
-
-
-def noise(problem: Problem, errors: Array) -> Array:
-    """Size (..., channels) of errors (..., channels, windows, rows): root mean square."""
-    spans = [np.ptp(problem.replay.measured[name]) for name in problem.channels]
-    least = np.maximum(_LEAST_SIGMA * np.array(spans), 1e-12)
-    with np.errstate(over="ignore"):  # a candidate that goes wild has an infinite error
-        return np.maximum(np.sqrt(np.mean(errors**2, axis=(-2, -1))), least)
-
-
-def loss_of(problem: Problem, errors: Array) -> Array:
-    """Twice the negative log likelihood with the noise that makes it greatest.
-
-    Candidates whose replay diverged have an infinite one.
-    """
-    many = errors.shape[-1] * errors.shape[-2]
-    loss = 2.0 * many * np.log(noise(problem, errors)).sum(axis=-1)
-    return np.where(np.isfinite(loss), loss, np.inf)
-
-
-def solve(problem: Problem, start: Point) -> Solution:
-    """The most likely parameters and starts, from a guess."""
-    point = start
-    errors = problem.errors([point])[0]
-    loss, damping = float(loss_of(problem, errors)), _DAMPING
-    if not np.isfinite(loss):
-        raise InvalidValue(
-            f"{problem.replay.vehicle.name} diverges with the parameters that the fit starts from "
-            f"when it replays {problem.replay.recorded.name}"
-        )
-    sigma = noise(problem, errors)
-    linear = problem.linear(point, sigma)
-    for _ in range(_MOST_STEPS):
-        step = _step(problem, linear, point, damping)
-        trial = problem.moved(point, linear, step)
-        errors = problem.errors([trial])[0]
-        trial_loss = float(loss_of(problem, errors))
-        if trial_loss < loss:
-            gain, point, loss = loss - trial_loss, trial, trial_loss
-            sigma = noise(problem, errors)
-            linear = problem.linear(point, sigma)
-            damping = max(0.1 * damping, 1e-9)
-            if gain < _SETTLED:
-                break
-        else:
-            damping *= 30.0
-            if damping > 1e9:
-                break
-    return Solution(point, sigma, loss, linear)
-
-
-def _step(problem: Problem, linear: Linear, point: Point, damping: float) -> Array:
-    """The damped step; parameters at a bound stay there unless they want to leave it."""
-    scale = np.array([f.scale for f in problem.free])
-    slopes = linear.slopes.reshape(linear.errors.size, len(problem.free)) * scale
-    normal, push = slopes.T @ slopes, -slopes.T @ linear.errors.ravel()
-    bounds = [(f.low, f.high) for f in problem.free]
-    inside = np.array(
-        [
-            not ((v <= low and g <= 0.0) or (v >= high and g >= 0.0))
-            for v, g, (low, high) in zip(point.values, push, bounds, strict=True)
-        ],
-        dtype=bool,
-    )
-    step = np.zeros(len(problem.free))
-    if inside.any():
-        block = np.ix_(inside, inside)
-        ridge = damping * (np.diag(np.diag(normal[block])) + 1e-12 * np.eye(int(inside.sum())))
-        step[inside] = np.linalg.lstsq(normal[block] + ridge, push[inside], rcond=None)[0]
-    # No more than a large change at once: the slopes hold only nearby.
-    return scale * np.clip(step, -3.0, 3.0)
-
-
-_LADDER = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0)
-"""Time constants in s tried with each dead time."""
-_MOST_ROUNDS = 4
-
-
-class DeadTimes:
-    """The search over numbers of steps, with a cache of solutions."""
-
-    def __init__(self, problem: Problem, names: list[str], longest: float) -> None:
-        self.problem, self.names = problem, names
-        self.dt = problem.replay.dt
-        self.most = floor(longest / self.dt + 1e-6)
-        """Largest number of steps that is tried."""
-        self._solved: dict[tuple[int, ...], Solution] = {}
-
-    def rough(self, point: Point) -> Point:
-        """The best point of the grids, one dead time after the other, twice."""
-        for _ in range(2 if len(self.names) > 1 else 1):
-            for name in self.names:
-                grid = self._grid(point, name)
-                losses = loss_of(self.problem, self.problem.errors(grid))
-                point = grid[int(np.argmin(losses))]
-        return point
-
-    def _grid(self, point: Point, name: str) -> list[Point]:
-        """All numbers of steps, each with a ladder of the time constant if that is free too."""
-        delays = self.dt * np.arange(self.most + 1)
-        constant_name = name.replace("_time_delay", "_time_constant")
-        free = [f.name for f in self.problem.free]
-        ladder = [point.values]
-        if constant_name in free:
-            k = free.index(constant_name)
-            for constant in (*_LADDER, point.values[k]):
-                ladder.append(point.values.copy())
-                ladder[-1][k] = constant
-        return [
-            point._replace(late={**point.late, name: float(d)}, values=values)
-            for d in delays
-            for values in ladder
-        ]
-
-    def settle(self, point: Point) -> Solution:
-        """From a rough guess to the most likely number of steps of every dead time."""
-        best = self.at(self._steps(point), point)
-        for _ in range(_MOST_ROUNDS):
-            before = best.loss
-            for k in range(len(self.names)):
-                best = self._descend(best, k)
-            if best.loss >= before:
-                break
-        return best
-
-    def _descend(self, best: Solution, k: int) -> Solution:
-        """Along one dead time as long as it gets better, looking one step over small humps."""
-        for sign in (1, -1):
-            misses = 0
-            steps = self._steps(best.point)
-            while misses < 2:
-                steps = _moved(steps, k, sign)
-                if not 0 <= steps[k] <= self.most:
-                    break
-                trial = self.at(steps, best.point)
-                if trial.loss < best.loss:
-                    best, misses = trial, 0
-                else:
-                    misses += 1
-        return best
-
-    def accepted(self, best: Solution, k: int, threshold: float) -> list[tuple[int, Solution]]:
-        """Numbers of steps of one dead time whose loss is within the threshold of the best."""
-        middle = self._steps(best.point)
-        kept = [(middle[k], best)]
-        for sign in (1, -1):
-            steps, guess = middle, best
-            while 0 <= (steps := _moved(steps, k, sign))[k] <= self.most:
-                guess = self.at(steps, guess.point)
-                if guess.loss - best.loss > threshold:
-                    break
-                kept.append((steps[k], guess))
-        return sorted(kept, key=lambda pair: pair[0])
-
-    def at(self, steps: tuple[int, ...], guess: Point) -> Solution:
-        """The solution at these numbers of steps."""
-        if steps not in self._solved:
-            late = dict(guess.late)
-            # Rounded, as files show these numbers: 0.15 s and not 0.15000000000000002 s.
-            late |= {name: round(n * self.dt, 9) for name, n in zip(self.names, steps, strict=True)}
-            self._solved[steps] = solve(self.problem, guess._replace(late=late))
-        return self._solved[steps]
-
-    def _steps(self, point: Point) -> tuple[int, ...]:
-        return tuple(round(point.late[name] / self.dt) for name in self.names)
-
-
-def _moved(steps: tuple[int, ...], k: int, by: int) -> tuple[int, ...]:
-    return (*steps[:k], steps[k] + by, *steps[k + 1 :])
-
-
-NORMAL_95 = 1.959964
-"""Half width of a 95 % interval in standard deviations."""
-CHI_SQUARE_95 = 3.841459
-"""Drop of twice the log likelihood of one parameter at the ends of its 95 % interval."""
-_SINGULAR = 1e-7
-"""Singular values below this part of the largest one are rounding."""
-_LONGEST_S = 1.0
-"""Errors further apart than this are taken as independent."""
-_SHARE = 0.3
-"""Part of a direction that makes a parameter one of those it names."""
-
-
-class Spread(NamedTuple):
-    """Uncertainty of the parameters of a solution."""
-
-    half: Array
-    """Half widths of the 95 % intervals."""
-    excess: float
-    """Variance over that of white errors of the same size; 1 if they are white."""
-
-
-def spread(problem: Problem, solution: Solution) -> Spread:
-    """Intervals from the slopes, wider where errors follow each other.
-
-    Errors of a real car are no white noise, which makes the usual covariance too small. Its
-    corrected form has the autocorrelation of the errors between the slopes (Morelli and Klein,
-    Journal of Aircraft 34(2), 1997), here with Bartlett weights, and never makes it smaller.
-    """
-    scale = np.array([f.scale for f in problem.free])
-    slopes = solution.linear.slopes * scale
-    windows, rows, count = slopes.shape
-    if count == 0:
-        return Spread(np.zeros(0), 1.0)
-    normal = np.einsum("wrp,wrq->pq", slopes, slopes)
-    inverse = np.linalg.pinv(normal, rcond=_SINGULAR**2, hermitian=True)
-    known = windows * rows
-    taken = count + windows * solution.linear.by_start.shape[2]
-    white = np.diag(inverse) * known / max(known - taken, 1)
-    middle = normal + _correlated(problem, solution, slopes)
-    coloured = np.maximum(np.diag(inverse @ middle @ inverse), white)
-    measured = white > 0.0
-    excess = float(np.mean(coloured[measured] / white[measured])) if measured.any() else 1.0
-    return Spread(NORMAL_95 * scale * np.sqrt(coloured), excess)
-
-
-def _correlated(problem: Problem, solution: Solution, slopes: Array) -> Array:
-    """Sum over lags of the autocorrelation of the errors between slopes that far apart."""
-    windows, _, count = slopes.shape
-    shape = (windows, len(problem.channels), -1)
-    errors = solution.linear.errors.reshape(shape)
-    by_channel = slopes.reshape(*shape, count)
-    samples = errors.shape[2]
-    lags = min(samples // 4, round(_LONGEST_S / problem.replay.recorded.dt))
-    # Correlations that noise alone would show are left out.
-    least = 2.0 / np.sqrt(windows * samples)
-    total = np.zeros((count, count))
-    for lag in range(1, lags + 1):
-        between = np.mean(errors[:, :, lag:] * errors[:, :, :-lag], axis=(0, 2))
-        weight = np.where(np.abs(between) > least, between, 0.0) * (1.0 - lag / (lags + 1))
-        if weight.any():
-            ahead = by_channel[:, :, lag:] * weight[None, :, None, None]
-            part = np.einsum("wcsp,wcsq->pq", ahead, by_channel[:, :, :-lag])
-            total += part + part.T
-    return total
-
-
-def untold(problem: Problem, solution: Solution) -> list[tuple[str, ...]]:
-    """Groups of parameters that the log cannot tell: alone, or only together.
-
-    A direction is unknown if the log does not change along it at all, or if its standard deviation
-    is a large change of the parameters.
-    """
-    names = [f.name for f in problem.free]
-    if not names:
-        return []
-    scale = np.array([f.scale for f in problem.free])
-    slopes = solution.linear.slopes.reshape(-1, len(names)) * scale
-    _, s, directions = np.linalg.svd(slopes, full_matrices=False)
-    unknown = (s < 1.0) | (s < _SINGULAR * s.max(initial=1e-300))
-    return [
-        tuple(n for n, part in zip(names, direction, strict=True) if abs(part) > _SHARE)
-        for direction in directions[unknown]
-    ]
-
-
-def listed(groups: Sequence[tuple[str, ...]]) -> str:
-    """The groups in words."""
-    return "; ".join(
-        group[0] if len(group) == 1 else f"{', '.join(group)} (only together)" for group in groups
-    )
-
-
-WINDOW = 10.0
-"""Length of the windows in s, unless the user says otherwise."""
-LONGEST = 1.0
-"""Longest dead time that is tried, in s, unless the user says otherwise."""
-CONTINUOUS = 0.005
-"""Step in s in which a car is replayed that does not move in steps of the simulator."""
-_UNKNOWN_SPAN = 0.5
-"""Part of the tried dead times that an interval may have; one that is wider says nothing."""
+from ...vehicles.registry import COMMAND_DRIVEN
+from ...view.plots.comparison import replay_figure
+from .drives import Drives, prepare_logs, vehicle_named
+from .observed import CHANNELS
+from .problem import LOSSES, Point, Problem, Solution, solve
+from .replay import Guess, Replay
+from .training import PARTS, SHORTEST_WINDOW, ErrorRow, Training
+from .uncertainty import (
+    CHI_SQUARE_95,
+    LEAST_PIECES,
+    Spread,
+    Untold,
+    advice,
+    correlations,
+    spread,
+    untold,
+)
+from .unknowns import Unknown, unknowns_of, usual_names
+from .window_errors import replayed_channels, replayed_log
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LONGEST_WINDOW: s = 5.0
+"""Default length of the windows; shorter in logs that would have fewer than `ENOUGH` of them."""
+LONGEST: s = 1.0
+"""Default of the longest delay of a command that is tried."""
+HOLD_OUT: one = 0.3
+"""Default share of each log that is held out."""
+ENOUGH = 12
+"""Number of windows from which intervals are estimated well."""
+CONTINUOUS: s = 0.005
+"""Steps that represent a car that does not move in steps of a simulator."""
+_LADDER: tuple[s, ...] = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0)
+"""Time constants tried with each dead time."""
+_VAGUE = 2.0
+"""Standard deviation, in changes that matter, above which nothing is fitted by default."""
+_DRAWS = 4
+"""Random points of which a start is the best."""
+_OFF = 0.2
+"""Mean error of a channel, in standard deviations of its errors, that is taken for a bias."""
+_SAME = 0.05
+"""Difference of two solutions, in changes that matter, that counts as none."""
 
 
 class Estimate(NamedTuple):
-    """One parameter."""
+    """Estimate of one unknown."""
 
     name: str
     unit: str
     start: float
     value: float
     low: float
-    """The 95 % interval."""
+    """Lower end of the 95 % interval."""
     high: float
+    at_bound: str = ""
+    """ "low" or "high" if the estimate is at this end of its allowed range."""
+
+    __repr__ = brief_repr
+
+
+class Start(NamedTuple):
+    """What a fit from one set of initial values reached."""
+
+    begin: tuple[float, ...]
+    """Initial values, in the order of the estimates."""
+    values: tuple[float, ...]
+    loss: float
+    """Twice the negative log likelihood, above that of the best."""
+
+    __repr__ = brief_repr
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Estimated parameters, and how well the model follows the log before and after."""
+    """Estimated parameters of a vehicle, their uncertainty and the errors that remain."""
 
-    log: str
-    model: str
+    vehicle: Vehicle
+    """The vehicle with the estimates."""
+    logs: tuple[str, ...]
     estimates: tuple[Estimate, ...]
-    before: Comparison
-    after: Comparison
+    correlations: Array
+    """Correlation of each pair of estimates."""
+    untold: tuple[Untold, ...]
+    """What the data cannot tell, the vaguest first."""
+    errors: tuple[ErrorRow, ...]
+    starts: tuple[Start, ...]
+    """Results from several initial values, that of the vehicle first."""
+    window: s
+    """Longest window that was fitted."""
     windows: int
-    """Windows that were replayed, each from its own start."""
-    resolution: float
-    """Period of the log in s: dead times are known to one of it at best."""
-    parameters: Mapping[str, Any]
-    """All parameters of the model and the simulator, the estimated ones in their place."""
-    notes: tuple[str, ...]
+    """Number of windows that were fitted."""
+    guess: Guess
+    """The estimates as replays take them, for `replay.run([Guess(), fit.guess])`."""
+    replays: tuple[Replay, ...]
+    """Replays of the training parts of the logs by the initial vehicle."""
+    held_out: tuple[Replay, ...]
+    """Replays of the parts that were left out of the fit."""
+    notes: tuple[str, ...] = ()
+    source: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """All parameters of an Autoware vehicle and its simulator, with the estimates."""
 
     __repr__ = brief_repr
 
     def __getitem__(self, name: str) -> Estimate:
-        """The estimate of a parameter."""
-        return next(e for e in self.estimates if e.name == name)
+        """The estimate of an unknown."""
+        for e in self.estimates:
+            if e.name == name:
+                return e
+        raise InvalidValue(record.unknown_name("the fit", name, [*self.names], "estimate"))
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write a parameter file that `vehicles.autoware` and Autoware read."""
-        target_of(path)
-        write(path, self.parameters, self.model)
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the unknowns."""
+        return tuple(e.name for e in self.estimates)
+
+    def error(self, channel: str, horizon: s = 0.0, part: str = "training") -> ErrorRow:
+        """Error of a channel at a horizon, by default over all of the windows."""
+        for row in self.errors:
+            if (row.channel, row.horizon, row.part) == (channel, horizon, part):
+                return row
+        raise InvalidValue(f"the fit has no {part} error of {channel!r} at {horizon:g} s")
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write the parameters to a YAML file.
+
+        The file of an Autoware vehicle is the one that Autoware reads. That of any other has all
+        parameters that differ from their defaults, by name, as `--params` reads them, with those of
+        sensors (`log.`) and delays (`delay.`), which `skidpad compare` and `estimate` use and other
+        commands leave out.
+        """
+        target = target_of(path)
+        if self.source:
+            write(target, self.source, self.vehicle.name)
+            return target
+        kind = self.vehicle.model.Params
+        own = dict(zip(record.names(kind), record.flatten(self.vehicle.params), strict=True))
+        lines = [f"# {self.vehicle.name}, fitted to {', '.join(self.logs)}"]
+        for e in self.estimates:
+            text = f"{e.name} = {e.value:.6g} {e.unit} ({e.low:.6g} to {e.high:.6g})"
+            lines.append(f"# {text}")
+        usual = {leaf.name: leaf.default for leaf in record.fields(kind)}
+        fitted = [name for name in self.guess.params if name in own]
+        others = [name for name in own if own[name] != usual[name] and name not in fitted]
+        lines += [f"{name}: {float(own[name])!r}" for name in (*fitted, *others)]
+        calibration = {n: v for n, v in self.guess.params.items() if n.startswith("log.")}
+        calibration |= {f"delay.{n}": v for n, v in self.guess.delays.items()}
+        lines += [f"{name}: {float(value)!r}" for name, value in calibration.items()]
+        with replacing(target) as temporary:
+            temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return target
+
+    def plot(self, path: str | os.PathLike[str] | None = None, log: str = "") -> Figure:
+        """Plot measured and replayed channels before and after the fit, with the errors below.
+
+        The part of a log, by default the first, that was held out, or all of it if none was; the
+        figure is saved if `path` is given.
+        """
+        replays = [
+            r for r in self.held_out or self.replays if r.drive.name == (log or r.drive.name)
+        ]
+        if not replays:
+            known = [r.drive.name for r in self.held_out or self.replays]
+            raise InvalidValue(record.unknown_name("the fit", log, known, "log"))
+        sides = {"before": Guess(), "after": self.guess}
+        every = np.ones(replays[0].windows, dtype=bool)
+        runs = [replayed_log(side, replays[0], own, every) for side, own in sides.items()]
+        return replay_figure(f"{replays[0].drive.name} replayed", replayed_channels(runs), path)
+
+    def report(self, path: str | os.PathLike[str], *, date: str = "") -> Path:
+        """Write the report, one HTML page; `date` is printed below its title."""
+        from ...view.pages.fit_report import fit_report
+
+        fit_report(self, path, date=date)
+        return Path(path)
 
 
 def fit(
-    log: str | os.PathLike[str] | Trajectory | Log,
-    model: str,
-    params: Any = None,
-    *,
+    vehicle: Vehicle | str,
+    logs: Drives,
     free: Sequence[str] | None = None,
+    *,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    priors: Mapping[str, tuple[float, float]] | None = None,
+    hold_out: float | Drives = HOLD_OUT,
+    window: s | None = None,
+    starts: int = 3,
+    loss: str = "huber",
+    longest: s = LONGEST,
+    params: Any = None,
     compat: str | None = None,
     names: Mapping[str, str] | None = None,
-    window: float = WINDOW,
-    longest: float = LONGEST,
+    without: Sequence[str] = (),
+    dbc: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    **options: Any,
 ) -> Fit:
-    """Estimate dead times, time constants, bias and scale from a recorded run.
+    """Estimate parameters of a vehicle from one or more recorded runs.
 
     Args:
-        log, model, params, compat, names: as in `compare`; `params` is where the fit starts.
-        free: names of the parameters to estimate; by default every dead time, time constant, bias
-            and scaling factor that the model has.
-        window: length in s of the pieces the log is cut into; each starts from its own state.
-        longest: longest dead time to try, in s.
+        vehicle: the vehicle with initial parameters, or its name.
+        logs: recorded runs, see `prepare_logs`.
+        free: what to estimate: parameters of the vehicle by dotted name; a pattern such as
+            `tyres.*.lateral.mu` is one common factor on all parameters that match; `log.NAME`, a
+            parameter of `Sensors`; `delay.NAME`, the delay of a command or channel of the log in s.
+            By default dead times, time constants, bias and factors of an Autoware vehicle; of a
+            car its yaw inertia, its tyres' stiffness and friction and the zero of the steering, as
+            far as the logs tell them.
+        bounds: lowest and highest value by name, within what the record of the parameters allows.
+        priors: mean and standard deviation by name of what is known beforehand.
+        hold_out: share of each log, at its end, that is not fitted but judges the fit; or logs that
+            do.
+        window: length of the free runs in s. By default 5 s, less if the logs are short.
+        starts: number of initial values, the vehicle's own and random ones.
+        loss: "huber", which outliers hardly change, or "squares".
+        longest: longest delay in s that is tried.
+        params: parameter files of an Autoware vehicle given by name, see `vehicles.autoware`.
+        compat: "upstream" for an Autoware vehicle with the errors of the upstream program.
+        names, without, dbc: how to read and prepare the logs, see `prepare_logs`.
+        seed: seed of the random starts.
+        options: `at`, `steer`, `speed`, `channels`, `sensors`, `lead`, `integrator` of `Replay`.
 
-    Raises InvalidValue for a log that does not tell the parameters, and says which.
+    Raises InvalidValue, naming them, for parameters that do not show in the logs at all.
     """
     for what, value in (("window", window), ("longest", longest)):
-        positive(what, value, "s")
-    vehicle, gathered = prepare(model, params, compat)
-    recorded = recording(read_log(log, names), vehicle.model)
-    late, others = split_names(
-        vehicle, default_names(vehicle.model, recorded) if free is None else list(free)
-    )
-    own = {name: float(getattr(vehicle.params, name)) for name in vehicle.model.dead_times.values()}
-    ahead = max([longest] * bool(late) + [*own.values(), 0.0])
-    replay = Replay(vehicle, recorded, period(gathered), window, ahead)
-    problem = Problem(replay, tuple(others))
-    search = DeadTimes(problem, late, longest)
-    _refuse_constant(vehicle.model, recorded, late, [f.name for f in others])
-    best = search.settle(search.rough(problem.first(own)))
-    ways = [(search, best)]
-    if compat is None and replay.dt > CONTINUOUS:
-        fine = DeadTimes(problem.finer(CONTINUOUS, window, ahead), late, longest)
-        ways = _likelier(ways[0], (fine, fine.settle(best.point)))
-    (search, best), *_ = ways
-    problem = search.problem
-    _refuse_unknown(untold(problem, best), [*late, *(f.name for f in others)], recorded.name)
-    starts = {**own, **{f.name: f.start for f in others}}
-    each = [_estimates(*way, starts, way[0].dt < replay.dt) for way in ways]
-    # The first estimates, with intervals that hold what each of the fits gives.
-    estimates = [
-        same[0]._replace(low=min(e.low for e in same), high=max(e.high for e in same))
-        for same in zip(*each, strict=True)
-    ]
-    notes = (*recorded.notes, *_step_notes(ways, replay.dt))
-    fitted = {e.name: e.value for e in estimates}
-    order = {name: k for k, name in enumerate(field_names(vehicle.model.Params))}
-    return Fit(
-        recorded.name,
-        model,
-        tuple(sorted(estimates, key=lambda e: order[e.name])),
-        compare_replay(replay),
-        compare_replay(problem.replay, fitted),
-        replay.windows,
-        recorded.dt,
-        {**gathered, **fitted},
-        notes,
-    )
-
-
-Way = tuple[DeadTimes, Solution]
-"""Steps in which the log was replayed, and the best that was found with them."""
-
-
-def _likelier(own: Way, fine: Way) -> list[Way]:
-    """The likelier of the replays in steps of the simulator and in fine ones; both if the log does
-    not tell, the simulator's first.
-
-    Samples with uneven times are compared at those times by the fine steps only.
-    """
-    (search, best), (_, other) = own, fine
-    if search.problem.replay.recorded.samples:
-        return [fine]
-    least = CHI_SQUARE_95 * spread(search.problem, best).excess
-    better = best.loss - other.loss
-    return [fine] if better > least else [own] if better < -least else [own, fine]
-
-
-def _step_notes(ways: list[Way], own: float) -> list[str]:
-    """What the steps of the replay mean for the parameters, if they are not the simulator's."""
-    if len(ways) > 1:
-        return [
-            "the log does not tell whether the car moves in steps of the simulator or without; the "
-            "intervals hold for either"
-        ]
-    if ways[0][0].dt == own:
-        return []
-    return [
-        f"replayed in steps of {1e3 * ways[0][0].dt:.3g} ms: the parameters are those of a car "
-        f"that does not move in the simulator's steps of {1e3 * own:.3g} ms"
-    ]
-
-
-def _estimates(
-    search: DeadTimes, best: Solution, starts: Mapping[str, float], fine: bool
-) -> list[Estimate]:
-    """Values with intervals: of dead times by profile, of the others by covariance.
-
-    Where several numbers of steps are likely, the intervals of the others cover what each gives.
-    `fine` says that the steps stand for a car without any.
-    """
-    problem = search.problem
-    sure = spread(problem, best)
-    recorded = problem.replay.recorded
-    step, estimates, likely = recorded.dt + recorded.jitter, list[Estimate](), [best]
-    for k, name in enumerate(search.names):
-        kept = search.accepted(best, k, CHI_SQUARE_95 * sure.excess)
-        _refuse_vague(name, [n for n, _ in kept], search)
-        likely += [solution for _, solution in kept]
-        # A command logged at one sample was given since the one before, and what it does shows
-        # at the next: a sampled log tells a dead time to a step on either side.
-        low, high = kept[0][0] * search.dt - step, kept[-1][0] * search.dt + step
-        value = best.point.late[name]
-        estimates.append(Estimate(name, "s", starts[name], value, max(low, 0.0), high))
-    spreads = [spread(problem, solution).half for solution in likely]
-    # Euler's steps of h have a time constant that is up to h / 2 off that of a car without steps,
-    # and what a dead time in whole steps leaves over, up to h / 2, is taken up by it.
-    rounding = search.dt if fine else 0.0
-    for k, f in enumerate(problem.free):
-        if f.name.endswith("_time_constant"):
-            for half in spreads:
-                half[k] += rounding
-        lows = [s.point.values[k] - h[k] for s, h in zip(likely, spreads, strict=True)]
-        highs = [s.point.values[k] + h[k] for s, h in zip(likely, spreads, strict=True)]
-        value = float(best.point.values[k])
-        low, high = max(float(min(lows)), f.low), min(float(max(highs)), f.high)
-        estimates.append(Estimate(f.name, f.unit, starts[f.name], value, low, high))
-    return estimates
-
-
-def _refuse_constant(model: Model, recorded: Recording, late: list[str], others: list[str]) -> None:
-    """Raise for a dead time of a command that never changes: no replay can tell it."""
-    constant = [
-        (model.dead_times[name], name)
-        for name, values in zip(field_names(model.Input), recorded.commands.T, strict=True)
-        if model.dead_times.get(name) in late and np.ptp(values) == 0.0
-    ]
-    if constant:
-        inputs = ", ".join(f"u_{name}" for _, name in constant)
-        groups = [(delay,) for delay, _ in constant]
-        constants = [d.replace("_time_delay", "_time_constant") for d, _ in constant]
-        groups += [(name,) for name in constants if name in others]
-        _refuse_unknown(groups, [*late, *others], recorded.name, f"{inputs} never changes; ")
-
-
-def _refuse_unknown(
-    groups: Sequence[tuple[str, ...]], names: Sequence[str], log: str, why: str = ""
-) -> None:
-    if not groups:
-        return
-    unknown = {group[0] if len(group) == 1 else name for group in groups for name in group}
-    rest = [name for name in names if name not in unknown]
-    hint = " ".join(f"--free {name}" for name in rest)
-    raise InvalidValue(
-        f"{why}{log} does not tell {listed(groups)}: a large change of it would not show. "
-        + (f"Fit the others with {hint}" if rest else "Record a run in which the commands change")
-    )
-
-
-def _refuse_vague(name: str, steps: list[int], search: DeadTimes) -> None:
-    """Raise if the profile of a dead time is flat, or falls towards the longest one tried."""
-    span = steps[-1] - steps[0]
-    if span > max(2.0, _UNKNOWN_SPAN * search.most):
-        others = [n for n in search.names if n != name]
-        others += [f.name for f in search.problem.free]
-        _refuse_unknown([(name,)], [name, *others], search.problem.replay.recorded.name)
-    if steps[-1] >= search.most and search.most > 0:
-        raise InvalidValue(
-            f"{name} seems to be {search.most * search.dt:.3g} s or more, the longest dead time "
-            "that was tried; try longer ones with --longest (longest=)"
+        if value is not None:
+            positive(what, value, "s")
+    one_of("loss", loss, tuple(LOSSES))
+    car, source = _vehicle(vehicle, params, compat)
+    raw = tuple(dict.fromkeys((*without, "filter")))
+    prepared = prepare_logs(logs, names, raw, dbc=dbc)
+    fitted = [(drive, None) for drive in prepared]
+    if isinstance(hold_out, float | int):
+        setup = Training(car, fitted, [], longest, loss, options).with_ends_held_out(hold_out)
+    else:
+        held = [(drive, None) for drive in prepare_logs(hold_out, names, raw, dbc=dbc)]
+        setup = Training(car, fitted, held, longest, loss, options)
+    if "filter" not in without:
+        setup = setup.with_smooth_sources()
+    probe = setup.problem((), LONGEST_WINDOW).replays
+    # The ratio of a hand wheel is found once, from the first log.
+    setup = replace(setup, options={**options, "sensors": probe[0].observed.params.log})
+    wanted = usual_names(car, probe) if free is None else list(free)
+    unknowns = unknowns_of(car, probe, wanted, bounds or {}, priors or {}, longest)
+    window = window or _usual_window(probe)
+    notes: list[str] = list(setup.notes)
+    if free is None:
+        unknowns = _told(setup, unknowns, window, notes)
+    runs = _several(setup, unknowns, window, starts, seed)
+    best = runs[0]
+    sure = spread(best.problem, best.solution)
+    unseen = _unseen(best, sure)
+    _refuse(unseen, best, setup)
+    ways = [(best.problem, best.solution, sure)]
+    if source and car.model.derivative is None:
+        ways = _in_steps(setup, best, window, period(source), compat, notes)
+    problem, solution, sure = ways[0]
+    notes += _start_notes(runs, sure)
+    if (windows := sum(replay.windows for replay in problem.replays)) < LEAST_PIECES:
+        notes.append(
+            f"the intervals rest on {counted(windows, 'window')} and may be too narrow; give "
+            "longer logs or a shorter window"
         )
+    dt = max(replay.dt for replay in problem.replays)
+    guess = problem.guess(solution.point.values)
+    notes += _bias_notes(problem.replays, guess)
+    values = {n: v for n, v in guess.params.items() if not n.startswith("log.")}
+    dead = {name: f"u_{command}" for command, name in car.model.dead_times.items()}
+    values |= {n: guess.delays[u] for n, u in dead.items() if u in guess.delays}
+    return Fit(
+        vehicle=car.with_params(values),
+        logs=setup.logs,
+        estimates=_estimates(ways, setup),
+        correlations=correlations(sure.covariance),
+        untold=untold(problem.unknowns, sure.covariance),
+        errors=tuple(row for part in PARTS for row in setup.errors(part, guess, dt)),
+        starts=tuple(
+            Start(
+                run.begin,
+                tuple(run.solution.point.values.tolist()),
+                run.solution.loss - best.solution.loss,
+            )
+            for run in sorted(runs, key=lambda run: run.number)
+        ),
+        windows=windows,
+        window=max(replay.steps * replay.drive.dt for replay in problem.replays),
+        guess=guess,
+        replays=setup.replays(PARTS[0], dt),
+        held_out=setup.replays(PARTS[1], dt),
+        notes=tuple(notes),
+        source={**source, **values} if source else {},
+    )
+
+
+def _vehicle(
+    given: Vehicle | str, params: Any, compat: str | None
+) -> tuple[Vehicle, dict[str, Any]]:
+    """The vehicle and, if it is one of Autoware's, all parameters of it and its simulator."""
+    if isinstance(given, str) and given in COMMAND_DRIVEN:
+        gathered = gather(params, given, compat)
+        return assembled(given, gathered, compat), gathered
+    car = vehicle_named(given)
+    if params is not None or compat is not None:
+        raise InvalidValue(
+            f"params and compat are for Autoware's vehicles by name ({listed(COMMAND_DRIVEN)}); "
+            "give another vehicle its parameters when making it"
+        )
+    if car.name not in COMMAND_DRIVEN:
+        return car, {}
+    own = dict(zip(record.names(car.Params), record.flatten(car.params), strict=True))
+    known = {n: own[n] for n in own if n in PARAMETERS}
+    flags = {n: bool(v) for n, v in known.items() if isinstance(PARAMETERS[n].default, bool)}
+    return car, {**{n: p.default for n, p in PARAMETERS.items()}, **known, **flags}
+
+
+def _bias_notes(replays: Sequence[Replay], guess: Guess) -> list[str]:
+    """Advice to fit the bias of a channel whose errors have a mean that matters."""
+    notes: list[str] = []
+    for channel in ("a_y", "a_x", "omega"):
+        parts = [
+            replay.errors(replay.run([guess]))[0][replay.channels.index(channel)].ravel()
+            for replay in replays
+            if channel in replay.channels and not replay.way.uses_commands
+        ]
+        errors = np.concatenate([part[np.isfinite(part)] for part in parts]) if parts else None
+        if errors is None or not len(errors) or f"log.{channel}_bias" in guess.params:
+            continue
+        mean, spread_ = float(np.mean(errors)), float(np.std(errors))
+        if abs(mean) > _OFF * spread_:
+            notes.append(
+                f"{channel} of the log is {-mean:.3g} {CHANNELS[channel]} off on average, which "
+                f"other estimates had to explain: add log.{channel}_bias to the free parameters"
+            )
+    return notes
+
+
+def _usual_window(replays: Sequence[Replay]) -> s:
+    """Length of the windows unless one is given."""
+    whole = sum(replay.windows * replay.steps * replay.drive.dt for replay in replays)
+    return float(np.clip(whole / ENOUGH, SHORTEST_WINDOW, LONGEST_WINDOW))
+
+
+class _Run(NamedTuple):
+    """A fit from one set of initial values."""
+
+    number: int
+    begin: tuple[float, ...]
+    problem: Problem
+    solution: Solution
+
+
+def _several(
+    setup: Training, unknowns: tuple[Unknown, ...], window: s, starts: int, seed: int
+) -> list[_Run]:
+    """Fits from several initial values, the best first."""
+    rng = np.random.default_rng(seed)
+    rough = setup.problem(unknowns, min(SHORTEST_WINDOW, window))
+    final = setup.problem(unknowns, window)
+    runs: list[_Run] = []
+    reached: list[Solution] = []
+    for number in range(max(starts, 1)):
+        point = rough.at() if number == 0 else _random(rough, rng)
+        if number == 0 and rough.lost(point) > 0.5:
+            raise InvalidValue(
+                f"{setup.vehicle.name} diverges with the parameters that the fit starts from when "
+                f"it replays {listed(setup.logs)}"
+            )
+        begin = tuple(point.values.tolist())
+        near = solve(rough, _with_delays(rough, point))
+        same = [k for k, other in enumerate(reached) if _apart(rough, near, other) < _SAME]
+        reached.append(near)
+        solution = runs[same[0]].solution if same else solve(final, final.at(near.point.values))
+        runs.append(_Run(number, begin, final, solution))
+    return sorted(runs, key=lambda run: run.solution.loss)
+
+
+def _apart(problem: Problem, one: Solution, other: Solution) -> float:
+    """Largest difference of two solutions, in changes that matter."""
+    matters = np.array([u.matters for u in problem.unknowns])
+    return float(np.abs((one.point.values - other.point.values) / matters).max())
+
+
+def _random(problem: Problem, rng: np.random.Generator) -> Point:
+    """A random point: within the bounds if they are given, from the prior, or around the start.
+
+    The best of a few, as many cars with random parameters spin.
+    """
+    points: list[Point] = []
+    for _ in range(_DRAWS):
+        values: list[float] = []
+        for u in problem.unknowns:
+            if u.prior is not None:
+                value = float(rng.normal(*u.prior))
+            elif u.delay:
+                value = u.start + float(rng.uniform(-0.05, 0.05))
+            elif u.high - u.low <= 4.0 * u.matters:
+                value = float(rng.uniform(u.low, u.high))
+            elif u.low > 0.0:
+                value = u.start * float(np.exp(rng.uniform(-0.5, 0.5)))
+            else:
+                value = u.start + u.matters * float(rng.uniform(-1.0, 1.0))
+            values.append(min(max(value, u.low), u.high))
+        points.append(problem.at(values))
+    return points[int(np.argmin(problem.losses(points)))]
+
+
+def _with_delays(problem: Problem, point: Point) -> Point:
+    """The best point of grids over the delay of each command in turn, with its time constant."""
+    names = [u.name for u in problem.unknowns]
+    delayed = [k for k, u in enumerate(problem.unknowns) if u.delay]
+    for k in delayed * min(len(delayed), 2):
+        u = problem.unknowns[k]
+        step = max(problem.replays[0].drive.dt, 0.02)
+        constant = u.name.replace("_time_delay", "_time_constant")
+        place = names.index(constant) if constant in names and constant != u.name else None
+        points: list[Point] = []
+        for delay in np.arange(u.low, u.high + 0.5 * step, step):
+            for value in (None, *_LADDER) if place is not None else (None,):
+                values = point.values.copy()
+                values[k] = min(delay, u.high)
+                if place is not None and value is not None:
+                    values[place] = max(value, problem.unknowns[place].low)
+                points.append(point._replace(values=values))
+        point = points[int(np.argmin(problem.losses(points)))]
+    return point
+
+
+Found = tuple[Problem, Solution, Spread]
+"""A problem, its solution and the uncertainty of that."""
+
+
+def _in_steps(
+    setup: Training, best: _Run, window: s, dt: s, compat: str | None, notes: list[str]
+) -> list[Found]:
+    """Solutions with the simulator's steps and with fine ones: the likelier, or both, if the logs
+    do not decide.
+
+    Autoware's models move in steps of their simulator, and real cars do not. In the simulator's
+    steps a dead time is a whole number of steps.
+    """
+    unknowns, values = best.problem.unknowns, best.solution.point.values
+
+    def solved(problem: Problem) -> Found:
+        solution = solve(problem, problem.at(values))
+        return problem, solution, spread(problem, solution)
+
+    own = setup.problem(unknowns, window, dt)
+    if any(u.delay for u in unknowns):
+        near, step = solve(own, own.at(values)).point.values, own.replays[0].dt
+        whole = [
+            u._replace(low=round(round(v / step) * step, 9)) if u.delay else u
+            for u, v in zip(unknowns, near.tolist(), strict=True)
+        ]
+        fixed = [u._replace(high=u.low, start=u.low) if u.delay else u for u in whole]
+        values = np.array(
+            [u.low if u.delay else v for u, v in zip(fixed, near.tolist(), strict=True)]
+        )
+        own = replace(own, unknowns=tuple(fixed))
+    stepped = solved(own)
+    stepped = (replace(own, unknowns=unknowns), *stepped[1:])
+    if compat is not None or own.replays[0].dt <= CONTINUOUS:
+        return [stepped]
+    fine = solved(setup.problem(unknowns, window, CONTINUOUS))
+    margin = CHI_SQUARE_95 * max(stepped[2].excess, 1.0)
+    better = stepped[1].loss - fine[1].loss
+    if better > margin:
+        notes.append(
+            f"replayed in steps of {1e3 * fine[0].replays[0].dt:.3g} ms: the parameters are those "
+            f"of a car that does not move in the simulator's steps of {1e3 * dt:.3g} ms"
+        )
+        return [fine]
+    if better < -margin:
+        return [stepped]
+    notes.append(
+        "the log does not tell whether the car moves in steps of the simulator or without; the "
+        "intervals hold for either"
+    )
+    return [stepped, fine]
+
+
+def _estimates(ways: Sequence[Found], setup: Training) -> tuple[Estimate, ...]:
+    """Values of the first way, with intervals that hold those of all ways."""
+    first, best, _ = ways[0]
+    low, high = first.bounds
+    lows, highs = np.full(len(low), inf), np.full(len(low), -inf)
+    for problem, solution, sure in ways:
+        values = solution.point.values
+        size, logs = problem.sizes(values)
+        half, step = sure.half.copy(), problem.replays[0].dt
+        for k, u in enumerate(problem.unknowns):
+            if u.name.endswith("_time_constant") and step <= CONTINUOUS:
+                half[k] += step / size[k]
+            if u.delay.startswith("u_"):
+                # A command logged at one sample was given since the one before.
+                half[k] += setup.fitted[0][0].dt / size[k]
+        with np.errstate(over="ignore"):
+            lows = np.minimum(lows, np.where(logs, values * np.exp(-half), values - half * size))
+            highs = np.maximum(highs, np.where(logs, values * np.exp(half), values + half * size))
+    found: list[Estimate] = []
+    for k, (u, value) in enumerate(zip(first.unknowns, best.point.values.tolist(), strict=True)):
+        near = 1e-6 * u.matters
+        bound = "low" if value <= low[k] + near else "high" if value >= high[k] - near else ""
+        ends = max(float(lows[k]), u.low), min(float(highs[k]), u.high)
+        found.append(Estimate(u.name, u.unit, u.start, value, *ends, bound))
+    return tuple(found)
+
+
+def _told(
+    setup: Training, unknowns: tuple[Unknown, ...], window: s, notes: list[str]
+) -> tuple[Unknown, ...]:
+    """Those unknowns that the logs tell, without the vaguest ones in turn."""
+    left_out: list[str] = []
+    while len(unknowns) > 1:
+        (run,) = _several(setup, unknowns, window, 1, 0)
+        sure = spread(run.problem, run.solution)
+        vague = _unseen(run, sure)
+        variances = np.diag(sure.covariance)
+        if not vague and variances.max() > _VAGUE**2:
+            vague = [unknowns[int(np.argmax(variances))]]
+        if not vague or len(vague) == len(unknowns):
+            break
+        left_out += [u.name for u in vague]
+        unknowns = tuple(u for u in unknowns if u not in vague)
+    if left_out:
+        notes.append(f"not fitted, as the logs do not tell: {listed(left_out)}")
+    return unknowns
+
+
+def _unseen(run: _Run, sure: Spread) -> list[Unknown]:
+    """Unknowns that the logs do not show even if all others are known.
+
+    They show neither at the solution nor at the start of the fit: the limit of grip, for example,
+    shows nowhere once an estimate of it is far too high, and that is a wide interval.
+    """
+    problem, solution = run.problem, run.solution
+    alone = sure.alone
+    if (alone > 1.0).any():
+        first = spread(problem, solution._replace(point=problem.at(run.begin)))
+        alone = np.minimum(alone, first.alone)
+    known = zip(problem.unknowns, alone.tolist(), strict=True)
+    return [u for u, own in known if own > 1.0 and u.prior is None]
+
+
+def _refuse(unseen: Sequence[Unknown], best: _Run, setup: Training) -> None:
+    """Raise InvalidValue for unknowns that the logs do not show."""
+    unknowns = best.problem.unknowns
+    for u, value in zip(unknowns, best.solution.point.values.tolist(), strict=True):
+        if (
+            u.delay.startswith("u_")
+            and u not in unseen
+            and value >= u.high - 1e-9
+            and u.high == setup.longest
+        ):
+            raise InvalidValue(
+                f"{u.name} seems to be {u.high:.3g} s or more, the longest dead time that was "
+                "tried; try longer ones with --longest (longest=)"
+            )
+    if not unseen:
+        return
+    constant = [
+        u.delay
+        for u in unseen
+        if u.delay.startswith("u_")
+        and all(
+            np.ptp(d.commands[u.delay].values) == 0.0
+            for d, _ in setup.fitted
+            if u.delay in d.commands
+        )
+    ]
+    why = f"{listed(constant)} never changes; " if constant else ""
+    logs = listed(setup.logs)
+    verb = "does" if len(setup.logs) == 1 else "do"
+    names = "; ".join(u.name for u in unseen)
+    rest = [u.name for u in unknowns if u not in unseen]
+    hint = "Fit the others with " + " ".join(f"--free {name}" for name in rest)
+    how = ". ".join(dict.fromkeys(advice(u) for u in unseen))
+    raise InvalidValue(
+        f"{why}{logs} {verb} not tell {names}: a large change of it would not show. {how}. "
+        + (hint if rest else "Record a run in which the commands change")
+    )
+
+
+def _start_notes(runs: Sequence[_Run], sure: Spread) -> list[str]:
+    """Notes on starts that ended elsewhere."""
+    best = runs[0]
+    matters = np.array([u.matters for u in best.problem.unknowns])
+    half = np.maximum(2.0 * np.sqrt(np.diag(sure.covariance)), _SAME)
+    worse: list[float] = []
+    for run in runs[1:]:
+        apart = np.abs(run.solution.point.values - best.solution.point.values) / matters
+        if (apart > half).any():
+            worse.append(run.solution.loss - best.solution.loss)
+    if not worse:
+        return []
+    undecided = sum(loss < CHI_SQUARE_95 * max(sure.excess, 1.0) for loss in worse)
+    notes = [
+        f"{counted(len(worse), 'start')} of {len(runs)} ended at other values, where twice the "
+        f"negative log likelihood is larger by {min(worse):.3g} or more; the best is taken"
+    ]
+    if undecided:
+        notes.append(
+            "values that are far apart explain the data equally well (see starts): fix some of the "
+            "parameters, or give priors"
+        )
+    return notes

@@ -1,559 +1,650 @@
-"""A log as a model sees it, and its replay: commands and measurements on one grid of time.
+"""Replay of a log by a vehicle: free runs in windows, with exact derivatives.
 
-`recording` makes the grid. Commands are held between their samples; measurements are linear between
-theirs, yaw unwrapped. A log with even times is taken row by row as it is.
+`Replay` cuts a prepared log into windows. Each window is a vehicle of one fleet: it starts from the
+measured state, is driven by what the log contains (see `observed`) and runs freely to its end, so
+that an error is that of the model over the length of the window and no more.
 
-`Replay` gives every vehicle of a fleet the commands of a window of the log. A window starts from
-the measured state, so that drift of the position stays that of its length. Ahead of the first
-window lies the longest dead time: the commands of that stretch are still to act when the window
-begins, so no command from before the log is ever needed.
+A `Guess` has everything that a fit may change: parameters, delays of commands and channels, and
+corrections of the start states. `run` simulates guesses, `slopes` one guess and its derivatives in
+any `Direction`.
+
+Delays act on the log and not in the model. A delayed command is the mean of the held command over
+each step, a delayed channel is interpolated, so errors are differentiable in every delay; dead
+times of the vehicle's own are delays of its commands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from math import ceil
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...compile.plant import Plant
 from ...core import record
 from ...core.arrays import Array
+from ...core.body import Pose, Velocity
+from ...core.checks import one_of
 from ...core.files import brief_repr
-from ...core.model import Model, Vehicle
+from ...core.model import Vehicle
 from ...errors import InvalidValue
+from ...integrate import compiled_integrator
+from ...integrate.base import Integrator
 from ...run.fleet import Fleet
-from .log import Log, Series, check_columns, how_to_name, known_samples, same_unit, unread_notes
+from ...run.runner import Runner
+from ...run.settings import Settings
+from ...run.stability import choose_integrator
+from ...units import m_s, rad_s, s
+from .observed import CHANNELS, POSITIONS, STEERING, Sensors, Way, observed, tangent
 
-CHANNELS = {
-    "x": ("m", "position in the world"),
-    "y": ("m", "position in the world"),
-    "yaw": ("rad", "heading"),
-    "v_x": ("m/s", "velocity along the car"),
-    "a_x": ("m/s²", "acceleration along the car"),
-    "omega": ("rad/s", "yaw rate"),
-    "steer": ("rad", "measured tyre angle"),
-}
-"""What can be compared: unit and meaning."""
-NEEDED = ("v_x",)
-"""Without these nothing can be replayed."""
-OPTIONAL_INPUTS = ("gear", "slope")
-"""Inputs that keep their default, DRIVE and level road, if the log has none."""
+if TYPE_CHECKING:
+    from ..logs.log import Channel
+    from ..logs.preparation import Prepared
+
+LONGEST_STEP: s = 0.02
+"""Longest step of a replay; a log with a longer period is replayed in several steps per row."""
+LEAD: s = 0.5
+"""Run-in before a window for a vehicle that slides, whose start has states that no log contains."""
 LEAST_ROWS = 10
-_EVEN = 1e-6
-"""Part of a period by which times may differ and still count as even: their rounding."""
-_JITTER = 0.1
-"""Part of a period by which times may usually differ without a note."""
-_GAP = 5.0
-"""Periods without a sample that are a gap."""
-
-
-@dataclass(frozen=True)
-class Recording:
-    """A log on a grid."""
-
-    name: str
-    t0: float
-    """Time of the first row in s."""
-    dt: float
-    """Period of the rows in s."""
-    commands: Array
-    """(rows, inputs), in the order of the model's Input record."""
-    measured: dict[str, Array]
-    """By channel, as reported; yaw is continuous."""
-    states: dict[str, Array]
-    """Fields of the model's state that the log has as such, besides the measured ones."""
-    jitter: float = 0.0
-    """By how much the times of samples usually differ from even ones at most, in s."""
-    gaps: tuple[tuple[float, float], ...] = ()
-    """Begin and end of stretches without samples, in s."""
-    notes: tuple[str, ...] = field(default=())
-    """Notes about the log for the reader of a result."""
-    lost: tuple[str, ...] = field(default=())
-    """Those of the notes that are about values the log lacks or that could not be read."""
-    command_series: tuple[Series | None, ...] = field(default=())
-    """The commands with their own times, in the order of `commands`; None for one at its default.
-    Empty for a log with even times, whose rows they are."""
-    whole: tuple[bool, ...] = field(default=())
-    """Which of these are numbers of something, such as gears."""
-    samples: dict[str, Series] = field(default_factory=dict[str, Series])
-    """The measurements with their own times; empty for a log with even times."""
-
-    def __len__(self) -> int:
-        return len(self.commands)
-
-    def nearest(self, name: str, rows: NDArray[np.int64]) -> tuple[Array, Array]:
-        """The sample of a channel nearest to each of some rows, and its time in s after row 0."""
-        series = self.samples[name]
-        values = np.unwrap(series.values) if name == "yaw" else series.values
-        times = self.t0 + self.dt * rows
-        after = np.clip(np.searchsorted(series.t, times), 1, len(series.t) - 1)
-        before = times - series.t[after - 1] < series.t[after] - times
-        sample = np.where(before, after - 1, after)
-        return values[sample], series.t[sample] - self.t0
-
-    def split(self, rows: NDArray[np.int64], parts: int) -> Array:
-        """Commands (parts len(rows), ..., inputs) in equal parts of the periods after some rows.
-
-        Each is the mean of what was given over its part, by the commands' own times: a lag that
-        gets the mean ends where it would with the command itself, to second order. Gears, which
-        have no mean, are those that were given last.
-        """
-        table = np.repeat(self.commands[rows], parts, axis=0)
-        if parts == 1 or not self.command_series:
-            return table
-        shares = np.arange(parts).reshape(1, parts, *[1] * (rows.ndim - 1)) / parts
-        times = self.t0 + self.dt * (rows[:, None] + shares).reshape(-1, *rows.shape[1:])
-        for k, (series, whole) in enumerate(zip(self.command_series, self.whole, strict=True)):
-            if series is not None:
-                part = 0.0 if whole else self.dt / parts
-                table[..., k] = _mean(series, times, part)
-        return table
-
-    @property
-    def t(self) -> Array:
-        """Times of the rows in s."""
-        return self.t0 + self.dt * np.arange(len(self), dtype=float)
-
-
-def recording(log: Log, model: Model) -> Recording:
-    """What a model needs of a log, checked and on one grid."""
-    commands, measured, states = _select(log, model)
-    inputs = [name for name in record.names(model.Input) if name not in CHANNELS]
-    lost = unread_notes(log, [*CHANNELS, *(f"u_{name}" for name in inputs), "u_steer", *inputs])
-    for group in (commands, measured, states):
-        for name, series in group.items():
-            group[name], note = known_samples(log.name, name, series, held=group is commands)
-            lost += [note] * bool(note)
-    rare = {f"u_{name}" for name in OPTIONAL_INPUTS}
-    used = {**commands, **measured, **states}
-    for name, series in used.items():
-        least = 1 if name in rare else LEAST_ROWS
-        if len(series.t) < least:
-            raise InvalidValue(
-                f"{log.name}: {name} has {len(series.t)} rows; at least {least} are needed"
-            )
-    # A gear may be logged only when it changes: it says nothing about the times of the log.
-    steady = {name: series for name, series in used.items() if name not in rare}
-    times, even = _grid(log.name, steady.values())
-    notes, jitter, gaps = _quality(steady)
-    channels = {name: _linear(name, s, times, even) for name, s in measured.items()}
-    notes = [*lost, *check_columns(log.name, times, channels), *notes]
-    absent = [n for n in record.names(model.Input) if f"u_{n}" not in commands]
-    defaults = record.build(model.Input)
-    if absent:
-        listed = ", ".join(f"{n} = {getattr(defaults, n):g}" for n in absent)
-        notes.append(f"not in the log, taken as the default: {listed}")
-    table = np.tile(np.array(record.flatten(defaults), dtype=float), (len(times), 1))
-    for k, name in enumerate(record.names(model.Input)):
-        if name not in absent:
-            table[:, k] = _held(commands[f"u_{name}"], times, even)
-    _check_ranges(log.name, model, table, times)
-    return Recording(
-        log.name,
-        float(times[0]),
-        float(times[-1] - times[0]) / (len(times) - 1),
-        table,
-        channels,
-        {name: _linear(name, s, times, even) for name, s in states.items()},
-        0.0 if even else jitter,
-        tuple(gaps),
-        tuple(notes),
-        tuple(lost),
-        () if even else tuple(commands.get(f"u_{n}") for n in record.names(model.Input)),
-        tuple(n == "gear" for n in record.names(model.Input)),
-        {} if even else measured,
-    )
-
-
-def _select(
-    log: Log, model: Model
-) -> tuple[dict[str, Series], dict[str, Series], dict[str, Series]]:
-    """Commands, measurements and states among the series, or an error that says what is missing."""
-    commands: dict[str, Series] = {}
-    missing: list[tuple[str, str]] = []
-    for leaf in record.fields(model.Input):
-        full = f"u_{leaf.name}"
-        if full in log:
-            commands[full] = log.series[full]
-        elif leaf.name in log and leaf.name not in CHANNELS:
-            commands[full] = log.series[leaf.name]
-        elif leaf.name not in OPTIONAL_INPUTS:
-            missing.append((full, f"command {leaf.name}, {leaf.unit}"))
-        if full in commands and leaf.unit.symbol != "1":
-            _check_unit(log.name, full, commands[full].unit, leaf.unit.symbol)
-    measured: dict[str, Series] = {}
-    for name, (unit, meaning) in CHANNELS.items():
-        # In a Trajectory the state has the plain name and what is reported has the prefix.
-        column = f"out_{name}" if f"out_{name}" in log else name
-        if column in log:
-            measured[name] = log.series[column]
-            _check_unit(log.name, column, log.series[column].unit, unit)
-        elif name in NEEDED:
-            missing.append((name, f"{meaning}, {unit}"))
-    if missing:
-        raise InvalidValue(_lacking(log, model.name, missing))
-    # Not the true steering angle: a start has the measured one less the bias of the parameters.
-    states = {
-        name: log.series[name]
-        for name in record.names(model.State)
-        if name in log and name != "steer" and (name not in CHANNELS or f"out_{name}" in log)
-    }
-    return commands, measured, states
-
-
-def _lacking(log: Log, model: str, missing: list[tuple[str, str]]) -> str:
-    """Error text for missing columns: which they are, what the log has, how to map names."""
-
-    def why_not(name: str) -> str:
-        return f"; it is there, but {log.unread[name]}" if name in log.unread else ""
-
-    listed = "; ".join(f"{name} ({meaning}{why_not(name)})" for name, meaning in missing)
-    free = tuple(name for name in log.series if name not in dict(missing))
-    there = ", ".join(free) or "no numbers"
-    others = [f"{name}: {why}" for name, why in log.unread.items() if name not in dict(missing)]
-    there += f" (and what cannot be used: {'; '.join(others)})" if others else ""
-    return (
-        f"{log.name} lacks columns that {model} needs: {listed}. It has {there}. If one of them is "
-        f"meant, {how_to_name(missing[0][0], free)}"
-    )
-
-
-def _check_unit(where: str, name: str, unit: str, expected: str) -> None:
-    """Raise for a column that says it has another unit; silence and "1" say nothing."""
-    if unit not in ("", "1") and not same_unit(unit, expected):
-        raise InvalidValue(
-            f"{where}: {name} is in {unit}; it must be in {expected}, the unit of every log here"
-        )
-
-
-def _check_ranges(where: str, model: Model, table: Array, times: Array) -> None:
-    for k, leaf in enumerate(record.fields(model.Input)):
-        bad = [i for i, v in enumerate(table[:, k]) if leaf.allowed and v not in leaf.allowed]
-        if bad:
-            raise InvalidValue(
-                f"{where}: u_{leaf.name} = {table[bad[0], k]:g} at t = {times[bad[0]]:.9g} s; "
-                f"it must be {leaf.allowed}"
-            )
-
-
-def _grid(where: str, used: Iterable[Series]) -> tuple[Array, bool]:
-    """Times of the rows, and whether they are those of the log itself."""
-    series = list(used)
-    finest = min(series, key=lambda s: float(np.median(np.diff(s.t))))
-    begin, end = max(s.t[0] for s in series), min(s.t[-1] for s in series)
-    dt = float(np.median(np.diff(finest.t)))
-    shared = all(s.t is finest.t or np.array_equal(s.t, finest.t) for s in series)
-    steps = np.diff(finest.t)
-    rounding = _EVEN * dt + 4.0 * np.spacing(np.abs(end))
-    if shared and np.abs(steps - dt).max() <= rounding:
-        return finest.t, True
-    count = int(np.floor((end - begin) / dt * (1.0 + _EVEN))) + 1
-    if count < LEAST_ROWS:
-        raise InvalidValue(
-            f"{where}: its columns have {max(end - begin, 0.0):.3g} s in common, less than "
-            f"{LEAST_ROWS} periods of {dt:.3g} s"
-        )
-    return begin + dt * np.arange(count), all(_on_grid(s.t, begin, dt, rounding) for s in series)
-
-
-def _on_grid(times: Array, begin: float, dt: float, rounding: float) -> bool:
-    """Whether times are some of an even grid, one after the other, such as those of the messages
-    of one loop: commands begin before what comes of them."""
-    steps = (times - begin) / dt
-    return bool(
-        np.abs(np.diff(times) - dt).max() <= rounding
-        and np.abs(steps - np.round(steps)).max() * dt <= len(times) * rounding
-    )
-
-
-def _held(series: Series, times: Array, even: bool) -> Array:
-    if even and len(series.t) == len(times):
-        return series.values
-    # A grid of medians drifts off the samples by its rounding; a sample that close is there.
-    slack = _EVEN * (times[1] - times[0])
-    rows = np.searchsorted(series.t, times + slack, side="right") - 1
-    return series.values[np.maximum(rows, 0)]
-
-
-def _mean(series: Series, times: Array, part: float) -> Array:
-    """The mean of a held series over the parts after some times; its value there if they are 0."""
-    if part == 0.0:
-        last = np.searchsorted(series.t, times, side="right") - 1
-        return series.values[np.maximum(last, 0)]
-    total = np.concatenate([[0.0], np.cumsum(series.values[:-1] * np.diff(series.t))])
-
-    def up_to(t: Array) -> Array:
-        before = (t - series.t[0]) * series.values[0]
-        after = total[-1] + (t - series.t[-1]) * series.values[-1]
-        inside = np.interp(t, series.t, total)
-        return np.where(t < series.t[0], before, np.where(t > series.t[-1], after, inside))
-
-    return (up_to(times + part) - up_to(times)) / part
-
-
-def _linear(name: str, series: Series, times: Array, even: bool) -> Array:
-    values = np.unwrap(series.values) if name == "yaw" else series.values
-    return values if even and len(values) == len(times) else np.interp(times, series.t, values)
-
-
-def _quality(used: dict[str, Series]) -> tuple[list[str], float, list[tuple[float, float]]]:
-    """Notes on uneven times, how uneven they are in s, and the gaps of any series."""
-    notes: list[str] = []
-    jitter = 0.0
-    gaps: set[tuple[float, float]] = set()
-    by_time = {id(s.t): (name, s.t) for name, s in used.items()}
-    for name, t in by_time.values():
-        steps = np.diff(t)
-        dt = float(np.median(steps))
-        spread = float(np.quantile(np.abs(steps - dt), 0.95)) / dt
-        jitter = max(jitter, spread * dt)
-        if spread > _JITTER:
-            label = "times" if len(by_time) == 1 else f"times of {name}"
-            notes.append(
-                f"{label} jitter by {100.0 * spread:.0f} % of the period of {1e3 * dt:.3g} ms; "
-                "the log was resampled, and dead times are that much less certain"
-            )
-        for i in np.flatnonzero(steps > _GAP * dt):
-            gaps.add((float(t[i]), float(t[i + 1])))
-    if gaps:
-        begin, end = max(gaps, key=lambda gap: gap[1] - gap[0])
-        notes.append(
-            f"{len(gaps)} gap{'s' * (len(gaps) > 1)} without samples, the longest of "
-            f"{end - begin:.3g} s at t = {begin:.6g} s"
-        )
-    return notes, jitter, sorted(gaps)
-
-
+GROUND = frozenset({"bank", "slope"})
+"""Channels with the attitude of the road."""
+WALKING: m_s = 2.0
+"""Speed from which the angle of the wheels is read off the yaw rate."""
+LEAST_TURNING: rad_s = 0.01
+"""Least standard deviation of the yaw rate from which a steering ratio is found."""
+HORIZONS: tuple[s, ...] = (0.5, 1.0, 2.0, 5.0, 10.0)
+"""Times after the start of a window at which errors are reported."""
 _MOST_NUMBERS = 8_000_000
-"""Numbers in one rollout; more candidates are run one part after the other."""
-_POSE = ("x", "y", "yaw")
-"""Channels that are states; the others are reports."""
-_REVERSE = (20.0, 21.0)
+"""Largest number of values in one rollout; more guesses are run in several parts."""
 
 
-class Curve(NamedTuple):
-    """One channel over time, window by window."""
+class Guess(NamedTuple):
+    """Values of all unknowns."""
 
-    t: Array
-    recorded: Array
-    replayed: Array
-    error: Array
+    params: Mapping[str, float] = {}
+    """Parameters by name, those of the sensors with the prefix `log.`; others keep their values."""
+    delays: Mapping[str, s] = {}
+    """Delays of commands (`u_steer`) and channels (`omega`); others keep their values."""
+    starts: Array | float = 0.0
+    """Corrections of the measured start states, (windows, nx)."""
 
-    __repr__ = brief_repr
+
+class Direction(NamedTuple):
+    """A direction in which the unknowns change."""
+
+    params: Mapping[str, float] = {}
+    """Change of parameters by name."""
+    delay: str = ""
+    """Command or channel whose delay changes."""
+    state: str = ""
+    """Field of the start states that changes, in every window alike."""
+
+
+class Slopes(NamedTuple):
+    """Channels of one guess and their derivatives."""
+
+    channels: Array
+    """(channels, windows, rows)."""
+    by: Array
+    """Derivatives in each direction, (directions, channels, windows, rows)."""
+
+
+def way_of(
+    vehicle: Vehicle,
+    drive: Prepared,
+    steer: str = "auto",
+    speed: str = "auto",
+    channels: Sequence[str] | None = None,
+) -> Way:
+    """How a log drives a vehicle, and the channels in which they are compared.
+
+    "auto" takes the vehicle's own commands if the log has them, else the logged motion.
+    """
+    inputs, states = record.names(vehicle.Input), record.names(vehicle.State)
+    commanded = {name for name in inputs if f"u_{name}" in drive.commands}
+    steering = {name for name in inputs if name.startswith(STEERING)}
+    steers = vehicle.body.steer is not None or bool(steering)
+    if steer == "auto":
+        angle = {"steer", "steering_wheel"} & drive.channels.keys()
+        if commanded & steering or not steers:
+            steer = "commanded"
+        elif not angle:
+            raise InvalidValue(
+                f"{drive.name} has no u_steer (command) and no steer or steering_wheel (measured "
+                f"angle), and {vehicle.name} is steered. It has {', '.join(drive.channels)}"
+            )
+        else:
+            steer = "prescribed" if "steer" in states else "demanded"
+    if speed == "auto":
+        if commanded - steering or set(inputs) <= steering:
+            speed = "commanded"
+        elif not {"v_x", "speed"} & drive.channels.keys():
+            raise InvalidValue(
+                f"{drive.name} has no v_x and no commands for {vehicle.name}: "
+                f"{', '.join(f'u_{name}' for name in inputs)}"
+            )
+        else:
+            # A sliding vehicle needs the force that the motion took: it loads axles and tyres.
+            held = "v_x" in states and "v_y" not in states
+            speed = "prescribed" if held else "tracked"
+    given = set[str]() if speed == "commanded" else {"v_x", "speed", "a_x"}
+    given |= set() if steer == "commanded" and steers else {"steer"}
+    if channels is None:
+        wheels = [name for name in states if name.startswith("spin_")]
+        given |= set(drive.derived)
+        channels = [n for n in (*CHANNELS, *wheels) if n in drive.channels and n not in given]
+    for name in channels:
+        if name not in drive.channels:
+            raise InvalidValue(record.unknown_name(drive.name, name, [*drive.channels], "channel"))
+    if not channels:
+        raise InvalidValue(
+            f"{drive.name} has no channel to compare {vehicle.name} in besides those that drive it "
+            f"({', '.join(sorted(given))}); allowed are {', '.join(CHANNELS)}"
+        )
+    ground = vehicle.body.on_ground is not None and not GROUND.isdisjoint(drive.channels)
+    return Way(steer, speed, tuple(channels), ground)
 
 
 class Replay:
-    """A model that replays the windows of a recording.
+    """A vehicle that replays the windows of a log.
 
     Args:
-        vehicle: the model; its parameters are those of every candidate unless others are given.
-        recorded: commands and measurements.
-        period: longest step in s; the model makes several within a period of a slower log.
-        window: length of the windows in s; None for the whole log.
-        longest: longest dead time of any candidate in s; what the vehicle has if None.
-
-    With a `period` much shorter than that of the log commands act at the times they were given at,
-    to that period, and dead times may be as fine.
+        vehicle: the vehicle; its parameters are those of every guess unless others are given.
+        drive: the prepared log.
+        window: length of the windows in s; None for one window as long as the log.
+        stride: time from the start of a window to that of the next in s; the length if None.
+        steer, speed: how the log drives the vehicle, see `way_of`.
+        channels: channels to compare; all that the log has if None.
+        at: point of the vehicle that the log describes: "centre of mass", "rear axle", "body point"
+            or a place in m ahead and to the left of the rear axle. By default the centre of mass,
+            and the body point of a vehicle driven by its own commands.
+        sensors: calibration of the sensors, and places that override `at`. By default 1 for all
+            ratios; for a hand-wheel angle the ratio with which this vehicle turns as in the log,
+            a start for a fit of `log.steer_ratio`.
+        lead: run-in before each window in s; by default 0.5 s for a vehicle that slides, else 0.
+        longest: longest delay of any guess in s, kept free before the first window.
+        span: part of the log in s, (begin, end); all of it if None.
+        dt: longest step in s.
     """
 
     def __init__(
         self,
         vehicle: Vehicle,
-        recorded: Recording,
-        period: float,
-        window: float | None = None,
-        longest: float | None = None,
+        drive: Prepared,
+        *,
+        window: s | None = 10.0,
+        stride: s | None = None,
+        steer: str = "auto",
+        speed: str = "auto",
+        channels: Sequence[str] | None = None,
+        at: str | tuple[float, float] = "auto",
+        sensors: Sensors | None = None,
+        lead: s | None = None,
+        longest: s = 0.0,
+        span: tuple[s, s] | None = None,
+        dt: s = LONGEST_STEP,
+        integrator: Any = "auto",
     ) -> None:
-        self.vehicle, self.recorded = vehicle, recorded
-        # A hundredth, so that a log with a period of 25.01 ms is not replayed at half of it.
-        self.split = max(1, ceil(recorded.dt / period - 0.01))
-        self.dt = recorded.dt / self.split
-        self.fleet = Fleet(vehicle, self.dt, on_diverge="mask")
-        own = [getattr(vehicle.params, name) for name in vehicle.model.dead_times.values()]
-        self._lead = (
-            ceil(max(own, default=0.0) / recorded.dt - 1e-6)
-            if longest is None
-            else (ceil(longest / recorded.dt - 1e-6) if own else 0)
-        )
-        self.begins, self.steps = self._windows(window)
-        rows = self.begins[None, :] + np.arange(self.steps + 1)[:, None]
+        self.vehicle, self.drive = vehicle, drive
+        self.way = way_of(vehicle, drive, steer, speed, channels)
+        if sensors is None:
+            if at == "auto":
+                at = "body point" if self.way.uses_commands else "centre of mass"
+            x, y = _place(vehicle, at)
+            sensors = Sensors(point_x=x, point_y=y, imu_x=x, imu_y=y)
+            by_hand_wheel = self.way.steer != "commanded" and "steer" not in drive.channels
+        else:
+            by_hand_wheel = False
+        self.observed = observed(vehicle, self.way, sensors)
+        # A hundredth, so that a log with a period of 20.01 ms is not replayed at half of it.
+        self.split = max(1, ceil(drive.dt / dt - 0.01))
+        self.dt: s = drive.dt / self.split
+        method = compiled_integrator(choose_integrator(vehicle, integrator, self.dt))
+        self.method = method
+        self._tangents: dict[tuple[str, ...], Fleet] = {}
+        self.dead_times = dict(vehicle.model.dead_times)
+        """Parameters with the dead time of a command, by input."""
+        own = [float(getattr(vehicle.params, name)) for name in self.dead_times.values()]
+        self.late = ceil(max(longest, *own, 0.0) / drive.dt - 1e-6)
+        """Rows before each window whose commands act in it."""
+        slides = "v_y" in record.names(vehicle.State)
+        lead = (LEAD if slides else 0.0) if lead is None else lead
+        self.lead = round(lead / drive.dt)
+        """Rows of the run-in before each window."""
+        self.begins, self.steps = self._windows(window, stride, span)
+        rows = self.begins[:, None] + np.arange(self.steps + 1)
         self.rows: NDArray[np.int64] = rows
-        """Rows of the recording (steps + 1, windows)."""
-        self.measured = {name: values[rows] for name, values in recorded.measured.items()}
-        self._places = self._own_times(rows)
-        self.start = self._starts()
-        """Start states (windows, nx); measured, so steering has its bias still in it."""
-        self._commands = recorded.split(rows[:-1], self.split)
-        before = self.begins[None, :] + np.arange(-self._lead, 0)[:, None]
-        self._pending = recorded.split(before, self.split) if self._lead else None
-        led_there = np.maximum(rows - 1, 0)
-        self._reporting = recorded.commands[led_there]
+        """Rows of the log, (windows, rows of a window)."""
+        self.measured: Array = np.stack([drive.channels[name][rows] for name in self.channels])
+        """Measured channels, (channels, windows, rows), NaN where not known."""
+        # A path that starts at an unknown place or heading cannot be compared.
+        first = self.begins - self.lead
+        for name, needed in (("x", ("x", "yaw")), ("y", ("y", "yaw")), ("yaw", ("yaw",))):
+            if name in self.channels:
+                known = [drive.channels[n][first] for n in needed if n in drive.channels]
+                lost = np.isnan(known).any(axis=0)
+                self.measured[self.channels.index(name), lost] = np.nan
+        self.starts = self._starts()
+        """Start states at the begin of the run-in, (windows, nx)."""
+        if by_hand_wheel:
+            self.observed = self.observed.with_params(**self._steering())
+            self.__dict__.pop("fleet", None)
+
+    @cached_property
+    def fleet(self) -> Fleet:
+        """A vehicle for each window of each guess."""
+        return _Fleet(self.observed, self.dt, self.method)
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Names of the compared channels."""
+        return self.way.channels
 
     @property
     def windows(self) -> int:
-        """How many there are."""
         return len(self.begins)
 
-    def _windows(self, length: float | None) -> tuple[NDArray[np.int64], int]:
-        """Rows at which windows begin and their length in rows; those with a gap are left out."""
-        recorded, last = self.recorded, len(self.recorded) - 1
-        whole = last - self._lead
+    @property
+    def prescribed(self) -> tuple[str, ...]:
+        """Fields of the state that follow the log."""
+        way = self.way
+        fields = (("steer", way.steer), ("v_x", way.speed))
+        return tuple(name for name, how in fields if how == "prescribed")
+
+    def delay_of(self, source: str) -> s:
+        """Delay of a command or channel if a guess does not name it: the vehicle's dead time."""
+        name = self.dead_times.get(source.removeprefix("u_")) if source.startswith("u_") else None
+        return float(getattr(self.vehicle.params, name)) if name else 0.0
+
+    def _windows(
+        self, window: s | None, stride: s | None, span: tuple[s, s] | None
+    ) -> tuple[NDArray[np.int64], int]:
+        """First rows of the windows, and their length in rows; all that drives them is known."""
+        drive = self.drive
+        ahead = max(self.lead, self.late)
+        first, last = 0, len(drive.t) - 1
+        if span is not None:
+            first, last = np.searchsorted(drive.t, [span[0] - 1e-9, span[1] + 1e-9])
+            last = min(int(last), len(drive.t)) - 1
+        whole = last - int(first) - ahead
         if whole < LEAST_ROWS:
             raise InvalidValue(
-                f"{recorded.name} is {last * recorded.dt:.3g} s long; dead times of "
-                f"{self._lead * recorded.dt:.3g} s need their commands ahead of the replay and at "
-                f"least {LEAST_ROWS} rows after that"
+                f"{drive.name} has {max(last - int(first), 0) * drive.dt:.3g} s to replay; at "
+                f"least {(ahead + LEAST_ROWS) * drive.dt:.3g} s are needed, of which "
+                f"{ahead * drive.dt:.3g} s for run-in and delays"
             )
-        rows = whole if length is None else max(LEAST_ROWS, round(length / recorded.dt))
-        count = max(1, round(whole / rows))
-        steps = whole // count
-        begins = self._lead + steps * np.arange(count)
-        if length is None:
-            return begins, steps
-        t = recorded.t
-        fine = [
-            not any(a < t[b + steps] and z > t[b - self._lead] for a, z in recorded.gaps)
-            for b in begins
-        ]
-        if not any(fine):
+        steps = whole if window is None else max(LEAST_ROWS, round(window / drive.dt))
+        if stride is None:
+            count = max(1, round(whole / steps))
+            steps = whole // count
+            begins = steps * np.arange(count)
+        else:
+            steps = min(steps, whole)
+            begins = np.arange(0, whole - steps + 1, max(1, round(stride / drive.dt)))
+        begins = int(first) + ahead + begins
+        known = np.ones(len(drive.t), dtype=bool)
+        for source in self.sources:
+            known &= np.isfinite(drive.channels[source])
+        missing = np.concatenate([[0], np.cumsum(~known)])
+        fine = missing[begins + steps + 1] == missing[begins - ahead]
+        t = drive.t
+        for a, z in drive.gaps:
+            fine &= (t[begins + steps] <= a) | (t[begins - ahead] >= z)
+        if not fine.any():
             raise InvalidValue(
-                f"{recorded.name} has a gap without samples in every window of "
-                f"{steps * recorded.dt:.3g} s; take shorter windows or a part of the log"
+                f"{drive.name}: none of its {len(begins)} windows of {steps * drive.dt:.3g} s is "
+                f"without a gap in {' and '.join(self.sources) or 'its samples'}; take a "
+                "shorter window"
             )
-        return begins[fine], steps
+        return begins[fine], int(steps)
 
-    def _own_times(self, rows: NDArray[np.int64]) -> dict[str, Array]:
-        """Where samples with uneven times lie, in steps after the begin of their window.
+    def _steering(self) -> dict[str, float]:
+        """Ratio and offset of the steering: wheel angles from a hand-wheel angle.
 
-        These are compared with what the replay has at their own times. Between rows of the log it
-        would be too coarse, so steps as long as those take samples put on even times instead.
+        The start is the wheel angle L omega / v of a car that does not understeer.
         """
-        places: dict[str, Array] = {}
-        if self.split > 1:
-            for name in self.recorded.samples:
-                values, times = self.recorded.nearest(name, rows)
-                self.measured[name] = values
-                steps = (times - self.recorded.dt * self.begins) / self.dt
-                places[name] = np.clip(steps, 0.0, float(self.steps * self.split))
-        return places
-
-    def _starts(self) -> Array:
-        """The measured state at the begin of each window; what was not measured is guessed."""
-        model, recorded = self.vehicle.model, self.recorded
-        table = np.tile(np.array(record.flatten(record.build(model.State))), (self.windows, 1))
-        inputs = dict(zip(record.names(model.Input), recorded.commands.T, strict=True))
-        for k, name in enumerate(record.names(model.State)):
-            if name in recorded.states:
-                source = recorded.states[name]
-            elif name in recorded.measured:
-                source = recorded.measured[name]
-            elif name == "pedal":
-                source = _pedal(recorded.measured, inputs)
-            else:
-                source = self._delayed({"a_x": "acceleration"}.get(name, name), inputs)
-            if source is not None:
-                table[:, k] = source[self.begins]
-        return table
-
-    def _delayed(self, name: str, inputs: Mapping[str, Array]) -> Array | None:
-        """The command that acts at each row, for a state that follows it; None without one."""
-        if name not in inputs:
-            return None
-        model = self.vehicle.model
-        delay = getattr(self.vehicle.params, model.dead_times.get(name, ""), 0.0)
-        late = min(round(delay / self.recorded.dt), self._lead)
-        return np.roll(inputs[name], late)
+        told = self.drive.channels
+        wheel, none = told["steering_wheel"], np.full(len(self.drive.t), np.nan)
+        v, omega = told.get("v_x", told.get("speed", none)), told.get("omega", none)
+        turns = [k for k, n in enumerate(self.channels) if n in ("omega", "yaw", "a_y")]
+        moves = (np.abs(v) > WALKING) & np.isfinite(omega + wheel)
+        if not turns or not moves.any() or np.std(omega[moves]) < LEAST_TURNING:
+            raise InvalidValue(
+                f"{self.drive.name} has a hand-wheel angle and hardly turns, or has no v_x and "
+                "omega: its steering ratio cannot be found; give sensors=Sensors(steer_ratio=...)"
+            )
+        angle = self.vehicle.geometry.wheel_base * omega[moves] / v[moves]
+        columns = np.stack([angle, np.ones_like(angle)], 1)
+        per_angle, zero = np.linalg.lstsq(columns, wheel[moves])[0]
+        ratio, width = 1.0 / per_angle, 0.8
+        for _ in range(4):
+            tried = ratio * np.exp(np.linspace(-width, width, 9))
+            pairs = [{"log.steer_ratio": r, "log.steer_offset": -r * zero} for r in tried]
+            errors = self.errors(self.run([Guess(pair) for pair in pairs]))[:, turns]
+            spread = np.nanstd(self.measured[turns], axis=(1, 2))[:, None, None]
+            # A run that diverges counts as an error as large as the motion.
+            errors = np.where(np.isfinite(self.measured[turns]), errors / spread, 0.0)
+            mean = np.mean(np.nan_to_num(errors, nan=1.0) ** 2, axis=(1, 2, 3))
+            ratio, width = tried[int(np.argmin(mean))], 0.3 * width
+        return {"log.steer_ratio": float(ratio), "log.steer_offset": float(-ratio * zero)}
 
     @property
-    def start_has_bias(self) -> bool:
-        """Whether the steering angle of the start states is the measured one."""
-        return "steer_bias" in record.names(self.vehicle.model.Params)
+    def sources(self) -> list[str]:
+        """Measured channels that drive the vehicle."""
+        channels = self.drive.channels
+        steer = "steer" if "steer" in channels else "steering_wheel"
+        speed = "v_x" if "v_x" in channels else "speed"
+        pairs = ((steer, self.way.steer), (speed, self.way.speed))
+        return [name for name, how in pairs if how != "commanded"]
 
-    def run(
-        self, params: Mapping[str, Array] | None = None, offsets: Array | None = None
-    ) -> dict[str, Array]:
-        """Channels (steps + 1, candidates, windows) for parameters (candidates,) by name.
+    def _starts(self) -> Array:
+        """Measured states at the begin of the run-in, completed by the body and by commands."""
+        vehicle, drive, rows = self.vehicle, self.drive, self.begins - self.lead
+        model, names = vehicle.model, record.names(vehicle.State)
 
-        `offsets` (candidates or 1, windows, nx) are added to the start states. Candidates that
-        diverge are NaN.
+        def told(name: str, other: Any = 0.0) -> Array:
+            values = drive.channels.get(name)
+            known = np.zeros(len(rows)) + other if values is None else values[rows]
+            return np.where(np.isfinite(known), known, other)
+
+        speed = told("v_x", told("speed"))
+        across = told("v_y", speed * np.tan(told("sideslip")))
+        motion = [told(n) for n in POSITIONS], [speed, across, told("omega")]
+        table = np.empty((len(rows), len(names)))
+        for k in range(len(rows)):
+            pose, velocity = Pose(*(v[k] for v in motion[0])), Velocity(*(v[k] for v in motion[1]))
+            x = vehicle.body.placed(record.build(model.State), pose, velocity, vehicle.params)
+            x = x if model.settle is None else model.settle(x, vehicle.params)
+            table[k] = record.flatten(x)
+        commands = {name: self._commands(f"u_{name}", rows) for name in record.names(model.Input)}
+        for k, name in enumerate(names):
+            if name in (*POSITIONS, "v_x", "v_y", "omega"):
+                continue
+            if name in drive.channels:
+                table[:, k] = told(name, table[:, k])
+            elif name == "pedal" and "acceleration" in commands:
+                table[:, k] = _pedal(told("a_x", np.nan), commands)
+            elif (late := commands.get({"a_x": "acceleration"}.get(name, name))) is not None:
+                table[:, k] = late
+        if "steer" in self.prescribed and "steer" not in drive.channels:
+            table[:, names.index("steer")] = told("steering_wheel")
+        if "v_x" in self.prescribed:
+            table[:, names.index("v_x")] = speed
+        return table
+
+    def _commands(self, source: str, rows: NDArray[np.int64]) -> Array | None:
+        """A command in effect at some rows; None if the log does not have it."""
+        if source not in self.drive.commands:
+            return None
+        return _held(self.drive.commands[source], self.drive.t[rows] - self.delay_of(source))
+
+    def _controls(self, delays: Mapping[str, s], moved: str = "") -> Array:
+        """Inputs (steps + 1, windows, nu), or their derivative by the delay of the source `moved`.
+
+        The last row is that of the step after the window, which accelerations at its end show.
         """
-        candidates = {name: np.atleast_1d(values) for name, values in (params or {}).items()}
-        count = max((len(v) for v in candidates.values()), default=1)
-        count = max(count, 1 if offsets is None else len(offsets))
-        candidates = {name: np.broadcast_to(values, count) for name, values in candidates.items()}
-        numbers = len(self._commands) * self.windows * self.start.shape[1]
-        many = max(1, _MOST_NUMBERS // max(numbers, 1))
-        parts: list[dict[str, Array]] = []
-        for begin in range(0, count, many):
-            part = slice(begin, begin + many)
-            own_offsets = offsets if offsets is None or len(offsets) == 1 else offsets[part]
-            parts.append(self._part({n: v[part] for n, v in candidates.items()}, own_offsets))
-        if len(parts) == 1:
-            return parts[0]
-        return {name: np.concatenate([p[name] for p in parts], axis=1) for name in parts[0]}
+        names = record.names(self.observed.Input)
+        defaults = np.array(record.flatten(record.build(self.observed.Input)))
+        count = (self.lead + self.steps) * self.split + 1
+        begins = self.drive.t[self.begins - self.lead]
+        times = begins[None, :] + self.dt * np.arange(count + 1)[:, None]
+        table = np.empty((count, self.windows, len(names)))
+        table[:] = 0.0 if moved else defaults
+        leaves = record.fields(self.observed.Input)
+        for k, (name, leaf) in enumerate(zip(names, leaves, strict=True)):
+            source = f"u_{name}"
+            if source not in self.drive.commands or moved not in ("", source):
+                continue
+            series = self.drive.commands[source]
+            at = times - delays.get(source, self.delay_of(source))
+            whole = leaf.allowed is not None and leaf.allowed.whole
+            if not moved:
+                table[..., k] = over_steps(series, at, whole=whole)
+            elif not whole:
+                table[..., k] = (_held(series, at[:-1]) - _held(series, at[1:])) / self.dt
+        for source in self.sources:
+            if moved not in ("", source):
+                continue
+            values, slope = self._interpolated(source, times - delays.get(source, 0.0))
+            values = -slope if moved else values
+            field = "log.steer" if source.startswith("steer") else "log.speed"
+            table[..., names.index(field)] = values[:-1]
+            table[..., names.index(f"{field}_rate")] = np.diff(values, axis=0) / self.dt
+        for source in GROUND & self.drive.channels.keys() if self.way.ground and not moved else ():
+            table[..., names.index(f"log.{source}")] = self._interpolated(source, times[:-1])[0]
+        return table
 
-    def _part(self, params: Mapping[str, Array], offsets: Array | None) -> dict[str, Array]:
-        count = max((len(v) for v in params.values()), default=1)
-        count = max(count, 1 if offsets is None else len(offsets))
-        x0 = np.repeat(self.start[None], count, axis=0)
-        if offsets is not None:
-            x0 = x0 + offsets
-        if self.start_has_bias:
-            bias = params.get("steer_bias", np.array([self.vehicle.params.steer_bias]))
-            x0[:, :, record.names(self.vehicle.State).index("steer")] -= bias[:, None]
-        vehicles = count * self.windows
-        per_vehicle = {name: np.repeat(v, self.windows) for name, v in params.items()}
-        more: dict[str, Any] = {"params": per_vehicle} if per_vehicle else {}
-        late = None if self._pending is None else np.tile(self._pending, (1, count, 1))
-        states = self.fleet.rollout(
-            x0.reshape(vehicles, -1),
-            np.tile(self._commands, (1, count, 1)),
-            every=1 if self._places else self.split,
-            pending=late,
-            **more,
-        )
-        reporting = self._reporting
-        if self._places:
-            reporting = np.concatenate([reporting[:1], self._commands])
-        reports = self.fleet.outputs(states, np.tile(reporting, (1, count, 1)), **more)
-        shape = (len(states), count, self.windows)
-        fields = record.names(self.vehicle.State), record.names(self.vehicle.model.Outputs)
-        channels = {
-            name: (
-                states[..., fields[0].index(name)]
-                if name in _POSE
-                else reports[..., fields[1].index(name)]
-            ).reshape(shape)
-            for name in CHANNELS
-            if name in self.measured
+    def _interpolated(self, channel: str, times: Array) -> tuple[Array, Array]:
+        """Values and slopes of a channel of the grid at some times."""
+        values, t = self.drive.channels[channel], self.drive.t
+        known = np.isfinite(values)
+        values = values if known.all() else np.interp(t, t[known], values[known])
+        place = (times - t[0]) / self.drive.dt
+        row = np.clip(place.astype(int), 0, len(t) - 2)
+        step = values[row + 1] - values[row]
+        return values[row] + (place - row) * step, step / self.drive.dt
+
+    def _moved_start(self, delays: Mapping[str, s], moved: str = "") -> Array:
+        """Prescribed start states at delayed times, or their derivative by one delay."""
+        names = record.names(self.vehicle.State)
+        starts = np.zeros_like(self.starts) if moved else self.starts.copy()
+        times = self.drive.t[self.begins - self.lead]
+        for source in self.sources:
+            name = "steer" if source.startswith("steer") else "v_x"
+            if name in self.prescribed and moved in ("", source):
+                values, slope = self._interpolated(source, times - delays.get(source, 0.0))
+                starts[:, names.index(name)] = -slope if moved else values
+        return starts
+
+    def run(self, guesses: Sequence[Guess] = (Guess(),)) -> Array:
+        """Channels of some guesses, (guesses, channels, windows, rows); NaN where one diverges.
+
+        A run that diverges is NaN from there on.
+        """
+        numbers = (self.lead + self.steps) * self.split * self.windows * self.starts.shape[1]
+        many = max(1, _MOST_NUMBERS // numbers)
+        parts = [self._part(guesses[k : k + many]) for k in range(0, len(guesses), many)]
+        return np.concatenate(parts)
+
+    def _part(self, guesses: Sequence[Guess]) -> Array:
+        controls: dict[tuple[Any, ...], Array] = {}
+        for guess in guesses:
+            key = tuple(sorted(guess.delays.items()))
+            if key not in controls:
+                controls[key] = self._controls(guess.delays)
+        tables = [controls[tuple(sorted(g.delays.items()))] for g in guesses]
+        x0 = np.concatenate([self.start_states(g) for g in guesses])
+        names = dict.fromkeys(name for g in guesses for name in g.params)
+        defaults = self._defaults()
+        params = {
+            name: np.repeat([g.params.get(name, defaults[name]) for g in guesses], self.windows)
+            for name in names
         }
-        return {name: self._at_samples(name, values) for name, values in channels.items()}
+        u = tables[0] if len(tables) == 1 else np.concatenate(tables, axis=1)
+        told = self._told(self.fleet, x0, u, params)
+        told = told.reshape(-1, len(guesses), self.windows, len(self.channels))
+        return np.stack(
+            [self._late(told[:, k].transpose(2, 1, 0), g.delays)[0] for k, g in enumerate(guesses)]
+        )
 
-    def _at_samples(self, name: str, values: Array) -> Array:
-        """A channel (steps, candidates, windows) at the rows of the log, or at its own times."""
-        if name not in self._places:
-            return values
-        places = self._places[name]
-        low = np.minimum(places.astype(int), len(values) - 2)
-        share = (places - low)[:, None]
-        window = np.arange(self.windows)[None]
-        ends = (values[row, :, window].transpose(0, 2, 1) for row in (low, low + 1))
-        before, after = ends
-        return before + share * (after - before)
+    def _defaults(self) -> dict[str, float]:
+        vehicle = self.observed
+        return dict(zip(record.names(vehicle.Params), record.flatten(vehicle.params), strict=True))
+
+    def start_states(self, guess: Guess) -> Array:
+        """Start states (windows, nx) of a guess, at the begin of the run-in."""
+        starts = self._moved_start(guess.delays) + guess.starts
+        bias = self._steer_bias()
+        if bias:
+            starts[:, bias - 1] -= guess.params.get("steer_bias", self._defaults()["steer_bias"])
+        return starts
+
+    def _steer_bias(self) -> int:
+        """One more than the place of a measured wheel angle that includes the bias `steer_bias`."""
+        has = "steer_bias" in record.names(self.vehicle.Params) and "steer" in self.drive.channels
+        return record.names(self.vehicle.State).index("steer") + 1 if has else 0
+
+    def _told(self, fleet: Fleet, x0: Array, u: Array, params: Mapping[str, Array]) -> Array:
+        """Outputs at the rows of the run-in and the windows, (rows, vehicles, ny)."""
+        more: dict[str, Any] = {"params": params} if params else {}
+        states = fleet.rollout(x0, u[:-1], every=self.split, **more)
+        return fleet.outputs(states, u[:: self.split], **more)
+
+    def _late(self, told: Array, delays: Mapping[str, s]) -> tuple[Array, Array]:
+        """Channels (channels, windows, rows of run-in and window) with their delays.
+
+        Also the slopes by time of delayed channels; 0 for the others.
+        """
+        late = told[..., self.lead :].copy()
+        slopes = np.zeros_like(late)
+        for k, name in enumerate(self.channels):
+            if name in delays:
+                place = np.arange(late.shape[-1]) + self.lead - delays[name] / self.drive.dt
+                row = np.clip(np.floor(place).astype(int), 0, told.shape[-1] - 2)
+                steps = told[k, :, row + 1] - told[k, :, row]
+                late[k] = (told[k, :, row] + (place - row)[:, None] * steps).T
+                slopes[k] = steps.T / self.drive.dt
+        return late, slopes
+
+    def slopes(self, guess: Guess, directions: Sequence[Direction]) -> Slopes:
+        """Channels of one guess and their exact derivatives in some directions."""
+        free = tuple(dict.fromkeys(name for d in directions for name in d.params))
+        if free not in self._tangents:
+            vehicle = tangent(self.observed, self.method, free)
+            self._tangents[free] = _Fleet(vehicle, self.dt, self.method)
+        fleet, count, windows = self._tangents[free], max(len(directions), 1), self.windows
+        names, defaults = record.names(self.vehicle.State), self._defaults()
+        nx, nu = len(names), record.size(self.observed.Input)
+        x0 = np.zeros((count, windows, 2 * nx))
+        x0[..., :nx] = self.start_states(guess)
+        controls = self._controls(guess.delays)
+        u = np.zeros((len(controls), count, windows, 2 * nu))
+        u[..., :nu] = controls[:, None]
+        changes = {f"d{k}": np.zeros((count, windows)) for k in range(len(free))}
+        bias = self._steer_bias()
+        for i, direction in enumerate(directions):
+            for name, change in direction.params.items():
+                changes[f"d{free.index(name)}"][i] = change
+                if name == "steer_bias" and bias:
+                    x0[i, :, nx + bias - 1] -= change
+            if direction.state:
+                x0[i, :, nx + names.index(direction.state)] = 1.0
+            if direction.delay:
+                x0[i, ..., nx:] += self._moved_start(guess.delays, direction.delay)
+                u[:, i, :, nu:] += self._controls(guess.delays, direction.delay)
+        values = {f"p.{name}": guess.params.get(name, defaults[name]) for name in guess.params}
+        params = {name: np.full(count * windows, value) for name, value in values.items()}
+        params |= {name: change.ravel() for name, change in changes.items()}
+        shape = (len(u), count * windows, 2 * nu)
+        told = self._told(fleet, x0.reshape(count * windows, -1), u.reshape(shape), params)
+        told = told.reshape(-1, count, windows, 2 * len(self.channels)).transpose(1, 3, 2, 0)
+        channels, slopes = self._late(told[0, : len(self.channels)], guess.delays)
+        by = np.stack([self._late(t[len(self.channels) :], guess.delays)[0] for t in told])
+        for i, direction in enumerate(directions):
+            if direction.delay in self.channels:
+                k = self.channels.index(direction.delay)
+                by[i, k] -= slopes[k]
+        return Slopes(channels, by[: len(directions)])
+
+    def errors(self, channels: Array) -> Array:
+        """Replayed minus measured channels (..., channels, windows, rows); yaw to half a turn."""
+        difference = channels - self.measured
+        for k, name in enumerate(self.channels):
+            if name == "yaw":
+                turn = difference[..., k, :, :]
+                difference[..., k, :, :] = np.arctan2(np.sin(turn), np.cos(turn))
+        return difference
 
 
-def _pedal(measured: Mapping[str, Array], inputs: Mapping[str, Array]) -> Array:
-    """Pedal that explains the measured acceleration; the commanded one without it."""
-    if "a_x" not in measured:
-        return inputs["acceleration"]
-    by_pedal = measured["a_x"] - inputs["slope"]
-    return np.where(np.isin(inputs["gear"], _REVERSE), -by_pedal, by_pedal)
+class HorizonError(NamedTuple):
+    """Root mean square error of a channel at one time after the start of free runs."""
+
+    channel: str
+    horizon: s
+    rmse: float
+    """In the unit of the channel; infinite if a run diverged."""
+    windows: int
+    """Number of windows with a measured value there."""
+
+    __repr__ = brief_repr
 
 
-def error(name: str, replayed: Array, measured: Array) -> Array:
-    """Replayed minus measured; of yaw the turn that is less than half."""
-    difference = replayed - measured
-    return np.arctan2(np.sin(difference), np.cos(difference)) if name == "yaw" else difference
+def horizon_errors(
+    replay: Replay, errors: Array, horizons: Sequence[s] = HORIZONS
+) -> list[HorizonError]:
+    """Errors by the time since the start of the windows, from errors (channels, windows, rows)."""
+    found: list[HorizonError] = []
+    known = np.isfinite(replay.measured)
+    for k, channel in enumerate(replay.channels):
+        for horizon in horizons:
+            row = round(horizon / replay.drive.dt)
+            if row > replay.steps or not known[k, :, row].any():
+                continue
+            at = errors[k, known[k, :, row], row]
+            rmse = float(np.sqrt(np.mean(at**2))) if np.isfinite(at).all() else np.inf
+            found.append(HorizonError(channel, horizon, rmse, len(at)))
+    return found
+
+
+class _Fleet(Fleet):
+    """A fleet with a method that was chosen for the vehicle itself, whose speeds are known."""
+
+    def __init__(self, vehicle: Vehicle, dt: s, method: Integrator) -> None:
+        settings = Settings(dt, method, on_diverge="mask")
+        self._use(Runner(Plant.of(vehicle, method), settings))
+
+
+def _place(vehicle: Vehicle, at: str | tuple[float, float]) -> tuple[float, float]:
+    """A point relative to the body point, in m."""
+    geometry = vehicle.geometry
+    places = {
+        "body point": (0.0, 0.0),
+        "centre of mass": geometry.centre_of_mass,
+        "rear axle": (geometry.rear_axle, 0.0),
+    }
+    if isinstance(at, str):
+        one_of("at", at, (*places, "auto"))
+        return places[at]
+    return geometry.rear_axle + at[0], at[1]
+
+
+def over_steps(series: Channel, times: Array, *, whole: bool = False) -> Array:
+    """Mean of a held command over each step between some times, (steps, ...) of (steps + 1, ...).
+
+    A lag that is driven by the mean ends where the command itself takes it, to second order. The
+    last value is taken instead for numbers of something (`whole`), such as a gear, which have no
+    mean, and where it holds over the whole step.
+    """
+    rows = np.searchsorted(series.t, times + 1e-9, side="right") - 1
+    held = series.values[np.maximum(rows[:-1], 0)]
+    if whole:
+        return held
+    last = np.searchsorted(series.t, times[1:] - 1e-9, side="right") - 1
+    means = np.diff(_integral(series, times), axis=0) / np.diff(times, axis=0)
+    return np.where(last == rows[:-1], held, means)
+
+
+def _held(series: Channel, times: Array) -> Array:
+    """The last value at or before some times; the first before all."""
+    rows = np.searchsorted(series.t, times + 1e-9, side="right") - 1
+    return series.values[np.maximum(rows, 0)]
+
+
+def _integral(series: Channel, times: Array) -> Array:
+    """Integral of a held series from its first sample."""
+    t, values = series.t, series.values
+    total = np.concatenate([[0.0], np.cumsum(values[:-1] * np.diff(t))])
+    row = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 1)
+    return total[row] + (times - t[row]) * values[row]
+
+
+def _pedal(a_x: Array, commands: Mapping[str, Array | None]) -> Array | None:
+    """Pedal that explains the measured acceleration; the commanded one where it is unknown."""
+    given = commands["acceleration"]
+    slope, gear = commands.get("slope"), commands.get("gear")
+    pedal = a_x - (0.0 if slope is None else slope)
+    pedal = pedal if gear is None else np.where(np.isin(gear, (20.0, 21.0)), -pedal, pedal)
+    return pedal if given is None else np.where(np.isfinite(pedal), pedal, given)

@@ -1,4 +1,4 @@
-"""The proving ground: standard manoeuvres of any vehicle, what they measure, and the report.
+"""The proving ground: standard manoeuvres for any vehicle, their metrics, and the report.
 
     from skidpad.study.manoeuvres import Evaluation, StepSteer, Subject, perform
 
@@ -6,8 +6,8 @@
     print(results[0]["yaw_rate_rise_time"])
     Evaluation(results).to_html("report.html")
 
-`STANDARD` has all manoeuvres with their usual settings; each is defined in a module named after
-its kind.
+`STANDARD` holds all manoeuvres with their default settings; each is defined in a module named
+after its kind.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...core import record
 from ...core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from .case import Case, Path
+    from .case import Case
     from .catalogue import STANDARD, names, select
     from .cone_courses import Slalom
     from .evaluation import Evaluation, Limits, write_json
@@ -26,13 +26,12 @@ if TYPE_CHECKING:
     from .kernels import Kernels
     from .logs import adapt, drive_of_log, measured_reference
     from .longitudinal import Acceleration
-    from .manoeuvre import Manoeuvre, Performing
-    from .metric import Chart, Curve, Findings, Metric
+    from .manoeuvre import Chart, Curve, Findings, Manoeuvre, Metric, Performing
     from .proving_ground import Result, perform
     from .sensitivities import sensitivity, sobol, spread_out
     from .steady_state import ConstantSpeed, SlowRamp
-    from .step_steer import StepSteer
     from .subject import Subject
+    from .transient_response import StepSteer
     from .tuning import tune
 
 __all__ = [
@@ -50,7 +49,6 @@ __all__ = [
     "Limits",
     "Manoeuvre",
     "Metric",
-    "Path",
     "Performing",
     "Result",
     "Slalom",
@@ -73,7 +71,7 @@ __all__ = [
 __getattr__ = lazy_attributes(
     __name__,
     {
-        ".case": ("Case", "Path"),
+        ".case": ("Case",),
         ".catalogue": ("STANDARD", "names", "select"),
         ".cone_courses": ("Slalom",),
         ".evaluation": ("Evaluation", "Limits", "write_json"),
@@ -81,12 +79,11 @@ __getattr__ = lazy_attributes(
         ".kernels": ("Kernels",),
         ".logs": ("adapt", "drive_of_log", "measured_reference"),
         ".longitudinal": ("Acceleration",),
-        ".metric": ("Chart", "Curve", "Findings", "Metric"),
-        ".manoeuvre": ("Manoeuvre", "Performing"),
+        ".manoeuvre": ("Chart", "Curve", "Findings", "Manoeuvre", "Metric", "Performing"),
         ".proving_ground": ("Result", "perform"),
         ".sensitivities": ("sensitivity", "sobol", "spread_out"),
         ".steady_state": ("ConstantSpeed", "SlowRamp"),
-        ".step_steer": ("StepSteer",),
+        ".transient_response": ("StepSteer",),
         ".subject": ("Subject",),
         ".tuning": ("tune",),
     },

@@ -1,8 +1,7 @@
-"""Braking: straight on (ISO 21994), in a turn (ISO 7975), and with one side on a slippery road
-(ISO 14512).
+"""Braking: in a straight line (ISO 21994), in a turn (ISO 7975), and on split friction (ISO 14512).
 
-The driver demands a deceleration. Without anti-lock brakes, how hard can be braked before wheels
-lock is part of the result, so ever closer decelerations are driven, and the best is reported.
+The driver demands a deceleration. Without anti-lock brakes, how hard the vehicle can brake before
+wheels lock is part of the result; the search narrows the demanded deceleration down to the best.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,147 +21,126 @@ from ...core.body import Wheel
 from ...core.files import brief_repr
 from ...errors import InvalidValue
 from ...units import m, m_s, m_s2, one, s
-from .case import Case, before, straight
+from .case import Case, before, steered, straight
 from .case_run import (
+    LOCKED,
     SLOWER,
     CaseRun,
     Slowing,
     endings,
     first_time,
-    locked_in,
-    must_tell,
-    must_turn,
     pick,
-    slowing_of,
+    summed,
+    values_at,
 )
-from .manoeuvre import Performing, Rounds, StandardManoeuvre
-from .metric import Chart, Curve, Findings, Metric
+from .manoeuvre import Chart, Curve, Findings, Metric, Performing, Rounds, StandardManoeuvre, chart
 from .search import LONGEST, Grid, hardest_stop, time_to_stop, tyre_deceleration
 from .steady_state import steady_angle
 from .subject import Subject, grip_needed, speed_needed, tyres_needed
 
 AT_REST: m_s = 0.1
-"""Speed below which a vehicle has stopped."""
-LOCKED: one = 0.5
-"""Share of the speed below which a wheel that still rolls counts as locked."""
-
-
-def _way(run: CaseRun) -> Array:
-    """Distance since the first sample in m, (T, V), by trapezia: exact for an even stop."""
-    v = run["speed"]
-    pieces = np.diff(run.t)[:, None] * 0.5 * (v[1:] + v[:-1])
-    return np.concatenate([np.zeros((1, run.variants)), np.cumsum(pieces, axis=0)])
+"""Speed below which a vehicle counts as stopped."""
 
 
 def stopping_distance(run: CaseRun) -> Array:
-    """Distance from the brakes to rest in m, (V,); NaN of a vehicle that did not stop."""
+    """Distance from brake application to rest in m, (V,); NaN for a vehicle that did not stop."""
     kept = run.since(0.0)
-    way = _way(kept)
     when = first_time(kept.t, -kept["v_x"], -AT_REST)
-    return np.array(
-        [np.interp(time, kept.t, way[:, k], right=np.nan) for k, time in enumerate(when)]
-    )
+    return values_at(kept.t, summed(kept.t, kept["speed"]), when, np.nan)
 
 
 def mean_deceleration(run: CaseRun) -> Array:
-    """Mean fully developed deceleration, from 0.8 to 0.1 of the speed, in m/s², (V,)."""
+    """Mean fully developed deceleration, from 0.8 to 0.1 of the initial speed, in m/s², (V,)."""
     kept = run.since(0.0)
-    v_0 = kept["v_x"][0]
-    way = _way(kept)
-    ends: list[Array] = []
-    for share in (0.8, 0.1):
-        when = first_time(kept.t, -kept["v_x"] / v_0, -share)
-        ends.append(np.array([np.interp(time, kept.t, way[:, k]) for k, time in enumerate(when)]))
-    return (0.8**2 - 0.1**2) * v_0**2 / (2.0 * (ends[1] - ends[0]))
+    v_0, way = kept["v_x"][0], summed(kept.t, kept["speed"])
+    times = (first_time(kept.t, -kept["v_x"] / v_0, -share) for share in (0.8, 0.1))
+    begin, end = (values_at(kept.t, way, when) for when in times)
+    return (0.8**2 - 0.1**2) * v_0**2 / (2.0 * (end - begin))
 
 
 def spins(run: CaseRun, car: Subject) -> list[Wheel]:
-    """Wheels whose spin is among the signals of a drive."""
+    """Wheels whose spin is among the signals of a run."""
     return [wheel for wheel in car.geometry.wheels if f"spin_{wheel.name}" in run]
 
 
 def locked_wheels(run: CaseRun, car: Subject) -> NDArray[np.bool_]:
-    """Whether each wheel stood while the vehicle moved, (wheels, V); one row of False where no
-    spin is known."""
+    """Whether each wheel was locked while the vehicle moved, (wheels, V).
+
+    One row of False if no spin is known.
+    """
     kept = run.since(0.2)
     moving = kept["v_x"] > 3.0
-    slow = [
-        kept[f"spin_{wheel.name}"] * wheel.radius < LOCKED * kept["v_x"]
-        for wheel in spins(kept, car)
-    ]
-    stood = [(moving & each).mean(axis=0) > 0.1 * moving.mean(axis=0) for each in slow]
+    rolling = (kept[f"spin_{wheel.name}"] * wheel.radius for wheel in spins(kept, car))
+    slow = (moving & (v < LOCKED * kept["v_x"]) for v in rolling)
+    stood = [each.mean(axis=0) > 0.1 * moving.mean(axis=0) for each in slow]
     return np.stack(stood or [np.zeros(kept.variants, dtype=bool)])
 
 
 def locks(run: CaseRun, car: Subject) -> NDArray[np.bool_]:
-    """Whether any wheel stood while the vehicle moved, (V,)."""
+    """Whether any wheel was locked while the vehicle moved, (V,)."""
     return np.logical_or.reduce(locked_wheels(run, car), axis=0)
 
 
-def slowed_by(run: CaseRun) -> m_s2:
-    """Mean deceleration of the first variant from half a second after the brakes on, as long as it
-    moves."""
-    kept = run.since(0.5)
-    v = kept["v_x"][:, 0]
-    moving = np.flatnonzero(v > 0.1 * v[0])
-    last = int(moving[-1]) if len(moving) else 0
-    return float((v[0] - v[last]) / max(kept.t[last] - kept.t[0], 1e-9))
-
-
 HARDER = 2.0
-"""Demand that locks all wheels, over what tyres give."""
+"""Demand that locks all wheels, relative to the deceleration the tyres can transmit."""
 TRIED = (0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7)
-"""Decelerations demanded to find the demand for one that is to be reached, over that one."""
+"""Demands tried to reach a target deceleration, relative to the target."""
 CLOSER = 9
-"""Decelerations that are tried in the second round, between two of the first."""
+"""Number of demands in the second round, between two of the first."""
 LONGER = 1.3
-"""Duration of a drive in which a deceleration is to be reached, over that of a stop with it."""
+"""Duration of a run that has to reach a target, relative to the duration of a stop at the
+target."""
 BRAKED: s = 3.0
-"""Duration of a drive that brakes in a turn."""
-LEAST_TURN: m_s2 = 0.5
-"""Lateral acceleration before braking of a log of braking in a turn."""
+"""Duration of a run of braking in a turn."""
+TURNING: m_s2 = 0.5
+"""Least lateral acceleration before braking that a log of braking in a turn needs."""
 
 
 def braking(t: Array) -> Array:
-    """From 0 to -1 when the brakes are applied."""
+    """Brake signal over time: 0 before time zero, then a ramp to -1."""
     return -(t >= 0.0).astype(float)
 
 
 def stop_case(speed: m_s, duration: s, a: Array | m_s2) -> Case:
-    """A stop straight on from a speed with a deceleration that is demanded, one or (V,)."""
-    return Case(
-        label=f"{np.ravel(a)[0]:.2f} m/s² asked for",
-        duration=duration,
-        v=speed,
-        speed=speed,
-        hold=before,
-        a=braking,
-        a_gain=a,
-        path=straight(),
-        rests=True,
-    )
+    """Case of a stop in a straight line; `a` is the demanded deceleration, a number or (V,)."""
+    told: Any = {"hold": before, "a": braking, "a_gain": a}
+    label = f"{np.ravel(a)[0]:.2f} m/s² asked for"
+    return Case(label, duration, speed, speed=speed, path=straight(), rests=True, **told)
+
+
+class _Braking(StandardManoeuvre):
+    """Base of the braking tests, which can have a single deceleration to reach."""
+
+    deceleration: m_s2 | None
+
+    @property
+    def one_drive(self) -> bool:
+        """Whether a deceleration is given; runs that differ in the driver alone count as one."""
+        return self.deceleration is not None
 
 
 @dataclass(frozen=True)
-class StraightBraking(StandardManoeuvre):
-    """From a speed to rest, as hard as wheels allow."""
+class StraightBraking(_Braking):
+    """Stop in a straight line from a speed, as hard as possible without locking wheels."""
 
     speed: m_s = 100.0 / 3.6
     deceleration: m_s2 | None = None
-    """That one stop reaches, as a log does; if None, many are demanded and the shortest counts."""
+    """Deceleration to reach in a single stop, as in a log; None to search for the shortest
+    stop."""
     name = "straight_braking"
     title = "Straight braking"
     source = "ISO 21994:2007"
     needs = (tyres_needed, speed_needed)
     METRICS = """
-    stopping_distance [m]: Shortest way to rest on which no wheel locks; theory: with all tyres at
-        their longitudinal peak under the loads of a car that stands.
-    mean_deceleration [m/s²]: Mean fully developed deceleration on it, from 0.8 to 0.1 of the speed.
-    locked_stopping_distance [m]: Way to rest with all wheels locked.
+    stopping_distance [m]: Shortest stopping distance without a locked wheel; theory: all tyres
+        at their longitudinal peak under static loads.
+    mean_deceleration [m/s²]: Mean fully developed deceleration of that stop, from 0.8 to 0.1 of
+        the speed.
+    locked_stopping_distance [m]: Stopping distance with all wheels locked.
     """
 
     def perform(self, car: Subject) -> Performing:
-        """Ever closer to the hardest stop on which no wheel locks, then that one and a harder."""
+        """Search for the hardest stop without a locked wheel, then drive it and a harder one."""
         if self.deceleration:
             return (yield from self._as_demanded(car, self.deceleration))
         tyres = tyre_deceleration(car)
@@ -184,10 +162,11 @@ class StraightBraking(StandardManoeuvre):
         locked = np.where(slid, stopping_distance(harder), np.nan)
         metrics = self._of_stop(car, stop, tyres)
         metrics += self.metrics({"locked_stopping_distance": locked})
-        return Findings(metrics, [_speeds([stop, harder])], _limited_by(car, stop, harder))
+        shown = chart(self.title, "t", "v_x", stop, harder)
+        return Findings(metrics, [shown], _limited_by(car, stop, harder))
 
     def _as_demanded(self, car: Subject, wanted: m_s2) -> Performing:
-        """One stop that reaches a deceleration."""
+        """Make one stop that reaches the deceleration `wanted`."""
         case = partial(stop_case, self.speed, LONGER * self.speed / wanted)
         demand = yield from level_for(wanted, case, lambda run: ~locks(run, car))
         runs = yield [case(demand)]
@@ -195,10 +174,13 @@ class StraightBraking(StandardManoeuvre):
         notes = missed(wanted, runs)
         if not np.isfinite(metrics[0].value[0]):
             notes.insert(0, f"no stop with {wanted:.2f} m/s² without a locked wheel")
-        return Findings(metrics, [_speeds(runs)], notes)
+        return Findings(metrics, [chart(self.title, "t", "v_x", *runs)], notes)
 
     def _of_stop(self, car: Subject, run: CaseRun, tyres: Array) -> list[Metric]:
-        """Metrics of a stop, NaN where a wheel locks; `tyres` (V,) can decelerate as hard."""
+        """Metrics of a stop, NaN where a wheel locks.
+
+        `tyres` (V,) is the deceleration that the tyres can transmit.
+        """
         way = np.where(locks(run, car), np.nan, 1.0) * stopping_distance(run)
         mean = np.where(np.isfinite(way), mean_deceleration(run), np.nan)
         known = np.isfinite(tyres).any()
@@ -206,28 +188,17 @@ class StraightBraking(StandardManoeuvre):
         values = {"stopping_distance": way, "mean_deceleration": mean}
         return self.metrics(values, theory if known else None)
 
-    @property
-    def one_drive(self) -> bool:
-        """Whether it is one deceleration that counts."""
-        return self.deceleration is not None
-
     def adapted_to(self, drive: CaseRun) -> StraightBraking:
-        """With the speed and the deceleration of a log."""
+        """Return the test with the speed and the deceleration of a log."""
         stop = stop_of(drive)
-        if locked_in(drive):  # sliding tyres decelerate as they do, whatever is demanded
-            raise InvalidValue(
-                f"a wheel locks in {drive.label}: its deceleration does not tell how hard it brakes"
-            )
+        if drive.locks():  # sliding tyres decelerate as they do, whatever is demanded
+            why = "its deceleration does not tell how hard it brakes"
+            raise InvalidValue(f"a wheel locks in {drive.label}: {why}")
         return replace(self, speed=stop.v, deceleration=stop.deceleration)
 
 
-def _speeds(runs: Sequence[CaseRun]) -> Chart:
-    curves = [Curve(run.t, run["v_x"][:, 0], run.label) for run in runs]
-    return Chart("Straight braking", "time in s", "speed in m/s", curves)
-
-
 def _limited_by(car: Subject, stop: CaseRun, harder: CaseRun) -> list[str]:
-    """A note where something else than wheels that lock limits the stop of the first vehicle."""
+    """A note if something other than locking wheels limits the stop of the first variant."""
     if locks(stop, car)[0]:
         return ["no stop without a locked wheel"]
     if np.isnan(stopping_distance(stop)[0]):
@@ -238,23 +209,28 @@ def _limited_by(car: Subject, stop: CaseRun, harder: CaseRun) -> list[str]:
 
 
 def weak_brakes(run: CaseRun) -> str:
-    """A note on a vehicle whose brakes do not stop it."""
-    return (
-        f"no stop within {run.t[-1]:.0f} s: brakes and resistance give no more than "
-        f"{slowed_by(run):.2f} m/s²"
-    )
+    """A note for a vehicle whose brakes do not bring it to rest.
+
+    It tells the mean deceleration from 0.5 s after brake application until the first variant almost
+    stops.
+    """
+    kept = run.since(0.5)
+    v = kept["v_x"][:, 0]
+    last = int(np.flatnonzero(v > 0.1 * v[0]).max(initial=0))
+    most = float((v[0] - v[last]) / max(kept.t[last] - kept.t[0], 1e-9))
+    ends = f"brakes and resistance give no more than {most:.2f} m/s²"
+    return f"no stop within {run.t[-1]:.0f} s: {ends}"
 
 
 def stop_of(drive: CaseRun) -> Slowing:
-    """How a log slows down that ends at rest."""
+    """Speed, time and deceleration of a log that ends at rest; raises InvalidValue if it does
+    not."""
     if not drive.done[0]:
         raise InvalidValue(f"the vehicle of {drive.label} is {drive.outcomes[0]}: that is no stop")
-    told, slowest = slowing_of(drive), float(drive["v_x"].min())
+    told, slowest = drive.slowing(), float(drive["v_x"].min())
     if slowest > AT_REST:
-        raise InvalidValue(
-            f"{drive.label} does not come to rest: it slows down from {told.v:.1f} m/s to "
-            f"{slowest:.1f} m/s"
-        )
+        change = f"it slows down from {told.v:.1f} m/s to {slowest:.1f} m/s"
+        raise InvalidValue(f"{drive.label} does not come to rest: {change}")
     return told
 
 
@@ -263,12 +239,14 @@ def level_for(
     case: Callable[[m_s2], Case],
     counts: Callable[[CaseRun], NDArray[np.bool_]] = lambda run: run.done,
 ) -> Rounds:
-    """The deceleration to ask for so that one is reached, found in drives: brakes give what they
-    are asked for, and air and tyres add to it. `case(a)` asks for one; `counts(run)` tells which
-    drives, (V,), are such as the one that is to be found.
+    """Find the deceleration to demand so that the deceleration `a` is reached: a generator of
+    cases.
 
-    A second round of drives is between the first level that is enough, or does not count, and the
-    one before it: near the limit, wheels lock within a few per cent.
+    Demanded and reached deceleration differ, because drag and tyres add to the brakes. `case(a)`
+    makes the case for a demand; `counts(run)` says which variants (V,) of a run are valid.
+
+    A second round lies between the first demand that suffices or is invalid and the one before it:
+    near the limit, wheels lock within a few per cent.
     """
     every = yield from _levels(a * np.array(TRIED), case, counts)
     falls_short = every.counts & (every.reached < a)
@@ -285,11 +263,11 @@ def level_for(
 
 
 class _Levels(NamedTuple):
-    """Decelerations asked for, in rising order, each (L,)."""
+    """Demanded decelerations in rising order and what they led to, each (L,)."""
 
     asked: Array
     reached: Array
-    """NaN of a drive that did not come through."""
+    """Deceleration reached in m/s²; NaN for a run that failed."""
     done: NDArray[np.bool_]
     counts: NDArray[np.bool_]
 
@@ -299,32 +277,31 @@ def _levels(
 ) -> Rounds:
     runs = yield [case(level) for level in asked.tolist()]
     done = np.array([run.done[0] for run in runs])
-    reached = [slowing_of(run).deceleration if run.done[0] else np.nan for run in runs]
+    reached = [run.slowing().deceleration if run.done[0] else np.nan for run in runs]
     return _Levels(asked, np.array(reached), done, done & [counts(run)[0] for run in runs])
 
 
 def missed(a: m_s2 | None, runs: Sequence[CaseRun]) -> list[str]:
-    """A note where the first vehicle does not reach a deceleration that is to be reached."""
-    if not a:
-        return []
-    reached = slowing_of(runs[0]).deceleration
-    if abs(reached - a) < 0.03 * a:
+    """A note if the first variant misses its target deceleration by more than 3 %."""
+    reached = runs[0].slowing().deceleration if a else 0.0
+    if not a or abs(reached - a) < 0.03 * a:
         return []
     return [f"it slows down with {reached:.2f} m/s²; {a:.2f} m/s² were to be reached"]
 
 
 @dataclass(frozen=True)
-class BrakingInTurn(StandardManoeuvre):
-    """From a steady turn, with the wheel held: does it turn in, or go straight on?"""
+class BrakingInTurn(_Braking):
+    """Braking from a steady turn with the steering wheel held: does the vehicle turn in or run
+    wide?"""
 
     radius: float = 100.0
-    """Of the turn, in m."""
+    """Radius of the turn in m."""
     a_y: m_s2 = 5.0
-    """Lateral acceleration of the turn."""
+    """Lateral acceleration of the turn before braking."""
     levels: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
     """Decelerations demanded, in m/s²."""
     deceleration: m_s2 | None = None
-    """That the one drive reaches, as a log does; if None, `levels` are demanded."""
+    """Deceleration to reach in a single run, as in a log; None to demand all of `levels`."""
     name = "braking_in_turn"
     title = "Braking in a turn"
     source = "ISO 7975:2019"
@@ -334,11 +311,10 @@ class BrakingInTurn(StandardManoeuvre):
 
     @property
     def speed(self) -> m_s:
-        """Of the turn."""
         return float(np.sqrt(self.a_y * self.radius))
 
     def perform(self, car: Subject) -> Performing:
-        """A first drive finds the angle; then all decelerations at once."""
+        """Find the steering angle in a first run, then drive all decelerations at once."""
         angle = yield from steady_angle(car, self.speed, self.a_y)
         levels = self.levels
         if self.deceleration:
@@ -358,44 +334,33 @@ class BrakingInTurn(StandardManoeuvre):
             Metric("sideslip_change", np.fmax.reduce(np.abs(slip)), "rad",
                    "Largest change of sideslip within the first second, of all decelerations."),
         ]  # fmt: skip
-        curve = Curve(np.array(levels), ratio[:, 0], "driven")
+        driven = Curve(np.array(levels), ratio[:, 0], "driven")
         labels = "deceleration asked for in m/s²", "yaw rate after 1 s over that of the turn"
         notes = endings(runs) + missed(self.deceleration, runs)
-        return Findings(metrics, [Chart("Braking in a turn", *labels, [curve])], notes)
+        return Findings(metrics, [Chart("Braking in a turn", *labels, [driven])], notes)
 
     def _case(self, angle: Array, a: m_s2) -> Case:
-        return Case(
-            label=f"{a:g} m/s² asked for",
-            duration=BRAKED,
-            v=self.speed,
-            speed=self.speed,
-            hold=before,
-            a=lambda t: a * braking(t),
-            steer=1.0,
-            amplitude=angle,
-            run_in=5.0,
-            rests=True,
-        )
-
-    @property
-    def one_drive(self) -> bool:
-        """Whether it is one deceleration that counts."""
-        return self.deceleration is not None
+        turning = steered(f"{a:g} m/s² asked for", BRAKED, self.speed, 1.0, angle, run_in=5.0)
+        return replace(turning, hold=before, a=lambda t: a * braking(t), rests=True)
 
     def adapted_to(self, drive: CaseRun) -> BrakingInTurn:
-        """With the turn and the deceleration of a log."""
-        slowing = slowing_of(drive)
-        must_tell(drive, "a_y", "how it turns before it brakes is not told")
+        """Return the test with the turn and the deceleration of a log."""
+        slowing = drive.slowing()
+        drive.must_tell("a_y", "how it turns before it brakes is not told")
         begun = slowing.when - (1.0 - SLOWER) * slowing.v / slowing.deceleration
         turn = drive.since(begun - 1.1, begun - 0.1)["a_y"]
         a_y = float(np.abs(turn.mean())) if len(turn) else 0.0
-        must_turn(drive, a_y, "before it brakes", LEAST_TURN)
+        drive.must_turn(a_y, "before it brakes", TURNING)
         radius, a = slowing.v**2 / a_y, slowing.deceleration
         return replace(self, radius=radius, a_y=a_y, deceleration=a)
 
 
 def _one_second_after(run: CaseRun) -> tuple[Array, Array]:
-    """Yaw rate over what the turn has at the speed left, and how sideslip changed, each (V,)."""
+    """Yaw rate ratio and change of sideslip one second after brake application, each (V,).
+
+    The yaw rate is divided by that of the initial curvature at the reduced speed; the change of
+    sideslip, in rad, is the one of largest magnitude within that second.
+    """
     begin, second = run.since(-1.0, 0.0), run.since(0.0, 1.0)
     curvature = (begin["omega"] / begin["v_x"]).mean(axis=0)
     left = second["omega"][-1] / (curvature * np.maximum(second["v_x"][-1], 1.0))
@@ -404,7 +369,8 @@ def _one_second_after(run: CaseRun) -> tuple[Array, Array]:
 
 
 GRID = Grid(low=0.5, high=1.0, first=10, at_once=3, resolution=5e-3, rounds=3)
-"""Of decelerations asked for, over the mean of both sides of the road: all drivers drive each."""
+"""Search grid of demands relative to the mean of both sides of the road; all drivers drive
+each."""
 SPLIT_STYLES = (
     (0.1, 1.5, 1.5),
     (0.15, 1.5, 1.5),
@@ -412,44 +378,45 @@ SPLIT_STYLES = (
     (0.3, 1.5, 3.0),
     (0.5, 1.0, 3.0),
 )
-"""Of drivers: time in s and least distance in m, first and last, in which deviations die out, and
-the damping ratio. Each vehicle has the driver who suits it."""
+"""Driver styles: settling time in s, first and last settling distance in m, and damping ratio.
+
+The style that suits a vehicle best is used for it.
+"""
 LANE: m = 1.0
-"""Deviation up to which a vehicle has stayed in its lane."""
+"""Deviation up to which a vehicle counts as having stayed in its lane."""
 
 
 @dataclass(frozen=True)
-class SplitBraking(StandardManoeuvre):
-    """With the left wheels on a slippery road; the driver keeps the lane."""
+class SplitBraking(_Braking):
+    """Braking with the left wheels on a slippery surface; the driver keeps the lane."""
 
     speed: m_s = 80.0 / 3.6
     low: one = 0.3
-    """Grip on the left over that of the tyres."""
+    """Grip on the left relative to that of the tyres."""
     deceleration: m_s2 | None = None
-    """That one stop reaches, as a log does; if None, many are demanded and the shortest counts."""
+    """Deceleration to reach in a single stop, as in a log; None to search for the shortest
+    stop."""
     name = "split_braking"
     title = "Braking with one side on a slippery road"
     source = "ISO 14512:1999"
     rough = "of the shortest stop of a grid of decelerations and drivers"
     METRICS = f"""
-    stopping_distance [m]: Shortest way to rest on which it stays within {LANE:g} m of its lane;
-        theory: with all tyres at their longitudinal peak.
-    peak_yaw_rate [rad/s]: On that way.
-    deviation [m]: Largest, on that way.
-    yaw_moment [N·m]: Difference of the brake forces of both sides times half the track, mean of the
-        second after the first half; positive turns to the left.
+    stopping_distance [m]: Shortest stopping distance at which the car stays within {LANE:g} m
+        of its lane; theory: all tyres at their longitudinal peak.
+    peak_yaw_rate [rad/s]: Largest yaw rate during that stop.
+    deviation [m]: Largest lateral deviation during that stop.
+    yaw_moment [N·m]: Difference between the brake forces of the two sides times half the track,
+        mean over the second after the first half second; positive turns the car to the left.
     """
 
     def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
-        lacks = tyres_needed(car) or speed_needed(car, self)
-        names = record.names(car.vehicle.model.Disturbance)
-        if not lacks and not {"mu_fl", "mu_rl"} <= set(names):
-            return f"{car.name} has no grip of its own at each wheel"
-        return lacks
+        if {"mu_fl", "mu_rl"} <= set(record.names(car.vehicle.model.Disturbance)):
+            return tyres_needed(car) or speed_needed(car, self)
+        own = f"{car.name} has no grip of its own at each wheel"
+        return tyres_needed(car) or speed_needed(car, self) or own
 
     def perform(self, car: Subject) -> Performing:
-        """Ever closer to the hardest stop within the lane, each by drivers of all styles."""
+        """Search for the hardest stop within the lane, with drivers of all styles."""
         tyres = tyre_deceleration(car)
         most = 0.5 * (1.0 + self.low) * tyres
         if self.deceleration:
@@ -473,23 +440,19 @@ class SplitBraking(StandardManoeuvre):
             "yaw_moment": brake_moment(car, run),
         }
         masked = {name: np.where(in_lane, row, np.nan) for name, row in values.items()}
-        metrics = self.metrics(masked, {"stopping_distance": self._theory(most)})
-        curve = Curve(run["x"][:, 0], run["y"][:, 0], run.label)
-        notes = [] if in_lane[0] else [_why_not(runs)]
-        notes += missed(self.deceleration, runs)
-        return Findings(metrics, [Chart("Path", "x in m", "y in m", [curve])], notes)
-
-    def _theory(self, most: Array) -> Array | None:
         a = most if self.deceleration is None else np.fmin(most, self.deceleration)
-        return self.speed**2 / (2.0 * a) if np.isfinite(a).any() else None
-
-    @property
-    def one_drive(self) -> bool:
-        """Whether it has one deceleration: drivers who differ are one for a log."""
-        return self.deceleration is not None
+        theory = self.speed**2 / (2.0 * a) if np.isfinite(a).any() else None
+        metrics = self.metrics(masked, {"stopping_distance": theory})
+        notes = list[str]()
+        if not in_lane[0]:  # no driver stopped the first variant within its lane
+            stayed = [one for one in runs if _aside(one)[0] < LANE and one.done[0]]
+            left = f"it leaves its lane even with {runs[0].label}"
+            notes.append(weak_brakes(stayed[0]) if stayed else left)
+        notes += missed(self.deceleration, runs)
+        return Findings(metrics, [chart("Path", "x", "y", run)], notes)
 
     def adapted_to(self, drive: CaseRun) -> SplitBraking:
-        """With the speed and the deceleration of a log."""
+        """Return the test with the speed and the deceleration of a log."""
         told = stop_of(drive)
         return replace(self, speed=told.v, deceleration=told.deceleration)
 
@@ -497,32 +460,29 @@ class SplitBraking(StandardManoeuvre):
         return [self.case(a, duration, style) for style in SPLIT_STYLES]
 
     def case(self, a: Array | m_s2, duration: s, style: tuple[float, float, float]) -> Case:
-        """A stop with a deceleration that is demanded, one or (V,), by a driver of a style."""
+        """Case of a stop by a driver of this style; `a` is the demanded deceleration, a number or
+        (V,)."""
         ice = {name: lambda t: np.where(t < 0.0, 1.0, self.low) for name in ("mu_fl", "mu_rl")}
         driving = dict(zip(("settling", "damping", "settling_least"), style, strict=True))
         return replace(stop_case(self.speed, duration, a), driving=driving, disturbance=ice)
 
 
 def _aside(run: CaseRun) -> Array:
-    """Largest deviation from the lane in m, (V,)."""
+    """Largest deviation from the lane centre in m, (V,)."""
     return np.abs(run.since(0.0)["y"]).max(axis=0)
 
 
 def _way_in_lane(run: CaseRun) -> Array:
-    """Way to rest in m, (V,); infinite without an end or outside the lane."""
+    """Stopping distance in m, (V,); infinite without a stop or outside the lane."""
     way = stopping_distance(run)
     return np.where((_aside(run) < LANE) & np.isfinite(way) & run.done, way, inf)
 
 
-def _why_not(runs: Sequence[CaseRun]) -> str:
-    """A note on the first vehicle, which no driver stopped within its lane."""
-    stayed = [run for run in runs if _aside(run)[0] < LANE and run.done[0]]
-    return weak_brakes(stayed[0]) if stayed else f"it leaves its lane even with {runs[0].label}"
-
-
 def brake_moment(car: Subject, run: CaseRun) -> Array:
-    """Yaw moment of the forces along the wheels in N·m, positive to the left, mean of the second
-    after the first half: (V,)."""
+    """Mean yaw moment of the longitudinal wheel forces in N·m, positive to the left, (V,).
+
+    The mean is taken from 0.5 to 1.5 s after brake application.
+    """
     kept = run.since(0.5, 1.5)
     wheels = car.geometry.wheels
     if any(f"F_x_{wheel.name}" not in kept for wheel in wheels):

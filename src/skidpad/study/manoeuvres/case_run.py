@@ -1,10 +1,10 @@
-"""What was driven: signals over time of all variants of a vehicle, and what they tell.
+"""Runs of cases: signals over time of all variants of a vehicle, and their evaluation.
 
-Motion is that of the centre of mass, whatever point the vehicle's state is about. Signals have the
-shape (T, V): samples and variants. A measured log becomes a run with V = 1 (`from_columns`).
+Motion is that of the centre of mass, whatever reference point the vehicle's state has. Signals have
+the shape (T, V): samples and variants. A measured log becomes a run with V = 1 (`from_columns`).
 
-Look here for the response to a step, times at which signals pass a level, and the settings that a
-log was driven with: from which speed and how hard it braked, how and to which side it steered.
+Look here for step responses, times at which signals cross a level, and the settings of a measured
+log: its speed, its deceleration, and how and to which side it was steered.
 """
 
 from __future__ import annotations
@@ -22,34 +22,35 @@ from ...core.files import brief_repr
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...units import m_s, m_s2, one, rad, s
-from ..identify.log import how_to_name, nearest
+from ..logs.names import how_to_name, nearest
 from .driver import Memory
 
 OK = "done"
-"""How a drive ended that nothing went wrong in."""
+"""Outcome of a run in which nothing went wrong."""
 SPUN: rad = np.deg2rad(60.0)
-"""Sideslip from which on a vehicle counts as spun."""
+"""Sideslip above which a vehicle counts as spun."""
 MOVING: m_s = 2.0
-"""Speed below which sideslip means nothing."""
+"""Speed below which sideslip is not meaningful."""
 MOST_NAMED = 4
-"""Drives that a note names."""
+"""Largest number of runs named in a note."""
 MOST_COLUMNS = 12
-"""Columns that a message names."""
+"""Largest number of columns named in a message."""
 TIPPED: s = 0.3
-"""Time with both wheels of a side in the air from which on it counts as rolled over."""
+"""A vehicle counts as rolled over when both wheels of a side are off the ground for this
+long."""
 
 
 class Source(NamedTuple):
-    """What is known of the signals of a log, apart from their values."""
+    """What is known about the signals of a log, apart from their values."""
 
     steady: frozenset[str] = frozenset()
-    """Signals that are right while nothing changes, and unknown when something does."""
+    """Signals that are valid in a steady state only."""
     unused: tuple[str, ...] = ()
-    """Columns of the log that are no signals."""
+    """Columns of the log that are not used as signals."""
 
     @property
     def listed(self) -> str:
-        """The columns that are not used, for messages."""
+        """Unused columns as a list in words, for messages."""
         more = len(self.unused) - MOST_COLUMNS
         return ", ".join(self.unused[:MOST_COLUMNS]) + (f" and {more} more" if more > 0 else "")
 
@@ -57,21 +58,78 @@ class Source(NamedTuple):
 NOTHING = Source()
 
 
+SLOWER: one = 0.95
+"""Share of the initial speed below which a vehicle certainly slows down."""
+CRUISING: one = 0.99
+"""Share of the initial speed above which a vehicle does not slow down yet."""
+STARTED: m_s = 0.5
+"""Speed at which a vehicle counts as started from rest."""
+BEFORE: s = 2.0
+"""Time span for the speed before a change."""
+LEAST_LOSS: one = 0.05
+"""Least loss of speed, as a share of the speed, from which a deceleration can be determined."""
+LOCKED: one = 0.5
+"""A wheel counts as locked if its rolling speed is below this share of the vehicle's speed."""
+LEAST_TURN: m_s2 = 0.3
+"""Least lateral acceleration of a log of a turn."""
+ALIKE: one = 0.95
+"""Least correlation of the steering angle of a log with that of the test."""
+SIDES: Mapping[str, one] = {"left": 1.0, "right": -1.0}
+BEGINNINGS: Mapping[str, one] = {"left first": 1.0, "right first": -1.0}
+"""Side to which a manoeuvre is first steered, with its sign."""
+FOLLOWS = {"a_y": ("omega", "yaw")}
+"""Columns of which one suffices to derive a signal, in addition to `v_x`."""
+CHANGING = {"a_y": ("v_y", "sideslip")}
+"""Columns of which one is also needed for a signal in transients."""
+SAMPLE: s = 0.01
+"""Durations of tests are multiples of this."""
+SHORTLY: s = 0.5
+"""Time span before the test from which its initial speed is determined."""
+
+
+class Slowing(NamedTuple):
+    """A run that brakes or coasts down: speed, time and deceleration."""
+
+    v: m_s
+    """Speed before slowing down."""
+    when: s
+    """Time at which the vehicle is first slower than 0.95 of that speed."""
+    deceleration: m_s2
+    """Mean deceleration from there to 0.1 of the speed, or to the lowest speed."""
+
+
+class Steering(NamedTuple):
+    """A run in which the wheels are steered: speed, time, side and angle."""
+
+    v: m_s
+    """Speed before steering."""
+    when: s
+    """Time at which the wheels first reach half of their largest angle."""
+    side: one
+    """1 to the left, -1 to the right."""
+    angle: rad
+    """Largest angle, without its sign."""
+
+    def named(self, sides: Mapping[str, one]) -> tuple[str]:
+        """Name of the side to which the wheels are steered, among `sides` with their signs."""
+        return (next(name for name, sign in sides.items() if sign == self.side),)
+
+
 @dataclass(frozen=True, eq=False)
 class CaseRun:
-    """Signals of one case."""
+    """Signals of one run of a case, simulated or measured."""
 
     label: str
     t: Array
     """Times in s, (T,); negative during the run-in."""
     signals: Mapping[str, Array]
-    """By name, each (T, V); see `docs/proving_ground.md` for their names and signs."""
+    """Signals by name, each (T, V); see `docs/proving_ground.md` for their names and signs."""
     states: Array | None = None
-    """Of the vehicle, (T, V, nx); None of a log."""
+    """States of the vehicle, (T, V, nx); None for a log."""
     inputs: Array | None = None
-    """Of the vehicle, (T, V, nu); None of a log."""
+    """Inputs of the vehicle, (T, V, nu); None for a log."""
     source: Source = NOTHING
-    """Of a log; empty of a simulated drive."""
+    """Origin of the signals of a log; empty for a simulated run."""
 
     __repr__ = brief_repr
 
@@ -85,47 +143,43 @@ class CaseRun:
         return name in self.signals
 
     def changing(self, name: str) -> Array:
-        """A signal for what changes in it, (T, V): NaN if it is right in a steady state alone."""
+        """A signal for the evaluation of transients, (T, V): NaN if it is valid in a steady state
+        only."""
         values = self[name]
         return np.full(values.shape, np.nan) if name in self.source.steady else values
 
     @property
     def variants(self) -> int:
-        """How many vehicles drove it."""
         return next(iter(self.signals.values())).shape[1]
 
     def since(self, begin: s, end: s = np.inf) -> CaseRun:
-        """The part between two times."""
         first = int(np.searchsorted(self.t, begin - 1e-9))
         rows = slice(first, int(np.searchsorted(self.t, end + 1e-9, side="right")))
-        return self._cut(self.t[rows], np.s_[rows])
+        return self.cut(self.t[rows], np.s_[rows])
 
     def variant(self, k: int) -> CaseRun:
-        """One of the vehicles alone."""
-        return self._cut(self.t, np.s_[:, k : k + 1])
+        return self.cut(self.t, np.s_[:, k : k + 1])
 
-    def _cut(self, t: Array, part: Any) -> CaseRun:
+    def cut(self, t: Array, part: Any) -> CaseRun:
         signals = {name: values[part] for name, values in self.signals.items()}
         states, inputs = (
-            None if rows is None else rows[part] for rows in (self.states, self.inputs)
+            rows if rows is None else rows[part] for rows in (self.states, self.inputs)
         )
         return CaseRun(self.label, t, signals, states, inputs, self.source)
 
     @property
     def outcomes(self) -> tuple[str, ...]:
-        """How it ended for each variant: "done", "diverged", "rolled over" or "spun"."""
+        """Outcome for each variant: "done", "diverged", "rolled over" or "spun"."""
         diverged: Any = ~np.isfinite(self["v_x"]).all(axis=0)
         moving = np.hypot(self["v_x"], self["v_y"]) > MOVING
         spun: Any = (moving & (np.abs(self["sideslip"]) > SPUN)).any(axis=0)
         happened = {"diverged": diverged, "rolled over": self._rolled_over(), "spun": spun}
-        return tuple(
-            next((name for name, those in happened.items() if those[k]), OK)
-            for k in range(self.variants)
-        )
+        kinds = range(self.variants)
+        return tuple(next((name for name, own in happened.items() if own[k]), OK) for k in kinds)
 
     @property
     def done(self) -> NDArray[np.bool_]:
-        """Which variants came through, (V,)."""
+        """Whether each variant completed the run, (V,)."""
         return np.array([outcome == OK for outcome in self.outcomes])
 
     def _rolled_over(self) -> NDArray[np.bool_]:
@@ -140,14 +194,148 @@ class CaseRun:
             rolled |= (count[samples:] - count[:-samples] >= samples).any(axis=0)
         return rolled
 
+    # What follows reads the settings of a test from the first variant of a run, as from a log.
+
+    def must_tell(self, name: str, why: str, *, changing: bool = False) -> None:
+        """Raise InvalidValue unless a signal has numbers, with `changing` also in transients.
+
+        The error names the columns that are there instead.
+        """
+        others = FOLLOWS.get(name, ())
+        if name in self and np.isfinite(self[name]).all():
+            if not (changing and name in self.source.steady):
+                return
+            others = CHANGING[name]
+        text, free = f"{self.label} has no column {name}", self.source.unused
+        if others:
+            text += f", nor {' or '.join(others)} to make it from"
+        if free:
+            meant = next((one for one in (name, *others) if nearest(one, free)), name)
+            why += f". Columns that are not used: {self.source.listed}; {how_to_name(meant, free)}"
+        raise InvalidValue(f"{text}: {why}")
+
+    def must_turn(self, a_y: m_s2, when: str, least: m_s2 = LEAST_TURN) -> None:
+        """Raise InvalidValue unless the lateral acceleration is at least `least`."""
+        if not a_y > least:
+            raise InvalidValue(
+                f"{self.label} turns with {a_y:.2f} m/s² {when}; at least {least:g} m/s² are needed"
+            )
+
+    def must_follow(self, angle: Array, reference: Array, what: str) -> None:
+        """Raise InvalidValue unless the steering angle is proportional to that of the test."""
+        if not np.corrcoef(reference, angle)[0, 1] > ALIKE:
+            raise InvalidValue(f"{self.label} has no {what}: its wheels are steered differently")
+
+    def must_last(self, end: s, least: s, form: str = ".2f") -> None:
+        """Raise InvalidValue unless the run lasts long enough after the wheels are steered."""
+        if end < least:
+            needed = f"{least:{form}} s are needed"
+            raise InvalidValue(
+                f"{self.label} ends {end:.2f} s after the wheels are turned; {needed}"
+            )
+
+    def lasting(self, most: s, begin: s) -> s:
+        """Duration, in whole samples, over which a test can be compared from `begin` on."""
+        return min(most, SAMPLE * int((float(self.t[-1]) - begin) / SAMPLE + 1e-6))
+
+    def _fastest(self) -> tuple[int, m_s]:
+        """Sample from which on the vehicle slows down, and its speed there."""
+        v = _smooth(self.t, self["v_x"][:, 0])
+        return int(np.argmax(v)), v.max()
+
+    def _before(self, change: s) -> m_s:
+        """Mean speed before a change."""
+        v = self.since(change - BEFORE, change)["v_x"][:, 0]
+        return float(v.mean()) if len(v) else float(self["v_x"][0, 0])
+
+    def slowing(self) -> Slowing:
+        """Speed, time and deceleration with which the vehicle slows down.
+
+        The deceleration is counted from the highest speed or from the beginning of the run.
+        """
+        t, v = self.t, self["v_x"][:, 0]
+        top, fastest = self._fastest()
+        when = _first(t[top:], -v[top:], -SLOWER * fastest)
+        if not np.isfinite(when) or fastest <= STARTED:
+            raise InvalidValue(
+                f"{self.label} does not slow down from {fastest:.1f} m/s: nothing brakes in it"
+            )
+        v_0 = self._cruise(when, float(fastest))
+        when = _first(t[top:], -v[top:], -SLOWER * v_0)
+        later = t >= when
+        slowest = max(0.1 * v_0, float(_smooth(t, v)[later].min()))
+        end = _first(t[later], -v[later], -slowest)
+        if not SLOWER * v_0 - slowest > LEAST_LOSS * v_0:
+            raise InvalidValue(
+                f"{self.label} slows down from {v_0:.1f} m/s to {slowest:.1f} m/s only: too little "
+                f"to tell how hard it brakes"
+            )
+        lost = SLOWER * v_0 - float(np.interp(end, t, v))
+        return Slowing(v_0, when, lost / (end - when))
+
+    def _cruise(self, when: s, fastest: m_s) -> m_s:
+        """Median speed before the vehicle slows down, or the fastest one."""
+        t, v = self.t, self["v_x"][:, 0]
+        cruise = v[(t < when) & (t > when - BEFORE) & (v > CRUISING * fastest)]
+        return float(np.median(cruise)) if len(cruise) else fastest
+
+    def started(self) -> s:
+        """Time at which the vehicle started from rest; NaN if it never does."""
+        return _first(self.t, self["v_x"][:, 0], STARTED)
+
+    def steering(self) -> Steering:
+        """Speed, time, side and angle with which the vehicle is steered."""
+        self.must_tell("steer", "how it was steered is not told")
+        angle = self["steer"][:, 0]
+        most = np.abs(angle).max()
+        if most == 0.0:
+            raise InvalidValue(f"{self.label} goes straight on: its wheels are never turned")
+        when = _first(self.t, np.abs(angle), 0.5 * most)
+        side = float(np.sign(np.interp(when, self.t, angle))) or 1.0
+        return Steering(self._before(when), when, side, float(most))
+
+    def locks(self) -> bool:
+        """Whether any wheel is locked while the vehicle moves; False if wheel spins are unknown."""
+        v = self["v_x"][:, 0]
+        fast, moving = v > 0.9 * v.max(), v > 3.0
+        for spin in (rows[:, 0] for name, rows in self.signals.items() if name.startswith("spin_")):
+            rolling = float(np.median(spin[fast] / v[fast]))
+            if (moving & (spin < LOCKED * rolling * v)).sum() > 0.1 * moving.sum():
+                return True
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class TimedDrive(CaseRun):
+    """A log whose test is known to begin at time zero."""
+
+    @property
+    def speed_at_zero(self) -> m_s:
+        """Speed at time zero, by a straight line through the samples just before, which averages
+        noise."""
+        v = self["v_x"][:, 0]
+        just = (self.t >= -SHORTLY) & (self.t <= 0.0)
+        if just.sum() < 5:
+            return float(np.interp(0.0, self.t, v))
+        return float(np.polyfit(self.t[just], v[just], 1)[1])
+
+    def _fastest(self) -> tuple[int, m_s]:
+        return int(np.searchsorted(self.t, 0.0)), self.speed_at_zero
+
+    def _before(self, change: s) -> m_s:
+        return self.speed_at_zero
+
+    def _cruise(self, when: s, fastest: m_s) -> m_s:
+        return fastest
+
 
 def all_done(runs: Sequence[CaseRun]) -> NDArray[np.bool_]:
-    """Which variants came through all of several runs, (V,)."""
+    """Whether each variant completed all of the runs, (V,)."""
     return np.logical_and.reduce([run.done for run in runs])
 
 
 def endings(runs: Sequence[CaseRun]) -> list[str]:
-    """How runs ended in which something went wrong for the first variant: a note for each kind."""
+    """Notes on runs that failed for the first variant, one for each outcome."""
     kinds: dict[str, list[str]] = {}
     for run in runs:
         if run.outcomes[0] != OK:
@@ -160,8 +348,8 @@ def endings(runs: Sequence[CaseRun]) -> list[str]:
 
 
 def pick(runs: Sequence[CaseRun], which: Any) -> CaseRun:
-    """One run in which each variant drives that of its number in `which`, (V,), of several runs
-    that are as long."""
+    """One run that takes variant v from the run number `which[v]`, (V,); the runs are equally
+    long."""
     first, column = runs[int(which[0])], np.arange(len(which))
 
     def each(parts: Sequence[Any]) -> Array:
@@ -176,7 +364,8 @@ def pick(runs: Sequence[CaseRun], which: Any) -> CaseRun:
 def from_columns(
     label: str, t: Any, columns: Mapping[str, Any], source: Source = NOTHING
 ) -> CaseRun:
-    """A measured log: times in s, (T,), and signals by the names of `CaseRun`, each (T,)."""
+    """A measured log as a run: times in s, (T,), and signals by the names of `CaseRun`, each
+    (T,)."""
     times = np.asarray(t, dtype=float)
     signals = {name: np.asarray(values, dtype=float)[:, None] for name, values in columns.items()}
     for name, values in signals.items():
@@ -186,11 +375,11 @@ def from_columns(
 
 
 WHEEL_FIELDS = ("F_x", "F_y", "F_z", "spin")
-"""Of each wheel that tells them: `F_z_fl` and so on, in N, and rad/s."""
+"""Signals of each wheel whose model reports them: `F_z_fl` and so on, in N, and rad/s."""
 ACCELERATIONS = (("a_x", "a_y"), ("a_long", "a_lat"))
-"""Outputs that are accelerations along and across a vehicle."""
+"""Names of longitudinal and lateral acceleration among the outputs."""
 POSTURE = ("roll", "pitch", "heave", "a_z")
-"""States or outputs that tell how the body sits, and its acceleration off the road."""
+"""States or outputs for the attitude of the body, and its acceleration normal to the road."""
 
 
 def signals_of(
@@ -202,7 +391,8 @@ def signals_of(
     Outputs: type,
     params: Mapping[str, Array],
 ) -> CaseRun:
-    """The signals of a drive: states (T, V, nx), memory and outputs of the driven vehicle."""
+    """Signals of a simulated run from states (T, V, nx), memory and outputs of vehicle and
+    driver."""
     names = record.names(Outputs)
     commands = [k for k, name in enumerate(names) if name.startswith("command.")]
     inputs = outputs[..., commands[0] : commands[-1] + 1]  # side by side, so no copy
@@ -223,18 +413,17 @@ def signals_of(
     return CaseRun("", t, wide, states, inputs)
 
 
-def params_of(vehicle: Vehicle, changes: Mapping[str, Array]) -> Any:
-    """Parameters of all variants, each a number or (V,)."""
-    pairs = zip(record.names(vehicle.model.Params), record.flatten(vehicle.params), strict=True)
-    return record.unflatten(
-        vehicle.model.Params, [changes.get(name, value) for name, value in pairs]
-    )
+def params_of(vehicle: Vehicle, changes: Mapping[str, Array], zero: Array | None = None) -> Any:
+    """Parameters of all variants, each a number or (V,); all have the shape of `zero`, if given."""
+    kind, values = vehicle.model.Params, record.flatten(vehicle.params)
+    wide = values if zero is None else [zero + value for value in values]
+    pairs = zip(record.names(kind), wide, strict=True)
+    return record.unflatten(kind, [changes.get(name, value) for name, value in pairs])
 
 
 def _motion(
     vehicle: Vehicle, t: Array, x: Any, u: Any, p: Any, outputs: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """Motion of the centre of mass."""
     body, com = vehicle.body, vehicle.geometry.centre_of_mass
     pose, now = body.pose(x, p), body.velocity(x, u, p)
     c, s = np.cos(pose.yaw), np.sin(pose.yaw)
@@ -264,27 +453,28 @@ def _motion(
 
 
 AVERAGED: s = 0.5
-"""At the end of a run, over which the steady value is averaged."""
+"""Time at the end of a run over which the steady value is averaged."""
 LEAST_PEAK = 5e-4
-"""Overshoot below which an answer has no peak: the highest sample of one that creeps up is any."""
+"""Overshoot below which a response has no peak: the highest sample of a creeping response is
+arbitrary."""
 
 
 class StepResponse(NamedTuple):
-    """Each (V,)."""
+    """Steady value, rise time, peak time and overshoot of a step response, each (V,)."""
 
     steady: Array
-    """Mean at the end, without its sign; all others are NaN of a signal that is right in a steady
-    state alone."""
+    """Magnitude of the mean at the end. All other fields are NaN for a signal that is valid in
+    a steady state only."""
     rise: Array
-    """From the step to 90 % of it, in s."""
+    """Time from the step to 90 % of the steady value, in s."""
     peak_time: Array
-    """From the step to the peak, in s; NaN where it only creeps up, and has none."""
+    """Time from the step to the peak, in s; NaN without a peak."""
     overshoot: Array
-    """Peak over steady value, less one; 0 where it only creeps up."""
+    """Peak over steady value, less one; 0 without a peak."""
 
 
 def step_response(run: CaseRun, name: str, at: s) -> StepResponse:
-    """Of a signal to a step at a time."""
+    """Response of the signal `name` to a step at the time `at`."""
     steady = run.since(run.t[-1] - AVERAGED)[name].mean(axis=0)
     kept = run.since(0.0)
     answer = kept.changing(name) / np.where(steady == 0.0, 1.0, steady)
@@ -297,7 +487,8 @@ def step_response(run: CaseRun, name: str, at: s) -> StepResponse:
 
 
 def first_time(t: Array, values: Array, level: float) -> Array:
-    """When each column (T, V) first reaches a level, linear between samples; NaN if never."""
+    """Time at which each column (T, V) first reaches a level, by linear interpolation; NaN if
+    never."""
     above = values >= level
     k = np.argmax(above, axis=0)
     column = np.arange(values.shape[1])
@@ -308,9 +499,26 @@ def first_time(t: Array, values: Array, level: float) -> Array:
     return np.where(above.any(axis=0), t[before] + share * (t[k] - t[before]), np.nan)
 
 
+def values_at(t: Array, values: Array, times: Any, beyond: float | None = None) -> Array:
+    """Each column (T, V) at a time of its own, (V,), by linear interpolation.
+
+    `beyond` is the value after the last sample; that sample if None.
+    """
+    pairs = zip(times, values.T, strict=True)
+    return np.array([np.interp(time, t, column, right=beyond) for time, column in pairs])
+
+
+def summed(t: Array, rate: Array) -> Array:
+    """Integral of each column from the first sample on, (T, V), by the trapezoidal rule."""
+    parts = 0.5 * (rate[1:] + rate[:-1]) * np.diff(t)[:, None]
+    return np.concatenate([np.zeros((1, rate.shape[1])), np.cumsum(parts, axis=0)])
+
+
 def cubic_at(t: Array, values: Array, at: Array) -> Array:
-    """Each column (T, V) at a time of its own, (V,), by a cubic through the four nearest samples;
-    NaN at a time that is NaN."""
+    """Each column (T, V) at a time of its own, (V,), by a cubic through the four nearest samples.
+
+    NaN at a time that is NaN.
+    """
     step, column = t[1] - t[0], np.arange(values.shape[1])
     place = (np.nan_to_num(at) - t[0]) / step
     k = np.clip(np.floor(place).astype(int), 1, len(t) - 3)
@@ -325,8 +533,11 @@ def cubic_at(t: Array, values: Array, at: Array) -> Array:
 
 
 def passing_time(t: Array, values: Array, rates: Array, level: float) -> Array:
-    """When each column (T, V) first reaches a level, by a cubic between samples, so that the
-    sampling does not show; `rates` are those of the columns. NaN if never."""
+    """Time at which each column (T, V) first reaches a level, by cubic interpolation; NaN if never.
+
+    The cubic keeps the sampling from affecting the result; `rates` are the derivatives of the
+    columns.
+    """
     at = first_time(t, values, level)
     for _ in range(4):  # Newton's method, from a start that is wrong by less than a sample
         at = at - (cubic_at(t, values, at) - level) / cubic_at(t, rates, at)
@@ -334,8 +545,10 @@ def passing_time(t: Array, values: Array, rates: Array, level: float) -> Array:
 
 
 def peak_of(t: Array, values: Array) -> tuple[Array, Array]:
-    """Time and height of the peak of each column, by a parabola through the highest samples; the
-    height is NaN of a column without numbers."""
+    """Time and height of the peak of each column, by a parabola through the highest samples.
+
+    The height is NaN for a column without numbers.
+    """
     k = np.clip(np.argmax(np.nan_to_num(values, nan=-np.inf), axis=0), 1, len(t) - 2)
     column = np.arange(values.shape[1])
     a, b, c = (values[k + d, column] for d in (-1, 0, 1))
@@ -346,190 +559,7 @@ def peak_of(t: Array, values: Array) -> tuple[Array, Array]:
     return t[k] + shift * (t[1] - t[0]), b - 0.25 * (a - c) * shift
 
 
-SLOWER: one = 0.95
-"""Share of its speed at which a vehicle certainly slows down."""
-CRUISING: one = 0.99
-"""Share of the speed down to which it did not yet."""
-STARTED: m_s = 0.5
-"""Speed at which a vehicle that stood has started."""
-BEFORE: s = 2.0
-"""Over which the speed before a change is looked at."""
-LEAST_LOSS: one = 0.05
-"""Of the speed after that, without which a deceleration is not told."""
-LOCKED: one = 0.5
-"""Share of the speed of a rolling wheel below which one counts as locked."""
-LEAST_TURN: m_s2 = 0.3
-"""Lateral acceleration that a log of a turn needs."""
-ALIKE: one = 0.95
-"""Correlation with the angle of a test from which on a log is one of it."""
-SIDES: Mapping[str, one] = {"left": 1.0, "right": -1.0}
-BEGINNINGS: Mapping[str, one] = {"left first": 1.0, "right first": -1.0}
-"""Sides to which manoeuvres are driven or begin, with their signs."""
-FOLLOWS = {"a_y": ("omega", "yaw")}
-"""Columns of which one is enough for a signal, in addition to `v_x`."""
-CHANGING = {"a_y": ("v_y", "sideslip")}
-"""Columns of which one is also needed where the signal changes."""
-SAMPLE: s = 0.01
-"""Of which durations of tests are multiples."""
-SHORTLY: s = 0.5
-"""Time before the test from which the speed at its beginning is found."""
-
-
-@dataclass(frozen=True, eq=False)
-class TimedDrive(CaseRun):
-    """A log of which it is known that the test in it begins at zero."""
-
-    @property
-    def speed_at_zero(self) -> m_s:
-        """By a straight line through what is shortly before, for noise."""
-        v = self["v_x"][:, 0]
-        just = (self.t >= -SHORTLY) & (self.t <= 0.0)
-        if just.sum() < 5:
-            return float(np.interp(0.0, self.t, v))
-        return float(np.polyfit(self.t[just], v[just], 1)[1])
-
-
-def lasting(most: s, drive: CaseRun, begin: s) -> s:
-    """How long a test can be compared with a drive from a time on, in whole samples."""
-    return min(most, SAMPLE * int((float(drive.t[-1]) - begin) / SAMPLE + 1e-6))
-
-
-class Slowing(NamedTuple):
-    """A drive that brakes or rolls out."""
-
-    v: m_s
-    """Before."""
-    when: s
-    """When it is first slower than 0.95 of that."""
-    deceleration: m_s2
-    """Mean from there to 0.1 of the speed, or as far as it goes."""
-
-
-class Steering(NamedTuple):
-    """A drive in which the wheels are turned."""
-
-    v: m_s
-    """Before."""
-    when: s
-    """When they first have half of their largest angle."""
-    side: one
-    """1 if that is to the left, -1 to the right."""
-    angle: rad
-    """The largest, without its sign."""
-
-    def named(self, sides: Mapping[str, one]) -> tuple[str]:
-        """The side to which the wheels are turned, of sides with their signs."""
-        return (next(name for name, sign in sides.items() if sign == self.side),)
-
-
-def must_tell(drive: CaseRun, name: str, why: str, *, changing: bool = False) -> None:
-    """Raise InvalidValue unless a signal of a log has numbers, also where it changes if that is
-    needed; the error names the columns that are there instead."""
-    others = FOLLOWS.get(name, ())
-    if name in drive and np.isfinite(drive[name]).all():
-        if not (changing and name in drive.source.steady):
-            return
-        others = CHANGING[name]
-    lacks = " or ".join(others)
-    text = f"{drive.label} has no column {name}" + (
-        f", nor {lacks} to make it from" if lacks else ""
-    )
-    free = drive.source.unused
-    if free:
-        meant = next((one for one in (name, *others) if nearest(one, free)), name)
-        why += f". Columns that are not used: {drive.source.listed}; {how_to_name(meant, free)}"
-    raise InvalidValue(f"{text}: {why}")
-
-
-def must_turn(drive: CaseRun, a_y: m_s2, when: str, least: m_s2 = LEAST_TURN) -> None:
-    """Raise InvalidValue unless the lateral acceleration of a log is large enough."""
-    if not a_y > least:
-        raise InvalidValue(
-            f"{drive.label} turns with {a_y:.2f} m/s² {when}; at least {least:g} m/s² are needed"
-        )
-
-
-def must_follow(drive: CaseRun, angle: Array, reference: Array, what: str) -> None:
-    """Raise InvalidValue unless the angle of a log is that of the test, up to a factor."""
-    if not np.corrcoef(reference, angle)[0, 1] > ALIKE:
-        raise InvalidValue(f"{drive.label} has no {what}: its wheels are turned otherwise")
-
-
-def must_last(drive: CaseRun, end: s, least: s, form: str = ".2f") -> None:
-    """Raise InvalidValue unless a log lasts long enough after the wheels are turned."""
-    if end < least:
-        raise InvalidValue(
-            f"{drive.label} ends {end:.2f} s after the wheels are turned; {least:{form}} s are "
-            "needed"
-        )
-
-
-def slowing_of(drive: CaseRun) -> Slowing:
-    """How a drive slows down from its highest speed, or from where it begins, of its first
-    variant."""
-    t, v = drive.t, drive["v_x"][:, 0]
-    if isinstance(drive, TimedDrive):
-        top, fastest = int(np.searchsorted(t, 0.0)), drive.speed_at_zero
-    else:
-        top = int(np.argmax(_smooth(t, v)))
-        fastest = _smooth(t, v)[top]
-    when = _first(t[top:], -v[top:], -SLOWER * fastest)
-    if not np.isfinite(when) or fastest <= STARTED:
-        raise InvalidValue(
-            f"{drive.label} does not slow down from {fastest:.1f} m/s: nothing brakes in it"
-        )
-    cruise = v[(t < when) & (t > when - BEFORE) & (v > CRUISING * fastest)]
-    told = len(cruise) == 0 or isinstance(drive, TimedDrive)
-    v_0 = float(fastest if told else np.median(cruise))
-    when = _first(t[top:], -v[top:], -SLOWER * v_0)
-    later = t >= when
-    slowest = max(0.1 * v_0, float(_smooth(t, v)[later].min()))
-    end = _first(t[later], -v[later], -slowest)
-    if not SLOWER * v_0 - slowest > LEAST_LOSS * v_0:
-        raise InvalidValue(
-            f"{drive.label} slows down from {v_0:.1f} m/s to {slowest:.1f} m/s only: too little to "
-            f"tell how hard it brakes"
-        )
-    lost = SLOWER * v_0 - float(np.interp(end, t, v))
-    return Slowing(v_0, when, lost / (end - when))
-
-
-def started_at(drive: CaseRun) -> s:
-    """When a vehicle that stood has started; NaN if it never does."""
-    return _first(drive.t, drive["v_x"][:, 0], STARTED)
-
-
-def steering_of(drive: CaseRun) -> Steering:
-    """How a drive is steered, of its first variant."""
-    must_tell(drive, "steer", "how it was steered is not told")
-    angle = drive["steer"][:, 0]
-    most = np.abs(angle).max()
-    if most == 0.0:
-        raise InvalidValue(f"{drive.label} goes straight on: its wheels are never turned")
-    when = _first(drive.t, np.abs(angle), 0.5 * most)
-    side = float(np.sign(np.interp(when, drive.t, angle))) or 1.0
-    if isinstance(drive, TimedDrive):
-        return Steering(drive.speed_at_zero, when, side, float(most))
-    before = drive.since(when - BEFORE, when)["v_x"][:, 0]
-    v = float(before.mean()) if len(before) else float(drive["v_x"][0, 0])
-    return Steering(v, when, side, float(most))
-
-
-def locked_in(drive: CaseRun) -> bool:
-    """Whether a wheel stands while the vehicle moves; False where wheels tell nothing."""
-    v = drive["v_x"][:, 0]
-    fast = v > 0.9 * v.max()
-    moving = v > 3.0
-    for name in (name for name in drive.signals if name.startswith("spin_")):
-        spin = drive[name][:, 0]
-        rolling = float(np.median(spin[fast] / v[fast]))
-        if (moving & (spin < LOCKED * rolling * v)).sum() > 0.1 * moving.sum():
-            return True
-    return False
-
-
 def _smooth(t: Array, values: Array, over: s = 0.2) -> Array:
-    """Moving mean, for noise."""
     count = min(max(int(over / (t[1] - t[0])), 1), len(values)) | 1
     padded = np.pad(values, count // 2, mode="edge")
     return np.convolve(padded, np.full(count, 1.0 / count), mode="valid")

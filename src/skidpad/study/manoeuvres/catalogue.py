@@ -1,4 +1,4 @@
-"""All manoeuvres with their usual settings, by name."""
+"""All manoeuvres with their default settings, by name."""
 
 from __future__ import annotations
 
@@ -6,68 +6,37 @@ from collections.abc import Iterable
 
 from ...core.record import unknown_name
 from ...errors import InvalidValue
-from .autocross import Autocross
 from .braking import BrakingInTurn, SplitBraking, StraightBraking
-from .command_response import CommandSteps, StopFromSpeed
-from .cone_courses import DoubleLaneChange, LongSlalom, ObstacleAvoidance, Slalom
+from .command_response import CommandSteps, SpinInPlace, SquarePath, StopFromSpeed, StraightAndArc
+from .cone_courses import Autocross, DoubleLaneChange, LongSlalom, ObstacleAvoidance, Slalom
 from .events import FormulaAcceleration, FormulaSkidpad
-from .frequency_response import RandomSteer, SineSweep
-from .hill import HillHold, HillStart
-from .longitudinal import Acceleration, CoastDown, TurningCircle
+from .longitudinal import Acceleration, CoastDown, HillHold, HillStart, TurningCircle
 from .manoeuvre import Manoeuvre
 from .on_centre import Transition, Weave
 from .ride import Bump, RoughRoad
-from .robots import SpinInPlace, SquarePath, StraightAndArc
 from .sine_with_dwell import SineWithDwell
-from .single_sine import SingleSine
 from .steady_state import ConstantRadius, ConstantSpeed, ConstantSteer, SlowRamp
-from .step_steer import StepSteer
+from .transient_response import RandomSteer, SineSweep, SingleSine, StepSteer
 
 STANDARD: tuple[Manoeuvre, ...] = (
-    ConstantRadius(),
-    ConstantSpeed(),
-    ConstantSteer(),
-    SlowRamp(),
-    StepSteer(),
-    SingleSine(),
-    SineSweep(),
-    RandomSteer(),
-    Weave(),
-    Transition(),
-    SineWithDwell(),
-    DoubleLaneChange(),
-    ObstacleAvoidance(),
-    StraightBraking(),
-    BrakingInTurn(),
-    SplitBraking(),
-    Acceleration(),
-    CoastDown(),
-    TurningCircle(),
-    Slalom(),
-    LongSlalom(),
-    FormulaSkidpad(),
-    FormulaAcceleration(),
-    Autocross(),
-    HillHold(),
-    HillStart(),
-    RoughRoad(),
-    Bump(),
-    CommandSteps(),
-    StopFromSpeed(),
-    SpinInPlace(),
-    StraightAndArc(),
-    SquarePath(),
+    *(ConstantRadius(), ConstantSpeed(), ConstantSteer(), SlowRamp()),
+    *(StepSteer(), SingleSine(), SineSweep(), RandomSteer(), Weave(), Transition()),
+    *(SineWithDwell(), DoubleLaneChange(), ObstacleAvoidance()),
+    *(StraightBraking(), BrakingInTurn(), SplitBraking(), Acceleration(), CoastDown()),
+    *(TurningCircle(), Slalom(), LongSlalom(), FormulaSkidpad(), FormulaAcceleration()),
+    *(Autocross(), HillHold(), HillStart(), RoughRoad(), Bump(), CommandSteps()),
+    *(StopFromSpeed(), SpinInPlace(), StraightAndArc(), SquarePath()),
 )
-"""In the order of tables and reports."""
+"""All standard manoeuvres, in the order of tables and reports."""
 
 
 def names() -> list[str]:
-    """Names of all manoeuvres, in their order."""
+    """Names of all standard manoeuvres, in the order of `STANDARD`."""
     return [manoeuvre.name for manoeuvre in STANDARD]
 
 
 def select(wanted: Iterable[str] | None = None) -> tuple[Manoeuvre, ...]:
-    """The standard manoeuvres of these names, all if None."""
+    """Return the standard manoeuvres with these names; all of them for None."""
     if wanted is None:
         return STANDARD
     by_name = {manoeuvre.name: manoeuvre for manoeuvre in STANDARD}

@@ -1,17 +1,17 @@
 """The driver of all manoeuvres: one policy, so that a vehicle needs one kernel for all of them.
 
-Its input at each step is an angle, a speed or an acceleration, and it may follow a path. What it
-does with them is a matter of parameters, which differ between the vehicles of a fleet.
+Its input at each step is an angle, a speed or an acceleration, and it may follow a path. Its
+behaviour is set by parameters, which differ between the vehicles of a fleet.
 
-No driver can be in the loop of a vehicle with dead time. Such a vehicle gets the commands that the
-driver would give at the start (`driven_open`): those that are commanded a speed hold it, others
-keep the one they have.
+No driver can close the loop of a vehicle with dead time. Such a vehicle gets the commands that the
+driver would give at the start (`driven_open`): vehicles with a commanded speed hold it, others
+keep their initial speed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from math import ceil
 from typing import Annotated, Any, NamedTuple
 
@@ -37,13 +37,17 @@ rad_s2_m = Annotated[float, Unit("rad·s²/m", length=-1, time=2)]
 
 WHEELS = ("fl", "fr", "rl", "rr")
 HOLDING = SpeedGains(k_p=2.0, k_i=0.5, limit=5.0)
-"""How the driver holds a speed."""
+"""Gains with which the driver holds a speed."""
 STANDING: m_s = 0.3
 """Speed below which a demanded deceleration fades: brakes stop a vehicle and do not reverse it.
-One that slides backwards is braked as hard."""
+
+A vehicle that slides backwards is braked as hard.
+"""
 V_0: m_s = 1.0
-"""Speed by which the driver measures slip at rest. With a larger one, motors that can just break a
-tyre loose do so at the start."""
+"""Speed added to the vehicle's speed in the driver's measure of slip.
+
+With a larger one, motors that can just spin a tyre do so at the start.
+"""
 K_P, K_I = 3.0, 10.0
 """Gains of the slip control in s/m and 1/m."""
 T_TORQUE: s = 0.005
@@ -51,7 +55,7 @@ T_TORQUE: s = 0.005
 
 
 class Told(NamedTuple):
-    """Input of the driver at a step."""
+    """Reference input of the driver at a step."""
 
     steer: rad = 0.0
     """Angle of the front wheels, added to that of the path, positive to the left; times
@@ -59,16 +63,19 @@ class Told(NamedTuple):
     v: m_s = 0.0
     """Speed to hold, added to that of the path."""
     a: m_s2 = 0.0
-    """Acceleration along the vehicle, added to that which holds the speed, or alone. A negative one
-    is that of brakes: it goes against the motion and ends where the vehicle stands."""
+    """Longitudinal acceleration, added to that which holds the speed, or alone.
+
+    A negative value is a brake demand: it acts against the motion and ends where the vehicle
+    stands.
+    """
     hold: one = 1.0
-    """1 to hold the speed, 0 to ask for the acceleration alone."""
+    """1 to hold the speed, 0 to apply the acceleration alone."""
     omega: rad_s = 0.0
-    """Yaw rate, of a vehicle that turns on the spot."""
+    """Yaw rate, for a vehicle that turns on the spot."""
     handbrake: one = 0.0
-    """How far it is pulled, 0 to 1."""
+    """Handbrake position, 0 to 1."""
     coast: one = 0.0
-    """1 to let go of drive and brakes."""
+    """1 to release drive and brakes."""
 
 
 class SlipMemory(NamedTuple):
@@ -85,71 +92,74 @@ class SlipMemory(NamedTuple):
 
 
 class SlipControl(NamedTuple):
-    """Which longitudinal slip the drive holds; none by default.
+    """Longitudinal slip that the driver holds; inactive by default.
 
-    Each wheel gets a share of the torque that is asked for, by a PI law of its sliding speed:
+    The demanded torque of each wheel is multiplied by a share from a PI law of its sliding speed:
 
         e = slip (|v| + V_0) - (R spin - v)
         share = feedforward (1 + K_P e + K_I ∫ e dt), within 0 and 1
 
-    At a share of 1 the integral does not grow: it would let a wheel that is spun up overshoot.
-    The error is a speed and not a slip, so that the loop is as fast at all speeds. A car with one
+    At a share of 1 the integral does not grow, which would let a wheel that spins up overshoot. The
+    error is a speed and not a slip, so that the loop is equally fast at all speeds. A car with one
     pedal for all wheels gets the smallest share of the four.
     """
 
     slip: Annotated[one, non_negative] = 0.0
-    """Slip to hold; 0 to leave the drive alone."""
+    """Slip to hold; 0 to switch the control off."""
     radius_f: Annotated[m, positive] = 1.0
     """Rolling radius of the front wheels."""
     radius_r: Annotated[m, positive] = 1.0
     """Rolling radius of the rear wheels."""
     feedforward: Annotated[one, positive] = 1.0
-    """Share of the torque at which the tyres are about at their peak."""
+    """Share of the torque at which the tyres are near their peak."""
     lag: Annotated[s, non_negative] = 0.0
     """Time constant of the wheel torques, which the driver compensates."""
 
 
 class Memory(NamedTuple):
-    """What the driver remembers."""
+    """Memory of the driver."""
 
     progress: m = 0.0
-    """Distance along the path to the vehicle."""
+    """Position of the vehicle along the path."""
     speed: SpeedMemory = SpeedMemory()
     traction: SlipMemory = SlipMemory()
 
 
 class Driving(NamedTuple):
-    """How the driver drives."""
+    """Parameters of the driver."""
 
     path: Path
     """The path to follow."""
     follow: one = 0.0
-    """1 to follow the path, 0 to steer by the input alone."""
+    """1 to follow the path, 0 to steer with the input alone."""
     steer_gain: one = 1.0
     """Factor on the angle of the input."""
     settling: Annotated[s, positive] = 0.5
-    """Time over which a deviation from the path dies out."""
+    """Time in which a deviation from the path decays."""
     settling_least: Annotated[m, positive] = 3.0
-    """Least distance over which it does."""
+    """Least distance over which a deviation decays."""
     damping: Annotated[one, positive] = 0.9
     """Damping ratio of the return to the path."""
     ahead: Annotated[s, non_negative] = 0.15
-    """How much earlier than a bend the driver turns the wheel."""
+    """Preview time: how much earlier than a bend the driver steers."""
     understeer: rad_s2_m = 0.0
-    """Angle that the driver adds to the kinematic one per lateral acceleration."""
+    """Understeer gradient: angle added to the kinematic one per lateral acceleration."""
     v_gain: one = 1.0
     """Factor on the speed of the path."""
     hold_until: m = 1.0e9
-    """Distance along the path from which on no speed is held."""
+    """Distance along the path from which on the speed is no longer held."""
     speed: SpeedGains = HOLDING
-    """How a speed is held."""
+    """Gains of the speed control."""
     traction: SlipControl = SlipControl()
-    """Which slip of the driven wheels is held."""
+    """Slip control of the driven wheels."""
 
 
+@lru_cache(maxsize=256)
 def driver(vehicle: Vehicle) -> Policy:
-    """The driver of a vehicle. Its parameters are `car`, what it knows of the vehicle, and
-    `drive`, a `Driving`."""
+    """The driver of a vehicle, as a policy.
+
+    Its parameters are `car`, the vehicle data it knows, and `drive`, a `Driving`.
+    """
     car = car_of(vehicle)
     Params = _params(type(car.geometry))
     params = Params(car.geometry, Driving(straight()))
@@ -159,12 +169,15 @@ def driver(vehicle: Vehicle) -> Policy:
 
 @dataclass(frozen=True)
 class _Act:
-    """What the driver of vehicles of a model does; an object that can be pickled, and not a
-    function within another, so that what is traced of it is kept on disk."""
+    """Control law of the driver for vehicles of a model.
+
+    An object that can be pickled rather than a nested function, so that its trace is cached on
+    disk.
+    """
 
     model: Model
     pushes: tuple[bool, ...]
-    """Of each input whether an acceleration that is asked for moves it."""
+    """For each input, whether a demanded acceleration affects it."""
 
     @property
     def _body(self) -> Body:
@@ -194,16 +207,14 @@ class _Act:
         return record.unflatten(self.model.Input, eased), Memory(progress, speed, traction)
 
     def _released(self, x: Any, steer: rad, handbrake: one, own: Any) -> list[Any]:
-        """The input of a driver who steers and pulls the handbrake, and nothing else."""
+        """Input of a driver who steers and pulls the handbrake, and does nothing else."""
         body = self._body
         idle = record.flatten(record.build(self.model.Input))
         # At rest nothing is braked for the way that it rolls.
         still = body.placed(x, body.pose(x, own), Velocity(0.0, 0.0, 0.0), own)
         told = record.flatten(body.command(still, Demand(steer, handbrake=handbrake), own))
-        return [
-            rest if push else value
-            for value, rest, push in zip(told, idle, self.pushes, strict=True)
-        ]
+        each = zip(told, idle, self.pushes, strict=True)
+        return [rest if push else value for value, rest, push in each]
 
 
 @cache
@@ -213,7 +224,7 @@ def _params(Geometry: type) -> Any:
 
 
 def _along_path(motion: Motion, progress: m, p: Any) -> tuple[rad, m_s, m]:
-    """Angle and speed that the path asks for, and how far along it the vehicle is."""
+    """Steering angle and speed demanded by the path, and the position along it."""
     before, _ = path_point(p.drive.path, progress)
     here = progress + advance(deviation(motion, before), before.curvature)
     point, _ = path_point(p.drive.path, here)
@@ -222,11 +233,8 @@ def _along_path(motion: Motion, progress: m, p: Any) -> tuple[rad, m_s, m]:
     settling = maximum(p.drive.settling * speed, p.drive.settling_least)
     back = Return(p.car.l_f, p.car.l_r, p.car.steer_max, settling, p.drive.damping)
     angle = steer_back(back, deviation(motion, LinePoint(*point)), speed, coming.curvature)
-    return (
-        angle + p.drive.understeer * (speed * speed) * coming.curvature,
-        p.drive.v_gain * v_path,
-        here,
-    )
+    angle = angle + p.drive.understeer * (speed * speed) * coming.curvature
+    return angle, p.drive.v_gain * v_path, here
 
 
 def _pace(
@@ -243,7 +251,8 @@ def _pace(
 def _slip_shares(
     x: Any, v: m_s, memory: SlipMemory, p: SlipControl, dt: s
 ) -> tuple[list[one], SlipMemory]:
-    """Share of the torque for each wheel; none of a vehicle whose state has no spins."""
+    """Share of the torque for each wheel, and the memory; no shares if the state has no wheel
+    spins."""
     if not {f"spin_{w}" for w in WHEELS} <= set(x._fields):
         return [], memory
     goal, most = v + p.slip * (abs(v) + V_0), 1.0 / p.feedforward
@@ -259,7 +268,7 @@ def _slip_shares(
 
 
 def _with_shares(x: Any, u: Any, shares: list[one], p: SlipControl, dt: s) -> Any:
-    """The input with its share of the torque for each wheel, asked for ahead of its lag."""
+    """Input with the torque share of each wheel applied, and the torque lag compensated."""
     lead = maximum(p.lag / maximum(T_TORQUE, 2.0 * dt), 1.0)
     torques: dict[str, Any] = {}
     for wheel, share in zip(WHEELS, shares, strict=True):
@@ -271,15 +280,17 @@ def _with_shares(x: Any, u: Any, shares: list[one], p: SlipControl, dt: s) -> An
 
 
 def is_open(vehicle: Vehicle) -> bool:
-    """Whether a vehicle has to be driven so."""
+    """Whether a vehicle has dead times and so is driven in open loop."""
     return bool(vehicle.model.dead_times)
 
 
 def driven_open(
     fleet: Fleet, case: Case, t: Array, start: Array, p: Any, every: int
 ) -> tuple[Array, Array, type]:
-    """States (T, V, nx), and outputs (T, V, ...) with the record that names them; `p` has
-    parameters that are numbers or (V,)."""
+    """Simulate a case in open loop: states (T, V, nx), outputs (T, V, ...) and their record class.
+
+    `p` holds parameters that are numbers or (V,).
+    """
     vehicle = fleet.vehicle
     u = _commands(vehicle, case, t, start, p)
     latest = max(np.max(getattr(p, name)) for name in vehicle.model.dead_times.values())
@@ -297,20 +308,13 @@ def driven_open(
 
 
 def _commands(vehicle: Vehicle, case: Case, t: Array, start: Array, p: Any) -> Array:
-    """Inputs at each step, (T, V, nu)."""
+    """Input at each step, (T, V, nu)."""
     x = record.unflatten(vehicle.State, list(start.T))
     base, most = vehicle.geometry.wheel_base, vehicle.limits.steer_max
-    signals = {
-        "steer": case.steer,
-        "a": case.a,
-        "v": case.speed,
-        "omega": case.omega,
-        "handbrake": case.handbrake,
-    }
-    told = {name: case.over(signal, t)[:, None] for name, signal in signals.items()}
-    steer = np.clip(told["steer"] * np.asarray(case.amplitude, dtype=float), -most, most)
-    turning = told["v"] * np.tan(steer) / base + told["omega"]
-    demand: Any = steer, told["a"], told["v"], turning, told["handbrake"]
+    signals = case.steer, case.a, case.speed, case.omega, case.handbrake
+    steer, a, v, omega, handbrake = (case.over(signal, t)[:, None] for signal in signals)
+    steer = np.clip(steer * np.asarray(case.amplitude, dtype=float), -most, most)
+    demand: Any = steer, a, v, v * np.tan(steer) / base + omega, handbrake
     u = vehicle.body.command(x, Demand(*demand), p)
     shape = len(t), len(start)
     return np.stack([np.broadcast_to(leaf, shape) for leaf in record.flatten(u)], axis=-1)

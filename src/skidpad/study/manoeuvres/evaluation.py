@@ -1,6 +1,6 @@
 """Results of manoeuvres compared with theory, a reference and limits: a row for each metric.
 
-Limits, smallest and largest values of metrics, come from a file:
+Limits, the least and largest values of metrics, come from a file:
 
     two_track:sports:
       step_steer:
@@ -10,8 +10,8 @@ Limits, smallest and largest values of metrics, come from a file:
       slow_ramp:
         max_lateral_acceleration: {min: 7.0}
 
-`all` is every vehicle under test; limits under a vehicle's own name win over it. An evaluation is
-written as JSON, and as the JUnit file that continuous integration reads.
+`all` applies to every vehicle under test; limits under a vehicle's own name override it. An
+evaluation is written as JSON, and as the JUnit file that continuous integration reads.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ import json
 import os
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from dataclasses import field as evaluation_field
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from math import inf, isfinite, isnan
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -36,19 +38,18 @@ from ...core.arrays import Array
 from ...core.files import brief_repr, json_of, replacing, yaml_of
 from ...core.record import unknown_name
 from ...errors import InvalidValue
-from ...vehicles.command_driven.records import NAMES
+from ...vehicles.registry import COMMAND_DRIVEN
 from .catalogue import names as manoeuvre_names
-from .manoeuvre import Manoeuvre
-from .metric import Findings, Metric
+from .manoeuvre import Findings, Manoeuvre, Metric
 from .proving_ground import Result
 from .subject import Subject
 
 EVERY = "all"
-"""The name in a file that stands for every vehicle."""
+"""Name in a limits file that stands for every vehicle."""
 
 
 class Limit(NamedTuple):
-    """The smallest and the largest value of a metric, in its unit."""
+    """Least and largest value of a metric, in its unit."""
 
     low: float = -inf
     high: float = inf
@@ -59,7 +60,7 @@ class Limit(NamedTuple):
         return f"≥ {self.low:.6g}" if self.high == inf else f"{self.low:.6g} to {self.high:.6g}"
 
     def broken_by(self, value: float) -> str:
-        """Why a value breaks the limit, a clause; empty if it does not."""
+        """Why a value breaks the limit, as a clause; empty if it does not."""
         if isnan(value):
             return "there is no value"
         if value < self.low:
@@ -73,20 +74,22 @@ class Limits:
 
     by_name: Mapping[str, Mapping[str, Mapping[str, Limit]]]
     source: str = "limits"
-    """Name with which errors begin."""
+    """Name at the beginning of error messages."""
 
     @classmethod
     def read(cls, file: str | os.PathLike[str]) -> Limits:
-        """From a YAML file."""
+        """Read limits from a YAML file."""
         return cls.of(yaml_of(file), os.fspath(file))
 
     @classmethod
     def of(cls, tree: Any, source: str = "limits") -> Limits:
-        """From nested mappings; names and numbers are checked, those of metrics once it is known
-        which there are."""
+        """Make limits from nested mappings; names and numbers are checked.
+
+        Names of metrics are checked later, by `check_metrics`.
+        """
         by_name: dict[str, dict[str, dict[str, Limit]]] = {}
         for car, its in _mapping(tree, source, "vehicles").items():
-            known = [EVERY, *vehicles.names(), *NAMES]
+            known = [EVERY, *vehicles.names(), *COMMAND_DRIVEN]
             if car.partition(":")[0] not in known:
                 raise InvalidValue(unknown_name(f"{source}: skidpad", car, known, "vehicle"))
             place = f"{source}, {car}"
@@ -103,7 +106,7 @@ class Limits:
         return ", ".join(f"{car} ({', '.join(its)})" for car, its in self.by_name.items())
 
     def check_manoeuvres(self, known: Iterable[str]) -> None:
-        """Raise for a manoeuvre that is neither of these nor in the catalogue."""
+        """Raise InvalidValue for a manoeuvre that is neither in `known` nor in the catalogue."""
         allowed = list(dict.fromkeys([*known, *manoeuvre_names()]))
         for car, its in self.by_name.items():
             for name in its:
@@ -112,23 +115,26 @@ class Limits:
                     raise InvalidValue(unknown_name(place, name, allowed, "manoeuvre"))
 
     def check_metrics(self, names_by_drive: Mapping[tuple[str, str], Iterable[str]]) -> None:
-        """Raise for a metric that a manoeuvre does not give, by names of metrics for each vehicle
-        and manoeuvre that was driven."""
-        for car, by_manoeuvre in self.by_name.items():
-            for manoeuvre, metrics in by_manoeuvre.items():
+        """Raise InvalidValue for a metric that its manoeuvre does not have.
+
+        `names_by_drive` maps (vehicle, manoeuvre) to the names of its metrics.
+        """
+        for car, its in self.by_name.items():
+            for manoeuvre, metrics in its.items():
+                pairs = names_by_drive.items()
                 driven = [
-                    names
-                    for (other, name), names in names_by_drive.items()
+                    own
+                    for (other, name), own in pairs
                     if name == manoeuvre and car in (EVERY, other)
                 ]
-                allowed = list(dict.fromkeys(name for names in driven for name in names))
+                allowed = list(dict.fromkeys(chain(*driven)))
                 wrong = next((name for name in metrics if name not in allowed), None)
                 if driven and wrong is not None:
                     place = f"{self.source}, {car}: {manoeuvre}"
                     raise InvalidValue(unknown_name(place, wrong, allowed, "metric"))
 
     def of_car(self, car: str, manoeuvre: str) -> dict[str, Limit]:
-        """Limits of a vehicle in a manoeuvre, by metric."""
+        """Limits of a vehicle in a manoeuvre, by metric, including those for all vehicles."""
         return {**self.own(EVERY, manoeuvre), **self.own(car, manoeuvre)}
 
     def own(self, car: str, manoeuvre: str) -> Mapping[str, Limit]:
@@ -159,17 +165,16 @@ def _limit(entry: Any, place: str) -> Limit:
 
 
 PASS, FAIL, SKIPPED = "pass", "FAIL", "skipped"
-"""Verdicts."""
 NONE = "–"
-"""Text in place of a number."""
+"""Text in place of a missing number."""
 NOISE = 1e-12
-"""In any unit of a metric, what rounding leaves of a zero."""
+"""Rounding error of a zero, in the unit of any metric."""
 SHARES = (0.05, 0.95)
-"""Quantiles at which an interval of variants begins and ends."""
+"""Quantiles at the ends of an interval of variants."""
 
 
 class Row(NamedTuple):
-    """A metric of a vehicle."""
+    """One metric of one vehicle, with theory, reference, limit and verdict."""
 
     car: str
     manoeuvre: str
@@ -177,67 +182,65 @@ class Row(NamedTuple):
     unit: str = ""
     definition: str = ""
     value: float = float("nan")
-    """Value of the vehicle itself, its first variant; NaN without one."""
+    """Value of the vehicle itself, its first variant; NaN without a value."""
     interval: tuple[float, float] | None = None
-    """5 and 95 % of the variants; None of a vehicle without variants."""
+    """5 % and 95 % quantiles of the variants; None for a vehicle without variants."""
     lacking: int = 0
-    """Variants without a value."""
+    """Number of variants without a value."""
     theory: float | None = None
-    """None without one."""
+    """Theoretical value; None without theory."""
     reference: float | None = None
     """Value of the reference; None without one."""
     limit: Limit | None = None
     verdict: str = ""
-    """Empty without a limit."""
+    """Pass, fail or skipped; empty without a limit."""
     reason: str = ""
-    """Why it failed or was skipped."""
+    """Why the metric failed or was skipped."""
     rough: str = ""
-    """Why the metric has no derivative by parameters of the vehicle; empty if it has."""
+    """Why the metric has no derivative by vehicle parameters; empty if it has."""
 
     @property
     def from_theory(self) -> float | None:
-        """Difference from theory as a share of it."""
+        """Relative difference from theory."""
         return _share(self.value, self.theory)
 
     @property
     def from_reference(self) -> float | None:
-        """Difference from the reference as a share of it."""
+        """Relative difference from the reference."""
         return _share(self.value, self.reference)
 
 
 def _share(value: float, base: float | None) -> float | None:
-    if base is None or not base or not np.isfinite([value, base]).all():
-        return None
-    if max(abs(value), abs(base)) < NOISE:
+    if not base or not np.isfinite([value, base]).all() or max(abs(value), abs(base)) < NOISE:
         return None
     return (value - base) / abs(base)
 
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """Findings to compare with: of another vehicle, a measurement, an earlier evaluation."""
+    """Findings to compare with: of another vehicle, a measurement or an earlier evaluation."""
 
     name: str
     findings: Mapping[tuple[str, str], Findings]
-    """By vehicle and manoeuvre; with "" as the vehicle, of all of them."""
+    """Findings by vehicle and manoeuvre; the vehicle "" stands for all vehicles."""
     missing: Mapping[str, str] = evaluation_field(default_factory=dict[str, str])
-    """Why a manoeuvre has none, by its name."""
+    """Why a manoeuvre has no reference, by its name."""
     notes: Sequence[str] = ()
-    """Sentences for the reader, such as what a log did not have."""
+    """Sentences for the reader, such as which signals a log lacks."""
     results: Sequence[Result] = ()
-    """Of another vehicle: what was driven, for replays."""
+    """Results of another vehicle, for replays."""
 
     __repr__ = brief_repr
 
     @classmethod
     def of_results(cls, name: str, results: Sequence[Result]) -> Reference:
-        """Another vehicle."""
+        """Reference from the results of another vehicle."""
         findings = {("", one.manoeuvre.name): one.findings for one in results if one.findings}
         missing = {one.manoeuvre.name: one.unfit for one in results if one.unfit}
         return cls(name, findings, missing, results=tuple(results))
 
     def of(self, car: str, manoeuvre: str) -> Findings | None:
-        """What a vehicle's manoeuvre is compared with."""
+        """Reference findings for a vehicle and a manoeuvre; None if they do not exist."""
         return self.findings.get((car, manoeuvre)) or self.findings.get(("", manoeuvre))
 
 
@@ -254,13 +257,9 @@ class Evaluation:
     def __post_init__(self) -> None:
         if self.limits is not None:
             self.limits.check_manoeuvres(result.manoeuvre.name for result in self.results)
-            self.limits.check_metrics(
-                {
-                    (one.car.name, one.manoeuvre.name): [m.name for m in one.findings.metrics]
-                    for one in self.results
-                    if one.findings is not None
-                }
-            )
+            found = [(one, one.findings.names) for one in self.results if one.findings is not None]
+            by_drive = {(one.car.name, one.manoeuvre.name): names for one, names in found}
+            self.limits.check_metrics(by_drive)
 
     @property
     def cars(self) -> list[str]:
@@ -269,7 +268,7 @@ class Evaluation:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """All metrics, and the limits of manoeuvres that were not driven."""
+        """Rows of all metrics, and of limits whose manoeuvres were not driven."""
         return [row for result in self.results for row in self.rows_of(result)]
 
     @property
@@ -284,17 +283,14 @@ class Evaluation:
 
     @property
     def checked(self) -> list[Row]:
-        """Rows that were held to their limit, without those that were skipped."""
+        """Rows checked against their limit, without skipped ones."""
         return [row for row in self.judged if row.verdict != SKIPPED]
 
     @property
     def compared(self) -> list[Row]:
-        """Metrics that have a value and one of the reference."""
-        return [
-            row
-            for row in self.rows
-            if row.reference is not None and np.isfinite([row.value, row.reference]).all()
-        ]
+        """Rows with both a value and a reference value."""
+        known = [(row, row.reference) for row in self.rows if row.reference is not None]
+        return [row for row, other in known if isfinite(row.value) and isfinite(other)]
 
     @property
     def not_compared(self) -> dict[str, str]:
@@ -304,22 +300,23 @@ class Evaluation:
         return {name: reason for name, reason in missing.items() if name in driven}
 
     def to_html(self, path: str | os.PathLike[str], *, date: str = "", replay: bool = True) -> None:
-        """Write the report: one page with key figures, tables, charts and, with `replay`, the
-        drives. It opens from disk and without a network; `date` is printed below its title."""
+        """Write the report: one page with key figures, tables, charts and, with `replay`, the runs.
+
+        It opens from disk and without a network; `date` is printed below its title.
+        """
         from ...view.pages.report import write_report
 
         write_report(self, path, date=date, replay=replay)
 
     def rows_of(self, result: Result) -> Iterator[Row]:
-        """The rows of one manoeuvre of one vehicle."""
+        """Rows of one manoeuvre of one vehicle."""
         car, name = result.car.name, result.manoeuvre.name
         limits = {} if self.limits is None else self.limits.of_car(car, name)
         if result.findings is None:
             own = {} if self.limits is None else self.limits.own(car, name)
             for metric, limit in limits.items():
                 verdict = FAIL if metric in own else SKIPPED
-                blank = Row(car, name, metric, limit=limit, verdict=verdict)
-                yield blank._replace(reason=result.unfit)
+                yield Row(car, name, metric, limit=limit, verdict=verdict, reason=result.unfit)
             return
         reference = None if self.reference is None else self.reference.of(car, name)
         others = {} if reference is None else {metric.name: metric for metric in reference.metrics}
@@ -333,11 +330,9 @@ class Evaluation:
                 verdict = FAIL if reason else PASS
                 row = row._replace(limit=limit, verdict=verdict, reason=reason)
             yield row
-        present = {metric.name for metric in result.findings.metrics}
-        for metric, limit in limits.items():
-            if metric not in present:
-                reason = f"{car} has no such metric; {EVERY} have the limit"
-                yield Row(car, name, metric, limit=limit, verdict=SKIPPED, reason=reason)
+        reason = f"{car} has no such metric; {EVERY} have the limit"
+        for metric in (one for one in limits if one not in result.findings.names):
+            yield Row(car, name, metric, limit=limits[metric], verdict=SKIPPED, reason=reason)
 
 
 def _row(car: str, manoeuvre: str, metric: Metric, other: Metric | None) -> Row:
@@ -347,31 +342,26 @@ def _row(car: str, manoeuvre: str, metric: Metric, other: Metric | None) -> Row:
     if len(values) > 1 and len(known):
         low, high = np.quantile(known, SHARES)
         interval = float(low), float(high)
-    return Row(
-        car,
-        manoeuvre,
-        metric.name,
-        metric.unit,
-        metric.definition,
-        float(values[0]),
-        interval,
-        len(values) - len(known),
-        None if metric.theory is None else float(metric.theory[0]),
-        None if other is None else float(other.value[0]),
-        rough=metric.rough,
-    )
+    theory = None if metric.theory is None else float(metric.theory[0])
+    reference = None if other is None else float(other.value[0])
+    name = car, manoeuvre, metric.name, metric.unit, metric.definition
+    of_value = float(values[0]), interval, len(values) - len(known)
+    return Row(*name, *of_value, theory, reference, rough=metric.rough)
 
 
 def number_text(value: float | None) -> str:
-    """Four digits, or a dash."""
+    """A number with four digits; a dash for None."""
     if value is None or not np.isfinite(value):
         return NONE
     return f"{value if abs(value) >= NOISE else 0.0:.4g}".replace("-", "−")
 
 
 def difference_text(value: float, base: float | None, unit: str = "") -> str:
-    """A difference with its sign: in percent, and in the unit where it is as large as what it is
-    from, of which percent say nothing when that is next to zero."""
+    """Signed difference of a value from `base`, in per cent.
+
+    In the unit instead where the difference is as large as the base, since per cent of a value near
+    zero say nothing.
+    """
     share = _share(value, base)
     if share is not None and abs(share) < 1.0:
         text = f"{100.0 * share:+.2f} %" if abs(share) >= 5e-5 else "0.00 %"
@@ -384,14 +374,16 @@ def difference_text(value: float, base: float | None, unit: str = "") -> str:
 FORMAT = "skidpad.proving_ground"
 VERSION = 1
 LIBRARIES = ("skidpad", "numpy", "casadi", "llvmlite")
-"""Whose versions matter for the numbers."""
+"""Packages whose versions affect the numbers."""
 LONGEST_SETTING = 200
-"""Characters."""
+"""Longest text of a setting, in characters."""
 
 
 def as_json(evaluation: Evaluation) -> dict[str, Any]:
-    """All metrics with units, theory, reference and limits, and what they were made with. Plain
-    values; null where there is no number."""
+    """All metrics with units, theory, reference, limits and the versions and settings behind them.
+
+    Plain values for JSON; None where there is no number.
+    """
     reference = evaluation.reference
     cars = {result.car.name: result.car for result in evaluation.results}
     return {
@@ -406,14 +398,17 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def write_json(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
-    """Write it to a file, which is whole or not there."""
+    """Write an evaluation as JSON, atomically: the file is complete or absent."""
     text = json.dumps(as_json(evaluation), indent=2, allow_nan=False, ensure_ascii=False)
     with replacing(path) as temporary:
         temporary.write_text(text + "\n", "utf-8")
 
 
 def earlier(file: str | os.PathLike[str]) -> Reference:
-    """Results that `write_json` wrote, as a reference; those of a single vehicle are for all."""
+    """Read results written by `write_json` as a reference.
+
+    Results of a single vehicle apply to all vehicles.
+    """
     name = os.fspath(file)
     document = json_of(file)
     if not isinstance(document, Mapping) or document.get("format") != FORMAT:
@@ -422,26 +417,22 @@ def earlier(file: str | os.PathLike[str]) -> Reference:
         raise InvalidValue(
             f"{name} has version {document.get('version')!r}; this skidpad reads up to {VERSION}"
         )
+    findings: dict[tuple[str, str], Findings] = {}
+    missing: dict[str, str] = {}
+
+    def metric(entry: Any) -> Metric:
+        name, unit, definition = (str(entry[key]) for key in ("name", "unit", "definition"))
+        value = np.nan if entry["value"] is None else float(entry["value"])
+        return Metric(name, value, unit, definition)
+
     try:
         alone = len(document["vehicles"]) == 1
-        findings: dict[tuple[str, str], Findings] = {}
-        missing: dict[str, str] = {}
         for result in document["results"]:
             key = "" if alone else str(result["vehicle"]), str(result["manoeuvre"])
             if result["unfit"]:
                 missing[key[1]] = str(result["unfit"])
             else:
-                findings[key] = Findings(
-                    [
-                        Metric(
-                            str(entry["name"]),
-                            np.nan if entry["value"] is None else float(entry["value"]),
-                            str(entry["unit"]),
-                            str(entry["definition"]),
-                        )
-                        for entry in result["metrics"]
-                    ]
-                )
+                findings[key] = Findings([metric(entry) for entry in result["metrics"]])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise InvalidValue(f"{name} is damaged: {reason}") from error
@@ -451,10 +442,8 @@ def earlier(file: str | os.PathLike[str]) -> Reference:
 def _versions() -> dict[str, str]:
     known: dict[str, str] = {}
     for name in LIBRARIES:
-        try:
+        with suppress(PackageNotFoundError):  # run from a folder, or without what compiles
             known[name] = version(name)
-        except PackageNotFoundError:  # run from a folder, or without what compiles
-            continue
     return known
 
 
@@ -485,13 +474,15 @@ def _result(evaluation: Evaluation, result: Result) -> dict[str, Any]:
 
 
 def settings_of(manoeuvre: Manoeuvre) -> dict[str, float | str]:
-    """Settings of a manoeuvre by name: numbers, and texts of what is not a number. Long and empty
-    texts are left out."""
+    """Settings of a manoeuvre by name: numbers, or text for other values.
+
+    Long and empty texts are left out.
+    """
     if not is_dataclass(manoeuvre):
         return {}
     plain: dict[str, float | str] = {}
-    for name in (field.name for field in fields(manoeuvre)):
-        value = getattr(manoeuvre, name)
+    for field in fields(manoeuvre):
+        name, value = field.name, getattr(manoeuvre, field.name)
         if isinstance(value, int | float):
             plain[name] = float(value) if isfinite(value) else f"{value}"
         elif value is not None:
@@ -503,23 +494,16 @@ def settings_of(manoeuvre: Manoeuvre) -> dict[str, float | str]:
 
 
 def _entry(row: Row) -> dict[str, Any]:
-    low, high = row.interval or (float("nan"), float("nan"))
-    limit = None
-    if row.limit is not None:
-        limit = {"min": _plain(row.limit.low), "max": _plain(row.limit.high)}
+    low, high = row.interval or (None, None)
+    ends = None if row.limit is None else map(_plain, row.limit)
     return {
         "name": row.name,
         "value": _plain(row.value),
-        "unit": row.unit,
-        "definition": row.definition,
-        "rough": row.rough,
-        "low": _plain(low),
-        "high": _plain(high),
-        "theory": _plain(row.theory),
-        "reference": _plain(row.reference),
-        "limit": limit,
-        "verdict": row.verdict,
-        "reason": row.reason,
+        **{key: getattr(row, key) for key in ("unit", "definition", "rough")},
+        **{"low": _plain(low), "high": _plain(high)},
+        **{"theory": _plain(row.theory), "reference": _plain(row.reference)},
+        "limit": None if ends is None else dict(zip(("min", "max"), ends, strict=True)),
+        **{"verdict": row.verdict, "reason": row.reason},
     }
 
 
@@ -528,7 +512,8 @@ def _plain(value: float | None) -> float | None:
 
 
 def junit_xml(evaluation: Evaluation) -> bytes:
-    """A test suite for each vehicle, a test case for each metric that has a limit."""
+    """JUnit XML with a test suite for each vehicle and a test case for each metric that has a
+    limit."""
     judged = evaluation.judged
     top = ElementTree.Element("testsuites", _counts(judged, name="skidpad test"))
     for car in evaluation.cars:
@@ -548,18 +533,12 @@ def junit_xml(evaluation: Evaluation) -> bytes:
 
 
 def _counts(rows: list[Row], name: str) -> dict[str, str]:
-    verdicts = [row.verdict for row in rows]
-    return {
-        "name": name,
-        "tests": str(len(rows)),
-        "failures": str(verdicts.count(FAIL)),
-        "errors": "0",
-        "skipped": str(verdicts.count(SKIPPED)),
-        "time": "0",
-    }
+    failures, skipped = ([r.verdict for r in rows].count(one) for one in (FAIL, SKIPPED))
+    counts = {"tests": len(rows), "failures": failures, "errors": 0, "skipped": skipped, "time": 0}
+    return {"name": name} | {key: str(count) for key, count in counts.items()}
 
 
 def write_junit(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
-    """Write it to a file, which is whole or not there."""
+    """Write an evaluation as JUnit XML, atomically: the file is complete or absent."""
     with replacing(path) as temporary:
         temporary.write_bytes(junit_xml(evaluation))

@@ -1,13 +1,15 @@
-"""Events of Formula Student against the clock: skidpad and acceleration.
+"""Timed events of Formula Student: skidpad and acceleration.
 
-Any car that fits may drive them. Times are smooth in its parameters: the skidpad's is that of the
-fastest steady turn, and the acceleration holds slips of the tyres by continuous feedback, several
-side by side, and counts the drive at the quickest one.
+Any car that fits the course can drive them. Times are smooth in its parameters: the skidpad time
+is that of the fastest steady turn. The acceleration run holds the slip of the tyres by continuous
+feedback; several slips are driven at once, and the quickest run counts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,40 +27,42 @@ from ...units import m, m_s, m_s2, rad, s
 from ...vehicles.parts.powertrain.electric import WHEEL_DRIVES, WheelMotors
 from .case import POINTS, Case, Path, path_of_curvature, straight
 from .case_run import OK, CaseRun, cubic_at, passing_time
-from .cone_courses import CONE, box_of, reach, struck, width_needed
+from .cone_courses import CONE, box_of, cones_curve, reach, struck, width_needed
 from .driver import WHEELS
-from .manoeuvre import Performing, Rounds, StandardManoeuvre
-from .metric import Chart, Curve, Findings
+from .manoeuvre import LABELS, Chart, Curve, Findings, Performing, Rounds, StandardManoeuvre, chart
 from .search import least_value, tyre_deceleration
 from .subject import Subject, drive_needed, tyres_needed
 
 LEAD: m = 15.0
 """Straight before the first circle and after the last."""
 EASED: m = 4.0
-"""Over which the driver turns the wheel from a curvature to the next."""
+"""Distance over which the driver steers from one curvature to the next."""
 SHOWN = 0.95
-"""Speed at which the figure of eight is driven, over that of the fastest steady turn."""
+"""Speed in the figure of eight, relative to that of the fastest steady turn."""
 PRECISE = {"settling": 0.2, "damping": 2.3, "speed.k_p": 3.0}
-"""Of a driver who stays on the path; what counts does not depend on it."""
+"""Settings of a driver who stays close to the path; the metrics do not depend on them."""
 CLAIMED = 1.5
-"""Lateral acceleration of a steady turn over the grip that a vehicle says it has, from which on its
-equations do not know this grip."""
+"""Limit of the ratio of lateral acceleration in a steady turn to the declared grip.
+
+Above it, the vehicle's equations evidently do not contain that grip.
+"""
 SLIPS = np.geomspace(0.3, 3.0, 12)
-"""Longitudinal slips of the driven wheels that are tried, over that at the peak of their tyres."""
+"""Longitudinal slips tried, relative to that at the peak of the driven tyres."""
 CEILINGS = np.geomspace(0.85, 4.0, 24)
-"""Ceilings of the drive torque that are tried, over what the driven tyres transmit at rest."""
+"""Ceilings of the drive torque tried, relative to what the driven tyres transmit at rest."""
 FACTORS = np.geomspace(0.93, 1.07, 5)
-"""Factors on the best slip and on the best ceiling that are tried next."""
+"""Factors on the best slip and on the best ceiling for the next round."""
 NEAR = (0.85, 1.0, 1.15)
-"""Slips that are tried with each ceiling, over the best one with the highest."""
+"""Slips tried with each ceiling, relative to the best slip at the highest ceiling."""
 MOST_SLIP = 0.6
-"""Longitudinal slip up to which the peak of a tyre is looked for."""
+"""Largest longitudinal slip in the search for the peak of a tyre."""
 NEARLY = 0.9999
-"""Share of the largest force that counts as the peak, which some tyres keep from there on."""
+"""Share of the largest force that counts as the peak; some tyres have a plateau from there
+on."""
 ROLLING: m_s = 10.0
-"""Speed at which it is looked for."""
+"""Speed at which the peak of a tyre is determined."""
 SHARES = np.geomspace(0.4, 1.0, 6)
-"""Shares of the drive that are tried for vehicles without spinning wheels."""
+"""Shares of the drive tried for vehicles without wheel spins as states."""
 G: m_s2 = 9.81
 LONGEST: s = 60.0
 """Longest time in which a vehicle has to arrive."""
@@ -69,22 +73,21 @@ Laps = tuple[tuple[m, m], tuple[m, m]]
 
 
 class Course(NamedTuple):
-    """The line of a car through the figure of eight."""
+    """Line of a car through the figure of eight."""
 
     path: Path
-    """At 1 m/s."""
+    """Path at 1 m/s."""
     laps: Laps
-    """To the right and to the left."""
+    """Timed laps to the right and to the left."""
 
 
 @dataclass(frozen=True)
 class FormulaSkidpad(StandardManoeuvre):
-    """A figure of eight; the second lap on each side is timed.
+    """Skidpad of Formula Student: a figure of eight; the second lap on each side is timed.
 
     The car drives the tightest circle on which it stays `margin` away from the inner cones, since
-    the time is 2π sqrt(R / a). It is as fast there as its equations of motion have a steady turn
-    (`fastest_turn`). The figure of eight is then driven a little slower, to be
-    looked at.
+    the time is 2π sqrt(R / a). Its speed there is that of the fastest steady turn by its equations
+    of motion (`fastest_turn`). The figure of eight is then driven a little slower, for the replay.
     """
 
     inner: m = 15.25
@@ -98,10 +101,10 @@ class FormulaSkidpad(StandardManoeuvre):
     title = "Formula Student skidpad"
     source = "Formula Student Rules, dynamic events, skidpad"
     METRICS = """
-    time [s]: Lap of the circle by the fastest steady turn of the equations of motion.
-    speed [m/s]: Of the centre of mass in that turn.
-    radius [m]: Of that circle.
-    lateral_acceleration [m/s²]: In that turn: v² / R.
+    time [s]: Time of a lap of the circle in the fastest steady turn of the equations of motion.
+    speed [m/s]: Speed of the centre of mass in that turn.
+    radius [m]: Radius of the circle of the centre of mass.
+    lateral_acceleration [m/s²]: Lateral acceleration in that turn, v² / R.
     """
 
     def __post_init__(self) -> None:
@@ -123,18 +126,17 @@ class FormulaSkidpad(StandardManoeuvre):
         return 0.25 * (self.inner + self.outer)
 
     def line_radius(self, car: Subject) -> m:
-        """Radius of the circle that the centre of mass drives along, in m.
+        """Radius of the circle of the centre of mass, in m.
 
-        The car is nearest to the inner cones at its rear axle if it does not slip, so that at the
-        limit it stays farther away.
+        Without slip the rear axle is nearest to the inner cones; at the limit it stays farther
+        away.
         """
         rear_axle = 0.5 * self.inner + CONE + self.margin - box_of(car).right
         return float(np.hypot(rear_axle, car.l_r[0]))
 
     def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
-        lacks = tyres_needed(car) or width_needed(car, 0.8, self.width)
-        if lacks:
+        """Why a vehicle cannot do the manoeuvre, as a sentence; empty if it can."""
+        if lacks := tyres_needed(car) or width_needed(car, 0.8, self.width):
             return lacks
         radius = self.line_radius(car)
         ring = sum(reach(car, radius)) + 2.0 * (CONE + self.margin)
@@ -146,9 +148,12 @@ class FormulaSkidpad(StandardManoeuvre):
         return ""
 
     def course(self, radius: m) -> Course:
-        """The line, in axes at its start: in, twice round to the right, twice to the left and out.
-        From circle to circle the curvature changes linearly, half of the way on each side of the
-        line between the centres."""
+        """Line of the car, in axes at its start: in, twice round to the right, twice to the left
+        and out.
+
+        From circle to circle the curvature changes linearly, half of the distance on each side of
+        the line between the centres.
+        """
         half, heading = crossing(radius, self.middle)
         arc = 4.0 * np.pi * radius - radius * heading - 0.5 * half
         bends = np.array([0.0, 0.0, -1.0, -1.0, 1.0, 1.0, 0.0, 0.0]) / radius
@@ -161,8 +166,11 @@ class FormulaSkidpad(StandardManoeuvre):
         return Course(path, ((LEAD + lap, across), (marks[5] - lap, marks[5])))
 
     def cones(self, radius: m) -> Array:
-        """Where cones stand, (n, 2), seen from the start of the path on a line of a radius: inner
-        circles, and those parts of the outer ones that are neither lane nor way in or out."""
+        """Positions of the cones, (n, 2) in m, relative to the start of a path with this line
+        radius.
+
+        The inner circles, and the parts of the outer ones outside of lanes, entry and exit.
+        """
         angle = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
         ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
         centres = np.array([[LEAD, -self.middle], [LEAD, self.middle]])
@@ -173,7 +181,7 @@ class FormulaSkidpad(StandardManoeuvre):
         return np.concatenate([inside, outside[free]]) + np.array([0.0, self.middle - radius])
 
     def perform(self, car: Subject) -> Performing:
-        """The fastest turns are computed, then all of it is driven a little slower."""
+        """Compute the fastest turns, then drive the figure of eight a little slower."""
         radius = self.line_radius(car)
         turns = [self._turn(vehicle, radius) for vehicle in car.each]
         why = [turn if isinstance(turn, str) else self._in_the_way(car, turn) for turn in turns]
@@ -184,69 +192,57 @@ class FormulaSkidpad(StandardManoeuvre):
         grip = np.array([min(one.limits.grip, one.limits.v_max**2 / radius) for one in car.each])
         pace = SHOWN * np.where(np.isfinite(v), v, 0.5 * np.sqrt(grip * radius))
         path, laps = self.course(radius)
-        (run,) = yield [
-            Case(
-                label=f"{pace[0]:.1f} m/s",
-                duration=1.1 * (laps[1][1] + 0.5 * LEAD) / float(np.min(pace)),
-                v=pace,
-                path=path,
-                driving=PRECISE | {"v_gain": pace},
-                run_in=0.0,
-            )
-        ]
+        duration = 1.1 * (laps[1][1] + 0.5 * LEAD) / float(np.min(pace))
+        driving = PRECISE | {"v_gain": pace}
+        label = f"{pace[0]:.1f} m/s"
+        (run,) = yield [Case(label, duration, pace, path=path, driving=driving, run_in=0.0)]
         cones = self.cones(radius)
-        values = {
-            "time": 2.0 * np.pi * radius / v,
-            "speed": v,
-            "radius": np.where(np.isfinite(v), radius, np.nan),
-            "lateral_acceleration": v * v / radius,
-        }
-        theory = {
-            "time": 2.0 * np.pi * np.sqrt(radius / grip),
-            "speed": np.sqrt(grip * radius),
-            "lateral_acceleration": grip,
-        }
-        curves = [
-            Curve(run["x"][:, 0], run["y"][:, 0], run.label),
-            Curve(cones[:, 0], cones[:, 1], "cones", "cones"),
-        ]
+        by_grip = {"time": 2.0 * np.pi * np.sqrt(radius / grip), "speed": np.sqrt(grip * radius)}
+        metrics = self.metrics(
+            theory=by_grip | {"lateral_acceleration": grip},
+            time=2.0 * np.pi * radius / v,
+            speed=v,
+            radius=np.where(np.isfinite(v), radius, np.nan),
+            lateral_acceleration=v * v / radius,
+        )
         notes = [f"no time: {why[0]}"] if why[0] else []
         if run.outcomes[0] != OK or struck(car, run, cones, until=laps[1][1])[:, 0].any():
             said = run.outcomes[0] if run.outcomes[0] != OK else "touches a cone"
             notes.append(f"the figure of eight at {run.label}, which is only shown: {said}")
-        chart = Chart("Skidpad", "x in m", "y in m", curves, equal=True)
-        return Findings(self.metrics(values, theory), [chart], notes)
+        shown = chart("Skidpad", "x", "y", run, cones_curve(cones), equal=True)
+        return Findings(metrics, [shown], notes)
 
     def measure(self, car: Subject, drive: CaseRun) -> Findings:
-        """No log is comparable: the time is that of the equations of motion."""
+        """Raise InvalidValue: no log is comparable, since the time is that of the equations of
+        motion."""
         raise InvalidValue(
             f"{self.name} computes the fastest turn of {car.name} from its equations of motion: "
-            f"one log does not tell it, and {drive.label} is not used"
+            f"a single log cannot show it, so {drive.label} is not used"
         )
 
     def _turn(self, vehicle: Vehicle, radius: m) -> FastestTurn | str:
-        """The fastest one on the line, or why there is none."""
+        """Fastest steady turn on the line, or the reason why it does not exist."""
         try:
             turn = fastest_turn(vehicle, radius)
         except InvalidValue as error:
             return str(error)
         a, grip = turn.v**2 / radius, vehicle.limits.grip
-        if a > CLAIMED * grip:
-            return (
-                f"the equations of {vehicle.name!r} have steady turns at {a:.0f} m/s², beyond its "
-                f"grip of {grip:.0f} m/s²: nothing in them limits its tyres"
-            )
-        return turn
+        why = (
+            f"the equations of {vehicle.name!r} have steady turns at {a:.0f} m/s², beyond its "
+            f"grip of {grip:.0f} m/s²: nothing in them limits its tyres"
+        )
+        return why if a > CLAIMED * grip else turn
 
     def _in_the_way(self, car: Subject, turn: FastestTurn) -> str:
-        """Which cones a car touches in a steady turn; empty if none."""
+        """Why a car does not fit the lane in a steady turn, as a sentence; empty if it fits."""
         inside, outside = self.room(car, self.line_radius(car), turn.sideslip)
         if min(inside, outside) > 0.0:
             return ""
         return f"{car.name} touches the {'inner' if inside <= outside else 'outer'} cones"
 
     def room(self, car: Subject, radius: m, sideslip: rad) -> tuple[m, m]:
-        """Between a car in a steady turn and the bases of the inner and of the outer cones."""
+        """Clearance of a car in a steady turn from the bases of the inner and of the outer
+        cones."""
         box = box_of(car)
         # Centre of a turn to the left, seen from the centre of mass.
         x, y = -radius * np.sin(sideslip), radius * np.cos(sideslip)
@@ -259,8 +255,11 @@ class FormulaSkidpad(StandardManoeuvre):
 
 
 def crossing(radius: m, middle: m) -> tuple[m, rad]:
-    """Length of the clothoid that leads from a circle to the point at the distance `middle` from
-    its centre, straight there, and the heading against the tangent of the circle next to it."""
+    """Length and final heading of the clothoid from a circle to the crossing of the eight.
+
+    It leads to the point at the distance `middle` from the centre of the circle, where it is
+    straight. The heading is relative to the tangent of the circle next to that point.
+    """
 
     def centre(length: m) -> Array:
         """Centre of the circle at the end of a clothoid from the origin along x."""
@@ -280,31 +279,26 @@ def crossing(radius: m, middle: m) -> tuple[m, rad]:
 
 
 def eased(path: Path) -> Grid1:
-    """The mean curvature of a path over a stretch about each point."""
+    """Curvature of a path, averaged over a stretch around each point."""
     s = np.linspace(0.0, path.length, POINTS)
     before, after = (interpolate(path.heading, s + side * 0.5 * EASED) for side in (-1.0, 1.0))
     return grid((after - before) / EASED, step=path.length / (POINTS - 1))
 
 
-def lap_time(run: CaseRun, begin: m, end: m) -> Array:
-    """Time from one distance along the path to another in s, (V,)."""
-    rate = np.gradient(run["progress"], run.t, axis=0)
-    start, stop = (passing_time(run.t, run["progress"], rate, at) for at in (begin, end))
-    return stop - start
-
-
 class Launch(NamedTuple):
-    """How a vehicle is launched: the setting to find the best of, and all that is fixed."""
+    """A launch: the kind of setting to optimise, and everything that is fixed."""
 
     by_slip: bool
-    """Whether the setting is the slip of the driven wheels over that at the peak of their tyres;
-    else it is a share of the drive, of a vehicle whose state has no spinning wheels."""
+    """Whether the setting is the slip of the driven wheels relative to that at the tyre peak.
+
+            Otherwise it is a share of the drive, for a vehicle whose state has no wheel spins.
+    """
     slip: Array
     """Longitudinal slip of the driven wheels at the peak of their tyres, (V,)."""
     a: Array
-    """Acceleration demanded of the whole drive, (V,)."""
+    """Acceleration demanded from the whole drive, (V,)."""
     reached: Array
-    """Acceleration that the driven tyres transmit at rest, (V,); NaN without spinning wheels."""
+    """Acceleration that the driven tyres transmit at rest, (V,); NaN without wheel spins."""
     grip: Array
     """Acceleration with all tyres at their longitudinal peak under static loads, (V,)."""
     driving: dict[str, Array]
@@ -312,8 +306,10 @@ class Launch(NamedTuple):
 
 
 def launch_of(car: Subject) -> Launch:
-    """The launch of a car with its whole drive; if its wheels do not spin as states, with at most
-    1.5 times what the tyres can transmit."""
+    """The launch of a car with its whole drive.
+
+    If wheel spins are not states, the drive is limited to 1.5 times what the tyres can transmit.
+    """
     along = tyre_deceleration(car)
     across = np.array([min(vehicle.limits.grip, 2.0 * G) for vehicle in car.each])
     grip = np.where(np.isfinite(along), along, across)
@@ -335,7 +331,7 @@ def launch_of(car: Subject) -> Launch:
 
 
 def _driven_loads(vehicle: Vehicle) -> tuple[float, float]:
-    """Shares of the static weight that driven wheels carry in front and at the rear."""
+    """Shares of the static weight carried by driven wheels in front and at the rear."""
     p, shape = vehicle.params, vehicle.geometry
     layout = getattr(getattr(p, "powertrain", None), "layout", None)
     if layout is not None:
@@ -348,19 +344,20 @@ def _driven_loads(vehicle: Vehicle) -> tuple[float, float]:
 
 
 def _peak_slip(vehicle: Vehicle, driven: tuple[float, float]) -> float:
-    """Slip at which the first of the driven tyres has nearly its largest longitudinal force."""
+    """Slip at which the first of the driven tyres is near its largest longitudinal force."""
     tyres = getattr(vehicle.params, "tyres", None)
     if tyres is None:
         return MOST_SLIP
     weight = vehicle.geometry.mass * G
     each = [each_tyre(tyres)[k] for k in (0, 2)]
-    pairs = zip(each, driven, strict=True)
-    return min((peak_slip_of(tyre, 0.5 * share * weight) for tyre, share in pairs if share > 0.0),
-               default=MOST_SLIP)  # fmt: skip
+    loads = [
+        (tyre, 0.5 * share * weight) for tyre, share in zip(each, driven, strict=True) if share
+    ]
+    return min((peak_slip_of(tyre, load) for tyre, load in loads), default=MOST_SLIP)
 
 
 def peak_slip_of(tyre: Any, load: float) -> float:
-    """Slip at which the longitudinal force of a tyre first is nearly its largest."""
+    """Smallest slip at which the longitudinal force of a tyre is near its largest value."""
     from scipy.optimize import brentq, minimize_scalar
 
     def missing(kappa: float, goal: float = 0.0) -> float:
@@ -378,23 +375,23 @@ def peak_slip_of(tyre: Any, load: float) -> float:
 
 @dataclass(frozen=True)
 class FormulaAcceleration(StandardManoeuvre):
-    """From rest over a straight, the clock starts a little after the car."""
+    """Acceleration event of Formula Student: a straight from rest; timing starts shortly after the
+    car."""
 
     way: m = 75.0
     before: m = 0.3
-    """Distance that the car covers before the clock starts."""
+    """Distance from the start to the timing line."""
     name = "formula_acceleration"
     title = "Formula Student acceleration"
     source = "Formula Student Rules, dynamic events, acceleration"
     needs = (drive_needed,)
     METRICS = """
-    time [s]: Over {test.way:g} m, from {test.before:g} m after the start on.
-    end_speed [m/s]: At the end of it.
+    time [s]: Time for {test.way:g} m, beginning {test.before:g} m after the start.
+    end_speed [m/s]: Speed at the finish.
     """
 
     def perform(self, car: Subject) -> Performing:
-        """Drive torque held at a longitudinal slip, the quickest of all slips; of a car without
-        spinning wheels, a share of its drive."""
+        """Find the quickest run over the held slips, or over the shares of the drive."""
         launch = launch_of(car)
         transmitted = np.fmin(launch.a, launch.reached)
         duration = 1.6 * self.closed_form(float(np.min(transmitted))) + 1.0
@@ -405,46 +402,39 @@ class FormulaAcceleration(StandardManoeuvre):
         pairs = zip(car.each, launch.grip, strict=True)
         theory = np.array([self.theory(vehicle, grip) for vehicle, grip in pairs]).T
         known = [None if np.isnan(row).any() else row for row in theory]
-        metrics = self.metrics(
-            {"time": time, "end_speed": end_speed}, {"time": known[0], "end_speed": known[1]}
-        )
+        by_theory = {"time": known[0], "end_speed": known[1]}
+        metrics = self.metrics({"time": time, "end_speed": end_speed}, by_theory)
         on = run["x"][:, 0] - run["x"][0, 0] <= 1.1 * self.way
-        curve = Curve(run["x"][on, 0], run["v_x"][on, 0], run.label)
-        chart = Chart("Acceleration", "way in m", "speed in m/s", [curve])
+        speed = [Curve(run["x"][on, 0], run["v_x"][on, 0], run.label)]
+        shown = Chart("Acceleration", "way in m", LABELS["v_x"], speed)
         late = f"{run.outcomes[0]}, not over the line within {run.t[-1]:.0f} s"
-        return Findings(metrics, [chart], [] if np.isfinite(time[0]) else [f"{run.label}: {late}"])
+        return Findings(metrics, [shown], [] if np.isfinite(time[0]) else [f"{run.label}: {late}"])
 
     def _quickest(self, launch: Launch, duration: s) -> Rounds:
-        """The quickest drive: by the slip that is held, then by the ceiling of the torque, then by
-        the slip again. Torque beyond the ceiling is never demanded, so that a car that has more
-        of it is as quick."""
-        variants = len(launch.a)
+        """Find the quickest run: by the held slip, then the torque ceiling, then the slip again.
+
+        Torque beyond the ceiling is never demanded, so excess torque does not change the time.
+        """
+        case = partial(self._case, launch, duration)
 
         def time(run: CaseRun) -> Array:
             return self.passage(run)[0]
 
+        def quickest(grid: Array, case: Callable[[Array], Case]) -> Rounds:
+            return (yield from least_value(grid, len(launch.a), case, time))
+
         if not launch.by_slip:
-            _, run = yield from least_value(
-                SHARES, variants, lambda share: self._case(launch, duration, share=share), time
-            )
-            return run
-        slip, _ = yield from least_value(
-            SLIPS, variants, lambda slip: self._case(launch, duration, slip, CEILINGS[-1]), time
-        )
+            return (yield from quickest(SHARES, lambda share: case(share=share)))[1]
+        slip, _ = yield from quickest(SLIPS, lambda slip: case(slip, CEILINGS[-1]))
         # Times over slip and ceiling have several valleys, so these are tried in pairs.
         pairs = [(near, ceiling) for ceiling in CEILINGS for near in NEAR]
-        runs = yield [self._case(launch, duration, near * slip, ceiling) for near, ceiling in pairs]
+        runs = yield [case(near * slip, ceiling) for near, ceiling in pairs]
         best = np.argmin(np.nan_to_num(np.stack([*map(time, runs)]), nan=np.inf), axis=0)
         near, ceiling = np.array(pairs)[best].T
         slip = near * slip
-        factor, _ = yield from least_value(
-            FACTORS, variants, lambda f: self._case(launch, duration, slip, f * ceiling), time
-        )
+        factor, _ = yield from quickest(FACTORS, lambda f: case(slip, f * ceiling))
         ceiling = factor * ceiling
-        _, run = yield from least_value(
-            FACTORS, variants, lambda f: self._case(launch, duration, f * slip, ceiling), time
-        )
-        return run
+        return (yield from quickest(FACTORS, lambda f: case(f * slip, ceiling)))[1]
 
     def _case(
         self,
@@ -454,8 +444,10 @@ class FormulaAcceleration(StandardManoeuvre):
         ceiling: Array | float = 1.0,
         share: Array | float = 1.0,
     ) -> Case:
-        """A drive that holds a slip (over that at the peak of the tyres) below a ceiling of the
-        torque; of a car without spinning wheels, one with a share of its drive."""
+        """Case that holds a slip (relative to that at the tyre peak) below a ceiling of the torque.
+
+        For a car without wheel spins, a case with a share of its drive.
+        """
         a = share * launch.a
         driving, label = launch.driving, f"{a[0]:.1f} m/s² demanded"
         if launch.by_slip:
@@ -463,35 +455,28 @@ class FormulaAcceleration(StandardManoeuvre):
             feedforward = np.minimum(launch.reached / a, 1.0)
             driving = driving | {"traction.slip": held, "traction.feedforward": feedforward}
             label = f"slip {held[0]:.3f}"
-        return Case(
-            label=label,
-            duration=duration,
-            a=1.0,
-            a_gain=a,
-            path=straight(),
-            rests=True,
-            hold=0.0,
-            run_in=0.0,
-            driving=driving,
-        )
+        told: Any = {"a": 1.0, "a_gain": a, "hold": 0.0, "driving": driving}
+        return Case(label, duration, path=straight(), rests=True, run_in=0.0, **told)
 
     def passage(self, run: CaseRun) -> tuple[Array, Array]:
-        """Time over the way and speed at its end, each (V,); NaN of one that did not arrive."""
+        """Time over the distance and final speed, each (V,); NaN for a vehicle that did not
+        arrive."""
         x_rate = run["v_x"] * np.cos(run["yaw"]) - run["v_y"] * np.sin(run["yaw"])
         way = run["x"] - run["x"][0]
-        start, end = (
-            passing_time(run.t, way, x_rate, at) for at in (self.before, self.before + self.way)
-        )
+        ends = self.before, self.before + self.way
+        start, end = (passing_time(run.t, way, x_rate, at) for at in ends)
         time = np.where(run.done, end - start, np.nan)
         return time, np.where(np.isfinite(time), cubic_at(run.t, run["v_x"], end), np.nan)
 
     def closed_form(self, a: float) -> s:
-        """Time of an even acceleration in m/s²."""
+        """Time at constant acceleration `a` in m/s²."""
         return float(np.sqrt(2.0 * (self.before + self.way) / a) - np.sqrt(2.0 * self.before / a))
 
     def theory(self, vehicle: Vehicle, grip: m_s2) -> tuple[s, m_s]:
-        """Time and end speed with an acceleration that grip, power and speed of the motors limit;
-        NaN where a powertrain has more than that, such as gears."""
+        """Time and final speed with an acceleration limited by grip, motor power and motor speed.
+
+        NaN for a powertrain with more parts than that, such as gears.
+        """
         powertrain, limits = getattr(vehicle.params, "powertrain", None), vehicle.limits
         a = min(limits.a_max, grip)
         if powertrain is not None and not isinstance(powertrain, WHEEL_DRIVES):
@@ -502,7 +487,10 @@ class FormulaAcceleration(StandardManoeuvre):
         return self.limited(a, by_mass, limits.v_max)
 
     def limited(self, a: m_s2, power_by_mass: float, v_max: m_s) -> tuple[s, m_s]:
-        """Time and end speed of an even acceleration, then of a power in W/kg, then of a speed."""
+        """Time and final speed at constant acceleration, then constant power, then constant speed.
+
+        The power is per mass, in W/kg.
+        """
         x = np.linspace(0.0, self.before + self.way, 20_001)
         v_even = min(power_by_mass / a, v_max)
         x_even = 0.5 * v_even**2 / a

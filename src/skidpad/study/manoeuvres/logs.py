@@ -1,9 +1,9 @@
-"""Measured logs on the proving ground: drives, and metrics by the functions that judge simulations.
+"""Measured logs on the proving ground: runs made of logs, and the metrics of manoeuvres in them.
 
-`drive_of_log` makes a drive of a log: signals with even times, completed by what follows from
-others. A log is one drive, and a manoeuvre may be many: `adapt` makes of it the test that the log
-is. `measure_drive` finds the metrics of a manoeuvre in a drive, so that measured and simulated
-numbers mean the same.
+`drive_of_log` converts a log to a run with evenly spaced samples, and derives missing signals from
+others. A log is a single run, whereas a manoeuvre may need many: `adapt` returns the single test
+that the log contains. `measure_drive` computes the metrics of a manoeuvre with the code that
+evaluates simulations, so that measured and simulated numbers mean the same.
 """
 
 from __future__ import annotations
@@ -21,15 +21,12 @@ from ...core.checks import positive
 from ...errors import InvalidValue
 from ...units import m, s
 from ...units import one as measured_one
-from ..identify.log import (
-    Log,
-    Series,
-    check_columns,
-    how_to_name,
-    known_samples,
-    same_unit,
-    unread_notes,
-)
+from ..logs.cleaning import stretches
+from ..logs.consistency import check_columns
+from ..logs.log import Channel, Log, unread_notes
+from ..logs.names import how_to_name
+from ..logs.preparation import LONGEST_GAP, STEPS, prepare
+from ..logs.units import GRAVITY, same_unit
 from .case import Case
 from .case_run import (
     STARTED,
@@ -38,44 +35,40 @@ from .case_run import (
     TimedDrive,
     first_time,
     from_columns,
-    slowing_of,
-    started_at,
+    summed,
 )
 from .evaluation import Reference, settings_of
-from .manoeuvre import Manoeuvre
-from .metric import Curve, Findings
+from .manoeuvre import Chart, Findings, Manoeuvre
 from .proving_ground import Result
 from .subject import Subject
 
 SIGNALS: Mapping[str, tuple[str, str]] = {
-    "x": ("m", "position of the centre of mass"),
-    "y": ("m", "position of the centre of mass"),
+    "x": ("m", "x of the centre of mass in the world frame"),
+    "y": ("m", "y of the centre of mass in the world frame"),
     "yaw": ("rad", "heading, counterclockwise"),
     "v_x": ("m/s", "velocity of the centre of mass along the vehicle"),
     "v_y": ("m/s", "velocity of the centre of mass to the left"),
     "omega": ("rad/s", "yaw rate, counterclockwise"),
     "speed": ("m/s", "magnitude of the velocity"),
-    "sideslip": ("rad", "direction of the velocity less the heading, positive to the left"),
+    "sideslip": ("rad", "direction of the velocity minus the heading, positive to the left"),
     "a_x": ("m/s²", "acceleration along the vehicle"),
     "a_y": ("m/s²", "acceleration to the left, without gravity"),
     "steer": ("rad", "mean angle of the front wheels, positive to the left"),
-    "roll": ("rad", "positive when it leans to the right"),
-    "pitch": ("rad", "positive when it dives"),
-    "heave": ("m", "of the body, upwards"),
+    "roll": ("rad", "roll angle of the body, positive to the right"),
+    "pitch": ("rad", "pitch angle of the body, positive with the nose down"),
+    "heave": ("m", "vertical displacement of the body, positive upwards"),
     "a_z": ("m/s²", "acceleration of the body upwards, without gravity"),
     "progress": ("m", "distance along the path"),
 }
-"""Signals of a drive: unit and meaning. Each wheel has `F_x`, `F_y`, `F_z` in N and `spin` in rad/s
-besides, with its name behind, as in `F_z_fl`."""
+"""Unit and meaning of each signal of a run.
+
+Each wheel has `F_x`, `F_y`, `F_z` in N and `spin` in rad/s as well, with its name appended, as
+in `F_z_fl`.
+"""
 OPTIONAL = ("roll", "pitch", "heave", "a_z", "progress")
-"""Those that many vehicles do not have."""
+"""Signals that many vehicles do not have."""
 OF_WHEELS = {"F_x": "N", "F_y": "N", "F_z": "N", "spin": "rad/s"}
 LEAST_SAMPLES = 20
-"""Of a log."""
-LONGEST_GAP: s = 0.5
-"""Longest stretch without a value that is interpolated, unless samples are rarer."""
-GAP = 5.0
-"""Periods of a signal up to which a stretch without a value is no gap."""
 STEADY_A_Y = (
     "a_y is v_x times omega, as the log has no v_y: right in a steady turn, so metrics of how a_y "
     "changes (rise time, overshoot, bandwidth, phase) are missing"
@@ -83,46 +76,41 @@ STEADY_A_Y = (
 
 
 def drive_of_log(log: Log, at: s | None = None) -> tuple[CaseRun, list[str]]:
-    """A log as a drive with even times, and notes on what was not in it.
+    """Convert a log to a run with evenly spaced samples; also return notes on what it lacks.
 
-    `at` is the time of the log at which the test begins; it becomes zero, and the speed there is
-    the one that `adapt` gives the test. What the log lacks follows from the rest where it
-    can: yaw rate from heading, lateral acceleration from speed and yaw rate, and so on. Columns
-    that contradict each other raise InvalidValue, with the one that is likely wrong.
+    `at` is the time of the log at which the test begins; it becomes zero, and the speed at that
+    time is the one that `adapt` uses for the test. Missing signals are derived from others where
+    possible: yaw rate from heading, lateral acceleration from speed and yaw rate, and so on.
+    Columns that contradict each other raise InvalidValue, which names the one that is likely wrong.
     """
-    series, lost = _without_holes(log.name, _series(log))
-    lost = unread_notes(log, SIGNALS) + lost
+    series = _series(log)
+    lost = [*log.notes, *unread_notes(log, SIGNALS)]
+    if "a_z" in series and abs(float(np.nanmean(series["a_z"].values)) - GRAVITY) < 1.0:
+        one = series["a_z"]
+        series["a_z"] = one._replace(values=one.values - GRAVITY)
+        lost.append("a_z: gravity taken out, as its mean is that of an accelerometer at rest")
+    if "v_x" not in series and "speed" in series:
+        series["v_x"] = series["speed"]
+        lost.append("v_x is the speed, as the log has no v_x: right while the car hardly slides")
     if "v_x" not in series:
-        there = tuple(log.series)
+        there = tuple(log.channels)
         why = "".join(f". {note}" for note in lost if note.startswith("v_x "))
         raise InvalidValue(
             f"{log.name} has no column v_x (velocity along the vehicle, m/s){why}. It has "
             f"{', '.join(there) or 'none'}; {how_to_name('v_x', there)}"
         )
-    begin = max(one.t[0] for one in series.values())
-    end = min(one.t[-1] for one in series.values())
-    lost += _cut(series, begin, end)
-    period = float(np.median(np.diff(series["v_x"].t))) if len(series["v_x"].t) > 1 else 1.0
-    count = int(np.floor((end - begin) / period + 1e-6)) + 1
-    if count < LEAST_SAMPLES:
+    t, columns, notes = _known_together(Log(log.name, series))
+    lost += notes
+    if at is not None and not t[0] <= at < t[-1]:
         raise InvalidValue(
-            f"{log.name} has {max(count, 0)} samples at which all columns are known; at least "
-            f"{LEAST_SAMPLES} are needed"
-        )
-    if at is not None and not begin <= at < end:
-        raise InvalidValue(
-            f"{log.name} has samples from {begin:.9g} to {end:.9g} s: the test cannot begin at "
+            f"{log.name} has samples from {t[0]:.9g} to {t[-1]:.9g} s: the test cannot begin at "
             f"{at:g} s"
         )
-    t: Array = begin + period * np.arange(count, dtype=float)
-    columns = {
-        name: np.interp(t, one.t, np.unwrap(one.values) if name == "yaw" else one.values)
-        for name, one in series.items()
-    }
     notes = lost + check_columns(log.name, t, columns)
     steady = _right_when_steady(columns)
     notes += [STEADY_A_Y] if "a_y" in steady else []
-    source = Source(steady, tuple(c for c in log.series if c.removeprefix("out_") not in series))
+    unused = (name for name in log.channels if name.removeprefix("out_") not in series)
+    source = Source(steady, tuple(unused))
     notes += _complete(t, columns, source)
     drive = from_columns(log.name, t if at is None else t - at, columns, source)
     if at is None:
@@ -130,70 +118,82 @@ def drive_of_log(log: Log, at: s | None = None) -> tuple[CaseRun, list[str]]:
     return TimedDrive(log.name, drive.t, drive.signals, source=source), notes
 
 
-def _series(log: Log) -> dict[str, Series]:
+def _series(log: Log) -> dict[str, Channel]:
     """Columns of the log that are signals; those that a recording reports come first."""
     units = {name: unit for name, (unit, _) in SIGNALS.items()}
-    for name in log.series:
-        plain = name.removeprefix("out_")
-        kind = next((kind for kind in OF_WHEELS if plain.startswith(f"{kind}_")), None)
-        if kind is not None:
-            units[plain] = OF_WHEELS[kind]
-    signals: dict[str, Series] = {}
+    for plain in (name.removeprefix("out_") for name in log.channels):
+        kinds = (unit for kind, unit in OF_WHEELS.items() if plain.startswith(f"{kind}_"))
+        if unit := next(kinds, ""):
+            units[plain] = unit
+    signals: dict[str, Channel] = {}
     for name, unit in units.items():
         column = f"out_{name}" if f"out_{name}" in log else name
         if column not in log:
             continue
-        one = log.series[column]
+        one = log.channels[column]
         if one.unit not in ("", "1") and not same_unit(one.unit, unit):
             raise InvalidValue(f"{log.name}: {column} is in {one.unit}; it must be in {unit}")
         signals[name] = one
     return signals
 
 
-def _without_holes(where: str, series: Mapping[str, Series]) -> tuple[dict[str, Series], list[str]]:
-    """Signals without their missing samples, and notes; those with a long gap are left out."""
-    kept: dict[str, Series] = {}
-    notes: list[str] = []
-    for name, one in series.items():
-        known, note = known_samples(where, name, one)
-        steps = np.diff(known.t)
-        widest = int(steps.argmax()) if len(steps) else 0
-        if len(steps) and steps[widest] > max(LONGEST_GAP, GAP * float(np.median(steps))):
-            gap = f"{name} has no value from t = {known.t[widest]:.6g} to {known.t[widest + 1]:.6g}"
-            allowed = f"gaps up to {LONGEST_GAP:g} s are interpolated"
-            if name == "v_x":
-                raise InvalidValue(f"{where}: {gap} s; {allowed}: cut the log before or behind it")
-            notes.append(f"{name} is left out: {gap} s; {allowed}")
+def _known_together(log: Log) -> tuple[Array, dict[str, Array], list[str]]:
+    """Signals at even times at which all are known, and notes; those with a long gap are left out.
+
+    A log with a long gap in `v_x` is refused.
+    """
+    every = [name for name in STEPS if name not in ("stamps", "gaps", "spikes")]
+    steps = np.diff(np.unique(log["v_x"].t))
+    period = float(np.median(steps)) if len(steps) else 1.0
+    ready = prepare(log, period=period, without=every)
+    notes = [f"{line.channel} has {line.text}" if line.step == "gaps" else f"{line}"
+             for line in ready.lines if line.step != "grid"]  # fmt: skip
+    known = {name: np.isfinite(values) for name, values in ready.channels.items()}
+    for name, rows in known.items():
+        inside = stretches(rows)
+        if len(inside) < 2:
             continue
-        kept[name] = known
-        notes += [note] * bool(note)
-    return kept, notes
-
-
-def _cut(series: Mapping[str, Series], begin: s, end: s) -> list[str]:
-    """A note where one signal is much shorter than the velocity, and the drive with it."""
-    v_x = series["v_x"]
-    if begin - v_x.t[0] < LONGEST_GAP and v_x.t[-1] - end < LONGEST_GAP:
-        return []
-    late = max(series, key=lambda name: float(series[name].t[0]))
-    early = min(series, key=lambda name: float(series[name].t[-1]))
-    return [
-        f"the log is used from t = {begin:.6g} to {end:.6g} s, where all its columns have values: "
-        f"{late} begins last, {early} ends first"
-    ]
+        (_, end), (begin, _) = inside[0], inside[1]
+        gap = f"{name} has no value from t = {ready.t[end - 1]:.6g} to {ready.t[begin]:.6g}"
+        allowed = f"gaps up to {LONGEST_GAP:g} s are interpolated"
+        if name == "v_x":
+            raise InvalidValue(f"{log.name}: {gap} s; {allowed}: cut the log before or after it")
+        notes = [note for note in notes if not note.startswith(f"{name} has ")]
+        notes.append(f"{name} is left out: {gap} s; {allowed}")
+    known = {name: rows for name, rows in known.items() if len(stretches(rows)) == 1}
+    together = np.logical_and.reduce(list(known.values()))
+    count = int(together.sum())
+    if count < LEAST_SAMPLES:
+        raise InvalidValue(
+            f"{log.name} has {count} samples at which all columns are known; at least "
+            f"{LEAST_SAMPLES} are needed"
+        )
+    t = ready.t[together]
+    first = {name: float(ready.t[rows][0]) for name, rows in known.items()}
+    last = {name: float(ready.t[rows][-1]) for name, rows in known.items()}
+    if t[0] - first["v_x"] > LONGEST_GAP or last["v_x"] - t[-1] > LONGEST_GAP:
+        late, early = max(first, key=first.__getitem__), min(last, key=last.__getitem__)
+        notes.append(
+            f"the log is used from t = {t[0]:.6g} to {t[-1]:.6g} s, where all its columns have "
+            f"values: {late} begins last, {early} ends first"
+        )
+    return t, {name: ready[name][together] for name in known}, notes
 
 
 def _right_when_steady(columns: Mapping[str, Array]) -> frozenset[str]:
-    """Signals that follow from the columns in a steady state alone, where the velocity to the left
-    is not known: its change is a part of the acceleration, and itself one of the path."""
+    """Signals that, as derived from the columns, are valid in a steady state only.
+
+    Without the lateral velocity its derivative is missing in the acceleration, and the velocity
+    itself in the path.
+    """
     turns = bool({"omega", "yaw"} & columns.keys())
     told = bool({"v_y", "sideslip"} & columns.keys())
     return frozenset({"a_y", "y"} - columns.keys()) if turns and not told else frozenset()
 
 
 def _complete(t: Array, columns: dict[str, Array], source: Source) -> list[str]:
-    """Add the signals that can be computed from the columns present, and NaN for the others;
-    returns notes on both."""
+    """Add signals that follow from the columns present, and NaN for the others; return notes on
+    both."""
     in_log = set(columns)
     unknown = np.full(t.shape, np.nan)
     v_x = columns["v_x"]
@@ -201,6 +201,10 @@ def _complete(t: Array, columns: dict[str, Array], source: Source) -> list[str]:
         columns["omega"] = np.gradient(columns["yaw"], t)
     if "v_y" not in columns and "sideslip" in columns:
         columns["v_y"] = v_x * np.tan(columns["sideslip"])
+
+    def integral(rate: Array) -> Array:
+        return summed(t, rate[:, None])[:, 0]
+
     omega, v_y = columns.get("omega", unknown), columns.get("v_y", unknown)
     across = np.where(np.isfinite(v_y), v_y, 0.0)
     computed = {
@@ -210,13 +214,13 @@ def _complete(t: Array, columns: dict[str, Array], source: Source) -> list[str]:
         "sideslip": np.arctan2(v_y, v_x),
         "a_x": np.gradient(v_x, t) - across * np.nan_to_num(omega),
         "a_y": np.gradient(across, t) + v_x * omega,
-        "yaw": _integral(t, omega),
+        "yaw": integral(omega),
         "steer": unknown,
     }
     columns |= {name: values for name, values in computed.items() if name not in columns}
     c, s = np.cos(columns["yaw"]), np.sin(columns["yaw"])
-    columns.setdefault("x", _integral(t, v_x * c - across * s))
-    columns.setdefault("y", _integral(t, v_x * s + across * c))
+    columns.setdefault("x", integral(v_x * c - across * s))
+    columns.setdefault("y", integral(v_x * s + across * c))
     new = [name for name in SIGNALS if name not in in_log and name not in OPTIONAL]
     lacking = [name for name in new if not np.isfinite(columns[name]).all()]
     derived = [name for name in new if name not in lacking]
@@ -227,19 +231,15 @@ def _complete(t: Array, columns: dict[str, Array], source: Source) -> list[str]:
     return notes
 
 
-def _integral(t: Array, rate: Array) -> Array:
-    steps = 0.5 * (rate[1:] + rate[:-1]) * np.diff(t)
-    return np.concatenate([[0.0], np.cumsum(steps)])
-
-
 LEAST_OF_CASE = 8
-"""Samples of the part of a log that stands for a case."""
+"""Least number of samples of the part of a log that corresponds to a case."""
 MOST_ROUNDS = 8
-"""Times that a manoeuvre may ask for more drives: a search has no end when all are the same."""
+"""Largest number of rounds a manoeuvre may ask for: with identical runs a search would not
+end."""
 LENGTHS = {"wheel_base": "wheelbase", "l_r": "distance from the rear axle to the centre of mass"}
-"""Lengths of a subject that metrics of a log may need."""
+"""Lengths of a vehicle that metrics of a log may need, with their meaning."""
 SHOWN: measured_one = 1e-3
-"""Least share by which a metric has to change with 10 % of a length for a note to name it."""
+"""Least relative change of a metric with 10 % of a length for a note to mention it."""
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "v_y or sideslip": ("v_y", "sideslip"),
     "steer": ("steer",),
@@ -247,21 +247,21 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 }
 """Alternative columns that a log may lack, and the signals that follow from any of them."""
 SAME: measured_one = 0.1
-"""Share by which a setting of a log may differ from that of the test."""
+"""Largest relative difference of a setting of a log from that of the test."""
 
 
 def adapt(manoeuvre: Manoeuvre, drive: CaseRun) -> Manoeuvre:
-    """The manoeuvre as a log was driven: with its speed, its deceleration, its side.
+    """Return the manoeuvre with the settings of a log: its speed, its deceleration, its side.
 
-    One that has no method `adapted_to(drive)` stays as it is. Raises InvalidValue where the log
-    does not tell how it was driven.
+    A manoeuvre without a method `adapted_to(drive)` is returned unchanged. Raises InvalidValue if
+    the settings cannot be determined from the log.
     """
     method = getattr(manoeuvre, "adapted_to", None)
     return manoeuvre if method is None else method(drive)
 
 
 def adapted_settings(before: Manoeuvre, after: Manoeuvre) -> str:
-    """What `adapt` changed, as text; empty if nothing."""
+    """Settings changed by `adapt`, as text; empty if unchanged."""
     old = settings_of(before)
     new = {name: value for name, value in settings_of(after).items() if value != old.get(name)}
     texts = (f"{v:.4g}" if isinstance(v, float) else v for v in new.values())
@@ -276,26 +276,22 @@ def measured_reference(
     aligned: bool = True,
     wheel_base: m | None = None,
 ) -> Reference:
-    """What results are compared with when they are compared with a measured drive; `notes` are
-    those of `drive_of_log`, for the reader. `wheel_base` is that of the measured vehicle."""
+    """Reference made of a measured run, to compare results with.
+
+    `notes` are those of `drive_of_log`, for the reader. `wheel_base` is that of the measured
+    vehicle.
+    """
     findings: dict[tuple[str, str], Findings] = {}
     missing: dict[str, str] = {}
     for result in results:
-        name = result.manoeuvre.name
+        name, tried = result.manoeuvre.name, (result.manoeuvre, result.car, drive, result.runs)
         try:
-            of_result = measure_drive(
-                result.manoeuvre,
-                result.car,
-                drive,
-                result.runs,
-                aligned=aligned,
-                wheel_base=wheel_base,
-            )
+            of_result = measure_drive(*tried, aligned=aligned, wheel_base=wheel_base)
         except InvalidValue as error:
             missing[name] = str(error)
             continue
-        own = () if result.findings is None else result.findings.metrics
-        if _known(of_result) & {each.name for each in own if np.isfinite(each.value).any()}:
+        own = set[str]() if result.findings is None else _known(result.findings)
+        if _known(of_result) & own:
             findings[result.car.name, name] = of_result
         else:
             why = "; ".join(of_result.notes) or "no metric has a value for both"
@@ -313,19 +309,22 @@ def measure_drive(
     aligned: bool = True,
     wheel_base: m | None = None,
 ) -> Findings:
-    """The findings of a manoeuvre from a measured drive of a vehicle of this shape.
+    """Metrics of a manoeuvre in a measured run.
 
-    A manoeuvre that has a method `measure(car, drive)` is asked; for any other the drive stands for
-    the case that the manoeuvre asks for. One with several cases is refused, unless its `one_drive`
-    says that they differ in side or driver alone: `adapt` tells which of them the log is.
+    Args:
+        manoeuvre: its method `measure(car, drive)` is called if it has one. Otherwise the run takes
+            the place of the case that the manoeuvre asks for; a manoeuvre with several cases is
+            refused, unless its `one_drive` says that they differ in side or driver alone.
+        car: supplies the lengths that a log lacks.
+        drive: the measured run, from `drive_of_log`.
+        simulated: simulated runs of the same case, for the alignment.
+        aligned: shift the run in time so that its wheels reach half of their largest angle, or the
+            vehicle starts or slows down, at the same time as in the simulated run; without one, as
+            in the reference input.
+        wheel_base: in m, instead of that of `car`.
 
-    With `aligned` the drive is shifted so that its wheels reach half of their largest angle when
-    they do in the case, or so that it starts or slows down when it does there: by the simulated
-    drive of the case if it is there, since vehicles follow late, else by what is asked.
-
-    What no log has, lengths of the vehicle, is that of `car`, but for a `wheel_base` in m that is
-    given. Notes say which metrics depend on such a length and how much, and which the log does not
-    tell for want of a signal.
+    Notes say which metrics depend on such a length and how much, and which cannot be computed
+    because the log lacks a signal.
     """
     own = Subject(car.vehicle, name=car.name)
     lacks = manoeuvre.unfit(own)
@@ -335,7 +334,7 @@ def measure_drive(
         own = own.with_lengths(wheel_base=positive("wheel_base", wheel_base, "m"))
 
     def found(vehicle: Subject, of: CaseRun) -> Findings:
-        return _found(manoeuvre, vehicle, of, simulated, aligned=aligned)
+        return _found(manoeuvre, vehicle, of, simulated if aligned else None)
 
     findings = found(own, drive)
     known = {"wheel_base"} if wheel_base is not None else set[str]()
@@ -345,12 +344,7 @@ def measure_drive(
 
 
 def _found(
-    manoeuvre: Manoeuvre,
-    own: Subject,
-    drive: CaseRun,
-    simulated: Sequence[CaseRun],
-    *,
-    aligned: bool,
+    manoeuvre: Manoeuvre, own: Subject, drive: CaseRun, simulated: Sequence[CaseRun] | None
 ) -> Findings:
     measure = getattr(manoeuvre, "measure", None)
     try:
@@ -359,11 +353,11 @@ def _found(
             simplefilter("ignore", RuntimeWarning)  # of means of what is unknown
             if measure is not None:
                 return measure(own, drive)
-            return _standing_in(manoeuvre, own, drive, simulated if aligned else None)
+            return _standing_in(manoeuvre, own, drive, simulated)
     except (ValueError, IndexError, ArithmeticError) as error:  # of functions that expect a test
         if isinstance(error, InvalidValue):
             raise
-        raise InvalidValue(f"{drive.label} is no drive of {manoeuvre.name}: {error}") from error
+        raise InvalidValue(f"{drive.label} is not a drive of {manoeuvre.name}: {error}") from error
 
 
 def _known(findings: Findings) -> set[str]:
@@ -403,10 +397,12 @@ def _notes_on_signals(
     simulated: Sequence[CaseRun],
     again: Callable[[CaseRun], Findings],
 ) -> list[str]:
-    """Notes on metrics that are missing for want of signals: those that get a value as soon as the
-    log has some numbers for these signals."""
+    """Notes on metrics that are missing because the log lacks signals.
+
+    Found by giving these signals placeholder values and looking for metrics that then have a value.
+    """
     there = _known(findings)
-    groups = {words: names for words, names in GROUPS.items() if _lacks(drive, names)}
+    groups = {words: names for words, names in GROUPS.items() if _lacks(drive, names[0])}
     more = {name for run in simulated for name in run.signals} - set(drive.signals)
     wheels = {f"{kind} of the wheels" for kind in OF_WHEELS}
     for name in sorted(more):
@@ -427,32 +423,29 @@ def _notes_on_signals(
     return notes
 
 
-def _lacks(drive: CaseRun, names: Sequence[str]) -> bool:
-    first = names[0]
-    return first not in drive or not np.isfinite(drive[first]).all()
+def _lacks(drive: CaseRun, name: str) -> bool:
+    return name not in drive or not np.isfinite(drive[name]).all()
 
 
 def _with_numbers(drive: CaseRun, names: Sequence[str]) -> CaseRun:
-    """A log with placeholders for signals that it lacks, in proportion to its yaw rate or angle."""
-    shape = next(
-        (drive[n] for n in ("omega", "steer") if not _lacks(drive, [n])), np.sin(drive.t)[:, None]
-    )
-    missing = {name: 0.1 * shape for name in names if _lacks(drive, [name])}
+    """A log with placeholders for missing signals, proportional to its yaw rate or angle."""
+    known = (drive[name] for name in ("omega", "steer") if not _lacks(drive, name))
+    shape = next(known, np.sin(drive.t)[:, None])
+    missing = {name: 0.1 * shape for name in names if _lacks(drive, name)}
     steady = frozenset[str]() if "v_y" in names else drive.source.steady
     source = drive.source._replace(steady=steady)
-    return CaseRun(drive.label, drive.t, {**drive.signals, **missing}, source=source)
+    return replace(drive, signals={**drive.signals, **missing}, source=source)
 
 
 def _check_settings(manoeuvre: Manoeuvre, drive: CaseRun) -> None:
-    """Raise if a log was driven otherwise than the test."""
+    """Raise InvalidValue if the settings of a log differ from those of the test."""
     as_driven = adapt(manoeuvre, drive)
     if not is_dataclass(as_driven):
         return
     for name in (field.name for field in fields(as_driven)):
         test, log = getattr(manoeuvre, name), getattr(as_driven, name)
-        if not isinstance(test, int | float) or not isinstance(log, int | float):
-            continue
-        if abs(test - log) > SAME * max(abs(test), abs(log)):
+        numbers = isinstance(test, int | float) and isinstance(log, int | float)
+        if numbers and abs(test - log) > SAME * max(abs(test), abs(log)):
             raise InvalidValue(
                 f"{drive.label} was driven with {name} {log:.4g}, {manoeuvre.name} with "
                 f"{test:.4g}: both must be the same; `adapt` makes the test for a log"
@@ -471,8 +464,8 @@ def _standing_in(
         for _ in range(MOST_ROUNDS):
             if len(cases) > 1 and not alike:
                 raise InvalidValue(
-                    f"{manoeuvre.name} has {len(cases)} drives side by side ({cases[0].label}, "
-                    f"{cases[1].label}, ...): one log does not tell what all of them do"
+                    f"{manoeuvre.name} has {len(cases)} parallel drives ({cases[0].label}, "
+                    f"{cases[1].label}, ...): a single log cannot show all of them"
                 )
             cases = performing.send([_as_case(drive, case, like) for case in cases])
     except StopIteration as end:
@@ -480,34 +473,36 @@ def _standing_in(
     finally:
         performing.close()
     raise InvalidValue(
-        f"{manoeuvre.name} looks for something in many drives: one log does not tell it"
+        f"{manoeuvre.name} searches over many drives: a single log cannot determine it"
     )
 
 
 def _as_case(drive: CaseRun, case: Case, like: Iterator[CaseRun | None] | None) -> CaseRun:
-    """The part of a drive that a case lasts; `like` are the simulated drives from this one on."""
+    """Part of a run with the duration of a case; `like` are the simulated runs from this one on."""
     shift = 0.0 if like is None else _shift(drive, case, next(like))
     moved = CaseRun(drive.label, drive.t - shift, drive.signals, source=drive.source)
     part = moved.since(-case.run_in, case.duration)
     if len(part.t) < LEAST_OF_CASE or part.t[-1] < 0.5 * case.duration:
         raise InvalidValue(
-            f"{drive.label} has {len(part.t)} samples from {moved.t[0]:.2f} to {moved.t[-1]:.2f} s "
-            f"in the time of {case.label}, which is {case.duration:g} s from zero on"
+            f"{drive.label} has {len(part.t)} samples from {moved.t[0]:.2f} to {moved.t[-1]:.2f} "
+            f"s within {case.label}, which lasts {case.duration:g} s from time 0"
         )
     return _from_origin(part)
 
 
 def _from_origin(part: CaseRun) -> CaseRun:
-    """Seen from where it begins: as cases do, at the origin along x."""
+    """Part of a run in axes at its first sample: it begins at the origin along x, like cases."""
     x, y, yaw = (part[name] - part[name][0] for name in ("x", "y", "yaw"))
     c, s = np.cos(part["yaw"][0]), np.sin(part["yaw"][0])
     moved = {"x": c * x + s * y, "y": c * y - s * x, "yaw": yaw}
-    return CaseRun(part.label, part.t, {**part.signals, **moved}, source=part.source)
+    return replace(part, signals={**part.signals, **moved})
 
 
 def _shift(drive: CaseRun, case: Case, simulated: CaseRun | None) -> s:
-    """Time of the drive that is zero of the case: by what the case changes at zero, and where it
-    changes nothing, so that both begin together."""
+    """Time of the measured run that corresponds to time zero of the case.
+
+    By the signal that the case changes at zero; if it changes none, both begin together.
+    """
     t: Array = np.arange(-case.run_in, case.duration, 0.001)
     asked = np.abs(case.over(case.steer, t))
     if np.ptp(asked) > 0.0:
@@ -522,31 +517,20 @@ def _shift(drive: CaseRun, case: Case, simulated: CaseRun | None) -> s:
 
 
 def _half(t: Array, values: Array) -> s:
-    """When numbers first reach half of their largest; NaN if all are zero."""
+    """Time at which values first reach half of their maximum; NaN if all are zero."""
     most = values.max()
     return float(first_time(t, values[:, None] / most, 0.5)[0]) if most > 0.0 else float("nan")
 
 
 def _changed(drive: CaseRun, case: Case) -> s:
-    """When it starts, if the case does, or slows down."""
-    return started_at(drive) if np.max(case.v) < STARTED else slowing_of(drive).when
+    """Time at which the vehicle starts, if the case starts from rest, or slows down."""
+    return drive.started() if np.max(case.v) < STARTED else drive.slowing().when
 
 
 def _as_measured(findings: Findings) -> Findings:
-    """Curves as those of a measurement, without theory, limits and cones."""
-    charts = [
-        type(chart)(
-            chart.title,
-            chart.x_label,
-            chart.y_label,
-            [
-                Curve(curve.x, curve.y, curve.label, "measured")
-                for curve in chart.curves
-                if curve.kind == "run"
-            ],
-            chart.x_log,
-            chart.equal,
-        )
-        for chart in findings.charts
-    ]
-    return Findings(findings.metrics, charts, findings.notes)
+    """Findings with curves marked as measured, without theory, limits and cones."""
+    charts: list[Chart] = []
+    for chart in findings.charts:
+        runs = [replace(curve, kind="measured") for curve in chart.curves if curve.kind == "run"]
+        charts.append(replace(chart, curves=runs))
+    return replace(findings, charts=charts)

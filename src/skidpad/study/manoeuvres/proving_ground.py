@@ -1,4 +1,4 @@
-"""Performs manoeuvres: the cases of many manoeuvres and vehicles together, in few rollouts.
+"""Performs manoeuvres: combines the cases of many manoeuvres and vehicles into few rollouts.
 
 Vehicles with many variants are driven in blocks, so that memory does not grow with their number.
 """
@@ -6,7 +6,8 @@ Vehicles with many variants are driven in blocks, so that memory does not grow w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,97 +20,88 @@ from ...units import s
 from .case import Case
 from .case_run import CaseRun
 from .kernels import Kernels
-from .manoeuvre import Manoeuvre
-from .metric import Findings, Metric
+from .manoeuvre import Findings, Manoeuvre, Metric
 from .subject import Subject
 
 FIRST = 64
-"""Variants of the first block; vehicles with no more of them are driven at once."""
+"""Number of variants of the first block; vehicles with no more are driven in one block."""
 ROOM = 1e9
-"""Bytes that the drives of a block may take."""
+"""Memory in bytes for the runs of a block."""
 SIZES = (16, 256)
-"""Smallest and largest number of variants of a block. Larger ones are not faster."""
+"""Least and largest number of variants of a block; larger blocks are not faster."""
 
 
 def next_size(used: float, variants: int) -> int:
-    """How many variants the next block may have, from the bytes that one with some took."""
+    """Number of variants of the next block, from the bytes that a block of `variants` used."""
     each = max(used / variants, 1.0)
     return int(np.clip(ROOM / each, *SIZES))
 
 
 def bytes_of(runs: Sequence[CaseRun]) -> float:
-    """Memory of drives."""
     arrays = [array for run in runs for array in (run.states, run.inputs, *run.signals.values())]
     return float(sum(array.nbytes for array in arrays if array is not None))
 
 
 def alone(run: CaseRun) -> CaseRun:
-    """The first variant without the others, whose memory is let go."""
+    """A run reduced to its first variant; the memory of the others is freed."""
     first = run.variant(0)
-    return CaseRun(
-        run.label,
-        run.t,
-        {name: values.copy() for name, values in first.signals.items()},
-        None if first.states is None else first.states.copy(),
-        None if first.inputs is None else first.inputs.copy(),
-    )
+    signals = {name: values.copy() for name, values in first.signals.items()}
+    both = first.states, first.inputs
+    states, inputs = (None if rows is None else rows.copy() for rows in both)
+    return CaseRun(run.label, run.t, signals, states, inputs)
 
 
 def joined(parts: Sequence[tuple[Findings | None, int]]) -> Findings | None:
-    """Findings of blocks with their numbers of variants, one behind the other; charts are those of
-    the first. A block that found nothing has NaN."""
+    """Findings of blocks, given with their numbers of variants, concatenated.
+
+    Charts are those of the first block. A block without findings becomes NaN.
+    """
     blocks = [findings for findings, _ in parts if findings is not None]
     if not blocks:
         return None
-    kinds = {metric.name: metric for findings in reversed(blocks) for metric in findings.metrics}
-    names = dict.fromkeys(metric.name for findings in blocks for metric in findings.metrics)
+    own: dict[str, list[Metric | None]] = {}
+    for k, (findings, _) in enumerate(parts):
+        for metric in () if findings is None else findings.metrics:
+            own.setdefault(metric.name, [None] * len(parts))[k] = metric
     notes = dict.fromkeys(note for findings in blocks for note in findings.notes)
-    return Findings([_whole(kinds[name], parts) for name in names], blocks[0].charts, list(notes))
+    counts = [count for _, count in parts]
+    metrics = [_whole(metrics, counts) for metrics in own.values()]
+    return Findings(metrics, blocks[0].charts, list(notes))
 
 
-def _whole(kind: Metric, parts: Sequence[tuple[Findings | None, int]]) -> Metric:
-    """A metric of all blocks."""
-    own: list[tuple[Array, Array | None]] = []
-    for findings, count in parts:
-        metrics = () if findings is None else findings.metrics
-        metric = next((one for one in metrics if one.name == kind.name), None)
-        unknown = np.full(count, np.nan), None
-        own.append(unknown if metric is None else (metric.value, metric.theory))
-    values = np.concatenate([value for value, _ in own])
-    theories = [theory for _, theory in own]
-    theory = None
-    if any(one is not None for one in theories):
-        theory = np.concatenate(
-            [
-                np.full(len(value), np.nan) if one is None else one
-                for (value, _), one in zip(own, theories, strict=True)
-            ]
-        )
-    reasons = (metric.rough for findings, _ in parts if findings for metric in findings.metrics
-               if metric.name == kind.name)  # fmt: skip
-    rough = next(filter(None, reasons), "")
-    return Metric(kind.name, values, kind.unit, kind.definition, theory, rough)
+def _whole(metrics: Sequence[Metric | None], counts: Sequence[int]) -> Metric:
+    """Metric of all blocks; NaN in blocks without it."""
+    known = [metric for metric in metrics if metric is not None]
+    pairs = list(zip(metrics, counts, strict=True))
+
+    def rows(name: str) -> Array:
+        each = ((None if one is None else getattr(one, name), count) for one, count in pairs)
+        return np.concatenate([np.full(n, np.nan) if row is None else row for row, n in each])
+
+    theory = rows("theory") if any(metric.theory is not None for metric in known) else None
+    rough = next(filter(None, (metric.rough for metric in known)), "")
+    return replace(known[0], value=rows("value"), theory=theory, rough=rough)
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """A manoeuvre of a vehicle."""
+    """Result of a manoeuvre with a vehicle."""
 
     manoeuvre: Manoeuvre
     car: Subject
     findings: Findings | None
-    """None where the vehicle cannot do it."""
+    """Findings; None if the vehicle cannot do the manoeuvre."""
     runs: Sequence[CaseRun] = ()
-    """All that was driven; of a vehicle with more than 64 variants by the first of them alone."""
+    """All runs; for a vehicle with more than 64 variants, those of the first variant alone."""
     unfit: str = ""
-    """Why the vehicle cannot do it; empty if it can."""
+    """Why the vehicle cannot do the manoeuvre; empty if it can."""
     last: Sequence[CaseRun] = ()
-    """What was driven last: the test itself, where first drives only find its settings."""
+    """Runs of the last round: the test itself, where first runs only find its settings."""
 
     __repr__ = brief_repr
 
     def __getitem__(self, name: str) -> Any:
-        """A metric by its name, (V,)."""
+        """Values of the metric with this name, (V,)."""
         if self.findings is None:
             raise KeyError(f"{self.manoeuvre.name}: {self.unfit}")
         return self.findings[name].value
@@ -118,11 +110,11 @@ class Result:
 def perform(
     manoeuvres: Sequence[Manoeuvre], cars: Sequence[Subject], kernels: Kernels | None = None
 ) -> list[Result]:
-    """Every manoeuvre with every vehicle, in the order car by car.
+    """Perform every manoeuvre with every vehicle; results are ordered by vehicle.
 
     Vehicles with many variants drive in blocks, one manoeuvre after the other.
     """
-    kernels = kernels or Kernels()
+    kernels = kernels or _usual_kernels()
     for manoeuvre in manoeuvres:
         _check_duration(manoeuvre, kernels.dt * kernels.every)
     few = [car for car in cars if car.variants <= FIRST]
@@ -135,8 +127,14 @@ def perform(
     ]
 
 
+@cache
+def _usual_kernels() -> Kernels:
+    """Kernels with default settings, which keep the vehicles compiled from one call to the next."""
+    return Kernels()
+
+
 def _check_duration(manoeuvre: Manoeuvre, sample: s) -> None:
-    """Raise if the duration of a manoeuvre is not a multiple of the sample time."""
+    """Raise InvalidValue if the duration of a manoeuvre is not a multiple of the sample time."""
     duration = getattr(manoeuvre, "duration", None)
     if duration is not None:
         name = f"{manoeuvre.name}: duration"
@@ -146,12 +144,12 @@ def _check_duration(manoeuvre: Manoeuvre, sample: s) -> None:
 def perform_each(
     pairs: Sequence[tuple[Manoeuvre, Subject]], kernels: Kernels | None = None
 ) -> list[Result]:
-    """Perform manoeuvres with a vehicle each, side by side. Each result is bit for bit the one that
-    the pair has alone; only the last drives are stored.
+    """Perform each manoeuvre with its vehicle, all at once.
 
+    Each result is bit for bit that of the pair alone; only the runs of the last round are stored.
     Each pair needs a `Subject` of its own; those of one vehicle share rollouts.
     """
-    kernels = kernels or Kernels()
+    kernels = kernels or _usual_kernels()
     for manoeuvre, _ in pairs:
         _check_duration(manoeuvre, kernels.dt * kernels.every)
     return _together(pairs, kernels, keep=False)
@@ -160,7 +158,7 @@ def perform_each(
 def _together(
     pairs: Sequence[tuple[Manoeuvre, Subject]], kernels: Kernels, *, keep: bool = True
 ) -> list[Result]:
-    plans = [_Plan(manoeuvre, car, keep) for manoeuvre, car in pairs]
+    plans = [_Plan(*pair, keep) for pair in pairs]
     while waiting := [plan for plan in plans if plan.cases]:
         try:
             _drive(waiting, kernels)
@@ -176,9 +174,8 @@ def _together(
 
 def _drive(plans: Sequence[_Plan], kernels: Kernels) -> None:
     runs = iter(kernels.drive([(plan.car, case) for plan in plans for case in plan.cases]))
-    driven = [[next(runs) for _ in plan.cases] for plan in plans]
-    for plan, own in zip(plans, driven, strict=True):
-        plan.hand(own)
+    for plan in plans:
+        plan.hand([next(runs) for _ in plan.cases])
 
 
 def _in_blocks(manoeuvre: Manoeuvre, car: Subject, kernels: Kernels) -> Result:
@@ -197,13 +194,12 @@ def _in_blocks(manoeuvre: Manoeuvre, car: Subject, kernels: Kernels) -> Result:
 
 
 class _Plan:
-    """A manoeuvre that is under way."""
+    """A manoeuvre in progress."""
 
     def __init__(self, manoeuvre: Manoeuvre, car: Subject, keep: bool) -> None:
         self.manoeuvre, self.car, self._keep = manoeuvre, car, keep
         self.cases: Sequence[Case] = ()
-        self.runs: list[CaseRun] = []
-        self.last: list[CaseRun] = []
+        self.runs, self.last = list[CaseRun](), list[CaseRun]()
         self.findings: Findings | None = None
         self.unfit = manoeuvre.unfit(car)
         if not self.unfit:
@@ -211,14 +207,14 @@ class _Plan:
             self._advance(None)
 
     def hand(self, runs: list[CaseRun]) -> None:
-        """Hand it what was driven of its cases."""
+        """Pass the runs of the requested cases to the manoeuvre."""
         self.last = runs
         if self._keep:
             self.runs += runs
         self._advance(runs)
 
     def end_early(self, error: InvalidValue) -> None:
-        """Give up, for a reason."""
+        """End the manoeuvre because of an error."""
         self.cases, self.unfit = (), f"ended early: {error}"
 
     def _advance(self, runs: Any) -> None:
@@ -235,19 +231,17 @@ class _Plan:
 
     @property
     def result(self) -> Result:
-        """Result so far."""
         runs, last = tuple(self.runs), tuple(self.last)
         return Result(self.manoeuvre, self.car, self.findings, runs, self.unfit, last)
 
 
 def _undrivable(car: Subject, cases: Sequence[Case]) -> str:
-    """Why cases cannot be driven, a sentence; empty if they can."""
+    """Why cases cannot be driven, as a sentence; empty if they can."""
     if not cases:
         return f"{car.name} can drive no part of it within its limits"
     for case in cases:
         for what, value in (("angle", case.amplitude), ("speed", case.v)):
             if not np.isfinite(value).all():
-                return (
-                    f"linear theory of {car.name} gives no {what} to start from, for {case.label}"
-                )
+                start = f"gives no {what} to start from, for {case.label}"
+                return f"linear theory of {car.name} {start}"
     return ""

@@ -1,7 +1,7 @@
-"""Ride: over a rough road and over a bump, what reaches the seat and how evenly tyres are loaded.
+"""Ride on a rough road and over a bump: acceleration at the seat and variation of the wheel loads.
 
-For vehicles whose body moves on springs. The linear theory is that of the car's own springs,
-dampers and tyres about rest, times the spectrum of the road; both tracks have the same heights:
+For vehicles with a sprung body. The linear theory is that of the car's own springs, dampers and
+tyres about rest, times the spectrum of the road; both tracks have the same heights:
 
     m z'' = S_f + S_r,    I_y θ'' = -l_f S_f + l_r S_r,    m_u u'' = -S + k_t (h - u) + c_t (h - u)'
 
@@ -9,7 +9,7 @@ with S = k (u - z_axle) + c (u - z_axle)' of each axle, all about rest. With I_y
 are two independent quarter cars.
 
 Accelerations are weighted with W_k of ISO 2631-1, vertical at the seat. Its transfer function is
-the product of a high pass and a low pass of the second order, the change from acceleration to
+the product of a high pass and a low pass of second order, the transition from acceleration to
 velocity, and a step (annex A; numbers of its table A.1).
 """
 
@@ -32,16 +32,15 @@ from ...vehicles.parts.chassis import sprung_mass
 from ...vehicles.parts.suspension import IndependentSuspension, corner_force, tyre_stiffness
 from .case import Case, straight
 from .case_run import CaseRun
-from .manoeuvre import Performing, StandardManoeuvre
-from .metric import Chart, Curve, Findings
+from .manoeuvre import LABELS, Chart, Curve, Findings, Performing, StandardManoeuvre, curve
 from .subject import Subject, road_needed, speed_needed
 
 NUDGE = 1e-3
-"""Travel in m and rate in m/s over which slopes about rest are taken."""
+"""Travel in m and rate in m/s of the difference quotients about rest."""
 
 
 class HalfAxle(NamedTuple):
-    """Both wheels of an axle together."""
+    """Springs, dampers, tyres and unsprung mass of both wheels of an axle together."""
 
     m_u: kg
     k: N_m
@@ -49,11 +48,11 @@ class HalfAxle(NamedTuple):
     k_t: N_m
     c_t: N_s_m
     load: N
-    """At rest."""
+    """Static load."""
 
 
 class HalfCar(NamedTuple):
-    """A body on two axles."""
+    """Half-car model: a sprung body on two axles."""
 
     m: kg
     I_y: kg_m2
@@ -63,8 +62,11 @@ class HalfCar(NamedTuple):
     rear: HalfAxle
 
     def response(self, f: Array, v: m_s) -> dict[str, AnyArray]:
-        """At a speed, per metre of the road at frequencies in Hz, each (F,): the acceleration of
-        the body, "a_z", and the loads "F_front" and "F_rear" of the axles."""
+        """Frequency response to the road height, per metre, at the speed `v`, each (F,).
+
+        Frequencies in Hz. The outputs are the acceleration of the body, "a_z", and the axle loads
+        "F_front" and "F_rear".
+        """
         s = 2.0j * np.pi * f[:, None, None]
         road = np.array([1.0, 1.0]) * np.exp(-s[:, 0] * np.array([0.0, (self.l_f + self.l_r) / v]))
         axles = np.array([self.front, self.rear])
@@ -80,15 +82,13 @@ class HalfCar(NamedTuple):
         b = np.concatenate([np.zeros((len(f), 2)), tyre * road], axis=1)
         motion = np.linalg.solve(A, b[..., None])[..., 0]
         loads = tyre * (road - motion[:, 2:])
-        return {
-            "a_z": s[:, 0, 0] ** 2 * motion[:, 0],
-            "F_front": loads[:, 0],
-            "F_rear": loads[:, 1],
-        }
+        front, rear = loads.T
+        return {"a_z": s[:, 0, 0] ** 2 * motion[:, 0], "F_front": front, "F_rear": rear}
 
 
 def half_car(vehicle: Vehicle) -> HalfCar | None:
-    """The half car of a vehicle with springs at each wheel, about rest; None for any other."""
+    """Half-car model of a vehicle with a spring at each wheel, about rest; None for other
+    vehicles."""
     p = vehicle.params
     chassis: Any = getattr(p, "chassis", None)
     if not hasattr(chassis, "front") or not hasattr(getattr(chassis, "body", None), "m_u_f"):
@@ -107,7 +107,7 @@ def half_car(vehicle: Vehicle) -> HalfCar | None:
 
 
 def _slopes(held: object) -> tuple[N_m, N_s_m]:
-    """Stiffness and damping of both corners of an axle that move alike, about rest."""
+    """Stiffness and damping of both corners of an axle that move in parallel, about rest."""
     by = 1.0 / NUDGE  # two corners, over twice the nudge
     k = corner_force(held, NUDGE, 0.0, NUDGE) - corner_force(held, -NUDGE, 0.0, -NUDGE)
     c = corner_force(held, 0.0, NUDGE, 0.0) - corner_force(held, 0.0, -NUDGE, 0.0)
@@ -115,30 +115,31 @@ def _slopes(held: object) -> tuple[N_m, N_s_m]:
 
 
 def standard_deviation(gain: AnyArray, f: Array, v: m_s, roughness: str) -> float:
-    """Standard deviation of a response with gains per metre of road at frequencies in Hz, on a road
-    of ISO 8608."""
+    """Standard deviation of a response on a road of ISO 8608.
+
+    `gain` is the frequency response per metre of road height at frequencies in Hz.
+    """
     n = f / v
-    height = np.where(
-        (n >= 1.0 / WAVELENGTHS[1]) & (n <= 1.0 / WAVELENGTHS[0]), psd(n, roughness) / v, 0.0
-    )
+    within = (n >= 1.0 / WAVELENGTHS[1]) & (n <= 1.0 / WAVELENGTHS[0])
+    height = np.where(within, psd(n, roughness) / v, 0.0)
     return float(np.sqrt(np.trapezoid(np.abs(gain) ** 2 * height, f)))
 
 
 HIGH_PASS, LOW_PASS = 0.4, 100.0
-"""Frequencies in Hz of the ends of the band, both with a quality of 1 / sqrt(2)."""
+"""Cut-off frequencies of the band in Hz, both with a quality factor of 1 / sqrt(2)."""
 F_3, F_4, Q_4 = 12.5, 12.5, 0.63
-"""From acceleration to velocity."""
+"""Frequencies in Hz and quality factor of the transition from acceleration to velocity."""
 F_5, Q_5, F_6, Q_6 = 2.37, 0.91, 3.35, 0.91
-"""The upward step."""
+"""Frequencies in Hz and quality factors of the upward step."""
 FINE_RATE = 2000.0
-"""Rate in Hz at which is filtered: the bilinear transform bends no frequency of the band there."""
+"""Sample rate of the filter in Hz; high enough that the bilinear transform does not warp the
+band."""
 
 
 def _sections() -> tuple[tuple[list[float], list[float]], ...]:
-    """Numerators and denominators over s."""
-    w_1, w_2, w_3, w_4, w_5, w_6 = (
-        2.0 * np.pi * f for f in (HIGH_PASS, LOW_PASS, F_3, F_4, F_5, F_6)
-    )
+    """Coefficients of numerators and denominators in s, highest power first."""
+    cut_offs = HIGH_PASS, LOW_PASS, F_3, F_4, F_5, F_6
+    w_1, w_2, w_3, w_4, w_5, w_6 = (2.0 * np.pi * f for f in cut_offs)
     root = float(np.sqrt(2.0))
     return (
         ([1.0, 0.0, 0.0], [1.0, root * w_1, w_1**2]),
@@ -149,13 +150,13 @@ def _sections() -> tuple[tuple[list[float], list[float]], ...]:
 
 
 def W_k(f: Array) -> AnyArray:
-    """The complex weight at frequencies in Hz."""
+    """Complex frequency weighting W_k of ISO 2631-1 at frequencies in Hz."""
     s = 2.0j * np.pi * np.asarray(f, dtype=float)
     return np.prod([np.polyval(b, s) / np.polyval(a, s) for b, a in _sections()], axis=0)
 
 
 def weighted(a: Array, rate: float) -> Array:
-    """An acceleration (T, V), sampled at a rate in Hz, filtered with W_k along T."""
+    """Acceleration (T, V), sampled at `rate` in Hz, filtered with W_k along T."""
     from scipy import signal
 
     up = max(round(FINE_RATE / rate), 1)
@@ -167,44 +168,48 @@ def weighted(a: Array, rate: float) -> Array:
 
 KM_H: m_s = 1.0 / 3.6
 STEP: m = 0.05
-"""Between the heights of roads."""
+"""Distance between the heights of roads."""
 BAND = np.geomspace(0.1, 80.0, 4000)
-"""Frequencies of theory, in Hz."""
+"""Frequencies of the theory in Hz."""
 SETTLED: s = 2.0
-"""After which a drive on a rough road is looked at: what the start does has died out."""
+"""Time after which the effect of the start has died out."""
 
 
 def springs_needed(car: Subject, road: Road) -> str:
-    """A body on springs, and a vehicle that can be put on the road."""
+    """Requirement: a sprung body, and a vehicle that can be put on the road."""
     if "a_z" not in record.names(car.vehicle.model.Outputs):
         return f"{car.name} has no springs: it tells no vertical acceleration (output a_z)"
     return road_needed(car, road)
 
 
+def _along(label: str, duration: s, v: m_s, road: Road) -> Case:
+    return Case(label, duration, v, speed=v, path=straight(), road=road, run_in=0.0)
+
+
 def loads(car: Subject, run: CaseRun) -> Array:
-    """Of all wheels in N, (wheels, T, V)."""
+    """Loads of all wheels in N, (wheels, T, V)."""
     return np.stack([run[f"F_z_{wheel.name}"] for wheel in car.geometry.wheels])
 
 
 @dataclass(frozen=True)
 class RoughRoad(StandardManoeuvre):
-    """Straight on over random roads of a class."""
+    """Rough road: straight on over random roads of a class."""
 
     roughness: str = "C"
     """Class of ISO 8608."""
     speed: m_s = 80.0 * KM_H
     duration: s = 12.0
     seeds: tuple[int, ...] = (1, 2, 3, 4)
-    """Of the roads, which are driven side by side."""
+    """Seeds of the random roads, which are driven at once."""
     name = "rough_road"
     title = "Ride over a rough road"
     source = "ISO 8608:2016, ISO 2631-1:1997"
     METRICS = """
-    weighted_acceleration [m/s²]: Root mean square of the vertical acceleration of the body with the
-        weight W_k.
-    acceleration [m/s²]: The same without weight.
-    dynamic_load_coefficient []: Standard deviation over mean of the load of a tyre, of the wheel
-        that has the largest.
+    weighted_acceleration [m/s²]: Root mean square of the vertical acceleration of the body,
+        weighted by W_k.
+    acceleration [m/s²]: Root mean square of that acceleration without weighting.
+    dynamic_load_coefficient []: Standard deviation of a tyre's load divided by its mean, for
+        the wheel with the largest value.
     peak_acceleration [m/s²]: Largest vertical acceleration of the body.
     peak_load [N]: Largest load of a tyre.
     """
@@ -212,28 +217,16 @@ class RoughRoad(StandardManoeuvre):
     __repr__ = brief_repr
 
     def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
         return springs_needed(car, self.road(0)) or speed_needed(car, self)
 
     def road(self, seed: int) -> Road:
-        """One of its random roads, with the same heights under both tracks."""
+        """Random road with this seed, with the same heights under both tracks."""
         length = self.speed * (self.duration + 2.0)
         return Road.iso8608(self.roughness, seed, length=length, step=STEP, tracks=(0.0,))
 
     def perform(self, car: Subject) -> Performing:
-        """All roads at once."""
-        runs = yield [
-            Case(
-                label=f"seed {seed}",
-                duration=self.duration,
-                v=self.speed,
-                speed=self.speed,
-                path=straight(),
-                road=self.road(seed),
-                run_in=0.0,
-            )
-            for seed in self.seeds
-        ]
+        v, T = self.speed, self.duration
+        runs = yield [_along(f"seed {seed}", T, v, self.road(seed)) for seed in self.seeds]
         kept = [run.since(SETTLED) for run in runs]
         rate = 1.0 / float(runs[0].t[1] - runs[0].t[0])
         felt = [weighted(run["a_z"], rate)[round(SETTLED * rate) :] for run in runs]
@@ -242,20 +235,20 @@ class RoughRoad(StandardManoeuvre):
         theory = [self._theory(half_car(vehicle)) for vehicle in car.each]
         names = "weighted_acceleration", "acceleration", "dynamic_load_coefficient"
         metrics = self.metrics(
-            {
-                "weighted_acceleration": _rms(felt),
-                "acceleration": _rms([run["a_z"] for run in kept]),
-                "dynamic_load_coefficient": unevenness.max(axis=0),
-                "peak_acceleration": np.abs([run["a_z"] for run in kept]).max(axis=(0, 1)),
-                "peak_load": F_z.max(axis=(0, 1)),
-            },
-            dict(zip(names, np.array(theory).T, strict=True)),
+            theory=dict(zip(names, np.array(theory).T, strict=True)),
+            weighted_acceleration=_rms(felt),
+            acceleration=_rms([run["a_z"] for run in kept]),
+            dynamic_load_coefficient=unevenness.max(axis=0),
+            peak_acceleration=np.abs([run["a_z"] for run in kept]).max(axis=(0, 1)),
+            peak_load=F_z.max(axis=(0, 1)),
         )
         return Findings(metrics, [self._chart(car, kept, rate)])
 
     def _theory(self, linear: HalfCar | None) -> tuple[float, float, float]:
-        """Weighted and plain acceleration and the largest load coefficient; NaN without a linear
-        theory."""
+        """Weighted acceleration, plain acceleration and largest load coefficient by theory.
+
+        NaN without a linear theory.
+        """
         if linear is None:
             return np.nan, np.nan, np.nan
         gains = linear.response(BAND, self.speed)
@@ -287,13 +280,13 @@ class RoughRoad(StandardManoeuvre):
 
 
 def _rms(runs: Sequence[Array]) -> Array:
-    """Of all runs together, (V,)."""
+    """Root mean square of all runs together, (V,)."""
     return np.sqrt(np.mean([(run**2).mean(axis=0) for run in runs], axis=0))
 
 
 @dataclass(frozen=True)
 class Bump(StandardManoeuvre):
-    """Over a half sine across the road."""
+    """Bump: a half sine across the road."""
 
     speed: m_s = 30.0 * KM_H
     height: m = 0.05
@@ -305,54 +298,36 @@ class Bump(StandardManoeuvre):
     METRICS = """
     peak_acceleration [m/s²]: Largest vertical acceleration of the body.
     peak_load [N]: Largest load of a tyre.
-    least_load [N]: Smallest load of a tyre; 0: it leaves the road.
+    least_load [N]: Smallest load of a tyre; 0 if it leaves the road.
     peak_pitch [rad]: Largest pitch angle.
     """
 
     def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
         return springs_needed(car, self.road()) or speed_needed(car, self)
 
     def road(self) -> Road:
-        """Level, with the bump where the front wheels are after half a second."""
+        """Level road with the bump where the front wheels are after half a second."""
         way = np.arange(0.0, self.length + STEP, STEP)
         inside = np.sin(np.pi * np.minimum(way / self.length, 1.0))
         return Road.profile(np.append(self.height * inside, 0.0), STEP, x=self.begin)
 
     @property
     def begin(self) -> m:
-        """Along x."""
+        """Position of the beginning of the bump along x."""
         return 0.5 * self.speed + 5.0
 
     def perform(self, car: Subject) -> Performing:
-        """Once."""
-        (run,) = yield [
-            Case(
-                label=f"{self.speed / KM_H:.0f} km/h",
-                duration=self.duration,
-                v=self.speed,
-                speed=self.speed,
-                path=straight(),
-                road=self.road(),
-                run_in=0.0,
-            )
-        ]
+        v = self.speed
+        (run,) = yield [_along(f"{v / KM_H:.0f} km/h", self.duration, v, self.road())]
         F_z = loads(car, run)
         metrics = self.metrics(
-            {
-                "peak_acceleration": np.abs(run["a_z"]).max(axis=0),
-                "peak_load": F_z.max(axis=(0, 1)),
-                "least_load": F_z.min(axis=(0, 1)),
-                "peak_pitch": np.abs(run["pitch"]).max(axis=0),
-            }
+            peak_acceleration=np.abs(run["a_z"]).max(axis=0),
+            peak_load=F_z.max(axis=(0, 1)),
+            least_load=F_z.min(axis=(0, 1)),
+            peak_pitch=np.abs(run["pitch"]).max(axis=0),
         )
         wheels = [w.name for w in car.geometry.wheels if w.y > 0.0]
-        tyres = [Curve(run.t, run[f"F_z_{name}"][:, 0], name) for name in wheels]
-        body = [Curve(run.t, run["a_z"][:, 0], "body")]
-        return Findings(
-            metrics,
-            [
-                Chart("Bump", "time in s", "vertical acceleration in m/s²", body),
-                Chart("Loads of the left tyres", "time in s", "N", tyres),
-            ],
-        )
+        tyres = [curve(run, "t", f"F_z_{name}", name) for name in wheels]
+        body = [curve(run, "t", "a_z", "body")]
+        moved = Chart("Bump", LABELS["t"], "vertical acceleration in m/s²", body)
+        return Findings(metrics, [moved, Chart("Loads of the left tyres", LABELS["t"], "N", tyres)])

@@ -1,10 +1,10 @@
-"""Searches that manoeuvres share: values are driven side by side, ever closer to the best.
+"""Searches that manoeuvres share: many values are driven at once, ever closer to the best.
 
-`highest_clean` finds the highest value that a vehicle masters, `least_value` the setting at which a
-value is least, and `hardest_stop` the shortest stop. Each value is driven by drivers of several
-styles, so that the result is the limit of the vehicle and not that of one driver. They need to know
-little of tyres and brakes: harder is shorter until wheels lock, the lane is left, or brakes give no
-more.
+`highest_clean` finds the highest value that a vehicle masters, `least_value` the setting that
+minimises a value, and `hardest_stop` the shortest stop. Each value is driven by drivers of several
+styles, so that the result is the limit of the vehicle and not that of one driver. The searches
+assume little about tyres and brakes: harder braking is shorter until wheels lock, the lane is left,
+or the brakes give no more.
 """
 
 from __future__ import annotations
@@ -24,22 +24,25 @@ from .case_run import CaseRun, pick
 from .subject import Subject
 
 SHARES = np.linspace(0.0, 1.0, 8)
-"""Values that are driven at once, between one that is too low (0) and one too high (1)."""
+"""Values driven at once, as shares of the range from a value that is too low to one too
+high."""
 
 CLOSE = 9
-"""Settings between the neighbours of the best one, by which the least value is refined."""
+"""Number of settings between the neighbours of the best one in the second round."""
 
 Flags = NDArray[np.bool_]
 
 
 class Limit(NamedTuple):
-    """What a search found."""
+    """Result of a search for the highest clean value."""
 
     best: Array
-    """The highest value below the first that was not mastered, (V,); NaN if none was."""
+    """Highest value below the first that failed, (V,); NaN if none was clean."""
     run: CaseRun
-    """The drive of each variant with that value, by the driver who suits it; with the lowest value
-    where none was mastered."""
+    """Run of each variant with that value, by the driver style that suits it best.
+
+    With the lowest value where none was clean.
+    """
 
 
 def highest_clean(
@@ -50,10 +53,10 @@ def highest_clean(
     clean: Callable[[CaseRun], Flags],
     late: Callable[[CaseRun], Flags] = lambda run: np.zeros(run.variants, dtype=bool),
 ) -> Generator[Sequence[Case], Sequence[CaseRun], Limit]:
-    """Search between values (V,) to a resolution: `limit = yield from highest_clean(...)`.
+    """Search for the highest clean value in a range (V,): `limit = yield from highest_clean(...)`.
 
-    `cases(values)` are the drives with these values, one for each style; `clean(run)` tells which
-    variants, (V,), mastered one, and `late(run)` for which the value was too low to tell.
+    `cases(values)` makes the cases for these values, one per driver style; `clean(run)` says which
+    variants, (V,), were clean, and `late(run)` for which the value was too low for a verdict.
     """
     lowest, best, driven = low, np.full(low.shape, np.nan), list[tuple[Array, Sequence[CaseRun]]]()
     while not driven or np.max(high - low) > resolution:
@@ -64,10 +67,8 @@ def highest_clean(
         runs = yield [case for row in drives for case in row]
         shape = len(new), len(drives[0]), len(low)
         # Of which values and variants, (S, V), the drive of some style is clean, or late.
-        flags, slow = (
-            np.logical_or.reduce(np.reshape([judge(run) for run in runs], shape), axis=1)
-            for judge in (clean, late)
-        )
+        verdicts = (np.reshape([judge(run) for run in runs], shape) for judge in (clean, late))
+        flags, slow = (np.logical_or.reduce(each, axis=1) for each in verdicts)
         driven += [(row, runs[k * shape[1] : (k + 1) * shape[1]]) for k, row in enumerate(new)]
         if len(new) < len(values):
             known = best == low
@@ -84,15 +85,15 @@ def highest_clean(
 
 
 def _or_else(values: Array, otherwise: Array) -> Array:
-    """Values where they are numbers."""
+    """Values, with `otherwise` in place of those that are not finite."""
     return np.where(np.isfinite(values), values, otherwise)
 
 
 def narrowed(values: Array, clean: Flags, late: Flags | bool = False) -> tuple[Array, Array, Array]:
-    """The highest clean value below the first that failed, and the bounds to go on between.
+    """Highest clean value below the first that failed, and the range for the next round.
 
-    Of values (S, V) in rising order; NaN where none below was clean. One that was too low to tell
-    has not failed.
+    `values` (S, V) are in rising order; NaN where none below was clean. A value too low for a
+    verdict has not failed.
     """
     fine = clean | late
     first = np.where(fine.all(axis=0), len(fine), np.argmin(fine, axis=0))
@@ -107,13 +108,14 @@ def narrowed(values: Array, clean: Flags, late: Flags | bool = False) -> tuple[A
 def least_value(
     grid: Array, variants: int, case: Callable[[Array], Case], value: Callable[[CaseRun], Array]
 ) -> Generator[Sequence[Case], Sequence[CaseRun], tuple[Array, CaseRun]]:
-    """The positive setting, (V,), at which a value of a drive is least, and the drive with it.
+    """Find the positive setting, (V,), that minimises a value of a run; also return the run with
+    it.
 
-    The settings of `grid`, in equal ratios, are driven first, then nine from below the best to
-    above it, and last the minimum of a parabola about the best of these. So the least value has no
-    steps: it is as smooth in the parameters of the vehicle as the drives are (envelope theorem).
-    Where the value leaps up beyond a setting, the best of all nine counts. A value that is not
-    finite does not count; where no drive has one, the first setting is driven.
+    The settings of `grid`, in equal ratios, are driven first, then nine around the best, and last
+    the minimum of a parabola through the best of these. The least value therefore has no steps: it
+    is as smooth in the parameters of the vehicle as the runs are (envelope theorem). If the value
+    jumps upwards beyond a setting, the best of all nine counts. Values that are not finite are
+    ignored; if no run has a finite one, the first setting is driven.
     """
     levels, column = np.log(grid), np.arange(variants)
     runs = yield [case(np.full(variants, setting)) for setting in grid]
@@ -147,8 +149,10 @@ def _finite(runs: Sequence[CaseRun], value: Callable[[CaseRun], Array]) -> Array
 
 
 def known_understeer(car: Subject, v: m_s) -> float:
-    """The understeer gradient at a speed that the driver knows in rad·s²/m; 0 where tyres of the
-    vehicle do not slip in turns, whatever limits its grip."""
+    """Understeer gradient at a speed, as the driver knows it, in rad·s²/m.
+
+    0 for a vehicle whose tyres do not slip in turns, whatever limits its grip.
+    """
     gradient = car.theory(v).bicycle.understeer_gradient
     return gradient if np.isfinite(gradient) else 0.0
 
@@ -156,21 +160,21 @@ def known_understeer(car: Subject, v: m_s) -> float:
 LONGEST: s = 60.0
 """Longest wait for a vehicle to stop."""
 LONGER = 1.6
-"""Duration of the drives that come next, over that of the best stop so far."""
+"""Duration of the runs of the next round, relative to that of the best stop so far."""
 
 
 class Grid(NamedTuple):
-    """How finely the best deceleration is looked for."""
+    """Resolution of the search for the best deceleration."""
 
     low: one = 0.25
-    """Range of the first demands, over the guess."""
+    """Range of the first demands, relative to the guess."""
     high: one = 2.0
     first: int = 8
     """Number of the first demands."""
     at_once: int = 7
-    """Number of demands after that, between two that are known."""
+    """Number of demands in later rounds, between two known ones."""
     resolution: one = 2e-4
-    """Share of itself to which the best is found."""
+    """Relative resolution of the best demand."""
     rounds: int = 8
     """Largest number of rounds."""
 
@@ -185,12 +189,18 @@ def hardest_stop(
     way: Callable[[CaseRun], Array],
     grid: Grid = FINE,
 ) -> Generator[Sequence[Case], Sequence[CaseRun], tuple[Array, Array]]:
-    """Decelerations to demand (V,) with which variants stop on the shortest way from a speed, and
-    those ways: `demand, ways = yield from hardest_stop(...)`.
+    """Find the demanded decelerations (V,) with the shortest stopping distances.
 
-    `guess` (V,) is about what can be reached. `cases(a, duration)` are the drives that ask for
-    decelerations (V,), by drivers of all styles, and `way(run)` the ways to rest, (V,), infinite
-    where a stop does not count. Where none does, the gentlest deceleration comes back.
+        demand, ways = yield from hardest_stop(...)
+
+    Args:
+        v: initial speed.
+        guess: deceleration that can about be reached, (V,).
+        cases: `cases(a, duration)` makes the cases for decelerations (V,), one per driver style.
+        way: stopping distances of a run, (V,); infinite where a stop does not count.
+        grid: resolution of the search.
+
+    Where no stop counts, the gentlest deceleration is returned.
     """
     new = np.geomspace(grid.low * guess, grid.high * guess, grid.first)
     levels, ways = np.empty((0, len(guess))), np.empty((0, len(guess)))
@@ -198,9 +208,8 @@ def hardest_stop(
     for _ in range(grid.rounds):
         drives = [cases(row, duration) for row in new]
         runs = yield [case for row in drives for case in row]
-        new_ways = (
-            np.stack([way(run) for run in runs]).reshape(len(new), -1, len(guess)).min(axis=1)
-        )
+        of_runs = np.stack([way(run) for run in runs])
+        new_ways = of_runs.reshape(len(new), -1, len(guess)).min(axis=1)
         levels, ways = np.concatenate([levels, new]), np.concatenate([ways, new_ways])
         order = np.argsort(levels, axis=0)
         levels, ways = (np.take_along_axis(rows, order, axis=0) for rows in (levels, ways))
@@ -217,14 +226,14 @@ def hardest_stop(
 
 
 def time_to_stop(v: m_s, ways: Array) -> s:
-    """How long to wait for stops from a speed about as long as these ways, (V,)."""
+    """Time to wait for stops from a speed with about these stopping distances, (V,)."""
     known = ways[np.isfinite(ways)]
     # An even stop lasts 2 d / v.
     return LONGER * 2.0 * float(known.max()) / v if len(known) == len(ways) else LONGEST
 
 
 def _around_best(levels: Array, ways: Array) -> tuple[Array, Array]:
-    """Between which decelerations (V,) the best is, of known ones (S, V) in rising order."""
+    """Range of decelerations (V,) around the best of the known ones (S, V), in rising order."""
     best, column, last = np.argmin(ways, axis=0), np.arange(ways.shape[1]), len(ways) - 1
     above = np.minimum(best + 1, last)
     # Beyond a stop that counts there is one that does not: the limit is between them.
@@ -236,8 +245,10 @@ def _around_best(levels: Array, ways: Array) -> tuple[Array, Array]:
 
 
 def tyre_deceleration(car: Subject) -> Array:
-    """With all tyres at their longitudinal peak under the loads of a vehicle that stands, (V,); NaN
-    where a model does not tell what its tyres give along the road."""
+    """Deceleration with all tyres at their longitudinal peak under static loads, (V,).
+
+    NaN where the model does not give longitudinal tyre forces.
+    """
     return np.array([_tyre_deceleration(vehicle) for vehicle in car.each])
 
 

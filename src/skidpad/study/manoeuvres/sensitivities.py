@@ -1,14 +1,14 @@
-"""Which parameter moves which metric: derivatives at the vehicle, and Sobol indices over ranges.
+"""Which parameter affects which metric: derivatives at the vehicle, and Sobol indices over ranges.
 
-Both are one drive of a fleet: each difference and each sample is a variant. Variants with uncertain
-parameters are sampled by `spread_out`.
+Both use one rollout of a fleet: each difference and each sample is a variant. Variants with
+uncertain parameters are sampled by `spread_out`.
 
-A derivative exists only of a metric that is smooth in the parameters. Some declare that they are
-not (`Metric.rough`). All others are tested: each parameter is moved by a step and by half of it, to
-both sides. With a smooth metric both steps give the same difference quotient up to the square of
-the step, and the slopes to the left and to the right differ half as much over half the step. A
+A derivative exists only for a metric that is smooth in the parameters. Some metrics declare that
+they are not (`Metric.rough`). All others are tested: each parameter is changed by a step and by
+half of it, in both directions. For a smooth metric both steps give the same difference quotient up
+to the square of the step, and the one-sided slopes differ half as much over half the step. A
 staircase breaks the first rule, a kink the second. A staircase whose treads are longer than the
-step is flat there; a third, wider step shows it.
+step looks constant there; a third, wider step reveals it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from itertools import product
 from math import inf
 from typing import Any, NamedTuple
 
@@ -29,8 +30,7 @@ from ...core.model import Vehicle
 from ...errors import InvalidValue
 from .catalogue import select
 from .kernels import Kernels
-from .manoeuvre import Manoeuvre
-from .metric import Metric
+from .manoeuvre import Manoeuvre, Metric
 from .proving_ground import perform
 from .subject import Subject
 
@@ -45,39 +45,33 @@ def spread_out(
     seed: int = 0,
     name: str = "",
 ) -> Subject:
-    """The vehicle as it is, followed by variants whose parameters differ.
+    """The vehicle itself, followed by variants with randomly varied parameters.
 
-    `widths` says for parameters by name by how much they differ to either side: "5%" of the value,
-    or a number in the parameter's unit. A name may have a star, as in `tyres.*`; what is zero is
-    then left alone. Values are even within the widths and independent of each other; each
-    parameter's are spread over all of its width (Latin hypercube), so that few variants say much.
+    `widths` maps names of parameters to the half width of their range: "5%" of the value, or a
+    number in the parameter's unit. A name may have a star, as in `tyres.*`; zero values are then
+    left alone. Values are uniform and independent; a Latin hypercube spreads each parameter over
+    its whole range, so that few variants suffice.
     """
     if not 1 <= variants <= MOST_VARIANTS:
         raise InvalidValue(f"variants = {variants} must be from 1 to {MOST_VARIANTS}")
     if not widths:
         raise InvalidValue('variants need a spread: which parameters differ, as in "m=5%"')
     half = _half_widths(vehicle, widths)
-    leaves = dict(
-        zip(record.names(vehicle.model.Params), record.flatten(vehicle.params), strict=True)
-    )
-    random = np.random.default_rng(seed)
+    leaves, random = own_values(vehicle), np.random.default_rng(seed)
 
     def even() -> Array:
-        """Numbers from -1 to 1, one in each of as many equal parts, in any order."""
+        """Latin hypercube samples from -1 to 1: one in each of equal intervals, in random order."""
         return 2.0 * (random.permutation(variants) + random.random(variants)) / variants - 1.0
 
-    rows = {
-        leaf: np.append(leaves[leaf], leaves[leaf] + width * even()) for leaf, width in half.items()
-    }
-    for ends in (
-        {leaf: float(pick(row)) for leaf, row in rows.items()} for pick in (np.min, np.max)
-    ):
-        vehicle.with_params(ends)  # raises for what is not allowed
+    pairs = ((leaf, leaves[leaf], width) for leaf, width in half.items())
+    rows = {leaf: np.append(value, value + width * even()) for leaf, value, width in pairs}
+    for pick in (np.min, np.max):  # raises for what is not allowed
+        vehicle.with_params({leaf: float(pick(row)) for leaf, row in rows.items()})
     return Subject(vehicle, rows, name)
 
 
 def parse_spread(texts: Sequence[str]) -> dict[str, str]:
-    """Widths by name of texts such as "m=5%,tyres.D=0.1"."""
+    """Parse widths such as "m=5%,tyres.D=0.1" to a mapping by name."""
     widths: dict[str, str] = {}
     for part in (part.strip() for text in texts for part in text.split(",")):
         name, sign, width = part.partition("=")
@@ -88,19 +82,19 @@ def parse_spread(texts: Sequence[str]) -> dict[str, str]:
 
 
 def _half_widths(vehicle: Vehicle, widths: Mapping[str, str | float]) -> dict[str, float]:
-    """By leaf of the parameters, in its unit."""
-    names = record.names(vehicle.model.Params)
-    values = dict(zip(names, record.flatten(vehicle.params), strict=True))
+    """Half width of each varied parameter, by name, in its unit."""
+    values = own_values(vehicle)
     half: dict[str, float] = {}
     for pattern, width in widths.items():
-        hits = [name for name in names if fnmatchcase(name, pattern)]
+        hits = [name for name in values if fnmatchcase(name, pattern)]
         if not hits:
-            raise InvalidValue(record.unknown_name(vehicle.name, pattern, names, "parameter"))
+            known = list(values)
+            raise InvalidValue(record.unknown_name(vehicle.name, pattern, known, "parameter"))
         share, size = _size(pattern, width)
         if share and hits == [pattern] and values[pattern] == 0.0:
             raise InvalidValue(
-                f"spread of {pattern}: it is 0, so a share of it is nothing; give a width in its "
-                "unit"
+                f"spread of {pattern}: the value is 0, so a percentage of it is 0; give a width "
+                "in its unit"
             )
         wide = {name: size * abs(values[name]) if share else size for name in hits}
         half |= {name: one for name, one in wide.items() if one > 0.0}
@@ -110,7 +104,7 @@ def _half_widths(vehicle: Vehicle, widths: Mapping[str, str | float]) -> dict[st
 
 
 def _size(name: str, width: str | float) -> tuple[bool, float]:
-    """Whether a width is a share, and how large it is."""
+    """Whether a width is relative, and its size."""
     text = str(width)
     try:
         size = float(text.rstrip("%")) * (0.01 if text.endswith("%") else 1.0)
@@ -124,16 +118,22 @@ def _size(name: str, width: str | float) -> tuple[bool, float]:
 
 
 def manoeuvre_of(manoeuvre: Manoeuvre | str) -> Manoeuvre:
-    """The manoeuvre, or the standard one of a name."""
+    """The manoeuvre itself, or the standard one with this name."""
     return select([manoeuvre])[0] if isinstance(manoeuvre, str) else manoeuvre
 
 
+def own_values(vehicle: Vehicle) -> dict[str, Any]:
+    """Values of all parameters of a vehicle by dotted name."""
+    values = record.flatten(vehicle.params)
+    return dict(zip(record.names(vehicle.model.Params), values, strict=True))
+
+
 def own_value(vehicle: Vehicle, name: str) -> float:
-    """A parameter of a vehicle by its name, which may have dots."""
-    names = record.names(vehicle.model.Params)
-    if name not in names:
-        raise InvalidValue(record.unknown_name(vehicle.name, name, names, "parameter"))
-    return float(record.flatten(vehicle.params)[names.index(name)])
+    """Value of a parameter of a vehicle by its name, which may have dots."""
+    values = own_values(vehicle)
+    if name not in values:
+        raise InvalidValue(record.unknown_name(vehicle.name, name, list(values), "parameter"))
+    return float(values[name])
 
 
 def metrics_of(
@@ -142,8 +142,10 @@ def metrics_of(
     params: Mapping[str, Array],
     kernels: Kernels | None = None,
 ) -> dict[str, Metric]:
-    """Metrics by names such as "step_steer.yaw_rate_overshoot", each (V,); raises for a manoeuvre
-    that the vehicle cannot do."""
+    """Metrics by names such as "step_steer.yaw_rate_overshoot", each (V,).
+
+    Raises InvalidValue for a manoeuvre that the vehicle cannot do.
+    """
     car = Subject(vehicle, params)
     metrics: dict[str, Metric] = {}
     for result in perform(manoeuvres, [car], kernels):
@@ -155,13 +157,13 @@ def metrics_of(
 
 
 DISAGREEMENT = 0.2
-"""Share of a difference quotient by which one over half the step may differ."""
+"""Largest relative difference between the quotients over the step and over half of it."""
 SMALL = 0.05
-"""Per cent of a metric per per cent of a parameter that are of no account."""
+"""Negligible sensitivity, in per cent of the metric per per cent of the parameter."""
 ROUNDING = 1e-9
-"""By which a metric that is next to zero may change over the step, in its unit, and is constant."""
+"""Change over the step, in its unit, up to which a metric near zero counts as constant."""
 WIDE = 4.0
-"""The wider step, over the step."""
+"""Wider step, relative to the step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,45 +171,39 @@ class Sensitivity:
     """Derivatives of M metrics by P parameters."""
 
     names: tuple[str, ...]
-    """Of the parameters."""
+    """Names of the parameters."""
     metrics: tuple[str, ...]
-    """Those that are smooth in the parameters."""
+    """Names of the metrics that are smooth in the parameters."""
     units: tuple[str, ...]
-    """Of the metrics."""
+    """Units of the metrics."""
     at: Array
-    """The parameters, (P,)."""
+    """Values of the parameters, (P,)."""
     values: Array
-    """The metrics there, (M,)."""
+    """Values of the metrics, (M,)."""
     derivatives: Array
-    """(M, P): d metric / d parameter, in SI; NaN where a variant gave no number."""
+    """d metric / d parameter in SI, (M, P); NaN where a variant has no value."""
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Metrics of the manoeuvre that have no derivative, and why."""
+    """Metrics of the manoeuvre that have no derivative, with the reason."""
 
     __repr__ = brief_repr
 
     @property
     def relative(self) -> Array:
-        """(M, P): per cent of the metric per per cent of the parameter."""
+        """Relative sensitivity, (M, P): per cent of the metric per per cent of the parameter."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.derivatives * self.at / self.values[:, None]
 
     def rows(self) -> list[dict[str, Any]]:
-        """One for each pair, the metric's strongest parameter first: plain values for tables."""
+        """Rows for tables, one per pair of metric and parameter, the strongest parameter first."""
         rows: list[dict[str, Any]] = []
-        for k, metric in enumerate(self.metrics):
+        for k, (metric, unit) in enumerate(zip(self.metrics, self.units, strict=True)):
+            of_metric = {"metric": metric, "value": float(self.values[k]), "unit": unit}
             strength = np.nan_to_num(np.abs(self.derivatives[k] * self.at))
             for i in np.argsort(-strength, kind="stable").tolist():
-                rows.append(
-                    {
-                        "metric": metric,
-                        "value": float(self.values[k]),
-                        "unit": self.units[k],
-                        "parameter": self.names[i],
-                        "at": float(self.at[i]),
-                        "derivative": float(self.derivatives[k, i]),
-                        "relative": float(self.relative[k, i]),
-                    }
-                )
+                slopes = float(self.derivatives[k, i]), float(self.relative[k, i])
+                of_param = {"parameter": self.names[i], "at": float(self.at[i])}
+                named = dict(zip(("derivative", "relative"), slopes, strict=True))
+                rows.append(of_metric | of_param | named)
         return rows
 
 
@@ -220,21 +216,21 @@ def sensitivity(
     step: float = 0.01,
     kernels: Kernels | None = None,
 ) -> Sensitivity:
-    """d metric / d parameter by central differences, all drives at once.
+    """d metric / d parameter by central differences, with all runs at once.
 
     Args:
         manoeuvre: one with its settings, or the name of a standard one.
-        vehicle: with the parameters at which the derivatives are wanted.
+        vehicle: with the parameters at which to differentiate.
         names: of parameters, nested ones with dots.
         metrics: names of the metrics to differentiate; all of the manoeuvre if empty.
-        step: share of a parameter by which it is moved to either side; of one that is zero, the
-            amount. One that may not go below a bound is moved to one side only.
+        step: share by which a parameter is changed in both directions; for a parameter of zero, the
+            amount. A parameter at its bound is changed in one direction only.
 
     Returns:
         Derivatives of the metrics that are smooth; the others are in `refused`, with the reason.
 
     Raises:
-        InvalidValue: for a metric of `metrics` that is not smooth, or if none of all is.
+        InvalidValue: for a metric of `metrics` that is not smooth, or if no metric is smooth.
     """
     positive("step", step)
     if not names:
@@ -266,7 +262,9 @@ def sensitivity(
             slopes[name] = [quotient.slope for quotient in quotients]
     if refused and (metrics or not slopes):
         reasons = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
-        raise InvalidValue(f"{one.name} has no derivative of what is not smooth: {reasons}")
+        raise InvalidValue(
+            f"{one.name} has no derivative of metrics that are not smooth: {reasons}"
+        )
     return Sensitivity(
         tuple(names),
         tuple(slopes),
@@ -280,12 +278,14 @@ def sensitivity(
 
 BOTH_SIDES = (-WIDE, -1.0, -0.5, 0.5, 1.0, WIDE)
 ONE_SIDE = (0.0, 0.0, 0.25, 0.5, 1.0, WIDE)
-"""Steps that are driven of a parameter, over the step."""
+"""Parameter changes driven for a one-sided difference, relative to the step."""
 
 
 def _places(vehicle: Vehicle, names: Sequence[str], at: Array, step: float) -> Array:
-    """Values of each parameter that are driven, (P, 6), to both sides or, where one is not allowed,
-    to the other. Where only the wider step is not allowed, the step stands for it."""
+    """Values of each parameter to drive, (P, 6), on both sides or, at a bound, on one side.
+
+    If only the wider step is out of bounds, the step takes its place.
+    """
     allowed = {leaf.name: leaf.allowed for leaf in record.fields(vehicle.model.Params)}
     rows: list[Array] = []
     for name, value in zip(names, at.tolist(), strict=True):
@@ -296,7 +296,8 @@ def _places(vehicle: Vehicle, names: Sequence[str], at: Array, step: float) -> A
 
         if not (fits(-1.0) or fits(1.0)):
             raise InvalidValue(
-                f"{name} = {value:g} can be moved by {size:g} to neither side: it must be {limits}"
+                f"{name} = {value:g} cannot be changed by {size:g} to either side: it must be "
+                f"{limits}"
             )
         side = 1.0 if fits(1.0) else -1.0
         shares = BOTH_SIDES if fits(-side) else tuple(side * share for share in ONE_SIDE)
@@ -310,21 +311,22 @@ class _Quotients(NamedTuple):
 
     parameter: str
     step: float
-    """By which the parameter is moved."""
+    """Change of the parameter."""
     slope: float
-    """Over that step, of second order."""
+    """Second-order difference quotient over that step."""
     half: float
-    """Over half of it."""
+    """Difference quotient over half of the step."""
     wide: float
-    """Over the wider one."""
+    """Difference quotient over the wider step."""
     kink: float
-    """Slope on the right less that on the left, next to the point; zero if it is smooth."""
+    """Difference of the one-sided slopes next to the point; zero if smooth."""
     small: float
-    """Slope that is of no account."""
+    """Negligible slope."""
 
     @classmethod
     def of(cls, parameter: str, at: float, far: Array, own: float, values: Array) -> _Quotients:
-        """Of values at distances (6,) from a point, where the metric is `own`; see `_places`."""
+        """Quotients from values at distances (6,) from a point where the metric is `own`; see
+        `_places`."""
         h = float(np.abs(far[4]))
         wide = (values[5] - values[0]) / (far[5] - far[0])
         small = max(SMALL * abs(own) / (abs(at) or 1.0), ROUNDING / h)
@@ -342,7 +344,7 @@ class _Quotients(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why the metric is not smooth, a clause; empty if it is, or where numbers are missing."""
+        """Why the metric is not smooth, as a clause; empty if it is, or if values are missing."""
         slack = max(DISAGREEMENT * max(abs(self.slope), abs(self.half)), self.small)
         if abs(self.slope - self.half) > slack:
             return (
@@ -366,33 +368,32 @@ class _Quotients(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Indices:
-    """Shares of the variance of M metrics that P parameters account for within their ranges."""
+    """Sobol indices: shares of the variance of M metrics due to P parameters within their
+    ranges."""
 
     names: tuple[str, ...]
     metrics: tuple[str, ...]
     first: Array
-    """(M, P): of the parameter alone; NaN where a metric has no number or does not vary."""
+    """First-order indices, (M, P): the parameter alone; NaN for a constant or missing
+    metric."""
     total: Array
-    """(M, P): with all that it does together with others."""
+    """Total indices, (M, P): the parameter with all its interactions."""
     mean: Array
-    """Of each metric, (M,)."""
+    """Mean of each metric, (M,)."""
     std: Array
-    """Of each metric, (M,)."""
+    """Standard deviation of each metric, (M,)."""
     notes: tuple[str, ...] = field(default_factory=tuple[str, ...])
 
     __repr__ = brief_repr
 
     def rows(self) -> list[dict[str, Any]]:
-        """One for each pair: plain values for tables."""
+        """Rows for tables, one per pair of metric and parameter."""
+        pairs = zip(
+            product(self.metrics, self.names), self.first.flat, self.total.flat, strict=True
+        )
         return [
-            {
-                "metric": metric,
-                "parameter": name,
-                "first": float(self.first[k, i]),
-                "total": float(self.total[k, i]),
-            }
-            for k, metric in enumerate(self.metrics)
-            for i, name in enumerate(self.names)
+            {"metric": metric, "parameter": name, "first": float(first), "total": float(total)}
+            for (metric, name), first, total in pairs
         ]
 
 
@@ -405,7 +406,7 @@ def sobol(
     seed: int = 0,
     kernels: Kernels | None = None,
 ) -> Indices:
-    """Sobol indices of each metric for parameters that are anywhere within ranges, independently.
+    """Sobol indices of each metric for parameters that are uniform and independent within ranges.
 
     Drives `samples` × (parameters + 2) variants; `samples` is a power of 2. First-order indices
     after Saltelli et al. (2010), total ones after Jansen (1999).
@@ -437,23 +438,20 @@ def sobol(
 
 
 def _points(ranges: Array, samples: int, seed: int) -> Array:
-    """Two sets of samples, and the first with each parameter from the second."""
+    """Two sets of samples, and copies of the first with one parameter each from the second."""
     from scipy.stats import qmc
 
     count = len(ranges)
     Sobol: Any = qmc.Sobol  # SciPy 1.14 has no rng
     drawn: Array = Sobol(2 * count, seed=seed).random(samples)
     a, b = drawn[:, :count], drawn[:, count:]
-    mixed: list[Array] = []
-    for k in range(count):
-        one = a.copy()
-        one[:, k] = b[:, k]
-        mixed.append(one)
+    mixed = [np.where(np.arange(count) == k, b, a) for k in range(count)]
     return ranges[:, 0] + np.concatenate([a, b, *mixed]) * (ranges[:, 1] - ranges[:, 0])
 
 
 def _indices(block: Array) -> tuple[Array, Array, Any, Any]:
-    """First and total indices, mean and standard deviation, from (parameters + 2, samples)."""
+    """First-order and total indices, mean and standard deviation, from (parameters + 2,
+    samples)."""
     a, b, mixed = block[0], block[1], block[2:]
     both = block[:2].ravel()
     if both.size < 4 or not np.ptp(both) > 1e-12 * np.abs(both).max():

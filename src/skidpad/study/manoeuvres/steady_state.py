@@ -1,13 +1,13 @@
-"""Steady turning: gradients over lateral acceleration, and how far they go.
+"""Steady turning: gradients over lateral acceleration, and the limit.
 
-Steady circular driving (ISO 4138): how the angle grows with lateral acceleration, on a circle of
-one radius at several speeds, at one speed with several angles, or with one angle at several speeds.
-Each point is a drive of its own, until it is steady.
+Steady circular driving (ISO 4138): the angle over lateral acceleration, on a circle of one radius
+at several speeds, at one speed with several angles, or with one angle at several speeds. Each point
+is a run of its own, until it is steady.
 
 Slow ramp of the angle to the limit (ISO 4138): the largest lateral acceleration, and which axle
-loses grip there. At constant speed the wheels are turned ever further, so slowly that the vehicle
-is always near balance. A first, faster ramp finds how far, so that all vehicles reach their limit
-at one time.
+loses grip there. At constant speed the angle grows so slowly that the vehicle is always near
+balance. A first, faster ramp finds the range of angles, so that all vehicles reach their limit at
+one time.
 """
 
 from __future__ import annotations
@@ -24,42 +24,41 @@ from ...core.files import brief_repr, counted
 from ...errors import InvalidValue
 from ...units import m, m_s, m_s2, one, rad, s
 from .case import Case, circle, ramp, steered, step
-from .case_run import OK, SIDES, CaseRun, endings, first_time, must_tell, steering_of
-from .manoeuvre import Performing, Rounds, StandardManoeuvre
-from .metric import Chart, Curve, Findings
-from .subject import Subject, speed_needed, tyres_needed
-from .theory import Bicycle
+from .case_run import OK, SIDES, CaseRun, endings, first_time, values_at
+from .manoeuvre import LABELS, Chart, Curve, Findings, Performing, Rounds, StandardManoeuvre
+from .subject import Bicycle, Subject, speed_needed, tyres_needed
 
 A_FIT: m_s2 = 2.0
 """Lateral acceleration up to which gradients are fitted."""
 FADED = 0.25
 """Share of the fitted range beyond its end, over which the weights of points fall to zero."""
 AVERAGED: s = 1.0
-"""At the end of a drive, over which a point is averaged."""
+"""Time at the end of a run over which a point is averaged."""
 CHANGE = 0.02
-"""Share by which lateral acceleration may change within it, of a vehicle in balance."""
+"""Relative change of lateral acceleration within that time up to which a vehicle is in
+balance."""
 WINDOW: s = 3.0
-"""Over which a point of a log is averaged, for its noise."""
+"""Time over which a point of a log is averaged, to reduce noise."""
 TURNS, APART = 4, 0.1
-"""How many turns gradients of a log need, and by how much in m/s² their neighbours differ."""
+"""Number of turns that gradients of a log need, and their least distance in m/s²."""
 DRIFT = 0.05
-"""Share by which the mean of one half of a window may differ from that of the other."""
+"""Largest relative difference between the means of both halves of a window."""
 
 
 class SteadyPoints(NamedTuple):
-    """Points of balance of all variants, each (P, V); NaN where a vehicle found none."""
+    """Steady states of all variants, each (P, V); NaN where a vehicle has none at that point."""
 
     a_y: Array
     steer: Array
     kinematic: Array
     """Angle that a vehicle without slip would need for the turn."""
     sideslip: Array
-    """Beyond that of a vehicle without slip."""
+    """Sideslip in excess of that of a vehicle without slip."""
     roll: Array
 
 
 def steady_points(car: Subject, runs: Sequence[CaseRun]) -> SteadyPoints:
-    """The ends of drives, one point each."""
+    """Steady states at the ends of runs, one point each."""
     points: list[SteadyPoints] = []
     for run in runs:
         end = run.since(run.t[-1] - AVERAGED)
@@ -73,8 +72,8 @@ def steady_points(car: Subject, runs: Sequence[CaseRun]) -> SteadyPoints:
 
 
 def measured_points(car: Subject, drive: CaseRun) -> SteadyPoints:
-    """Windows of a measured drive in which lateral acceleration stays, one point each."""
-    must_tell(drive, "a_y", "which turns are steady is not told")
+    """Windows of constant lateral acceleration in a measured run, one point each."""
+    drive.must_tell("a_y", "which turns are steady is not told")
     starts = np.arange(drive.t[0], drive.t[-1] - WINDOW, 0.5 * WINDOW)
     points: list[SteadyPoints] = []
     for begin in starts.tolist():
@@ -96,7 +95,7 @@ def measured_points(car: Subject, drive: CaseRun) -> SteadyPoints:
 
 
 def _averaged(car: Subject, end: CaseRun, steady: NDArray[np.bool_]) -> SteadyPoints:
-    """Means of a part of a drive, NaN where it is not steady."""
+    """Means of a part of a run; NaN where it is not steady."""
     a_y, curvature = end["a_y"], end["omega"] / np.maximum(end["v_x"], 0.1)
     columns = (
         a_y,
@@ -109,16 +108,18 @@ def _averaged(car: Subject, end: CaseRun, steady: NDArray[np.bool_]) -> SteadyPo
 
 
 LEVELS = 24
-"""Number of values of a signal at which the angle of a ramp is looked up."""
+"""Number of signal values at which the angle of a ramp is evaluated."""
 AROUND = (0.85, 1.15)
-"""The two angles that are tried, over the one of linear theory."""
+"""Two angles to try, relative to that of linear theory."""
 HELD: s = 2.0
 """Time for which each of them is held."""
 
 
 def steady_angle(car: Subject, v: m_s, a_y: m_s2) -> Rounds:
-    """The angle of the front wheels that holds a lateral acceleration at a speed, (V,), found in
-    a drive: `angle = yield from steady_angle(...)`."""
+    """Find the front wheel angle for a lateral acceleration at a speed, (V,), in a run.
+
+    angle = yield from steady_angle(...)
+    """
     guess = a_y / car.theory(v).gains["a_y"]
     low, high = AROUND
     first, second = step(0.0, 0.4), step(HELD, 0.4)
@@ -140,39 +141,38 @@ def steady_angle(car: Subject, v: m_s, a_y: m_s2) -> Rounds:
 
 
 class Line(NamedTuple):
-    """The angle of the front wheels over a signal, as a straight line, each (V,)."""
+    """Straight line fitted to the front wheel angle over a signal, each (V,)."""
 
     at_zero: Array
-    """Angle at which the line has no signal, in rad."""
+    """Angle at zero signal, in rad."""
     slope: Array
-    """Rad per unit of the signal."""
+    """Slope in rad per unit of the signal."""
 
 
 def angle_line(run: CaseRun, name: str, low: float, high: float) -> Line:
-    """Linear regression of the angle over a signal between two of its values, of a ramp to either
-    side as of one to the left.
+    """Linear regression of the front wheel angle over a signal within a range.
 
-    The angle is taken at even steps of the signal: no sample enters or leaves the regression, which
-    is then smooth in the vehicle's parameters. NaN for a ramp that does not reach the upper value.
+    A ramp to the right is mirrored. The angle is sampled at even steps of the signal: no sample
+    enters or leaves the regression, which is then smooth in the vehicle's parameters. NaN for a
+    ramp that does not reach the upper value.
     """
     kept = run.since(0.0)
     side = np.sign(kept["steer"][-1])
     signal, steer = side * kept[name], side * kept["steer"]
     levels = low + (high - low) * (np.arange(LEVELS) + 0.5) / LEVELS
     times = np.stack([first_time(kept.t, signal, level) for level in levels.tolist()])
-    angles = np.stack(
-        [np.interp(when, kept.t, row) for when, row in zip(times.T, steer.T, strict=True)]
-    )
+    angles = np.stack([values_at(kept.t, steer, when) for when in times], axis=1)
     centred = levels - levels.mean()
     slope = angles @ centred / (centred @ centred)
     return Line(angles.mean(axis=1) - slope * levels.mean(), slope)
 
 
 def slope_at_zero(x: Array, y: Array, most: float) -> Array:
-    """Slope at zero of y over x, (P, V), for each variant, from points with |x| up to a value.
+    """Slope of y over x at zero, (P, V), for each variant, from points with |x| up to `most`.
 
     The fit is y = a + b x + c x³ by least squares. Weights fall from 1 at `most` to 0 a quarter
-    beyond it, so that no point enters or leaves the fit at once: the slope is smooth in the points.
+    beyond it, so that no point enters or leaves the fit abruptly: the slope is smooth in the
+    points.
     """
     share = np.clip((np.abs(x) / most - 1.0) / FADED, 0.0, 1.0)
     used = (share < 1.0) & np.isfinite(y)
@@ -188,8 +188,11 @@ def slope_at_zero(x: Array, y: Array, most: float) -> Array:
 
 
 def unsteady(at: SteadyPoints, runs: Sequence[CaseRun]) -> list[str]:
-    """Notes on turns of the first variant: how they ended, and where too few for gradients are left
-    how many came through and are still not steady. Beyond the limit none is expected to be."""
+    """Notes on turns of the first variant that failed, and on turns that did not become steady.
+
+    The latter only if too few are left for gradients: beyond the limit no turn is expected to be
+    steady.
+    """
     through = np.array([run.outcomes[0] == OK for run in runs])
     steady = np.isfinite(at.a_y[:, 0])
     notes = endings(runs)
@@ -200,30 +203,43 @@ def unsteady(at: SteadyPoints, runs: Sequence[CaseRun]) -> list[str]:
 
 
 def handling_chart(at: SteadyPoints, bicycle: Bicycle) -> Chart:
-    """The handling diagram: the angle beyond the kinematic one over lateral acceleration."""
+    """Handling diagram: the angle in excess of the kinematic one over lateral acceleration."""
     order = np.argsort(at.a_y[:, 0])
     a_y, angle = at.a_y[order, 0], (at.steer - at.kinematic)[order, 0]
     steady = np.isfinite(a_y)
-    curves = [Curve(a_y[steady], angle[steady], "steady turns")]
-    ends = np.array([-2.0 * A_FIT, 2.0 * A_FIT])
-    curves.append(Curve(ends, bicycle.understeer_gradient * ends, "linear theory", "theory"))
-    labels = "lateral acceleration in m/s²", "angle beyond the kinematic one in rad"
-    return Chart("Handling diagram", *labels, curves)
+    driven = Curve(a_y[steady], angle[steady], "steady turns")
+    return _diagram("Handling diagram", driven, bicycle, -2.0 * A_FIT)
+
+
+def _diagram(title: str, driven: Curve, bicycle: Bicycle, begin: m_s2) -> Chart:
+    """Handling diagram with the line of linear theory from `begin` on."""
+    ends = np.array([begin, 2.0 * A_FIT])
+    theory = Curve(ends, bicycle.understeer_gradient * ends, "linear theory", "theory")
+    return Chart(title, LABELS["a_y"], "angle beyond the kinematic one in rad", [driven, theory])
 
 
 ON_CIRCLE = 0.05
-"""Share by which lateral acceleration may differ from that of the circle at the speed."""
+"""Largest relative difference of lateral acceleration from that of the circle at the speed."""
 SETTLED: s = 10.0
-"""After which a turn is steady, or will not become so."""
+"""Time after which a turn is steady, or will not become so."""
 
 
 def levels(car: Subject) -> Array:
-    """Lateral accelerations of the points in m/s²: dense where gradients are fitted, and up to
-    a little more than the grip, to both sides."""
+    """Lateral accelerations of the points in m/s², to both sides.
+
+    Dense where gradients are fitted, and up to a little more than the grip.
+    """
     small = np.array([0.25, 0.5, 0.75, 1.0]) * A_FIT
     large = np.linspace(0.4, 1.1, 15) * car.grip
     one_side = np.concatenate([small, large[large > A_FIT]])
     return np.concatenate([-one_side[::-1], one_side])
+
+
+def speeds(car: Subject, radius: m) -> list[tuple[str, m_s2, m_s]]:
+    """Label, lateral acceleration and speed of each point on a circle that the vehicle reaches."""
+    turns = [(a, float(np.sqrt(abs(a) * radius))) for a in levels(car).tolist()]
+    named = [(f"{v:.1f} m/s {'left' if a > 0.0 else 'right'}", a, v) for a, v in turns]
+    return [turn for turn in named if turn[2] <= car.limits.v_max]
 
 
 UNDERSTEER = """
@@ -233,7 +249,7 @@ UNDERSTEER = """
 
 
 class _SteadyTurns(StandardManoeuvre):
-    """Base of the three ways of steady circular driving."""
+    """Base of the three kinds of steady circular driving."""
 
     METRICS = (
         UNDERSTEER
@@ -254,18 +270,18 @@ class _SteadyTurns(StandardManoeuvre):
     )
 
     def measure(self, car: Subject, drive: CaseRun) -> Findings:
-        """From a log of steady turns, however they were driven."""
+        """Findings from a log of steady turns, however they were driven."""
         return self._findings(car, measured_points(car, drive), float(drive["v_x"].mean()))
 
     def _findings(
         self, car: Subject, at: SteadyPoints, v: m_s, runs: Sequence[CaseRun] = ()
     ) -> Findings:
-        """Gradients at zero and the fastest turn, with the linear theory at a speed, that at which
-        the gradients were found."""
-        K, slip, roll = (
-            slope_at_zero(at.a_y, row, A_FIT)
-            for row in (at.steer - at.kinematic, at.sideslip, at.roll)
-        )
+        """Gradients at zero and the fastest turn, with the linear theory at the speed `v`.
+
+        `v` is the speed at which the gradients were found.
+        """
+        columns = at.steer - at.kinematic, at.sideslip, at.roll
+        K, slip, roll = (slope_at_zero(at.a_y, row, A_FIT) for row in columns)
         most = np.nanmax(np.abs(at.a_y), axis=0, initial=-np.inf)
         L = car.wheel_base
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -287,32 +303,24 @@ class _SteadyTurns(StandardManoeuvre):
 
 @dataclass(frozen=True)
 class ConstantRadius(_SteadyTurns):
-    """On a circle at several speeds."""
+    """Steady circular driving on a circle at several speeds."""
 
     radius: m = 100.0
-    """The standard one of ISO 4138; 30 m is the least that it allows."""
+    """Radius; the standard one of ISO 4138, which allows 30 m at least."""
     name = "constant_radius"
     title = "Steady circle of constant radius"
     source = "ISO 4138:2021, constant radius"
     needs = (tyres_needed,)
 
     def perform(self, car: Subject) -> Performing:
-        """Both ways round."""
-        speeds = {a: float(np.sqrt(abs(a) * self.radius)) for a in levels(car).tolist()}
+        turns = speeds(car, self.radius)
         runs = yield [
-            Case(
-                label=f"{v:.1f} m/s {'left' if a > 0.0 else 'right'}",
-                duration=SETTLED,
-                v=v,
-                speed=v,
-                path=circle(np.copysign(self.radius, a)),
-            )
-            for a, v in speeds.items()
-            if v <= car.limits.v_max
+            Case(label, SETTLED, v, speed=v, path=circle(np.copysign(self.radius, a)))
+            for label, a, v in turns
         ]
         at = steady_points(car, runs)
         # A vehicle too fast for the circle turns in balance, too, but elsewhere.
-        a_circle = np.array([a for a, v in speeds.items() if v <= car.limits.v_max])[:, None]
+        a_circle = np.array([a for _, a, _ in turns])[:, None]
         with np.errstate(invalid="ignore"):
             on_circle = np.abs(at.a_y - a_circle) < ON_CIRCLE * np.abs(a_circle)
         points = SteadyPoints(*(np.where(on_circle, column, np.nan) for column in at))
@@ -321,7 +329,7 @@ class ConstantRadius(_SteadyTurns):
 
 @dataclass(frozen=True)
 class ConstantSpeed(_SteadyTurns):
-    """At one speed with several angles."""
+    """Steady circular driving at one speed with several angles."""
 
     speed: m_s = 80.0 / 3.6
     name = "constant_speed"
@@ -330,7 +338,8 @@ class ConstantSpeed(_SteadyTurns):
     needs = (tyres_needed, speed_needed)
 
     def perform(self, car: Subject) -> Performing:
-        """To both sides, with the angles of linear theory; tyres at their limit turn it less."""
+        """Drive to both sides with the angles of linear theory; near the limit the turns are
+        wider."""
         v, shape = self.speed, step(0.0, 1.0)
         angles = levels(car) / car.theory(v).gains["a_y"]
         runs = yield [
@@ -349,7 +358,7 @@ class ConstantSpeed(_SteadyTurns):
 
 @dataclass(frozen=True)
 class ConstantSteer(_SteadyTurns):
-    """With one angle at several speeds."""
+    """Steady circular driving with one angle at several speeds."""
 
     angle: rad = 0.05
     name = "constant_steer"
@@ -358,60 +367,58 @@ class ConstantSteer(_SteadyTurns):
     needs = (tyres_needed,)
 
     def perform(self, car: Subject) -> Performing:
-        """To both sides."""
         radius, shape = car.geometry.wheel_base / self.angle, step(0.0, 1.0)
-        speeds = [(a, float(np.sqrt(abs(a) * radius))) for a in levels(car).tolist()]
         runs = yield [
-            steered(
-                f"{v:.1f} m/s {'left' if a > 0.0 else 'right'}",
-                SETTLED,
-                v,
-                shape,
-                np.copysign(self.angle, a),
-            )
-            for a, v in speeds
-            if v <= car.limits.v_max
+            steered(label, SETTLED, v, shape, np.copysign(self.angle, a))
+            for label, a, v in speeds(car, radius)
         ]
         v = float(np.sqrt(0.5 * A_FIT * radius))
         return self._findings(car, steady_points(car, runs), v, runs)
 
 
 FAST: s = 16.0
-"""How long the first ramp takes."""
+"""Duration of the first ramp."""
 FIRST: one = 4.0
-"""Angle to which it goes, over that of linear theory at the grip of the tyres."""
+"""Final steering angle of the first ramp, relative to the angle at which linear theory reaches
+the grip."""
 WIDEST: rad = 0.6
-"""Largest angle of all ramps, if the vehicle can."""
+"""Largest angle of all ramps, if the vehicle can reach it."""
 MOST_TRIES = 3
-"""Tests with ever larger angles, of vehicles whose first ramp ended too soon."""
+"""Number of tests with ever larger angles, for vehicles whose first ramp ended too soon."""
 BEYOND: one = 1.5
-"""Angle of the test over that at which the first ramp came to the limit."""
+"""Final angle of the test, relative to that at which the first ramp reached the limit."""
 NEAR: one = 0.99
-"""Share of the largest lateral acceleration that counts as the limit: about it more angle changes
-little, and where exactly the largest is says nothing."""
+"""Share of the largest lateral acceleration that counts as the limit.
+
+Near it the curve is flat, so the exact position of the maximum is not meaningful.
+"""
 BALANCE: one = 0.05
-"""Share of grip by which lateral acceleration may differ from speed times yaw rate; beyond, the
-vehicle is about to spin, and what it has there no steady turn does."""
+"""Largest difference of lateral acceleration from speed times yaw rate, as a share of the grip.
+
+Beyond it the vehicle is about to spin, and its values are not those of a steady turn.
+"""
 MOST_SLIP: rad = 0.35
-"""Sideslip beyond the kinematic one from which on it does not count as a turn, either."""
+"""Sideslip in excess of the kinematic one up to which the motion counts as a turn."""
 LEAST_FIT: one = 0.15
-"""Share of the lateral acceleration up to which gradients are fitted, from which on they are: it
-takes a while until a vehicle follows a ramp evenly."""
+"""Beginning of the range in which gradients are fitted, as a share of its end.
+
+A vehicle takes a while until it follows a ramp steadily.
+"""
 REACHED: one = 0.97
-"""Share of the last angle beyond which the limit may lie further."""
+"""Share of the last angle beyond which the limit may not have been reached."""
 SLOWEST: s = 10.0
-"""From a tenth of the limit to it, that a log has to take."""
+"""Least time of a log from a tenth of the limit to the limit."""
 
 
 @dataclass(frozen=True)
 class SlowRamp(StandardManoeuvre):
-    """An angle that grows evenly at constant speed, to the left and to the right."""
+    """Slow ramp of the angle at constant speed, to the left and to the right."""
 
     speed: m_s = 80.0 / 3.6
     duration: s = 45.0
-    """In which the angle grows to one and a half of that at the limit."""
+    """Time in which the angle grows to 1.5 times that at the limit."""
     sides: tuple[str, ...] = tuple(SIDES)
-    """To which it is driven; metrics are means of both."""
+    """Sides to which the ramp is driven; metrics are means of both."""
     name = "slow_ramp"
     title = "Slow ramp to the limit"
     source = "ISO 4138:2021, constant speed, slowly growing angle"
@@ -434,7 +441,7 @@ class SlowRamp(StandardManoeuvre):
     __repr__ = brief_repr
 
     def perform(self, car: Subject) -> Performing:
-        """A faster ramp finds the angle at the limit, the others are the test."""
+        """Find the angle at the limit in a faster ramp, then drive the test."""
         v, most = self.speed, min(car.limits.steer_max, WIDEST)
         gain = car.theory(v).gains["a_y"]
         wide = min(most, FIRST * car.grip / gain) if gain > 0.0 else most
@@ -458,9 +465,9 @@ class SlowRamp(StandardManoeuvre):
         return self._findings(car, runs)
 
     def adapted_to(self, drive: CaseRun) -> SlowRamp:
-        """With the speed and the side of a log."""
-        steering = steering_of(drive)
-        must_tell(drive, "a_y", "how far the ramp goes is unknown")
+        """Return the test with the speed and the side of a log."""
+        steering = drive.steering()
+        drive.must_tell("a_y", "how far the ramp goes is unknown")
         angle, a_y = (steering.side * drive[name] for name in ("steer", "a_y"))
         ends = [first_time(drive.t, a_y, share * a_y.max())[0] for share in (0.1, NEAR)]
         slow = np.isfinite(ends).all() and ends[1] - ends[0] > SLOWEST
@@ -472,7 +479,7 @@ class SlowRamp(StandardManoeuvre):
         return replace(self, speed=steering.v, sides=steering.named(SIDES))
 
     def measure(self, car: Subject, drive: CaseRun) -> Findings:
-        """From a log of one ramp."""
+        """Findings from a log of one ramp."""
         # What comes after the largest angle is the way back.
         end = drive.t[int(np.abs(drive["steer"][:, 0]).argmax())]
         return self._findings(car, [drive.since(-np.inf, float(end))])
@@ -481,38 +488,38 @@ class SlowRamp(StandardManoeuvre):
         limit = _Limit(*np.mean([_limit(car, run) for run in runs], axis=0))
         bicycles = [theory.bicycle for theory in car.theories(self.speed)]
         metrics = self.metrics(
-            {
-                "max_lateral_acceleration": limit.a_y,
-                "understeer_gradient": limit.gradient,
-                "angle_at_limit": limit.angle,
-                "sideslip_at_limit": limit.sideslip,
-                "understeer_at_limit": limit.beyond - limit.gradient * limit.a_y,
-                "rear_gives_way": limit.rear,
-            },
-            {"understeer_gradient": [own.understeer_gradient for own in bicycles]},
+            theory={"understeer_gradient": [own.understeer_gradient for own in bicycles]},
+            max_lateral_acceleration=limit.a_y,
+            understeer_gradient=limit.gradient,
+            angle_at_limit=limit.angle,
+            sideslip_at_limit=limit.sideslip,
+            understeer_at_limit=limit.beyond - limit.gradient * limit.a_y,
+            rear_gives_way=limit.rear,
         )
         return Findings(metrics, [_chart(car, runs[0], bicycles[0])], _notes(runs, limit))
 
 
 class _Limit(NamedTuple):
-    """The limit as found in a ramp, each (V,), as of one to the left."""
+    """The limit found in a ramp, each (V,), mirrored to the left."""
 
     a_y: Array
     angle: Array
     sideslip: Array
     beyond: Array
-    """Angle beyond the kinematic one."""
+    """Angle in excess of the kinematic one."""
     gradient: Array
-    """Of that over lateral acceleration, at zero."""
+    """Gradient of that angle over lateral acceleration, at zero."""
     rear: Array
-    """1 if the rear gives way, 0 if the front does, NaN where it is unknown."""
+    """1 if the rear axle reaches its limit, 0 if the front axle does, NaN if unknown."""
     grows: NDArray[np.bool_]
     """Whether lateral acceleration still grows at the last angle."""
 
 
 def _in_balance(car: Subject, run: CaseRun) -> tuple[Array, Array, Array, Array]:
-    """Lateral acceleration, angle, sideslip and angle beyond the kinematic one, (T, V) each, as of
-    a ramp to the left; NaN from where on a vehicle is no longer in balance."""
+    """Lateral acceleration, angle, sideslip and angle in excess of the kinematic one, (T, V) each.
+
+    Mirrored to the left; NaN from where on a vehicle is no longer in balance.
+    """
     side = np.sign(np.nansum(run["steer"], axis=0))
     a_y, steer, slip, omega = (side * run[name] for name in ("a_y", "steer", "sideslip", "omega"))
     curvature = omega / np.maximum(run["v_x"], 0.1)
@@ -533,10 +540,7 @@ def _limit(car: Subject, run: CaseRun) -> _Limit:
     a_y, steer, slip, beyond = _in_balance(car, run)
     most = np.fmax.reduce(a_y, axis=0)
     when = first_time(run.t, a_y / most, NEAR)
-    angle, sideslip, own = (
-        np.array([np.interp(when[k], run.t, row[:, k]) for k in range(run.variants)])
-        for row in (steer, slip, beyond)
-    )
+    angle, sideslip, own = (values_at(run.t, row, when) for row in (steer, slip, beyond))
     even = (a_y > LEAST_FIT * A_FIT) & (run.t[:, None] < when)
     gradient = slope_at_zero(np.where(even, a_y, np.inf), beyond, A_FIT)
     spins = np.isnan(a_y[-1]) | (own < gradient * most)
@@ -549,7 +553,6 @@ def _limit(car: Subject, run: CaseRun) -> _Limit:
 
 
 def _notes(runs: Sequence[CaseRun], limit: _Limit) -> list[str]:
-    """What happens at the limit of the first variant."""
     notes = endings(runs)
     if limit.rear[0] in (0.0, 1.0):
         notes.append(f"the {'rear' if limit.rear[0] else 'front'} gives way at the limit")
@@ -567,10 +570,5 @@ def _notes(runs: Sequence[CaseRun], limit: _Limit) -> list[str]:
 def _chart(car: Subject, run: CaseRun, bicycle: Bicycle) -> Chart:
     a_y, _, _, beyond = (row[:, 0] for row in _in_balance(car, run))
     seen = np.isfinite(a_y) & (run.t >= 0.0)
-    ends = np.array([0.0, 2.0 * A_FIT])
-    curves = [
-        Curve(a_y[seen], beyond[seen], run.label),
-        Curve(ends, bicycle.understeer_gradient * ends, "linear theory", "theory"),
-    ]
-    labels = "lateral acceleration in m/s²", "angle beyond the kinematic one in rad"
-    return Chart("Handling diagram to the limit", *labels, curves)
+    driven = Curve(a_y[seen], beyond[seen], run.label)
+    return _diagram("Handling diagram to the limit", driven, bicycle, 0.0)

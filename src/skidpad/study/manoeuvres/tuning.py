@@ -1,11 +1,11 @@
-"""Parameters within bounds that reach target metrics, or make metrics small or large.
+"""Tune parameters within bounds to reach target metrics, or to minimise or maximise metrics.
 
-Each iteration is one drive of several steps, from short to long, of which the best becomes the next
-point. Its derivatives follow from those of the point before and what the step has shown (Broyden);
-only where a step gains little are they driven anew. Parameters are scaled to their bounds,
-residuals to their targets; steps are Levenberg's and Marquardt's, within the bounds. With metrics
-to minimise or maximise a step is that of a linear program within a box about the point, in which
-targets are penalised by their distance; boxes of four sizes are tried at once.
+Each iteration drives several steps at once, from short to long; the best becomes the next point.
+Its derivatives are those of the point before, updated with the result of the step (Broyden); only
+where a step gains little are they computed anew. Parameters are scaled to their bounds, residuals
+to their targets; steps are Levenberg-Marquardt steps within the bounds. With metrics to minimise or
+maximise, a step solves a linear program within a box about the point, in which targets are
+penalised by their distance; boxes of four sizes are tried at once.
 
 Where no step gains anything, differences over ever larger shares of the ranges are driven before
 the search gives up: a staircase is flat over a small one.
@@ -27,32 +27,34 @@ from ...core.files import brief_repr, replacing
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from .kernels import Kernels
-from .manoeuvre import Manoeuvre
-from .metric import Metric
+from .manoeuvre import Manoeuvre, Metric
 from .sensitivities import manoeuvre_of, metrics_of, own_value
 
 WIDTH = 0.2
-"""Share of a parameter to either side that are its bounds if none are given."""
+"""Half width of the default bounds of a parameter, as a share of its value."""
 DIFFERENCES = (0.005, 0.05, 0.25)
-"""Shares of the range of a parameter by which it is moved for a derivative; one after the other
-where no step gains anything."""
+"""Difference steps for derivatives, as shares of the range of a parameter.
+
+The next one is used where no step gains anything.
+"""
 DAMPING = (1e-6, 1e-3, 1e-1, 3.0)
-"""Of the steps that are tried at once."""
+"""Damping factors of the steps tried at once."""
 GOOD_GAIN = 0.8
-"""Share of the cost that a step must gain for derivatives to be carried on to its end."""
+"""Least relative gain of a step after which derivatives are updated rather than computed
+anew."""
 LEAST_GAIN = 1e-4
-"""Share of the cost that an iteration must gain for another one."""
+"""Least relative gain of an iteration for another one."""
 BOXES = (0.5, 0.15, 0.05, 0.015)
-"""Shares of the ranges by which a step moves parameters at most, where metrics are optimised."""
+"""Box sizes as shares of the ranges, for steps that optimise metrics."""
 PENALTY = 10.0
-"""Of a target missed by its own size, over that of an objective that is worse by its own."""
+"""Weight of a relative target error against a relative change of an objective."""
 
 
 class Reached(NamedTuple):
-    """A target and how near the vehicle came."""
+    """A target and the value that was reached."""
 
     name: str
-    """Such as "step_steer.yaw_rate_overshoot"."""
+    """Name such as "step_steer.yaw_rate_overshoot"."""
     unit: str
     target: float
     before: float
@@ -64,7 +66,7 @@ class Optimised(NamedTuple):
     """A metric that was minimised or maximised."""
 
     name: str
-    """Such as "formula_skidpad.time"."""
+    """Name such as "formula_skidpad.time"."""
     unit: str
     goal: str
     """"minimise" or "maximise"."""
@@ -73,7 +75,7 @@ class Optimised(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """A free parameter."""
+    """A free parameter before and after tuning."""
 
     name: str
     unit: str
@@ -89,23 +91,23 @@ class Tuning:
     """Result of tuning."""
 
     vehicle: Vehicle
-    """With the parameters that were found."""
+    """Vehicle with the parameters found."""
     targets: tuple[Reached, ...]
     params: tuple[Moved, ...]
     iterations: int
     notes: tuple[str, ...]
-    """Why a target is out of reach."""
+    """Reasons why targets are out of reach."""
     objectives: tuple[Optimised, ...] = ()
 
     __repr__ = brief_repr
 
     @property
     def reached(self) -> bool:
-        """Whether all targets are."""
+        """Whether all targets are reached."""
         return all(target.reached for target in self.targets)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """A YAML file of the parameters that were free, by name, in SI."""
+        """Write the free parameters to a YAML file, by name, in SI."""
         lines = [f"# {self.vehicle.name}, tuned to"]
         lines += [f"#   {t.name} = {t.target:g} {t.unit}".rstrip() for t in self.targets]
         lines += [f"#   {one.goal} {one.name}" for one in self.objectives]
@@ -132,19 +134,19 @@ def tune(
     Args:
         vehicle: where the search starts.
         targets: by names such as "step_steer.yaw_rate_overshoot", in the units of the metrics.
-        free: parameters by name with their bounds; without, a fifth to either side.
-        minimise: names of metrics to make as small as can be while targets are reached.
-        maximise: names of metrics to make as large as can be; each counts relative to its value
-            at the start, and so does each of `minimise`.
+        free: parameters by name with their bounds; without bounds, a fifth in either direction.
+        minimise: names of metrics to minimise while targets are reached.
+        maximise: names of metrics to maximise; each counts relative to its value at the start, as
+            does each of `minimise`.
         manoeuvres: with settings of their own; others are the standard ones.
-        tolerance: share of a target by which it may be missed and still counts as reached; of a
+        tolerance: share of a target by which it may be missed and still counts as reached; for a
             target of zero, share of the metric at the start.
         iterations: at most.
         watch: called after each iteration with its number, from zero at the start, and the share
             by which the farthest target is missed, zero without targets.
 
     Returns:
-        The best that was found. The search is local: from the start it goes where metrics improve.
+        The best point found. The search is local: it follows improving metrics from the start.
     """
     goals = _goals(targets or {}, minimise, maximise)
     bounds = _bounds(vehicle, free)
@@ -172,18 +174,18 @@ def tune(
 
 
 class _Goal(NamedTuple):
-    """What a metric should be."""
+    """Target or objective of a metric."""
 
     target: float
-    """NaN of one to minimise or maximise."""
+    """Target value; NaN for a metric to minimise or maximise."""
     sign: float
-    """1 to minimise, -1 to maximise, 0 of a target."""
+    """1 to minimise, -1 to maximise, 0 for a target."""
 
 
 def _goals(
     targets: Mapping[str, float], minimise: Sequence[str], maximise: Sequence[str]
 ) -> dict[str, _Goal]:
-    """Goals by metric name, targets first; raises `InvalidValue` for an empty or inconsistent
+    """Goals by metric name, targets first; raises InvalidValue for an empty or inconsistent
     request."""
     for what, names in (("minimise", minimise), ("maximise", maximise)):
         if isinstance(names, str):
@@ -201,57 +203,54 @@ def _goals(
         if not isfinite(value):
             raise InvalidValue(f"target {name} = {value} must be a number")
     goals = {name: _Goal(float(value), 0.0) for name, value in targets.items()}
-    goals |= {name: _Goal(float("nan"), 1.0) for name in minimise}
-    return goals | {name: _Goal(float("nan"), -1.0) for name in maximise}
+    goals |= dict.fromkeys(minimise, _Goal(float("nan"), 1.0))
+    return goals | dict.fromkeys(maximise, _Goal(float("nan"), -1.0))
 
 
 class _Point(NamedTuple):
-    """Where the search is."""
-
     z: Array
     """Free parameters as shares of their ranges, (P,)."""
     values: Array
-    """Metrics, (M,)."""
+    """Values of the metrics, (M,)."""
     residuals: Array
-    """Of targets, what they are missed by; else the metric, negative to maximise; scaled, (M,)."""
+    """Scaled residuals, (M,): the error of a target, else the metric, negative to maximise."""
     jacobian: Array
-    """(M, P)."""
+    """Derivatives of the residuals, (M, P)."""
     cost: float
-    """What is to be small; infinite where a metric has no number."""
+    """Cost to minimise; infinite if a metric has no value."""
     fresh: bool = True
-    """Whether the derivatives are of here, not carried on from elsewhere."""
+    """Whether the derivatives were computed here rather than updated from another point."""
     width: int = 0
-    """Which of `DIFFERENCES` they are over."""
+    """Index in `DIFFERENCES` of the step they were computed with."""
 
 
+@dataclass
 class _Search:
-    def __init__(
-        self,
-        vehicle: Vehicle,
-        goals: Mapping[str, _Goal],
-        bounds: Mapping[str, tuple[float, float]],
-        manoeuvres: Sequence[Manoeuvre],
-        kernels: Kernels,
-        tolerance: float,
-    ) -> None:
-        self.vehicle, self.kernels, self.tolerance = vehicle, kernels, tolerance
-        self.wanted = tuple(goals)
+    vehicle: Vehicle
+    goals: Mapping[str, _Goal]
+    bounds: Mapping[str, tuple[float, float]]
+    given: Sequence[Manoeuvre]
+    kernels: Kernels
+    tolerance: float
+
+    def __post_init__(self) -> None:
+        goals = self.goals
+        self.wanted, self.names = tuple(goals), tuple(self.bounds)
         self.goal, self.sign = np.array(list(goals.values())).T
         self.aimed = self.sign == 0.0
-        """Which of the metrics have targets."""
-        self.names = tuple(bounds)
-        self.low, self.high = np.array(list(bounds.values()), dtype=float).T
-        known = {manoeuvre.name: manoeuvre for manoeuvre in manoeuvres}
-        each = dict.fromkeys(_split(name)[0] for name in goals)
+        """Whether each metric has a target."""
+        self.low, self.high = np.array(list(self.bounds.values()), dtype=float).T
+        known = {manoeuvre.name: manoeuvre for manoeuvre in self.given}
+        each = dict.fromkeys(_manoeuvre(name) for name in goals)
         self.manoeuvres = [known.get(name) or manoeuvre_of(name) for name in each]
         self.scale = np.ones(len(goals))
         self.metrics: list[Metric] = []
         self.begin: _Point | None = None
         self.still = np.ones(len(goals), dtype=bool)
-        """Metrics that no parameter has moved so far."""
+        """Metrics that no parameter has affected so far."""
 
     def start(self) -> _Point:
-        """The vehicle as it is."""
+        """Start point: the vehicle as it is."""
         own = np.array([own_value(self.vehicle, name) for name in self.names])
         z = (own - self.low) / (self.high - self.low)
         for name, value, share, *ends in zip(self.names, own, z, self.low, self.high, strict=True):
@@ -266,7 +265,9 @@ class _Search:
         here = values[:, 0]
         for name, value in zip(self.wanted, here, strict=True):
             if not isfinite(value):
-                raise InvalidValue(f"{self.vehicle.name} as it is gives no {name} to start from")
+                raise InvalidValue(
+                    f"{self.vehicle.name} has no value of {name} with its initial parameters"
+                )
         # Of a target of zero, and of what has none: what the metric is now.
         sized = self.aimed & (self.goal != 0.0)
         self.scale = np.where(sized, np.abs(self.goal), np.maximum(np.abs(here), 1e-9))
@@ -276,21 +277,23 @@ class _Search:
         return self.begin
 
     def missed(self, point: _Point) -> float:
-        """Share by which the farthest target is missed."""
+        """Largest relative error of all targets."""
         return float(np.abs(point.residuals[self.aimed]).max(initial=0.0))
 
     def finished(self, point: _Point) -> bool:
-        """Whether all targets are reached, and there is nothing else to demand for."""
+        """Whether all targets are reached and there are no other goals."""
         return bool(self.aimed.all()) and self.missed(point) <= self.tolerance
 
     def _residuals(self, values: Array) -> Array:
-        return np.where(self.aimed, values - np.nan_to_num(self.goal), self.sign * values) / (
-            self.scale
-        )
+        errors = values - np.nan_to_num(self.goal)
+        return np.where(self.aimed, errors, self.sign * values) / self.scale
 
     def _cost(self, residuals: Array) -> float:
-        """Sum of squares, of targets alone; else that of objectives, and a penalty of targets that
-        are missed by more than half of the tolerance."""
+        """Sum of squares if all goals are targets.
+
+        Otherwise the sum of the objectives, with a penalty for targets that are missed by more than
+        half of the tolerance.
+        """
         if self.aimed.all():
             total = float(residuals @ residuals)
         else:
@@ -299,7 +302,7 @@ class _Search:
         return total if isfinite(total) else float("inf")
 
     def step(self, at: _Point) -> _Point:
-        """The best of some steps, all driven at once."""
+        """Drive several steps at once and return the best point."""
         moves = self._least_squares(at) if self.aimed.all() else self._within_boxes(at)
         tries = np.clip(at.z + np.stack(moves), 0.0, 1.0)
         values = self._metrics(tries)
@@ -307,7 +310,7 @@ class _Search:
         return min(ends, key=lambda point: point.cost)
 
     def _least_squares(self, at: _Point) -> list[Array]:
-        """Steps from short to long."""
+        """Levenberg-Marquardt steps from short to long."""
         from scipy.optimize import lsq_linear
 
         size = np.maximum(np.linalg.norm(at.jacobian, axis=0), 1e-9)
@@ -321,7 +324,7 @@ class _Search:
         return moves
 
     def _within_boxes(self, at: _Point) -> list[Array]:
-        """Steps that are best of the linear metrics within boxes of several sizes."""
+        """Optimal steps of the linearised metrics within boxes of several sizes."""
         from scipy.optimize import linprog
 
         P, T = len(at.z), int(self.aimed.sum())
@@ -339,8 +342,7 @@ class _Search:
         return moves
 
     def derived(self, at: _Point, width: int = 0) -> _Point:
-        """With derivatives that are driven, over a share of the ranges; or the best of what is
-        driven for them, if it is better by more than a little."""
+        """The point with newly computed derivatives, or a clearly better point found on the way."""
         places = _around(at.z, DIFFERENCES[width])
         values = self._metrics(places)
         slopes = self._slopes(at.z, at.values, places, values)
@@ -350,7 +352,7 @@ class _Search:
         return best if width and at.cost - best.cost > LEAST_GAIN * abs(at.cost) else own
 
     def _carried(self, at: _Point, z: Array, values: Array) -> _Point:
-        """A point with the derivatives of another one, and what the way from there tells."""
+        """A point with the derivatives of `at`, updated with the observed change."""
         residuals = self._residuals(values)
         way = z - at.z
         length, cost, slopes = float(way @ way), self._cost(residuals), at.jacobian
@@ -360,8 +362,10 @@ class _Search:
         return _Point(z, values, residuals, slopes, cost, fresh=False)
 
     def _slopes(self, z: Array, own: Array, places: Array, values: Array) -> Array:
-        """Derivatives of residuals by what is on both sides of a point, (M, P); by one side where
-        the other gives no number, and zero where both give none."""
+        """Derivatives of residuals by differences on both sides of a point, (M, P).
+
+        One-sided where the other side has no value, and zero where both have none.
+        """
         P = len(self.names)
         low, high = values[:, :P], values[:, P:]
         below, above = z - np.diagonal(places[:P]), np.diagonal(places[P:]) - z
@@ -370,12 +374,11 @@ class _Search:
         apart = np.where(no_low, 0.0, below) + np.where(no_high, 0.0, above)
         changed = np.abs(high - low) > 1e-9 * self.scale[:, None]
         self.still &= ~changed.any(axis=1)
-        sign = np.where(self.aimed, 1.0, self.sign)
-        return sign[:, None] * (high - low) / (np.where(apart > 0.0, apart, 1.0)
-                                               * self.scale[:, None])  # fmt: skip
+        sign, apart = np.where(self.aimed, 1.0, self.sign), np.where(apart > 0.0, apart, 1.0)
+        return sign[:, None] * (high - low) / (apart * self.scale[:, None])
 
     def _metrics(self, z: Array) -> Array:
-        """Of variants (V, P), (M, V)."""
+        """Metrics (M, V) of variants (V, P)."""
         p = self.low + z * (self.high - self.low)
         params = {name: p[:, k] for k, name in enumerate(self.names)}
         by_name = metrics_of(self.manoeuvres, self.vehicle, params, self.kernels)
@@ -386,7 +389,6 @@ class _Search:
         return np.stack([metric.value for metric in self.metrics])
 
     def tuning(self, best: _Point, iterations: int, ended: bool) -> Tuning:
-        """The result at a point."""
         assert self.begin is not None
         targets: list[Reached] = []
         objectives: list[Optimised] = []
@@ -403,10 +405,8 @@ class _Search:
         params = {one.name: one.after for one in moved}
         still = [name for name, one in zip(self.wanted, self.still, strict=True) if one]
         notes = _why(targets, moved, still, ended)
-        return Tuning(
-            self.vehicle.with_params(params), tuple(targets), moved, iterations, notes,
-            tuple(objectives),
-        )  # fmt: skip
+        tuned, found = self.vehicle.with_params(params), tuple(objectives)
+        return Tuning(tuned, tuple(targets), moved, iterations, notes, found)
 
     def _moved(self, k: int, z: float) -> Moved:
         name, low, high = self.names[k], float(self.low[k]), float(self.high[k])
@@ -417,7 +417,7 @@ class _Search:
 
 
 def _around(z: Array, share: float) -> Array:
-    """Places on both sides of one, first below and then above, (2P, P), within the bounds."""
+    """Points on both sides of `z`, first below and then above, (2P, P), within the bounds."""
     P = len(z)
     moves = share * np.concatenate([-np.eye(P), np.eye(P)])
     return np.clip(z + moves, 0.0, 1.0)
@@ -426,7 +426,7 @@ def _around(z: Array, share: float) -> Array:
 def _why(
     targets: Sequence[Reached], moved: Sequence[Moved], still: Sequence[str], ended: bool
 ) -> tuple[str, ...]:
-    """Sentences on targets that were not reached, and on metrics that did not move."""
+    """Sentences on targets that were not reached, and on metrics that did not change."""
     notes = [
         f"{t.name} = {t.target:g} is out of reach: the nearest is {t.after:.4g}"
         for t in targets
@@ -456,15 +456,15 @@ def _why(
     return tuple(notes)
 
 
-def _split(name: str) -> tuple[str, str]:
-    manoeuvre, dot, metric = name.partition(".")
-    if not (manoeuvre and dot and metric):
+def _manoeuvre(name: str) -> str:
+    manoeuvre, _, metric = name.partition(".")
+    if not (manoeuvre and metric):
         raise InvalidValue(f"target {name!r} must be MANOEUVRE.METRIC, as in step_steer.tb_factor")
-    return manoeuvre, metric
+    return manoeuvre
 
 
 def usual_bounds(vehicle: Vehicle, name: str) -> tuple[float, float]:
-    """Ends of a parameter for which none are given: a fifth to either side."""
+    """Default bounds of a parameter: a fifth in either direction."""
     own = own_value(vehicle, name)
     return own - WIDTH * abs(own), own + WIDTH * abs(own)
 
@@ -472,7 +472,7 @@ def usual_bounds(vehicle: Vehicle, name: str) -> tuple[float, float]:
 def _bounds(
     vehicle: Vehicle, free: Sequence[str] | Mapping[str, tuple[float, float]]
 ) -> dict[str, tuple[float, float]]:
-    """Bounds of each free parameter, within what it may be."""
+    """Bounds of each free parameter, within its allowed range."""
     if not free:
         raise InvalidValue("free is empty; name at least one parameter")
     allowed = {leaf.name: leaf.allowed for leaf in record.fields(vehicle.model.Params)}

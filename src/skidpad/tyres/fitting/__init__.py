@@ -1,1 +1,1 @@
-"""Measurements of tyres, and fits of a tyre's coefficients to them."""
+"""Tyre measurements, and fits of a tyre's coefficients to them."""

@@ -1,10 +1,11 @@
 """Coefficients of a tyre from measurements: staged least squares with exact derivatives.
 
-`Kernel` computes one force or moment of a tyre and its slopes over some of its numbers, compiled
-for rows: the equations are the tyre's own, and their Jacobian is that of the traced expressions.
-`solve` is the least squares of one stage over load, `untold` finds what the rows do not determine,
-and `Search` goes through a stage: which coefficients are free, which are not and why, the best so
-far. `check_rows` refuses rows that no tyre can have: signs and units of other programs.
+`Kernel` computes one force or moment of a tyre and its derivatives by some of its coefficients,
+compiled for rows: the equations are the tyre's own, and the Jacobian is that of the traced
+expressions. `solve` is the least squares of one stage with residuals over load, `untold` finds
+coefficients that the rows do not determine, and `Search` runs a stage: it records which
+coefficients are free, which are not and why, and the best solution so far. `check_rows` rejects
+rows that no tyre can have, such as those with signs and units of other programs.
 """
 
 from __future__ import annotations
@@ -29,25 +30,24 @@ from ...errors import InvalidValue
 from ...integrate.base import making_expressions
 from ...ops import abs as absolute
 from ...ops import tan
-from ...study.identify.fitting import NORMAL_95
+from ...study.identify.uncertainty import NORMAL_95
 from ..contract import Contact
 from ..tyre import Tyre
-from .figures import Residuals
 from .measurements import BINS, Measurements, levels, step_of
-from .result import Coefficient, Fit, StageFit, rms
+from .result import Coefficient, Fit, Residuals, StageFit, rms
 from .stages import USUAL, Stage, Task, start_of, task_of, usual_size
 
 AT = ("F_z", "kappa", "alpha", "gamma", "v_x", "p")
-"""What of a contact a row says."""
+"""Columns of a contact that a row contains."""
 
 
 class Kernel:
-    """A response of a kind of tyre over rows.
+    """Compiled response of a kind of tyre, for rows of contacts.
 
     Args:
         kind: class of the tyre record.
         response: one of the fields of `TyreForces`.
-        free: places of the leaves by which to differentiate.
+        free: indices of the leaves by which to differentiate.
     """
 
     def __init__(self, kind: type, response: str, free: tuple[int, ...]) -> None:
@@ -55,7 +55,7 @@ class Kernel:
         self._map = _compiled(kind, response, free)
 
     def __call__(self, rows: Array, leaves: Array) -> tuple[Array, Array]:
-        """Values (rows,) and slopes (rows, free) for rows of `AT`."""
+        """Values (rows,) and derivatives (rows, free) for rows of `AT`."""
         values, slopes = self._map.run([rows[None], leaves[None, None]], len(rows))
         return values[0, :, 0], slopes[0]
 
@@ -83,7 +83,7 @@ def _program(kind: type, response: str, free: tuple[int, ...]) -> Program:
 
 @making_expressions()
 def _differentiated(kind: type, response: str, free: tuple[int, ...]) -> Any:
-    """The response and its slopes as a CasADi function of a row and the leaves."""
+    """Response and its derivatives as a CasADi function of a row and the leaves."""
     import casadi as ca
 
     from ...integrate.derivatives import linearised
@@ -103,8 +103,10 @@ def _response(kind: type, response: str, at: Any, leaves: Any) -> Any:
 
 
 def rows_of(table: Measurements, tyre: Any, v_x: float) -> Array:
-    """The rows of a table for a kernel; where pressure or speed are not known, the tyre's own
-    pressure and `v_x`."""
+    """Rows of a table for a kernel.
+
+    Unknown pressures are replaced by the tyre's own pressure, unknown speeds by `v_x`.
+    """
     usual = {"p": float(tyre.pressure), "v_x": v_x}
     columns = [table[name] for name in AT]
     for k, name in enumerate(AT):
@@ -115,56 +117,56 @@ def rows_of(table: Measurements, tyre: Any, v_x: float) -> Array:
 
 LOSSES = ("soft_l1", "linear")
 _LEAST_SCALE = 1e-3
-"""Residual over load up to which rows count in full however well the rest fits."""
+"""Residual over load up to which rows count in full, however well the others fit."""
 _NORMAL_MAD = 1.4826
-"""Standard deviation of normal errors over the median of their sizes."""
+"""Standard deviation of normal errors over their median absolute deviation."""
 _ROBUST_FROM = 1.5
-"""Standard deviations from which rows count less."""
+"""Standard deviations beyond which rows count less."""
 _RESCALED = 2
-"""How often the size of usual errors is estimated anew."""
+"""Number of times the scale of typical errors is re-estimated."""
 _DEPENDENT = 1e-4
-"""Part of a coefficient's effect that others must leave it, or it cannot be separated from them."""
+"""Smallest share of a coefficient's effect that must be independent of the others."""
 LEAST_NOISE = 3e-4
-"""Error over load that equations have anyway: what shows only below it is not told."""
+"""Model error over load that is always present; smaller effects are ignored."""
 _NO_EFFECT = 1e-6
-"""Residual by a usual change of a coefficient that counts as none."""
+"""Residual caused by a typical change of a coefficient, below which it has no effect."""
 _MOST_EVALUATIONS = 200
 _SHORT = 40
-"""Evaluations of a search that shows whether a start is good."""
+"""Function evaluations of a short search that compares start values."""
 _OUTLIER = 5.0
-"""Standard deviations beyond which a row does not count in the end."""
+"""Standard deviations beyond which a row is dropped in the end."""
 _MOST_OUTLIERS = 0.1
-"""Part of the rows that may be outliers; more are what the equations cannot follow."""
+"""Largest share of outliers; if there are more, the equations cannot follow the rows."""
 _WILD = 1e3
-"""Error over load of a row that the equations have no finite force for."""
+"""Error over load assigned to a row whose computed force is not finite."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows of a stage and what they are compared with."""
+    """Rows of a stage and the measured values they are compared with."""
 
     kernel: Kernel
-    """The response with slopes over all coefficients of the stage: one to compile, whichever of
-    them are free."""
+    """Response with derivatives by all coefficients of the stage, so that one compilation
+    serves any free subset."""
     rows: Array
     """Contacts, (rows, `AT`)."""
     measured: Array
     weight: Array
-    """What residuals are multiplied with: one over load, for moments over load times radius."""
+    """Factor of the residuals: 1 over load; for moments, 1 over load times radius."""
 
     def where(self, rows: Mask) -> Problem:
-        """Some of the rows."""
+        """Problem restricted to some of the rows."""
         return Problem(self.kernel, self.rows[rows], self.measured[rows], self.weight[rows])
 
     def residual(self, leaves: Array, free: Sequence[int]) -> tuple[Array, Array]:
-        """Errors (rows,) and their slopes (rows, free) over load."""
+        """Errors (rows,) and their derivatives (rows, free), both over load."""
         values, slopes = self.kernel(self.rows, leaves)
         columns = [self.kernel.free.index(k) for k in free]
         return (values - self.measured) * self.weight, slopes[:, columns] * self.weight[:, None]
 
 
 class _Residual:
-    """Errors and slopes of one guess at a time, as `least_squares` asks for them apart."""
+    """Errors and derivatives, cached for one guess, as `least_squares` requests them separately."""
 
     def __init__(self, problem: Problem, leaves: Array, free: tuple[int, ...]) -> None:
         self._problem, self._leaves, self._free = problem, leaves.copy(), free
@@ -182,30 +184,28 @@ class _Residual:
         return self._result
 
     def errors(self, x: Array) -> Array:
-        """Errors over load at a guess."""
         return self._evaluated(x)[0]
 
     def slopes(self, x: Array) -> Array:
-        """Their derivatives."""
         return self._evaluated(x)[1]
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The best numbers and how certain they are."""
+    """Fitted values and their uncertainty."""
 
     leaves: Array
     cost: float
     half: Array
-    """Half widths of the 95 % intervals; NaN at a bound."""
+    """Half widths of the 95 % confidence intervals; NaN at a bound."""
     errors: Array
     """Residuals over load."""
     kept: Mask
-    """Rows that are no outliers."""
+    """Rows that are not outliers."""
 
     @property
     def noise(self) -> float:
-        """Standard deviation of the errors that are no outliers."""
+        """Standard deviation of the errors without outliers."""
         return float(np.sqrt(np.mean(self.errors[self.kept] ** 2)))
 
 
@@ -215,32 +215,24 @@ Bounds = Mapping[int, tuple[float, float]]
 def best_start(
     problem: Problem, guesses: Sequence[Array], free: tuple[int, ...], bounds: Bounds
 ) -> Array:
-    """Of several guesses, where the best of short searches ended."""
+    """Result of the best of several short searches, one from each guess."""
     ends: list[tuple[float, Array]] = []
     for guess in guesses:
-        x, residual = _short(problem, guess, free, bounds)
-        leaves = guess.copy()
+        residual, leaves = _Residual(problem, guess, free), guess.copy()
+        x = _minimum(residual, guess[list(free)], _limits(free, bounds), "soft_l1", 0.1, _SHORT)
         leaves[list(free)] = x
         ends.append((_cost(residual.errors(x), "soft_l1", 0.1), leaves))
     return min(ends, key=lambda end: end[0])[1]
 
 
-def _short(
-    problem: Problem, guess: Array, free: tuple[int, ...], bounds: Bounds
-) -> tuple[Array, _Residual]:
-    residual = _Residual(problem, guess, free)
-    x = _minimum(residual, guess[list(free)], _limits(free, bounds), "soft_l1", 0.1, _SHORT)
-    return x, residual
-
-
 def solve(
     problem: Problem, start: Array, free: tuple[int, ...], bounds: Bounds, loss: str
 ) -> Solution:
-    """The best numbers from a start, with intervals.
+    """Best-fit values from a start, with confidence intervals.
 
-    With the loss soft_l1 rows count less from 1.5 standard deviations on, which are estimated from
-    the median of all errors; in the end those beyond five do not count at all, unless they are so
-    many that they are no outliers.
+    With the loss "soft_l1" rows count less from 1.5 standard deviations on, which are estimated
+    from the median of all errors. In the end, rows beyond five standard deviations are dropped as
+    outliers, unless there are too many of them.
     """
     residual = _Residual(problem, start, free)
     limits = _limits(free, bounds)
@@ -268,7 +260,6 @@ def solve(
 
 
 def _limits(free: tuple[int, ...], bounds: Bounds) -> tuple[Array, Array]:
-    """Lowest and highest values of what is free."""
     pairs = [bounds.get(k, (-np.inf, np.inf)) for k in free]
     return np.array([low for low, _ in pairs]), np.array([high for _, high in pairs])
 
@@ -301,7 +292,6 @@ def _minimum(
 
 
 def _narrowed(low: Array, high: Array, share: float = 1e-9) -> tuple[Array, Array]:
-    """Bounds a little inside."""
     span = high - low
     room = share * np.where(np.isfinite(span), span, 1.0)
     return low + room, high - room
@@ -315,7 +305,7 @@ def _cost(error: Array, loss: str, scale: float) -> float:
 
 
 def _half_widths(error: Array, slopes: Array, loss: str, scale: float) -> Array:
-    """Half widths of 95 % intervals of errors that are independent (Huber, Robust Statistics)."""
+    """Half widths of 95 % intervals for independent errors (Huber, Robust Statistics)."""
     count, free = slopes.shape
     if not free:
         return np.empty(0)
@@ -333,11 +323,12 @@ def _half_widths(error: Array, slopes: Array, loss: str, scale: float) -> Array:
 def untold(
     problem: Problem, leaves: Array, free: Sequence[int], sizes: Array, noise: float
 ) -> dict[int, tuple[float, int | None]]:
-    """Coefficients that rows with this noise do not tell.
+    """Coefficients that rows with this noise do not determine.
 
-    Each with the half width of its 95 % interval and the one of those before it in the list that it
-    is mixed up with most. It is not told if that half width exceeds its size (infinite: it changes
-    nothing), or if even without noise others do the same (NaN).
+    Maps each of them to the half width of its 95 % interval and to the earlier coefficient in the
+    list that it correlates with most. A coefficient is undetermined if the half width exceeds its
+    typical size (infinite: it has no effect), or if others have the same effect even without noise
+    (NaN).
     """
     slopes = problem.residual(leaves, free)[1]
     slopes = np.where(np.isfinite(slopes), slopes, 0.0)
@@ -363,8 +354,10 @@ def untold(
 
 
 def offset(leaves: Array, free: Sequence[int]) -> Array:
-    """Numbers a little off, where no slope vanishes by chance, as that of a shape whose amplitude
-    is 0."""
+    """Leaves with the free ones slightly offset, where no derivative vanishes by chance.
+
+    The derivative by a shape factor, for example, vanishes where the amplitude is 0.
+    """
     rng = np.random.default_rng(1)
     moved, places = leaves.copy(), list(free)
     scales = np.maximum(np.abs(leaves[places]), 0.1)
@@ -373,11 +366,11 @@ def offset(leaves: Array, free: Sequence[int]) -> Array:
 
 
 _MOST_REFITS = 8
-"""How often coefficients may turn out to be untold, and the rest be fitted again."""
+"""Largest number of refits after coefficients turned out to be undetermined."""
 
 
 class Search:
-    """A stage under way: what is free, what is not and why, the best so far."""
+    """State of a stage: free coefficients, fixed ones and why, and the best solution so far."""
 
     def __init__(self, task: Task, loss: str) -> None:
         self._task, self._loss = task, loss
@@ -394,7 +387,7 @@ class Search:
         names: Sequence[str],
         tries: Sequence[Mapping[str, float]],
     ) -> None:
-        """Fit these coefficients to these rows, from where the pass before ended."""
+        """Fit these coefficients to these rows, starting from the result of the previous pass."""
         task, before = self._task, self.solution
         wanted = task.places(names)
         leaves = start if before is None else before.leaves
@@ -427,7 +420,7 @@ class Search:
     def _leave_untold(
         self, problem: Problem, leaves: Array, wanted: Sequence[int], noise: float
     ) -> None:
-        """Keep those free that the rows tell; `why` says why not the others."""
+        """Free the coefficients that the rows determine; record in `why` why others are fixed."""
         # A row more than coefficients: errors must be able to show.
         few = wanted[max(len(problem.measured) - 1, 0) :]
         self.why |= dict.fromkeys(few, "there are too few rows")
@@ -440,7 +433,7 @@ class Search:
         self.free = tuple(k for k in rest if k not in self.why)
 
     def _leave_vague(self, solution: Solution) -> None:
-        """Leave the last of the coefficients that are vague only together, as QBZ9 and QBZ10."""
+        """Fix the last coefficient of a vague combination, such as QBZ9 and QBZ10."""
         halves = dict(zip(self.free, solution.half.tolist(), strict=True))
         vague = [k for k in self.free if halves[k] > self._size(k, solution.leaves)]
         if len(vague) > 1:
@@ -455,7 +448,7 @@ class Search:
         return ", ".join(part for part in (vague, mixed) if part)
 
     def _size(self, place: int, leaves: Array) -> float:
-        """A change of a coefficient that would be large."""
+        """Change of a coefficient that would be large."""
         if self._task.magic:
             return usual_size(self._names[place])
         return 10.0 * max(abs(float(leaves[place])), 1.0)
@@ -471,17 +464,17 @@ def _changed(task: Task, start: Array, values: Mapping[str, float], free: tuple[
 
 
 _ROLLING = {"alpha": 0.01, "kappa": 0.005}
-"""Slip in one direction below which that in the other is pure."""
+"""Slip in one direction below which slip in the other counts as pure."""
 _SMALL = {"alpha": 0.1, "kappa": 0.1}
-"""Slip up to which forces grow with it."""
+"""Slip up to which forces increase with slip."""
 _FEWEST = 5
-"""Rows that tell a slope."""
+"""Smallest number of rows that determine a slope."""
 _CLEAR = 0.5
-"""Correlation from which a slope has a sign."""
+"""Correlation from which the sign of a slope is clear."""
 
 
 def check_rows(table: Measurements) -> None:
-    """Raise for rows that cannot be of a tyre; warn of slopes against the signs of ISO 8855."""
+    """Raise for rows that no tyre can have; warn of slopes against the signs of ISO 8855."""
     for name in ("alpha", "gamma"):
         wrong = np.abs(table[name]) > 0.5 * math.pi
         if wrong.any():
@@ -515,7 +508,7 @@ def _pure(table: Measurements, other: str) -> Mask:
 
 
 def _slope(table: Measurements, slip: str, force: str, pure: Mask) -> float:
-    """Correlation of a force over load with small slip; 0 where the rows do not tell."""
+    """Correlation of force over load with small slip; 0 if there are too few rows."""
     rows = table.where(pure & (np.abs(table[slip]) < _SMALL[slip]) & np.isfinite(table[force]))
     if len(rows) < _FEWEST:
         return 0.0
@@ -526,7 +519,7 @@ def _slope(table: Measurements, slip: str, force: str, pure: Mask) -> float:
 
 
 _LEAST_LOAD = 0.05
-"""Part of the largest load below which rows say more about the rig than about the tyre."""
+"""Share of the largest load below which rows are dominated by the test rig."""
 
 
 def fit(
@@ -542,20 +535,21 @@ def fit(
 ) -> Fit:
     """Fit the coefficients of a tyre to measurements.
 
-    Each stage is a least squares problem of one force or moment, with what earlier stages found
-    held fast. Coefficients that the rows do not tell, such as those of camber where there is none,
-    stay as they are.
+    Each stage is a least-squares problem for one force or moment, with the results of earlier
+    stages held fixed. Coefficients that the rows do not determine, such as those of camber in a
+    test without camber, keep their values.
 
     Args:
-        measurements: rows of a test; see `measurements` and `Measurements`. They are of the side of
-            the car that `start` is for, if it is a tyre.
-        start: a tyre to begin with, or its record; or numbers of a Magic Formula tyre that are
-            known (`{"UNLOADED_RADIUS": 0.31, "FNOMIN": 4000.0}`): the rest is read off the rows.
-        version: of the Magic Formula, if `start` is no tyre: "5.2", "6.1" or "6.2", or the number.
-        stages: what to fit, in order; by default those of the Magic Formula.
-        bounds: lowest and highest values of coefficients, in addition to the usual ones.
-        loss: "soft_l1" lets rows far off count less; "linear" is plain least squares.
-        fixed: coefficients that stay as they are.
+        measurements: rows of a test; see `measurements` and `Measurements`. If `start` is a tyre,
+            they have to be for the same side of the car.
+        start: initial tyre or its record; or the known values of a Magic Formula tyre
+            (`{"UNLOADED_RADIUS": 0.31, "FNOMIN": 4000.0}`): the others are estimated from the rows.
+        version: of the Magic Formula, if `start` is not a tyre: "5.2", "6.1" or "6.2", or the
+            number.
+        stages: stages to fit, in order; by default those of the Magic Formula.
+        bounds: lowest and highest values of coefficients, in addition to the default bounds.
+        loss: "soft_l1" reduces the weight of rows far off; "linear" is plain least squares.
+        fixed: coefficients that keep their values.
         progress: see `skidpad.core.progress`; stages are counted.
     """
     if not isinstance(measurements, Measurements):
@@ -590,7 +584,7 @@ def fit(
 
 
 def _whole(task: Task, start: Any, leaves: Array) -> Tyre:
-    """The fitted tyre: that of the start with other numbers, if it is one."""
+    """Fitted tyre: the start tyre with new values, if the start was a tyre."""
     if isinstance(start, Tyre):
         return start.with_values(dict(zip(record.names(task.kind), leaves.tolist(), strict=True)))
     return Tyre(record.build(task.kind, leaves))
@@ -599,7 +593,7 @@ def _whole(task: Task, start: Any, leaves: Array) -> Tyre:
 def _fit_stage(
     task: Task, stage: Stage, leaves: Array, loss: str
 ) -> tuple[Array, StageFit, Residuals] | str:
-    """The leaves after a stage and what it found; or why it found nothing."""
+    """Leaves, report and residuals after a stage; or the reason why it was skipped."""
     table = task.table
     mask = stage.rows(table, _LEAST_LOAD * float(table.F_z.max()))
     part = table.where(mask)
@@ -619,8 +613,10 @@ def _fit_stage(
 
 
 def _filled(task: Task, stage: Stage, leaves: Array) -> str:
-    """Put usual values where a new tyre would otherwise have its full force in both directions at
-    once; says which."""
+    """Insert default combined-slip coefficients and return a note about them.
+
+    Without them a new tyre would have its full force in both directions at once.
+    """
     usual = USUAL.get(stage.name, {}) if task.fresh else {}
     names = [name for name in usual if name not in task.known and task.place(name) is not None]
     leaves[task.places(names)] = [usual[name] for name in names]
@@ -628,7 +624,7 @@ def _filled(task: Task, stage: Stage, leaves: Array) -> str:
 
 
 def _started(task: Task, stage: Stage, part: Measurements, leaves: Array) -> Array:
-    """The leaves with what the rows say at first sight, unless the user said it."""
+    """Leaves with start values estimated from the rows, except those that the user supplied."""
     start = leaves.copy()
     if task.fresh:
         own = record.unflatten(task.kind, leaves.tolist())
@@ -641,9 +637,10 @@ def _started(task: Task, stage: Stage, part: Measurements, leaves: Array) -> Arr
 
 
 def _passes(task: Task, stage: Stage, part: Measurements) -> list[tuple[AnyArray, tuple[str, ...]]]:
-    """Rows and coefficients: upright at nominal pressure, then with camber, then all.
+    """Passes of a stage, as rows and coefficients: upright at nominal pressure, with camber, then
+    all.
 
-    Only of pure slip: rows with both slips are few, and each is needed.
+    Only for pure slip: rows with combined slip are few, and each is needed.
     """
     upright, nominal = task.upright(part), task.nominal(part)
     passes: list[tuple[AnyArray, tuple[str, ...]]] = []

@@ -1,18 +1,18 @@
-"""Files of tyre measurements; the content of a file decides what it is, not its name.
+"""Readers of tyre measurement files; the format is detected by content, not by name.
 
 TYDEX 1.3 has fixed columns, one file per sweep, and constants as well as measured channels. Names
-are in columns 1 to 10, their meaning in 11 to 40, units in 41 to 50 and values from 51 on. Axes are
+are in columns 1 to 10, descriptions in 11 to 40, units in 41 to 50 and values from 51 on. Axes are
 W, those of the contact patch; forces in other axes (`FYC`, `FZH`) are not used.
 
-Files of the Formula SAE Tire Test Consortium are text or MAT-files of version 5. Signs there are
-those of SAE J670 with z down: slip angle, lateral force, load and aligning moment change theirs
-here; longitudinal force, overturning moment and inclination do not. Of the two slip ratios `SL`
-counts, which is 0 for a wheel that rolls free; `SR` is built on the loaded radius. In cornering
-tests the spin is not measured (`N`, `RE`) and is then left out.
+Files of the Formula SAE Tire Test Consortium are text or MAT-files of version 5. Their signs are
+those of SAE J670 with z down: slip angle, lateral force, load and aligning moment are negated on
+reading; longitudinal force, overturning moment and inclination are not. Of the two slip ratios `SL`
+is used, which is 0 for a freely rolling wheel; `SR` is based on the loaded radius. In cornering
+tests the spin is not measured (`N`, `RE`) and is left out.
 
-MAT-files are read here because SciPy's reader follows whatever a damaged file says and takes the
-process down with it: every length is checked before it is used. Layout: MathWorks, "MAT-File
-Format", version 5.
+MAT-files are parsed here because SciPy's reader trusts the lengths in a damaged file and can crash
+the process: every length is checked before it is used. Layout: MathWorks, "MAT-File Format",
+version 5.
 """
 
 from __future__ import annotations
@@ -30,39 +30,25 @@ from ...core.arrays import Array
 from ...core.files import LARGEST_BLOCK, bytes_of, first_repeated, path_of, reading
 from ...errors import InvalidValue
 from ...run.trajectory_files import csv_rows, parquet_table
-from ...study.identify.log import Cells, read_csv, read_parquet
+from ...study.logs.tables import Cells, read_csv, read_parquet
 from .measurements import LABEL, RESPONSES, UNITS, Measurements, factor, usable
 
 _WIDTH = 10
-"""Characters of a number."""
+"""Characters per number."""
 _MOST_CHANNELS = 1000
-"""Channels of a file: real ones have some dozens, and every row has a value for each."""
+"""Largest number of channels in a file; real files have some dozens."""
 _COLUMNS = {
-    "RUNTIME": "time",
-    "LONGVEL": "v_x",
-    "WHROTSPD": "omega",
-    "SLIPANGL": "alpha",
-    "LONGSLIP": "kappa",
-    "INCLANGL": "gamma",
-    "INFLPRES": "p",
-    "FX": "F_x",
-    "FXW": "F_x",
-    "FYW": "F_y",
-    "FZW": "F_z",
-    "MXW": "M_x",
-    "MYW": "M_y",
-    "MZW": "M_z",
-    "DSTGRWHC": "R_l",
-}
-"""Names of TYDEX and ours."""
+    "RUNTIME": "time", "LONGVEL": "v_x", "WHROTSPD": "omega", "SLIPANGL": "alpha",
+    "LONGSLIP": "kappa", "INCLANGL": "gamma", "INFLPRES": "p", "FX": "F_x", "FXW": "F_x",
+    "FYW": "F_y", "FZW": "F_z", "MXW": "M_x", "MYW": "M_y", "MZW": "M_z", "DSTGRWHC": "R_l",
+}  # fmt: skip
+"""Names of TYDEX channels and the corresponding columns."""
 _SPEED = "TRAJVELW"
-"""Speed over ground, of which the part along the wheel is taken where there is no LONGVEL."""
+"""Speed over ground; its component along the wheel is used if there is no LONGVEL."""
 _GAPS = frozenset({"NOTAVAIL", ""})
 
 
 class _TydexChannel(NamedTuple):
-    """A channel of measured data."""
-
     name: str
     unit: str
     factor: float
@@ -71,14 +57,8 @@ class _TydexChannel(NamedTuple):
     line: int
 
 
-def is_tydex(text: str) -> bool:
-    """Whether a text begins with a section of TYDEX."""
-    lines = (line for line in text.splitlines() if line.strip() and not line.startswith("!"))
-    return next(lines, "").startswith("**")
-
-
 def read_tydex(file: Path) -> Measurements:
-    """The measured data of a TYDEX file and its constants."""
+    """Read the measured data and the constants of a TYDEX file."""
     sections: dict[str, list[tuple[int, str]]] = {}
     for name, number, line in _lines(file):
         sections.setdefault(name, []).append((number, line))
@@ -126,7 +106,7 @@ def _of_columns(file: Path, columns: dict[str, Any], sections: Any) -> Measureme
 
 
 def _lines(file: Path) -> Iterator[tuple[str, int, str]]:
-    """Section, number and text of the lines that say something, up to the end."""
+    """Section, line number and text of the non-empty lines, up to the end section."""
     section = ""
     for number, line in enumerate(bytes_of(file).decode("latin-1").splitlines(), start=1):
         if line.startswith("**"):
@@ -135,7 +115,9 @@ def _lines(file: Path) -> Iterator[tuple[str, int, str]]:
                 return
         elif line.strip() and not line.lstrip().startswith("!"):
             if not section:
-                raise InvalidValue(f"{file}, line {number}: {line[:40]!r} stands before a section")
+                raise InvalidValue(
+                    f"{file}, line {number}: {line[:40]!r} comes before the first section"
+                )
             yield section, number, line
 
 
@@ -143,17 +125,14 @@ def _channel(file: Path, number: int, line: str) -> _TydexChannel:
     name, unit = line[:10].strip(), line[40:50].strip()
     if not name:
         raise InvalidValue(f"{file}, line {number}: columns 1 to 10 must hold a channel's name")
-    numbers = [1.0, 0.0, 0.0]
-    for k in range(3):
-        text = line[50 + k * _WIDTH : 50 + (k + 1) * _WIDTH].strip()
-        if text:
-            numbers[k] = _number(file, number, name, text)
-    scale, offset_measured, offset_physical = numbers
-    return _TydexChannel(name, unit, scale, offset_measured, offset_physical, number)
+    texts = (line[at : at + _WIDTH].strip() for at in range(50, 50 + 3 * _WIDTH, _WIDTH))
+    usual = zip(texts, (1.0, 0.0, 0.0), strict=True)
+    numbers = (_number(file, number, name, text) if text else value for text, value in usual)
+    return _TydexChannel(name, unit, *numbers, line=number)
 
 
 def _row(file: Path, number: int, line: str, channels: list[_TydexChannel]) -> list[float]:
-    """Numbers in columns of 10; of a line that is longer, what blanks separate."""
+    """Numbers in columns of 10 characters; in longer lines they are separated by blanks."""
     count = len(channels)
     cells = [line[k * _WIDTH : (k + 1) * _WIDTH].strip() for k in range(count)]
     apart = line.split()
@@ -193,7 +172,7 @@ _TEXTS = {16: "utf-8", 17: "utf-16", 18: "utf-32"}
 _MATRIX, _COMPRESSED = 14, 15
 _CELL, _STRUCT, _TEXT = 1, 2, 4
 _NUMERIC = range(6, 16)
-"""Classes of arrays."""
+"""Class codes of numeric arrays."""
 MOST_VARIABLES = 10_000
 
 
@@ -203,13 +182,13 @@ class _Element(NamedTuple):
 
 
 def variables(content: bytes) -> dict[str, Any]:
-    """By name: arrays of numbers, text, lists of cells, dicts of structures; others are left out.
+    """Variables of a MAT-file by name: numeric arrays, text, lists of cells, dicts of structures.
 
-    Raises ValueError for what is not as the format says.
+    Other kinds are left out. Raises ValueError if the content violates the format.
     """
     order = {b"IM": "<", b"MI": ">"}.get(content[126:128])
     if order is None:
-        raise ValueError("it does not say in which order bytes stand")
+        raise ValueError("it does not state the byte order")
     values: dict[str, Any] = {}
     for element in _elements(memoryview(content)[_HEADER:], order):
         inner = _unpacked(element, order) if element.kind == _COMPRESSED else element
@@ -223,7 +202,7 @@ def variables(content: bytes) -> dict[str, Any]:
 
 
 def _elements(data: memoryview, order: str) -> Iterator[_Element]:
-    """One element after the other, each as long as it says."""
+    """Iterate over data elements, using the length stored in each."""
     at = 0
     while len(data) - at >= 8:
         first, size = struct.unpack_from(f"{order}II", data, at)
@@ -248,13 +227,13 @@ def _unpacked(element: _Element, order: str) -> _Element:
 
 
 def _matrix(data: memoryview, order: str) -> tuple[str, Any]:
-    """Name and value of an array; None for a kind that is not read."""
+    """Name and value of an array; the value is None for kinds that are not read."""
     parts = list(_elements(data, order))
     if len(parts) < 3:
         return "", None  # an empty cell
     flags = _mat_file_numbers(parts[0], order)
     if not flags.size:
-        raise ValueError("an array does not say of what class it is")
+        raise ValueError("an array does not state its class")
     shape = tuple(int(n) for n in _mat_file_numbers(parts[1], order))
     name, rest, class_ = bytes(parts[2].data).decode("latin-1"), parts[3:], int(flags[0]) & 0xFF
     if class_ in _NUMERIC:
@@ -272,9 +251,9 @@ def _matrix(data: memoryview, order: str) -> tuple[str, Any]:
 
 
 def _structure(parts: list[_Element], order: str) -> dict[str, Any]:
-    """Fields of the first structure of an array of them."""
+    """Fields of the first structure in an array of structures."""
     if len(parts) < 2:
-        raise ValueError("a structure does not say what its fields are called")
+        raise ValueError("a structure does not name its fields")
     lengths = _mat_file_numbers(parts[0], order)
     length = int(lengths[0]) if lengths.size else 0
     if not 0 < length <= 1024:
@@ -310,34 +289,20 @@ class _Channel(NamedTuple):
 
 
 _CHANNELS = {
-    "ET": _Channel("time", "s"),
-    "V": _Channel("v_x", "m/s"),
-    "N": _Channel("omega", "rad/s"),
-    "SA": _Channel("alpha", "rad", -1.0),
-    "IA": _Channel("gamma", "rad"),
-    "RL": _Channel("R_l", "m"),
-    "P": _Channel("p", "Pa"),
-    "FX": _Channel("F_x", "N"),
-    "FY": _Channel("F_y", "N", -1.0),
-    "FZ": _Channel("F_z", "N", -1.0),
-    "MX": _Channel("M_x", "N·m"),
-    "MY": _Channel("M_y", "N·m", -1.0),
-    "MZ": _Channel("M_z", "N·m", -1.0),
-    "SL": _Channel("kappa", "1"),
-}
+    "ET": _Channel("time", "s"), "V": _Channel("v_x", "m/s"), "N": _Channel("omega", "rad/s"),
+    "SA": _Channel("alpha", "rad", -1.0), "IA": _Channel("gamma", "rad"),
+    "RL": _Channel("R_l", "m"), "P": _Channel("p", "Pa"), "FX": _Channel("F_x", "N"),
+    "FY": _Channel("F_y", "N", -1.0), "FZ": _Channel("F_z", "N", -1.0),
+    "MX": _Channel("M_x", "N·m"), "MY": _Channel("M_y", "N·m", -1.0),
+    "MZ": _Channel("M_z", "N·m", -1.0), "SL": _Channel("kappa", "1"),
+}  # fmt: skip
 _NEEDED = ("SA", "IA", "FZ", "SL")
 _SPINS_AS_SAID = 0.5
-"""Part of the spin of a rolling wheel by which a measured one may differ from what slip says."""
-
-
-def is_ttc_text(text: str) -> bool:
-    """Whether a text has the channels of a test in its second line, or in its first where there is
-    no title, separated by tabs."""
-    return _heading_at(text.splitlines()) is not None
+"""Largest relative deviation of a measured spin from that of speed, radius and slip."""
 
 
 def _heading_at(lines: list[str]) -> int | None:
-    """Which of the first lines has the names of the channels."""
+    """Index of the line with the channel names among the first lines, or None."""
     for k, line in enumerate(lines[:2]):
         if {"SA", "FZ"} <= {name.strip().upper() for name in line.split("\t")}:
             return k
@@ -345,7 +310,7 @@ def _heading_at(lines: list[str]) -> int | None:
 
 
 def read_ttc_text(file: Path) -> Measurements:
-    """A text: a title, names, units, then rows of numbers, all separated by tabs."""
+    """Read a TTC text file: a title, names, units, then rows of numbers, all separated by tabs."""
     lines = bytes_of(file).decode("latin-1").splitlines()
     head = _heading_at(lines) or 0
     if len(lines) < head + 2:
@@ -391,7 +356,7 @@ def _numbers(file: Path, number: int, line: str, names: list[str]) -> list[float
 
 
 def read_ttc_mat(file: Path) -> Measurements:
-    """A MAT-file of version 5: a vector per channel, and `channel` with names and units."""
+    """Read a TTC MAT-file of version 5: a vector per channel; `channel` has names and units."""
     with reading(file, "is not a readable MAT-file of version 5"):
         content = variables(bytes_of(file))
         units = _units(content.get("channel"))
@@ -407,7 +372,6 @@ def read_ttc_mat(file: Path) -> Measurements:
 
 
 def _units(about: Any) -> dict[str, str]:
-    """Units by channel, of the structure `channel`."""
     lists: list[Any] = [about[part] for part in ("name", "units") if _has(about, part)]
     if len(lists) < 2:
         raise InvalidValue(
@@ -455,7 +419,7 @@ def _of_channels(file: Path, channels: Mapping[str, tuple[Array, str]], label: s
 
 
 def _spin(columns: Mapping[str, Array]) -> Array:
-    """The measured spin where it is one: about what speed, radius and slip say."""
+    """Measured spin, where it is close to the value that speed, radius and slip imply."""
     if not {"v_x", "R_l"} <= set(columns):
         return np.full_like(columns["omega"], np.nan)
     rolling = columns["v_x"] / columns["R_l"]
@@ -465,15 +429,15 @@ def _spin(columns: Mapping[str, Array]) -> Array:
 
 
 _LOOK = 4096
-"""Bytes at the beginning of a file that say what it is."""
+"""Bytes at the beginning of a file that are used to detect its format."""
 
 
 def measurements(path: str | os.PathLike[str]) -> Measurements:
-    """The measurements in a file, in SI and with ISO signs, whatever the file has.
+    """Read tyre measurements from a file, converted to SI units and ISO signs.
 
-    Files are told apart by what they hold: our own CSV and Parquet (headings `F_z [N]`,
-    `alpha [deg]`, ...; without a unit SI; cells separated by commas, semicolons or tabs, empty for
-    what was not measured), those of the Tire Test Consortium (text `.dat` and `.mat` of version 5)
+    The format is detected from the content: our own CSV and Parquet (headings `F_z [N]`, `alpha
+    [deg]`, ...; SI if there is no unit; cells separated by commas, semicolons or tabs, empty where
+    nothing was measured), files of the Tire Test Consortium (text `.dat` and `.mat` of version 5)
     and TYDEX 1.3. Errors name the file, the line and the column.
     """
     file = path_of(path)
@@ -487,24 +451,20 @@ def measurements(path: str | os.PathLike[str]) -> Measurements:
             f"{file} is a MAT-file of version 7.3; write it as version 5 (save with '-v7')"
         )
     text = start.decode("latin-1")
-    if is_tydex(text):
+    lines = [line for line in text.splitlines() if line.strip()]
+    if next((line for line in lines if not line.startswith("!")), "").startswith("**"):
         return read_tydex(file)
-    if is_ttc_text(text):
+    if _heading_at(text.splitlines()) is not None:
         return read_ttc_text(file)
-    separator = _separator(text)
+    # Of the names in the first line: comma, semicolon or tab.
+    separator = max(",;\t", key="".join(lines[:1]).count)
     cells = read_csv(file, separator)
     cells.pop("", None)  # numbers of rows, as pandas writes them
     return _of_table(file, cells, _csv_labels(file, separator))
 
 
-def _separator(text: str) -> str:
-    """What separates the names of the first line: comma, semicolon or tab."""
-    heading = next((line for line in text.splitlines() if line.strip()), "")
-    return max(",;\t", key=heading.count)
-
-
 def _of_table(file: Path, cells: Mapping[str, Cells], labels: Any) -> Measurements:
-    """A table with our own names of columns."""
+    """Table from cells with our own column names."""
     unknown = [name for name in cells if name not in UNITS and name != LABEL]
     if "F_z" not in cells or not any(name in cells for name in RESPONSES):
         single = "; cells are separated by commas, semicolons or tabs" * (len(cells) == 1)

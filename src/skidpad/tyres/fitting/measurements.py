@@ -1,11 +1,11 @@
 """`Measurements`: rows of contact conditions, forces and moments of a tyre test, in SI.
 
 Signs and axes are those of `Contact` and `TyreForces` (ISO 8855 wheel axes, TYDEX W), whatever the
-file had. Every method gives a new table; nothing is changed in place. Reading the CSV or Parquet
-that a table writes gives the same bits.
+conventions of the file. Every method returns a new table; nothing is changed in place. A table
+written as CSV or Parquet is read back bit for bit.
 
-Loads, cambers and pressures come in steps. A rig goes from one to the next in ramps, which belong
-to no step and are left out.
+Loads, cambers and pressures are held in steps. A rig moves from one step to the next in ramps,
+which belong to no step and are left out.
 """
 
 from __future__ import annotations
@@ -24,45 +24,33 @@ from numpy.typing import ArrayLike
 from ...core.arrays import AnyArray, Array, Mask
 from ...core.checks import positive
 from ...core.files import brief_repr, reading, replacing
-from ...core.record import unknown_name
+from ...core.record import check_names
 from ...errors import InvalidValue, require
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 UNITS: Mapping[str, str] = {
-    "F_z": "N",
-    "kappa": "1",
-    "alpha": "rad",
-    "gamma": "rad",
-    "p": "Pa",
-    "v_x": "m/s",
-    "F_x": "N",
-    "F_y": "N",
-    "M_x": "N·m",
-    "M_y": "N·m",
-    "M_z": "N·m",
-    "R_l": "m",
-    "omega": "rad/s",
-    "time": "s",
-}
-"""Columns of numbers and their units."""
+    "F_z": "N", "kappa": "1", "alpha": "rad", "gamma": "rad", "p": "Pa", "v_x": "m/s", "F_x": "N",
+    "F_y": "N", "M_x": "N·m", "M_y": "N·m", "M_z": "N·m", "R_l": "m", "omega": "rad/s", "time": "s",
+}  # fmt: skip
+"""Numeric columns and their units."""
 CONDITIONS = ("F_z", "kappa", "alpha", "gamma")
-"""Columns that every row has; in the others NaN is what was not measured."""
+"""Columns that every row has; in the others NaN marks values that were not measured."""
 RESPONSES = ("F_x", "F_y", "M_x", "M_y", "M_z")
 LABEL = "label"
-"""The column of text: which test or run a row belongs to."""
+"""Text column: the test or run that a row belongs to."""
 
 BINS: Mapping[str, float] = {"F_z": 150.0, "gamma": np.deg2rad(0.6), "p": 5000.0}
-"""How far values of a step may lie from its middle: N, rad, Pa."""
+"""Largest distance of a value from the middle of its step, in N, rad, Pa."""
 _LEAST_SHARE = 0.1
-"""Rows of a step as part of those of the largest one; fewer are on the way from one to another."""
+"""Smallest number of rows in a step relative to the largest; smaller ones are ramps."""
 _REACH = 0.4
-"""Part of the way to the next step that still belongs to a step."""
+"""Fraction of the distance to the next step that still belongs to a step."""
 
 
 def levels(values: Array, bin_: float) -> Array:
-    """The steps of a quantity: where most of its values lie, in rising order."""
+    """Steps of a quantity: the values around which most rows lie, in rising order."""
     known = np.sort(values[np.isfinite(values)])
     middles, most = list[float](), 0
     while known.size:
@@ -81,7 +69,7 @@ def levels(values: Array, bin_: float) -> Array:
 
 
 def step_of(values: Array, steps: Array, bin_: float) -> AnyArray:
-    """The number of the step that each value belongs to; -1 for none."""
+    """Index of the step of each value; -1 between steps."""
     if not steps.size:
         return np.zeros(len(values), dtype=int)  # nowhere known: all rows alike
     gaps = np.diff(steps, prepend=-np.inf, append=np.inf)
@@ -95,7 +83,7 @@ def step_of(values: Array, steps: Array, bin_: float) -> AnyArray:
 def numbers_of_steps(
     columns: Mapping[str, Array], bins: Mapping[str, float] | None = None
 ) -> AnyArray:
-    """Numbers of the steps of every row, a column per quantity of `bins`; -1 between steps."""
+    """Indices of the steps of every row, one column per quantity of `bins`; -1 between steps."""
     widths = dict(BINS if bins is None else bins)
     for name, width in widths.items():
         if name not in BINS:
@@ -110,7 +98,7 @@ def numbers_of_steps(
 
 
 def means(values: Array, group: AnyArray, count: int) -> Array:
-    """Mean of the known values of each group, NaN where none is."""
+    """Mean of the known values in each group; NaN for a group without any."""
     known = np.isfinite(values)
     total = np.bincount(group, np.where(known, values, 0.0), count)
     number = np.bincount(group, known, count)
@@ -122,43 +110,28 @@ _DEGREE = math.pi / 180.0
 _FACTORS: Mapping[str, Mapping[str, float]] = {
     "N": {"n": 1.0, "kn": 1e3, "lb": _POUND, "lbf": _POUND, "lbs": _POUND},
     "N·m": {
-        "n·m": 1.0,
-        "nm": 1.0,
-        "n-m": 1.0,
-        "n*m": 1.0,
-        "kn·m": 1e3,
-        "knm": 1e3,
-        "ft-lb": 12.0 * _INCH * _POUND,
-        "lb-ft": 12.0 * _INCH * _POUND,
-        "in-lb": _INCH * _POUND,
+        "n·m": 1.0, "nm": 1.0, "n-m": 1.0, "n*m": 1.0, "kn·m": 1e3, "knm": 1e3,
+        "ft-lb": 12.0 * _INCH * _POUND, "lb-ft": 12.0 * _INCH * _POUND, "in-lb": _INCH * _POUND,
     },
     "rad": {"rad": 1.0, "deg": _DEGREE, "degree": _DEGREE, "degrees": _DEGREE, "°": _DEGREE},
     "1": {"1": 1.0, "-": 1.0, "none": 1.0, "%": 0.01, "percent": 0.01},
     "Pa": {"pa": 1.0, "hpa": 1e2, "kpa": 1e3, "bar": 1e5, "psi": _POUND / _INCH**2},
     "m/s": {
-        "m/s": 1.0,
-        "mps": 1.0,
-        "km/h": 1.0 / 3.6,
-        "kph": 1.0 / 3.6,
-        "kmh": 1.0 / 3.6,
+        "m/s": 1.0, "mps": 1.0, "km/h": 1.0 / 3.6, "kph": 1.0 / 3.6, "kmh": 1.0 / 3.6,
         "mph": 0.44704,
     },
     "m": {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "in": _INCH, "inch": _INCH, "ft": 12.0 * _INCH},
     "rad/s": {
-        "rad/s": 1.0,
-        "1/s": 2.0 * math.pi,
-        "rpm": math.pi / 30.0,
-        "1/min": math.pi / 30.0,
-        "deg/s": _DEGREE,
-        "°/s": _DEGREE,
+        "rad/s": 1.0, "1/s": 2.0 * math.pi, "rpm": math.pi / 30.0, "1/min": math.pi / 30.0,
+        "deg/s": _DEGREE, "°/s": _DEGREE,
     },
     "s": {"s": 1.0, "sec": 1.0, "ms": 1e-3},
-}
-"""By SI unit, what a value in another one is multiplied by; spellings without regard to case."""
+}  # fmt: skip
+"""Conversion factors to each SI unit, by the other unit; spelling is case-insensitive."""
 
 
 def factor(unit: str, si: str, where: str) -> float:
-    """What makes SI of a unit; an empty one is SI. `where` begins the error."""
+    """Factor from a unit to its SI unit; 1 for an empty unit. `where` begins the error message."""
     known = _FACTORS[si]
     text = unit.strip().lower()
     if not text:
@@ -170,46 +143,20 @@ def factor(unit: str, si: str, where: str) -> float:
     return known[text]
 
 
-def write_csv(columns: Mapping[str, Array], label: AnyArray, path: str | os.PathLike[str]) -> None:
-    """See `Measurements.to_csv`."""
-    with replacing(path) as temporary, temporary.open("x", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*(f"{name} [{UNITS[name]}]" for name in columns), LABEL])
-        # repr of a float is the shortest text that reads back as the same bits.
-        texts = [map(repr, values.tolist()) for values in columns.values()]
-        writer.writerows(zip(*texts, label.tolist(), strict=True))
-
-
-def write_parquet(
-    columns: Mapping[str, Array], label: AnyArray, path: str | os.PathLike[str]
-) -> None:
-    """See `Measurements.to_parquet`."""
-    arrow = require("pyarrow", purpose="Measurements.to_parquet")
-    parquet = require("pyarrow.parquet", purpose="Measurements.to_parquet")
-    parts = [
-        arrow.field(name, arrow.float64(), nullable=False, metadata={"unit": UNITS[name]})
-        for name in columns
-    ]
-    schema = arrow.schema([*parts, arrow.field(LABEL, arrow.string(), nullable=False)])
-    arrays = [*(arrow.array(values) for values in columns.values()), arrow.array(label.tolist())]
-    with replacing(path) as temporary:
-        parquet.write_table(arrow.table(arrays, schema=schema), temporary, compression="zstd")
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Measurements:
-    """Rows of a tyre test. Columns are arrays; a single number holds for all rows.
+    """Rows of a tyre test, stored as arrays by column; a single number holds for all rows.
 
-    A force, moment, radius or time that was not measured is NaN, and so is an unknown
-    pressure or speed.
+    Forces, moments, radii and times that were not measured are NaN, and so are unknown pressures
+    and speeds.
     """
 
     F_z: Any
     """Load in N, positive when pressed on the road."""
     kappa: Any = 0.0
-    """Longitudinal slip, 0 for a wheel that rolls free."""
+    """Longitudinal slip, 0 for a freely rolling wheel."""
     alpha: Any = 0.0
-    """Slip angle in rad; a positive one gives a negative F_y."""
+    """Slip angle in rad; a positive angle gives a negative F_y."""
     gamma: Any = 0.0
     """Camber in rad, positive when the top of the wheel leans to the right."""
     p: Any = np.nan
@@ -221,21 +168,21 @@ class Measurements:
     F_y: Any = np.nan
     """Force across the wheel in N, positive to the left."""
     M_x: Any = np.nan
-    """Overturning moment in N·m."""
+    """Overturning moment about the x axis in N·m."""
     M_y: Any = np.nan
     """Rolling resistance moment in N·m; negative when it rolls forward."""
     M_z: Any = np.nan
     """Aligning moment in N·m, positive to the left."""
     R_l: Any = np.nan
-    """Height of the wheel centre over the road in m."""
+    """Height of the wheel centre above the road in m."""
     omega: Any = np.nan
-    """Spin in rad/s, positive when it rolls forward."""
+    """Spin in rad/s, positive when the wheel rolls forward."""
     time: Any = np.nan
-    """In s."""
+    """Time in s."""
     label: Any = ""
     """Test or run that a row belongs to."""
     notes: tuple[str, ...] = ()
-    """What was left out when it was read, and why."""
+    """Notes on rows that were left out on reading, and why."""
 
     def __post_init__(self) -> None:
         numbers = {name: _column(name, getattr(self, name)) for name in UNITS}
@@ -278,9 +225,8 @@ class Measurements:
         return len(self.F_z)
 
     def __getitem__(self, name: str) -> Array:
-        """A column of numbers (rows,) by its name."""
-        if name not in UNITS:
-            raise InvalidValue(unknown_name("Measurements", name, tuple(UNITS), "column"))
+        """Numeric column (rows,) by its name."""
+        check_names("Measurements", [name], UNITS, "column")
         return getattr(self, name)
 
     __repr__ = brief_repr
@@ -296,8 +242,7 @@ class Measurements:
         return bool(np.isfinite(self[name]).any())
 
     def where(self, rows: ArrayLike | None = None, /, **ranges: Any) -> Self:
-        """The rows of a mask or of indices, and those within ranges: `alpha=(-0.1, 0.1)`,
-        `label="run 3"`."""
+        """Rows of a mask or indices, and within ranges: `alpha=(-0.1, 0.1)`, `label="run 3"`."""
         mask = np.ones(len(self), dtype=bool)
         for name, allowed in ranges.items():
             mask &= self._within(name, allowed)
@@ -333,7 +278,7 @@ class Measurements:
 
     @classmethod
     def joined(cls, parts: Iterable[Measurements]) -> Self:
-        """Several tables one after the other."""
+        """Concatenate several tables."""
         tables = list(parts)
         if not tables:
             raise InvalidValue("joined needs at least one table of measurements")
@@ -342,9 +287,9 @@ class Measurements:
         return cls(**stacked, label=labels, notes=tuple(n for t in tables for n in t.notes))
 
     def in_steps(self, bins: Mapping[str, float] | None = None) -> Self:
-        """The rows within steps of load, camber and pressure; those between steps are left out.
+        """Rows within steps of load, camber and pressure; rows between steps are left out.
 
-        `bins` says how far from the middle of a step its rows may lie; by default
+        `bins` is the largest distance of a row from the middle of its step; by default
         `{"F_z": 150.0, "gamma": 0.0105, "p": 5000.0}`, in N, rad (0.6°) and Pa.
         """
         steps = numbers_of_steps({n: self[n] for n in UNITS}, bins)
@@ -362,10 +307,10 @@ class Measurements:
         alpha: float = 0.0044,
         kappa: float = 0.005,
     ) -> Self:
-        """Means over rows of the same label, step and slip, whichever way the sweep went.
+        """Means over rows of the same label, step and slip, for both sweep directions together.
 
-        `alpha` in rad and `kappa` are the widths of the bins of slip; `bins` as for `in_steps`.
-        What a tyre shows on the way up and on the way down differs; the mean lies between.
+        `alpha` in rad and `kappa` are the widths of the slip bins; `bins` is as in `in_steps`. A
+        tyre shows hysteresis between rising and falling slip; the mean lies between the two.
         """
         for name, width in (("alpha", alpha), ("kappa", kappa)):
             positive(name, width, UNITS[name])
@@ -379,16 +324,16 @@ class Measurements:
         return type(self)(**rows, label=self.label[inside][first], notes=self.notes)
 
     def mirrored(self) -> Self:
-        """The rows as the other side of the car has them: left and right exchanged."""
+        """Mirror image of the rows, as for the other side of the car."""
         turned = {name: -self[name] for name in ("alpha", "gamma", "F_y", "M_x", "M_z")}
         return replace(self, **turned)
 
     def columns(self) -> Iterator[tuple[str, Array]]:
-        """Names and values (rows,) of the columns that have any."""
+        """Names and values (rows,) of the columns that have any values."""
         return ((name, self[name]) for name in UNITS if name in CONDITIONS or self.has(name))
 
     def to_pandas(self) -> DataFrame:
-        """A frame with a column per quantity and the label; units are in `attrs["units"]`."""
+        """DataFrame with one column per quantity and the label; units are in `attrs["units"]`."""
         pandas = require("pandas", purpose="Measurements.to_pandas")
         table = dict(self.columns())
         frame = pandas.DataFrame({**table, "label": self.label})
@@ -396,12 +341,28 @@ class Measurements:
         return frame
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write a table with headings `name [unit]` that `measurements` reads back."""
-        write_csv(dict(self.columns()), self.label, path)
+        """Write a CSV file with headings `name [unit]`, which `measurements` can read."""
+        columns = dict(self.columns())
+        with replacing(path) as temporary, temporary.open("x", encoding="utf-8", newline="") as f:
+            writer = csv.writer(f, lineterminator="\n")
+            writer.writerow([*(f"{name} [{UNITS[name]}]" for name in columns), LABEL])
+            # repr of a float is the shortest text that reads back as the same bits.
+            texts = [map(repr, values.tolist()) for values in columns.values()]
+            writer.writerows(zip(*texts, self.label.tolist(), strict=True))
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write a Parquet file that `measurements` reads back."""
-        write_parquet(dict(self.columns()), self.label, path)
+        """Write a Parquet file, which `measurements` can read."""
+        arrow = require("pyarrow", purpose="Measurements.to_parquet")
+        parquet = require("pyarrow.parquet", purpose="Measurements.to_parquet")
+        columns = dict(self.columns())
+        parts = [
+            arrow.field(name, arrow.float64(), nullable=False, metadata={"unit": UNITS[name]})
+            for name in columns
+        ]
+        schema = arrow.schema([*parts, arrow.field(LABEL, arrow.string(), nullable=False)])
+        arrays = [arrow.array(values) for values in (*columns.values(), self.label.tolist())]
+        with replacing(path) as temporary:
+            parquet.write_table(arrow.table(arrays, schema=schema), temporary, compression="zstd")
 
 
 def _column(name: str, values: Any) -> Array:
@@ -417,8 +378,10 @@ def _column(name: str, values: Any) -> Array:
 def usable(
     file: Path, columns: Mapping[str, Any], label: Any, notes: tuple[str, ...] = ()
 ) -> Measurements:
-    """The rows of a file that say load, slip and camber. What else is wrong raises, with the file
-    before it."""
+    """Rows of a file with known load, slip and camber.
+
+    Other problems raise an error that starts with the file.
+    """
     with reading(file, "cannot be used"):
         arrays = {name: np.asarray(values, dtype=float) for name, values in columns.items()}
         rows = max((a.size for a in arrays.values() if a.ndim), default=1)

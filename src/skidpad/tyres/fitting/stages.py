@@ -1,9 +1,9 @@
-"""The stages of a fit: each a force or moment, the rows that determine it, and coefficients.
+"""Stages of a fit: each has a force or moment, the rows that determine it, and coefficients.
 
-The stages of the Magic Formula follow Pacejka's procedure: pure slip first, then what the other
-slip changes, with earlier coefficients held. Within a stage come upright rows at nominal pressure
-first, then camber, then pressure. `start_of` reads peaks, slopes and shapes off the measurements;
-`Task` is a fit with all its arguments, checked before work begins.
+The stages of the Magic Formula follow Pacejka's procedure: pure slip first, then combined slip with
+the earlier coefficients fixed. Within a stage, upright rows at nominal pressure come first, then
+camber, then pressure. `start_of` estimates peaks, slopes and shapes from the measurements; `Task`
+is a fit with all its arguments, checked before the fit starts.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ from ...core import record
 from ...core.arrays import Array, Mask
 from ...core.checks import one_of
 from ...core.files import brief_repr, shown
-from ...core.record import unknown_name
 from ...errors import InvalidValue
 from ..contract import record_of
 from ..magic_formula.formula import magic_formula_type
 from .measurements import BINS, RESPONSES, UNITS, Measurements, levels
 
 PURE_ALPHA = float(np.deg2rad(0.3))
-"""Slip angle in rad below which slip counts as longitudinal only."""
+"""Slip angle in rad below which slip counts as purely longitudinal."""
 PURE_KAPPA = 0.005
-"""Longitudinal slip below which slip counts as lateral only."""
+"""Longitudinal slip below which slip counts as purely lateral."""
 _FEWEST = 10
 
 
@@ -37,29 +36,29 @@ def _no_limits() -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of a fit.
+    """One step of a fit: a force or moment with its coefficients and the rows that determine them.
 
-    Coefficients are leaves of the tyre's record; those that it has not, or that the rows do not
-    tell, are left alone.
+    Coefficients are leaves of the tyre's record; those that the record lacks, or that the rows do
+    not determine, keep their values.
     """
 
     name: str
     response: str
-    """The force or moment that is fitted: F_x, F_y, M_x, M_y or M_z."""
+    """Force or moment that is fitted: F_x, F_y, M_x, M_y or M_z."""
     coefficients: tuple[str, ...]
-    """What upright rows at nominal pressure tell."""
+    """Coefficients that upright rows at nominal pressure determine."""
     camber: tuple[str, ...] = ()
-    """What takes rows with camber."""
+    """Coefficients that need rows with camber."""
     pressure: tuple[str, ...] = ()
-    """What takes rows at other pressures."""
+    """Coefficients that need rows at other pressures."""
     below: Mapping[str, float] = field(default_factory=_no_limits)
-    """Largest size of columns in the rows that count: `{"kappa": 0.005}`."""
+    """Largest absolute values of columns in the rows that are used: `{"kappa": 0.005}`."""
     above: Mapping[str, float] = field(default_factory=_no_limits)
-    """Smallest size of columns in the rows that count."""
+    """Smallest absolute values of columns in the rows that are used."""
     together: Mapping[str, float] = field(default_factory=_no_limits)
-    """Size that columns must reach at once in ten of the rows, or there is nothing to fit."""
+    """Absolute values reached at once in ten rows or more; if not, the stage is skipped."""
     tries: tuple[Mapping[str, float], ...] = ()
-    """Other starts, of which the best counts. They are tried when all their names are free."""
+    """Alternative starts, of which the best is used; tried if all their names are free."""
 
     __repr__ = brief_repr
 
@@ -69,19 +68,16 @@ class Stage:
                 f"response = {self.response!r} of stage {self.name!r} must be one of "
                 f"{', '.join(RESPONSES)}"
             )
-        for name in (*self.below, *self.above, *self.together):
-            if name not in UNITS:
-                raise InvalidValue(
-                    unknown_name(f"stage {self.name!r}", name, tuple(UNITS), "column")
-                )
+        limits = (*self.below, *self.above, *self.together)
+        record.check_names(f"stage {self.name!r}", limits, UNITS, "column")
 
     @property
     def all_coefficients(self) -> tuple[str, ...]:
-        """Those of all three kinds."""
+        """Coefficients of all three groups."""
         return (*self.coefficients, *self.camber, *self.pressure)
 
     def rows(self, table: Measurements, least_load: float) -> Mask:
-        """Which rows count, (rows,)."""
+        """Mask (rows,) of the rows that the stage uses."""
         mask = np.isfinite(table[self.response]) & (table.F_z >= least_load)
         for name, limit in self.below.items():
             mask &= np.abs(table[name]) < limit
@@ -90,7 +86,7 @@ class Stage:
         return mask
 
     def missed(self, rows: Measurements) -> str:
-        """Why rows are not enough for the stage; empty if they are."""
+        """Reason why the rows are not sufficient for the stage; empty if they are."""
         if not len(rows):
             return f"no rows with {self.response} at such slip"
         sizes = [np.abs(rows[name]) >= limit for name, limit in self.together.items()]
@@ -99,8 +95,8 @@ class Stage:
         return ""
 
 
-def _names(prefix: str, numbers: str) -> tuple[str, ...]:
-    return tuple(f"{prefix}{n}" for n in numbers.split())
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
 
 
 _SHAPES_X = tuple({"PCX1": c, "PEX1": e} for c, e in ((1.3, 0.0), (1.6, 0.0), (1.6, -2.0)))
@@ -120,104 +116,60 @@ _BOTH = {"alpha": PURE_ALPHA, "kappa": PURE_KAPPA}
 
 MAGIC_FORMULA_STAGES: tuple[Stage, ...] = (
     Stage(
-        "pure F_x",
-        "F_x",
-        ("PCX1", "PDX1", "PDX2", "PKX1", "PKX2", "PKX3", *_names("PEX", "1 2 3 4"),
-         *_names("PHX", "1 2"), *_names("PVX", "1 2")),
-        camber=("PDX3",),
-        pressure=_names("PPX", "1 2 3 4"),
-        below={"alpha": PURE_ALPHA},
+        "pure F_x", "F_x",
+        _names("PCX1 PDX1 PDX2 PKX1 PKX2 PKX3 PEX1 PEX2 PEX3 PEX4 PHX1 PHX2 PVX1 PVX2"),
+        camber=("PDX3",), pressure=_names("PPX1 PPX2 PPX3 PPX4"), below={"alpha": PURE_ALPHA},
         tries=_SHAPES_X,
     ),
     Stage(
-        "pure F_y",
-        "F_y",
-        ("PCY1", "PDY1", "PDY2", "PKY1", "PKY2", *_names("PEY", "1 2 3"), *_names("PHY", "1 2"),
-         *_names("PVY", "1 2")),
-        camber=("PHY3", "PKY6", "PKY7", "PVY3", "PVY4", "PKY3", "PDY3", "PEY4", "PKY5", "PEY5"),
-        pressure=_names("PPY", "1 2 3 4 5"),
-        below={"kappa": PURE_KAPPA},
-        tries=_SHAPES_Y,
+        "pure F_y", "F_y", _names("PCY1 PDY1 PDY2 PKY1 PKY2 PEY1 PEY2 PEY3 PHY1 PHY2 PVY1 PVY2"),
+        camber=_names("PHY3 PKY6 PKY7 PVY3 PVY4 PKY3 PDY3 PEY4 PKY5 PEY5"),
+        pressure=_names("PPY1 PPY2 PPY3 PPY4 PPY5"), below={"kappa": PURE_KAPPA}, tries=_SHAPES_Y,
     ),
     Stage(
-        "pure M_z",
-        "M_z",
-        ("QDZ1", "QDZ2", "QBZ1", "QBZ2", "QBZ3", "QCZ1", *_names("QEZ", "1 2 3 4"), "QHZ1",
-         "QHZ2", "QDZ6", "QDZ7", "QBZ9", "QBZ10"),
-        camber=("QDZ8", "QDZ9", "QHZ3", "QHZ4", "QDZ3", "QDZ4", "QBZ4", "QBZ5", "QEZ5", "QDZ10",
-                "QDZ11"),
-        pressure=_names("PPZ", "1 2"),
-        below={"kappa": PURE_KAPPA},
-        tries=_SHAPES_Z,
+        "pure M_z", "M_z",
+        _names("QDZ1 QDZ2 QBZ1 QBZ2 QBZ3 QCZ1 QEZ1 QEZ2 QEZ3 QEZ4 QHZ1 QHZ2 QDZ6 QDZ7 QBZ9 QBZ10"),
+        camber=_names("QDZ8 QDZ9 QHZ3 QHZ4 QDZ3 QDZ4 QBZ4 QBZ5 QEZ5 QDZ10 QDZ11"),
+        pressure=("PPZ1", "PPZ2"), below={"kappa": PURE_KAPPA}, tries=_SHAPES_Z,
     ),
     Stage(
-        "combined F_x",
-        "F_x",
-        ("RBX1", "RBX2", "RCX1", "REX1", "REX2", "RHX1"),
-        camber=("RBX3",),
-        above={"alpha": PURE_ALPHA},
-        together=_BOTH,
+        "combined F_x", "F_x", _names("RBX1 RBX2 RCX1 REX1 REX2 RHX1"), camber=("RBX3",),
+        above={"alpha": PURE_ALPHA}, together=_BOTH,
     ),
     Stage(
-        "combined F_y",
-        "F_y",
-        ("RBY1", "RBY2", "RBY3", "RCY1", "REY1", "REY2", "RHY1", "RHY2", "RVY1", "RVY2", "RVY4",
-         "RVY5", "RVY6"),
-        camber=("RVY3", "RBY4"),
+        "combined F_y", "F_y",
+        _names("RBY1 RBY2 RBY3 RCY1 REY1 REY2 RHY1 RHY2 RVY1 RVY2 RVY4 RVY5 RVY6"),
+        camber=("RVY3", "RBY4"), above={"kappa": PURE_KAPPA}, together=_BOTH, tries=_SHAPES_VY,
+    ),
+    Stage(
+        "combined M_z", "M_z", ("SSZ1", "SSZ2"), camber=("SSZ3", "SSZ4"),
         above={"kappa": PURE_KAPPA},
-        together=_BOTH,
-        tries=_SHAPES_VY,
-    ),
-    Stage("combined M_z", "M_z", ("SSZ1", "SSZ2"), camber=("SSZ3", "SSZ4"),
-          above={"kappa": PURE_KAPPA}),
-    Stage(
-        "M_x",
-        "M_x",
-        ("QSX1", "QSX3", "QSX13"),
-        camber=_names("QSX", "2 10 11 14 12 7 4 5 6 8 9"),
-        pressure=("PPMX1",),
-        tries=_SHAPES_MX,
     ),
     Stage(
-        "M_y",
-        "M_y",
-        ("QSY1", "QSY7", "QSY2", "QSY3", "QSY4"),
-        camber=("QSY5", "QSY6"),
+        "M_x", "M_x", ("QSX1", "QSX3", "QSX13"),
+        camber=_names("QSX2 QSX10 QSX11 QSX14 QSX12 QSX7 QSX4 QSX5 QSX6 QSX8 QSX9"),
+        pressure=("PPMX1",), tries=_SHAPES_MX,
+    ),
+    Stage(
+        "M_y", "M_y", _names("QSY1 QSY7 QSY2 QSY3 QSY4"), camber=("QSY5", "QSY6"),
         pressure=("QSY8",),
     ),
 )  # fmt: skip
-"""Stages for tyres of the Magic Formula. PKY4 stays as it is, 2 by default."""
+"""Stages for tyres of the Magic Formula; PKY4 keeps its value, 2 by default."""
 
 BOUNDS: Mapping[str, tuple[float, float]] = {
-    "PCX1": (1.0, 2.0),
-    "PDX1": (0.05, 10.0),
-    "PEX1": (-50.0, 1.0),
-    "PKX1": (0.1, 500.0),
-    "PCY1": (1.0, 2.0),
-    "PDY1": (0.05, 10.0),
-    "PEY1": (-50.0, 1.0),
-    "PKY2": (0.05, 50.0),
-    "QBZ1": (0.1, 100.0),
-    "QBZ9": (0.0, 500.0),
-    "QCZ1": (0.1, 2.0),
-    "QEZ1": (-100.0, 1.0),
-    "RBX1": (0.1, 200.0),
-    "RCX1": (0.1, 2.0),
-    "REX1": (-20.0, 1.0),
-    "RBY1": (0.1, 200.0),
-    "RCY1": (0.1, 2.0),
-    "REY1": (-20.0, 1.0),
-    "RBX2": (0.0, 200.0),
-    "RBY2": (0.0, 200.0),
-    "RVY4": (0.0, 500.0),
-    "RVY5": (0.0, 3.0),
-    "RVY6": (0.0, 500.0),
-    "QSX6": (0.1, 100.0),
-    "QSX11": (0.0, 100.0),
-    "QSY7": (0.0, 3.0),
-}
-"""Where coefficients of the Magic Formula make sense: slopes and peaks above 0, shapes between 1
-and 2, curvature at most 1."""
+    "PCX1": (1.0, 2.0), "PDX1": (0.05, 10.0), "PEX1": (-50.0, 1.0), "PKX1": (0.1, 500.0),
+    "PCY1": (1.0, 2.0), "PDY1": (0.05, 10.0), "PEY1": (-50.0, 1.0), "PKY2": (0.05, 50.0),
+    "QBZ1": (0.1, 100.0), "QBZ9": (0.0, 500.0), "QCZ1": (0.1, 2.0), "QEZ1": (-100.0, 1.0),
+    "RBX1": (0.1, 200.0), "RCX1": (0.1, 2.0), "REX1": (-20.0, 1.0), "RBY1": (0.1, 200.0),
+    "RCY1": (0.1, 2.0), "REY1": (-20.0, 1.0), "RBX2": (0.0, 200.0), "RBY2": (0.0, 200.0),
+    "RVY4": (0.0, 500.0), "RVY5": (0.0, 3.0), "RVY6": (0.0, 500.0), "QSX6": (0.1, 100.0),
+    "QSX11": (0.0, 100.0), "QSY7": (0.0, 3.0),
+}  # fmt: skip
+"""Plausible ranges of Magic Formula coefficients.
+
+Slopes and peaks are above 0, shapes between 1 and 2, curvatures at most 1.
+"""
 
 _USUAL_SIZES: Mapping[float, str] = {
     0.1: "PHX1 PHX2 PHY1 PHY2 RHX1 RHY1 RHY2 QHZ1 QHZ2 QDZ6 QDZ7 QSX1 QSY1 QSY3 QSY4 RBY3",
@@ -234,8 +186,7 @@ _SIZE = 2.0
 
 
 def usual_size(name: str) -> float:
-    """How large a coefficient of the Magic Formula usually is at most; an interval that is wider
-    says nothing about it."""
+    """Upper limit of a coefficient's plausible size; a wider interval is no information."""
     return _SIZES.get(name, _SIZE)
 
 
@@ -248,22 +199,22 @@ SHAPES: Mapping[str, Mapping[str, float]] = {
             "QSX11": 5.0},
     "M_y": {"QSY1": 0.01, "QSY7": 0.85, "QSY8": -0.4},
 }  # fmt: skip
-"""Starts of what is not read off the rows: those that programs use for tyres with little data."""
+"""Start values not estimated from the rows: those common for tyres with little data."""
 USUAL: Mapping[str, Mapping[str, float]] = {
     "combined F_x": {"RBX1": 20.0, "RBX2": 15.0, "RCX1": 1.0},
     "combined F_y": {"RBY1": 10.0, "RBY2": 10.0, "RCY1": 1.0},
 }
-"""How slips combine in programs of MF 6 where nothing is known of a tyre."""
+"""Default combined-slip coefficients of MF 6 programs for tyres without such data."""
 _SMALL = {"kappa": 0.03, "alpha": 0.02}
 """Slip up to which forces count as linear."""
 _SPEED = 16.7
-"""Reference speed in m/s of a test that does not say how fast it was."""
+"""Reference speed in m/s of a test without a known speed."""
 _STIFFNESS = 2e5
-"""Vertical stiffness in N/m where no loaded radius was measured."""
+"""Vertical stiffness in N/m if no loaded radius was measured."""
 
 
 def frame_of(table: Measurements, known: Mapping[str, float]) -> dict[str, float]:
-    """Nominal load, radius, pressure, speed and stiffness of a tyre, as far as not known."""
+    """Nominal load, radius, pressure, speed and stiffness, estimated if not known."""
     values = dict(known)
     loads = levels(table.F_z, BINS["F_z"])
     if "FNOMIN" not in values:
@@ -288,7 +239,7 @@ def frame_of(table: Measurements, known: Mapping[str, float]) -> dict[str, float
 
 
 def _commonest(pressures: Array) -> float:
-    """The step of pressure with most rows; of several alike the middle one."""
+    """Pressure step with the most rows; on a tie, the middle one."""
     steps = levels(pressures, BINS["p"])
     counts = np.array([np.sum(np.abs(pressures - step) <= BINS["p"]) for step in steps])
     most = steps[counts >= 0.95 * counts.max()]
@@ -296,7 +247,7 @@ def _commonest(pressures: Array) -> float:
 
 
 def _vertical(table: Measurements) -> tuple[float, float | None]:
-    """Stiffness and free radius from loaded radii at several loads."""
+    """Vertical stiffness in N/m and free radius in m, from loaded radii at several loads."""
     known = np.isfinite(table.R_l)
     if known.sum() < 2 or np.ptp(table.F_z[known]) < BINS["F_z"]:
         return _STIFFNESS, None
@@ -306,7 +257,7 @@ def _vertical(table: Measurements) -> tuple[float, float | None]:
 
 
 def start_of(stage: str, rows: Measurements, tyre: Any) -> dict[str, float]:
-    """Starts of the coefficients of a stage."""
+    """Start values for the coefficients of a stage."""
     values = dict(SHAPES.get(stage, {}))
     if stage == "pure F_x":
         values |= _longitudinal(rows, tyre.vertical.FNOMIN)
@@ -342,8 +293,10 @@ def _lateral(rows: Measurements, nominal: float) -> dict[str, float]:
 def _by_load(
     rows: Measurements, slip: str, force: str, nominal: float
 ) -> tuple[Array, Array, Array, Array]:
-    """Per step of load: its change over the nominal one, peak friction, slope and friction at the
-    largest slip, each over load."""
+    """Values per step of load, each over load.
+
+    Relative deviation from nominal load, peak friction, slope and friction at the largest slip.
+    """
     by_step: list[tuple[float, float, float, float]] = []
     steps = levels(rows.F_z, BINS["F_z"])
     for step in steps:
@@ -361,7 +314,7 @@ def _by_load(
 
 
 def _line(x: Array, y: Array) -> tuple[float, float]:
-    """Value at 0 and slope; of a single point the value."""
+    """Intercept and slope of a fitted line; for a single point its value."""
     if len(x) < 2:
         return float(y.mean()) if len(y) else 1.0, 0.0
     slope, value = np.polyfit(x, y, 1)
@@ -369,46 +322,45 @@ def _line(x: Array, y: Array) -> tuple[float, float]:
 
 
 def _shape(ends: Array, peaks: Array) -> float:
-    """Shape factor from the friction at large slip over the peak, eq. 4.50."""
+    """Shape factor from the friction at large slip relative to the peak, eq. 4.50."""
     ratio = float(np.clip(np.median(ends / np.maximum(peaks, 1e-9)), 0.05, 0.999))
     return float(np.clip(2.0 - 2.0 / np.pi * np.arcsin(ratio), 1.05, 1.9))
 
 
 _VERSIONS = {"5.2": 52, "6.1": 61, "6.2": 62}
 _RADIUS = 0.3
-"""Radius in m that moments are divided by where a tyre does not say its own."""
+"""Default radius in m by which moments are divided if the tyre has none."""
 _UPRIGHT = float(np.deg2rad(0.2))
 """Camber in rad below which a wheel counts as upright."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A fit with its arguments."""
+    """A fit with its checked arguments."""
 
     table: Measurements
     tyre: Any
-    """The record that it starts from."""
+    """Tyre record that the fit starts from."""
     fresh: bool
-    """Whether starts are to be read off the rows."""
+    """Whether start values are estimated from the rows."""
     known: frozenset[str]
-    """Coefficients whose start the user gave, by their short names."""
+    """Coefficients with a start value from the user, by their short names."""
     stages: tuple[Stage, ...]
     bounds: Mapping[int, tuple[float, float]]
     fixed: frozenset[int]
     magic: bool
-    """Whether it is a tyre of the Magic Formula."""
+    """Whether it is a Magic Formula tyre."""
 
     @property
     def kind(self) -> type:
-        """Class of the record."""
         return type(self.tyre)
 
     def place(self, name: str) -> int | None:
-        """The place of a coefficient among the leaves, if the tyre has it."""
+        """Index of a coefficient among the leaves, or None if the tyre lacks it."""
         return _places(self.kind).get(name)
 
     def places(self, names: Sequence[str]) -> list[int]:
-        """The places of those coefficients that the tyre has."""
+        """Indices of the coefficients that the tyre has."""
         return [place for place in map(self.place, names) if place is not None]
 
     @property
@@ -418,7 +370,7 @@ class Task:
 
     @property
     def speed(self) -> float:
-        """Speed in m/s of rows that say none."""
+        """Speed in m/s for rows without a known speed."""
         return self._own("LONGVL", _SPEED)
 
     def _own(self, name: str, otherwise: float) -> float:
@@ -426,21 +378,21 @@ class Task:
         return otherwise if place is None else float(record.flatten(self.tyre)[place])
 
     def weight(self, stage: Stage, part: Measurements) -> Array:
-        """One over load, for moments over load times radius, so that all loads count alike."""
+        """1 over load; for moments, 1 over load times radius, so all loads weigh the same."""
         radius = self._own("UNLOADED_RADIUS", _RADIUS) if stage.response.startswith("M") else 1.0
         return 1.0 / (part.F_z * radius)
 
     def upright(self, part: Measurements) -> Mask:
-        """Rows without camber."""
+        """Mask of the rows without camber."""
         return np.abs(part.gamma) < _UPRIGHT
 
     def nominal(self, part: Measurements) -> Mask:
-        """Rows at nominal pressure; an unknown one is nominal."""
+        """Mask of the rows at nominal pressure; an unknown pressure counts as nominal."""
         pressure = self._own("NOMPRES", float(self.tyre.pressure))
         return ~(np.abs(part.p - pressure) > BINS["p"])
 
     def without_data(self, stage: Stage, part: Measurements) -> dict[int, str]:
-        """Coefficients of camber and pressure where these do not vary, with the reason."""
+        """Camber and pressure coefficients without data, as these do not vary, with reasons."""
         reasons: dict[int, str] = {}
         if self.upright(part).all():
             reasons |= dict.fromkeys(self.places(stage.camber), "no row has camber")
@@ -457,7 +409,6 @@ def task_of(
     bounds: Mapping[str, tuple[float, float]] | None,
     fixed: Sequence[str],
 ) -> Task:
-    """The arguments of a fit, checked."""
     fresh = start is None or isinstance(start, Mapping)
     known: Mapping[str, float] = start if isinstance(start, Mapping) else {}
     tyre = _new_tyre(table, known, version) if fresh else record_of(start)
@@ -494,7 +445,7 @@ def task_of(
 
 
 def _places(kind: type) -> dict[str, int]:
-    """Places of leaves by their whole and by their short names."""
+    """Indices of the leaves by their full and their short names."""
     names = record.names(kind)
     short = {name.rpartition(".")[2]: k for k, name in enumerate(names)}
     return short | {name: k for k, name in enumerate(names)}

@@ -1,19 +1,65 @@
-"""Coefficients of the Magic Formula 6 as records: the parameters that a fit estimates.
+"""Sine and cosine curves of the Magic Formula, and small functions shared by its parts.
+
+Coefficients of the Magic Formula 6 as records: the parameters that a fit estimates.
 
 Names, meanings and sections are those of tyre property files; units are SI and radians. In the
 field descriptions, a change with load is per relative deviation from nominal load,
-(F_z - F_z0) / F_z0, and one with pressure likewise.
+(F_z - F_z0) / F_z0, and a change with pressure is per relative deviation from nominal pressure.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from ...ops import atan, cos, equal, exp, log, maximum, sin, sqrt, where
 from ...units import one
 
 
+def sign1(x: Any) -> Any:
+    """-1 for negative x, else 1."""
+    return where(x < 0.0, -1.0, 1.0)
+
+
+def without_zero(x: Any, small: Any) -> Any:
+    """x moved away from 0 by the small number `small`, in the unit of x."""
+    return x + where(x < 0.0, -small, small)
+
+
+def non_zero(x: Any) -> Any:
+    """x, or 1 if x is 0: a divisor that may be missing in a file."""
+    return where(equal(x, 0.0), 1.0, x)
+
+
+def cos_atan(x: Any) -> Any:
+    return 1.0 / sqrt(1.0 + x * x)
+
+
+def _bent(b: Any, E: Any) -> Any:
+    return atan(b - E * (b - atan(b)))
+
+
+def sin_curve(x: Any, B: Any, C: Any, D: Any, E: Any) -> Any:
+    """D sin(C atan(Bx - E(Bx - atan Bx))), eq. 4.49."""
+    return D * sin(C * _bent(B * x, E))
+
+
+def cos_curve(x: Any, B: Any, C: Any, E: Any) -> Any:
+    """cos(C atan(Bx - E(Bx - atan Bx))), eq. 4.59 without its peak."""
+    return cos(C * _bent(B * x, E))
+
+
+def power(x: Any, n: Any) -> Any:
+    """x to the power n for x ≥ 0 and a parameter n, with finite slopes at 0."""
+    return exp(n * log(maximum(x, 1e-30)))
+
+
+def reciprocal(x: Any) -> Any:
+    """1/x of a dimensionless number, and 0 at x = 0."""
+    return x / (x * x + 1e-18)
+
+
 class Longitudinal(NamedTuple):
-    """F_x: pure (P) and with slip angle (R)."""
+    """Coefficients of F_x: pure slip (P), and its decay with slip angle (R)."""
 
     PCX1: one = 0.0
     """Shape factor C of F_x."""
@@ -36,7 +82,7 @@ class Longitudinal(NamedTuple):
     PKX2: one = 0.0
     """Change of slip stiffness with load."""
     PKX3: one = 0.0
-    """Exponent of slip stiffness over load."""
+    """Exponential change of slip stiffness with load."""
     PHX1: one = 0.0
     """Horizontal shift at nominal load."""
     PHX2: one = 0.0
@@ -56,56 +102,56 @@ class Longitudinal(NamedTuple):
     RBX1: one = 0.0
     """Slope of the decay of F_x with slip angle."""
     RBX2: one = 0.0
-    """Change of that slope with longitudinal slip."""
+    """Change of slope RBX1 with longitudinal slip."""
     RBX3: one = 0.0
-    """Change of that slope with camber."""
+    """Change of slope RBX1 with camber."""
     RCX1: one = 0.0
     """Shape of the decay of F_x with slip angle."""
     REX1: one = 0.0
-    """Curvature of the decay at nominal load."""
+    """Curvature of the decay of F_x at nominal load."""
     REX2: one = 0.0
-    """Change of that curvature with load."""
+    """Change of curvature REX1 with load."""
     RHX1: one = 0.0
-    """Shift of the decay."""
+    """Slip angle shift of the decay of F_x."""
 
 
 class Overturning(NamedTuple):
-    """M_x."""
+    """Coefficients of the overturning moment M_x."""
 
     QSX1: one = 0.0
     """Vertical shift of the overturning moment."""
     QSX2: one = 0.0
-    """Change with camber."""
+    """Change of M_x with camber."""
     QSX3: one = 0.0
-    """Change with lateral force."""
+    """Change of M_x with lateral force."""
     QSX4: one = 0.0
-    """Change with load, lateral force and camber."""
+    """Amplitude of the combined term of load, lateral force and camber."""
     QSX5: one = 0.0
-    """Shape of that change over load."""
+    """Shape factor of the combined term over load."""
     QSX6: one = 0.0
-    """Slope of that change over load."""
+    """Slope of the combined term over load."""
     QSX7: one = 0.0
-    """Camber in that change."""
+    """Weight of camber in the combined term."""
     QSX8: one = 0.0
-    """Lateral force in that change."""
+    """Weight of lateral force in the combined term."""
     QSX9: one = 0.0
-    """Stiffness of lateral force in that change."""
+    """Stiffness of lateral force in the combined term."""
     QSX10: one = 0.0
-    """Change with camber and load."""
+    """Change of M_x with camber and load."""
     QSX11: one = 0.0
-    """Stiffness of load in that change."""
+    """Stiffness of load in term QSX10."""
     QSX12: one = 0.0
-    """Change with camber times its absolute value."""
+    """Change of M_x with camber times its absolute value."""
     QSX13: one = 0.0
-    """Arm of the lateral force."""
+    """Lever arm of the lateral force."""
     QSX14: one = 0.0
-    """Change of that arm with camber."""
+    """Change of lever arm QSX13 with camber."""
     PPMX1: one = 0.0
-    """Change of the camber part with pressure."""
+    """Change of camber term QSX2 with pressure."""
 
 
 class Lateral(NamedTuple):
-    """F_y: pure (P) and with longitudinal slip (R)."""
+    """Coefficients of F_y: pure slip (P), and its decay with longitudinal slip (R)."""
 
     PCY1: one = 0.0
     """Shape factor C of F_y."""
@@ -120,9 +166,9 @@ class Lateral(NamedTuple):
     PEY2: one = 0.0
     """Change of curvature with load."""
     PEY3: one = 0.0
-    """Difference of curvature between the sides."""
+    """Difference of curvature between positive and negative slip angle."""
     PEY4: one = 0.0
-    """Change of that difference with camber."""
+    """Change of difference PEY3 with camber."""
     PEY5: one = 0.0
     """Change of curvature with the square of camber."""
     PKY1: one = 0.0
@@ -164,169 +210,169 @@ class Lateral(NamedTuple):
     RBY1: one = 0.0
     """Slope of the decay of F_y with longitudinal slip."""
     RBY2: one = 0.0
-    """Change of that slope with slip angle."""
+    """Change of slope RBY1 with slip angle."""
     RBY3: one = 0.0
-    """Shift of slip angle in that change."""
+    """Slip angle shift in the change of slope RBY1."""
     RBY4: one = 0.0
-    """Change of that slope with camber."""
+    """Change of slope RBY1 with camber."""
     RCY1: one = 0.0
     """Shape of the decay of F_y with longitudinal slip."""
     REY1: one = 0.0
-    """Curvature of the decay at nominal load."""
+    """Curvature of the decay of F_y at nominal load."""
     REY2: one = 0.0
-    """Change of that curvature with load."""
+    """Change of curvature REY1 with load."""
     RHY1: one = 0.0
-    """Shift of the decay at nominal load."""
+    """Longitudinal slip shift of the decay of F_y at nominal load."""
     RHY2: one = 0.0
-    """Change of that shift with load."""
+    """Change of shift RHY1 with load."""
     RVY1: one = 0.0
-    """Force by longitudinal slip over peak force at nominal load."""
+    """Lateral force induced by longitudinal slip, over peak force at nominal load."""
     RVY2: one = 0.0
-    """Change of that force with load."""
+    """Change of induced force RVY1 with load."""
     RVY3: one = 0.0
-    """Change of that force with camber."""
+    """Change of induced force RVY1 with camber."""
     RVY4: one = 0.0
-    """Change of that force with slip angle."""
+    """Change of induced force RVY1 with slip angle."""
     RVY5: one = 0.0
-    """Shape of that force over longitudinal slip."""
+    """Shape of the induced force over longitudinal slip."""
     RVY6: one = 0.0
-    """Slope of that force over longitudinal slip."""
+    """Slope of the induced force over longitudinal slip."""
 
 
 class Rolling(NamedTuple):
-    """M_y."""
+    """Coefficients of the rolling resistance moment M_y."""
 
     QSY1: one = 0.0
     """Rolling resistance over load."""
     QSY2: one = 0.0
-    """Change with longitudinal force."""
+    """Change of M_y with longitudinal force."""
     QSY3: one = 0.0
-    """Change with speed."""
+    """Change of M_y with speed."""
     QSY4: one = 0.0
-    """Change with the fourth power of speed."""
+    """Change of M_y with the fourth power of speed."""
     QSY5: one = 0.0
-    """Change with the square of camber."""
+    """Change of M_y with the square of camber."""
     QSY6: one = 0.0
-    """Change with load and the square of camber."""
+    """Change of M_y with load and the square of camber."""
     QSY7: one = 0.0
-    """Power of the load."""
+    """Exponent of the load."""
     QSY8: one = 0.0
-    """Power of the pressure."""
+    """Exponent of the pressure."""
 
 
 class Aligning(NamedTuple):
-    """M_z: trail, residual torque and arm of F_x."""
+    """Coefficients of the aligning moment M_z: trail, residual torque and lever arm of F_x."""
 
     QBZ1: one = 0.0
     """Slope B of the trail at nominal load."""
     QBZ2: one = 0.0
-    """Change of the slope with load."""
+    """Change of slope QBZ1 with load."""
     QBZ3: one = 0.0
-    """Change of the slope with the square of the load."""
+    """Change of slope QBZ1 with the square of the load."""
     QBZ4: one = 0.0
-    """Change of the slope with camber."""
+    """Change of slope QBZ1 with camber."""
     QBZ5: one = 0.0
-    """Change of the slope with the absolute value of camber."""
+    """Change of slope QBZ1 with the absolute value of camber."""
     QBZ9: one = 0.0
     """Slope of the residual torque."""
     QBZ10: one = 0.0
-    """Slope of the residual torque in proportion to that of F_y."""
+    """Slope of the residual torque, proportional to that of F_y."""
     QCZ1: one = 0.0
     """Shape C of the trail."""
     QDZ1: one = 0.0
     """Peak of the trail over radius at nominal load."""
     QDZ2: one = 0.0
-    """Change of the peak with load."""
+    """Change of peak QDZ1 with load."""
     QDZ3: one = 0.0
-    """Change of the peak with camber."""
+    """Change of peak QDZ1 with camber."""
     QDZ4: one = 0.0
-    """Change of the peak with the square of camber."""
+    """Change of peak QDZ1 with the square of camber."""
     QDZ6: one = 0.0
     """Peak of the residual torque over load and radius at nominal load."""
     QDZ7: one = 0.0
-    """Change of that peak with load."""
+    """Change of residual torque QDZ6 with load."""
     QDZ8: one = 0.0
-    """Change of that peak with camber."""
+    """Change of residual torque QDZ6 with camber."""
     QDZ9: one = 0.0
-    """Change of that peak with camber and load."""
+    """Change of residual torque QDZ8 with camber and load."""
     QDZ10: one = 0.0
-    """Change of that peak with camber times its absolute value."""
+    """Change of residual torque QDZ6 with camber times its absolute value."""
     QDZ11: one = 0.0
-    """Change of that peak with camber times its absolute value and load."""
+    """Change of residual torque QDZ10 with load."""
     QEZ1: one = 0.0
     """Curvature E of the trail at nominal load."""
     QEZ2: one = 0.0
-    """Change of the curvature with load."""
+    """Change of curvature QEZ1 with load."""
     QEZ3: one = 0.0
-    """Change of the curvature with the square of the load."""
+    """Change of curvature QEZ1 with the square of the load."""
     QEZ4: one = 0.0
-    """Difference of curvature between the sides."""
+    """Difference of curvature between positive and negative slip angle."""
     QEZ5: one = 0.0
-    """Change of that difference with camber."""
+    """Change of difference QEZ4 with camber."""
     QHZ1: one = 0.0
     """Shift of the trail at nominal load."""
     QHZ2: one = 0.0
-    """Change of the shift with load."""
+    """Change of shift QHZ1 with load."""
     QHZ3: one = 0.0
-    """Change of the shift with camber."""
+    """Change of shift QHZ1 with camber."""
     QHZ4: one = 0.0
-    """Change of the shift with camber and load."""
+    """Change of shift QHZ1 with camber and load."""
     PPZ1: one = 0.0
     """Change of the peak of the trail with pressure."""
     PPZ2: one = 0.0
-    """Change of the residual torque by camber with pressure."""
+    """Change of residual torque QDZ8 with pressure."""
     SSZ1: one = 0.0
-    """Arm of F_x over radius."""
+    """Lever arm of F_x over radius."""
     SSZ2: one = 0.0
-    """Change of the arm with lateral force."""
+    """Change of lever arm SSZ1 with lateral force."""
     SSZ3: one = 0.0
-    """Change of the arm with camber."""
+    """Change of lever arm SSZ1 with camber."""
     SSZ4: one = 0.0
-    """Change of the arm with camber and load."""
+    """Change of lever arm SSZ1 with camber and load."""
 
 
 class TurnSlip(NamedTuple):
-    """Spin: what turning and camber do to a rolling wheel."""
+    """Coefficients of spin: the effect of turn slip and camber on a rolling wheel."""
 
     PDXP1: one = 0.0
     """Decay of F_x with spin."""
     PDXP2: one = 0.0
-    """Change of that decay with load."""
+    """Change of decay PDXP1 with load."""
     PDXP3: one = 0.0
-    """Change of that decay with longitudinal slip."""
+    """Change of decay PDXP1 with longitudinal slip."""
     PKYP1: one = 0.0
     """Decay of cornering stiffness with spin."""
     PDYP1: one = 0.0
     """Decay of F_y with spin."""
     PDYP2: one = 0.0
-    """Change of that decay with load."""
+    """Change of decay PDYP1 with load."""
     PDYP3: one = 0.0
-    """Change of that decay with slip angle."""
+    """Change of decay PDYP1 with slip angle."""
     PDYP4: one = 0.0
-    """Part of that decay with the root of spin."""
+    """Part of the decay of F_y with the square root of spin."""
     PHYP1: one = 0.0
     """Shape of F_y over spin."""
     PHYP2: one = 0.0
-    """Greatest shift of slip angle by spin."""
+    """Largest shift of slip angle due to spin."""
     PHYP3: one = 0.0
-    """Change of that shift with load."""
+    """Change of shift PHYP2 with load."""
     PHYP4: one = 0.0
     """Curvature of F_y over spin."""
     PECP1: one = 0.0
-    """Share of camber that is no spin."""
+    """Share of camber that does not count as spin."""
     PECP2: one = 0.0
-    """Change of that share with load."""
+    """Change of share PECP1 with load."""
     QDTP1: one = 0.0
     """Decay of the trail with spin."""
     QCRP1: one = 0.0
-    """Torque of a wheel that turns on the spot over friction, radius and load."""
+    """Torque of a wheel turning on the spot, over friction, radius and load."""
     QCRP2: one = 0.0
     """Slope of the torque over turn slip at a slip angle of 90 degrees."""
     QBRP1: one = 0.0
     """Decay of the slope of the residual torque with spin."""
     QDRP1: one = 1.0
-    """Shape of the torque over spin."""
+    """Shape factor of the torque over spin."""
 
 
 class NoTurnSlip(NamedTuple):
-    """Spin has no influence beyond that of camber."""
+    """No turn slip: spin has no effect besides that of camber."""

@@ -1,7 +1,7 @@
 """Radii of a loaded and spinning wheel, eqs. 7.1 to 7.9 and 4.E68, and its contact patch.
 
-The deflection under a load follows from a quadratic in MF 5.2 and 6.1, by an iteration in 6.2.
-Stiffness at rest and relaxation lengths are those of eqs. 7.16 to 7.19 and of MF 5.2.
+The deflection under a load follows from a quadratic equation in MF 5.2 and 6.1, from an iteration
+in 6.2. Stiffness at rest and relaxation lengths are those of eqs. 7.16 to 7.19 and of MF 5.2.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from ...ops import (
 )
 from ...units import N, N_m, N_rad, Pa, m, m_s, one, rad, rad_s
 from ..contract import Radii
-from .curves import non_zero, power, reciprocal
+from .coefficients import non_zero, power, reciprocal
 from .records import Inputs, Structural, Tyre, Vertical52, Vertical62, pressure_change, vertical_of
 
 LOADED_RADIUS_NEWTON_STEPS = 10
 FLATTEST = 0.02
-"""Least slope of load over radius that the iteration trusts, over the stiffness."""
+"""Smallest slope of load over radius accepted by the iteration, over the stiffness."""
 SOFTEST = 0.2
-"""Least stiffness over that at nominal load that forces leave."""
+"""Smallest stiffness under horizontal forces, over the stiffness at nominal load."""
 
 
 class Deflected(NamedTuple):
-    """A tyre under load."""
+    """Loaded radius and stiffness of a tyre."""
 
     radius: m
-    """Height of the wheel centre over the road, along the wheel."""
+    """Distance of the wheel centre from the road, in the wheel plane."""
     deflection: m
     stiffness: N_m
     """Load over deflection."""
 
 
 class Spring(NamedTuple):
-    """Load over deflection without lateral force: N_z (Q1 r + Q2 r²) with r = deflection / R_0."""
+    """Vertical spring without lateral force: load N_z (Q1 r + Q2 r²) with r = deflection / R_0."""
 
     N_z: N
     Q1: one
@@ -62,7 +62,7 @@ def _spring(tyre: Tyre, C_z: N_m) -> Spring:
 
 
 def _stiffening(tyre: Tyre, omega: rad_s, F_x: N) -> one:
-    """What spin and longitudinal force make of the stiffness."""
+    """Factor of the vertical stiffness due to spin and longitudinal force."""
     v = vertical_of(tyre)
     along = (v.Q_FCX / v.FNOMIN) * F_x
     spun = v.Q_V2 * (tyre.dimension.UNLOADED_RADIUS / tyre.model.LONGVL) * absolute(omega)
@@ -72,9 +72,17 @@ def _stiffening(tyre: Tyre, omega: rad_s, F_x: N) -> one:
 def loaded_radius(
     tyre: Tyre, free: m, F_z: N, omega: rad_s, C_z: N_m, gamma: rad, F_x: N, F_y: N
 ) -> Deflected:
-    """Radius under a load, by version."""
+    """Loaded radius and stiffness, by version."""
     if isinstance(tyre.vertical, Vertical62):
-        return _iterated(tyre, free, F_z, omega, C_z, gamma, F_x, F_y)
+        # Newton's method from the linear spring, with a smallest slope and a largest radius. A
+        # strongly cambered wheel may stand on its shoulder, higher than its free radius.
+        radius = free - F_z / C_z
+        for _ in range(LOADED_RADIUS_NEWTON_STEPS):
+            at = load_at(tyre, radius, free, omega, C_z, gamma, F_x, F_y)
+            step = (F_z - at.F_z) / minimum(at.slope, -FLATTEST * C_z)
+            radius = clip(radius + step, 0.2 * free, 1.25 * free)
+        at = load_at(tyre, radius, free, omega, C_z, gamma, F_x, F_y)
+        return Deflected(radius, at.deflection, at.stiffness)
     v, R, spring = vertical_of(tyre), tyre.dimension.UNLOADED_RADIUS, _spring(tyre, C_z)
     across = (v.Q_FCY / v.FNOMIN) * F_y
     firm = maximum(_stiffening(tyre, omega, F_x) - across * across, SOFTEST)
@@ -97,9 +105,9 @@ class LoadAt(NamedTuple):
 def load_at(
     tyre: Tyre, radius: m, free: m, omega: rad_s, C_z: N_m, gamma: rad, F_x: N, F_y: N
 ) -> LoadAt:
-    """Load of an MF 6.2 tyre whose centre is at this height along the wheel.
+    """Load of an MF 6.2 tyre whose wheel centre is at this distance from the road.
 
-    Below 0 where the lateral force takes all stiffness away; the load is 0 there.
+    Below 0 where the lateral force removes all stiffness; the load is 0 there.
     """
     v, R, spring = tyre.vertical, tyre.dimension.UNLOADED_RADIUS, _spring(tyre, C_z)
     rho, rho_slope = _deflection(tyre, radius, free, gamma)
@@ -122,7 +130,7 @@ def load_at(
 
 
 def _deflection(tyre: Tyre, radius: m, free: m, gamma: rad) -> tuple[m, one]:
-    """Deflection with what camber adds to it, and its slope over the radius."""
+    """Deflection including the effect of camber, and its slope over the radius."""
     v, d = tyre.vertical, tyre.dimension
     lean = absolute(gamma)
     tread = (1.075 - 0.5 * d.ASPECT_RATIO) * d.WIDTH * 0.125 * absolute(tan(gamma))
@@ -134,22 +142,6 @@ def _deflection(tyre: Tyre, radius: m, free: m, gamma: rad) -> tuple[m, one]:
     shorter = 1.0 - v.Q_CAM3 * lean
     rho = maximum(straight * shorter + part * part * tread, 0.0)
     return rho, straight_slope * shorter + 2.0 * part * part_slope * tread
-
-
-def _iterated(
-    tyre: Tyre, free: m, F_z: N, omega: rad_s, C_z: N_m, gamma: rad, F_x: N, F_y: N
-) -> Deflected:
-    """Newton's method from the linear spring, with a least slope and a farthest radius.
-
-    A strongly cambered wheel may stand on its shoulder, higher than its free radius.
-    """
-    radius = free - F_z / C_z
-    for _ in range(LOADED_RADIUS_NEWTON_STEPS):
-        at = load_at(tyre, radius, free, omega, C_z, gamma, F_x, F_y)
-        step = (F_z - at.F_z) / minimum(at.slope, -FLATTEST * C_z)
-        radius = clip(radius + step, 0.2 * free, 1.25 * free)
-    at = load_at(tyre, radius, free, omega, C_z, gamma, F_x, F_y)
-    return Deflected(radius, at.deflection, at.stiffness)
 
 
 NEWTON_STEPS = 4
@@ -164,13 +156,13 @@ class Patch(NamedTuple):
 
 
 def vertical_stiffness(tyre: Tyre, dpi: one) -> N_m:
-    """Stiffness at nominal load and this pressure."""
+    """Vertical stiffness at nominal load and this pressure."""
     v = vertical_of(tyre)
     return v.VERTICAL_STIFFNESS * (1.0 + v.PFZ1 * dpi)
 
 
 def free_radius(tyre: Tyre, omega: rad_s) -> m:
-    """Radius of the tyre without load: it grows with spin."""
+    """Radius of the unloaded tyre, which grows with spin."""
     return _free_at_rest(tyre) + _growth(tyre) * (omega * omega)
 
 
@@ -186,22 +178,23 @@ def _growth(tyre: Tyre) -> Any:
 
 
 def _sinking(tyre: Tyre, F_z: N, dpi: one) -> m:
-    """What load takes away from the free radius to give the rolling radius."""
+    """Difference between the free radius and the effective rolling radius under a load."""
     v = vertical_of(tyre)
     n = F_z * (1.0 / v.FNOMIN)
     return (v.FNOMIN / vertical_stiffness(tyre, dpi)) * (v.DREFF * atan(v.BREFF * n) + v.FREFF * n)
 
 
 def effective_radius(tyre: Tyre, F_z: N, omega: rad_s, dpi: one) -> m:
-    """Rolling radius: speed over spin of a wheel that rolls free."""
+    """Effective rolling radius: speed over spin of a freely rolling wheel."""
     return free_radius(tyre, omega) - _sinking(tyre, F_z, dpi)
 
 
 def rolling_spin(tyre: Tyre, F_z: N, kappa: one, v_x: m_s, p: Pa = 0.0) -> rad_s:
     """Spin of a wheel that has this longitudinal slip at this speed.
 
-    The rolling radius grows with the square of the spin: a cubic, solved by four steps of Newton's
-    method from the spin on the radius at rest. A pressure of 0 stands for that of the tyre.
+    The rolling radius grows with the square of the spin. The resulting cubic is solved by four
+    Newton steps, starting with the radius at rest. A pressure of 0 stands for the tyre's own
+    pressure.
     """
     dpi = pressure_change(tyre, p)
     v = v_x + kappa * absolute(v_x)
@@ -214,16 +207,16 @@ def rolling_spin(tyre: Tyre, F_z: N, kappa: one, v_x: m_s, p: Pa = 0.0) -> rad_s
 
 
 class Standing(NamedTuple):
-    """How a wheel stands on the road."""
+    """Radii, stiffness and contact patch of a loaded wheel."""
 
     radii: Radii
     deflection: m
 
 
 def radii(tyre: Tyre, i: Inputs, omega: rad_s, F_x: N, F_y: N) -> Standing:
-    """Radii under a load and the forces along and across, which soften the tyre.
+    """Radii under a load and under longitudinal and lateral forces, which soften the tyre.
 
-    Limits hold for the deflection and not for the rolling radius, which spin was found with.
+    Limits apply to the deflection but not to the rolling radius, from which the spin was computed.
     """
     free = free_radius(tyre, omega)
     C_z = vertical_stiffness(tyre, i.dpi)
@@ -235,7 +228,6 @@ def radii(tyre: Tyre, i: Inputs, omega: rad_s, F_x: N, F_y: N) -> Standing:
 
 
 def contact_patch(tyre: Tyre, F_z: N, dpi: one) -> Patch:
-    """Length and width of the contact patch."""
     if isinstance(tyre.vertical, Vertical52):
         return _patch52(tyre, F_z)
     q, R, C = tyre.contact_patch, tyre.dimension.UNLOADED_RADIUS, vertical_stiffness(tyre, dpi)
@@ -247,7 +239,7 @@ def contact_patch(tyre: Tyre, F_z: N, dpi: one) -> Patch:
 
 
 def _patch52(tyre: Tyre, F_z: N) -> Patch:
-    """Contact patch of MF 5.2; without coefficients, by an estimate from the stiffness."""
+    """Contact patch of MF 5.2; without coefficients, an estimate from the stiffness."""
     v, R = tyre.vertical, tyre.dimension.UNLOADED_RADIUS
     n = F_z * (1.0 / v.FNOMIN)
     y = log(R * v.VERTICAL_STIFFNESS / v.FNOMIN) / LOG_10
@@ -259,33 +251,23 @@ def _patch52(tyre: Tyre, F_z: N) -> Patch:
 
 
 class Relaxed(NamedTuple):
-    """Relaxation lengths, and the stiffness at rest that they come from."""
+    """Relaxation lengths, and the stiffness at rest from which they are computed."""
 
     sigma_x: m
     sigma_y: m
     C_x: N_m
-    """0 in MF 5.2, which does not say."""
+    """Longitudinal stiffness at rest; 0 in MF 5.2, which has no such coefficient."""
     C_y: N_m
 
 
 def relaxed(tyre: Tyre, i: Inputs, K_x: N, K_y: N_rad) -> Relaxed:
-    """Relaxation lengths, from the slopes of the forces over slip."""
-    match tyre.structural:
-        case Structural():
-            return _by_stiffness(tyre.structural, i, K_x, K_y)
-        case _:
-            return _by_coefficients(tyre, i)
-
-
-def _by_stiffness(c: Structural, i: Inputs, K_x: N, K_y: N_rad) -> Relaxed:
-    dfz, dpi = i.dfz, i.dpi
-    C_x = (1.0 + dfz * (c.PCFX1 + c.PCFX2 * dfz)) * (1.0 + c.PCFX3 * dpi)
-    C_y = (1.0 + dfz * (c.PCFY1 + c.PCFY2 * dfz)) * (1.0 + c.PCFY3 * dpi)
-    C_x, C_y = C_x * c.LONGITUDINAL_STIFFNESS, C_y * c.LATERAL_STIFFNESS
-    return Relaxed(absolute(K_x / C_x), absolute(K_y / C_y), C_x, C_y)
-
-
-def _by_coefficients(tyre: Tyre, i: Inputs) -> Relaxed:
+    """Relaxation lengths from the slopes of the forces over slip."""
+    if isinstance(c := tyre.structural, Structural):
+        dfz, dpi = i.dfz, i.dpi
+        C_x = (1.0 + dfz * (c.PCFX1 + c.PCFX2 * dfz)) * (1.0 + c.PCFX3 * dpi)
+        C_y = (1.0 + dfz * (c.PCFY1 + c.PCFY2 * dfz)) * (1.0 + c.PCFY3 * dpi)
+        C_x, C_y = C_x * c.LONGITUDINAL_STIFFNESS, C_y * c.LATERAL_STIFFNESS
+        return Relaxed(absolute(K_x / C_x), absolute(K_y / C_y), C_x, C_y)
     x, y, scale, R = tyre.longitudinal, tyre.lateral, tyre.scaling, tyre.dimension.UNLOADED_RADIUS
     n = i.slip.F_z * (1.0 / tyre.vertical.FNOMIN)
     along = (x.PTX1 + x.PTX2 * i.dfz) * exp(-x.PTX3 * i.dfz) * n

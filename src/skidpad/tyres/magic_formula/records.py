@@ -1,14 +1,13 @@
-"""Sections of a Magic Formula tyre, and the inputs that the equations work with.
+"""Sections of a Magic Formula tyre, and the inputs of its equations.
 
-Leaves have the names of the keys in tyre property files. A leaf that a file may leave out has the
-value that switches its term off: 0, for factors 1; where 0 would divide, that of a usual car tyre.
-Sections of MF 5.2, also called PAC2002, are made from those of MF 6, so that each field is written
-once; `sections` gives those of any version in the terms of MF 6.1, so that each equation exists
-once.
+Leaves have the names of the keys in tyre property files. The default of an optional key switches
+its term off: 0, or 1 for factors; where 0 would be a divisor, the value of a typical car tyre.
+Sections of MF 5.2, also called PAC2002, are derived from those of MF 6, so that each field is
+defined once; `sections` converts those of any version to MF 6.1, so that each equation exists once.
 
-Records without numbers of a property file choose equations by their type: limits, angles, how slips
-combine. Their methods are the equations, so that no value decides in Python which way to go.
-`inputs` computes changes of load and pressure, angles and limited slips from a contact.
+Records without numbers from a property file select equations by their type: limits, angles,
+combined slip. Their methods are the equations, so no Python branch depends on a value. `inputs`
+computes changes of load and pressure, angles and limited slips from a contact.
 """
 
 from __future__ import annotations
@@ -38,15 +37,16 @@ from ...units import (
 )
 from ..contract import Contact
 from . import coefficients as c
-from .coefficients import Aligning, Lateral, Longitudinal, Overturning, Rolling
-from .curves import sign1
+from .coefficients import Aligning, Lateral, Longitudinal, Overturning, Rolling, sign1
 
 Section = TypeVar("Section", bound=tuple[Any, ...])
 
 
 def selected(other: Any, keys: str) -> Callable[[type[Section]], type[Section]]:
-    """Decorator: a section with these keys, in this order; those that it does not have itself are
-    as in the section of another version."""
+    """Decorator: a section with these keys, in this order.
+
+    Keys that the class does not define itself are taken from the section of another version.
+    """
 
     def section(kind: Any) -> Any:
         hints = get_type_hints(other, include_extras=True)
@@ -67,25 +67,25 @@ def selected(other: Any, keys: str) -> Callable[[type[Section]], type[Section]]:
 
 
 class Model(NamedTuple):
-    """Speeds and side of the measurement."""
+    """Section [MODEL]: speeds and side of the measurement."""
 
     LONGVL: Annotated[m_s, positive]
     """Speed at which the tyre was measured, V_0."""
     VXLOW: Annotated[m_s, non_negative] = 1.0
-    """Speed below which slip is reduced and directions turn over."""
+    """Speed below which slip is reduced and signs change with the direction of travel."""
     side: one = 1.0
     """Side of the car on which the tyre was measured (`TYRESIDE`): 1 left, -1 right."""
 
 
 class Dimension(NamedTuple):
-    """Size of tyre and rim."""
+    """Section [DIMENSION]: size of tyre and rim."""
 
     UNLOADED_RADIUS: Annotated[m, positive]
-    """Radius of the free tyre, R_0."""
+    """Free radius of the tyre at rest, R_0."""
     WIDTH: m = 0.0
     """Nominal section width."""
     ASPECT_RATIO: one = 0.0
-    """Height of the section over its width."""
+    """Section height over section width."""
     RIM_RADIUS: m = 0.0
     """Nominal radius of the rim."""
     RIM_WIDTH: m = 0.0
@@ -93,7 +93,7 @@ class Dimension(NamedTuple):
 
 
 class Operating(NamedTuple):
-    """Inflation pressure."""
+    """Inflation pressures."""
 
     INFLPRES: Annotated[Pa, non_negative] = 220000.0
     """Default inflation pressure of the tyre."""
@@ -129,13 +129,13 @@ class Vertical61(NamedTuple):
     Q_FCY: one = 0.0
     """Softening by lateral force."""
     Q_CAM: one = 0.0
-    """Softening by camber as some programs have it; not used by these equations."""
+    """Softening by camber as in some other programs; not used by these equations."""
     PFZ1: one = 0.0
     """Stiffening with pressure."""
     BOTTOM_OFFST: m = 0.0
-    """Height over the rim at which the tyre bottoms."""
+    """Height above the rim at which the tyre bottoms out."""
     BOTTOM_STIFF: N_m = 0.0
-    """Stiffness of the bottomed tyre; not used by these equations."""
+    """Stiffness of the bottomed-out tyre; not used by these equations."""
     MC_CONTOUR_A: one = 0.0
     """Half axis of an elliptic cross-section; not used by these equations."""
     MC_CONTOUR_B: one = 0.0
@@ -154,15 +154,15 @@ class Vertical62(NamedTuple):
     """Load, deflection and rolling radius, MF 6.2."""
 
     Q_FCY2: one = 0.0
-    """Power of the deflection in the softening by lateral force."""
+    """Exponent of the deflection in the softening by lateral force."""
     Q_CAM1: one = 0.0
-    """Deflection by camber, part in proportion to the radius."""
+    """Deflection due to camber, part proportional to the radius."""
     Q_CAM2: per_m = 0.0
-    """Deflection by camber, part with the square of the radius."""
+    """Deflection due to camber, part with the square of the radius."""
     Q_CAM3: one = 0.0
-    """Deflection by camber, part in proportion to the deflection."""
+    """Deflection due to camber, part proportional to the deflection."""
     Q_FYS1: N_rad = 0.0
-    """Lateral force by camber that softens nothing."""
+    """Lateral force due to camber that does not soften the tyre."""
     Q_FYS2: N_rad = 0.0
     """Change of `Q_FYS1` with the radius."""
     Q_FYS3: N_rad = 0.0
@@ -170,14 +170,14 @@ class Vertical62(NamedTuple):
 
 
 class Structural(NamedTuple):
-    """Stiffness of the tyre at rest, by which its relaxation lengths are found."""
+    """Stiffness of the tyre at rest, which determines its relaxation lengths."""
 
     LONGITUDINAL_STIFFNESS: Annotated[N_m, positive] = 300000.0
-    """Of the tyre at rest, along."""
+    """Longitudinal stiffness of the tyre at rest."""
     LATERAL_STIFFNESS: Annotated[N_m, positive] = 100000.0
-    """Of the tyre at rest, across."""
+    """Lateral stiffness of the tyre at rest."""
     YAW_STIFFNESS: Nm = 5000.0
-    """Of the tyre at rest about z, per radian; not used by these equations."""
+    """Yaw stiffness of the tyre at rest, per radian; not used by these equations."""
     PCFX1: one = 0.0
     """Change of the longitudinal stiffness with load."""
     PCFX2: one = 0.0
@@ -195,45 +195,45 @@ class Structural(NamedTuple):
 
 
 class ContactPatch(NamedTuple):
-    """Size of the contact patch."""
+    """Coefficients of the size of the contact patch."""
 
     Q_RA1: one = 0.0
-    """Half length of the contact patch, part with the root of the deflection."""
+    """Half length of the contact patch, part with the square root of the deflection."""
     Q_RA2: one = 0.0
-    """Half length of the contact patch, part in proportion to the deflection."""
+    """Half length of the contact patch, part proportional to the deflection."""
     Q_RB1: one = 0.0
     """Half width of the contact patch, part with the cube root of the deflection."""
     Q_RB2: one = 0.0
-    """Half width of the contact patch, part in proportion to the deflection."""
+    """Half width of the contact patch, part proportional to the deflection."""
 
 
 class Ranges(NamedTuple):
-    """Where the coefficients hold; `UsualLimits` keeps to it."""
+    """Ranges in which the coefficients are valid; `UsualLimits` clips the inputs to them."""
 
     PRESMIN: Pa = 10000.0
-    """Lowest pressure for which the coefficients hold."""
+    """Lowest pressure for which the coefficients are valid."""
     PRESMAX: Pa = 1000000.0
-    """Highest pressure for which the coefficients hold."""
+    """Highest pressure for which the coefficients are valid."""
     FZMIN: Annotated[N, non_negative] = 100.0
-    """Lowest load for which they hold; below it moments fade."""
+    """Lowest load for which the coefficients are valid; below it moments fade to 0."""
     FZMAX: N = 10000.0
-    """Highest load for which the coefficients hold."""
+    """Highest load for which the coefficients are valid."""
     KPUMIN: one = -1.5
-    """Lowest longitudinal slip for which the coefficients hold."""
+    """Lowest longitudinal slip for which the coefficients are valid."""
     KPUMAX: one = 1.5
-    """Highest longitudinal slip for which the coefficients hold."""
+    """Highest longitudinal slip for which the coefficients are valid."""
     ALPMIN: rad = -1.5
-    """Lowest slip angle for which the coefficients hold."""
+    """Lowest slip angle for which the coefficients are valid."""
     ALPMAX: rad = 1.5
-    """Highest slip angle for which the coefficients hold."""
+    """Highest slip angle for which the coefficients are valid."""
     CAMMIN: rad = -0.175
-    """Lowest camber for which the coefficients hold."""
+    """Lowest camber for which the coefficients are valid."""
     CAMMAX: rad = 0.175
-    """Highest camber for which the coefficients hold."""
+    """Highest camber for which the coefficients are valid."""
 
 
 class Scaling(NamedTuple):
-    """Factors that change a tyre without a new fit."""
+    """Scaling factors, which modify a tyre without a new fit."""
 
     LFZO: Annotated[one, positive] = 1.0
     """Factor of the nominal load."""
@@ -274,9 +274,9 @@ class Scaling(NamedTuple):
     LYKA: one = 1.0
     """Factor of the influence of longitudinal slip on F_y."""
     LVYKA: one = 1.0
-    """Factor of the F_y by longitudinal slip."""
+    """Factor of the lateral force induced by longitudinal slip."""
     LS: one = 1.0
-    """Factor of the moment arm of F_x."""
+    """Factor of the lever arm of F_x."""
     LMX: one = 1.0
     """Factor of the overturning moment."""
     LVMX: one = 1.0
@@ -284,14 +284,14 @@ class Scaling(NamedTuple):
     LMY: one = 1.0
     """Factor of the rolling resistance moment."""
     LMP: one = 1.0
-    """Factor of the parking torque."""
+    """Factor of the parking torque (the torque when turning on the spot)."""
 
 
 PI = 3.141592653589793
 
 
 class Slip(NamedTuple):
-    """A contact as the equations take it, after the limits."""
+    """Slips and load of a contact after the limits."""
 
     F_z: N
     F_least: N
@@ -301,55 +301,56 @@ class Slip(NamedTuple):
     gamma: rad
     phi_t: per_m
     direction: one
-    """1 for a wheel that moves forward, -1 backwards; how it gets from one to the other is a
-    matter of the limits."""
+    """Direction of travel: 1 forwards, -1 backwards; the transition depends on the limits."""
     awake: one
-    """Share of the shifts: 0 at a standstill."""
+    """Share of the shifts: 0 at a standstill, 1 at speed."""
 
 
 class NoLimits(NamedTuple):
-    """The equations as they are, smooth everywhere: the default."""
+    """The equations without limits, smooth everywhere: the default."""
 
     small_force: Annotated[N, positive] = 1e-6
-    """What keeps divisions by a force or a stiffness finite, as in Pacejka's book."""
+    """Small force or stiffness that keeps divisions finite, as in Pacejka's book."""
     small_speed: Annotated[m_s, positive] = 1e-6
-    """What keeps divisions by a speed finite, as in Pacejka's book."""
+    """Small speed that keeps divisions finite, as in Pacejka's book."""
 
     def limited(self, s: Slip, v_x: Any, model: Model, _ranges: Ranges) -> Slip:
-        """Nothing is cut. What changes sides with the direction of travel does so through 0,
-        by a quintic between -VXLOW and VXLOW; what pulls a rolling wheel aside fades with its
-        square, so that a wheel at rest is left alone."""
+        """Slips without limits.
+
+        Signs that depend on the direction of travel pass through 0 by a quintic between -VXLOW and
+        VXLOW; the shifts fade with its square, so that a wheel at rest has no side force.
+        """
         t = clip(v_x * (1.0 / low_speed(self, model)), -1.0, 1.0)
         t2 = t * t
         direction = t * (1.875 + t2 * (0.375 * t2 - 1.25))
         return s._replace(direction=direction, awake=direction * direction)
 
     def pressure(self, p: Pa, _ranges: Ranges) -> Pa:
-        """Inflation pressure: as it is."""
+        """Inflation pressure, unchanged."""
         return p
 
     def curvature(self, E: one) -> one:
-        """The curvature factor: as it is."""
+        """Curvature factor, unchanged."""
         return E
 
     def rolling(self, w: Any, _v_x: Any, model: Model) -> one:
-        """Sense of the rolling resistance from the circumferential speed of the wheel."""
+        """Sign of the rolling resistance, from the circumferential speed of the wheel."""
         return clip(w * (1.0 / low_speed(self, model)), -1.0, 1.0)
 
 
 class UsualLimits(NamedTuple):
-    """What usual solvers do: inputs cut at their ranges, slip and shifts reduced at low speed.
+    """Limits of the usual solvers: inputs clipped to their ranges, slip reduced at low speed.
 
-    It has jumps: of the residual torque at zero load, and at zero speed where there is slip.
+    They cause jumps: of the residual torque at zero load, and at zero speed if there is slip.
     """
 
     small_force: Annotated[N, positive] = 1e-6
-    """What keeps divisions by a force or a stiffness finite, as in Pacejka's book."""
+    """Small force or stiffness that keeps divisions finite, as in Pacejka's book."""
     small_speed: Annotated[m_s, positive] = 1e-6
-    """What keeps divisions by a speed finite, as in Pacejka's book."""
+    """Small speed that keeps divisions finite, as in Pacejka's book."""
 
     def limited(self, s: Slip, v_x: Any, model: Model, ranges: Ranges) -> Slip:
-        """Inputs after the rules for low speed and within their ranges."""
+        """Inputs after the low-speed rules, clipped to their ranges."""
         speed, low = absolute(v_x), low_speed(self, model)
         slow = minimum(speed / low, 1.0)
         awake = where(speed <= low, 0.5 * (1.0 - cos(PI / low * v_x)), 1.0)
@@ -371,16 +372,19 @@ class UsualLimits(NamedTuple):
         )
 
     def pressure(self, p: Pa, ranges: Ranges) -> Pa:
-        """Inflation pressure within its range."""
+        """Inflation pressure, clipped to its range."""
         return clip(p, ranges.PRESMIN, ranges.PRESMAX)
 
     def curvature(self, E: one) -> one:
-        """The curvature factor: at most 1."""
+        """Curvature factor, at most 1."""
         return minimum(E, 1.0)
 
     def rolling(self, w: Any, v_x: Any, model: Model) -> one:
-        """Sense of the rolling resistance. Where the wheel turns against its motion, the limit of
-        the ramp mixes units, as in the programs that have this rule."""
+        """Sign of the rolling resistance.
+
+        If the wheel turns against its motion, the limit of the ramp mixes units, as in the programs
+        that have this rule.
+        """
         d, low = sign1(v_x), low_speed(self, model)
         forward = d * w
         metre_per_second = 1e6 * self.small_speed
@@ -390,32 +394,32 @@ class UsualLimits(NamedTuple):
 
 
 def low_speed(limits: NoLimits | UsualLimits, model: Model) -> m_s:
-    """Speed below which a wheel counts as slow; above 0 whatever the file says."""
+    """Speed below which a wheel counts as slow; above 0 whatever the value in the file."""
     return maximum(model.VXLOW, 1e3 * limits.small_speed)
 
 
 class PlainAngles(NamedTuple):
-    """Slip angle and camber enter as they are: what the usual solvers do, and the default."""
+    """Use slip angle and camber as they are, as the usual solvers do: the default."""
 
 
 class BookAngles(NamedTuple):
-    """Tangent of the slip angle and sine of camber in their place: as in Pacejka's book."""
+    """Use the tangent of the slip angle and the sine of camber, as in Pacejka's book."""
 
 
 class Combined(NamedTuple):
-    """Longitudinal slip and slip angle weaken each other by the R coefficients."""
+    """Combined slip by the R coefficients: each slip reduces the force of the other."""
 
 
 class Uncombined(NamedTuple):
-    """Each force and moment as if the other slip were 0."""
+    """No combined slip: each force and moment as if the other slip were 0."""
 
 
 class FrictionEllipse(NamedTuple):
-    """Forces share friction as in an ellipse: for files without R coefficients."""
+    """Combined slip by a friction ellipse, for files without R coefficients."""
 
 
 class Operating52(NamedTuple):
-    """Inflation pressure, of which MF 5.2 makes no use."""
+    """Inflation pressure, which MF 5.2 does not use."""
 
     INFLPRES: Annotated[Pa, non_negative] = 0.0
     """Inflation pressure; the equations of 5.2 do not depend on it."""
@@ -431,20 +435,20 @@ class Operating52(NamedTuple):
 """,
 )
 class Vertical52(NamedTuple):
-    """Load, deflection and rolling radius."""
+    """Load, deflection and rolling radius, MF 5.2."""
 
     Q_A1: one = 0.0
-    """Half length of the contact patch, part with the root of the load."""
+    """Half length of the contact patch, part with the square root of the load."""
     Q_A2: one = 0.0
-    """Half length of the contact patch, part in proportion to the load."""
+    """Half length of the contact patch, part proportional to the load."""
 
 
 class NoStructural(NamedTuple):
-    """MF 5.2 has relaxation lengths among its coefficients instead."""
+    """Empty section: MF 5.2 has coefficients of the relaxation lengths instead."""
 
 
 class NoContactPatch(NamedTuple):
-    """MF 5.2 has its contact patch among the vertical coefficients instead."""
+    """Empty section: MF 5.2 has its contact patch among the vertical coefficients."""
 
 
 @selected(
@@ -455,7 +459,7 @@ class NoContactPatch(NamedTuple):
 """,
 )
 class Scaling52(NamedTuple):
-    """Factors that change a tyre without a new fit."""
+    """Scaling factors of MF 5.2, which modify a tyre without a new fit."""
 
     LGAX: one = 1.0
     """Factor of the camber in F_x."""
@@ -481,19 +485,19 @@ class Scaling52(NamedTuple):
 """,
 )
 class Longitudinal52(NamedTuple):
-    """F_x: pure (P) and with slip angle (R)."""
+    """Coefficients of F_x in MF 5.2: pure slip (P), and its decay with slip angle (R)."""
 
     PTX1: one = 0.0
     """Relaxation length of F_x over radius and load at nominal load."""
     PTX2: one = 0.0
     """Change of the relaxation length with load."""
     PTX3: one = 0.0
-    """Exponent of the relaxation length over load."""
+    """Exponential change of the relaxation length with load."""
 
 
 @selected(Overturning, "QSX1 QSX2 QSX3")
 class Overturning52(NamedTuple):
-    """M_x."""
+    """Coefficients of the overturning moment M_x in MF 5.2."""
 
 
 @selected(
@@ -504,19 +508,19 @@ class Overturning52(NamedTuple):
 """,
 )
 class Lateral52(NamedTuple):
-    """F_y: pure (P) and with longitudinal slip (R)."""
+    """Coefficients of F_y in MF 5.2: pure slip (P), and its decay with longitudinal slip (R)."""
 
     PHY3: one = 0.0
     """Change of the horizontal shift with camber."""
     PTY1: one = 0.0
-    """Greatest relaxation length of F_y over radius."""
+    """Largest relaxation length of F_y over radius."""
     PTY2: one = 1.0
-    """Load of the greatest relaxation length over nominal load."""
+    """Load of the largest relaxation length over nominal load."""
 
 
 @selected(Rolling, "QSY1 QSY2 QSY3 QSY4")
 class Rolling52(NamedTuple):
-    """M_y."""
+    """Coefficients of the rolling resistance moment M_y in MF 5.2."""
 
 
 @selected(
@@ -527,32 +531,28 @@ class Rolling52(NamedTuple):
 """,
 )
 class Aligning52(NamedTuple):
-    """M_z: trail, residual torque and arm of F_x."""
+    """Coefficients of the aligning moment M_z in MF 5.2: trail, residual torque, arm of F_x."""
 
     QTZ1: one = 0.0
-    """Gyroscopic moment; not used by these equations."""
+    """Coefficient of the gyroscopic moment; not used by these equations."""
     MBELT: kg = 0.0
     """Mass of the belt; not used by these equations."""
 
 
 Tyre = Any
-"""A record of one of the classes of `magic_formula_type`."""
+"""Record of one of the classes of `magic_formula_type`."""
 
 _OF_MF6: dict[type, type] = {
-    Longitudinal52: c.Longitudinal,
-    Lateral52: c.Lateral,
-    Aligning52: c.Aligning,
-    Overturning52: c.Overturning,
-    Rolling52: c.Rolling,
-    Scaling52: Scaling,
-    Vertical52: Vertical61,
-}
+    Longitudinal52: c.Longitudinal, Lateral52: c.Lateral, Aligning52: c.Aligning,
+    Overturning52: c.Overturning, Rolling52: c.Rolling, Scaling52: Scaling, Vertical52: Vertical61,
+}  # fmt: skip
 
 
 class Sections(NamedTuple):
     """Sections of a tyre with the keys of MF 6.1.
 
-    What MF 5.2 has not is at the default, which switches the term off: the equations are the same.
+    Keys that MF 5.2 lacks have the default, which switches the term off: the equations are the
+    same.
     """
 
     scaling: Scaling
@@ -565,12 +565,12 @@ class Sections(NamedTuple):
 
 
 def sections(tyre: Tyre) -> Sections:
-    """The sections of a tyre of any version."""
+    """Sections of a tyre of any version, in the terms of MF 6.1."""
     return Sections(*(_widened(getattr(tyre, name)) for name in Sections._fields))
 
 
 def vertical_of(tyre: Tyre) -> Vertical61:
-    """The section `vertical` of a tyre of any version with at least the keys of MF 6.1."""
+    """Section `vertical` of a tyre of any version, with at least the keys of MF 6.1."""
     return _widened(tyre.vertical)
 
 
@@ -587,43 +587,44 @@ def _shared(narrow: Any, wide: Any) -> tuple[str, ...]:
 
 
 class Inputs(NamedTuple):
-    """A contact in the terms of the equations."""
+    """Inputs of the equations, computed from a contact."""
 
     slip: Slip
     mu: one
     F_unlimited: Any
     """Load before limits, at least 0."""
     n: one
-    """Load over nominal load times LFZO."""
+    """Load over the product of nominal load and LFZO."""
     dfz: one
     dpi: one
     a: one
-    """Slip angle as it enters the forces, alpha*."""
+    """Slip angle used in the force equations, alpha*."""
     side: one
-    """What shifts of slip angle are multiplied with: 1, or the direction with `BookAngles`."""
+    """Factor of the shifts of slip angle: 1, or the direction of travel with `BookAngles`."""
     g: one
-    """Camber as it enters the forces, gamma*; times LGAY in MF 5.2."""
+    """Camber used in the force equations, gamma*; times LGAY in MF 5.2."""
     g_plain: one
-    """Camber in F_x; times LGAX in MF 5.2."""
+    """Camber used in F_x; times LGAX in MF 5.2."""
     g_star: one
-    """gamma* without a factor."""
+    """gamma* without a scaling factor."""
     g_z: one
-    """gamma* in M_z; times LGAZ in MF 5.2."""
+    """gamma* used in M_z; times LGAZ in MF 5.2."""
     g_z_plain: one
     cos_alpha: one
     """cos'(alpha): cosine of the slip angle, negative backwards, 0 at a standstill."""
     by_speed: Any
-    """1 over the speed of the contact patch, or over VXLOW if that is more."""
+    """1 over the speed of the contact patch, or 1 over VXLOW if VXLOW is larger."""
 
 
 def inputs(tyre: Tyre, at: Contact) -> Inputs:
-    """A contact after limits, with everything that several equations need."""
+    """Inputs of the equations for a contact, after limits."""
     load = maximum(at.F_z, 0.0)
     raw = Slip(load, load, at.kappa, at.alpha, at.gamma, at.phi_t, 1.0, 1.0)
     s = tyre.limits.limited(raw, at.v_x, tyre.model, tyre.ranges)
     n = s.F_z * (1.0 / (tyre.scaling.LFZO * tyre.vertical.FNOMIN))
     a, g, side = _angles(tyre.angles, s)
-    x, y, z = _camber_factors(tyre.scaling)
+    old = isinstance(scale := tyre.scaling, Scaling52)
+    x, y, z = (scale.LGAX, scale.LGAY, scale.LGAZ) if old else (1.0, 1.0, 1.0)
     speed, c_alpha = absolute(at.v_x), absolute(cos(s.alpha))
     return Inputs(
         slip=s,
@@ -650,16 +651,10 @@ def _angles(kind: Any, s: Slip) -> tuple[rad, rad, one]:
     return s.alpha, s.gamma, 1.0
 
 
-def _camber_factors(scaling: Any) -> tuple[one, one, one]:
-    if isinstance(scaling, Scaling52):
-        return scaling.LGAX, scaling.LGAY, scaling.LGAZ
-    return 1.0, 1.0, 1.0
-
-
 def pressure_change(tyre: Tyre, p: Pa) -> one:
-    """Pressure within limits less nominal pressure, over it; 0 in MF 5.2, which knows none.
+    """Relative deviation of the limited pressure from nominal pressure; 0 in MF 5.2.
 
-    A pressure of 0 stands for that of the tyre.
+    A pressure of 0 stands for the tyre's own pressure.
     """
     if isinstance(tyre.operating, Operating52):
         return 0.0

@@ -1,8 +1,9 @@
-"""The command-driven models of Autoware's simple_planning_simulator, by upstream's names.
+"""Command-driven models of Autoware's simple_planning_simulator, by their upstream names.
 
     bus = autoware("DELAY_STEER_ACC_GEARED", "simulator_model.param.yaml", wheel_base=2.79)
 
-A model is put together from the components it names; `rules` holds what the two modes differ in.
+Each model is assembled from the components listed in `models.KINDS`; the argument
+`upstream` of its functions selects the errors of the upstream program.
 """
 
 from __future__ import annotations
@@ -13,31 +14,24 @@ from typing import Any
 from ...core import record
 from ...core.model import Model, Vehicle, built_once
 from ...errors import InvalidValue
-from ..parts.table import NoTable, Units, table, table_type
+from ..parts.table import NoTable, table, table_type
 from .models import command_model
-from .parameters import UPSTREAM as COMPAT
-from .parameters import gather
-from .records import (
-    LEARNED,
-    REPAIRED,
-    TABLE_UNITS,
-    UPSTREAM,
-    maps,
-    params_type,
-    steer_map_units,
-)
-from .records import NAMES as NAMES
+from .parameters import UPSTREAM, gather
+from .records import LEARNED, maps, params_type, table_units
 
 
 def autoware(
     name: str, params: Any = None, /, *, compat: str | None = None, **values: Any
 ) -> Vehicle:
-    """A vehicle of upstream's `vehicle_model_type` with upstream's parameters.
+    """Return the vehicle of an upstream `vehicle_model_type`, with upstream's parameters.
 
-    `params` is a mapping, the path of one of Autoware's YAML files, or a sequence of these in which
-    later ones win; keywords win over all. A map is the path of a CSV file or a table.
-    `compat="upstream"` repeats the upstream program, errors included; by default those listed in
-    docs/errata.md are repaired.
+    Args:
+        name: upstream's name of the model.
+        params: a mapping, the path of one of Autoware's YAML files, or a sequence of these, in
+            which later entries override earlier ones; keywords override all. A map is a table or
+            the path of a CSV file.
+        compat: "upstream" reproduces the upstream program, errors included; by default the errors
+            listed in docs/errata.md are repaired.
     """
     if name in LEARNED:
         raise InvalidValue(
@@ -49,26 +43,22 @@ def autoware(
 
 
 def assembled(name: str, gathered: Mapping[str, Any], compat: str | None = None) -> Vehicle:
-    """A vehicle of parameters that `parameters.gather` gave."""
-    upstream = compat == COMPAT
+    """Return the vehicle for parameters from `parameters.gather`."""
+    upstream = compat == UPSTREAM
     tables: dict[str, Any] = dict.fromkeys(maps(name), NoTable())
     for key in tables:
         if (given := gathered[key]) is not None:
-            tables[key] = table(given.rows, given.columns, given.values, _units(key, upstream))
+            tables[key] = table(given.rows, given.columns, given.values, table_units(key, upstream))
     model = _model(name, upstream, *(getattr(item, "size", None) for item in tables.values()))
     wanted = {key: gathered[key] for key in record.names(model.Params) if key in gathered}
     return Vehicle(model, record.build(model.Params, wanted | tables))
 
 
-def _units(key: str, upstream: bool) -> Units:
-    return steer_map_units(upstream) if key == "steer_map" else TABLE_UNITS[key]
-
-
 @built_once
 def _model(name: str, upstream: bool, *sizes: tuple[int, int] | None) -> Model:
-    """The one model of this name, these rules and these sizes of maps (None without a map)."""
+    """Build the model for a name, the mode and the sizes of its maps, if any."""
     tables = (
-        NoTable if size is None else table_type(*size, _units(key, upstream))
+        NoTable if size is None else table_type(*size, table_units(key, upstream))
         for key, size in zip(maps(name), sizes, strict=True)
     )
-    return command_model(name, params_type(name, *tables), UPSTREAM if upstream else REPAIRED)
+    return command_model(name, params_type(name, *tables), upstream)

@@ -2,14 +2,14 @@
 
     gather(["simulator_model.param.yaml", "vehicle_info.param.yaml"], "DELAY_STEER_ACC_GEARED")
 
-Sources are YAML files of ROS 2 nodes and Python mappings, made flat; `records.PARAMETERS` lists the
-parameters. An unknown name gives a warning, since files are shared with other nodes; a value of the
-wrong type, a missing one or an unreadable map is an error.
+Sources are YAML files of ROS 2 nodes and Python mappings, which are flattened; `records.PARAMETERS`
+lists the parameters. An unknown name gives a warning, since files are shared with other nodes; a
+value of the wrong type, a missing value or an unreadable map is an error.
 
-A map is a `Table` from two coordinates to a number, and the CSV files in which Autoware keeps them:
-the first line holds a label and the column coordinates, every other line a row coordinate and its
-values. Rows are commands (acceleration, pedal, steering); columns are velocities (m/s), in a
-steering map steering angles (rad).
+A map is a `Table` from two coordinates to a number. Autoware keeps maps in CSV files: the first
+line holds a label and the column coordinates, every other line a row coordinate and its values.
+Rows are commands (acceleration, pedal, steering); columns are velocities (m/s), or in a steering
+map steering angles (rad).
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ from ...core.files import (
 from ...core.record import unknown_name
 from ...errors import InvalidValue
 from ...ops import lookup2
-from .records import ALIASES, LEARNED, MAPS, NAMES, PARAMETERS, SILENT, Parameter
+from ..registry import COMMAND_DRIVEN
+from .records import ALIASES, LEARNED, MAPS, PARAMETERS, SILENT, Parameter
 
 ROOT = "ros__parameters"
 """The key under which ROS 2 puts the parameters of a node."""
@@ -48,19 +49,19 @@ _TABLES = {*MAPS, *(name for name, full in ALIASES.items() if full in MAPS)}
 
 
 class Entry(NamedTuple):
-    """One parameter as it stands in a source."""
+    """One parameter as found in a source."""
 
     name: str
-    """Dotted name below the node."""
+    """Dotted name below the node name."""
     value: Any
     place: str
-    """Where it was found, for errors: file and line, or "parameters"."""
+    """Where the parameter was found, for error messages: file and line, or "parameters"."""
     folder: Path | None
-    """Folder of its file, from which relative paths lead; None: not from a file."""
+    """Folder of the file, to which relative paths refer; None if not from a file."""
     stray: bool = False
-    """Whether it lies beside the nodes of a file, so that no node reads it."""
+    """Whether the entry is outside every node of its file, so that no node reads it."""
     repeated: str = ""
-    """What to tell of it, or of a key above it, if that stands twice in its file."""
+    """Warning text if the key, or a key above it, occurs twice in its file; else empty."""
 
 
 class _Leaf(NamedTuple):
@@ -71,7 +72,7 @@ class _Leaf(NamedTuple):
 
 
 def flatten(source: Any) -> Iterator[Entry]:
-    """The parameters of a source in order: a mapping, a path, or a sequence of these; or None."""
+    """Yield the parameters of a source (mapping, path, sequence of these, or None) in order."""
     if source is None:
         return
     if isinstance(source, Mapping):
@@ -90,7 +91,7 @@ def flatten(source: Any) -> Iterator[Entry]:
 
 
 def files(source: Any) -> list[str]:
-    """The files among the sources."""
+    """Paths of the files among the sources."""
     if isinstance(source, (str, os.PathLike)):
         return [str(Path(source))]
     if isinstance(source, Sequence) and not isinstance(source, bytes):
@@ -99,10 +100,10 @@ def files(source: Any) -> list[str]:
 
 
 def _named(leaves: Iterator[_Leaf], file: Path | None) -> Iterator[Entry]:
-    """Leaves with the names their nodes know them by.
+    """Yield leaves under the parameter names that their nodes use.
 
-    Node names and namespaces above `ros__parameters` are dropped, whatever they are: a file is
-    meant for the simulator if it is given to it. Without that key the file is taken as it is.
+    Node names and namespaces above `ros__parameters` are dropped: a file passed to the simulator is
+    taken as addressed to it. Without that key the file is taken as it is.
     """
     all_leaves = list(leaves)
     nested = any(ROOT in leaf.path for leaf in all_leaves)
@@ -167,8 +168,7 @@ def _of_node(loader: Any, file: Path, node: Any, above: tuple[str, ...]) -> Iter
 
 @cache
 def _loader() -> Any:
-    """The loader of settings that allows no aliases, as ROS 2's own reader: it also keeps small
-    files small."""
+    """Return a YAML loader without aliases, like ROS 2's own; this prevents alias expansion."""
     import yaml
     from yaml.composer import ComposerError
 
@@ -183,11 +183,11 @@ def _loader() -> Any:
 
 
 Place = Callable[[int], str]
-"""How to name a line of a table in an error; line 0 holds the column coordinates."""
+"""Function that names a line of a table for errors; line 0 holds the column coordinates."""
 
 
 class NoTableInFile(InvalidValue):
-    """A file that cannot be read or holds no rectangle of cells; its cells were not looked at."""
+    """A file that cannot be read or holds no rectangle of cells; raised before cells are parsed."""
 
 
 @dataclass(frozen=True)
@@ -195,31 +195,23 @@ class Table:
     """Values over a grid: at least 2 rows and 2 columns, rising coordinates, all finite."""
 
     rows: tuple[float, ...]
-    """Row coordinates, rising."""
+    """Row coordinates, strictly increasing."""
     columns: tuple[float, ...]
-    """Column coordinates, rising."""
+    """Column coordinates, strictly increasing."""
     values: tuple[tuple[float, ...], ...]
     """One tuple per row, each with one value per column."""
 
     __repr__ = brief_repr
 
     def __post_init__(self) -> None:
-        if len(self.values) != len(self.rows):
-            raise InvalidValue(
-                f"table has {len(self.rows)} row coordinates and {len(self.values)} rows of values"
-            )
-        grid = [
-            (0.0, *self.columns),
-            *((row, *line) for row, line in zip(self.rows, self.values, strict=True)),
-        ]
-        _check(grid, _line_of_table)
+        _check(_lines(0.0, self.rows, self.columns, self.values), _line_of_table)
 
     @classmethod
     def of(cls, source: Any) -> Table:
-        """A table from whatever describes one.
+        """Return a table from any of its representations.
 
-        That is a table, the path of a CSV file, a mapping with `rows`, `columns` and `values`, or
-        lines as in a CSV file: `[[label, c0, c1], [r0, v00, v01], [r1, v10, v11]]`.
+        `source` is a table, the path of a CSV file, a mapping with `rows`, `columns` and
+        `values`, or lines as in a CSV file: `[[label, c0, c1], [r0, v00, v01], [r1, v10, v11]]`.
         """
         if isinstance(source, cls):
             return source
@@ -237,15 +229,16 @@ class Table:
         return _from_lines(lines, _line_of_table)
 
     def value(self, row: float, column: float) -> float:
-        """The value at these coordinates: bilinear, with edge values outside the grid."""
+        """Value at these coordinates: bilinear inside the grid, edge values outside."""
         return float(lookup2(row, column, self.rows, self.columns, self.values))
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
-    """The table in a CSV file of Autoware. Spaces, blank lines and CRLF are allowed.
+    """Read a table from one of Autoware's CSV files; spaces, blank lines and CRLF are allowed.
 
-    Raises `NoTableInFile` where upstream's reader finds no table, and `InvalidValue` for what it
-    reads and cannot use.
+    Raises:
+        NoTableInFile: where upstream's reader finds no table.
+        InvalidValue: for a table that can be read but not used.
     """
     file = path_of(path)
     try:
@@ -253,34 +246,26 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     except InvalidValue as error:
         raise NoTableInFile(str(error)) from error
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    cells = [_cells(line) for _, line in lines]
 
     def place(line: int) -> str:
         return f"{file}, line {lines[line][0]}" if line < len(lines) else f"{file}"
 
-    _check_rectangle(cells, place)
-    return _from_lines(cells, place)
-
-
-def _check_rectangle(cells: Sequence[Sequence[str]], place: Place) -> None:
-    if not cells:
+    if not lines:
         raise NoTableInFile(f"{place(0)}: 0 rows; the file is empty")
-    width = len(cells[0])
-    if width < 2:
-        raise NoTableInFile(f"{place(0)}: no column coordinates; a table has at least 2")
-    for number, line in enumerate(cells):
-        if len(line) != width:
-            raise NoTableInFile(_ragged(place(number), len(line), width))
+    rows: list[list[str]] = []
+    for number, (_, line) in enumerate(lines):
+        cells = [cell.strip() for cell in line.split(",")]
+        # Upstream reads up to each comma, so that one at the end of a line starts no further cell.
+        rows.append(cells[:-1] if cells[-1] == "" else cells)
+        if len(rows[0]) < 2:
+            raise NoTableInFile(f"{place(0)}: no column coordinates; a table has at least 2")
+        if len(rows[-1]) != len(rows[0]):
+            raise NoTableInFile(_ragged(place(number), len(rows[-1]), len(rows[0])))
+    return _from_lines(rows, place)
 
 
 def _ragged(place: str, cells: int, width: int) -> str:
     return f"{place}: {cells} cells, but the first line has {width}"
-
-
-def _cells(line: str) -> list[str]:
-    cells = [cell.strip() for cell in line.split(",")]
-    # Upstream reads up to each comma, so that one at the end of a line starts no further cell.
-    return cells[:-1] if cells[-1] == "" else cells
 
 
 def _from_mapping(mapping: Mapping[str, Any]) -> Table:
@@ -291,17 +276,24 @@ def _from_mapping(mapping: Mapping[str, Any]) -> Table:
     missing = [name for name in parts if name not in mapping]
     if missing:
         raise InvalidValue(f"a table needs {', '.join(missing)} too; got {', '.join(mapping)}")
-    rows, values = list(mapping["rows"]), list(mapping["values"])
+    rows, columns, values = (list(mapping[name]) for name in parts)
+    return _from_lines(_lines("", rows, columns, values), _line_of_table)
+
+
+def _lines(
+    label: Any, rows: Sequence[Any], columns: Sequence[Any], values: Sequence[Sequence[Any]]
+) -> list[tuple[Any, ...]]:
+    """Lines of a table as in its file, the first with a label and the column coordinates."""
     if len(rows) != len(values):
         raise InvalidValue(
             f"table has {len(rows)} row coordinates and {len(values)} rows of values"
         )
-    lines = [[row, *line] for row, line in zip(rows, values, strict=True)]
-    return _from_lines([["", *mapping["columns"]], *lines], _line_of_table)
+    body = ((row, *line) for row, line in zip(rows, values, strict=True))
+    return [(label, *columns), *body]
 
 
 def _from_lines(lines: Sequence[Sequence[Any]], place: Place) -> Table:
-    """The table in these lines of cells; the first cell is a label and can be anything."""
+    """Build a table from lines of cells; the first cell is a label and is ignored."""
     grid: list[tuple[float, ...]] = []
     for number, line in enumerate(lines):
         numbers = [_number(cell, place(number), k) for k, cell in enumerate(line[1:], start=2)]
@@ -315,14 +307,14 @@ def _from_lines(lines: Sequence[Sequence[Any]], place: Place) -> Table:
 def _number(cell: Any, place: str, position: int) -> float:
     try:
         if isinstance(cell, bool) or (isinstance(cell, str) and "_" in cell):
-            raise TypeError("not a number as such files have them")
+            raise TypeError("not a number in the notation of such files")
         return float(cell)
     except (TypeError, ValueError, OverflowError):
         raise InvalidValue(f"{place}, cell {position}: {cell!r} is no number") from None
 
 
 def _check(grid: Sequence[Sequence[float]], place: Place) -> None:
-    """Raise unless the lines, the first with the column coordinates, make a table."""
+    """Raise unless the lines, the first with the column coordinates, form a valid table."""
     if len(grid) < 3:
         raise InvalidValue(
             f"{place(len(grid))}: {max(len(grid) - 1, 0)} rows below the line of column "
@@ -357,36 +349,38 @@ UPSTREAM = "upstream"
 """The value of `compat` that reproduces the upstream program."""
 
 _CONVERSIONS = {"accel_map_path": "convert_accel_cmd", "brake_map_path": "convert_brake_cmd"}
-"""Maps that are used only if a switch is on."""
+"""Switch that enables each optional map."""
 _FORGIVEN = ("acceleration_map_path", *_CONVERSIONS)
-"""Maps without which the upstream program goes on."""
+"""Maps without which the upstream program continues."""
 
 
 class UnknownParameter(UserWarning):
-    """A parameter that the simulator does not have; it is ignored."""
+    """Warning: a parameter that the simulator does not have; it is ignored."""
 
 
 class AssumedParameter(UserWarning):
-    """A parameter that should be given and is not; its default is used."""
+    """Warning: a parameter that should be given is missing; its default is used."""
 
 
 class RepeatedParameter(UserWarning):
-    """A key that stands twice in a file; the last one counts, as in ROS."""
+    """Warning: a key occurs twice in a file; the last one counts, as in ROS."""
 
 
 def gather(source: Any, name: str | None = None, compat: str | None = None) -> dict[str, Any]:
-    """All parameters, those of the model `name` complete.
+    """Return all parameters; those of the model `name` are complete.
 
-    `source` is a mapping, the path of a YAML file, or a sequence of these in which later ones win;
-    None stands for no parameters. `name` is one of `records.NAMES`; without it `vehicle_model_type`
-    chooses. In the result every parameter has its value, its default, or None if it has neither;
+    Args:
+        source: a mapping, the path of a YAML file, a sequence of these, in which later entries
+            override earlier ones, or None for no parameters. Paths of maps are relative to the
+            folder of the YAML file, those in a mapping to the working folder.
+        name: one of `records.NAMES`; by default that of the parameter `vehicle_model_type`.
+        compat: with "upstream" an acceleration, accel or brake map whose file cannot be read, or
+            whose lines have unequal or too few cells, is ignored, as in the upstream program. Any
+            other invalid map ends that program, and is an error here.
+
+    In the result every parameter has its value, its default, or None if it has neither;
     `acceleration_map`, `accel_map`, `brake_map` and `steer_map` are tables, or None where the model
-    uses no such map or its conversion is off. Paths of maps lead from the folder of the YAML file,
-    those in a mapping from the working folder.
-
-    With `compat="upstream"` an acceleration, accel or brake map counts as none, as in the upstream
-    program, if its file cannot be read or its lines have unequal or too few cells. Any other map
-    that is wrong ends that program, and is an error here.
+    uses no such map or its conversion is off.
     """
     if compat not in (None, UPSTREAM):
         raise InvalidValue(f"compat = {compat!r} is unknown; allowed are None and {UPSTREAM!r}")
@@ -411,22 +405,22 @@ def gather(source: Any, name: str | None = None, compat: str | None = None) -> d
 
 
 def written_in_files(source: Any, names: Collection[str]) -> list[str]:
-    """Where files among the sources give one of these parameters that nothing later overrides."""
+    """Places in files that set one of these parameters, unless a later source overrides it."""
     last = {ALIASES.get(item.name, item.name): item for item in flatten(source) if not item.stray}
     return sorted({last[n].place for n in names if n in last and last[n].folder is not None})
 
 
 def period(values: Mapping[str, Any]) -> float:
-    """The nominal period of updates among gathered parameters, in s."""
+    """Nominal update period in s, from gathered parameters."""
     return values["timer_sampling_time_ms"] / 1000.0
 
 
 def write(path: str | os.PathLike[str], values: Mapping[str, Any], name: str) -> None:
     """Write a parameter file for the model `name` that `gather` and Autoware read.
 
-    Of `values`, by the names of `gather`, those are written that the model or the simulator around
-    it uses. Maps inside the folder of the file are written as relative paths. The file is whole or
-    not there.
+    Only those `values` (names as in `gather`) are written that the model or its simulator uses.
+    Maps inside the folder of the file are written as relative paths. The file is written
+    atomically.
     """
     import yaml
 
@@ -457,7 +451,7 @@ def write(path: str | os.PathLike[str], values: Mapping[str, Any], name: str) ->
 
 
 def _warn_of_wheel_base(model: str, entries: Mapping[str, Entry]) -> None:
-    """It stands in another file than the rest, so it is easily forgotten."""
+    """Warn if the wheelbase is missing; being in another file, it is easily forgotten."""
     if entries and "wheel_base" not in entries and model in PARAMETERS["wheel_base"].models:
         _warn(
             f"wheel_base is not given; {PARAMETERS['wheel_base'].default} m is used, that of "
@@ -467,7 +461,7 @@ def _warn_of_wheel_base(model: str, entries: Mapping[str, Entry]) -> None:
 
 
 def _entries(source: Any) -> dict[str, Entry]:
-    """The last value given for each parameter, by its own name."""
+    """Last value given for each parameter, by canonical name."""
     chosen: dict[str, Entry] = {}
     entries = list(flatten(source))
     for text in dict.fromkeys(item.repeated for item in entries if item.repeated):
@@ -486,7 +480,7 @@ def _entries(source: Any) -> dict[str, Entry]:
 
 
 def _warn(message: str, kind: type[Warning] = UnknownParameter) -> None:
-    """Warn where the user's code calls the package, however deep in the package this is."""
+    """Warn at the line of user code that called the package."""
     level, frame = 1, inspect.currentframe()
     package = __name__.partition(".")[0]
     while frame is not None and frame.f_globals["__name__"].startswith(f"{package}."):
@@ -504,22 +498,24 @@ def _model(entries: Mapping[str, Entry], name: str | None) -> str:
 
 
 def _known(name: Any, place: str = "") -> str:
-    if name not in NAMES:
-        near = difflib.get_close_matches(str(name), NAMES, n=1)
+    if name not in COMMAND_DRIVEN:
+        near = difflib.get_close_matches(str(name), COMMAND_DRIVEN, n=1)
         hint = f"; did you mean {near[0]}?" if near else "."
         raise InvalidValue(
-            f"{place}vehicle_model_type = {name!r} is unknown{hint} Allowed are {', '.join(NAMES)}"
+            f"{place}vehicle_model_type = {name!r} is unknown{hint} "
+            f"Allowed are {', '.join(COMMAND_DRIVEN)}"
         )
     return name
 
 
 def _checked(parameter: Parameter, item: Entry) -> Any:
-    """The value, if it has the type and the range of the parameter."""
-    value = item.value
-    if item.name == "queue_dt":
-        value = _milliseconds(item)
-    elif parameter.kind == "path":
+    """Return the value after checking its type and range."""
+    if parameter.kind == "path":
         return _path(item)
+    if item.name == "queue_dt":
+        # Decimal fractions of a second, such as 0.035, are whole ms in spite of rounding.
+        value = round(_typed(Parameter(item.name, "double", None, "s", ""), item) * 1000.0, 9)
+        value = int(value) if value == int(value) else value
     else:
         value = _typed(parameter, item)
     if parameter.allowed is not None and value not in parameter.allowed:
@@ -531,24 +527,29 @@ def _typed(parameter: Parameter, item: Entry) -> Any:
     value, kind = item.value, parameter.kind
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         value = value.item()  # a NumPy scalar
-    if kind == "bool":
-        # C programs and tables have no other way to write it; in a ROS file it is a mistake.
-        if item.folder is None and isinstance(value, int) and value in (0, 1):
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    match kind:
+        # C programs and tables write truth as 0 or 1; in a ROS file that is a mistake.
+        case "bool" if isinstance(value, bool) or (
+            item.folder is None and whole and value in (0, 1)
+        ):
             return bool(value)
-        if isinstance(value, bool):
+        case "string" if isinstance(value, str):
             return value
-    elif kind == "string" and isinstance(value, str):
-        return value
-    elif kind == "strings" and isinstance(value, (list, tuple)):
-        if all(isinstance(text, str) for text in value):
+        case "strings" if isinstance(value, (list, tuple)) and all(
+            isinstance(text, str) for text in value
+        ):
             return tuple(value)
-    elif isinstance(value, bool):
-        pass
-    elif kind == "integer" and isinstance(value, int):
-        return value
-    elif kind == "double" and isinstance(value, numbers.Real):
-        return _finite(item, value)
-    raise InvalidValue(
+        case "integer" if whole:
+            return value
+        case "double" if isinstance(value, numbers.Real) and not isinstance(value, bool):
+            return _finite(item, value)
+        case _:
+            raise _wrong(item, value, kind)
+
+
+def _wrong(item: Entry, value: Any, kind: str) -> InvalidValue:
+    return InvalidValue(
         f"{item.place}: {item.name} must be {_TYPES[kind]}, got {value!r} ({type(value).__name__})"
     )
 
@@ -573,15 +574,8 @@ def _finite(item: Entry, value: Any) -> float:
     return number
 
 
-def _milliseconds(item: Entry) -> float:
-    seconds = _typed(Parameter(item.name, "double", None, "s", ""), item)
-    # Decimal fractions of a second, such as 0.035, are whole numbers of ms in spite of rounding.
-    value = round(seconds * 1000.0, 9)
-    return int(value) if value == int(value) else value
-
-
 def _path(item: Entry) -> str | Table:
-    """The absolute path of a map, or the table that was given in its place."""
+    """Absolute path of a map, or the table given in its place."""
     value = item.value
     if isinstance(value, (str, os.PathLike)):
         text = os.fspath(value)
@@ -590,18 +584,11 @@ def _path(item: Entry) -> str | Table:
             folder = Path.cwd() if item.folder is None else item.folder.absolute()
             return text if "$(" in text else str(folder / text)
     elif item.folder is None and value is not None and not isinstance(value, (bool, int, float)):
-        return _table_of(item)
-    raise InvalidValue(
-        f"{item.place}: {item.name} must be {_TYPES['path']}, got {value!r} "
-        f"({type(value).__name__})"
-    )
-
-
-def _table_of(item: Entry) -> Table:
-    try:
-        return Table.of(item.value)
-    except InvalidValue as error:
-        raise InvalidValue(f"{item.place}: {item.name}: {error}") from error
+        try:
+            return Table.of(value)
+        except InvalidValue as error:
+            raise InvalidValue(f"{item.place}: {item.name}: {error}") from error
+    raise _wrong(item, value, "path")
 
 
 def _uses_map(model: str, path: str, values: Mapping[str, Any]) -> bool:
@@ -610,7 +597,7 @@ def _uses_map(model: str, path: str, values: Mapping[str, Any]) -> bool:
 
 
 def _map(item: Entry, where: str | Table, compat: str | None) -> Table | None:
-    """The table of a map the model uses; None where upstream goes on without it."""
+    """Table of a map that the model uses; None where upstream continues without it."""
     if isinstance(where, Table):
         return where
     if "$(" in where:
@@ -642,7 +629,7 @@ def _require(model: str, values: Mapping[str, Any], looked_at: list[str]) -> Non
 
 
 def _check_lists(model: str, values: Mapping[str, Any], entries: Mapping[str, Entry]) -> None:
-    """Raise unless the lists of sub-models, which belong together, have equal lengths."""
+    """Raise unless the lists that describe the sub-models have equal lengths."""
     lists = [key for key, parameter in PARAMETERS.items() if parameter.kind == "strings"]
     if model in LEARNED and len({len(values[key]) for key in lists}) > 1:
         places = sorted({entries[key].place for key in lists if key in entries})
@@ -651,7 +638,7 @@ def _check_lists(model: str, values: Mapping[str, Any], entries: Mapping[str, En
 
 
 def _warn_of_method(model: str, entries: Mapping[str, Entry]) -> None:
-    """Say that a documented way to choose the steering conversion has no effect."""
+    """Warn that a documented way to choose the steering conversion has no effect."""
     item = entries.get("convert_steer_cmd_method")
     if item is not None and model == "ACTUATION_CMD":
         _warn(
@@ -661,7 +648,7 @@ def _warn_of_method(model: str, entries: Mapping[str, Entry]) -> None:
 
 
 def _written(value: Any, key: str, target: Path) -> Any:
-    """A value as YAML has it; a map inside the folder of the file by its relative path."""
+    """Value as written to YAML; a map inside the folder of the file by its relative path."""
     if isinstance(value, Table):
         raise InvalidValue(f"{key} must be {_TYPES['path']} to be written, got a table")
     if key in MAPS:

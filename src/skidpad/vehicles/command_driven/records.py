@@ -1,19 +1,19 @@
-"""Records and parameters of the command-driven models, and the rules of their two modes.
+"""Records and parameters of the command-driven models.
 
 The body point is the middle of the rear axle (`base_link`). ISO 8855: x forward, y left, z up.
 
-`PARAMETERS` has every parameter of Autoware's simple_planning_simulator: type, default, unit,
-meaning, users. The defaults are those in upstream's source (autoware.universe b8ce82e), which its
-YAML files override and from which its documentation differs here and there. The parameter records
-of the models are made from that table.
+`PARAMETERS` lists every parameter of Autoware's simple_planning_simulator: type, default, unit,
+meaning, and the models that use it. The defaults are those in upstream's source (autoware.universe
+b8ce82e), which its YAML files override and from which its documentation differs in places. The
+parameter records of the models are generated from that table.
 
-`Rules` are the points on which the repaired models differ from the program they come from;
-docs/errata.md has the evidence for each.
+Arguments named `upstream` select the points in which the upstream program differs from the repaired
+models; docs/errata.md has the evidence for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Annotated, Any, Literal, NamedTuple
@@ -47,20 +47,20 @@ class State(NamedTuple):
     steer: rad = 0.0
     """True tyre angle, positive to the left."""
     a_x: m_s2 = 0.0
-    """Acceleration along the car: what its drive has reached, or the last one reported."""
+    """Longitudinal acceleration: the state of the drive lag, or the one reported last."""
 
 
 @extended
 class GearedState(State):
-    """A car with lagging drive that its gear may stop."""
+    """State of a car with a lagging drive whose gear may stop it."""
 
     a_stop: m_s2 = 0.0
-    """Acceleration by which the gear stopped the car in the last update; 0 while it lets it go."""
+    """Acceleration by which the gear stopped the car in the last update; 0 if it did not."""
 
 
 @extended
 class PedalState(State):
-    """A car driven by a pedal, with no guard against rolling back."""
+    """State of a car driven by a pedal, without a guard against rolling back."""
 
     pedal: m_s2 = 0.0
     """Pedal position as an acceleration: positive drives in the gear's direction, negative
@@ -69,40 +69,39 @@ class PedalState(State):
 
 @extended
 class MechanicalState(GearedState):
-    """A geared car with a steering column."""
+    """State of a geared car with a steering column."""
 
     steer_target: rad = 0.0
-    """Tyre angle asked for in the last update, before any limit."""
+    """Tyre angle demanded in the last update, before any limit."""
     column: Column = Column()
-    """Memory of the steering controller."""
+    """State of the steering column and its controller."""
 
 
 class VelocityInput(NamedTuple):
     """Commands of the models driven by velocity."""
 
     velocity: m_s = 0.0
-    """Velocity asked for along the car, forward positive."""
+    """Longitudinal velocity demanded, forward positive."""
     steer: rad = 0.0
-    """Tyre angle asked for, positive to the left."""
+    """Tyre angle demanded, positive to the left."""
 
 
 class AccelerationInput(NamedTuple):
-    """Commands of the models driven by acceleration that know no gear."""
+    """Commands of the models driven by acceleration without gears."""
 
     acceleration: m_s2 = 0.0
-    """Acceleration asked for along the car, forward positive, that of the slope included."""
+    """Longitudinal acceleration demanded, forward positive, slope included."""
     steer: rad = 0.0
-    """Tyre angle asked for, positive to the left."""
+    """Tyre angle demanded, positive to the left."""
 
 
 class GearedInput(NamedTuple):
     """Commands of the models driven by acceleration and gear."""
 
     acceleration: m_s2 = 0.0
-    """Acceleration asked for along the car, forward positive in every gear, that of the slope
-    included."""
+    """Longitudinal acceleration demanded, forward positive in every gear, slope included."""
     steer: rad = 0.0
-    """Tyre angle asked for, positive to the left."""
+    """Tyre angle demanded, positive to the left."""
     gear: gear = float(Gear.DRIVE)
     """Gear selector position."""
 
@@ -111,20 +110,20 @@ class PedalInput(NamedTuple):
     """Commands of the model without a guard against rolling back."""
 
     acceleration: m_s2 = 0.0
-    """Pedal asked for: positive drives in the gear's direction, negative brakes."""
+    """Pedal demanded, as an acceleration: positive drives in the gear's direction."""
     steer: rad = 0.0
-    """Tyre angle asked for, positive to the left."""
+    """Tyre angle demanded, positive to the left."""
     gear: gear = float(Gear.DRIVE)
     """Gear selector position."""
     slope: m_s2 = 0.0
-    """Acceleration along the car by the slope of the road, positive downhill ahead."""
+    """Longitudinal acceleration by the slope of the road, positive if downhill ahead."""
 
 
 class ActuationInput(NamedTuple):
     """Commands of the models driven by pedals and steering actuation."""
 
     accel: one = 0.0
-    """Accelerator: a coordinate of its map, or an acceleration in m/s² without one."""
+    """Accelerator: a coordinate of its map, or without a map an acceleration in m/s²."""
     brake: one = 0.0
     """Brake: a coordinate of its map."""
     steer: rad = 0.0
@@ -132,46 +131,46 @@ class ActuationInput(NamedTuple):
     gear: gear = float(Gear.DRIVE)
     """Gear selector position."""
     slope: m_s2 = 0.0
-    """Acceleration along the car by the slope of the road, positive downhill ahead."""
+    """Longitudinal acceleration by the slope of the road, positive if downhill ahead."""
 
 
 class Report(NamedTuple):
-    """What the car reports about itself."""
+    """Motion and steering that the car reports."""
 
     v_x: m_s
-    """Velocity along the car, forward positive."""
+    """Longitudinal velocity, forward positive."""
     v_y: m_s
-    """Velocity across the car, positive to the left: always 0, its wheels do not slip."""
+    """Lateral velocity, positive to the left; always 0, since the wheels do not slip."""
     a_x: m_s2
-    """Acceleration along the car."""
+    """Longitudinal acceleration, forward positive."""
     omega: rad_s
     """Yaw rate, positive to the left."""
     steer: rad
-    """Measured tyre angle, positive to the left: the true one and its bias."""
+    """Measured tyre angle, positive to the left: the true angle plus the bias."""
 
 
 Kind = Literal["double", "integer", "bool", "string", "strings", "path"]
-"""Types of parameters; a path leads to a CSV map."""
+"""Types of parameters; "path" is the path of a CSV map."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter."""
+    """Name, type, default, unit and meaning of one parameter."""
 
     name: str
     kind: Kind
     default: Any
-    """Default; None for a parameter that `models` cannot do without."""
+    """Default; None for a parameter that `models` require."""
     unit: str
     meaning: str
     models: tuple[str, ...] = ()
-    """The models that use it; empty: the simulator around the model does."""
+    """Models that use it; empty if the simulator around the model uses it."""
     allowed: Allowed | None = None
-    """Range of numbers."""
+    """Allowed range of a number."""
     example: float | None = None
-    """Value in upstream's sample file, where there is no default."""
+    """Value in upstream's sample file, if there is no default."""
     unread: bool = False
-    """Whether upstream documents it but its program never reads it."""
+    """Whether upstream documents the parameter but its program never reads it."""
 
 
 LEARNED = ("LEARNED_STEER_VEL",)
@@ -200,7 +199,10 @@ def _number(
     return Parameter(name, "double", default, unit, meaning, tuple(models), allowed)
 
 
-def _map(name: str, meaning: str, models: Sequence[str]) -> Parameter:
+def _map(
+    name: str, row: str, models: Sequence[str], column: str = "velocity", cell: str = "acceleration"
+) -> Parameter:
+    meaning = f"CSV map from {row} (rows) and {column} (columns) to {cell}"
     return Parameter(name, "path", None, "1", meaning, tuple(models))
 
 
@@ -228,6 +230,7 @@ def _mechanical(name: str, example: float, unit: str, meaning: str) -> Parameter
     return Parameter(full, "double", None, unit, meaning, MECHANICAL, allowed, example)
 
 
+_FACTOR = "factor on the commanded %s; below 0 it counts as 0"
 _NODE = (
     _text("simulated_frame_id", "base_link", "frame of the vehicle"),
     _text("origin_frame_id", "odom", "frame in which the vehicle moves"),
@@ -272,27 +275,9 @@ _MODEL = (
     _number("steer_time_constant", 0.27, "s", "time constant of steering", STEER_LAGGED),
     _number("steer_dead_band", 0.0, "rad", "dead band of steering", (*VELOCITY, *SCALED)),
     _number("steer_bias", 0.0, "rad", "reported minus true steering angle", LAGGED, None),
-    _number(
-        "debug_acc_scaling_factor",
-        1.0,
-        "1",
-        "factor on the commanded acceleration; below 0 it counts as 0",
-        SCALED,
-        None,
-    ),
-    _number(
-        "debug_steer_scaling_factor",
-        1.0,
-        "1",
-        "factor on the commanded steering angle; below 0 it counts as 0",
-        SCALED,
-        None,
-    ),
-    _map(
-        "acceleration_map_path",
-        "CSV map from commanded acceleration (rows) and velocity (columns) to acceleration",
-        MAPPED,
-    ),
+    _number("debug_acc_scaling_factor", 1.0, "1", _FACTOR % "acceleration", SCALED, None),
+    _number("debug_steer_scaling_factor", 1.0, "1", _FACTOR % "steering angle", SCALED, None),
+    _map("acceleration_map_path", "commanded acceleration", MAPPED),
     _texts("model_module_paths", "Python modules of the sub-models, as they are imported"),
     _texts("model_param_paths", "files given to the sub-models' load_params; empty for none"),
     _texts("model_class_names", "classes of the sub-models, one per module"),
@@ -302,21 +287,9 @@ _MODEL = (
     _number("brake_time_constant", None, "s", "time constant when braking", ACTUATION),
     _switch("convert_accel_cmd", None, "whether accel_map_path is used", ACTUATION),
     _switch("convert_brake_cmd", None, "whether brake_map_path is used", ACTUATION),
-    _map(
-        "accel_map_path",
-        "CSV map from accelerator (rows) and velocity (columns) to acceleration",
-        ACTUATION,
-    ),
-    _map(
-        "brake_map_path",
-        "CSV map from brake (rows) and velocity (columns) to acceleration",
-        ACTUATION,
-    ),
-    _map(
-        "steer_map_path",
-        "CSV map from steering command (rows) and steering angle (columns) to steering rate",
-        STEER_MAPPED,
-    ),
+    _map("accel_map_path", "accelerator", ACTUATION),
+    _map("brake_map_path", "brake", ACTUATION),
+    _map("steer_map_path", "steering command", STEER_MAPPED, "steering angle", "steering rate"),
     _unread(_switch("convert_steer_cmd", False, "no effect: the model's name chooses")),
     _unread(_text("convert_steer_cmd_method", "", "no effect: the model's name chooses")),
     _number("vgr_coef_a", None, "1", "gear ratio of steering at rest", GEAR_RATIO, None),
@@ -349,7 +322,7 @@ _MECHANICAL = (
 )
 
 PARAMETERS = {p.name: p for p in (*_NODE, *_MODEL, *_MECHANICAL)}
-"""All parameters by name: the simulator's, the models', the mechanical steering's."""
+"""All parameters by name: of the simulator, the models and the mechanical steering."""
 
 SILENT = frozenset(
     {
@@ -362,10 +335,11 @@ SILENT = frozenset(
         "use_sim_time",
     }
 )
-"""Names that Autoware's files hold too and the simulator does not use.
+"""Names in Autoware's files that the simulator does not use; they give no warning.
 
-They are those of vehicle_info.param.yaml and vehicle_characteristics.param.yaml, a second set of
-gear-ratio coefficients in the sample of the mechanical steering, and one every ROS node has.
+They are those of vehicle_info.param.yaml and vehicle_characteristics.param.yaml, a second
+set of gear-ratio coefficients in the sample of the mechanical steering, and one every ROS
+node has.
 """
 
 ALIASES = {
@@ -376,14 +350,14 @@ ALIASES = {
     "brake_map": "brake_map_path",
     "steer_map": "steer_map_path",
 }
-"""Other names of parameters; `queue_dt` is in s, a map under its short name may be a table."""
+"""Aliases of parameters; `queue_dt` is in s, and a map under its short name may be a table."""
 
 MAPS = {path: short for short, path in ALIASES.items() if path.endswith("_map_path")}
-"""Parameter with the path of a map, and the name under which the table itself goes."""
+"""Short name of each map, for the table itself, by the parameter that holds its path."""
 
 
 def table() -> list[tuple[str, str, str, str, str, str]]:
-    """Rows for a page: name, type, default, unit, models that use it, meaning."""
+    """Rows of the parameter table for a page: name, type, default, unit, models, meaning."""
     return [
         (p.name, p.kind, _shown(p), p.unit, ", ".join(p.models) or "all", p.meaning)
         for p in PARAMETERS.values()
@@ -410,23 +384,13 @@ _UNITS: dict[str, Any] = {
     "s²/m²": Annotated[float, Unit("s²/m²", length=-2, time=2)],
     "1/rad": Annotated[float, Unit("1/rad")],
 }
-"""The units of the models' parameters by their symbols."""
+"""Units of the models' parameters, by symbol."""
 
-_FLOORS: dict[str, tuple[Any, float, str, tuple[str, ...]]] = {
-    "least_time_constant": (
-        Annotated[s, positive],
-        0.03,
-        "Time constants below this count as this.",
-        LAGGED,
-    ),
-    "least_dt": (
-        Annotated[s, positive],
-        1e-5,
-        "Least duration that an update is taken to have where it is divided by.",
-        WHEELED,
-    ),
+_FLOORS: dict[str, tuple[float, str, tuple[str, ...]]] = {
+    "least_time_constant": (0.03, "Time constants below this count as this.", LAGGED),
+    "least_dt": (1e-5, "Least duration of an update in a division.", WHEELED),
 }
-"""Constants that upstream's program has: unit, value, meaning, models that need it."""
+"""Durations hard-coded in upstream's program: value, meaning, models that need them."""
 
 TABLE_UNITS: dict[str, Units] = {
     "acceleration_map": (m_s2, m_s, m_s2),
@@ -434,18 +398,20 @@ TABLE_UNITS: dict[str, Units] = {
     "brake_map": (one, m_s, m_s2),
     "steer_map": (rad, rad, rad),
 }
-"""Units of rows, columns and values of each map. The rows of a steering map may be anything that
-its command is; its values are rates, but used as angles over the time constant of steering."""
+"""Units of rows, columns and values of each map.
+
+The rows of a steering map are in the unit of its command; its values are rates, but used as
+angles divided by the time constant of steering.
+"""
 
 
-def steer_map_units(by_velocity: bool) -> Units:
-    """Units of a steering map; upstream looks its columns up by velocity."""
-    row, column, value = TABLE_UNITS["steer_map"]
-    return row, m_s if by_velocity else column, value
+def table_units(key: str, upstream: bool) -> Units:
+    """Units of a map; upstream looks the columns of a steering map up by velocity."""
+    row, column, value = TABLE_UNITS[key]
+    return row, m_s if upstream and key == "steer_map" else column, value
 
 
 def maps(name: str) -> tuple[str, ...]:
-    """The maps that a model may have."""
     if name in MAPPED:
         return ("acceleration_map",)
     if not name.startswith("ACTUATION"):
@@ -455,7 +421,7 @@ def maps(name: str) -> tuple[str, ...]:
 
 @made_once
 def params_type(name: str, *tables: type) -> Any:
-    """The parameter record of a model; `tables` are the classes of its maps, in their order."""
+    """Parameter record type of a model; `tables` are the classes of its maps, in order."""
     assert name in WHEELED
     hints: dict[str, Any] = {}
     defaults: dict[str, Any] = {}
@@ -470,96 +436,44 @@ def params_type(name: str, *tables: type) -> Any:
     if name in MECHANICAL:
         hints["mechanical_params"] = MechanicalSteering
     hints |= dict(zip(maps(name), tables, strict=True))
-    for floor, (unit, value, doc, models) in _FLOORS.items():
+    for floor, (value, doc, models) in _FLOORS.items():
         if name in models:
-            hints[floor], defaults[floor], docs[floor] = unit, value, doc
+            hints[floor], defaults[floor], docs[floor] = Annotated[s, positive], value, doc
     return record.define("Params", hints, defaults, docs, f"The {name} parameters.")
 
 
-class Stop(NamedTuple):
-    """What a stop by the gear leaves behind."""
-
-    a_x: m_s2
-    """Acceleration that the drive is left with."""
-    a_stop: m_s2
-    """Acceleration reported for the update, besides that of the drive."""
+PROGRAM = "simple_planning_simulator of autoware.universe 0.43.0 (b8ce82e)"
+"""The program that the upstream mode reproduces."""
 
 
-@dataclass(frozen=True)
-class Rules:
-    """The points on which the two modes differ."""
+def velocity_change(before: m_s, after: m_s, dt: s, p: Any, reported: m_s2, upstream: bool) -> m_s2:
+    """Acceleration from a change of velocity; for dt = 0 the one reported before.
 
-    velocity_change: Callable[[m_s, m_s, s, Any, m_s2], m_s2]
-    """Acceleration from the velocities before and after dt; last, the one reported before."""
-    stop: Callable[[m_s, s, Any], Stop]
-    """What a stop from a velocity within dt leaves behind."""
-    steer_map_column: Callable[[m_s, rad], float]
-    """Column coordinate of the steering map, from velocity and tyre angle."""
-    dead_time: str
-    """Which command acts after a dead time; see `skidpad.core.model.Model.dead_time_rule`."""
-    reproduces: str = ""
-    """The program whose numbers these rules repeat; empty where it is repaired."""
-
-    @property
-    def upstream(self) -> bool:
-        """Whether these are the rules of the upstream program."""
-        return bool(self.reproduces)
-
-
-def _change(before: m_s, after: m_s, dt: s, p: Any, reported: m_s2) -> m_s2:
-    """Change of velocity per time; over no time, what was reported before stays."""
+    Upstream it is infinite or NaN for dt = 0.
+    """
     passes = dt > 0.0
     # The reciprocal is taken of a number above 0 in either case: Python would raise at 0.
-    return where(passes, (after - before) * (1.0 / where(passes, dt, p.least_dt)), reported)
+    by_dt = 1.0 / where(passes, dt, p.least_dt)
+    if upstream:
+        return (after - before) * where(passes, by_dt, inf)
+    return where(passes, (after - before) * by_dt, reported)
 
 
-def _upstream_change(before: m_s, after: m_s, dt: s, p: Any, reported: m_s2) -> m_s2:
-    """Change of velocity per time; over no time infinite or NaN."""
-    passes = dt > 0.0
-    return (after - before) * where(passes, 1.0 / where(passes, dt, p.least_dt), inf)
+def guarded(before: Any, after: Any, gear: one, dt: s, p: Any, upstream: bool) -> Any:
+    """State after an update, or that of a stopped car if the gear forbids its velocity.
 
-
-def _stop(v_x: m_s, dt: s, p: Any) -> Stop:
-    """The drive lets go; what is reported keeps to the limit of acceleration."""
-    return Stop(0.0, limited(_stopping(v_x, dt, p), p.vel_rate_lim))
-
-
-def _upstream_stop(v_x: m_s, dt: s, p: Any) -> Stop:
-    """The drive is left with the whole deceleration, and recovers from it at its own pace."""
-    return Stop(_stopping(v_x, dt, p), 0.0)
-
-
-def _stopping(v_x: m_s, dt: s, p: Any) -> m_s2:
-    return v_x * (-1.0 / maximum(dt, p.least_dt))
-
-
-REPAIRED = Rules(
-    velocity_change=_change,
-    stop=_stop,
-    steer_map_column=lambda v_x, steer: steer,
-    dead_time="at_least",
-)
-UPSTREAM = Rules(
-    velocity_change=_upstream_change,
-    stop=_upstream_stop,
-    steer_map_column=lambda v_x, steer: v_x,
-    dead_time="nearest",
-    reproduces="simple_planning_simulator of autoware.universe 0.43.0 (b8ce82e)",
-)
-
-
-def guarded(before: Any, after: Any, gear: one, dt: s, p: Any, rules: Rules) -> Any:
-    """The state after an update, or that of a stopped car if the gear forbids its velocity.
-
-    A stop puts the car back to where the update began; its steering has moved nevertheless.
+    A stopped car returns to its pose at the start of the update; its steering still moves. The stop
+    resets the drive, and the acceleration reported for it stays within its limit. Upstream leaves
+    the whole deceleration in the drive, where it decays with the lag.
     """
     stops = forbids(gear, after.v_x)
-    stop = rules.stop(before.v_x, dt, p)
+    stopping = before.v_x * (-1.0 / maximum(dt, p.least_dt))
+    a_x, a_stop = (stopping, 0.0) if upstream else (0.0, limited(stopping, p.vel_rate_lim))
     return after._replace(
         x=where(stops, before.x, after.x),
         y=where(stops, before.y, after.y),
         yaw=where(stops, before.yaw, after.yaw),
         v_x=where(stops, 0.0, after.v_x),
-        a_x=where(stops, stop.a_x, after.a_x),
-        a_stop=where(stops, stop.a_stop, 0.0),
+        a_x=where(stops, a_x, after.a_x),
+        a_stop=where(stops, a_stop, 0.0),
     )

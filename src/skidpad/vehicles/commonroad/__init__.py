@@ -1,1 +1,1 @@
-"""CommonRoad's vehicles: those of commonroad-control and of commonroad-vehicle-models."""
+"""CommonRoad's vehicles: the models of commonroad-control and of commonroad-vehicle-models."""

@@ -1,21 +1,19 @@
 """The vehicles of commonroad-control: kinematic bicycle, dynamic bicycle and point mass.
 
-`commonroad_kinematic_bicycle` is a car without slip, moved by acceleration and steering rate. Its
-reference point is the centre of mass, and `v` the speed of that point, so the yaw rate is
+`commonroad_kinematic_bicycle` is a car without slip whose inputs are acceleration and steering
+rate. Its reference point is the centre of mass, and `v` the speed of that point, so the yaw rate is
 v sin(beta) / l_r.
 
-`commonroad_dynamic_bicycle` has two linear tyres under loads that acceleration moves. By default
-the slip angles are those of the wheel planes, with a smooth floor on the rolling speed below
-`v_blend`: at standstill and in reverse the tyres resist, and above `v_blend` the motion is
-upstream's.
+`commonroad_dynamic_bicycle` has two linear tyres with longitudinal load transfer. By default the
+slip angles are those of the wheel planes, with a smooth floor on the rolling speed below `v_blend`:
+at standstill and in reverse the tyres resist, and above `v_blend` the motion is upstream's.
 
 `double_integrator` is a point mass along and across a reference path.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple
 
 from ...core.body import (
@@ -29,11 +27,11 @@ from ...core.body import (
     Velocity,
     car_geometry,
 )
-from ...core.model import Model, NoDisturbance
+from ...core.model import Model
 from ...core.record import extended
+from ...geometry.pose import unrotated
 from ...ops import atan, cos, pow, sin, tan
 from ...units import (
-    J,
     kg,
     kg_m2,
     m,
@@ -48,19 +46,12 @@ from ...units import (
 )
 from ..parts import kinematics
 from ..parts.actuators import limited
-from ..parts.disturbance import additive
+from ..parts.assembly import sliding_car
 from ..parts.drive_command import demanded_acceleration
-from ..parts.kinematics import (
-    centre_track_rolling,
-    drift_rate,
-    kinetic_energy,
-    path_acceleration,
-    pose_rate,
-    velocity_rate,
-)
+from ..parts.kinematics import Acceleration as PlaneAcceleration
 from ..parts.load_transfer import Velocity as WheelVelocity
 from ..parts.load_transfer import in_wheel_frame, on_road, pitch_loads, smooth_slip_angle
-from .body import dynamic_bicycle_body, rolling_body
+from . import body as cars
 from .records import (
     BMW_3_SERIES,
     CONTROL,
@@ -87,7 +78,7 @@ class KinematicBicycleState(NamedTuple):
 
 
 class KinematicBicycleOutputs(NamedTuple):
-    """Accelerations and slip."""
+    """Accelerations, yaw rate and slip angle of the kinematic bicycle."""
 
     a_x: m_s2
     """Acceleration of the centre of mass over ground, along the car."""
@@ -96,46 +87,86 @@ class KinematicBicycleOutputs(NamedTuple):
     a_long: m_s2
     """Acceleration along the path, as commanded: what `a_long_max` limits."""
     a_lat: m_s2
-    """Centripetal acceleration of the turn that the steering angle asks for, v omega: what
-    `a_lat_max` limits. A moving steering angle turns the path further; `a_y` has that too."""
+    """Centripetal acceleration at the present steering angle, v omega: what `a_lat_max` limits.
+    `a_y` also contains the effect of a steering rate."""
     omega: rad_s
     """Yaw rate, positive to the left."""
     beta: rad
     """Slip angle at the centre of mass, positive to the left."""
 
 
-def kinematic_bicycle_derivative(
-    x: KinematicBicycleState, u: BicycleInput, w: NoDisturbance, p: BicycleParams
+def kinematic_motion(x: KinematicBicycleState, u: BicycleInput, p: BicycleParams) -> cars.Motion:
+    """State rates, slip angle and yaw rate of wheels that roll."""
+    beta, omega = line = kinematics.centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
+    pose = kinematics.pose_rate(x.yaw, x.v * cos(beta), x.v * sin(beta), omega)
+    return cars.Motion(KinematicBicycleState(pose.x, pose.y, u.a, pose.yaw, u.steer_rate), line)
+
+
+def kinematic_shown(
+    x: KinematicBicycleState, now: cars.Motion, p: BicycleParams
+) -> Sequence[float]:
+    """Accelerations of the centre of mass, its slip angle and the yaw rate."""
+    beta, omega = now.acting
+    turning = omega + kinematics.drift_rate(x.steer, now.rate.steer, p.l_f, p.l_r)
+    a = kinematics.path_acceleration(x.v, beta, now.rate.v, turning)
+    return *a, now.rate.v, x.v * omega, omega, beta
+
+
+def rolling_velocity(x: KinematicBicycleState, u: Any, p: BicycleParams) -> Velocity:
+    """Velocity of the kinematic bicycle; its slip angle follows from the steering angle."""
+    beta, omega = kinematics.centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
+    return Velocity(x.v * cos(beta), x.v * sin(beta), omega)
+
+
+def rolling_acceleration(
+    x: KinematicBicycleState, rate: KinematicBicycleState, p: BicycleParams
+) -> Acceleration:
+    """Acceleration of the kinematic bicycle and its yaw acceleration."""
+    beta, omega = kinematics.centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
+    beta_rate, omega_rate = kinematics.rolling_rate(x.v, rate.v, x.steer, rate.steer, p.l_f, p.l_r)
+    a = kinematics.path_acceleration(x.v, beta, rate.v, omega + beta_rate)
+    return Acceleration(a.x, a.y, omega_rate)
+
+
+def rolling_placed(
+    x: KinematicBicycleState, pose: Pose, velocity: Velocity, p: BicycleParams
 ) -> KinematicBicycleState:
-    """Time derivative of the state."""
-    beta, omega = centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
-    pose = pose_rate(x.yaw, x.v * cos(beta), x.v * sin(beta), omega)
-    return KinematicBicycleState(pose.x, pose.y, u.a, pose.yaw, u.steer_rate)
+    """Kinematic bicycle at another pose; keeps only the velocity along its direction of travel."""
+    v, _ = unrotated(velocity.v_x, velocity.v_y, kinematics.drift(x.steer, p.l_f, p.l_r))
+    return x._replace(**pose._asdict(), v=v)
 
 
-def kinematic_bicycle_outputs(
-    x: KinematicBicycleState, u: BicycleInput, w: NoDisturbance, p: BicycleParams
-) -> KinematicBicycleOutputs:
-    """Accelerations of the turning car."""
-    beta, omega = centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
-    turning = omega + drift_rate(x.steer, u.steer_rate, p.l_f, p.l_r)
-    a = path_acceleration(x.v, beta, u.a, turning)
-    return KinematicBicycleOutputs(a.x, a.y, u.a, x.v * omega, omega, beta)
+def rolling_on_ground(
+    x: KinematicBicycleState, u: Any, w: Any, ground: GroundUnder, p: BicycleParams
+) -> tuple[Any, Any]:
+    """Apply gravity to the kinematic bicycle along its direction of travel."""
+    if ground.down is None:
+        return u, w
+    beta, _ = kinematics.centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
+    along, _ = unrotated(ground.down.x, ground.down.y, beta)
+    return u, w._replace(v=ground.g * along)
 
 
-KINEMATIC_BICYCLE_MODEL = additive(
-    Model(
-        name="commonroad_kinematic_bicycle",
-        State=KinematicBicycleState,
-        Input=BicycleInput,
-        Params=BicycleParams,
-        Outputs=KinematicBicycleOutputs,
-        derivative=kinematic_bicycle_derivative,
-        outputs=kinematic_bicycle_outputs,
-        body=rolling_body(),
-        mirror_odd={"a_lat": True},
-        summary="Car without slip under acceleration and steering rate",
-    )
+KINEMATIC_BICYCLE_MODEL = cars.car_model(
+    "commonroad_kinematic_bicycle",
+    KinematicBicycleState,
+    BicycleParams,
+    KinematicBicycleOutputs,
+    kinematic_motion,
+    kinematic_shown,
+    BicycleInput,
+    body=sliding_car(
+        velocity=rolling_velocity,
+        speed=lambda x, p: x.v,
+        acceleration=rolling_acceleration,
+        placed=rolling_placed,
+        geometry=cars.sized,
+        limits=cars.bicycle_limits,
+        command=cars.bicycle_command,
+        on_ground=rolling_on_ground,
+    ),
+    mirror_odd={"a_lat": True},
+    summary="Car without slip under acceleration and steering rate",
 )
 
 commonroad_kinematic_bicycle = CommonRoadFactory(KINEMATIC_BICYCLE_MODEL)
@@ -162,7 +193,7 @@ class DynamicBicycleState(NamedTuple):
 
 @extended
 class DynamicBicycleParams(BicycleParams):
-    """Masses, tyres and limits: the BMW of the 3 series of commonroad-control."""
+    """Masses, tyres and limits; by default the BMW 3 series of commonroad-control."""
 
     m: Annotated[kg, positive] = BMW_3_SERIES["m"]
     """Mass."""
@@ -189,125 +220,69 @@ class Axles(NamedTuple):
     rear: float
 
 
-def contact(x: DynamicBicycleState, p: DynamicBicycleParams) -> tuple[WheelVelocity, WheelVelocity]:
-    """Velocity over ground of the front and rear contact patch, in the body frame."""
-    return (
-        WheelVelocity(x.v_x, x.v_y + p.l_f * x.omega),
-        WheelVelocity(x.v_x, x.v_y - p.l_r * x.omega),
-    )
-
-
 def slip_angles(x: DynamicBicycleState, p: DynamicBicycleParams) -> Axles:
-    """Slip angles of the wheels, at any speed and either way."""
-    front, rear = contact(x, p)
+    """Slip angles of the front and the rear wheels, valid at any speed, forwards and in reverse."""
+    front = WheelVelocity(x.v_x, x.v_y + p.l_f * x.omega)
+    rear = WheelVelocity(x.v_x, x.v_y - p.l_r * x.omega)
     turned = in_wheel_frame(front, cos(x.steer), sin(x.steer))
     return Axles(smooth_slip_angle(turned, p.v_blend), smooth_slip_angle(rear, p.v_blend))
 
 
 def upstream_slip_angles(x: DynamicBicycleState, p: DynamicBicycleParams) -> Axles:
-    """Slip angles by one arc tangent: NaN at rest and of the wrong sign in reverse."""
-    front, rear = contact(x, p)
+    """Slip angles by one arctangent: NaN at rest and of the wrong sign in reverse."""
+    front, rear = x.v_y + p.l_f * x.omega, x.v_y - p.l_r * x.omega
     # A power and not a division, which Python refuses at 0.
     by_speed = pow(x.v_x, -1.0)
-    return Axles(x.steer - atan(front.y * by_speed), -atan(rear.y * by_speed))
+    return Axles(x.steer - atan(front * by_speed), -atan(rear * by_speed))
 
 
-def loads(a: m_s2, p: DynamicBicycleParams) -> Axles:
-    """Load on each axle under a commanded acceleration; negative beyond what can be."""
-    return Axles(*pitch_loads(a, p.m, p.g, p.l_f, p.l_r, p.z_cg))
+def _dynamic_bicycle_model(*, upstream: bool, **others: Any) -> Model:
+    slip = upstream_slip_angles if upstream else slip_angles
 
-
-class DynamicBicycleMotion(NamedTuple):
-    """What derivative and outputs need of one instant."""
-
-    alpha: Axles
-    F_y: Axles
-    F_z: Axles
-    a: kinematics.Acceleration
-
-
-def _dynamic_bicycle_motion(
-    slip: Callable[[DynamicBicycleState, DynamicBicycleParams], Axles],
-    load: Callable[[m_s2, DynamicBicycleParams], Axles],
-) -> Callable[[DynamicBicycleState, BicycleInput, DynamicBicycleParams], DynamicBicycleMotion]:
-    """The motion under a rule of slip and one of loads."""
-
-    def motion(
-        x: DynamicBicycleState, u: BicycleInput, p: DynamicBicycleParams
-    ) -> DynamicBicycleMotion:
-        alpha, F_z = slip(x, p), load(u.a, p)
+    def motion(x: DynamicBicycleState, u: BicycleInput, p: DynamicBicycleParams) -> cars.Motion:
+        alpha, loads = slip(x, p), Axles(*pitch_loads(u.a, p.m, p.g, p.l_f, p.l_r, p.z_cg))
+        # Upstream's axles that would lift off pull at the road.
+        F_z = loads if upstream else Axles(*map(on_road, loads))
         front, rear = p.C_f * alpha.front * F_z.front, p.C_r * alpha.rear * F_z.rear
         by_mass = 1.0 / p.m
-        a = kinematics.Acceleration(
-            u.a - by_mass * front * sin(x.steer), by_mass * (front * cos(x.steer) + rear)
-        )
-        return DynamicBicycleMotion(alpha, Axles(front, rear), F_z, a)
+        along = u.a - by_mass * front * sin(x.steer)
+        a = PlaneAcceleration(along, by_mass * (front * cos(x.steer) + rear))
+        pose = kinematics.pose_rate(x.yaw, x.v_x, x.v_y, x.omega)
+        v = kinematics.velocity_rate(a, x.v_x, x.v_y, x.omega)
+        omega = (p.l_f * front * cos(x.steer) - p.l_r * rear) * (1.0 / p.I_z)
+        rate = DynamicBicycleState(pose.x, pose.y, v.x, v.y, pose.yaw, omega, u.steer_rate)
+        return cars.Motion(rate, (*a, *alpha, front, rear, *F_z))
 
-    return motion
-
-
-def _dynamic_bicycle_model(
-    motion: Callable[
-        [DynamicBicycleState, BicycleInput, DynamicBicycleParams], DynamicBicycleMotion
-    ],
-) -> Model:
-    def derivative(
-        x: DynamicBicycleState, u: BicycleInput, w: NoDisturbance, p: DynamicBicycleParams
-    ) -> DynamicBicycleState:
-        """Time derivative of the state."""
-        now = motion(x, u, p)
-        pose = pose_rate(x.yaw, x.v_x, x.v_y, x.omega)
-        v = velocity_rate(now.a, x.v_x, x.v_y, x.omega)
-        moment = p.l_f * now.F_y.front * cos(x.steer) - p.l_r * now.F_y.rear
-        return DynamicBicycleState(
-            pose.x, pose.y, v.x, v.y, pose.yaw, moment * (1.0 / p.I_z), u.steer_rate
-        )
-
-    def outputs(
-        x: DynamicBicycleState, u: BicycleInput, w: NoDisturbance, p: DynamicBicycleParams
-    ) -> AxleOutputs:
-        """Accelerations, slip and forces."""
-        now = motion(x, u, p)
-        return AxleOutputs(*now.a, *now.alpha, *now.F_y, *now.F_z)
-
-    return additive(
-        Model(
-            name="commonroad_dynamic_bicycle",
-            State=DynamicBicycleState,
-            Input=BicycleInput,
-            Params=DynamicBicycleParams,
-            Outputs=AxleOutputs,
-            derivative=derivative,
-            outputs=outputs,
-            body=dynamic_bicycle_body(),
-            energy=dynamic_bicycle_energy,
-            summary="Bicycle on linear tyres with load transfer, at any speed",
-        )
+    return cars.car_model(
+        "commonroad_dynamic_bicycle",
+        DynamicBicycleState,
+        DynamicBicycleParams,
+        AxleOutputs,
+        motion,
+        lambda x, now, p: now.acting,
+        BicycleInput,
+        body=sliding_car(
+            geometry=cars.seen_from_the_mass,
+            limits=cars.bicycle_limits,
+            command=cars.bicycle_command,
+            on_ground=cars.on_slope("v_x", "v_y"),
+            gravity="g",
+        ),
+        energy=lambda x, p: kinematics.kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z),
+        summary="Bicycle on linear tyres with load transfer, at any speed",
+        **others,
     )
 
 
-def dynamic_bicycle_energy(x: DynamicBicycleState, p: DynamicBicycleParams) -> J:
-    """Kinetic dynamic_bicycle_energy."""
-    return kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z)
-
-
-def road_loads(a: m_s2, p: DynamicBicycleParams) -> Axles:
-    """Load on each axle; 0 for one that would lift."""
-    return Axles(*map(on_road, loads(a, p)))
-
-
-DYNAMIC_BICYCLE_MODEL = _dynamic_bicycle_model(_dynamic_bicycle_motion(slip_angles, road_loads))
+DYNAMIC_BICYCLE_MODEL = _dynamic_bicycle_model(upstream=False)
 _ONE_ARC = "slip angles by one arc tangent of a quotient by v_x, which is NaN at rest"
-DYNAMIC_BICYCLE_UPSTREAM_MODEL = replace(
-    _dynamic_bicycle_model(_dynamic_bicycle_motion(upstream_slip_angles, loads)),
+DYNAMIC_BICYCLE_UPSTREAM_MODEL = _dynamic_bicycle_model(
+    upstream=True,
     reproduces=CONTROL,
     exempt={
         "gradients": _ONE_ARC,
         "energy": "in reverse its tyres push the way they slip, so energy grows",
-        "rest": _ONE_ARC,
-        "motion": _ONE_ARC,
-        "driving": _ONE_ARC,
-        "standing": _ONE_ARC,
+        **dict.fromkeys(("rest", "motion", "driving", "standing"), _ONE_ARC),
     },
 )
 
@@ -316,11 +291,11 @@ commonroad_dynamic_bicycle = CommonRoadFactory(
 )
 
 TURN_TIME: s = 0.3
-"""Time in which a command brings about a velocity across the path."""
+"""Time constant with which a command changes the velocity across the path."""
 
 
 class DoubleIntegratorState(NamedTuple):
-    """Position and velocity in the coordinates of a path: along it and to its left."""
+    """Position and velocity in path coordinates: along the path and to its left."""
 
     s: m = 0.0
     """Distance along the path."""
@@ -333,7 +308,7 @@ class DoubleIntegratorState(NamedTuple):
 
 
 class Input(NamedTuple):
-    """Accelerations, which act as they are."""
+    """Acceleration inputs, applied without limits."""
 
     a_s: m_s2 = 0.0
     """Acceleration along the path."""
@@ -342,7 +317,7 @@ class Input(NamedTuple):
 
 
 class DoubleIntegratorParams(NamedTuple):
-    """Limits that the motion itself does not need."""
+    """Acceleration limits; the motion itself does not apply them."""
 
     a_long_max: Annotated[m_s2, positive] = BMW_3_SERIES["a_long_max"]
     """Largest acceleration along the path, either way; see `skidpad.linearise`."""
@@ -351,7 +326,7 @@ class DoubleIntegratorParams(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """Accelerations."""
+    """Accelerations along and across the path."""
 
     a_long: m_s2
     """Acceleration along the path."""
@@ -359,46 +334,8 @@ class Outputs(NamedTuple):
     """Acceleration across the path, positive to the left."""
 
 
-def derivative(
-    x: DoubleIntegratorState, u: Input, w: NoDisturbance, p: DoubleIntegratorParams
-) -> DoubleIntegratorState:
-    """Time derivative of the state."""
-    return DoubleIntegratorState(x.v_s, x.v_d, u.a_s, u.a_d)
-
-
-def outputs(
-    x: DoubleIntegratorState, u: Input, w: NoDisturbance, p: DoubleIntegratorParams
-) -> Outputs:
-    """The accelerations commanded."""
-    return Outputs(u.a_s, u.a_d)
-
-
-def pose(x: DoubleIntegratorState, p: DoubleIntegratorParams) -> Pose:
-    """On a straight path along the world's x axis, which the mass always faces."""
-    return Pose(x.s, x.d, 0.0 * x.s)
-
-
-def velocity(x: DoubleIntegratorState, u: Input, p: DoubleIntegratorParams) -> Velocity:
-    """Along and across the path; it never turns."""
-    return Velocity(x.v_s, x.v_d, 0.0 * x.v_s)
-
-
-def acceleration(
-    x: DoubleIntegratorState, rate: DoubleIntegratorState, p: DoubleIntegratorParams
-) -> Acceleration:
-    """Along and across the path."""
-    return Acceleration(rate.v_s, rate.v_d, 0.0 * rate.v_s)
-
-
-def placed(
-    x: DoubleIntegratorState, pose: Pose, velocity: Velocity, p: DoubleIntegratorParams
-) -> DoubleIntegratorState:
-    """Elsewhere; a turn is left out."""
-    return DoubleIntegratorState(pose.x, pose.y, velocity.v_x, velocity.v_y)
-
-
 def geometry(p: DoubleIntegratorParams) -> Geometry:
-    """A car of the size that commonroad-control draws for it; its wheels do not turn."""
+    """Outline of the size that commonroad-control draws; the wheels do not steer."""
     half = 0.5 * BMW_3_SERIES["length"]
     return car_geometry(
         front_axle=BMW_3_SERIES["l_f"],
@@ -421,47 +358,35 @@ def limits(p: DoubleIntegratorParams) -> Limits:
 
 
 def command(x: DoubleIntegratorState, demand: Demand, p: DoubleIntegratorParams) -> Input:
-    """It goes the way that the wheels of a car would point: at v tan(steer) to the left."""
+    """Convert a demand to accelerations; the mass moves where a car's wheels would point, with the
+    velocity v tan(steer) to the left."""
     across = (x.v_s * tan(demand.steer) - x.v_d) * (1.0 / TURN_TIME)
     along = demanded_acceleration(demand, x.v_s)
-    return Input(
-        limited(along, p.a_long_max),
-        limited(across, p.a_lat_max),
-    )
+    return Input(limited(along, p.a_long_max), limited(across, p.a_lat_max))
 
 
-def on_ground(
-    x: DoubleIntegratorState, u: Input, w: Any, ground: GroundUnder, p: DoubleIntegratorParams
-) -> tuple[Input, Any]:
-    """Gravity as a disturbance of the velocities."""
-    if ground.down is None:
-        return u, w
-    return u, w._replace(v_s=ground.g * ground.down.x, v_d=ground.g * ground.down.y)
-
-
-DOUBLE_INTEGRATOR_MODEL = additive(
-    Model(
-        name="double_integrator",
-        State=DoubleIntegratorState,
-        Input=Input,
-        Params=DoubleIntegratorParams,
-        Outputs=Outputs,
-        derivative=derivative,
-        outputs=outputs,
-        body=Body(
-            reference="the mass",
-            pose=pose,
-            velocity=velocity,
-            acceleration=acceleration,
-            placed=placed,
-            geometry=geometry,
-            limits=limits,
-            command=command,
-            on_ground=on_ground,
-        ),
-        mirror_odd={"d": True, "v_d": True, "a_d": True, "a_lat": True},
-        summary="Point mass along and across a path; CommonRoad's double integrator",
-    )
+DOUBLE_INTEGRATOR_MODEL = cars.car_model(
+    "double_integrator",
+    DoubleIntegratorState,
+    DoubleIntegratorParams,
+    Outputs,
+    lambda x, u, p: cars.Motion(DoubleIntegratorState(x.v_s, x.v_d, u.a_s, u.a_d), u),
+    lambda x, now, p: now.acting,
+    Input,
+    body=Body(
+        reference="the mass",
+        # The path is the world's x axis; heading, yaw rate and their demands are 0.
+        pose=lambda x, p: Pose(x.s, x.d, 0.0 * x.s),
+        velocity=lambda x, u, p: Velocity(x.v_s, x.v_d, 0.0 * x.v_s),
+        acceleration=lambda x, rate, p: Acceleration(rate.v_s, rate.v_d, 0.0 * rate.v_s),
+        placed=lambda x, pose, v, p: DoubleIntegratorState(pose.x, pose.y, v.v_x, v.v_y),
+        geometry=geometry,
+        limits=limits,
+        command=command,
+        on_ground=cars.on_slope("v_s", "v_d"),
+    ),
+    mirror_odd={"d": True, "v_d": True, "a_d": True, "a_lat": True},
+    summary="Point mass along and across a path; CommonRoad's double integrator",
 )
 
 double_integrator = CommonRoadFactory(DOUBLE_INTEGRATOR_MODEL)

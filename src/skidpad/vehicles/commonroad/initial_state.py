@@ -1,4 +1,4 @@
-"""Initial states from the seven numbers that all of CommonRoad's cars share."""
+"""Initial states from the seven quantities that all of CommonRoad's cars share."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from ...core.model import Vehicle, vehicle_of
 from ...errors import InvalidValue
 from ...ops import cos, sin
 from ...units import m, m_s, rad, rad_s
-from . import bicycles, drift, multi_body, single_track
+from . import bicycles, multi_body, single_track
 
 
 def start(
     vehicle: Vehicle, *, x: m = 0.0, y: m = 0.0, steer: rad = 0.0, v: m_s = 0.0, yaw: rad = 0.0,
     omega: rad_s = 0.0, beta: rad = 0.0, hitch: rad = 0.0,
 ) -> Any:  # fmt: skip
-    """The state of a CommonRoad vehicle that drives at `v` in the direction `beta` off its heading.
+    """State of a CommonRoad vehicle that drives at `v` in the direction `beta` from its heading.
 
-    What a model does not know of is left out. Wheels roll, and the multi-body car stands on its
-    springs; under `compat="upstream"` as upstream's `init_std` and `init_mb` put them: with wheels
-    that follow v alone, and with springs that are not in balance yet.
+    Quantities that the model lacks are ignored. Wheels roll without slip, and the multi-body car
+    is in balance on its springs. Under `compat="upstream"` the state is that of upstream's
+    `init_std` and `init_mb`: wheel spins follow from v alone, and the springs are not in
+    balance.
     """
     kind, p = vehicle_of(vehicle).State, vehicle.params
     v, beta = finite("v", v, "m/s"), finite("beta", beta, "rad")
@@ -47,14 +48,14 @@ _KNOWN: tuple[Any, ...] = (
     single_track.KsState,
     single_track.KstState,
     single_track.StState,
-    drift.State,
+    single_track.StdState,
     multi_body.State,
 )
 
 
 def _upstream(state: Any, p: Any) -> Any:
-    """The dependent fields as upstream's initialisers put them."""
-    if isinstance(state, drift.State):
+    """State with wheel spins and tyre deflections as upstream's initialisers set them."""
+    if isinstance(state, single_track.StdState):
         rim = state.v * cos(state.beta) * (1.0 / p.R_w)
         return state._replace(omega_f=rim * cos(state.steer), omega_r=rim)
     if isinstance(state, multi_body.State):

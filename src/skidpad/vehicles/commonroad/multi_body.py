@@ -1,29 +1,32 @@
-"""`commonroad_mb`: CommonRoad's multi-body car: a body on springs, two axles, four wheels.
+"""`commonroad_mb`: CommonRoad's multi-body car: a sprung body, two axles, four wheels.
 
 29 states: besides the planar motion the body leans, squats and drops, each axle leans, drops and
 moves sideways under it, and every wheel spins on a tyre of its own. Equations as facts from
 `commonroad-vehicle-models` 3.0.2 (`vehicle_dynamics_mb`), which goes back to the vehicle dynamics
-model of the US Department of Transportation. Wheels are in the order fr, fl, rr, rl, that of the
-state. At the end: the motion as that program computes it, errors included.
+model of the US Department of Transportation. Wheels are in the order fr, fl, rr, rl, as in the
+state. The end of the module has the motion as that program computes it, errors included.
 
 The signs are upstream's, whose equations hold in axes with y to the right and z down as well as in
-those of its output, with y to the left. Read with y to the left, what upstream calls the left wheel
-is on the right, a positive roll angle has the left side down, a positive pitch angle the nose up,
-and a positive height is below. The names here say so: lean, squat, drop.
+those of its output, with y to the left. Read with y to the left, upstream's left wheel is the right
+one, a positive roll angle has the left side down, a positive pitch angle the nose up, and a
+positive height is below. The names here are chosen accordingly: lean, squat, drop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from functools import reduce
+from operator import add
 from typing import Annotated, Any, NamedTuple
 
 from ... import units
+from ...core.body import Body as CarBody
+from ...core.body import Geometry, Pose
 from ...core.body import Velocity as BodyVelocity
-from ...core.model import Model, NoDisturbance
+from ...core.model import Model
 from ...core.record import extended
 from ...ops import abs, atan, cos, logical_and, maximum, pow, sin, where
-from ...tyres.low_speed import dynamic_share, led, mixed
+from ...tyres.contract import dynamic_share, led, mixed
 from ...units import (
     N,
     N_m,
@@ -42,15 +45,8 @@ from ...units import (
     rad_s,
     rad_s2,
 )
-from ..parts.disturbance import additive
-from ..parts.kinematics import (
-    Acceleration,
-    PoseRate,
-    body_acceleration,
-    centre_track_rolling,
-    following,
-    pose_rate,
-)
+from ..parts import kinematics
+from ..parts.assembly import sliding_car, sliding_placed
 from ..parts.load_transfer import (
     Force,
     Friction,
@@ -66,20 +62,9 @@ from ..parts.spinning_wheel import (
     spin_rate,
     upstream_slip,
 )
-from .body import springs_body
-from .drift import share
-from .records import (
-    BMW_320I,
-    VEHICLE_MODELS,
-    CarInput,
-    CarParams,
-    CommonRoadFactory,
-    Limited,
-    limited,
-    steering_rate,
-    torque_limited,
-    upstream_rolling_rate,
-)
+from . import records
+from .body import Motion, car_command, car_model, on_slope, on_spinning_wheels, spinning_limits
+from .records import share
 from .suspended_axle import (
     Axle,
     AxleParams,
@@ -90,15 +75,15 @@ from .suspended_axle import (
     body_moment,
     suspension,
 )
-from .tyre import Coefficients, Quirks, Slip, right_tyre_force, tyre_force
+from .tyre import UPSTREAM_TYRE, Coefficients, Slip, right_tyre_force, tyre_force
 
 
 def _axle(which: str) -> AxleParams:
-    return AxleParams(**{name: BMW_320I[f"{which}.{name}"] for name in AxleParams._fields})
+    return AxleParams(**{name: records.BMW_320I[f"{which}.{name}"] for name in AxleParams._fields})
 
 
 class State(NamedTuple):
-    """Motion of the body, of both axles and of the four wheels, in upstream's order."""
+    """Motion of the body, both axles and the four wheels, in upstream's order."""
 
     x: m = 0.0
     """Position of the centre of mass in the world frame."""
@@ -123,7 +108,7 @@ class State(NamedTuple):
     v_y: m_s = 0.0
     """Velocity of the body across the car, positive to the left."""
     drop: m = 0.0
-    """How far the body is below its height on unloaded tyres, positive downwards."""
+    """Distance of the body below its height on unloaded tyres, positive downwards."""
     drop_rate: m_s = 0.0
     """Velocity of the body, positive downwards."""
     lean_f: rad = 0.0
@@ -133,7 +118,7 @@ class State(NamedTuple):
     v_y_f: m_s = 0.0
     """Velocity of the front axle across the car, positive to the left."""
     drop_f: m = 0.0
-    """How far the front tyres are pressed together, positive downwards."""
+    """Deflection of the front tyres, positive when compressed."""
     drop_rate_f: m_s = 0.0
     """Velocity of the front axle, positive downwards."""
     lean_r: rad = 0.0
@@ -143,7 +128,7 @@ class State(NamedTuple):
     v_y_r: m_s = 0.0
     """Velocity of the rear axle across the car, positive to the left."""
     drop_r: m = 0.0
-    """How far the rear tyres are pressed together, positive downwards."""
+    """Deflection of the rear tyres, positive when compressed."""
     drop_rate_r: m_s = 0.0
     """Velocity of the rear axle, positive downwards."""
     omega_fr: rad_s = 0.0
@@ -155,64 +140,67 @@ class State(NamedTuple):
     omega_rl: rad_s = 0.0
     """Spin of the rear left wheel; upstream's right rear."""
     shift_f: m = 0.0
-    """How far the body is to the left of the front axle."""
+    """Lateral offset of the body from the front axle, positive to the left."""
     shift_r: m = 0.0
-    """How far the body is to the left of the rear axle."""
+    """Lateral offset of the body from the rear axle, positive to the left."""
 
 
 MIRROR_ODD = {name: True for name in State._fields if name.startswith(("lean", "shift"))}
-"""Fields of the state that a mirror turns round, besides those whose names tell."""
+"""Fields of the state that change sign in a mirror image, beyond those known by name."""
 
 
 @extended
-class Params(CarParams):
-    """Masses, springs, tyres and limits; CommonRoad's vehicle 2, a BMW 320i, by default."""
+class Params(records.CarParams):
+    """Masses, springs, tyres and limits; by default CommonRoad's vehicle 2, a BMW 320i."""
 
-    m: Annotated[kg, positive] = BMW_320I["m"]
+    m: Annotated[kg, positive] = records.BMW_320I["m"]
     """Mass of the whole car."""
-    m_s: Annotated[kg, positive] = BMW_320I["m_s"]
-    """Mass of the body on its springs."""
-    I_x_s: Annotated[kg_m2, positive] = BMW_320I["I_x_s"]
-    """Inertia of the body about the forward axis."""
-    I_y_s: Annotated[kg_m2, positive] = BMW_320I["I_y_s"]
-    """Inertia of the body about the axis across."""
-    I_z: Annotated[kg_m2, positive] = BMW_320I["I_z"]
+    m_s: Annotated[kg, positive] = records.BMW_320I["m_s"]
+    """Sprung mass."""
+    I_x_s: Annotated[kg_m2, positive] = records.BMW_320I["I_x_s"]
+    """Inertia of the sprung mass about the forward axis."""
+    I_y_s: Annotated[kg_m2, positive] = records.BMW_320I["I_y_s"]
+    """Inertia of the sprung mass about the lateral axis."""
+    I_z: Annotated[kg_m2, positive] = records.BMW_320I["I_z"]
     """Yaw inertia of the whole car."""
-    I_xz_s: kg_m2 = BMW_320I["I_xz_s"]
-    """Product of inertia of the body between lean and yaw."""
-    h_s: Annotated[m, non_negative] = BMW_320I["h_s"]
-    """Height of the body's centre of mass."""
-    R_w: Annotated[m, positive] = BMW_320I["R_w"]
+    I_xz_s: kg_m2 = records.BMW_320I["I_xz_s"]
+    """Product of inertia of the sprung mass between lean and yaw."""
+    h_s: Annotated[m, non_negative] = records.BMW_320I["h_s"]
+    """Height of the centre of the sprung mass."""
+    R_w: Annotated[m, positive] = records.BMW_320I["R_w"]
     """Radius of the wheels."""
-    I_w: Annotated[kg_m2, positive] = BMW_320I["I_w"]
+    I_w: Annotated[kg_m2, positive] = records.BMW_320I["I_w"]
     """Inertia of a wheel about its axle."""
-    K_zt: Annotated[N_m, positive] = BMW_320I["K_zt"]
+    K_zt: Annotated[N_m, positive] = records.BMW_320I["K_zt"]
     """Vertical stiffness of a tyre."""
-    K_lt: Annotated[m_N, non_negative] = BMW_320I["K_lt"]
-    """How far a lateral force moves the contact patch of a tyre aside."""
-    K_ras: Annotated[N_m, non_negative] = BMW_320I["K_ras"]
+    K_lt: Annotated[m_N, non_negative] = records.BMW_320I["K_lt"]
+    """Lateral shift of a tyre's contact patch per lateral force."""
+    K_ras: Annotated[N_m, non_negative] = records.BMW_320I["K_ras"]
     """Lateral stiffness of the joint between an axle and the body."""
-    K_rad: Annotated[N_s_m, non_negative] = BMW_320I["K_rad"]
-    """Lateral damping of that joint."""
-    brake_split: share = BMW_320I["brake_split"]
-    """Share of the brakes' torque on the front axle."""
-    engine_split: share = BMW_320I["engine_split"]
-    """Share of the engine's torque on the front axle."""
+    K_rad: Annotated[N_s_m, non_negative] = records.BMW_320I["K_rad"]
+    """Lateral damping of the joint between an axle and the body."""
+    brake_split: share = records.BMW_320I["brake_split"]
+    """Share of the brake torque on the front axle."""
+    engine_split: share = records.BMW_320I["engine_split"]
+    """Share of the engine torque on the front axle."""
     g: Annotated[m_s2, non_negative] = 9.81
     """Gravity."""
     v_kin: Annotated[m_s, non_negative] = 0.1
-    """Speed up to which the car follows its wheels."""
+    """Speed up to which the car moves as its wheels roll, without slip."""
     v_dyn: Annotated[m_s, positive] = 2.0
-    """Speed from which it follows its tyre forces alone; above v_kin. The spin of a wheel then
-    settles with 2300 1/s, less at other speeds: RK4 takes steps of 1 ms."""
+    """Speed from which the motion follows from tyre forces alone; above v_kin.
+
+    The spin of a wheel then settles at 2300 1/s, less at other speeds: RK4 needs steps of at
+    most 1 ms.
+    """
     t_kin: Annotated[units.s, positive] = 0.02
-    """Time in which a slow car and its wheels get into line."""
+    """Time constant with which a slow car and its wheels approach rolling without slip."""
     omega_lock: Annotated[rad_s, positive] = 3.0
-    """Spin below which a brake holds its wheel rather than slows it."""
+    """Spin below which a brake holds its wheel rather than slowing it."""
     front: AxleParams = _axle("front")
-    """The front axle."""
+    """Parameters of the front axle."""
     rear: AxleParams = _axle("rear")
-    """The rear axle."""
+    """Parameters of the rear axle."""
     tyre: Coefficients = Coefficients()
     """The tyre of a left wheel; those on the right are its mirror image."""
 
@@ -221,7 +209,7 @@ class Outputs(NamedTuple):
     """Accelerations, loads, slip and forces of the wheels; forces in the axes of the wheels."""
 
     a_x: m_s2
-    """Acceleration of the car over ground, along it."""
+    """Acceleration over ground along the car."""
     a_y: m_s2
     """Acceleration of the body over ground, across the car, positive to the left."""
     F_z_fl: N
@@ -267,7 +255,7 @@ class Outputs(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """The car taken apart: its body, its axles and the forces between them."""
+    """State of the body and of each axle, and the suspension forces between them."""
 
     body: Body
     front: Axle
@@ -291,64 +279,44 @@ class Planar(NamedTuple):
     omega: rad_s2
 
 
-class Suspended(NamedTuple):
-    """Rates of the velocities of body and axles against each other."""
+class Acting(NamedTuple):
+    """Forces behind the rates of a state."""
 
-    lean_rate: rad_s2
-    squat_rate: rad_s2
-    drop_rate: m_s2
-    front: AxleRate
-    rear: AxleRate
-
-
-class AxleRate(NamedTuple):
-    """Rates of the velocities of an axle."""
-
-    lean_rate: rad_s2
-    v_y: m_s2
-    drop_rate: m_s2
-
-
-class Motion(NamedTuple):
-    """Everything about the car at one instant that both the derivative and the outputs need."""
-
-    rate: State
     wheels: Sequence[Wheel]
     parts: Parts
 
 
 def shift_rates(x: State, p: Params) -> tuple[m_s, m_s]:
-    """How fast the body moves to the left of the front and of the rear axle."""
+    """Velocity of the body relative to the front and the rear axle, positive to the left."""
     return x.v_y + p.l_f * x.omega - x.v_y_f, x.v_y - p.l_r * x.omega - x.v_y_r
 
 
 def take_apart(x: State, p: Params, *, upstream: bool = False) -> Parts:
-    """Positions of body and axles, and the forces of tyres, springs and joints between them."""
+    """Split the state into body and axles, and compute the forces of tyres, springs and joints."""
     rate_f, rate_r = shift_rates(x, p)
     body = Body(x.lean, x.lean_rate, x.squat, x.squat_rate, x.drop, x.drop_rate, p.h_s)
     front = Axle(x.lean_f, x.lean_rate_f, x.drop_f, x.drop_rate_f, x.shift_f, rate_f)
     rear = Axle(x.lean_r, x.lean_rate_r, x.drop_r, x.drop_rate_r, x.shift_r, rate_r)
     half = 0.5 * p.m_s * p.g * (1.0 / (p.l_f + p.l_r))
-    joint = (p.R_w, p.K_zt, p.K_ras, p.K_rad)
     return Parts(
         body,
         front,
         rear,
-        suspension(front, body, p.l_f, half * p.l_r, *joint, p.front, upstream=upstream),
-        suspension(rear, body, -p.l_r, half * p.l_f, *joint, p.rear, upstream=upstream),
+        suspension(front, body, p.l_f, half * p.l_r, p, p.front, upstream=upstream),
+        suspension(rear, body, -p.l_r, half * p.l_f, p, p.rear, upstream=upstream),
     )
 
 
 class Corner(NamedTuple):
-    """How a wheel moves over ground, in the axes of the car."""
+    """Velocity of a wheel over ground, in the axes of the car."""
 
     hub: Velocity
     contact: Velocity
-    """The same where the tyre meets the road, which a leaning axle moves sideways."""
+    """Velocity of the contact patch, which includes the effect of a leaning axle."""
 
 
 def corners(x: State, p: Params) -> list[Corner]:
-    """The motion of each wheel."""
+    """Velocities of the four wheels."""
     four: list[Corner] = []
     for across, lean_rate, drop, axle in (
         (x.v_y + p.l_f * x.omega, x.lean_rate_f, x.drop_f, p.front),
@@ -362,29 +330,43 @@ def corners(x: State, p: Params) -> list[Corner]:
 
 
 def steering(x: State) -> list[tuple[one, one]]:
-    """Cosine and sine of the steering angle of each wheel."""
     c, s = cos(x.steer), sin(x.steer)
     return [(c, s), (c, s), (1.0, 0.0), (1.0, 0.0)]
 
 
+SPINS = ("omega_fr", "omega_fl", "omega_rr", "omega_rl")
+"""States of the wheel spins."""
+
+
 def spins_of(x: State) -> tuple[rad_s, rad_s, rad_s, rad_s]:
-    """Spin of each wheel."""
     return x.omega_fr, x.omega_fl, x.omega_rr, x.omega_rl
 
 
 def of_wheels(now: Parts, what: str) -> list[Any]:
-    """A pair of the suspension, `load` or `camber`, for each wheel."""
+    """Values of `load` or `camber` for each wheel, in the order of the state."""
     return [*getattr(now.hold_f, what), *getattr(now.hold_r, what)]
 
 
-def wheels(x: State, now: Parts, p: Params) -> list[Wheel]:
-    """Slip and force of each wheel, at any speed and either way."""
+def wheels(x: State, now: Parts, p: Params, *, upstream: bool = False) -> list[Wheel]:
+    """Slip and force of each wheel, valid at any speed, forwards and in reverse.
+
+    With `upstream` as upstream computes them; a wheel that rolls backwards has no finite slip.
+    """
     four: list[Wheel] = []
     loads, cambers = of_wheels(now, "load"), of_wheels(now, "camber")
+    slow = abs(x.v_x) < p.v_kin
     for k, (corner, (c, s), omega) in enumerate(
         zip(corners(x, p), steering(x), spins_of(x), strict=True)
     ):
-        kappa = longitudinal_slip(omega, in_wheel_frame(corner.hub, c, s).x, p.R_w, p.v_dyn)
+        along = in_wheel_frame(corner.hub, c, s).x
+        if upstream:
+            speed, steer = maximum(along, 0.0), x.steer if k < 2 else 0.0
+            alpha = atan(corner.contact.y * pow(corner.contact.x, -1.0)) - steer
+            kappa = where(slow, 0.0, upstream_slip(omega, speed, p.R_w))
+            slip = Slip(kappa, where(slow, 0.0, alpha), cambers[k])
+            four.append(Wheel(slip, tyre_force(slip, loads[k], p.tyre, UPSTREAM_TYRE)))
+            continue
+        kappa = longitudinal_slip(omega, along, p.R_w, p.v_dyn)
         alpha = -smooth_slip_angle(in_wheel_frame(corner.contact, c, s), p.v_dyn)
         # A wheel that leans to the left is turned backwards about the forward axis.
         slip = Slip(kappa, alpha, -cambers[k])
@@ -394,18 +376,17 @@ def wheels(x: State, now: Parts, p: Params) -> list[Wheel]:
 
 
 class OnAxle(NamedTuple):
-    """Forces of the two tyres of an axle on the car, in its axes."""
+    """Forces of the two tyres of an axle on the car, in the car's axes."""
 
     x: N
     y: N
     difference: N
-    """Longitudinal force on the right less that on the left."""
+    """Longitudinal force of the right tyre minus that of the left one."""
     across: Pair
-    """Lateral force of each wheel, in its own axes."""
+    """Lateral force of each wheel, in the wheel's axes."""
 
 
 def on_axles(x: State, forces: Sequence[Force]) -> tuple[OnAxle, OnAxle]:
-    """Forces on the front and on the rear axle."""
     pair: list[OnAxle] = []
     turned = [
         steered(Friction(f.x, f.y), c, s) for f, (c, s) in zip(forces, steering(x), strict=True)
@@ -441,72 +422,65 @@ def _coupled(own: Any, other: Any, I_own: kg_m2, I_other: kg_m2, I_xz: kg_m2) ->
 
 
 def planar(x: State, front: OnAxle, rear: OnAxle, now: Parts, p: Params) -> Planar:
-    """Rates of the motion over ground under the tyre forces."""
     c, s = cos(x.lean), sin(x.lean)
     joints = now.hold_f.joint + now.hold_r.joint
     return Planar(
         (front.x + rear.x) * (1.0 / p.m) + x.omega * x.v_y,
-        (joints * c + springs(now) * s) * (1.0 / p.m_s) - x.omega * x.v_x,
+        (joints * c + reduce(add, of_wheels(now, "spring")) * s) * (1.0 / p.m_s) - x.omega * x.v_x,
         yaw_and_lean(front, rear, now, p)[0],
     )
 
 
-def springs(now: Parts) -> N:
-    """Force of all four springs on the body."""
-    return sum(of_wheels(now, "spring")[1:], of_wheels(now, "spring")[0])
-
-
 def pitch_moment(x: State, along: N, spinning: Nm, now: Parts, p: Params) -> Nm:
-    """Moment on the body about the axis across, positive raises its nose.
+    """Moment on the body about the lateral axis, positive nose up.
 
-    `along` are the forces of all tyres along the car. They act on the ground and accelerate body
-    and axles, each at its own height. `spinning` is what turns the wheels faster, which reacts.
+    `along` is the longitudinal force of all tyres. It acts at the ground and accelerates body
+    and axles, each at its own height. `spinning` is the moment that spins the wheels up; its
+    reaction acts on the body.
     """
     c, s = cos(x.lean), sin(x.lean)
-    lift_f = (now.hold_f.spring.right + now.hold_f.spring.left) * c - now.hold_f.joint * s
-    lift_r = (now.hold_r.spring.right + now.hold_r.spring.left) * c - now.hold_r.joint * s
+    lift_f, lift_r = (hold.spring.sum * c - hold.joint * s for hold in (now.hold_f, now.hold_r))
     heights = (
         p.m_s * (p.h_s - x.drop) + p.front.m * (p.R_w - x.drop_f) + p.rear.m * (p.R_w - x.drop_r)
     )
     return p.l_f * lift_f - p.l_r * lift_r + along * heights * (1.0 / p.m) + spinning
 
 
-def suspended(x: State, front: OnAxle, rear: OnAxle, squat: Nm, now: Parts, p: Params) -> Suspended:
-    """Rates of what body and axles do against each other; `squat` is the moment of pitch."""
+def suspended(
+    x: State, front: OnAxle, rear: OnAxle, squat: Nm, now: Parts, p: Params
+) -> dict[str, Any]:
+    """Accelerations of body and axles relative to each other; `squat` is the pitch moment."""
     c, s = cos(x.lean), sin(x.lean)
     joints = now.hold_f.joint + now.hold_r.joint
-    return Suspended(
-        yaw_and_lean(front, rear, now, p)[1],
-        squat * (1.0 / p.I_y_s),
-        p.g - (springs(now) * c - joints * s) * (1.0 / p.m_s),
-        _axle_rate(x, front, now.front, now.hold_f, p, p.front),
-        _axle_rate(x, rear, now.rear, now.hold_r, p, p.rear),
+    rates: dict[str, Any] = {
+        "lean_rate": yaw_and_lean(front, rear, now, p)[1],
+        "squat_rate": squat * (1.0 / p.I_y_s),
+        "drop_rate": p.g - (reduce(add, of_wheels(now, "spring")) * c - joints * s) * (1.0 / p.m_s),
+    }
+    axles = (
+        ("f", front, now.front, now.hold_f, p.front),
+        ("r", rear, now.rear, now.hold_r, p.rear),
     )
+    for end, force, axle, hold, own in axles:
+        spring, by_mass = hold.spring.sum, 1.0 / own.m
+        moment = axle_moment(axle, hold, force.across, force.y, p, own)
+        across = (force.y - hold.joint * c - spring * s) * by_mass - x.omega * x.v_x
+        drop = p.g - (hold.load.sum + hold.joint * s - spring * c) * by_mass
+        names = (f"lean_rate_{end}", f"v_y_{end}", f"drop_rate_{end}")
+        rates |= zip(names, (moment * (1.0 / own.I), across, drop), strict=True)
+    return rates
 
 
-def _axle_rate(
-    x: State, force: OnAxle, axle: Axle, hold: Suspension, p: Params, own: AxleParams
-) -> AxleRate:
-    c, s = cos(x.lean), sin(x.lean)
-    spring = hold.spring.right + hold.spring.left
-    load = hold.load.right + hold.load.left
-    by_mass = 1.0 / own.m
-    moment = axle_moment(axle, hold, force.across, force.y, p.R_w, p.K_lt, own)
-    return AxleRate(
-        moment * (1.0 / own.I),
-        (force.y - hold.joint * c - spring * s) * by_mass - x.omega * x.v_x,
-        p.g - (load + hold.joint * s - spring * c) * by_mass,
-    )
-
-
-def motion(x: State, u: CarInput, p: Params) -> Motion:
-    """Rates and forces at any speed, forwards and backwards."""
-    steer_rate = steering_rate(u.steer_rate, x.steer, p.steer_max, p.steer_rate_max)
-    acting = Limited(steer_rate, torque_limited(u.a, x.v_x, p.R_w * engine_spin(x, p), p))
+def motion(x: State, u: records.CarInput, p: Params) -> Motion:
+    """State rates, wheel forces and suspension forces, at any speed, forwards and in reverse."""
+    # The engine drives the wheels through open differentials.
+    fr, fl, rr, rl = spins_of(x)
+    engine = 0.5 * (p.engine_split * (fr + fl) + (1.0 - p.engine_split) * (rr + rl))
+    acting = records.torque_limited(u, x.steer, x.v_x, p.R_w * engine, p)
     now = take_apart(x, p)
     rolling = wheels(x, now, p)
     share = dynamic_share(x.v_x, p)
-    line = following(x.v_x, acting.a, x.steer, acting.steer_rate, p.l_f + p.l_r)
+    line = kinematics.following(x.v_x, acting.a, x.steer, acting.steer_rate, p.l_f + p.l_r)
     slide = planar(x, *on_axles(x, [wheel.force for wheel in rolling]), now, p)
     v_y_rate = led(x.v_y, p.l_r * line.omega, p.l_r * line.omega_rate, p.t_kin)
     over_ground = Planar(
@@ -515,37 +489,25 @@ def motion(x: State, u: CarInput, p: Params) -> Motion:
         mixed(share, slide.omega, led(x.omega, line.omega, line.omega_rate, p.t_kin)),
     )
     # A car that follows its wheels needs no tyre forces, so body and axles feel none.
-    forces = [Force(share * w.force.x, share * w.force.y) for w in rolling]
-    front, rear = on_axles(x, forces)
+    front, rear = on_axles(x, [Force(share * w.force.x, share * w.force.y) for w in rolling])
     turning = net_torques(x, acting.a, rolling, p)
     spinning = share * (turning[0] + turning[1] + turning[2] + turning[3])
     squat = pitch_moment(x, front.x + rear.x, spinning, now, p)
-    pose = pose_rate(
-        x.yaw,
-        x.v_x,
-        mixed(share, x.v_y, p.l_r * line.omega),
-        mixed(share, x.omega, line.omega),
-    )
-    rate = assembled(
-        x,
-        pose,
-        acting.steer_rate,
-        over_ground,
-        suspended(x, front, rear, squat, now, p),
-        spin_rates(x, turning, share, p),
-        p,
-    )
-    return Motion(rate, rolling, now)
-
-
-def engine_spin(x: State, p: Params) -> rad_s:
-    """Spin at which the engine turns its wheels, through open differentials."""
-    fr, fl, rr, rl = spins_of(x)
-    return 0.5 * (p.engine_split * (fr + fl) + (1.0 - p.engine_split) * (rr + rl))
+    across, turn = mixed(share, x.v_y, p.l_r * line.omega), mixed(share, x.omega, line.omega)
+    pose = kinematics.pose_rate(x.yaw, x.v_x, across, turn)
+    inside = suspended(x, front, rear, squat, now, p)
+    spins: list[rad_s2] = []
+    for net_torque, omega, corner, (c, s) in zip(
+        turning, spins_of(x), corners(x, p), steering(x), strict=True
+    ):
+        rolls = (in_wheel_frame(corner.hub, c, s).x * (1.0 / p.R_w) - omega) * (1.0 / p.t_kin)
+        spins.append(mixed(share, net_torque * (1.0 / p.I_w), rolls))
+    rate = assembled(x, pose, acting, over_ground, inside, spins, p)
+    return Motion(rate, Acting(rolling, now))
 
 
 def net_torques(x: State, a: m_s2, rolling: Sequence[Wheel], p: Params) -> list[Nm]:
-    """What turns each wheel faster: the torque of engine or brake less that of the road."""
+    """Net torque on each wheel: that of engine or brake minus that of the road."""
     # What slows the car, either way, comes from the brakes; at rest the engine sets it going.
     torque = axle_torques(a, a * x.v_x < 0.0, p.m, p.R_w, p.brake_split, p.engine_split)
     each = (torque.front, torque.front, torque.rear, torque.rear)
@@ -555,76 +517,62 @@ def net_torques(x: State, a: m_s2, rolling: Sequence[Wheel], p: Params) -> list[
     ]
 
 
-def spin_rates(x: State, turning: Sequence[Nm], share: one, p: Params) -> list[rad_s2]:
-    """Angular acceleration of each wheel under what turns it; slow ones are led into rolling."""
-    rates: list[rad_s2] = []
-    for net_torque, omega, corner, (c, s) in zip(
-        turning, spins_of(x), corners(x, p), steering(x), strict=True
-    ):
-        rolls = (in_wheel_frame(corner.hub, c, s).x * (1.0 / p.R_w) - omega) * (1.0 / p.t_kin)
-        rates.append(mixed(share, net_torque * (1.0 / p.I_w), rolls))
-    return rates
-
-
 def assembled(
     x: State,
-    pose: PoseRate,
-    steer_rate: rad_s,
+    pose: kinematics.PoseRate,
+    acting: records.Limited,
     over_ground: Planar,
-    inside: Suspended,
+    inside: dict[str, Any],
     spins: Sequence[rad_s2],
     p: Params,
 ) -> State:
-    """The derivative from its parts."""
+    """Assemble the derivative of the state."""
     rate_f, rate_r = shift_rates(x, p)
+    positions = ("lean", "squat", "drop", "lean_f", "drop_f", "lean_r", "drop_r")
+    rates = {name: f"{name[:-2]}_rate{name[-2:]}" for name in positions[3:]}
+    rates |= {name: f"{name}_rate" for name in positions[:3]}
     return State(
-        x=pose.x, y=pose.y, steer=steer_rate, v_x=over_ground.v_x, yaw=pose.yaw,
-        omega=over_ground.omega, lean=x.lean_rate, lean_rate=inside.lean_rate,
-        squat=x.squat_rate, squat_rate=inside.squat_rate, v_y=over_ground.v_y,
-        drop=x.drop_rate, drop_rate=inside.drop_rate,
-        lean_f=x.lean_rate_f, lean_rate_f=inside.front.lean_rate, v_y_f=inside.front.v_y,
-        drop_f=x.drop_rate_f, drop_rate_f=inside.front.drop_rate,
-        lean_r=x.lean_rate_r, lean_rate_r=inside.rear.lean_rate, v_y_r=inside.rear.v_y,
-        drop_r=x.drop_rate_r, drop_rate_r=inside.rear.drop_rate,
-        omega_fr=spins[0], omega_fl=spins[1], omega_rr=spins[2], omega_rl=spins[3],
-        shift_f=rate_f, shift_r=rate_r,
-    )  # fmt: skip
+        **pose._asdict(),
+        **over_ground._asdict(),
+        **inside,
+        **{name: getattr(x, rate) for name, rate in rates.items()},
+        **dict(zip(SPINS, spins, strict=True)),
+        steer=acting.steer_rate,
+        shift_f=rate_f,
+        shift_r=rate_r,
+    )
 
 
-QUIRKS = Quirks(shift_in_sine=True, ply_by_camber=True, drive_reversed=True)
-
-
-def upstream_motion(x: State, u: CarInput, p: Params) -> Motion:
-    """Rates; below v_kin the first six are those of a car without slip."""
-    acting = limited(u.steer_rate, u.a, x.steer, x.v_x, p)
+def upstream_motion(x: State, u: records.CarInput, p: Params) -> Motion:
+    """State rates as upstream computes them: without slip (first six) below v_kin."""
+    acting = records.limited(u, x.steer, x.v_x, p)
     now = take_apart(x, p, upstream=True)
-    four = upstream_wheels(x, now, p)
+    four = wheels(x, now, p, upstream=True)
     front, rear = on_axles(x, [wheel.force for wheel in four])
     slide = planar(x, front, rear, now, p)
     slow = abs(x.v_x) < p.v_kin
-    line_rate = upstream_rolling_rate(x.v_x, x.lean, x.steer, acting, p.l_f, p.l_r)
+    line_rate = records.upstream_rolling_rate(x.v_x, x.lean, x.steer, acting, p.l_f, p.l_r)
     over_ground = Planar(
         where(slow, acting.a, slide.v_x), slide.v_y, where(slow, line_rate.omega, slide.omega)
     )
-    inside = suspended(x, front, rear, upstream_pitch_moment(x, front.x + rear.x, now, p), now, p)
-    spins = upstream_spin_rates(x, acting, four, p)
-    pose = pose_rate(x.yaw, *upstream_velocity(x, u, p))
-    rate = assembled(x, pose, acting.steer_rate, over_ground, inside, spins, p)
-    return Motion(rate, four, now)
+    # As if the tyres accelerated the body alone.
+    along = (front.x + rear.x) * (p.h_s - x.drop)
+    squat = p.l_f * now.hold_f.spring.sum - p.l_r * now.hold_r.spring.sum + along
+    inside = suspended(x, front, rear, squat, now, p)
+    torque = axle_torques(acting.a, acting.a <= 0.0, p.m, p.R_w, p.brake_split, p.engine_split)
+    each = (torque.front, torque.front, torque.rear, torque.rear)
+    # Wheels never turn backwards.
+    spins = [
+        where(omega < 0.0, 0.0, spin_rate(0.5 * net_torque, wheel.force.x, p.R_w, p.I_w))
+        for net_torque, omega, wheel in zip(each, spins_of(x), four, strict=True)
+    ]
+    pose = kinematics.pose_rate(x.yaw, *upstream_velocity(x, u, p))
+    return Motion(assembled(x, pose, acting, over_ground, inside, spins, p), Acting(four, now))
 
 
-def upstream_pitch_moment(x: State, along: N, now: Parts, p: Params) -> Nm:
-    """Moment on the body, as if the body were all that the tyres accelerate."""
-    return (
-        p.l_f * (now.hold_f.spring.right + now.hold_f.spring.left)
-        - p.l_r * (now.hold_r.spring.right + now.hold_r.spring.left)
-        + along * (p.h_s - x.drop)
-    )
-
-
-def upstream_velocity(x: State, u: CarInput, p: Params) -> BodyVelocity:
-    """How the car moves over ground. In reverse the program moves it forwards."""
-    slow, line = abs(x.v_x) < p.v_kin, centre_track_rolling(x.v_x, x.steer, p.l_f, p.l_r)
+def upstream_velocity(x: State, u: records.CarInput, p: Params) -> BodyVelocity:
+    """Velocity over ground as upstream computes it: in reverse the car moves forwards."""
+    slow, line = abs(x.v_x) < p.v_kin, kinematics.centre_track_rolling(x.v_x, x.steer, p.l_f, p.l_r)
     way: one = where(x.v_x < 0.0, -1.0, 1.0)
     return BodyVelocity(
         where(slow, x.v_x * cos(line.beta), way * x.v_x),
@@ -633,47 +581,12 @@ def upstream_velocity(x: State, u: CarInput, p: Params) -> BodyVelocity:
     )
 
 
-def upstream_wheels(x: State, now: Parts, p: Params) -> list[Wheel]:
-    """Slip and force of each wheel; a wheel that rolls backwards has no slip that is a number."""
-    slow = abs(x.v_x) < p.v_kin
-    four: list[Wheel] = []
-    loads, cambers = of_wheels(now, "load"), of_wheels(now, "camber")
-    for k, (corner, (c, s), omega) in enumerate(
-        zip(corners(x, p), steering(x), spins_of(x), strict=True)
-    ):
-        speed = maximum(in_wheel_frame(corner.hub, c, s).x, 0.0)
-        steer = x.steer if k < 2 else 0.0
-        alpha = atan(corner.contact.y * pow(corner.contact.x, -1.0)) - steer
-        slip = Slip(
-            where(slow, 0.0, upstream_slip(omega, speed, p.R_w)),
-            where(slow, 0.0, alpha),
-            cambers[k],
-        )
-        four.append(Wheel(slip, _force(slip, loads[k], p)))
-    return four
-
-
-def _force(slip: Slip, F_z: float, p: Params) -> Force:
-    return tyre_force(slip, F_z, p.tyre, QUIRKS)
-
-
-def upstream_spin_rates(x: State, acting: Limited, four: list[Wheel], p: Params) -> list[rad_s2]:
-    """Angular acceleration of each wheel, of which none may turn backwards."""
-    a: m_s2 = acting.a
-    torque = axle_torques(a, a <= 0.0, p.m, p.R_w, p.brake_split, p.engine_split)
-    each = (torque.front, torque.front, torque.rear, torque.rear)
-    return [
-        where(omega < 0.0, 0.0, spin_rate(0.5 * net_torque, wheel.force.x, p.R_w, p.I_w))
-        for net_torque, omega, wheel in zip(each, spins_of(x), four, strict=True)
-    ]
-
-
 _BY_SIDE = (1, 0, 3, 2)
-"""Places of fl, fr, rl, rr in the order of the state."""
+"""Indices of fl, fr, rl, rr in the wheel order of the state."""
 
 
 def standing_tyres(p: Params) -> tuple[m, m]:
-    """How far the front and the rear tyres of a car that stands are pressed together."""
+    """Static deflection of the front and the rear tyres."""
     by_wheelbase = 1.0 / (p.l_f + p.l_r)
     by_tyres = 0.5 * p.g * (1.0 / p.K_zt)
     return (
@@ -683,10 +596,10 @@ def standing_tyres(p: Params) -> tuple[m, m]:
 
 
 def settled(x: State, p: Params) -> State:
-    """Make a start state consistent.
+    """Make an initial state consistent.
 
-    If the tyre deflections of both axles are 0, the tyres are put under static load; if all four
-    wheel spins are 0, the wheels are set rolling at the speed of their hubs.
+    If the tyre deflections of both axles are 0, they are set to those under static load; if all
+    four wheel spins are 0, the wheels are set rolling at the speed of their hubs.
     """
     front, rear = standing_tyres(p)
     squat = (rear - front) * (1.0 / (p.l_f + p.l_r))
@@ -695,12 +608,10 @@ def settled(x: State, p: Params) -> State:
         in_wheel_frame(corner.hub, c, s).x * (1.0 / p.R_w)
         for corner, (c, s) in zip(corners(x, p), steering(x), strict=True)
     ]
-    spins = spins_of(x)
-    still = logical_and(
-        logical_and(spins[0] == 0.0, spins[1] == 0.0),
-        logical_and(spins[2] == 0.0, spins[3] == 0.0),
-    )
-    fr, fl, rr, rl = (where(still, rim, omega) for rim, omega in zip(rims, spins, strict=True))
+    fr, fl, rr, rl = (omega == 0.0 for omega in spins_of(x))
+    still = logical_and(logical_and(fr, fl), logical_and(rr, rl))
+    pairs = zip(rims, spins_of(x), strict=True)
+    spins = [where(still, rim, omega) for rim, omega in pairs]
     return x._replace(
         squat=where(aloft, x.squat + squat, x.squat),
         drop=where(aloft, x.drop + front + p.l_f * squat, x.drop),
@@ -708,57 +619,81 @@ def settled(x: State, p: Params) -> State:
         drop_r=where(aloft, rear, x.drop_r),
         v_y_f=where(aloft, x.v_y + p.l_f * x.omega, x.v_y_f),
         v_y_r=where(aloft, x.v_y - p.l_r * x.omega, x.v_y_r),
-        omega_fr=fr,
-        omega_fl=fl,
-        omega_rr=rr,
-        omega_rl=rl,
+        **dict(zip(SPINS, spins, strict=True)),
     )
 
 
-def _model(move: Callable[[State, CarInput, Params], Motion]) -> Model:
-    def derivative(x: State, u: CarInput, w: NoDisturbance, p: Params) -> State:
-        """Time derivative of the state."""
-        return move(x, u, p).rate
+def geometry(p: Params) -> Geometry:
+    """Geometry with the mean track, and with forces for each wheel."""
+    return on_spinning_wheels(p, 2, track=0.5 * (p.front.track + p.rear.track), forces=True)
 
-    def outputs(x: State, u: CarInput, w: NoDisturbance, p: Params) -> Outputs:
-        """Accelerations of the motion, loads, slip and forces."""
-        now = move(x, u, p)
-        a = body_acceleration(Acceleration(now.rate.v_x, now.rate.v_y), x.v_x, x.v_y, x.omega)
-        loads = of_wheels(now.parts, "load")
-        wheels = [now.wheels[k] for k in _BY_SIDE]
-        return Outputs(
-            *a,
-            *(loads[k] for k in _BY_SIDE),
-            *(-wheel.slip.alpha for wheel in wheels),
-            *(wheel.slip.kappa for wheel in wheels),
-            *(wheel.force.x for wheel in wheels),
-            *(wheel.force.y for wheel in wheels),
-        )
 
-    return additive(
-        Model(
-            name="commonroad_mb",
-            State=State,
-            Input=CarInput,
-            Params=Params,
-            Outputs=Outputs,
-            derivative=derivative,
-            outputs=outputs,
-            body=springs_body(),
-            mirror_odd=MIRROR_ODD,
-            summary="CommonRoad MB: multi-body car on springs, 29 states",
-        )
+def velocity(x: State, u: Any, p: Params) -> BodyVelocity:
+    """Velocity from the state; at low speed that of rolling wheels."""
+    share, omega = dynamic_share(x.v_x, p), kinematics.yaw_rate(x.v_x, x.steer, p.l_f + p.l_r)
+    return BodyVelocity(x.v_x, mixed(share, x.v_y, p.l_r * omega), mixed(share, x.omega, omega))
+
+
+def placed(x: State, pose: Pose, velocity: BodyVelocity, p: Params) -> State:
+    """State at another pose and velocity; axles move with the body, wheel spins are unchanged."""
+    across, turn = velocity.v_y - x.v_y, velocity.omega - x.omega
+    front, rear = x.v_y_f + across + p.l_f * turn, x.v_y_r + across - p.l_r * turn
+    return sliding_placed(x, pose, velocity, p)._replace(v_y_f=front, v_y_r=rear)
+
+
+def _body(velocity: Callable[[Any, Any, Any], BodyVelocity]) -> CarBody:
+    return sliding_car(
+        velocity=velocity,
+        acceleration=None,
+        placed=placed,
+        geometry=geometry,
+        limits=spinning_limits,
+        command=car_command,
+        on_ground=on_slope("v_x", "v_y", "v_y_f", "v_y_r"),
+        gravity="g",
     )
 
 
-MODEL = replace(
-    _model(motion), settle=settled, fills=("omega_fr", "omega_fl", "omega_rr", "omega_rl")
-)
+def shown(x: State, now: Motion, p: Params) -> Sequence[float]:
+    """Accelerations, loads, slip and forces."""
+    a = kinematics.body_acceleration(
+        kinematics.Acceleration(now.rate.v_x, now.rate.v_y), x.v_x, x.v_y, x.omega
+    )
+    loads = of_wheels(now.acting.parts, "load")
+    wheels = [now.acting.wheels[k] for k in _BY_SIDE]
+    return (
+        *a,
+        *(loads[k] for k in _BY_SIDE),
+        *(-wheel.slip.alpha for wheel in wheels),
+        *(wheel.slip.kappa for wheel in wheels),
+        *(wheel.force.x for wheel in wheels),
+        *(wheel.force.y for wheel in wheels),
+    )
+
+
+def _model(
+    move: Callable[[State, records.CarInput, Params], Motion], body: CarBody, **others: Any
+) -> Model:
+    return car_model(
+        "commonroad_mb",
+        State,
+        Params,
+        Outputs,
+        move,
+        shown,
+        body=body,
+        mirror_odd=MIRROR_ODD,
+        summary="CommonRoad MB: multi-body car on springs, 29 states",
+        **others,
+    )
+
+
+MODEL = _model(motion, _body(velocity), settle=settled, fills=SPINS)
 _BACKWARDS = "the slip of a wheel that rolls backwards is a quotient by 0, and so NaN"
-UPSTREAM_MODEL = replace(
-    _model(upstream_motion),
-    body=springs_body(upstream_velocity),
-    reproduces=VEHICLE_MODELS,
+UPSTREAM_MODEL = _model(
+    upstream_motion,
+    _body(upstream_velocity),
+    reproduces=records.VEHICLE_MODELS,
     exempt={
         "purity": _BACKWARDS,
         "mirror": "left and right tyres are alike, not mirror images, and all pull to one side",
@@ -770,4 +705,4 @@ UPSTREAM_MODEL = replace(
     },
 )
 
-commonroad_mb = CommonRoadFactory(MODEL, upstream=UPSTREAM_MODEL, sets=(1, 2, 3))
+commonroad_mb = records.CommonRoadFactory(MODEL, upstream=UPSTREAM_MODEL, sets=(1, 2, 3))

@@ -1,27 +1,35 @@
-"""The single-track cars of commonroad-vehicle-models: KS, KST and ST.
+"""The single-track cars of commonroad-vehicle-models: KS, KST, ST and STD.
 
-`commonroad_ks` is kinematic, seen from its rear axle, and its wheels do not slip. `commonroad_kst`
-pulls a trailer from its rear axle, which turns towards the tractor with v sin(hitch) / l_trailer.
-Going backwards it folds up sooner or later, as real ones do; at `hitch_max` it is held.
+`commonroad_ks` is kinematic, with the rear axle as reference point, and its wheels do not slip.
+`commonroad_kst` pulls a trailer hitched at its rear axle, which aligns with the tractor at the rate
+v sin(hitch) / l_trailer. In reverse it jackknifes sooner or later, as real ones do; the hitch angle
+stops at `hitch_max`.
 
 `commonroad_st` is dynamic, on linear tyres. Its state holds speed and slip angle instead of two
-velocities, and angles are taken as small: the force across an axle is its stiffness times (steering
-angle - beta - l omega / v). That has no meaning at rest, so a slow car follows its wheels; see
-`tyres.low_speed`.
+velocities, and angles are taken as small: the lateral force of an axle is its stiffness times
+(steering angle - beta - l omega / v). This is undefined at rest, so at low speed the car moves as
+its wheels roll; see `tyres.low_speed`.
+
+`commonroad_std` drifts: it has spinning wheels on Pacejka tyres. Engine and brakes turn the wheels,
+and the tyre force follows from their slip against the road. An axle stands for a left and a right
+tyre that are mirror images, so their lateral pulls (conicity, ply steer) cancel.
+
+The functions named `upstream` compute what `commonroad-vehicle-models` 3.0.2 does, with its errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import pi
 from typing import Annotated, Any, NamedTuple
 
-from ...core.body import Velocity
-from ...core.model import Model, NoDisturbance
+from ...core.body import Body, Geometry, GroundUnder, Pose, Trailer, Velocity, Wheel, box
+from ...core.model import Model
 from ...core.record import extended
-from ...ops import abs, cos, logical_and, sin, where
-from ...tyres.low_speed import dynamic_share, led, mixed
+from ...geometry.pose import unrotated
+from ...ops import abs, atan, atan2, cos, logical_and, logical_or, maximum, sin, sqrt, tanh, where
+from ...tyres.contract import dynamic_share, led, mixed
 from ...units import (
     Allowed,
     N,
@@ -38,37 +46,28 @@ from ...units import (
     rad_s2,
     s,
 )
-from ..parts.disturbance import additive
-from ..parts.kinematics import (
-    Acceleration,
-    body_acceleration,
-    centre_track_rolling,
-    following,
-    path_acceleration,
-    pose_rate,
-    rolling,
-    rolling_rate,
+from ..parts import kinematics
+from ..parts.assembly import rolling_car, sliding_car
+from ..parts.load_transfer import (
+    Force,
+    floored_speed,
+    in_wheel_frame,
+    on_road,
+    pitch_loads,
+    smooth_slip_angle,
 )
-from ..parts.load_transfer import AxleLoads, floored_speed, on_road, pitch_loads
-from .body import (
-    rear_axle_body,
-    seen_from_the_mass,
-    seen_from_the_rear,
-    slipping_body,
-    with_trailer,
+from ..parts.load_transfer import Velocity as WheelVelocity
+from ..parts.spinning_wheel import (
+    axle_torques,
+    longitudinal_slip,
+    on_wheel,
+    spin_rate,
+    upstream_slip,
 )
-from .records import (
-    BMW_320I,
-    TRUCK_WITH_TRAILER,
-    VEHICLE_MODELS,
-    AxleOutputs,
-    CarInput,
-    CarParams,
-    CommonRoadFactory,
-    Limited,
-    limited,
-    upstream_rolling_rate,
-)
+from . import body as cars
+from . import records
+from .records import share
+from .tyre import UPSTREAM_TYRE, Coefficients, Slip, axle_force, tyre_force
 
 
 class KsState(NamedTuple):
@@ -87,7 +86,7 @@ class KsState(NamedTuple):
 
 
 class KsOutputs(NamedTuple):
-    """Accelerations of the centre of mass, and the turn."""
+    """Accelerations of the centre of mass, and the yaw rate."""
 
     a_x: m_s2
     """Acceleration of the centre of mass over ground, along the car."""
@@ -97,41 +96,54 @@ class KsOutputs(NamedTuple):
     """Yaw rate, positive to the left."""
 
 
-def ks_derivative(x: KsState, u: CarInput, w: NoDisturbance, p: CarParams) -> KsState:
-    """Time derivative of the state."""
-    acting = limited(u.steer_rate, u.a, x.steer, x.v, p)
-    pose = rolling(x.yaw, x.v, x.steer, p.l_f + p.l_r)
-    return KsState(pose.x, pose.y, acting.steer_rate, acting.a, pose.yaw)
+def ks_motion(x: Any, u: records.CarInput, p: Any) -> cars.Motion:
+    """State rates and limited commands of a car whose rear axle rolls."""
+    acting = records.limited(u, x.steer, x.v, p)
+    pose = kinematics.rolling(x.yaw, x.v, x.steer, p.l_f + p.l_r)
+    return cars.Motion(KsState(pose.x, pose.y, acting.steer_rate, acting.a, pose.yaw), acting)
 
 
-def turn(v: m_s, steer: rad, acting: Limited, l_f: m, l_r: m) -> KsOutputs:
-    """Accelerations where the mass is, not where the reference point is, and the yaw rate."""
-    omega, omega_rate = following(v, acting.a, steer, acting.steer_rate, l_f + l_r)
-    a = body_acceleration(Acceleration(acting.a, l_r * omega_rate), v, l_r * omega, omega)
-    return KsOutputs(a.x, a.y, omega)
-
-
-def ks_outputs(x: KsState, u: CarInput, w: NoDisturbance, p: CarParams) -> KsOutputs:
-    """Accelerations under the commands that act."""
-    acting = limited(u.steer_rate, u.a, x.steer, x.v, p)
-    return turn(x.v, x.steer, acting, p.l_f, p.l_r)
-
-
-KS_MODEL = additive(
-    Model(
-        name="commonroad_ks",
-        State=KsState,
-        Input=CarInput,
-        Params=CarParams,
-        Outputs=KsOutputs,
-        derivative=ks_derivative,
-        outputs=ks_outputs,
-        body=rear_axle_body(seen_from_the_rear),
-        summary="CommonRoad KS: kinematic single track, rear axle",
+def ks_shown(x: Any, now: cars.Motion, p: Any) -> KsOutputs:
+    """Acceleration of the centre of mass (not of the reference point), and the yaw rate."""
+    a, wheelbase = now.acting.a, p.l_f + p.l_r
+    omega, omega_rate = kinematics.following(x.v, a, x.steer, now.acting.steer_rate, wheelbase)
+    at = kinematics.body_acceleration(
+        kinematics.Acceleration(a, p.l_r * omega_rate), x.v, p.l_r * omega, omega
     )
+    return KsOutputs(at.x, at.y, omega)
+
+
+def rear_axle_body(geometry: Callable[[Any], Geometry]) -> Body:
+    """Body of KS or KST, whose rear axle rolls without slip."""
+    return rolling_car(
+        wheel_base=lambda p: p.l_f + p.l_r,
+        speed="v",
+        geometry=geometry,
+        limits=cars.limits,
+        command=cars.car_command,
+        on_ground=cars.on_slope("v"),
+    )
+
+
+KS_MODEL = cars.car_model(
+    "commonroad_ks",
+    KsState,
+    records.CarParams,
+    KsOutputs,
+    ks_motion,
+    ks_shown,
+    body=rear_axle_body(lambda p: cars.sized(p, rear=True)),
+    summary="CommonRoad KS: kinematic single track, rear axle",
 )
 
-commonroad_ks = CommonRoadFactory(KS_MODEL, sets=(1, 2, 3, 4))
+commonroad_ks = records.CommonRoadFactory(KS_MODEL, sets=(1, 2, 3, 4))
+
+TRAILER_TAIL = 0.3
+"""Share of a trailer's length behind its axle."""
+TRUCK_WHEEL: m = 0.5
+TRUCK_TYRE: m = 0.3
+"""Wheel radius and width of the truck and its trailer."""
+TRUCK_HEIGHT: m = 3.9
 
 
 @extended
@@ -139,44 +151,44 @@ class KstState(KsState):
     """Pose of the tractor's rear axle, speed, steering angle and hitch angle."""
 
     hitch: rad = 0.0
-    """Heading of the trailer less that of the tractor."""
+    """Hitch angle: heading of the trailer minus that of the tractor, positive to the left."""
 
 
 class KstParams(NamedTuple):
-    """Geometry and limits; CommonRoad's vehicle 4, a truck with its trailer, by default."""
+    """Geometry and limits; by default CommonRoad's vehicle 4, a truck with its trailer."""
 
-    l_f: Annotated[m, positive] = TRUCK_WITH_TRAILER["l_f"]
+    l_f: Annotated[m, positive] = records.TRUCK_WITH_TRAILER["l_f"]
     """Distance from the tractor's centre of mass to its front axle."""
-    l_r: Annotated[m, positive] = TRUCK_WITH_TRAILER["l_r"]
+    l_r: Annotated[m, positive] = records.TRUCK_WITH_TRAILER["l_r"]
     """Distance from the tractor's centre of mass to its rear axle."""
-    l_trailer: Annotated[m, positive] = TRUCK_WITH_TRAILER["l_trailer"]
+    l_trailer: Annotated[m, positive] = records.TRUCK_WITH_TRAILER["l_trailer"]
     """Distance from the tractor's rear axle, where the hitch is, to the trailer's axle."""
     hitch_max: Annotated[rad, positive] = 0.5 * pi
     """Largest hitch angle, either side."""
-    steer_max: Annotated[rad, non_negative] = TRUCK_WITH_TRAILER["steer_max"]
+    steer_max: Annotated[rad, non_negative] = records.TRUCK_WITH_TRAILER["steer_max"]
     """Largest steering angle, either side."""
-    steer_rate_max: Annotated[rad_s, non_negative] = TRUCK_WITH_TRAILER["steer_rate_max"]
+    steer_rate_max: Annotated[rad_s, non_negative] = records.TRUCK_WITH_TRAILER["steer_rate_max"]
     """Largest steering rate, either side."""
-    a_max: Annotated[m_s2, non_negative] = TRUCK_WITH_TRAILER["a_max"]
+    a_max: Annotated[m_s2, non_negative] = records.TRUCK_WITH_TRAILER["a_max"]
     """Largest acceleration, either way."""
-    v_switch: Annotated[m_s, positive] = TRUCK_WITH_TRAILER["v_switch"]
-    """Speed above which the engine's power limits the acceleration forwards."""
-    v_min: Annotated[m_s, Allowed(high=0.0)] = TRUCK_WITH_TRAILER["v_min"]
-    """Fastest in reverse, negative."""
-    v_max: Annotated[m_s, positive] = TRUCK_WITH_TRAILER["v_max"]
-    """Fastest forwards."""
-    length: Annotated[m, positive] = TRUCK_WITH_TRAILER["length"]
+    v_switch: Annotated[m_s, positive] = records.TRUCK_WITH_TRAILER["v_switch"]
+    """Speed above which engine power limits the forward acceleration."""
+    v_min: Annotated[m_s, Allowed(high=0.0)] = records.TRUCK_WITH_TRAILER["v_min"]
+    """Largest speed in reverse, negative."""
+    v_max: Annotated[m_s, positive] = records.TRUCK_WITH_TRAILER["v_max"]
+    """Largest speed forwards."""
+    length: Annotated[m, positive] = records.TRUCK_WITH_TRAILER["length"]
     """Length of the body; it does not influence the motion."""
-    width: Annotated[m, positive] = TRUCK_WITH_TRAILER["width"]
+    width: Annotated[m, positive] = records.TRUCK_WITH_TRAILER["width"]
     """Width of the body; it does not influence the motion."""
-    trailer_length: Annotated[m, positive] = TRUCK_WITH_TRAILER["trailer_length"]
+    trailer_length: Annotated[m, positive] = records.TRUCK_WITH_TRAILER["trailer_length"]
     """Length of the trailer; it does not influence the motion."""
-    trailer_width: Annotated[m, positive] = TRUCK_WITH_TRAILER["trailer_width"]
+    trailer_width: Annotated[m, positive] = records.TRUCK_WITH_TRAILER["trailer_width"]
     """Width of the trailer; it does not influence the motion."""
 
 
 class KstOutputs(NamedTuple):
-    """Accelerations of the tractor, and where the trailer is."""
+    """Accelerations of the tractor, and pose of the trailer's axle."""
 
     a_x: m_s2
     """Acceleration of the tractor's centre of mass over ground, along the tractor."""
@@ -192,63 +204,64 @@ class KstOutputs(NamedTuple):
     """Heading of the trailer."""
 
 
-def hitch_rate(x: KstState, omega: rad_s, p: KstParams) -> rad_s:
-    """Rate of the hitch angle of a trailer that does not slip, beyond no limit."""
-    return -x.v * sin(x.hitch) * (1.0 / p.l_trailer) - omega
+def with_trailer(p: KstParams) -> Geometry:
+    """Geometry of KST: a tractor and its semi-trailer, whose axle is near its rear end."""
+    half = 0.5 * p.trailer_width
+    ahead = p.trailer_length - TRAILER_TAIL * p.trailer_length
+    wheels = tuple(
+        Wheel(f"t{side}", 0.0, sign * (half - 0.5 * TRUCK_TYRE), TRUCK_WHEEL, TRUCK_TYRE)
+        for side, sign in (("l", 1.0), ("r", -1.0))
+    )
+    outline = box(ahead - p.trailer_length, ahead, p.trailer_width)
+    trailer = Trailer(0.0, p.l_trailer, "hitch", (outline,), wheels)
+    return replace(cars.sized(p, rear=True), trailer=trailer, height=TRUCK_HEIGHT)
 
 
 def folding(x: KstState, free: rad_s, p: KstParams) -> rad_s:
-    """The rate within the limit: at `hitch_max` the trailer comes back but folds no further."""
+    """Hitch rate with the limit: at `hitch_max` the trailer may return but folds no further."""
     stopped = logical_and(abs(x.hitch) >= p.hitch_max, free * x.hitch > 0.0)
     return where(stopped, 0.0, free)
 
 
 def upstream_folding(x: KstState, free: rad_s, p: KstParams) -> rad_s:
-    """The rate as CommonRoad's program has it: beyond the limit the trailer stays for ever.
+    """Hitch rate as upstream computes it: beyond the limit the trailer stays for ever.
 
     The program also moves the state of its caller back to the limit, which a function cannot.
     """
     return where(abs(x.hitch) > p.hitch_max, 0.0, free)
 
 
-def _kst_model(rule: Any) -> Model:
-    def derivative(x: KstState, u: CarInput, w: NoDisturbance, p: KstParams) -> KstState:
-        """Time derivative of the state."""
-        acting = limited(u.steer_rate, u.a, x.steer, x.v, p)
-        pose = rolling(x.yaw, x.v, x.steer, p.l_f + p.l_r)
-        hitch = rule(x, hitch_rate(x, pose.yaw, p), p)
-        return KstState._make((pose.x, pose.y, acting.steer_rate, acting.a, pose.yaw, hitch))
+def kst_shown(x: KstState, now: cars.Motion, p: KstParams) -> Sequence[float]:
+    """Accelerations of the tractor, on which the trailer has no effect, and pose of the trailer."""
+    tractor, yaw = ks_shown(x, now, p), x.yaw + x.hitch
+    return *tractor, x.x - p.l_trailer * cos(yaw), x.y - p.l_trailer * sin(yaw), yaw
 
-    return additive(
-        Model(
-            name="commonroad_kst",
-            State=KstState,
-            Input=CarInput,
-            Params=KstParams,
-            Outputs=KstOutputs,
-            derivative=derivative,
-            outputs=kst_outputs,
-            body=rear_axle_body(with_trailer),
-            mirror_odd={"hitch": True},
-            summary="CommonRoad KST: kinematic single track with a trailer",
-        )
+
+def _kst_model(fold: Callable[[KstState, rad_s, KstParams], rad_s], **others: Any) -> Model:
+    def motion(x: KstState, u: records.CarInput, p: KstParams) -> cars.Motion:
+        tractor = ks_motion(x, u, p)
+        # A trailer without slip, before the limit at `hitch_max`.
+        free = -x.v * sin(x.hitch) * (1.0 / p.l_trailer) - tractor.rate.yaw
+        return cars.Motion(KstState._make((*tractor.rate, fold(x, free, p))), tractor.acting)
+
+    return cars.car_model(
+        "commonroad_kst",
+        KstState,
+        KstParams,
+        KstOutputs,
+        motion,
+        kst_shown,
+        body=rear_axle_body(with_trailer),
+        mirror_odd={"hitch": True},
+        summary="CommonRoad KST: kinematic single track with a trailer",
+        **others,
     )
 
 
-def kst_outputs(x: KstState, u: CarInput, w: NoDisturbance, p: KstParams) -> KstOutputs:
-    """The tractor's accelerations, which do not feel the trailer, and the trailer's pose."""
-    acting = limited(u.steer_rate, u.a, x.steer, x.v, p)
-    tractor = turn(x.v, x.steer, acting, p.l_f, p.l_r)
-    yaw = x.yaw + x.hitch
-    x_trailer = x.x - p.l_trailer * cos(yaw)
-    y_trailer = x.y - p.l_trailer * sin(yaw)
-    return KstOutputs(*tractor, x_trailer, y_trailer, yaw)
-
-
 KST_MODEL = _kst_model(folding)
-KST_UPSTREAM_MODEL = replace(_kst_model(upstream_folding), reproduces=VEHICLE_MODELS)
+KST_UPSTREAM_MODEL = _kst_model(upstream_folding, reproduces=records.VEHICLE_MODELS)
 
-commonroad_kst = CommonRoadFactory(
+commonroad_kst = records.CommonRoadFactory(
     KST_MODEL, upstream=KST_UPSTREAM_MODEL, sets=(1, 2, 3, 4), own=("l_trailer",)
 )
 
@@ -273,15 +286,15 @@ class StState(NamedTuple):
 
 
 @extended
-class StParams(CarParams):
-    """Masses, tyres and limits; CommonRoad's vehicle 2, a BMW 320i, by default."""
+class StParams(records.CarParams):
+    """Masses, tyres and limits; by default CommonRoad's vehicle 2, a BMW 320i."""
 
-    m: Annotated[kg, positive] = BMW_320I["m"]
+    m: Annotated[kg, positive] = records.BMW_320I["m"]
     """Mass."""
-    I_z: Annotated[kg_m2, positive] = BMW_320I["I_z"]
+    I_z: Annotated[kg_m2, positive] = records.BMW_320I["I_z"]
     """Yaw inertia about the centre of mass."""
-    h_s: Annotated[m, non_negative] = BMW_320I["h_s"]
-    """Height at which acceleration moves load between the axles: that of the sprung mass."""
+    h_s: Annotated[m, non_negative] = records.BMW_320I["h_s"]
+    """Height that load transfer between the axles is computed with: that of the sprung mass."""
     C_f: Annotated[one, non_negative] = 21.92
     """Cornering stiffness of the front axle over its load, in 1/rad: -p_ky1 of the tyre."""
     C_r: Annotated[one, non_negative] = 21.92
@@ -289,11 +302,11 @@ class StParams(CarParams):
     g: Annotated[m_s2, non_negative] = 9.81
     """Gravity."""
     v_kin: Annotated[m_s, non_negative] = 0.1
-    """Speed up to which the car follows its wheels."""
+    """Speed up to which the car moves as its wheels roll, without slip."""
     v_dyn: Annotated[m_s, positive] = 1.0
-    """Speed from which it follows its tyre forces alone; above v_kin."""
+    """Speed from which the motion follows from tyre forces alone; above v_kin."""
     t_kin: Annotated[s, positive] = 0.02
-    """Time in which the yaw rate of a slow car gets into line with its wheels."""
+    """Time constant with which the yaw rate of a slow car approaches that of rolling wheels."""
 
 
 class StForces(NamedTuple):
@@ -307,15 +320,62 @@ class StForces(NamedTuple):
     F_z_r: N
 
 
-class StTurning(NamedTuple):
-    """Rates of the two states that the tyres decide."""
+class Turning(NamedTuple):
+    """Rates of yaw rate and slip angle, the two states that tyre forces turn."""
 
     omega: rad_s2
     beta: rad_s
 
 
-def st_forces(x: StState, loads: AxleLoads, speed: m_s, p: StParams) -> StForces:
-    """Linear tyre forces; `speed` is what the velocity across an axle is compared with."""
+def slipping_velocity(x: Any, u: Any, p: Any) -> Velocity:
+    """Velocity of ST and STD from speed and slip angle; at low speed that of rolling wheels."""
+    share, line = dynamic_share(x.v, p), kinematics.centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
+    beta = mixed(share, x.beta, line.beta)
+    return Velocity(x.v * cos(beta), x.v * sin(beta), mixed(share, x.omega, line.omega))
+
+
+def slipping_placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
+    """ST or STD at another pose and velocity; a car that moves backwards has a negative speed."""
+    way = where(velocity.v_x < 0.0, -1.0, 1.0)
+    along, across = way * velocity.v_x, way * velocity.v_y
+    v = way * sqrt(along * along + across * across)
+    return x._replace(**pose._asdict(), v=v, beta=atan2(across, along), omega=velocity.omega)
+
+
+def slipping_on_ground(x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> tuple[Any, Any]:
+    """Apply gravity to ST and STD along their direction of travel; the tyres hold them sideways."""
+    if ground.down is None:
+        return u, w
+    along, _ = unrotated(ground.down.x, ground.down.y, x.beta)
+    return u, w._replace(v=ground.g * along)
+
+
+def slipping_body(**others: Any) -> Body:
+    """Body of ST or STD."""
+    usual: dict[str, Any] = {
+        "velocity": slipping_velocity,
+        "speed": lambda x, p: x.v,
+        "acceleration": None,
+        "placed": slipping_placed,
+        "limits": cars.limits,
+        "command": cars.car_command,
+        "on_ground": slipping_on_ground,
+        "gravity": "g",
+    }
+    return sliding_car(**usual | others)
+
+
+def _blended(x: Any, acting: records.Limited, p: Any) -> tuple[one, kinematics.PoseRate, Turning]:
+    """Weight of the tyre forces in the motion, pose rate, and turning of rolling wheels."""
+    share, line = dynamic_share(x.v, p), kinematics.centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
+    line_rate = kinematics.rolling_rate(x.v, acting.a, x.steer, acting.steer_rate, p.l_f, p.l_r)
+    pose = kinematics.pose_rate(x.yaw, *slipping_velocity(x, None, p))
+    omega_rate = led(x.omega, line.omega, line_rate.omega, p.t_kin)
+    return share, pose, Turning(omega_rate, line_rate.beta)
+
+
+def st_forces(x: StState, loads: Sequence[N], speed: m_s, p: StParams) -> StForces:
+    """Linear tyre forces; `speed` is the divisor in the slip angles."""
     by_speed = 1.0 / speed
     alpha_f = (x.v * (x.steer - x.beta) - p.l_f * x.omega) * by_speed
     alpha_r = (p.l_r * x.omega - x.v * x.beta) * by_speed
@@ -325,109 +385,366 @@ def st_forces(x: StState, loads: AxleLoads, speed: m_s, p: StParams) -> StForces
     )
 
 
-def sliding(x: StState, force: StForces, speed: m_s, p: StParams) -> StTurning:
-    """Rates under the tyre forces."""
+def sliding(x: StState, force: StForces, speed: m_s, p: StParams) -> Turning:
+    """Rates of yaw rate and slip angle under the tyre forces."""
     across = (force.F_y_f + force.F_y_r) * (1.0 / p.m)
-    return StTurning(
+    return Turning(
         (p.l_f * force.F_y_f - p.l_r * force.F_y_r) * (1.0 / p.I_z),
         across * x.v / (speed * speed) - x.omega,
     )
 
 
-class StMotion(NamedTuple):
-    """Everything about the car at one instant that both the derivative and the outputs need."""
-
-    rate: StState
-    force: StForces
-
-
-def st_motion(x: StState, u: CarInput, p: StParams) -> StMotion:
-    """Rates and forces at any speed, forwards and backwards."""
-    acting = limited(u.steer_rate, u.a, x.steer, x.v, p)
+def st_motion(x: StState, u: records.CarInput, p: StParams) -> cars.Motion:
+    """State rates and forces, valid at any speed, forwards and in reverse."""
+    acting = records.limited(u, x.steer, x.v, p)
     speed = floored_speed(x.v, p.v_dyn)
     loads = pitch_loads(acting.a, p.m, p.g, p.l_f, p.l_r, p.h_s)
-    force = st_forces(x, AxleLoads(*map(on_road, loads)), speed, p)
+    force = st_forces(x, [on_road(F_z) for F_z in loads], speed, p)
     slide = sliding(x, force, speed, p)
-    share = dynamic_share(x.v, p)
-    line = centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
-    line_rate = rolling_rate(x.v, acting.a, x.steer, acting.steer_rate, p.l_f, p.l_r)
-    beta = mixed(share, x.beta, line.beta)
-    pose = pose_rate(x.yaw, x.v * cos(beta), x.v * sin(beta), mixed(share, x.omega, line.omega))
-    omega_rate = led(x.omega, line.omega, line_rate.omega, p.t_kin)
-    rate = StState(
-        pose.x,
-        pose.y,
-        acting.steer_rate,
-        acting.a,
-        pose.yaw,
-        mixed(share, slide.omega, omega_rate),
-        mixed(share, slide.beta, line_rate.beta),
+    share, pose, line = _blended(x, acting, p)
+    turning = (mixed(share, fast, slow) for fast, slow in zip(slide, line, strict=True))
+    return cars.Motion(
+        StState(pose.x, pose.y, acting.steer_rate, acting.a, pose.yaw, *turning), force
     )
-    return StMotion(rate, force)
 
 
-def st_upstream_motion(x: StState, u: CarInput, p: StParams) -> StMotion:
-    """Rates as CommonRoad's program has them: kinematic below v_kin, and at -v as at v."""
-    acting = limited(u.steer_rate, u.a, x.steer, x.v, p)
+def st_upstream_motion(x: StState, u: records.CarInput, p: StParams) -> cars.Motion:
+    """State rates as upstream computes them: kinematic below v_kin, and at -v as at v."""
+    acting = records.limited(u, x.steer, x.v, p)
     slow = abs(x.v) < p.v_kin
     # Both branches are evaluated, so the one not taken needs a speed to divide by too.
     speed = where(slow, p.v_kin, x.v)
-    loads = pitch_loads(acting.a, p.m, p.g, p.l_f, p.l_r, p.h_s)
-    force = st_forces(x, loads, speed, p)
+    force = st_forces(x, pitch_loads(acting.a, p.m, p.g, p.l_f, p.l_r, p.h_s), speed, p)
     slide = sliding(x, force, speed, p)
-    line_rate = upstream_rolling_rate(x.v, x.beta, x.steer, acting, p.l_f, p.l_r)
-    pose = pose_rate(x.yaw, *st_upstream_velocity(x, u, p))
-    rate = StState(
-        pose.x,
-        pose.y,
-        acting.steer_rate,
-        acting.a,
-        pose.yaw,
-        where(slow, line_rate.omega, slide.omega),
-        where(slow, line_rate.beta, slide.beta),
+    line = records.upstream_rolling_rate(x.v, x.beta, x.steer, acting, p.l_f, p.l_r)
+    pose = kinematics.pose_rate(x.yaw, *st_upstream_velocity(x, u, p))
+    turning = (where(slow, line.omega, slide.omega), where(slow, line.beta, slide.beta))
+    return cars.Motion(
+        StState(pose.x, pose.y, acting.steer_rate, acting.a, pose.yaw, *turning), force
     )
-    return StMotion(rate, force)
 
 
-def st_upstream_velocity(x: StState, u: CarInput, p: StParams) -> Velocity:
-    """How the car moves over ground: as its wheels point below v_kin."""
-    slow, line = abs(x.v) < p.v_kin, centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
+def st_upstream_velocity(x: StState, u: records.CarInput, p: StParams) -> Velocity:
+    """Velocity over ground as upstream computes it: below v_kin that of rolling wheels."""
+    slow, line = abs(x.v) < p.v_kin, kinematics.centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
     beta = where(slow, line.beta, x.beta)
     return Velocity(x.v * cos(beta), x.v * sin(beta), where(slow, line.omega, x.omega))
 
 
-def _st_model(move: Callable[[StState, CarInput, StParams], StMotion]) -> Model:
-    def derivative(x: StState, u: CarInput, w: NoDisturbance, p: StParams) -> StState:
-        """Time derivative of the state."""
-        return move(x, u, p).rate
+def _over_ground(x: Any, rate: Any) -> kinematics.Acceleration:
+    return kinematics.path_acceleration(x.v, x.beta, rate.v, rate.yaw + rate.beta)
 
-    def outputs(x: StState, u: CarInput, w: NoDisturbance, p: StParams) -> AxleOutputs:
-        """Accelerations of the motion, slip and forces."""
-        now = move(x, u, p)
-        turning = now.rate.yaw + now.rate.beta
-        return AxleOutputs(*path_acceleration(x.v, x.beta, now.rate.v, turning), *now.force)
 
-    return additive(
-        Model(
-            name="commonroad_st",
-            State=StState,
-            Input=CarInput,
-            Params=StParams,
-            Outputs=AxleOutputs,
-            derivative=derivative,
-            outputs=outputs,
-            body=slipping_body(seen_from_the_mass),
-            summary="CommonRoad ST: single track on linear tyres",
-        )
+def _st_model(
+    move: Callable[[StState, records.CarInput, StParams], cars.Motion], body: Body, **others: Any
+) -> Any:
+    return cars.car_model(
+        "commonroad_st",
+        StState,
+        StParams,
+        records.AxleOutputs,
+        move,
+        lambda x, now, p: (*_over_ground(x, now.rate), *now.acting),
+        body=body,
+        summary="CommonRoad ST: single track on linear tyres",
+        **others,
     )
 
 
-ST_MODEL = _st_model(st_motion)
-ST_UPSTREAM_MODEL = replace(
-    _st_model(st_upstream_motion),
-    body=slipping_body(seen_from_the_mass, st_upstream_velocity),
-    reproduces=VEHICLE_MODELS,
+ST_MODEL = _st_model(st_motion, slipping_body(geometry=cars.seen_from_the_mass))
+ST_UPSTREAM_MODEL = _st_model(
+    st_upstream_motion,
+    slipping_body(geometry=cars.seen_from_the_mass, velocity=st_upstream_velocity),
+    reproduces=records.VEHICLE_MODELS,
     exempt={"rest": "below 0.1 m/s it integrates increments of the yaw rate and forgets no error"},
 )
 
-commonroad_st = CommonRoadFactory(ST_MODEL, upstream=ST_UPSTREAM_MODEL, sets=(1, 2, 3))
+commonroad_st = records.CommonRoadFactory(ST_MODEL, upstream=ST_UPSTREAM_MODEL, sets=(1, 2, 3))
+
+
+@extended
+class StdState(StState):
+    """Pose, speed, slip angle, steering angle and wheel spin. ISO 8855: x forward, y left."""
+
+    omega_f: rad_s = 0.0
+    """Spin of the front wheels, positive rolls forward."""
+    omega_r: rad_s = 0.0
+    """Spin of the rear wheels, positive rolls forward."""
+
+
+@extended
+class StdParams(records.CarParams):
+    """Masses, wheels, tyres and limits; by default CommonRoad's vehicle 2, a BMW 320i."""
+
+    m: Annotated[kg, positive] = records.BMW_320I["m"]
+    """Mass."""
+    I_z: Annotated[kg_m2, positive] = records.BMW_320I["I_z"]
+    """Yaw inertia about the centre of mass."""
+    h_s: Annotated[m, non_negative] = records.BMW_320I["h_s"]
+    """Height that load transfer between the axles is computed with: that of the sprung mass."""
+    R_w: Annotated[m, positive] = records.BMW_320I["R_w"]
+    """Radius of the wheels."""
+    I_w: Annotated[kg_m2, positive] = records.BMW_320I["I_w"]
+    """Inertia of a wheel about its axle; of both wheels of an axle under compat="upstream"."""
+    brake_split: share = records.BMW_320I["brake_split"]
+    """Share of the brake torque on the front axle."""
+    engine_split: share = records.BMW_320I["engine_split"]
+    """Share of the engine torque on the front axle."""
+    g: Annotated[m_s2, non_negative] = 9.81
+    """Gravity."""
+    v_kin: Annotated[m_s, non_negative] = 0.1
+    """Speed up to which the car moves as its wheels roll, without slip."""
+    v_dyn: Annotated[m_s, positive] = 2.0
+    """Speed from which the motion follows from tyre forces alone; above v_kin.
+
+    The wheel spin then settles at rates up to 3500 1/s, less at other speeds: RK4 needs
+    steps below 0.8 ms, Radau does not.
+    """
+    t_kin: Annotated[s, positive] = 0.02
+    """Time constant with which a slow car and its wheels approach rolling without slip."""
+    omega_lock: Annotated[rad_s, positive] = 3.0
+    """Spin below which a brake holds its wheel rather than slowing it."""
+    tyre: Coefficients = Coefficients()
+    """The tyres, two on each axle."""
+
+
+class StdOutputs(NamedTuple):
+    """Accelerations, slip, forces and loads of the axles; forces in the axes of the wheels."""
+
+    a_x: m_s2
+    """Acceleration of the centre of mass over ground, along the car."""
+    a_y: m_s2
+    """Acceleration of the centre of mass over ground, across the car, positive to the left."""
+    alpha_f: rad
+    """Slip angle of the front wheels, positive when their tyres push to the left."""
+    alpha_r: rad
+    """Slip angle of the rear wheels, positive when their tyres push to the left."""
+    kappa_f: one
+    """Longitudinal slip of the front wheels, positive when they drive."""
+    kappa_r: one
+    """Longitudinal slip of the rear wheels, positive when they drive."""
+    F_x_f: N
+    """Force along the front wheels."""
+    F_x_r: N
+    """Force along the rear wheels."""
+    F_y_f: N
+    """Force across the front wheels, positive to the left."""
+    F_y_r: N
+    """Force across the rear wheels, positive to the left."""
+    F_z_f: N
+    """Load on the front axle."""
+    F_z_r: N
+    """Load on the rear axle."""
+
+
+WHEELS = 2.0
+"""Wheels of an axle."""
+
+
+class StdAxle(NamedTuple):
+    """Motion and slip of the wheels of an axle, and the forces of their tyres, in their axes."""
+
+    v: WheelVelocity
+    """Velocity over ground."""
+    spin: rad_s
+    slip: Slip
+    force: Force
+    F_z: N
+
+
+class Sliding(NamedTuple):
+    """Rates of speed, yaw rate and slip angle under the tyre forces."""
+
+    v: m_s2
+    omega: rad_s2
+    beta: rad_s
+
+
+def wheel_velocities(x: StdState, p: StdParams) -> tuple[WheelVelocity, WheelVelocity]:
+    """Velocity over ground of the front and rear wheels, each in its own frame."""
+    v_x, v_y = x.v * cos(x.beta), x.v * sin(x.beta)
+    front = WheelVelocity(v_x, v_y + p.l_f * x.omega)
+    front = in_wheel_frame(front, cos(x.steer), sin(x.steer))
+    return front, WheelVelocity(v_x, v_y - p.l_r * x.omega)
+
+
+def std_axles(x: StdState, a: m_s2, p: StdParams) -> list[StdAxle]:
+    """Both axles, valid at any speed and in reverse; the acceleration `a` moves load."""
+    moving = list(zip(wheel_velocities(x, p), (x.omega_f, x.omega_r), strict=True))
+    slips: list[Slip] = []
+    for v, spin in moving:
+        alpha = -smooth_slip_angle(v, p.v_dyn)
+        slips.append(Slip(longitudinal_slip(spin, v.x, p.R_w, p.v_dyn), alpha, 0.0))
+    loads = [on_road(F_z) for F_z in pitch_loads(a, p.m, p.g, p.l_f, p.l_r, p.h_s)]
+    columns = zip(moving, slips, loads, strict=True)
+    return [StdAxle(*at, slip, axle_force(slip, F_z, p.tyre), F_z) for at, slip, F_z in columns]
+
+
+def std_sliding(x: StdState, axles: Sequence[StdAxle], by_speed: float, p: StdParams) -> Sliding:
+    """Rates of speed, yaw rate and slip angle under the tyre forces; `by_speed` is 1/v."""
+    force_f, force_r = (axle.force for axle in axles)
+    c, s = cos(x.steer - x.beta), sin(x.steer - x.beta)
+    c_r, s_r = cos(x.beta), sin(x.beta)
+    along = force_f.x * c - force_f.y * s + force_r.x * c_r + force_r.y * s_r
+    across = force_f.y * c + force_f.x * s + force_r.y * c_r - force_r.x * s_r
+    front = force_f.y * cos(x.steer) + force_f.x * sin(x.steer)
+    by_mass = 1.0 / p.m
+    return Sliding(
+        along * by_mass,
+        (p.l_f * front - p.l_r * force_r.y) * (1.0 / p.I_z),
+        across * by_mass * by_speed - x.omega,
+    )
+
+
+def std_motion(x: StdState, u: records.CarInput, p: StdParams) -> cars.Motion:
+    """State rates and axles, valid at any speed, forwards and in reverse."""
+    # The engine drives both axles through an open differential.
+    engine = p.engine_split * x.omega_f + (1.0 - p.engine_split) * x.omega_r
+    acting = records.torque_limited(u, x.steer, x.v, p.R_w * engine, p)
+    axles = std_axles(x, acting.a, p)
+    speed = floored_speed(x.v, p.v_dyn)
+    slide = std_sliding(x, axles, x.v / (speed * speed), p)
+    share, pose, line = _blended(x, acting, p)
+    # What slows the car, either way, comes from the brakes; at rest the engine sets it going.
+    torque = axle_torques(acting.a, acting.a * x.v < 0.0, p.m, p.R_w, p.brake_split, p.engine_split)
+    spins: list[rad_s2] = []
+    for driving, axle in zip((torque.front, torque.rear), axles, strict=True):
+        net_torque = on_wheel(driving, torque.braking, axle.spin, p.omega_lock)
+        slipping = spin_rate(net_torque, axle.force.x, p.R_w, WHEELS * p.I_w)
+        rolls = (axle.v.x * (1.0 / p.R_w) - axle.spin) * (1.0 / p.t_kin)
+        spins.append(mixed(share, slipping, rolls))
+    rate = (
+        pose.x,
+        pose.y,
+        acting.steer_rate,
+        mixed(share, slide.v, acting.a),
+        pose.yaw,
+        mixed(share, slide.omega, line.omega),
+        mixed(share, slide.beta, line.beta),
+        *spins,
+    )
+    return cars.Motion(StdState._make(rate), axles)
+
+
+def rolling_wheels(x: StdState, p: StdParams) -> StdState:
+    """Set both axles rolling without slip if neither spins."""
+    moving = logical_or(x.omega_f != 0.0, x.omega_r != 0.0)
+    front, rear = (
+        where(moving, spin, v.x * (1.0 / p.R_w))
+        for v, spin in zip(wheel_velocities(x, p), (x.omega_f, x.omega_r), strict=True)
+    )
+    return x._replace(omega_f=front, omega_r=rear)
+
+
+def std_upstream_motion(x: StdState, u: records.CarInput, p: StdParams) -> cars.Motion:
+    """State rates as upstream computes them: without tyre forces in reverse.
+
+    They are blended with those of a car without slip around 2 v_kin. Wheels never turn backwards.
+    """
+    acting = records.limited(u, x.steer, x.v, p)
+    axles = _upstream_axles(x, acting.a, p)
+    fast = x.v > p.v_kin
+    slide = std_sliding(x, axles, 1.0 / where(fast, x.v, p.v_kin), p)
+    share = _slip_share(x, p)
+    line = records.upstream_rolling_rate(x.v, x.beta, x.steer, acting, p.l_f, p.l_r)
+    pose = kinematics.pose_rate(x.yaw, *std_upstream_velocity(x, u, p))
+    torque = axle_torques(acting.a, acting.a <= 0.0, p.m, p.R_w, p.brake_split, p.engine_split)
+    spins: list[rad_s2] = []
+    for driving, axle in zip((torque.front, torque.rear), axles, strict=True):
+        free = spin_rate(driving, axle.force.x, p.R_w, p.I_w)
+        slipping = where(axle.spin >= 0.0, free, 0.0)
+        rim = maximum(axle.v.x, 0.0) * (1.0 / p.R_w) - maximum(axle.spin, 0.0)
+        spins.append(mixed(share, slipping, rim * (1.0 / p.t_kin)))
+    rate = (
+        pose.x,
+        pose.y,
+        acting.steer_rate,
+        mixed(share, slide.v, acting.a),
+        pose.yaw,
+        mixed(share, slide.omega, line.omega),
+        mixed(share, where(fast, slide.beta, 0.0), line.beta),
+        *spins,
+    )
+    return cars.Motion(StdState._make(rate), axles)
+
+
+def _slip_share(x: StdState, p: StdParams) -> one:
+    """Weight of the dynamic rates in the blend with the kinematic ones, 0 to 1."""
+    return 0.5 * (1.0 + tanh((x.v - 2.0 * p.v_kin) * (2.0 / p.v_kin)))
+
+
+def std_upstream_velocity(x: StdState, u: records.CarInput, p: StdParams) -> Velocity:
+    """Velocity over ground as upstream computes it.
+
+    A slow car has the kinematic yaw rate, but the slip angle of its state.
+    """
+    line = kinematics.centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
+    omega = mixed(_slip_share(x, p), x.omega, line.omega)
+    return Velocity(x.v * cos(x.beta), x.v * sin(x.beta), omega)
+
+
+def _upstream_axles(x: StdState, a: m_s2, p: StdParams) -> list[StdAxle]:
+    """Slip and force of both axles as upstream computes them: wheels never roll backwards."""
+    front, rear = wheel_velocities(x, p)
+    v_y, fast = x.v * sin(x.beta), x.v > p.v_kin
+    moving = (
+        (front, x.omega_f, v_y + p.l_f * x.omega, x.steer),
+        (rear, x.omega_r, v_y - p.l_r * x.omega, 0.0),
+    )
+    slips: list[Slip] = []
+    for v, spin, across, steer in moving:
+        along = where(fast, x.v * cos(x.beta), p.v_kin)
+        alpha = where(fast, atan(across / along) - steer, 0.0)
+        slips.append(Slip(upstream_slip(spin, maximum(v.x, p.v_kin), p.R_w), alpha, 0.0))
+    columns = zip(moving, slips, pitch_loads(a, p.m, p.g, p.l_f, p.l_r, p.h_s), strict=True)
+    return [
+        StdAxle(*at[:2], slip, tyre_force(slip, F_z, p.tyre, UPSTREAM_TYRE), F_z)
+        for at, slip, F_z in columns
+    ]
+
+
+def std_shown(x: StdState, now: cars.Motion, p: StdParams) -> Sequence[float]:
+    """Accelerations, slip, forces and loads."""
+    a, axles = _over_ground(x, now.rate), now.acting
+    slips = (-axle.slip.alpha for axle in axles), (axle.slip.kappa for axle in axles)
+    forces = (axle.force.x for axle in axles), (axle.force.y for axle in axles)
+    loads = (axle.F_z for axle in axles)
+    return *a, *(value for column in (*slips, *forces, loads) for value in column)
+
+
+def _std_model(
+    move: Callable[[Any, records.CarInput, Any], cars.Motion], velocity: Any, **others: Any
+) -> Model:
+    return cars.car_model(
+        "commonroad_std",
+        StdState,
+        StdParams,
+        StdOutputs,
+        move,
+        std_shown,
+        body=slipping_body(
+            geometry=lambda p: cars.on_spinning_wheels(p, 1),
+            velocity=velocity,
+            limits=cars.spinning_limits,
+        ),
+        mirror_odd={"omega_f": False, "omega_r": False},
+        summary="CommonRoad STD: single track with spinning wheels, drifts",
+        **others,
+    )
+
+
+STD_MODEL = _std_model(
+    std_motion, slipping_velocity, settle=rolling_wheels, fills=("omega_f", "omega_r")
+)
+STD_UPSTREAM_MODEL = _std_model(
+    std_upstream_motion,
+    std_upstream_velocity,
+    reproduces=records.VEHICLE_MODELS,
+    exempt={
+        "mirror": "one tyre per axle, which pulls to its side under drive or brake",
+        "dimensions": "the vertical shift of the longitudinal force, in N, is added to an angle",
+        "rest": "the same shift pushes a car at rest, and a slow car forgets no error of yaw rate",
+    },
+)
+
+commonroad_std = records.CommonRoadFactory(STD_MODEL, upstream=STD_UPSTREAM_MODEL, sets=(1, 2, 3))

@@ -4,8 +4,8 @@ H. B. Pacejka, Tyre and Vehicle Dynamics, 3rd ed., section 4.3.2, reduced to the
 CommonRoad's vehicles use: no influence of load on the shape, no turn slip. All forces are thus
 proportional to the load. Axes are those of the wheel, ISO 8855: x along, y to the left.
 
-A coefficient set describes one tyre, which pulls a little to one side when it rolls straight. The
-numbers are taken to be those of a tyre on the left; the one on the right is its mirror image.
+A coefficient set describes one tyre, which pulls slightly to one side when it rolls straight. The
+numbers are taken to be those of a left tyre; the right one is its mirror image.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..parts.load_transfer import Force
 
 
 class Coefficients(NamedTuple):
-    """One tyre. The defaults are CommonRoad's, which come from the handbook of MSC Adams."""
+    """Magic Formula coefficients of one tyre; by default CommonRoad's, from MSC Adams."""
 
     p_cx1: Annotated[one, positive] = 1.6411
     """Shape factor of the longitudinal force."""
@@ -31,13 +31,13 @@ class Coefficients(NamedTuple):
     p_kx1: one = 22.303
     """Slip stiffness over load."""
     p_hx1: one = 0.0012297
-    """Longitudinal slip at which a tyre without vertical shift rolls free, with opposite sign."""
+    """Horizontal shift: minus the slip of the free rolling tyre without vertical shift."""
     p_vx1: one = -8.8098e-06
-    """Longitudinal force over load that is added whatever the slip."""
+    """Vertical shift: longitudinal force over load at zero slip."""
     r_bx1: one = 13.276
     """Stiffness factor of the loss of longitudinal force with slip angle."""
     r_bx2: one = -13.778
-    """How that stiffness falls with longitudinal slip."""
+    """Decrease of that stiffness factor with longitudinal slip."""
     r_cx1: one = 1.2568
     """Shape factor of that loss."""
     r_ex1: one = 0.65225
@@ -55,19 +55,19 @@ class Coefficients(NamedTuple):
     p_ky1: one = -21.92
     """Cornering stiffness over load in 1/rad; negative, as the force opposes the slip."""
     p_hy1: one = 0.0026747
-    """Slip angle added whatever the camber, in rad."""
+    """Horizontal shift: slip angle added at any camber, in rad."""
     p_hy3: one = 0.031415
-    """Slip angle added per camber."""
+    """Horizontal shift per camber: slip angle added."""
     p_vy1: one = 0.037318
-    """Lateral force over load that is added whatever the slip."""
+    """Vertical shift: lateral force over load added at any slip."""
     p_vy3: one = -0.32931
-    """Lateral force over load that is added per camber."""
+    """Vertical shift per camber: lateral force over load."""
     r_by1: one = 7.1433
     """Stiffness factor of the loss of lateral force with longitudinal slip."""
     r_by2: one = 9.1916
-    """How that stiffness falls with slip angle."""
+    """Decrease of that stiffness factor with slip angle."""
     r_by3: one = -0.027856
-    """Slip angle from which it falls, in rad."""
+    """Slip angle about which that stiffness factor decreases, in rad."""
     r_cy1: one = 1.0719
     """Shape factor of that loss."""
     r_ey1: one = -0.27572
@@ -75,22 +75,22 @@ class Coefficients(NamedTuple):
     r_hy1: one = 5.7448e-06
     """Shift of that loss in longitudinal slip."""
     r_vy1: one = -0.027825
-    """Lateral force over the friction limit that drive or brake causes."""
+    """Lateral force over the friction limit caused by longitudinal slip."""
     r_vy3: one = -0.27568
-    """The same per camber."""
+    """Lateral force over the friction limit caused by longitudinal slip, per camber."""
     r_vy4: one = 12.12
-    """How it falls with slip angle."""
+    """Decrease of that force with slip angle."""
     r_vy5: one = 1.9
     """Shape factor of that force over longitudinal slip."""
     r_vy6: one = -10.704
-    """Its stiffness factor over longitudinal slip."""
+    """Stiffness factor of that force over longitudinal slip."""
 
 
 class Slip(NamedTuple):
-    """How the contact patch of a wheel moves over the road."""
+    """Slip and camber of a wheel."""
 
     kappa: one
-    """Longitudinal slip: what the rim is faster than the road over the speed of the road."""
+    """Longitudinal slip: (rim speed - road speed) / road speed; positive when driving."""
     alpha: rad
     """Slip angle, positive when the contact patch moves to the left of the wheel plane."""
     gamma: rad
@@ -98,17 +98,18 @@ class Slip(NamedTuple):
 
 
 class Quirks(NamedTuple):
-    """Where CommonRoad's program departs from the Magic Formula; all off by default."""
+    """Deviations of CommonRoad's program from the Magic Formula; all off by default."""
 
     shift_in_sine: bool = False
     """The force p_vx1 F_z is added to the argument of the sine, where an angle belongs."""
     ply_by_camber: bool = False
-    """The shifts that a tyre has on one side go by the sign of its camber, not by its side."""
+    """The side-dependent shifts take their sign from the camber, not from the side."""
     drive_reversed: bool = False
-    """Longitudinal slip has the opposite sign where it acts on the lateral force."""
+    """The sign of longitudinal slip is reversed where it affects the lateral force."""
 
 
 STANDARD = Quirks()
+UPSTREAM_TYRE = Quirks(shift_in_sine=True, ply_by_camber=True, drive_reversed=True)
 
 
 def tyre_force(slip: Slip, F_z: N, p: Coefficients, quirks: Quirks = STANDARD) -> Force:
@@ -126,7 +127,7 @@ def tyre_force(slip: Slip, F_z: N, p: Coefficients, quirks: Quirks = STANDARD) -
 
 
 def right_tyre_force(slip: Slip, F_z: N, p: Coefficients) -> Force:
-    """Force of a right tyre: the mirror image of a left one."""
+    """Force of a right tyre, the mirror image of a left one, in the axes of the wheel."""
     image = tyre_force(Slip(slip.kappa, -slip.alpha, -slip.gamma), F_z, p)
     return Force(image.x, -image.y)
 
@@ -158,13 +159,13 @@ def pure_lateral(slip: Slip, F_z: N, p: Coefficients, quirks: Quirks = STANDARD)
 
 
 def _left_by_cornering(kappa: one, alpha: rad, p: Coefficients) -> one:
-    """Share of the longitudinal force that a slip angle leaves; 1 without slip angle."""
+    """Factor of slip angle on the longitudinal force; 1 without slip angle."""
     B = p.r_bx1 * _cos_atan(p.r_bx2 * kappa)
     return _loss(B, p.r_cx1, p.r_ex1, alpha, p.r_hx1)
 
 
 def _left_by_drive(kappa: one, alpha: rad, p: Coefficients) -> one:
-    """Share of the lateral force that longitudinal slip leaves; 1 without."""
+    """Factor of longitudinal slip on the lateral force; 1 without longitudinal slip."""
     B = p.r_by1 * _cos_atan(p.r_by2 * (alpha - p.r_by3))
     return _loss(B, p.r_cy1, p.r_ey1, kappa, p.r_hy1)
 
@@ -174,7 +175,7 @@ def _loss(B: one, C: one, E: one, slip: one, shift: one) -> one:
 
 
 def _bent(t: one, C: one, E: one) -> rad:
-    """The argument of sine or cosine in the Magic Formula."""
+    """Argument of the sine or cosine in the Magic Formula."""
     return C * atan(t - E * (t - atan(t)))
 
 

@@ -1,12 +1,12 @@
-"""Parts of vehicles: pure kernels with small ports, and the records that choose them.
+"""Parts of vehicles: pure kernels with small interfaces, and the records that select them.
 
 Each kernel is a plain function of scalars and records, written with `skidpad.ops` and arithmetic,
-so that floats, NumPy, CasADi and JAX values pass through it. Frames and signs are ISO 8855.
-Divisions by parameters are written as a multiplication by the parameter's reciprocal: that part
-depends on no state, so compiled code evaluates it once per rollout instead of once per stage.
+so that it accepts floats, NumPy, CasADi and JAX values. Frames and signs are ISO 8855. Divisions by
+parameters are written as a multiplication by the parameter's reciprocal: the reciprocal depends on
+no state, so compiled code evaluates it once per rollout instead of once per stage.
 
-The names here are the parts of `two_track`, `full_car` and the other vehicles as docs/vehicles.md
-has them. Tyres are in `skidpad.tyres`, roads are `skidpad.Road`.
+The names here are the parts of `two_track`, `full_car` and the other vehicles; docs/vehicles.md
+describes them. Tyres are in `skidpad.tyres`, roads are `skidpad.Road`.
 """
 
 from __future__ import annotations
@@ -16,118 +16,81 @@ from typing import TYPE_CHECKING
 from ...core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from .air import Aerodynamics, aero_map
-    from .alignment import LinearAlignment, alignment_tables
-    from .car_bodies import rolling_car
-    from .chassis import QuasiStatic, RollPitch, Suspension
-    from .drive_command import AccelerationCommand
-    from .hydraulic_brakes import HydraulicBrakes
-    from .powertrain.combustion import EngineDrive
-    from .powertrain.electric import Battery, MotorDrive, Pack, WheelMotors
-    from .powertrain.gearing import (
-        AllWheelDrive,
-        AutomaticShift,
-        FrontWheelDrive,
-        LimitedSlip,
-        LockedDifferential,
-        ManualShift,
-        OpenDifferential,
-        RearWheelDrive,
-        TorsenDifferential,
-        ViscousDifferential,
-        gear_ratios,
-    )
-    from .spinning_wheel import FirstOrderSlip, SteadySlip
-    from .steering import SteeringWheel
-    from .suspension import (
-        AntiRollBar,
-        BumpStop,
-        KneedDamper,
-        LinearSpring,
-        SuspendedBody,
-        corner,
-        independent_suspension,
-    )
-    from .trailers import Trailer
-    from .wheel_friction import Friction
+    from .air import Aerodynamics as Aerodynamics
+    from .air import aero_map as aero_map
+    from .alignment import LinearAlignment as LinearAlignment
+    from .alignment import alignment_tables as alignment_tables
+    from .assembly import rolling_car as rolling_car
+    from .chassis import QuasiStatic as QuasiStatic
+    from .chassis import RollPitch as RollPitch
+    from .chassis import Suspension as Suspension
+    from .drive_command import AccelerationCommand as AccelerationCommand
+    from .hydraulic_brakes import HydraulicBrakes as HydraulicBrakes
+    from .powertrain.combustion import EngineDrive as EngineDrive
+    from .powertrain.electric import Battery as Battery
+    from .powertrain.electric import MotorDrive as MotorDrive
+    from .powertrain.electric import Pack as Pack
+    from .powertrain.electric import WheelMotors as WheelMotors
+    from .powertrain.gearing import AllWheelDrive as AllWheelDrive
+    from .powertrain.gearing import AutomaticShift as AutomaticShift
+    from .powertrain.gearing import FrontWheelDrive as FrontWheelDrive
+    from .powertrain.gearing import LimitedSlip as LimitedSlip
+    from .powertrain.gearing import LockedDifferential as LockedDifferential
+    from .powertrain.gearing import ManualShift as ManualShift
+    from .powertrain.gearing import OpenDifferential as OpenDifferential
+    from .powertrain.gearing import RearWheelDrive as RearWheelDrive
+    from .powertrain.gearing import TorsenDifferential as TorsenDifferential
+    from .powertrain.gearing import ViscousDifferential as ViscousDifferential
+    from .powertrain.gearing import gear_ratios as gear_ratios
+    from .spinning_wheel import FirstOrderSlip as FirstOrderSlip
+    from .spinning_wheel import SteadySlip as SteadySlip
+    from .steering import SteeringWheel as SteeringWheel
+    from .suspension import AntiRollBar as AntiRollBar
+    from .suspension import BumpStop as BumpStop
+    from .suspension import KneedDamper as KneedDamper
+    from .suspension import LinearSpring as LinearSpring
+    from .suspension import SuspendedBody as SuspendedBody
+    from .suspension import corner as corner
+    from .suspension import independent_suspension as independent_suspension
+    from .trailers import Trailer as Trailer
+    from .wheel_friction import Friction as Friction
 
-__all__ = [
-    "AccelerationCommand",
-    "Aerodynamics",
-    "AllWheelDrive",
-    "AntiRollBar",
-    "AutomaticShift",
-    "Battery",
-    "BumpStop",
-    "EngineDrive",
-    "FirstOrderSlip",
-    "Friction",
-    "FrontWheelDrive",
-    "HydraulicBrakes",
-    "KneedDamper",
-    "LimitedSlip",
-    "LinearAlignment",
-    "LinearSpring",
-    "LockedDifferential",
-    "ManualShift",
-    "MotorDrive",
-    "OpenDifferential",
-    "Pack",
-    "QuasiStatic",
-    "RearWheelDrive",
-    "RollPitch",
-    "SteadySlip",
-    "SteeringWheel",
-    "SuspendedBody",
-    "Suspension",
-    "TorsenDifferential",
-    "Trailer",
-    "ViscousDifferential",
-    "WheelMotors",
-    "aero_map",
-    "alignment_tables",
-    "corner",
-    "gear_ratios",
-    "independent_suspension",
-    "rolling_car",
-]
+_HOMES = {
+    ".air": ("Aerodynamics", "aero_map"),
+    ".alignment": ("LinearAlignment", "alignment_tables"),
+    ".assembly": ("rolling_car",),
+    ".chassis": ("QuasiStatic", "RollPitch", "Suspension"),
+    ".drive_command": ("AccelerationCommand",),
+    ".hydraulic_brakes": ("HydraulicBrakes",),
+    ".powertrain.combustion": ("EngineDrive",),
+    ".powertrain.electric": ("Battery", "MotorDrive", "Pack", "WheelMotors"),
+    ".powertrain.gearing": (
+        "AllWheelDrive",
+        "AutomaticShift",
+        "FrontWheelDrive",
+        "LimitedSlip",
+        "LockedDifferential",
+        "ManualShift",
+        "OpenDifferential",
+        "RearWheelDrive",
+        "TorsenDifferential",
+        "ViscousDifferential",
+        "gear_ratios",
+    ),
+    ".spinning_wheel": ("FirstOrderSlip", "SteadySlip"),
+    ".steering": ("SteeringWheel",),
+    ".suspension": (
+        "AntiRollBar",
+        "BumpStop",
+        "KneedDamper",
+        "LinearSpring",
+        "SuspendedBody",
+        "corner",
+        "independent_suspension",
+    ),
+    ".trailers": ("Trailer",),
+    ".wheel_friction": ("Friction",),
+}
 
-__getattr__ = lazy_attributes(
-    __name__,
-    {
-        ".air": ("Aerodynamics", "aero_map"),
-        ".alignment": ("LinearAlignment", "alignment_tables"),
-        ".car_bodies": ("rolling_car",),
-        ".chassis": ("QuasiStatic", "RollPitch", "Suspension"),
-        ".drive_command": ("AccelerationCommand",),
-        ".hydraulic_brakes": ("HydraulicBrakes",),
-        ".powertrain.combustion": ("EngineDrive",),
-        ".powertrain.electric": ("Battery", "MotorDrive", "Pack", "WheelMotors"),
-        ".powertrain.gearing": (
-            "AllWheelDrive",
-            "AutomaticShift",
-            "FrontWheelDrive",
-            "LimitedSlip",
-            "LockedDifferential",
-            "ManualShift",
-            "OpenDifferential",
-            "RearWheelDrive",
-            "TorsenDifferential",
-            "ViscousDifferential",
-            "gear_ratios",
-        ),
-        ".spinning_wheel": ("FirstOrderSlip", "SteadySlip"),
-        ".steering": ("SteeringWheel",),
-        ".suspension": (
-            "AntiRollBar",
-            "BumpStop",
-            "KneedDamper",
-            "LinearSpring",
-            "SuspendedBody",
-            "corner",
-            "independent_suspension",
-        ),
-        ".trailers": ("Trailer",),
-        ".wheel_friction": ("Friction",),
-    },
-)
+__all__ = sorted(name for names in _HOMES.values() for name in names)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__ = lazy_attributes(__name__, _HOMES)

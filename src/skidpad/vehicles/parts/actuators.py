@@ -1,9 +1,9 @@
-"""Laws of actuators: lags, limits, dead bands and ramps, as rates or in steps of dt.
+"""Actuator dynamics: lags, limits, dead bands and ramps, as rates or as steps of dt.
 
-`approach` follows a goal at a limited rate and lands on it: the rate is found once per step, and a
-step that would reach or pass the goal ends on it. `ramp` is one-sided with a rounded foot, for the
-forces of contacts that push and do not pull; `ramp_integral` is its energy. `rk4` is a step of the
-classical Runge-Kutta method inside an update, over a small record.
+`approach` follows a goal at a limited rate and ends exactly on it: the rate is computed once per
+step, and a step that would reach or pass the goal ends on it. `ramp` is one-sided with a rounded
+corner, for contact forces that push and do not pull; `ramp_integral` is its energy. `rk4` is one
+step of the classical Runge-Kutta method inside an update, over a small record.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from .load_transfer import floored_speed
 
 
 def limited(value: Any, limit: Any, width: Any = None) -> Any:
-    """The value within ±`limit`; with a `width`, as `smoothly_limited` says."""
+    """Clip `value` to ±`limit`; with a `width` smoothly, see `smoothly_limited`."""
     return clip(value, -limit, limit) if width is None else smoothly_limited(value, limit, width)
 
 
 def smoothly_limited(value: Any, limit: Any, width: Any) -> Any:
-    """The value within ±`limit`, its corners rounded over `width` times the limit.
+    """Clip `value` smoothly to ±`limit`, with corners rounded over `width` times the limit.
 
-    Smooth everywhere and never quite at the limit, so that an optimiser finds its way back from
-    beyond; at the corner itself it is half the rounding short of it. Its slope at 0 is 1.
+    The result is smooth everywhere and never quite reaches the limit, so that an optimiser finds a
+    gradient beyond it; at the corner it is half the rounding below the limit. Its slope at 0 is 1.
     """
     w = width * limit
     steep = value * sqrt(1.0 + width * width)
@@ -35,7 +35,7 @@ def smoothly_limited(value: Any, limit: Any, width: Any) -> Any:
 
 
 def outside_dead_band(error: Any, width: Any) -> Any:
-    """What an error exceeds the dead band ±`width` by; 0 within it."""
+    """Part of `error` outside the dead band ±`width`; 0 within it."""
     return error - limited(error, width)
 
 
@@ -55,31 +55,31 @@ def limited_lag(value: Any, target: Any, t: s, limit: Any, width: Any = None) ->
 def rate_limited_lag(
     value: Any, target: Any, t: s, limit: Any, rate_limit: Any, width: Any = None
 ) -> Any:
-    """Rate of a lag with target within ±`limit` that also never moves faster than `rate_limit`."""
+    """Rate of a lag with its target limited to ±`limit` and the rate itself to ±`rate_limit`."""
     return limited(limited_lag(value, target, t, limit, width), rate_limit, width)
 
 
 def servo_rate(error: Any, t: s, rate_limit: Any) -> Any:
-    """Rate at which a servo takes back an `error` (value less target) with time constant `t`.
+    """Rate at which a servo reduces `error` (value minus target) with time constant `t`.
 
-    Never faster than `rate_limit`.
+    The rate is limited to ±`rate_limit`.
     """
     return limited(error * (-1.0 / t), rate_limit)
 
 
 class Approach(NamedTuple):
-    """How a value moves towards its goal during one step."""
+    """Rate-limited motion of a value towards its goal during one step."""
 
     rate: Any
-    """Rate held through the step, in units of the value per second."""
+    """Rate during the step, in units of the value per second."""
     lands: Any
-    """Whether the value is on its goal at the end of the step."""
+    """Whether the value reaches its goal at the end of the step."""
 
 
 def approach(value: Any, goal: Any, limit: Any, dt: s, tolerance: Any) -> Approach:
-    """The step of a value towards its goal with a rate of at most `limit`, which is not negative.
+    """One step of a value towards its goal, at a rate of at most `limit` (not negative).
 
-    Within `tolerance` of the goal the value stays where it is; a step that ends that near lands.
+    Within `tolerance` of the goal the value does not move; a step that ends this close reaches it.
     """
     gap = goal - value
     # Without a tolerance a value on its goal lands there again, so that it follows a small change
@@ -91,12 +91,12 @@ def approach(value: Any, goal: Any, limit: Any, dt: s, tolerance: Any) -> Approa
 
 
 def end_on_goal(after: Any, goal: Any, lands: Any) -> Any:
-    """The value after a step, put on its goal where it landed: free of the rounding of the sum."""
+    """Value after a step, set to the goal if `lands`, so that no rounding error remains."""
     return where(lands, goal, after)
 
 
 def ramp(x: Any, width: Any) -> Any:
-    """0 below -width, x above width, and between them smooth to the second derivative."""
+    """Smooth one-sided ramp: 0 below -width, x above width, twice differentiable between."""
     return 0.5 * (floored_speed(x, width) + x)
 
 
@@ -116,7 +116,7 @@ _RK4 = ExplicitRungeKutta(RK4)
 
 
 def rk4(rates: Callable[[R], R], x: R, dt: Any) -> R:
-    """The record after `dt`, from a function that gives its time derivatives as a like record."""
+    """Record after one Runge-Kutta step of `dt`; `rates` returns its time derivatives."""
     kind = type(x)
     after, _ = _RK4.step(lambda stage: rates(kind(*stage)), x, dt)
     return kind(*after)

@@ -1,35 +1,57 @@
-"""Records put together from exchangeable records: their class follows from those of the parts.
+"""Composite records, whose class follows from the classes of their parts.
 
-A record such as `MotorDrive(motor, battery, final, layout)` is written once, with parts of any
-class. `assembled` gives it the class that has these parts as its fields, one class for each
-combination, with the methods of the one that was written. Fields of such a record are all records.
+A record such as `MotorDrive(motor, battery, final, layout)` is written once, for parts of any
+class. `assembled` converts it to a class whose fields have the classes of the given parts: one
+class for each combination, with the methods of the original. All fields of such a record are
+records.
+
+Bodies of cars with the usual state fields; vehicles add geometry, limits and command.
+
+Both kinds have x, y and yaw of the reference point and the steering angle `steer`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, get_type_hints
 
 from ...core import record
+from ...core.body import (
+    Acceleration,
+    Body,
+    Demand,
+    Geometry,
+    GroundUnder,
+    Limits,
+    Pose,
+    Velocity,
+    car_geometry,
+)
 from ...core.files import brief_repr
 from ...core.record import Recipe, made_once, recipe_of
 from ...errors import InvalidValue
 from ...tyres.contract import tyre_set
+from ...units import N, kg, m, rad
+from .kinematics import Acceleration as PlaneAcceleration
+from .kinematics import body_acceleration, following, yaw_rate
 
 
 class NoStates(NamedTuple):
-    """The states, inputs or outputs of a component that has none."""
+    """Empty record: states, inputs or outputs of a component without any."""
 
 
 def base_of(kind: type) -> Any:
-    """The class as it was written, of one that was assembled."""
+    """Return the original class of an assembled one."""
     own = recipe_of(kind)
     return own.arguments[0] if isinstance(own, Recipe) and own.make is _class_of else kind
 
 
 def assembled(whole: Any) -> Any:
-    """The record with the class of its parts, all the way down; any other record as it is."""
+    """Convert a composite record, recursively, to the class for its parts.
+
+    Other records are returned unchanged.
+    """
     if not len(whole) or not all(record.is_record_type(type(part)) for part in whole):
         return whole
     parts = [assembled(part) for part in whole]
@@ -41,7 +63,7 @@ def assembled(whole: Any) -> Any:
 
 @made_once
 def _class_of(base: Any, *kinds: type) -> Any:
-    """The record class like `base`, with its methods, whose fields have these classes."""
+    """Return a record class like `base`, with its methods, whose fields have these classes."""
     hints = dict(zip(base._fields, kinds, strict=True))
     kind = record.define(base.__name__, hints, doc=base.__doc__ or "")
     for name, value in vars(base).items():
@@ -59,15 +81,15 @@ def redefined(
     without: Collection[str] = (),
     doc: str = "",
 ) -> Any:
-    """A record class like `base`, some of whose fields are other ones.
+    """Return a record class like `base` with some fields replaced, added or removed.
 
     Args:
         base: the record class.
-        kinds: classes or units of fields that change or are added.
-        defaults: defaults of fields; None for a field that has none.
-        docs: texts of fields.
-        without: fields that are left out.
-        doc: text of the class; that of `base` if empty.
+        kinds: classes or units of fields to replace or add.
+        defaults: defaults of fields; None removes the default.
+        docs: docstrings of fields.
+        without: fields to leave out.
+        doc: docstring of the class; that of `base` if empty.
     """
     hints = {**get_type_hints(base, include_extras=True), **kinds}
     values = {**base._field_defaults, **defaults}
@@ -80,8 +102,20 @@ def redefined(
     )
 
 
+Fields = dict[str, tuple[Any, Any, str]]
+"""Unit or record, default (None for no default) and docstring of each field."""
+
+
+def record_type(name: str, doc: str, fields: Fields) -> Any:
+    """Return a record type from the unit, default and docstring of each field."""
+    hints = {field: unit for field, (unit, _, _) in fields.items()}
+    defaults = {field: value for field, (_, value, _) in fields.items() if value is not None}
+    docs = {field: meaning for field, (_, _, meaning) in fields.items()}
+    return record.define(name, hints, defaults, docs, doc)
+
+
 def tyres_among(values: dict[str, Any], groups: Sequence[tuple[str, ...]]) -> Any:
-    """The tyre set of the keywords of one group, which are taken out of `values`; None without."""
+    """Remove the tyre keywords of one group from `values`; return their tyre set, or None."""
     names = tuple(name for group in groups for name in group if name in values)
     if names and names not in groups:
         several = (" and ".join((", ".join(g[:-1]), g[-1])) if g[1:] else g[0] for g in groups)
@@ -91,9 +125,9 @@ def tyres_among(values: dict[str, Any], groups: Sequence[tuple[str, ...]]) -> An
 
 
 def widened(base: Any, *more: Any) -> Any:
-    """The record class with the fields of `base`, then those of others; `base` if they have none.
+    """Return a record class with the fields of `base`, then those of others, if any.
 
-    Its records are made by name, since fields without a default come first.
+    Create its records by keyword, since fields without a default come first.
     """
     others = [kind for kind in more if kind._fields]
     return _widened(base, *others) if others else base
@@ -105,3 +139,118 @@ def _widened(base: Any, *others: Any) -> Any:
         hints = get_type_hints(kind, include_extras=True)
         base = redefined(base, hints, kind._field_defaults, record.field_docs(kind))
     return base
+
+
+CENTRE_OF_MASS, REAR_AXLE = "centre of mass", "middle of the rear axle"
+ShapeOf = Callable[[Any], Geometry]
+LimitsOf = Callable[[Any], Limits]
+CommandOf = Callable[[Any, Demand, Any], Any]
+
+
+def pose(x: Any, p: Any) -> Pose:
+    """`Body.pose` of a state with x, y and yaw."""
+    return Pose(x.x, x.y, x.yaw)
+
+
+def steer(x: Any, u: Any, p: Any) -> rad:
+    """`Body.steer` of a state with the angle of the front wheels."""
+    return x.steer
+
+
+def sliding_velocity(x: Any, u: Any, p: Any) -> Velocity:
+    """`Body.velocity` of a state with v_x, v_y and omega of the reference point."""
+    return Velocity(x.v_x, x.v_y, x.omega)
+
+
+def sliding_acceleration(x: Any, rate: Any, p: Any) -> Acceleration:
+    """`Body.acceleration` of a state with v_x, v_y and omega of the reference point."""
+    a = body_acceleration(PlaneAcceleration(rate.v_x, rate.v_y), x.v_x, x.v_y, x.omega)
+    return Acceleration(a.x, a.y, rate.omega)
+
+
+def sliding_placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
+    """`Body.placed` of a state with v_x, v_y and omega; actuator states are kept."""
+    return x._replace(**pose._asdict(), **velocity._asdict())
+
+
+def weight_along(ground: GroundUnder, mass: kg) -> dict[str, N]:
+    """Disturbance forces by the component of gravity along the ground, at the centre of mass."""
+    if ground.down is None:
+        return {}
+    weight = ground.g * mass
+    return {"F_x": weight * ground.down.x, "F_y": weight * ground.down.y}
+
+
+def geometry_about_axles(p: Any, shift: m | None = None, **others: Any) -> Geometry:
+    """Geometry of a car centred between its axles.
+
+    The reference point is the centre of mass, or is behind it by `shift`.
+    """
+    front_axle, rear_axle = p.l_f, -p.l_r
+    if shift is not None:
+        front_axle, rear_axle = p.l_f + shift, shift - p.l_r
+    middle = 0.5 * (front_axle + rear_axle)
+    return car_geometry(
+        front_axle=front_axle,
+        rear_axle=rear_axle,
+        front=middle + 0.5 * p.length,
+        rear=middle - 0.5 * p.length,
+        width=p.width,
+        centre_of_mass=(0.0 if shift is None else shift, 0.0),
+        **others,
+    )
+
+
+def sliding_car(*, geometry: ShapeOf, limits: LimitsOf, command: CommandOf, **others: Any) -> Body:
+    """Return the body of a car whose state has v_x, v_y and omega of its centre of mass.
+
+    `others` are further functions of the `Body`, or replacements of those here.
+    """
+    usual: dict[str, Any] = {
+        "reference": CENTRE_OF_MASS,
+        "pose": pose,
+        "velocity": sliding_velocity,
+        "acceleration": sliding_acceleration,
+        "placed": sliding_placed,
+        "steer": steer,
+    }
+    return Body(**usual | others, geometry=geometry, limits=limits, command=command)
+
+
+def rolling_car(
+    *,
+    wheel_base: Callable[[Any], m],
+    geometry: ShapeOf,
+    limits: LimitsOf,
+    command: CommandOf,
+    speed: str = "v_x",
+    **others: Any,
+) -> Body:
+    """Return the body of a car whose reference point is the middle of the rolling rear axle.
+
+    `speed` is the field of the state with the velocity of the rear axle; `wheel_base(p)` and the
+    steering angle determine the yaw rate. `others` as in `sliding_car`.
+    """
+
+    def velocity(x: Any, u: Any, p: Any) -> Velocity:
+        v = getattr(x, speed)
+        return Velocity(v, 0.0 * v, yaw_rate(v, x.steer, wheel_base(p)))
+
+    def acceleration(x: Any, rate: Any, p: Any) -> Acceleration:
+        v, a = getattr(x, speed), getattr(rate, speed)
+        omega, omega_rate = following(v, a, x.steer, rate.steer, wheel_base(p))
+        return Acceleration(a, v * omega, omega_rate)
+
+    def placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
+        """State at another pose; lateral velocity and yaw rate follow from the rolling wheels."""
+        return x._replace(**pose._asdict(), **{speed: velocity.v_x})
+
+    usual: dict[str, Any] = {
+        "reference": REAR_AXLE,
+        "pose": pose,
+        "velocity": velocity,
+        "acceleration": acceleration,
+        "placed": placed,
+        "steer": steer,
+    }
+    return Body(**usual | others, geometry=geometry, limits=limits, command=command)

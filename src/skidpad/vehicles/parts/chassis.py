@@ -1,42 +1,41 @@
-"""How the body of a car sits on its wheels, and which load each wheel has of it.
+"""Chassis models: position of the body on its wheels, and wheel loads.
 
-Which chassis a car has is the class of its record: `RollShare`, `QuasiStatic`, `RollPitch`,
-`IndependentSuspension` (`suspension.py`), or another that keeps the contract:
+The class of the chassis record selects the model: `RollShare`, `QuasiStatic`, `RollPitch`,
+`IndependentSuspension` (`suspension.py`), or another class that fulfils this contract:
 
-1. `States` is a record of the states that it adds to those of the car, `NoStates` if none, and
-   `Outputs` one of outputs, of which `outputs(x, acting, p)` gives the values.
-2. `follows` names which of `load_a_x` and `load_a_y` it has the car keep: the force of the tyres
-   over the mass as the loads have answered to it, so that loads are functions of the state and
-   forces of the loads.
-3. `replaces` names parameters of the car that it makes do without.
-4. `loads(x, road, air, p)` are the wheel loads on the road under the car, under the air.
-5. `travel(x, p)` is how the body sits.
-6. `carried(x, p)` is the velocity of the car over each contact patch, less what its yaw rate adds:
-   that of the centre of mass, and what the motion of the body on its springs adds to it.
-7. `rates(x, acting, p)` are the rates of its own states under what acts on the car.
-8. `check(p)` raises for parameters that make no car.
-9. `energy(x, press, p)` is what motion on the springs stores on an even road, where gravity presses
-   by so much per mass; `loss(x, p)` the power that dampers take there.
-10. `bumped(x, loads, road, p)` is what bumps do to it along the road, None where it has no wheels
-    to feel them.
-11. `tilt_rate(x, p)` is the rate at which the axles of the wheels tilt with the body in roll, by
-    which their spin turns the car; None where they stay upright.
-12. `turns_by_pitch` says whether a state of it is the `pitch_rate` of the body that the wheels spin
-    in. Their reaction then turns that body; else loads follow it.
-13. `fills` names those of its states that `settled(x, road, air, p)` gives for a car that stands or
-    rolls along in balance.
+1. `States` is the record of the states that it adds to those of the car, `NoStates` if none, and
+   `Outputs` one of outputs, whose values `outputs(x, acting, p)` returns.
+2. `follows` names which of `load_a_x` and `load_a_y` the car needs as states: the lagged force of
+   the tyres over the mass. Loads then are functions of the state, and forces of the loads.
+3. `replaces` names parameters of the car that are not needed with this class.
+4. `loads(x, road, air, p)` are the wheel loads under the car's weight, the road and the air.
+5. `travel(x, p)` is the position of the body relative to its axles.
+6. `carried(x, p)` is the velocity of the car over each contact patch without the part of its yaw
+   rate: that of the centre of mass, and what the motion of the body on its springs adds.
+7. `rates(x, acting, p)` are the rates of its own states under the forces on the car.
+8. `check(p)` raises for impossible parameters.
+9. `energy(x, press, p)` is the energy of the motion on the springs on an even road, where gravity
+   presses with `press` per mass; `loss(x, p)` is the power that dampers dissipate there.
+10. `bumped(x, loads, road, p)` is the effect of bumps in the plane of the road; None for a chassis
+    without wheel travel.
+11. `tilt_rate(x, p)` is the rate at which the wheel axles tilt with the body in roll, which turns
+    the car by their spin; None where they stay upright.
+12. `turns_by_pitch` says whether the state has the `pitch_rate` of the body that the wheels spin
+    in. The reaction of the wheels then turns that body; else it moves load.
+13. `fills` names those of its states that `settled(x, road, air, p)` returns for a car that stands
+    or rolls in balance.
 
 `Suspension` has the springs and links that carry the sprung mass about its roll axis. Signs are
-those of ISO 8855: roll is positive with the right side down, as in a turn to the left;
-pitch with the nose down, as in braking. Compression of an axle is positive when body and wheels
-approach each other. Sources: W. F. and D. L. Milliken, Race Car Vehicle Dynamics, chapters 17 and
-18; T. D. Gillespie, Fundamentals of Vehicle Dynamics, chapters 6 and 7.
+those of ISO 8855: roll is positive with the right side down, as in a turn to the left; pitch with
+the nose down, as in braking. Compression of an axle is positive when body and wheels approach each
+other. Sources: W. F. and D. L. Milliken, Race Car Vehicle Dynamics, chapters 17 and 18;
+T. D. Gillespie, Fundamentals of Vehicle Dynamics, chapters 6 and 7.
 
 `RollPitch` is a body that rolls, pitches and heaves. The velocity of the car is that of its whole
-centre of mass. When the body rolls, its mass goes one way and the wheels the other, so the contact
-patches move across by m_s h / m per rad; by the same lever the force of the tyres turns the body,
-and power at the patches is power into the roll, to the last digit. Pitch and heave go with the
-force along the car in the same way. Small angles; the roll axis stays where it is.
+centre of mass. When the body rolls, its mass and the wheels move in opposite directions, so the
+contact patches move sideways by m_s h / m per rad; the tyre forces turn the body with the same
+lever arm, so power at the patches is exactly power into the roll. Pitch and heave respond to the
+longitudinal force in the same way. Small angles; the roll axis is fixed.
 """
 
 from __future__ import annotations
@@ -80,20 +79,20 @@ from .on_road import RoadUnderCar
 from .spinning_wheel import WheelForces
 
 link_share = Annotated[one, Allowed(-2.0, 2.0)]
-"""Share of a load transfer that links carry; above 1 the body rises instead of diving."""
+"""Share of a load transfer carried by links; above 1 the body rises instead of diving."""
 
 
 class Suspension(NamedTuple):
-    """Masses, springs and links of both axles; the defaults are those of a Ford Escort.
+    """Masses, springs and links of both axles; by default those of a Ford Escort.
 
-    Numbers are those of CommonRoad's vehicle 1 (`commonroad-vehicle-models` 3.0.2), whose roll
+    Values are those of CommonRoad's vehicle 1 (`commonroad-vehicle-models` 3.0.2), whose roll
     centres are on the ground and whose links carry nothing.
     """
 
     m_u_f: Annotated[kg, non_negative] = 65.67256321742863
     """Unsprung mass of the front axle, both wheels."""
     m_u_r: Annotated[kg, non_negative] = 65.67256321742863
-    """Unsprung mass of the rear axle."""
+    """Unsprung mass of the rear axle, both wheels."""
     h_u_f: Annotated[m, non_negative] = 0.344
     """Height of the centre of the front unsprung mass."""
     h_u_r: Annotated[m, non_negative] = 0.344
@@ -105,33 +104,32 @@ class Suspension(NamedTuple):
     k_f: Annotated[N_m, positive] = 21898.332429625985
     """Wheel rate of a front spring: load per travel of the wheel."""
     k_r: Annotated[N_m, positive] = 21898.332429625985
-    """Wheel rate of a rear spring."""
+    """Wheel rate of a rear spring: load per travel of the wheel."""
     bar_f: Annotated[Nm, non_negative] = 12880.270509148304
     """Roll stiffness of the front anti-roll bar, moment per rad."""
     bar_r: Annotated[Nm, non_negative] = 0.0
-    """Roll stiffness of the rear anti-roll bar."""
+    """Roll stiffness of the rear anti-roll bar, moment per rad."""
     anti_dive: link_share = 0.0
-    """Share of the links in the load that braking puts on the front axle."""
+    """Share of the load added to the front axle in braking that the links carry."""
     anti_lift_r: link_share = 0.0
-    """Share of the links in the load that braking takes from the rear axle."""
+    """Share of the load removed from the rear axle in braking that the links carry."""
     anti_squat: link_share = 0.0
-    """Share of the links in the load that driving puts on the rear axle."""
+    """Share of the load added to the rear axle in driving that the links carry."""
     anti_lift_f: link_share = 0.0
-    """Share of the links in the load that driving takes from the front axle."""
+    """Share of the load removed from the front axle in driving that the links carry."""
     a_blend: Annotated[m_s2, positive] = 0.5
-    """Acceleration, either sign, within which one passes from the shares of braking to those of
-    driving."""
+    """Acceleration range, either sign, over which shares of braking blend into driving."""
 
 
 class SprungMass(NamedTuple):
-    """The body without its axles; of parameters alone."""
+    """Mass and position of the body without its axles; a function of parameters alone."""
 
     m: kg
     l_f: m
-    """From its centre of mass to the front axle."""
+    """Distance from its centre of mass to the front axle."""
     l_r: m
     front: kg
-    """What of it the front axle carries."""
+    """Part of its mass that the front axle carries."""
     rear: kg
     arm: m
     """Height of its centre of mass above the roll axis."""
@@ -139,29 +137,22 @@ class SprungMass(NamedTuple):
     """Height of its centre of mass."""
 
 
-class LinkShares(NamedTuple):
-    """Share of the links in the load transfer of each axle."""
-
-    front: one
-    rear: one
-
-
 class Travel(NamedTuple):
-    """How the body sits on its axles."""
+    """Position of the body relative to its axles."""
 
     roll: rad
-    """Positive with the right side down."""
+    """Roll angle, positive with the right side down."""
     front: m
-    """Compression of the front axle, from where it stands at rest."""
+    """Compression of the front axle from its static position."""
     rear: m
-    """Compression of the rear axle."""
+    """Compression of the rear axle from its static position."""
     wheels: tuple[m, m, m, m] | None = None
-    """Travel of each wheel towards the body, where it has one of its own: the axles then tell how
-    far the body has come down to the road, tyres included."""
+    """Travel of each wheel towards the body, for independent wheels; `front` and `rear` then
+    are the sinking of the body towards the road, tyre deflection included."""
 
 
 def sprung_mass(s: Any, p: Any) -> SprungMass:
-    """Place and height of the sprung mass: what is left of the car without its axles."""
+    """Sprung mass with its position and height: the car minus its axles."""
     mass = p.m - s.m_u_f - s.m_u_r
     by_mass, by_wheelbase = 1.0 / mass, 1.0 / (p.l_f + p.l_r)
     ahead = (s.m_u_r * p.l_r - s.m_u_f * p.l_f) * by_mass
@@ -173,7 +164,7 @@ def sprung_mass(s: Any, p: Any) -> SprungMass:
 
 
 def roll_stiffness(s: Suspension, p: Any) -> tuple[Nm, Nm]:
-    """Moment per rad of roll of the springs and the bar of each axle."""
+    """Roll stiffness of each axle, springs and anti-roll bar together: moment per rad of roll."""
     return (
         (0.5 * s.k_f) * (p.track_f * p.track_f) + s.bar_f,
         (0.5 * s.k_r) * (p.track_r * p.track_r) + s.bar_r,
@@ -181,7 +172,7 @@ def roll_stiffness(s: Suspension, p: Any) -> tuple[Nm, Nm]:
 
 
 def roll_inertia(body: SprungMass, I_x: kg_m2, p: Any) -> kg_m2:
-    """Inertia of rolling: of the body, and of body and wheels going opposite ways."""
+    """Roll inertia: that of the body, and of body and wheels moving in opposite directions."""
     return I_x + body.m * (body.arm * body.arm) * (1.0 - body.m * (1.0 / p.m))
 
 
@@ -196,26 +187,25 @@ def roll_gradient(s: Suspension, p: Any) -> Any:
 
 
 def roll_levers(s: Any, p: Any) -> tuple[Any, Any]:
-    """Moment per lateral acceleration that reaches the ground past the springs, by axle, in kg·m.
+    """Moment per lateral acceleration that bypasses the springs, for each axle, in kg·m.
 
-    Sprung mass at the roll centre, and unsprung mass at its own height.
+    It comes from the sprung mass at the roll centre and the unsprung mass at its own height.
     """
     body = sprung_mass(s, p)
     return body.front * s.h_rc_f + s.m_u_f * s.h_u_f, body.rear * s.h_rc_r + s.m_u_r * s.h_u_r
 
 
-def link_shares(a_x: m_s2, s: Suspension) -> LinkShares:
-    """What the links carry of the load transfer, from braking to driving."""
+def link_shares(a_x: m_s2, s: Suspension) -> tuple[one, one]:
+    """Share of each axle's load transfer that the links carry at a longitudinal acceleration."""
     driving = smooth_step(a_x, -s.a_blend, s.a_blend)
-    return LinkShares(
+    return (
         s.anti_dive + (s.anti_lift_f - s.anti_dive) * driving,
         s.anti_lift_r + (s.anti_squat - s.anti_lift_r) * driving,
     )
 
 
 def wheel_travel(travel: Travel, p: Any) -> tuple[m, m, m, m]:
-    """Travel of each wheel towards the body: its own, or the axle's, more on the side that is
-    down."""
+    """Travel of each wheel towards the body: its own, or that by axle compression and roll."""
     if travel.wheels is not None:
         return travel.wheels
     side_f, side_r = (0.5 * p.track_f) * travel.roll, (0.5 * p.track_r) * travel.roll
@@ -228,7 +218,7 @@ def wheel_travel(travel: Travel, p: Any) -> tuple[m, m, m, m]:
 
 
 def check_unsprung(s: Any, p: Any) -> None:
-    """Raise if an axle weighs more than what it carries on the road."""
+    """Raise if an unsprung mass is not less than the mass its axle carries on the road."""
     by_wheelbase = p.m / (p.l_f + p.l_r)
     axles = (("m_u_f", s.m_u_f, p.l_r), ("m_u_r", s.m_u_r, p.l_f))
     for name, unsprung, arm in axles:
@@ -239,56 +229,61 @@ def check_unsprung(s: Any, p: Any) -> None:
             )
 
 
-def check_sprung(s: Suspension, p: Any) -> None:
-    """Raise if no body is left without the axles, or if its weight overcomes its springs."""
+def check_sprung(s: Any, p: Any, stiffness: Nm, parts: str) -> None:
+    """Raise if no sprung mass is left, or if its weight overcomes the roll stiffness of `parts`."""
     check_unsprung(s, p)
-    body, (K_f, K_r) = sprung_mass(s, p), roll_stiffness(s, p)
+    body = sprung_mass(s, p)
     tipping = body.m * p.g * body.arm
-    if not K_f + K_r > tipping:
+    if not stiffness > tipping:
         raise InvalidValue(
-            f"the roll stiffness {K_f + K_r:.6g} N·m/rad of k_f, k_r, bar_f and bar_r must be "
-            f"greater than the moment {tipping:.6g} N·m/rad by which the leaning body tips over"
+            f"the roll stiffness {stiffness:.6g} N·m/rad of {parts} must be greater than the "
+            f"moment {tipping:.6g} N·m/rad by which the leaning body tips over"
         )
 
 
+def check_springs(s: Suspension, p: Any) -> None:
+    """Raise for an impossible `Suspension`, see `check_sprung`."""
+    check_sprung(s, p, sum(roll_stiffness(s, p)), "k_f, k_r, bar_f and bar_r")
+
+
 def pitch_transfer(a_x: m_s2, p: Any) -> N:
-    """Load that goes from the front to the rear axle while the tyres push with m a_x."""
+    """Load moved from the front to the rear axle while the tyres push with m a_x."""
     return (p.m * p.z_cg * (1.0 / (p.l_f + p.l_r))) * a_x
 
 
 _LOWEST: one = 1e-3
-"""Height of the centre of mass over the wheelbase that stands in for a smaller one."""
+"""Least height of the centre of mass used in a division, over the wheelbase."""
 
 
 class Pressed(NamedTuple):
-    """Force of the air that presses each axle down."""
+    """Aerodynamic load on each axle, positive downwards."""
 
     front: N
     rear: N
 
 
 class WheelMoments(NamedTuple):
-    """Moments that wheels transmit to the body besides their forces at the road, in body axes."""
+    """Moments of the wheels on the body, in addition to their forces at the road, in body axes."""
 
     roll: Nm = 0.0
-    """Moment of their tyres and of the spin that yaws with the car; positive right side down."""
+    """Moment by the tyres and by the spin that yaws with the car; positive right side down."""
     pitch: Nm = 0.0
-    """Moment of their tyres, less that which accelerates their spin; positive nose down."""
+    """Moment by the tyres minus that which accelerates the wheel spin; positive nose down."""
     inertia: kg_m2 = 0.0
     """Inertia of the wheels that pitches with the body, because a powertrain couples them."""
 
 
 class Acting(NamedTuple):
-    """What acts on a car at one instant."""
+    """Loads, forces and moments on a car at one instant."""
 
     loads: CornerLoads
-    """Wheel loads."""
+    """Load of each wheel."""
     forces: tuple[Force, ...]
-    """Forces of the tyres in the plane of the road, in body axes."""
+    """Tyre forces in the plane of the road, in body axes."""
     pushed: Acceleration
-    """Their sum over the mass of the car."""
+    """Sum of the tyre forces over the mass of the car."""
     air: Pressed
-    """What the air presses each axle with."""
+    """Aerodynamic load on each axle."""
     road: RoadUnderCar
     """The road under the car."""
     turned: WheelMoments = WheelMoments()
@@ -296,18 +291,18 @@ class Acting(NamedTuple):
 
 
 class Bumped(NamedTuple):
-    """What the bumps of a road do to a car in the plane of the road."""
+    """Effect of road bumps on a car in the plane of the road."""
 
     F_x: N
-    """Along the car, at its centre of mass."""
+    """Longitudinal force at the centre of mass."""
     F_y: N
-    """Across it."""
+    """Lateral force at the centre of mass."""
     M_z: Nm
     """Yaw moment."""
 
 
 FOLLOWED = ("load_a_x", "load_a_y")
-"""Forces of the tyres over the mass that loads may follow."""
+"""Names of the lagged accelerations that loads may follow."""
 
 
 def spin_momentum(spins: tuple[rad_s, ...], I_w: kg_m2) -> Any:
@@ -323,10 +318,11 @@ def wheel_moments(
     omega: rad_s,
     I_w: kg_m2,
 ) -> WheelMoments:
-    """Moments of four wheels by Euler's equation, as if none of them were steered.
+    """Moments of four wheels on the body by Euler's equation, neglecting steering.
 
-    The momentum H = Σ I_w spin lies across the car. Its rate is H' about the axles and -omega H
-    about the axis ahead. The tyres give the moments M_y and M_x of that, the body the rest.
+    The angular momentum H = Σ I_w spin points across the car. Its rate is H' about the lateral
+    axis and -omega H about the forward axis. The tyres supply the moments M_y and M_x of it, the
+    body the rest.
     """
     fl, fr, rl, rr = wheels
     over, along = (fl.M_x + fr.M_x) + (rl.M_x + rr.M_x), (fl.M_y + fr.M_y) + (rl.M_y + rr.M_y)
@@ -336,24 +332,24 @@ def wheel_moments(
 
 
 def leaning_arm(p: Any) -> m:
-    """Height of the centre of mass, kept above zero so that moments may be divided by it."""
+    """Height of the centre of mass with a positive lower bound, to divide moments by."""
     return maximum(p.z_cg, _LOWEST * (p.l_f + p.l_r))
 
 
 def push_of(moments: WheelMoments, p: Any) -> Acceleration:
-    """The force at the road over the mass that moves as much load as these moments do."""
+    """Force at the road over the mass that would transfer the same load as these moments."""
     by = 1.0 / (p.m * leaning_arm(p))
     return Acceleration(-by * moments.pitch, by * moments.roll)
 
 
 def alike(x: m_s, y: m_s) -> tuple[Velocity, Velocity, Velocity, Velocity]:
-    """The same velocity at all patches."""
+    """Same velocity for all four contact patches."""
     v = Velocity(x, y)
     return v, v, v, v
 
 
 def unless_moving(own: Any, balance: Any) -> Any:
-    """States in balance where all of one's own are 0, which says nothing, and else those."""
+    """Return the states in balance if all own states are 0, else the own states."""
     moving = own[0] != 0.0
     for value in own[1:]:
         moving = logical_or(moving, value != 0.0)
@@ -362,16 +358,16 @@ def unless_moving(own: Any, balance: Any) -> Any:
 
 
 class Posture(NamedTuple):
-    """How a body sits that has no states to tell it."""
+    """Roll and pitch of a body without states of its own."""
 
     roll: rad
-    """Positive with the right side down, as in a turn to the left."""
+    """Roll angle, positive with the right side down, as in a turn to the left."""
     pitch: rad
-    """Positive with the nose down, as in braking."""
+    """Pitch angle, positive with the nose down, as in braking."""
 
 
 def _in_balance(kind: Any) -> Any:
-    """Decorator: a chassis without states, in balance at once, on wheels that stay upright."""
+    """Class decorator for a chassis without states: always in balance, wheels stay upright."""
 
     def none(self: Any, *inputs: Any) -> Any:
         return None
@@ -394,26 +390,27 @@ def _in_balance(kind: Any) -> Any:
 
 @_in_balance
 class RollShare(NamedTuple):
-    """Loads by the parameter `roll_front` of the car: the share of the front axle in the roll
-    moment. The body keeps level."""
+    """Loads by the car's parameter `roll_front`; the body stays level.
+
+    `roll_front` is the share of the front axle in the roll moment.
+    """
 
     Outputs = NoStates
     replaces = ()
 
     def check(self, p: Any) -> None:
-        """Nothing to object to."""
+        """Accept all parameters."""
 
     def loads(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> CornerLoads:
-        """Wheel loads that the springs have come to."""
+        """Wheel loads in balance with the lagged tyre forces."""
         standing = loads_under(p.m * road.press, air.front, air.rear, p)
         return corner_loads(standing, x.load_a_x, x.load_a_y, p)
 
     def travel(self, x: Any, p: Any) -> Travel:
-        """None."""
+        """Zero travel: the body stays level."""
         return Travel(0.0, 0.0, 0.0)
 
     def outputs(self, x: Any, acting: Acting, p: Any) -> NoStates:
-        """None."""
         return NoStates()
 
 
@@ -421,9 +418,10 @@ class RollShare(NamedTuple):
 class QuasiStatic(NamedTuple):
     """Loads and posture of a body in balance on springs, anti-roll bars and links.
 
-    Across, each axle takes its part at the roll centre, that of its unsprung mass, and its share of
-    roll stiffness in the rest. Along the car all of m a_x z_cg / L moves; what the links carry of
-    it compresses no spring. The downforce presses the tyres, but does not lower this body.
+    Laterally, each axle carries its part of the sprung mass at the roll centre, that of its
+    unsprung mass, and the rest by its share of roll stiffness. Longitudinally all of m a_x z_cg
+    / L is transferred; the part that the links carry compresses no spring. Downforce loads the
+    tyres, but does not lower this body.
     """
 
     suspension: Suspension = Suspension()
@@ -433,11 +431,11 @@ class QuasiStatic(NamedTuple):
     replaces = ("roll_front",)
 
     def check(self, p: Any) -> None:
-        """Raise for a car that this body cannot stand on."""
-        check_sprung(self.suspension, p)
+        """Raise if the springs cannot carry the body or the unsprung masses are too large."""
+        check_springs(self.suspension, p)
 
     def loads(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> CornerLoads:
-        """Wheel loads that the springs have come to."""
+        """Wheel loads in balance with the lagged tyre forces."""
         s = self.suspension
         (K_f, K_r), (G_f, G_r) = roll_stiffness(s, p), roll_levers(s, p)
         gradient = roll_gradient(s, p)
@@ -448,13 +446,13 @@ class QuasiStatic(NamedTuple):
         return spread_loads(standing.front - moved, standing.rear + moved, shift_f, shift_r, p)
 
     def travel(self, x: Any, p: Any) -> Travel:
-        """How the body sits while the tyres push as the loads have followed them."""
+        """Travel of the body in balance with the lagged tyre forces."""
         s = self.suspension
-        moved, links = pitch_transfer(x.load_a_x, p), link_shares(x.load_a_x, s)
+        moved, (front, rear) = pitch_transfer(x.load_a_x, p), link_shares(x.load_a_x, s)
         return Travel(
             roll_gradient(s, p) * x.load_a_y,
-            (-0.5 * (1.0 / s.k_f)) * (1.0 - links.front) * moved,
-            (0.5 * (1.0 / s.k_r)) * (1.0 - links.rear) * moved,
+            (-0.5 * (1.0 / s.k_f)) * (1.0 - front) * moved,
+            (0.5 * (1.0 / s.k_r)) * (1.0 - rear) * moved,
         )
 
     def outputs(self, x: Any, acting: Acting, p: Any) -> Posture:
@@ -467,15 +465,15 @@ class RollPitchState(NamedTuple):
     """Motion of the body on its springs."""
 
     roll: rad = 0.0
-    """Positive with the right side down, as in a turn to the left."""
+    """Roll angle, positive with the right side down, as in a turn to the left."""
     roll_rate: rad_s = 0.0
     """Rate of roll."""
     pitch: rad = 0.0
-    """Positive with the nose down, as in braking."""
+    """Pitch angle, positive with the nose down, as in braking."""
     pitch_rate: rad_s = 0.0
     """Rate of pitch."""
     heave: m = 0.0
-    """Height of the sprung centre of mass above where it stands at rest."""
+    """Height of the sprung centre of mass above its static height, positive upwards."""
     heave_rate: m_s = 0.0
     """Rate of heave."""
 
@@ -490,7 +488,7 @@ class Compression(NamedTuple):
 
 
 class RollPitch(NamedTuple):
-    """A body that moves on its suspension; the defaults are those of a Ford Escort (CommonRoad)."""
+    """Body that moves on its suspension; by default that of a Ford Escort (CommonRoad)."""
 
     suspension: Suspension = Suspension()
     """Masses, springs and links."""
@@ -501,7 +499,7 @@ class RollPitch(NamedTuple):
     c_f: Annotated[N_s_m, non_negative] = 1459.3902937206362
     """Damping of a front wheel, force per rate of its travel."""
     c_r: Annotated[N_s_m, non_negative] = 1459.3902937206362
-    """Damping of a rear wheel."""
+    """Damping of a rear wheel, force per rate of its travel."""
 
     States = RollPitchState
     Outputs = NoStates
@@ -511,12 +509,15 @@ class RollPitch(NamedTuple):
     turns_by_pitch = True
 
     def check(self, p: Any) -> None:
-        """Raise for a car that this body cannot stand on."""
-        check_sprung(self.suspension, p)
+        """Raise if the springs cannot carry the body or the unsprung masses are too large."""
+        check_springs(self.suspension, p)
 
     def loads(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> CornerLoads:
-        """Weight, springs and dampers as they are now; links as the loads have followed the
-        tyres. The air presses the body and so reaches the wheels through the springs."""
+        """Wheel loads by weight and the present forces of springs, dampers and links.
+
+        Links respond to the lagged tyre forces. Aerodynamic load acts on the body and reaches the
+        wheels through the springs.
+        """
         s, at = self.suspension, self.compression(x, p)
         (K_f, K_r), (G_f, G_r) = roll_stiffness(s, p), roll_levers(s, p)
         C_f, C_r = self._roll_damping(p)
@@ -539,26 +540,26 @@ class RollPitch(NamedTuple):
         )
 
     def travel(self, x: Any, p: Any) -> Travel:
-        """How the body sits."""
+        """Position of the body relative to its axles."""
         at = self.compression(x, p)
         return Travel(x.roll, at.front, at.rear)
 
     def outputs(self, x: Any, acting: Acting, p: Any) -> NoStates:
-        """None: how it sits are states."""
+        """Empty outputs: roll, pitch and heave are states."""
         return NoStates()
 
     def carried(self, x: Any, p: Any) -> tuple[Velocity, ...]:
-        """Velocity of the centre of mass and what rolling and pitching adds at the patches."""
+        """Velocity at the patches: that of the centre of mass plus that by roll and pitch."""
         body, at = sprung_mass(self.suspension, p), self.compression(x, p)
-        links = link_shares(x.load_a_x, self.suspension)
-        pitching = (1.0 - links.front) * at.front_rate - (1.0 - links.rear) * at.rear_rate
+        front, rear = link_shares(x.load_a_x, self.suspension)
+        pitching = (1.0 - front) * at.front_rate - (1.0 - rear) * at.rear_rate
         return alike(
             x.v_x - (p.z_cg * (1.0 / (p.l_f + p.l_r))) * pitching,
             x.v_y + (body.m * body.arm * (1.0 / p.m)) * x.roll_rate,
         )
 
     def rates(self, x: Any, acting: Acting, p: Any) -> RollPitchState:
-        """Rates of angles, heave and their rates."""
+        """Rates of roll, pitch and heave and of their rates."""
         pushed, air = acting.pushed, acting.air
         s, at, body = self.suspension, self.compression(x, p), sprung_mass(self.suspension, p)
         K_f, K_r = roll_stiffness(s, p)
@@ -581,14 +582,13 @@ class RollPitch(NamedTuple):
         )
 
     def tilt_rate(self, x: Any, p: Any) -> rad_s:
-        """Roll rate, times the share of a moment of the wheels that rolls the body, for balance of
-        power."""
+        """Roll rate times the share of wheel moments that rolls the body; balances power."""
         body = sprung_mass(self.suspension, p)
         lever = body.m * body.arm / (p.m * leaning_arm(p))
         return lever * x.roll_rate
 
     def energy(self, x: Any, press: m_s2, p: Any) -> J:
-        """Energy of roll, pitch, heave, springs, bars and of the weight that sinks with roll."""
+        """Energy of roll, pitch and heave: kinetic, springs, bars, and weight in roll."""
         s, at, body = self.suspension, self.compression(x, p), sprung_mass(self.suspension, p)
         K_f, K_r = roll_stiffness(s, p)
         rolling = roll_inertia(body, self.I_x, p) * (x.roll_rate * x.roll_rate)
@@ -599,16 +599,16 @@ class RollPitch(NamedTuple):
         return 0.5 * (rolling + pitching + heaving + leaning) + springs
 
     def loss(self, x: Any, p: Any) -> Any:
-        """Power that the dampers take, in W."""
+        """Power that the dampers dissipate, in W."""
         at, (C_f, C_r) = self.compression(x, p), self._roll_damping(p)
         axles = 2.0 * (self.c_f * at.front_rate**2 + self.c_r * at.rear_rate**2)
         return axles + (C_f + C_r) * (x.roll_rate * x.roll_rate)
 
     def bumped(self, x: Any, loads: CornerLoads, road: RoadUnderCar, p: Any) -> None:
-        """Nothing."""
+        """Return None: this chassis has no wheels of its own that bumps act on."""
 
     def settled(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> RollPitchState:
-        """The body sunk by what presses its axles, unless any of these states is not 0."""
+        """Body sunk under the aerodynamic loads if all its states are 0, else its own states."""
         body, s = sprung_mass(self.suspension, p), self.suspension
         front, rear = air.front * (0.5 / s.k_f), air.rear * (0.5 / s.k_r)
         pitch = (front - rear) * (1.0 / (p.l_f + p.l_r))
@@ -617,17 +617,17 @@ class RollPitch(NamedTuple):
         return unless_moving(own, balance)
 
     def _roll_damping(self, p: Any) -> tuple[Any, Any]:
-        """Moment per roll rate of each axle."""
+        """Roll damping of each axle, moment per roll rate."""
         return (
             (0.5 * self.c_f) * (p.track_f * p.track_f),
             (0.5 * self.c_r) * (p.track_r * p.track_r),
         )
 
     def _axle_forces(self, x: Any, at: Compression, moved: Any) -> tuple[Any, Any]:
-        """Force of springs, dampers and links of each axle beyond that at rest; `moved` is the
-        load transfer that the links carry their shares of."""
-        s, links = self.suspension, link_shares(x.load_a_x, self.suspension)
+        """Force of springs, dampers and links of each axle beyond the static one; `moved` is the
+        load transfer of which the links carry their shares."""
+        s, (front, rear) = self.suspension, link_shares(x.load_a_x, self.suspension)
         return (
-            2.0 * (s.k_f * at.front + self.c_f * at.front_rate) - links.front * moved,
-            2.0 * (s.k_r * at.rear + self.c_r * at.rear_rate) + links.rear * moved,
+            2.0 * (s.k_f * at.front + self.c_f * at.front_rate) - front * moved,
+            2.0 * (s.k_r * at.rear + self.c_r * at.rear_rate) + rear * moved,
         )

@@ -2,7 +2,7 @@
 
     windy = with_disturbance(sp.vehicles.four_wheel())
     sim = sp.Simulator(windy, dt=0.001)
-    sim.disturb(v_y=0.3)            # m/s²: what pushes the car to the left
+    sim.disturb(v_y=0.3)            # m/s²: pushes the car to the left
 
 Every continuous vehicle can be disturbed this way, which is how control toolboxes write
 uncertainty: a disturbance of a position is a velocity, one of a velocity an acceleration.
@@ -21,23 +21,23 @@ from ...errors import InvalidValue
 from ...units import Unit
 
 OWN = "own_"
-"""What comes before the name of a model's own disturbance if a state has that name too."""
+"""Prefix of a model's own disturbance whose name is also that of a state."""
 _RATES = {"m": "m/s", "m/s": "m/s²", "m/s²": "m/s³", "rad": "rad/s", "rad/s": "rad/s²", "1": "1/s"}
-"""Symbols of the rates that have a shorter one than `unit/s`."""
+"""Symbols of rates that are shorter than `unit/s`."""
 
 
 def with_disturbance(vehicle: Vehicle) -> Vehicle:
-    """The same vehicle with a disturbance of every state; see `additive`."""
+    """Return the vehicle with an additive disturbance of every state; see `additive`."""
     return Vehicle(additive(vehicle.model), vehicle.params)
 
 
 def additive(model: Model) -> Model:
-    """The same model with x' = f + w.
+    """Return the model with x' = f + w.
 
-    Its `Disturbance` has a field for each leaf of the state, under the same name (with `_` for the
-    dot of a nested one), in the unit of the state per second and 0 by default; then the model's own
-    disturbances, which keep their names, or get `own_` before them where a state has the same. A
-    model that is already so is returned as it is, and there is one such model of each.
+    Its `Disturbance` has a field for each leaf of the state, under the same name (with `_` for
+    the dot of a nested one), in the unit of the state per second and 0 by default; then the
+    model's own disturbances under their names, with the prefix `own_` if a state has the same
+    name. A model with additive disturbances is returned as it is; the result is cached.
     """
     if model.derivative is None:
         raise InvalidValue(
@@ -67,7 +67,7 @@ def _disturbed(model: Model, derivative: Callable[..., Any]) -> Model:
         return record.unflatten(model.Disturbance, leaves[size:])
 
     def passing(function: Callable[[Any, Any, Any, Any], Any]) -> Callable[..., Any]:
-        """A function of the model that sees its own disturbance only."""
+        """Wrap a function of the model so that it receives only the model's own disturbance."""
         return lambda x, u, w, p: function(x, u, own(record.flatten(w)), p)
 
     return replace(
@@ -81,7 +81,7 @@ def _disturbed(model: Model, derivative: Callable[..., Any]) -> Model:
 
 @made_once
 def _disturbance_type(State: type, Own: type) -> type:
-    """The record of an additive disturbance; one class for the same pair of records."""
+    """Record type of an additive disturbance; cached by the pair of records."""
     hints: dict[str, Any] = {}
     defaults: dict[str, float] = {}
     docs: dict[str, str] = {}
@@ -105,6 +105,5 @@ def _disturbance_type(State: type, Own: type) -> type:
 
 
 def rate_unit(unit: Unit) -> Unit:
-    """The unit of a rate of change of something that has this unit."""
     symbol = _RATES.get(unit.symbol, f"{unit.symbol}/s")
     return Unit(symbol, unit.length, unit.mass, unit.time - 1.0)

@@ -1,12 +1,11 @@
-"""How cars without wheel spin are driven: force or acceleration, gears, and how demands slow them.
+"""Drive commands of cars without wheel spin: force or acceleration, gears, and braking demands.
 
-Whether `single_track` takes a force or an acceleration is the class of the record `drive` among its
-parameters. Gears are numbered as in Autoware, with the rule that a car moves only the way its gear
-says.
+The class of the parameter `drive` selects whether the input of `single_track` is a force or an
+acceleration. Gears are numbered as in Autoware, and a car moves only in the direction of its gear.
 
-A demand to slow down stops a vehicle and holds it; it does not turn the motion round. A vehicle
-goes forward unless its driver demands a speed below 0; an acceleration against that direction slows
-the vehicle, and nothing else.
+A demand to slow down stops a vehicle and holds it; it does not reverse the motion. A vehicle goes
+forward unless the demanded speed is negative; an acceleration against that direction only slows the
+vehicle.
 """
 
 from __future__ import annotations
@@ -23,81 +22,81 @@ non_positive = Allowed(high=0.0)
 
 
 class ForceInput(NamedTuple):
-    """Targets of steering and of the force along the wheels."""
+    """Targets of steering and of the longitudinal force."""
 
     steer: rad = 0.0
     """Target angle of the front wheels, positive to the left."""
     F_drive: N = 0.0
-    """Target force of drive and brakes, forward positive; at rest a negative one drives back."""
+    """Target force of drive and brakes, forward positive; from rest negative reverses."""
 
 
 class AccelerationInput(NamedTuple):
-    """Targets of steering and of the force along the wheels over the mass."""
+    """Targets of steering and of the longitudinal force over the mass."""
 
     steer: rad = 0.0
     """Target angle of the front wheels, positive to the left."""
     a_drive: m_s2 = 0.0
-    """Target force of drive and brakes over the mass, forward positive. Resistance comes on top."""
+    """Target force over mass of drive and brakes, forward positive, without resistance."""
 
 
 class ForceCommand(NamedTuple):
-    """The input is a force."""
+    """Drive input that is a longitudinal force."""
 
     F_max: Annotated[N, non_negative] = 6e3
-    """Largest force of the drive (estimate)."""
+    """Largest drive force (estimate)."""
     F_min: Annotated[N, non_positive] = -15e3
-    """Largest force of the brakes, or of the drive backwards, negative (estimate)."""
+    """Largest force of the brakes or of driving backwards, negative (estimate)."""
 
     Input = ForceInput
 
     def force(self, u: Any, mass: kg) -> N:
-        """The force that an input asks for, within the limits."""
+        """Force for an input, within the limits."""
         return clip(u.F_drive, self.F_min, self.F_max)
 
     def input(self, steer: rad, force: N, mass: kg) -> ForceInput:
-        """The input that asks for a force, within the limits."""
+        """Input for a force, within the limits."""
         return ForceInput(steer, clip(force, self.F_min, self.F_max))
 
     def limits(self, mass: kg) -> tuple[m_s2, m_s2]:
-        """Lowest and highest force over the mass."""
+        """Smallest and largest force over the mass."""
         return self.F_min / mass, self.F_max / mass
 
     def ranges(self) -> dict[str, tuple[float, float]]:
-        """Lowest and highest value of the input, by its name."""
+        """Range of the input, by name."""
         return {"F_drive": (self.F_min, self.F_max)}
 
 
 class AccelerationCommand(NamedTuple):
-    """The input is a force over the mass of the car."""
+    """Drive input that is a longitudinal force over the mass of the car."""
 
     a_max: Annotated[m_s2, non_negative] = 5.0
-    """Most of the drive (estimate)."""
+    """Largest acceleration by the drive (estimate)."""
     a_min: Annotated[m_s2, non_positive] = -12.0
-    """Most of the brakes, or of the drive backwards, negative (estimate)."""
+    """Largest deceleration by the brakes, or acceleration backwards, negative (estimate)."""
 
     Input = AccelerationInput
 
     def force(self, u: Any, mass: kg) -> N:
-        """The force that an input asks for, within the limits."""
+        """Force for an input, within the limits."""
         return mass * clip(u.a_drive, self.a_min, self.a_max)
 
     def input(self, steer: rad, force: N, mass: kg) -> AccelerationInput:
-        """The input that asks for a force, within the limits."""
+        """Input for a force, within the limits."""
         return AccelerationInput(steer, clip(force * (1.0 / mass), self.a_min, self.a_max))
 
     def limits(self, mass: kg) -> tuple[m_s2, m_s2]:
-        """Lowest and highest force over the mass."""
+        """Smallest and largest force over the mass."""
         return self.a_min, self.a_max
 
     def ranges(self) -> dict[str, tuple[float, float]]:
-        """Lowest and highest value of the input, by its name."""
+        """Range of the input, by name."""
         return {"a_drive": (self.a_min, self.a_max)}
 
 
 def front_share(force: N, v_x: m_s, drive_front: one, brake_front: one, v_brake: m_s) -> one:
-    """Share of the front axle in a force: that of the brakes where it is against the motion.
+    """Share of the front axle in a longitudinal force; that of the brakes if it opposes the motion.
 
-    From rest every force is one of the drive; it becomes one of the brakes up to `v_brake`.
+    At rest every force is a drive force; the share changes to that of the brakes up to `v_brake`.
     """
     against = where(force > 0.0, -v_x, v_x)
     braking = smooth_step(against, 0.0 * v_brake, v_brake)
@@ -105,7 +104,7 @@ def front_share(force: N, v_x: m_s, drive_front: one, brake_front: one, v_brake:
 
 
 def drag(v_x: m_s, C_drag: Any) -> N:
-    """Air drag along the car, against its motion."""
+    """Air drag along the car, against the motion."""
     return (-0.5 * C_drag) * (v_x * abs(v_x))
 
 
@@ -140,12 +139,11 @@ class Gear(IntEnum):
 
 
 def is_reverse(gear: one) -> bool:
-    """Whether the gear drives backwards."""
     return logical_or(gear == Gear.REVERSE.value, gear == Gear.REVERSE_2.value)
 
 
 def is_locked(gear: one) -> bool:
-    """Whether the drive train is locked or off: no pedal and no slope moves the car."""
+    """Whether the drivetrain is locked or off, so that neither pedal nor slope moves the car."""
     return logical_or(gear == Gear.NONE.value, gear == Gear.PARK.value)
 
 
@@ -155,19 +153,19 @@ def is_neutral(gear: one) -> bool:
 
 
 def drives_nowhere(gear: one) -> bool:
-    """Whether the gear drives neither forwards nor backwards; so does a number without a name."""
+    """Whether the gear drives in neither direction, as does an undefined gear number."""
     unnamed = gear > Gear.LOW_2.value
     return logical_or(gear < Gear.DRIVE.value, logical_or(gear == Gear.PARK.value, unnamed))
 
 
 def forbids(gear: one, v_x: m_s) -> bool:
-    """Whether the gear forbids this velocity: against its direction, or any if it has none."""
+    """Whether the gear forbids this velocity: against its direction, or any without direction."""
     against = where(is_reverse(gear), -v_x, v_x) < 0.0
     return logical_or(drives_nowhere(gear), against)
 
 
 def driven_acceleration(a: m_s2, gear: one, slope: m_s2) -> m_s2:
-    """Acceleration along x from `a` in the gear's direction and a slope; 0 when locked."""
+    """Acceleration along x from `a` in the gear's direction and the slope; 0 when locked."""
     along = where(is_reverse(gear), -a, a) + slope
     return where(is_locked(gear), 0.0, along)
 
@@ -177,18 +175,19 @@ HOLD_TIME: s = 0.1
 
 
 def way_of(demand: Demand) -> one:
-    """1 where a demand is to go forward, -1 where it is to go backward."""
+    """Direction of a demand: 1 forward, -1 backward."""
     return where(demand.v < 0.0, -1.0, 1.0)
 
 
 def slows(demand: Demand) -> one:
-    """Whether a demand is to be slower."""
+    """Whether a demand is to slow down."""
     return demand.a * way_of(demand) < 0.0
 
 
 def demanded_acceleration(demand: Demand, v_x: m_s, t_hold: s = HOLD_TIME) -> m_s2:
-    """The acceleration to ask of a vehicle that has no brakes for a demand, at a speed along it.
+    """Acceleration for a demand, for a vehicle without brakes that moves at `v_x`.
 
-    One that slows becomes 0 with the speed, and as strong the other way where it rolls so.
+    A deceleration fades to 0 with the speed, so that the vehicle stops and is held; if the vehicle
+    rolls against the demanded direction the same holds with the opposite sign.
     """
     return where(slows(demand), limited(-v_x * (1.0 / t_hold), abs(demand.a)), demand.a)

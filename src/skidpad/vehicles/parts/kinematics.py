@@ -1,10 +1,10 @@
 """Kinematics of planar rigid bodies and of cars without tyre slip.
 
-Pose, rotating body frame and kinetic energy; then Ackermann steering: the middle of the rear axle
-moves straight ahead, and all wheels roll about one point on the line of that axle. Curvature is
-that of the path of the point it belongs to, positive to the left. Points of the body are given from
-the middle of the rear axle: x forward, y left. Seen from its centre of mass, such a car moves at
-the slip angle beta to the left of the heading.
+First pose, rotating body frame and kinetic energy; then Ackermann steering: the middle of the rear
+axle moves straight ahead, and all wheels roll about one point on the line of that axle. Curvature
+is that of the path of the respective point, positive to the left. Positions are relative to the
+middle of the rear axle: x forward, y left. The centre of mass of such a car moves at the slip angle
+beta to the left of the heading.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Acceleration(NamedTuple):
 
 
 def velocity_rate(a: Acceleration, v_x: m_s, v_y: m_s, omega: rad_s) -> Acceleration:
-    """(v_x', v_y'): the body-frame components of velocity change also because the frame turns."""
+    """Rates (v_x', v_y') of the body-frame velocity, which also change because the frame turns."""
     return Acceleration(a.x + v_y * omega, a.y - v_x * omega)
 
 
 def body_acceleration(rate: Acceleration, v_x: m_s, v_y: m_s, omega: rad_s) -> Acceleration:
-    """The inverse of `velocity_rate`."""
+    """Acceleration over ground from body-frame velocity rates; inverse of `velocity_rate`."""
     return Acceleration(rate.x - v_y * omega, rate.y + v_x * omega)
 
 
@@ -56,12 +56,12 @@ def kinetic_energy(v_x: m_s, v_y: m_s, omega: rad_s, m: kg, I_z: kg_m2) -> J:
 
 
 class Twist(NamedTuple):
-    """Motion of one point of the body."""
+    """Motion of a point of the body: curvature of its path, and velocity."""
 
     curvature: per_m
-    """Curvature of its path, positive to the left."""
+    """Curvature of the point's path, positive to the left."""
     velocity: m_s
-    """Its speed, with the sign of the speed of the rear axle: negative in reverse."""
+    """Speed of the point, with the sign of the rear axle's speed: negative in reverse."""
 
     @property
     def omega(self) -> rad_s:
@@ -70,7 +70,7 @@ class Twist(NamedTuple):
 
 
 class FrontWheels(NamedTuple):
-    """Angles of the front wheels from straight ahead, positive to the left."""
+    """Steering angles of the front wheels, positive to the left."""
 
     left: rad
     right: rad
@@ -86,17 +86,17 @@ class WheelSpin(NamedTuple):
 
 
 def steer_of(curvature: per_m, wheel_base: m) -> rad:
-    """Angle of a wheel in the middle of the front axle that gives the rear axle this curvature."""
+    """Angle of a virtual wheel in the middle of the front axle for a curvature of the rear axle."""
     return atan(wheel_base * curvature)
 
 
 def curvature_of(steer: rad, wheel_base: m) -> per_m:
-    """Curvature of the path of the rear axle at an angle of the wheel in the middle."""
+    """Curvature of the rear axle's path for an angle of the virtual front wheel in the middle."""
     return tan(steer) * (1.0 / wheel_base)
 
 
 def front_wheels(curvature: per_m, wheel_base: m, track: m) -> FrontWheels:
-    """Angles at which both front wheels roll about the centre of the rear axle's curvature."""
+    """Angles of both front wheels at which they roll about the turning centre of the rear axle."""
     sideways = 0.5 * track * curvature
     ahead = wheel_base * curvature
     return FrontWheels(atan2(ahead, 1.0 - sideways), atan2(ahead, 1.0 + sideways))
@@ -121,7 +121,7 @@ def twist_at(rear: Twist, x: m, y: m) -> Twist:
 def rear_ratio(base_curvature: per_m, base_to_rear: m) -> one:
     """Speed of the rear axle over that of the base point ahead of it, at a curvature of the base.
 
-    No point so far ahead can have a curvature of 1 / base_to_rear or more.
+    The curvature of such a point is always less than 1 / base_to_rear.
     """
     sine = base_curvature * base_to_rear
     return sqrt(1.0 - sine * sine)
@@ -134,7 +134,6 @@ def rear_twist(base: Twist, base_to_rear: m) -> Twist:
 
 
 def wheel_spin(rear: Twist, wheel_base: m, track: m, radius: m) -> WheelSpin:
-    """Spin of the wheels from the twist of the rear axle."""
     half = 0.5 * track
     ratios = (
         speed_ratio(rear.curvature, wheel_base, half),
@@ -147,15 +146,15 @@ def wheel_spin(rear: Twist, wheel_base: m, track: m, radius: m) -> WheelSpin:
 
 
 def motor_rate(velocity: m_s, radius: m, gear_ratio: one) -> per_s:
-    """Revolutions of the motor per second; `gear_ratio` is turns of a wheel per turn of it."""
+    """Motor revolutions per second; `gear_ratio` is turns of a wheel per turn of the motor."""
     return velocity / (2.0 * pi * radius * gear_ratio)
 
 
 def rear_curvature_limit(inner: rad, outer: rad, wheel_base: m, track: m) -> per_m:
-    """Largest curvature of the rear axle's path, either side, that the wheels can be turned to.
+    """Largest curvature of the rear axle's path within the angle limits of the wheels.
 
-    `inner` is how far a wheel turns towards the middle of the car, `outer` how far away from it. In
-    a turn the wheel on the far side turns inwards, the near one outwards.
+    `inner` is the largest angle of a wheel towards the middle of the car, `outer` away from it. In
+    a turn the wheel on the outside turns inwards, the one on the inside outwards.
     """
     half = 0.5 * track
     t_inner, t_outer = tan(inner), tan(outer)
@@ -165,46 +164,46 @@ def rear_curvature_limit(inner: rad, outer: rad, wheel_base: m, track: m) -> per
 
 
 def base_curvature_limit(rear_limit: per_m, base_to_rear: m, most: per_m) -> per_m:
-    """Largest curvature of the base point's path: what the wheels can do, and at most `most`."""
+    """Largest curvature of the base point's path that the wheels allow, at most `most`."""
     return minimum(rear_limit / speed_ratio(rear_limit, base_to_rear, 0.0 * base_to_rear), most)
 
 
 def yaw_acceleration(v_x: m_s, steer: rad, a_x: float, steer_rate: rad_s, wheel_base: m) -> rad_s2:
-    """Rate of the yaw rate while speed changes with `a_x` (m/s²) and steering with `steer_rate`."""
+    """Yaw acceleration while the speed changes by `a_x` (m/s²) and the steering by `steer_rate`."""
     t = tan(steer)
     return (a_x * t + v_x * steer_rate * (1.0 + t * t)) * (1.0 / wheel_base)
 
 
 class NoSlip(NamedTuple):
-    """Where wheels that do not slip lead the car."""
+    """Motion of a car whose wheels do not slip."""
 
     beta: rad
-    """Direction in which the centre of mass moves, from the heading, positive to the left."""
+    """Slip angle at the centre of mass, positive when it moves to the left of the heading."""
     omega: rad_s
-    """Yaw rate."""
+    """Yaw rate, positive to the left."""
 
 
 class NoSlipRate(NamedTuple):
-    """Rates of `NoSlip` while the steering moves and the car changes speed."""
+    """Rates of `NoSlip` under a steering rate and an acceleration."""
 
     beta: rad_s
     omega: rad_s2
 
 
 class Following(NamedTuple):
-    """Yaw rate of a car that follows its wheels, and the rate of it."""
+    """Yaw rate of a car that rolls without slip, and its rate."""
 
     omega: rad_s
     omega_rate: rad_s2
 
 
 def drift(steer: rad, l_f: m, l_r: m) -> rad:
-    """Slip angle at the centre of mass that the steering angle prescribes."""
+    """Slip angle at the centre of mass for a steering angle, without tyre slip."""
     return atan(tan(steer) * (l_r * (1.0 / (l_f + l_r))))
 
 
 def drift_rate(steer: rad, steer_rate: rad_s, l_f: m, l_r: m) -> rad_s:
-    """Rate of `drift` while the steering moves: k steer' / (cos² + k² sin²) with k = l_r / L."""
+    """Rate of `drift` at a steering rate: k steer' / (cos² + k² sin²) with k = l_r / L."""
     k = l_r * (1.0 / (l_f + l_r))
     c, s = cos(steer), k * sin(steer)
     return k * steer_rate / (c * c + s * s)
@@ -213,20 +212,20 @@ def drift_rate(steer: rad, steer_rate: rad_s, l_f: m, l_r: m) -> rad_s:
 def centre_track_yaw_acceleration(
     v: m_s, a: m_s2, beta: rad, beta_rate: rad_s, steer: rad, steer_rate: rad_s, wheel_base: m
 ) -> rad_s2:
-    """Rate of the yaw rate v cos(beta) tan(steer) / L, factor by factor; `a` is the rate of v."""
+    """Rate of the yaw rate v cos(beta) tan(steer) / L; `a` is the rate of v."""
     c, s, t = cos(beta), sin(beta), tan(steer)
     turning = (a * c - v * s * beta_rate) * t + v * c * steer_rate * (1.0 + t * t)
     return turning * (1.0 / wheel_base)
 
 
 def centre_track_rolling(v: m_s, steer: rad, l_f: m, l_r: m) -> NoSlip:
-    """Direction of travel and yaw rate of a car that rolls at `v`."""
+    """Slip angle and yaw rate of a car that rolls without slip at the speed `v`."""
     beta = drift(steer, l_f, l_r)
     return NoSlip(beta, v * cos(beta) * tan(steer) * (1.0 / (l_f + l_r)))
 
 
 def rolling_rate(v: m_s, a: m_s2, steer: rad, steer_rate: rad_s, l_f: m, l_r: m) -> NoSlipRate:
-    """How `rolling` changes."""
+    """Rates of slip angle and yaw rate of `centre_track_rolling`."""
     beta = drift(steer, l_f, l_r)
     beta_rate = drift_rate(steer, steer_rate, l_f, l_r)
     omega_rate = centre_track_yaw_acceleration(v, a, beta, beta_rate, steer, steer_rate, l_f + l_r)
@@ -234,7 +233,7 @@ def rolling_rate(v: m_s, a: m_s2, steer: rad, steer_rate: rad_s, l_f: m, l_r: m)
 
 
 def following(v_x: m_s, a: m_s2, steer: rad, steer_rate: rad_s, wheel_base: m) -> Following:
-    """Yaw rate of a car that rolls with `v_x` along its axis, and how it changes."""
+    """Yaw rate and yaw acceleration of a car that rolls without slip at `v_x`."""
     by_wheelbase, t = 1.0 / wheel_base, tan(steer)
     return Following(
         v_x * t * by_wheelbase,
@@ -243,7 +242,7 @@ def following(v_x: m_s, a: m_s2, steer: rad, steer_rate: rad_s, wheel_base: m) -
 
 
 def path_acceleration(v: m_s, beta: rad, a: m_s2, turning: rad_s) -> Acceleration:
-    """Acceleration over ground in the body frame of a point that moves at `v` in direction `beta`.
+    """Acceleration over ground, in the body frame, of a point moving at `v` towards `beta`.
 
     `a` is the rate of v, `turning` that of the direction of travel over ground: yaw' + beta'.
     """
@@ -257,5 +256,5 @@ def yaw_rate(v_x: m_s, steer: rad, wheel_base: m) -> rad_s:
 
 
 def rolling(yaw: rad, v_x: m_s, steer: rad, wheel_base: m) -> PoseRate:
-    """World-frame velocity of the middle of the rear axle, and the yaw rate."""
+    """World-frame velocity of the middle of the rear axle, and the yaw rate, of a rolling car."""
     return pose_rate(yaw, v_x, 0.0 * v_x, yaw_rate(v_x, steer, wheel_base))

@@ -1,30 +1,31 @@
-"""Forces on axles, wheel loads under acceleration, and the algebraic loop that they close.
+"""Axle forces, wheel loads under acceleration, and the algebraic loop between them.
 
 Tyre forces depend on the loads, the loads on the accelerations, and those on the forces. As long as
 friction does not depend on load, all of it is affine in (a_x, a_y): one 2-by-2 system, solved
-exactly with one division (`accelerations`). Two wheels of an axle are taken together, sums for the
-forces and differences for the yaw moment: with loads `mean - shift` (left) and `mean + shift`
+exactly with one division (`accelerations`). The two wheels of an axle are combined, with sums for
+the forces and differences for the yaw moment: with loads `mean - shift` (left) and `mean + shift`
 (right) every force is a sum or a difference of friction times mean or shift.
 
-`corner_loads` are those of a sprung car, from how its tyres push the body: the force along the car
-moves load between the axles and that across it between the sides, where `roll_front` says how much
-of the roll the front axle takes. Loads add up to the weight on the car, and moments about the
-ground balance, also with wheels in the air: what an axle with a lifted wheel cannot take goes to
-the other one. Only when both inner wheels are up the roll balance is lost, as the car would tip
-over.
+`corner_loads` are those of a sprung car under the tyre forces on its body: the longitudinal force
+moves load between the axles, the lateral force between the sides, where `roll_front` is the front
+axle's share of the roll moment. Loads add up to the weight on the car, and moments about the ground
+balance, also with wheels in the air: what an axle with a lifted wheel cannot take goes to the other
+one. Only when both inner wheels are up is the roll balance lost, as the car would tip over.
 
-`load_shares` are those of any number of wheels on equal springs under a rigid body: loads are an
-affine function of where the wheels are, with three wheels or more the only such one that balances
-the weight and both overturning moments; with two wheels side by side the moment about the length
-axis alone.
+`load_shares` are those of any number of wheels on equal springs under a rigid body. Loads are an
+affine function of wheel position: with three wheels or more the only one that balances the weight
+and both overturning moments; with two wheels side by side it balances the moment about the
+longitudinal axis alone.
 
-Wheels are fl, fr, rl, rr. A body that leans further than `UPRIGHT` has rolled over: there equations
-of small angles end.
+Wheels are fl, fr, rl, rr. A body that leans further than `UPRIGHT` has rolled over; equations for
+small angles are not valid there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple
 
 from ...geometry.pose import turned, turned_back
@@ -34,14 +35,14 @@ from .kinematics import Acceleration
 
 
 class Force(NamedTuple):
-    """A force; x along and y to the left of the frame it is given in."""
+    """Force vector: x along and y to the left of its frame."""
 
     x: N
     y: N
 
 
 class Friction(NamedTuple):
-    """Tyre force per load; x along and y to the left of the frame it is given in."""
+    """Tyre force over load: x along and y to the left of its frame."""
 
     x: one
     y: one
@@ -62,7 +63,7 @@ class AxleLoad(NamedTuple):
 
 
 class AxleForce(NamedTuple):
-    """What an axle does to the body, in the body frame."""
+    """Force of an axle on the body, in the body frame."""
 
     x: N
     y: N
@@ -71,17 +72,17 @@ class AxleForce(NamedTuple):
 
 
 def steered(f: Friction, c: one, s: one) -> Friction:
-    """A wheel-frame friction vector seen from the body; `c`, `s` of the steering angle."""
+    """Rotate friction from the wheel to the body frame; `c`, `s` of the steering angle."""
     return Friction(*turned(c, s, f.x, f.y))
 
 
 def steered_lateral(f_y: one, c: one, s: one) -> Friction:
-    """`steered` for a friction across the wheel only."""
+    """Rotate a purely lateral friction from the wheel frame to the body frame; see `steered`."""
     return Friction(-s * f_y, c * f_y)
 
 
 def axle_friction(left: Friction, right: Friction) -> AxleFriction:
-    """The friction of an axle from that of its two wheels, in the body frame."""
+    """Friction of an axle from that of its two wheels, in the body frame."""
     return AxleFriction(
         Friction(left.x + right.x, left.y + right.y),
         Friction(right.x - left.x, right.y - left.y),
@@ -89,7 +90,6 @@ def axle_friction(left: Friction, right: Friction) -> AxleFriction:
 
 
 def tyre_force(f: AxleFriction, load: AxleLoad) -> AxleForce:
-    """Tyre force of an axle under its load."""
     return AxleForce(
         f.sum.x * load.mean + f.difference.x * load.shift,
         f.sum.y * load.mean + f.difference.y * load.shift,
@@ -98,13 +98,13 @@ def tyre_force(f: AxleFriction, load: AxleLoad) -> AxleForce:
 
 
 def drive_force(left: N, right: N, c: one, s: one) -> AxleForce:
-    """Force of an axle driven with `left` and `right` along its wheels, which `c`, `s` steer."""
+    """Force of an axle with `left` and `right` drive forces along wheels steered by `c`, `s`."""
     along = left + right
     return AxleForce(c * along, s * along, c * (right - left))
 
 
 def together(a: AxleForce, b: AxleForce) -> AxleForce:
-    """Two forces on the same axle."""
+    """Sum of two forces on the same axle."""
     return AxleForce(a.x + b.x, a.y + b.y, a.difference + b.difference)
 
 
@@ -114,50 +114,48 @@ def yaw_moment(front: AxleForce, rear: AxleForce, l_f: m, l_r: m, track: m) -> N
 
 
 class Velocity(NamedTuple):
-    """A velocity over ground; x along and y to the left of the frame it is given in."""
+    """Velocity over ground: x along and y to the left of its frame."""
 
     x: m_s
     y: m_s
 
 
-class ContactVelocities(NamedTuple):
-    """Velocity over ground of each contact patch."""
+class FourWheels(NamedTuple):
+    """A value for each wheel."""
 
-    fl: Velocity
-    fr: Velocity
-    rl: Velocity
-    rr: Velocity
+    fl: Any
+    fr: Any
+    rl: Any
+    rr: Any
 
 
-def contact_velocities(
-    v_x: m_s, v_y: m_s, omega: rad_s, l_f: m, l_r: m, track: m
-) -> ContactVelocities:
+def contact_velocities(v_x: m_s, v_y: m_s, omega: rad_s, l_f: m, l_r: m, track: m) -> FourWheels:
     """Body-frame velocities of the contact patches of a body moving with (v_x, v_y, omega)."""
     turning = (0.5 * track) * omega
     left, right = v_x - turning, v_x + turning
     front, rear = v_y + l_f * omega, v_y - l_r * omega
-    return ContactVelocities(
+    return FourWheels(
         Velocity(left, front), Velocity(right, front), Velocity(left, rear), Velocity(right, rear)
     )
 
 
 def in_wheel_frame(v: Velocity, c: one, s: one) -> Velocity:
-    """A body-frame velocity seen from a wheel whose steering angle has cosine `c` and sine `s`."""
+    """Rotate a velocity from the body to the wheel frame; `c`, `s` of the steering angle."""
     return Velocity(*turned_back(c, s, v.x, v.y))
 
 
 def slip_angle(w: Velocity, v_eps: m_s) -> rad:
-    """Angle from the direction of travel of a contact patch to the wheel's heading, in rad.
+    """Slip angle from the direction of travel of a contact patch to the wheel's heading, in rad.
 
     Positive when the patch drifts to the right of the heading, so that the tyre pushes to the left.
-    `w` is in the wheel frame. Backwards the patch still drifts left or right of the wheel plane in
-    the same sense, hence |w.x|. `v_eps` keeps the angle defined at standstill.
+    `w` is in the wheel frame. In reverse the sense of the drift is unchanged, hence |w.x|. `v_eps`
+    keeps the angle defined at standstill.
     """
     return atan2(-w.y, maximum(abs(w.x), v_eps))
 
 
 def floored_speed(v: m_s, v_blend: m_s) -> m_s:
-    """|v| with a smooth floor, so that slip at standstill can be divided by it.
+    """|v| with a smooth lower bound, for the denominator of slip at standstill.
 
     Above `v_blend` it is |v| exactly. Below, it is the even quartic v_blend (3 + 6 t² - t⁴) / 8
     with t = |v| / v_blend, which joins with equal slope and curvature and ends at 3/8 v_blend.
@@ -171,10 +169,10 @@ def floored_speed(v: m_s, v_blend: m_s) -> m_s:
 
 
 def smooth_slip_angle(w: Velocity, v_blend: m_s) -> rad:
-    """`slip_angle` with a smooth floor on the rolling speed, for a car that also stands still.
+    """Slip angle with a smooth floor on the rolling speed, for a car that also stands still.
 
-    Above `v_blend` it is `slip_angle` exactly. Below, the tyre becomes a viscous lateral damper, as
-    stiff at rest as it is at 3/8 v_blend and no stiffer, and its force still opposes the drift.
+    Above `v_blend` it is `slip_angle` exactly. Below, the tyre becomes a viscous lateral damper, at
+    rest as stiff as at 3/8 v_blend and no stiffer, and its force still opposes the drift.
     """
     return atan2(-w.y, floored_speed(w.x, v_blend))
 
@@ -193,7 +191,7 @@ class AxleLoadLaw(NamedTuple):
 
 
 class LoadLaw(NamedTuple):
-    """How the load is spread over the two axles and their wheels."""
+    """Load laws of both axles."""
 
     front: AxleLoadLaw
     rear: AxleLoadLaw
@@ -216,39 +214,31 @@ def rigid_load_law(total: N, m: kg, l_f: m, l_r: m, track: m, z_cg: m) -> LoadLa
 
 
 def under_force(law: LoadLaw, force: Force, m: kg) -> LoadLaw:
-    """The load law while `force` acts at the centre of mass, hence above the ground.
+    """Load law while `force` acts at the centre of mass, hence above the ground.
 
-    The tyres carry m a - force, and only what they carry shifts load between them.
+    The tyres carry m a - force, and only this part shifts load between them.
     """
     a_x, a_y = force.x * (1.0 / m), force.y * (1.0 / m)
-    return LoadLaw(_under(law.front, a_x, a_y), _under(law.rear, a_x, a_y))
-
-
-def _under(law: AxleLoadLaw, a_x: m_s2, a_y: m_s2) -> AxleLoadLaw:
-    return law._replace(
-        mean_0=law.mean_0 - law.mean_x * a_x,
-        shift_0=law.shift_0 - law.shift_x * a_x - law.shift_y * a_y,
+    front, rear = (
+        axle._replace(
+            mean_0=axle.mean_0 - axle.mean_x * a_x,
+            shift_0=axle.shift_0 - axle.shift_x * a_x - axle.shift_y * a_y,
+        )
+        for axle in law
     )
+    return LoadLaw(front, rear)
 
 
 def axle_load(a: Acceleration, law: AxleLoadLaw) -> AxleLoad:
-    """Load of an axle at an acceleration; a wheel load may come out negative."""
+    """Load of an axle at an acceleration; a wheel load may be negative."""
     return AxleLoad(
         law.mean_0 + law.mean_x * a.x,
         law.shift_0 + law.shift_x * a.x + law.shift_y * a.y,
     )
 
 
-class CarLoad(NamedTuple):
-    """Load of the two axles."""
-
-    front: AxleLoad
-    rear: AxleLoad
-
-
-def wheel_loads(load: CarLoad) -> tuple[N, N, N, N]:
+def wheel_loads(front: AxleLoad, rear: AxleLoad) -> tuple[N, N, N, N]:
     """Load on each wheel in the order fl, fr, rl, rr."""
-    front, rear = load
     return (
         front.mean - front.shift,
         front.mean + front.shift,
@@ -265,17 +255,8 @@ class ForceLaw(NamedTuple):
     m_y: kg
 
 
-def tyre_force_x(f: AxleFriction, law: AxleLoadLaw) -> ForceLaw:
-    """Longitudinal tyre force of an axle over acceleration, in the body frame."""
-    return _force_law(f.sum.x, f.difference.x, law)
-
-
-def tyre_force_y(f: AxleFriction, law: AxleLoadLaw) -> ForceLaw:
-    """Lateral tyre force of an axle over acceleration, in the body frame."""
-    return _force_law(f.sum.y, f.difference.y, law)
-
-
 def _force_law(total: float, difference: float, law: AxleLoadLaw) -> ForceLaw:
+    """Tyre force of an axle over acceleration in one direction, in the body frame."""
     return ForceLaw(
         total * law.mean_0 + difference * law.shift_0,
         total * law.mean_x + difference * law.shift_x,
@@ -290,8 +271,9 @@ def accelerations(
 
     `applied` is every force in the body frame that does not depend on the loads.
     """
-    x_f, x_r = tyre_force_x(front, law.front), tyre_force_x(rear, law.rear)
-    y_f, y_r = tyre_force_y(front, law.front), tyre_force_y(rear, law.rear)
+    axles = ((front, law.front), (rear, law.rear))
+    x_f, x_r = (_force_law(f.sum.x, f.difference.x, own) for f, own in axles)
+    y_f, y_r = (_force_law(f.sum.y, f.difference.y, own) for f, own in axles)
     b_x = applied.x + x_f.F_0 + x_r.F_0
     b_y = applied.y + y_f.F_0 + y_r.F_0
     m_xx = m - (x_f.m_x + x_r.m_x)
@@ -306,7 +288,7 @@ def accelerations(
 
 
 class AxleWeights(NamedTuple):
-    """Load of each axle of a car that its tyres do not push."""
+    """Load of each axle."""
 
     front: N
     rear: N
@@ -322,12 +304,12 @@ class CornerLoads(NamedTuple):
 
 
 def axle_weights(weight: N, down: N, down_front: one, p: Any) -> AxleWeights:
-    """Loads under the weight at the centre of mass and a downforce, shared by `down_front`."""
+    """Axle loads under the weight at the centre of mass and a downforce, shared by `down_front`."""
     return loads_under(weight, down_front * down, (1.0 - down_front) * down, p)
 
 
 def loads_under(weight: N, front: N, rear: N, p: Any) -> AxleWeights:
-    """Loads under the weight at the centre of mass and a force pressing each axle."""
+    """Axle loads under the weight at the centre of mass and an additional load on each axle."""
     by_wheelbase = 1.0 / (p.l_f + p.l_r)
     return AxleWeights(
         (p.l_r * by_wheelbase) * weight + front, (p.l_f * by_wheelbase) * weight + rear
@@ -335,13 +317,13 @@ def loads_under(weight: N, front: N, rear: N, p: Any) -> AxleWeights:
 
 
 def standing_loads(p: Any) -> tuple[N, N, N, N]:
-    """Load of each wheel of a car that stands on level ground."""
+    """Load of each wheel of a car at rest on level ground."""
     front, rear = (0.5 * F for F in loads_under(p.m * p.g, 0.0, 0.0, p))
     return front, front, rear, rear
 
 
 def corner_loads(at_rest: AxleWeights, a_x: m_s2, a_y: m_s2, p: Any) -> CornerLoads:
-    """Loads while the tyres push with the mass times (a_x, a_y), in body axes."""
+    """Wheel loads while the tyres push with the mass times (a_x, a_y), in body axes."""
     leaning = p.m * p.z_cg
     pitch = (leaning * (1.0 / (p.l_f + p.l_r))) * a_x
     shift_f = (p.roll_front * leaning * (1.0 / p.track_f)) * a_y
@@ -350,12 +332,12 @@ def corner_loads(at_rest: AxleWeights, a_x: m_s2, a_y: m_s2, p: Any) -> CornerLo
 
 
 def spread_loads(front: N, rear: N, shift_f: N, shift_r: N, p: Any) -> CornerLoads:
-    """Loads of the wheels of two axles, of which a shift goes from each left one to the right one.
+    """Wheel loads of two axles, each with a load shift from its left to its right wheel.
 
-    The moment of an axle about the ground is its shift times its track. Loads of the
-    axles may be negative, but not their sum.
+    The moment of an axle about the ground is its shift times its track. Axle loads may be negative,
+    but not their sum.
     """
-    spilt = _lift(front, p.F_lift) - _lift(rear, p.F_lift)
+    spilt = lift(front, p.F_lift) - lift(rear, p.F_lift)
     mean_f, mean_r = 0.5 * (front + spilt), 0.5 * (rear - spilt)
     spilt_f = _spilt(shift_f, mean_f, p.F_lift)
     spilt_r = _spilt(shift_r, mean_r, p.F_lift)
@@ -366,52 +348,52 @@ def spread_loads(front: N, rear: N, shift_f: N, shift_r: N, p: Any) -> CornerLoa
     return CornerLoads(mean_f - kept_f, mean_f + kept_f, mean_r - kept_r, mean_r + kept_r)
 
 
-def _lift(F_z: N, width: N) -> N:
-    """What a load lacks to one that is not negative: 0 above `width`, then smoothly -F_z."""
+def lift(F_z: N, width: N) -> N:
+    """Amount that lifts a load to at least zero: 0 above `width`, then smoothly -F_z."""
     return 0.5 * (floored_speed(F_z, width) - F_z)
 
 
 def _spilt(shift: N, mean: N, width: N) -> N:
-    """What of a shift to the right an axle cannot take without pulling at the road."""
-    return _lift(mean - shift, width) - _lift(mean + shift, width)
+    """Part of a load shift to the right that an axle cannot take without pulling at the road."""
+    return lift(mean - shift, width) - lift(mean + shift, width)
 
 
 LEAST_LOAD: one = 1e-9
-"""Part of its weight that a vehicle is taken to press on the ground with at least."""
+"""Least load on the ground that a vehicle is assumed to have, as a share of its weight."""
 
 
 class Place(NamedTuple):
-    """Where a wheel stands, seen from the centre of mass: x forward, y left."""
+    """Position of a wheel relative to the centre of mass: x forward, y left."""
 
     x: m
     y: m
 
 
 class LoadShare(NamedTuple):
-    """Load of a wheel over that of the vehicle."""
+    """Share of a wheel in the vehicle's load."""
 
     rest: one
-    """With the weight acting at the centre of mass."""
+    """Share with the weight acting at the centre of mass."""
     per_x: per_m
-    """Added per metre that the weight acts further ahead."""
+    """Share added per metre that the weight acts further forward."""
     per_y: per_m
-    """Added per metre that the weight acts further to the left."""
+    """Share added per metre that the weight acts further to the left."""
 
 
 def load_shares(places: Sequence[Place]) -> list[LoadShare]:
-    """Shares of the wheels at these places, three that are not in line or two side by side.
+    """Load shares of wheels at these places: at least three not in line, or two side by side.
 
     They sum to one wherever the weight acts.
     """
-    mean_x, mean_y = _mean(place.x for place in places), _mean(place.y for place in places)
+    mean_x, mean_y = mean(place.x for place in places), mean(place.y for place in places)
     around = [Place(place.x - mean_x, place.y - mean_y) for place in places]
-    s_yy = _total(at.y * at.y for at in around)
+    s_yy = total(at.y * at.y for at in around)
     if len(places) == 2:
         by_s_yy = 1.0 / s_yy
         slopes = [(0.0 * at.x * by_s_yy, at.y * by_s_yy) for at in around]
     else:
-        s_xx = _total(at.x * at.x for at in around)
-        s_xy = _total(at.x * at.y for at in around)
+        s_xx = total(at.x * at.x for at in around)
+        s_xy = total(at.x * at.y for at in around)
         by = 1.0 / (s_xx * s_yy - s_xy * s_xy)
         slopes = [
             ((s_yy * at.x - s_xy * at.y) * by, (s_xx * at.y - s_xy * at.x) * by) for at in around
@@ -423,14 +405,14 @@ def load_shares(places: Sequence[Place]) -> list[LoadShare]:
 
 
 def static_loads(shares: Sequence[LoadShare], weight: N) -> list[N]:
-    """Loads of a vehicle that stands on level ground."""
+    """Wheel loads of a vehicle at rest on level ground."""
     return grounded([weight * share.rest for share in shares], weight)
 
 
 def dynamic_loads(
     shares: Sequence[LoadShare], weight: N, mass: kg, height: m, a_x: m_s2, a_y: m_s2
 ) -> list[N]:
-    """Loads while the wheels push with `mass` times (a_x, a_y), in body axes.
+    """Wheel loads while the wheels push with `mass` times (a_x, a_y), in body axes.
 
     They push on the ground, `height` below the centre of mass: forward acceleration moves load to
     the rear, acceleration to the left moves it to the right.
@@ -446,52 +428,43 @@ def dynamic_loads(
 
 
 def grounded(loads: Sequence[N], weight: N) -> list[N]:
-    """The loads without those of lifted wheels, which would be negative; they sum to `weight`."""
+    """Loads without those of lifted wheels, which would be negative; they sum to `weight`."""
     pressing: list[Any] = [maximum(load, 0.0) for load in loads]
-    scale = weight / maximum(_total(pressing), LEAST_LOAD * weight)
+    scale = weight / maximum(total(pressing), LEAST_LOAD * weight)
     return [load * scale for load in pressing]
 
 
-def _mean(values: Iterable[Any]) -> Any:
+def mean(values: Iterable[Any]) -> Any:
+    """Mean, summed in order."""
     terms = list(values)
-    return _total(terms) * (1.0 / len(terms))
+    return total(terms) * (1.0 / len(terms))
 
 
-def _total(values: Iterable[Any]) -> Any:
-    first, *rest = values
-    total: Any = first
-    for value in rest:
-        total = total + value
-    return total
+def total(values: Iterable[Any]) -> Any:
+    """Sum in order, without a term 0 at its start."""
+    return reduce(add, values)
 
 
-class AxleLoads(NamedTuple):
-    """Load on each axle."""
-
-    front: N
-    rear: N
-
-
-def pitch_loads(a: m_s2, mass: kg, g: m_s2, l_f: m, l_r: m, h: m) -> AxleLoads:
-    """Loads by the pitch balance of a mass at height `h`; negative where an axle would lift."""
+def pitch_loads(a: m_s2, mass: kg, g: m_s2, l_f: m, l_r: m, h: m) -> AxleWeights:
+    """Axle loads by the pitch balance of a mass at height `h`; may be negative."""
     # Rounded in upstream's order: a stiff car at walking pace magnifies the last bit.
     wheelbase = l_f + l_r
     moved = mass * a * h
-    return AxleLoads((mass * g * l_r - moved) / wheelbase, (mass * g * l_f + moved) / wheelbase)
+    return AxleWeights((mass * g * l_r - moved) / wheelbase, (mass * g * l_f + moved) / wheelbase)
 
 
 def on_road(F_z: N) -> N:
-    """A load, 0 for a wheel or an axle in the air: a tyre cannot pull at the road."""
+    """Load on the road: 0 for a wheel or an axle in the air, as a tyre cannot pull at the road."""
     return maximum(F_z, 0.0)
 
 
 UPRIGHT: rad = 0.7
-"""Roll and pitch up to which a body counts as upright. Cars on their wheels keep far below."""
+"""Largest roll and pitch of an upright body; cars on their wheels stay far below."""
 ROLLED_OVER = {name: (UPRIGHT, "rolled over") for name in ("roll", "pitch")}
-"""What models with these states say of it (`Model.ends`)."""
+"""End condition of models with these states (`Model.ends`)."""
 
 
 def while_upright(angle: rad, rate: Any) -> Any:
-    """A rate while the angle is one of a body that is upright, and NaN beyond."""
+    """Return `rate` while the angle is that of an upright body, and NaN beyond."""
     # Of compiled code no constant may be NaN; the root of a negative number is.
     return where(abs(angle) <= UPRIGHT, rate, rate * sqrt(UPRIGHT * UPRIGHT - angle * angle))

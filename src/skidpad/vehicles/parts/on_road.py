@@ -1,14 +1,14 @@
-"""What the road under the four wheels of a planar car does to body, loads and pose.
+"""Effect of the road under the four wheels of a planar car on body, loads and pose.
 
 The body lies on the plane under its wheels. Its velocity and yaw rate are in the axes of that
-plane; the pose is its projection onto the map. Gravity pulls along the plane and presses onto it,
-and so does what keeps the car on a road that bends up or down. Wheels are taken to be over the
-places that they have on level ground, which on a slope are a little too far apart. A road that is
-flat changes nothing, down to the last bit.
+plane; the pose is its projection onto the map. Gravity acts along the plane and normal to it, and
+so does the inertial load on a road that bends up or down. Wheels are taken to be at their positions
+on level ground, which on a slope are a little too far apart. A flat road gives results that are
+identical bit for bit to those without a road.
 
-`Unevenness` is the rest of a road once that plane is taken off, which shakes a car on springs.
-Heights are measured from the plane, which tilts and rises as the car goes along, velocities off it
-over ground. So the plane enters by its rates alone, and no road needs a curvature.
+`Unevenness` is the deviation of the road from that plane, which excites a car on springs. Heights
+are measured from the plane, which tilts and rises as the car moves, velocities normal to it over
+ground. So the plane enters by its rates alone, and no road needs a curvature.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from .load_transfer import floored_speed
 
 
 class Unevenness(NamedTuple):
-    """A road against the plane under four wheels (fl, fr, rl, rr), off that plane."""
+    """Deviation of a road from the plane under four wheels (fl, fr, rl, rr), along its normal."""
 
     heights: tuple[m, ...]
-    """How high the road is under each wheel, in m."""
+    """Height of the road under each wheel above the plane, in m."""
     rates: tuple[m_s, ...]
-    """How fast the road under each wheel rises as it goes along, in m/s."""
+    """Rate at which the road under each moving wheel rises, in m/s."""
     slopes: tuple[tuple[one, one], ...]
-    """How much steeper the road is under each wheel, forward and to the left."""
+    """Slope of the road under each wheel relative to the plane, forward and to the left."""
     rise: m_s
-    """How fast the plane at the centre of mass rises."""
+    """Rate at which the plane at the centre of mass rises."""
     tilt: rad_s
-    """How fast the plane turns its front up."""
+    """Rate at which the plane pitches, positive front up."""
     lean: rad_s
-    """How fast the plane turns its left side up."""
+    """Rate at which the plane rolls, positive left side up."""
 
     def rise_at(self, forward: m, left: m) -> m_s:
-        """How fast the plane rises at a place of the car."""
+        """Rate at which the plane rises at a position on the car."""
         return self.rise + forward * self.tilt + left * self.lean
 
 
@@ -62,7 +62,7 @@ def unevenness(
     over_ground: PlaneMotion,
     yaw: tuple[one, one],
 ) -> Unevenness:
-    """The road under wheels at places (forward, left), seen from the plane under them.
+    """Deviation of the road from the plane, under wheels at places (forward, left).
 
     `yaw` is the cosine and sine of the heading.
     """
@@ -91,7 +91,7 @@ def unevenness(
 
 
 def _fitted(values: Sequence[m_s], places: Sequence[tuple[m, m]]) -> tuple[m_s, rad_s, rad]:
-    """Mean, slope forward and slope to the left through four values, as `plane_under` has them."""
+    """Mean and slopes (forward, left) of a plane through four values, as in `plane_under`."""
     (forward, left), (_, right), (back, rear_left), (_, rear_right) = places
     fl, fr, rl, rr = values
     front, rear = 0.5 * (fl + fr), 0.5 * (rl + rr)
@@ -101,58 +101,44 @@ def _fitted(values: Sequence[m_s], places: Sequence[tuple[m, m]]) -> tuple[m_s, 
 
 
 _LEAST_PRESS: one = 0.05
-"""Share of gravity below which what presses the car onto the road goes smoothly to zero."""
+"""Share of gravity below which the load on the road fades smoothly to zero."""
 
 
 class RoadUnderCar(NamedTuple):
-    """What a road does to a car."""
+    """Effect of a road on a car."""
 
     pose_rate: PoseRate
-    """How the pose changes."""
+    """Rate of the pose."""
     pull: Acceleration | None
     """Gravity along the plane under the wheels, in body axes; None where it is level."""
     press: m_s2
-    """What presses onto the road: its force over the mass of the car."""
+    """Load on the road over the mass of the car."""
     grip: tuple[one, one, one, one] | None
-    """Under each wheel; None where it is that of the tyres everywhere."""
+    """Friction of the road under each wheel, relative to the tyres; None if 1 everywhere."""
     fall: m_s2
-    """What gravity and the bending of the road press with, also where that is off the road: on
-    a crest that is too sharp."""
+    """Load by gravity and the vertical curvature of the road, over the mass; negative where a
+    sharp crest would throw the car off the road."""
     gravity: m_s2
-    """The part of gravity in that."""
+    """Part of `fall` by gravity."""
     uneven: Unevenness | None = None
-    """What shakes wheels of their own; None on a plane."""
+    """Unevenness that excites independent wheels; None on a plane."""
     standing: StandingPull | None = None
-    """Gravity along the road on a body that its wheels carry without springs; None on a plane,
-    where it is `pull`."""
+    """Gravity along the road on a body without suspension; None on a plane (then `pull`)."""
 
     def grip_with(self, grip: tuple[one, one, one, one]) -> tuple[Any, ...]:
-        """A grip under each wheel, times that of the road."""
+        """Grip of each wheel multiplied by that of the road."""
         if self.grip is None:
             return grip
         return tuple(own * other for own, other in zip(self.grip, grip, strict=True))
 
     def pulled(self, a: Acceleration, standing: StandingPull | None) -> Acceleration:
-        """An acceleration in body axes and what gravity adds to it: along the plane, or `standing`
-        in its place."""
+        """Acceleration in body axes plus gravity: along the plane, or `standing` instead."""
         pull = self.pull if standing is None else standing
         return a if pull is None else Acceleration(a.x + pull.x, a.y + pull.y)
 
 
-class Moving(NamedTuple):
-    """Pose and velocity of a body."""
-
-    x: m
-    y: m
-    yaw: rad
-    v_x: m_s
-    v_y: m_s
-    omega: rad_s
-
-
-def road_under_car(road: Any, state: Any, places: Sequence[tuple[m, m]], g: m_s2) -> RoadUnderCar:
-    """The road under a car whose wheels (fl, fr, rl, rr) are at places (forward, left)."""
-    x = Moving(*(getattr(state, name) for name in Moving._fields))
+def road_under_car(road: Any, x: Any, places: Sequence[tuple[m, m]], g: m_s2) -> RoadUnderCar:
+    """Effect of the road on a car whose wheels (fl, fr, rl, rr) are at places (forward, left)."""
     flat = isinstance(road.surface, FlatRoad)
     plain = pose_rate(x.yaw, x.v_x, x.v_y, x.omega)
     if flat and isinstance(road.grip, FullGrip):

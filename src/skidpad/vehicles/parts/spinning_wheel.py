@@ -1,7 +1,7 @@
-"""A wheel that spins on any tyre: from its motion over the road to force, moment and slip.
+"""A spinning wheel on any tyre model: force, moment and slip from its motion over the road.
 
-How slip follows the motion is the class of the record `slip` among a car's parameters: `SteadySlip`
-or `FirstOrderSlip`, or another with `v_low`, `states` (whether slip is a state) and `acting`.
+The class of a car's parameter `slip` selects the slip law: `SteadySlip`, `FirstOrderSlip`, or
+another class with `v_low`, `states` (whether slip is a state) and `acting`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 from ...core.backends import called
 from ...ops import abs, atan, clip, pow, where
-from ...tyres.contract import Contact, effective_radius, mounted
-from ...tyres.low_speed import held_sign
+from ...tyres.contract import Contact, effective_radius, held_sign, mounted
 from ...tyres.relaxation import (
     LowSpeed,
     SlipState,
@@ -26,82 +25,82 @@ from .load_transfer import floored_speed
 
 
 class WheelMotion(NamedTuple):
-    """How a wheel moves over the road, in its own axes, and how the two touch."""
+    """Motion of a wheel over the road in the wheel's axes, its load, camber and grip."""
 
     F_z: N
     """Load."""
     v_x: m_s
     """Velocity of the contact patch along the wheel."""
     v_y: m_s
-    """Velocity of the contact patch to the left."""
+    """Velocity of the contact patch across the wheel, positive to the left."""
     spin: rad_s
-    """Rate of turning about the axle, positive when it rolls forward."""
+    """Spin about the axle, positive when the wheel rolls forward."""
     omega: rad_s
     """Yaw rate, positive to the left."""
     gamma: rad
     """Camber, positive when the top leans to the right."""
     mu: one
-    """Grip of the road over that on which the tyre was measured."""
+    """Friction of the road, relative to that of the tyre measurement."""
 
 
 class WheelForces(NamedTuple):
-    """What the road does to a wheel, in the axes of the wheel, and the slip that makes it."""
+    """Forces and moments of the road on a wheel, in the wheel's axes, with the slip behind them."""
 
     F_x: N
-    """Along the wheel."""
+    """Force along the wheel, forward positive."""
     F_y: N
-    """To the left."""
+    """Force across the wheel, positive to the left."""
     M_x: Nm
     """Overturning moment, positive when it turns the top to the right."""
     M_y: Nm
-    """Rolling resistance; negative when it rolls forward."""
+    """Rolling resistance moment; negative when the wheel rolls forward."""
     M_z: Nm
     """Aligning moment, positive to the left."""
     R_e: m
     """Effective rolling radius."""
     kappa: one
-    """Longitudinal slip, positive drives."""
+    """Longitudinal slip, positive when driving."""
     alpha: rad
     """Slip angle, positive when the patch drifts to the left, as in `Contact`."""
     kappa_rate: per_s
-    """Rate of the longitudinal slip, if that is a state."""
+    """Rate of the longitudinal slip, if it is a state."""
     tan_alpha_rate: per_s
-    """Rate of the tangent of the slip angle, if that is a state."""
+    """Rate of the tangent of the slip angle, if it is a state."""
 
 
 class SteadySlip(NamedTuple):
-    """Slip of the moment."""
+    """Steady-state slip law: slip follows the motion without lag."""
 
     v_low: Annotated[m_s, positive] = 2.0
-    """Speed below which slip is held finite: a slower wheel slips as at 3/8 of it or more."""
+    """Speed below which the denominator of slip has a smooth floor, of 3/8 `v_low` at rest."""
 
     states = False
 
     def acting(
         self, slip: SlipState, v_sx: m_s, v_sy: m_s, tyre: Any, at: Contact
     ) -> tuple[SlipState, SlipState]:
-        """Slip that makes force while the patch slides with (v_sx, v_sy), and its rate."""
+        """Slip that makes force at the sliding velocity (v_sx, v_sy) of the patch, and its rate."""
         low: Any = self  # its v_low is all that a steady slip asks for
         return steady_slip(v_sx, v_sy, at.v_x, low), SlipState()
 
 
 class FirstOrderSlip(NamedTuple):
-    """Slip that follows over the relaxation lengths of the tyre: a state of each wheel."""
+    """First-order slip law: slip lags over the tyre's relaxation lengths, a state of each wheel."""
 
     low: LowSpeed = LowSpeed()
-    """What happens near standstill."""
+    """Regularisation near standstill."""
 
     states = True
 
     @property
     def v_low(self) -> m_s:
-        """Speed below which slip is held finite."""
+        """Speed below which the denominator of slip has a smooth floor."""
         return self.low.v_low
 
     def acting(
         self, slip: SlipState, v_sx: m_s, v_sy: m_s, tyre: Any, at: Contact
     ) -> tuple[SlipState, SlipState]:
-        """Slip that makes force while the patch slides with (v_sx, v_sy), and its rate."""
+        """Slip that makes force at the sliding velocity (v_sx, v_sy) of the patch, and its rate."""
         stiffness, relaxation, low = tyre.stiffness(at), tyre.relaxation(at), self.low
         full = full_slip(stiffness, tyre.peaks(at), at.F_z, low)
         rate = slip_rates(slip, v_sx, v_sy, at.v_x, relaxation, full, low)
@@ -109,9 +108,9 @@ class FirstOrderSlip(NamedTuple):
 
 
 def wheel_forces(tyre: Any, law: Any, slip: SlipState, at: WheelMotion, side: one) -> WheelForces:
-    """The tyre of one wheel on a side of the car: 1 left, -1 right.
+    """Forces of the tyre of one wheel; `side` is 1 on the left of the car, -1 on the right.
 
-    `slip` is the state of its slip; a law without states does not look at it.
+    `slip` is the slip state; a law without states ignores it.
     """
     turning = -at.omega / floored_speed(at.v_x, law.v_low)
     contact = Contact(
@@ -136,7 +135,7 @@ def wheel_forces(tyre: Any, law: Any, slip: SlipState, at: WheelMotion, side: on
 
 
 def rolling_radius(tyre: Any, F_z: N, v_x: m_s) -> m:
-    """Effective radius of a wheel that rolls free at a speed along it."""
+    """Effective rolling radius of a freely rolling wheel at the longitudinal velocity `v_x`."""
     at = Contact(F_z=F_z, v_x=v_x, p=tyre.pressure)
     # The radius depends on the spin a little: two rounds leave less than a thousandth of that.
     for _ in range(2):
@@ -145,7 +144,7 @@ def rolling_radius(tyre: Any, F_z: N, v_x: m_s) -> m:
 
 
 def each_wheel(kernel: Callable[..., Any], *per_wheel: Iterable[Any]) -> list[Any]:
-    """The kernel of each wheel, from the arguments of all: the one place where it is called."""
+    """Call the kernel for each wheel with its arguments from the columns `per_wheel`."""
     return [called(kernel, *arguments) for arguments in zip(*per_wheel, strict=True)]
 
 
@@ -154,10 +153,11 @@ def wheel_spin_rate(
 ) -> rad_s2:
     """Angular acceleration of a wheel under the torques of drive, road and brake.
 
-    The force of the road turns it at the effective radius: what a wheel takes from the car and
-    gives to the road then differ by F_x times the sliding speed exactly, and no energy comes from
-    nowhere. A brake gives what stops the wheel within `t_hold` and holds it against all other
-    torques, at most `brake`: of a wheel that turns faster that is all of it, against the spin.
+    The road force acts at the effective radius: the power a wheel takes from the car and that
+    which it gives to the road then differ by exactly F_x times the sliding speed, so energy is
+    conserved. The brake gives the torque that stops the wheel within `t_hold` and holds it
+    against all other torques, limited to ±`brake`; a fast wheel gets the full torque against its
+    spin.
     """
     others = tau + forces.M_y - forces.R_e * forces.F_x
     stopping = others + (I_w * (1.0 / t_hold)) * spin
@@ -165,20 +165,20 @@ def wheel_spin_rate(
 
 
 class Torques(NamedTuple):
-    """Torque on the wheels of each axle together, positive drives forward."""
+    """Torque on both wheels of each axle together, positive drives forward."""
 
     front: Nm
     rear: Nm
     braking: Any
-    """Whether the brakes give it, which only resist the turning of a wheel."""
+    """Whether the torque is that of the brakes, which only resist the rotation of a wheel."""
 
 
 def axle_torques(
     a: m_s2, braking: Any, m: kg, R_w: m, brake_split: one, engine_split: one
 ) -> Torques:
-    """The torques that would give a car of mass `m` the acceleration `a`.
+    """Axle torques that would give a car of mass `m` the acceleration `a`.
 
-    A split is the share of the front axle, that of the brakes or that of the engine.
+    The splits are the front axle's shares of the brake and the engine torque.
     """
     total = m * R_w * a
     front = where(braking, brake_split, engine_split)
@@ -186,9 +186,9 @@ def axle_torques(
 
 
 def on_wheel(torque: Nm, braking: Any, omega: rad_s, omega_lock: rad_s) -> Nm:
-    """What a wheel that turns with `omega` feels of a torque.
+    """Torque that acts on a wheel with the spin `omega`.
 
-    A brake can stop its wheel and hold it, but not turn it round. Beyond ±`omega_lock` the torque
+    A brake can stop its wheel and hold it, but not reverse it. Beyond ±`omega_lock` its torque
     acts in full.
     """
     return where(braking, -abs(torque) * held_sign(omega, omega_lock), torque)
@@ -200,15 +200,15 @@ def spin_rate(torque: Nm, F_x: N, R_w: m, I_w: kg_m2) -> rad_s2:
 
 
 def longitudinal_slip(omega: rad_s, w_x: m_s, R_w: m, v_blend: m_s) -> one:
-    """What the rim is faster than the road, over the speed of the road; positive drives forward.
+    """Longitudinal slip: (rim speed - road speed) / road speed; positive when driving forward.
 
-    `w_x` is the velocity of the wheel over ground along its plane. Below `v_blend` the speed has a
-    smooth floor: a wheel at rest slips by what it spins.
+    `w_x` is the velocity of the wheel over ground along its plane. Below `v_blend` the
+    denominator has a smooth floor, so that slip is finite at rest.
     """
     return (R_w * omega - w_x) / floored_speed(w_x, v_blend)
 
 
 def upstream_slip(omega: rad_s, speed: m_s, R_w: m) -> one:
-    """The same as CommonRoad's program writes it; not a number at speed 0."""
+    """Longitudinal slip as CommonRoad's program computes it; NaN or infinite at speed 0."""
     # A power and not a division, which Python refuses at 0.
     return R_w * omega * pow(speed, -1.0) - 1.0

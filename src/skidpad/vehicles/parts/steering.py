@@ -1,14 +1,15 @@
-"""What a driver turns: the front wheels themselves, or a steering wheel in front of a gear.
+"""Steering: road-wheel or steering-wheel input, linkage, and a mechanical steering column.
 
-Which of them is the class of a car's record `steering`: `DirectSteering` or `SteeringWheel`.
-Steering linkage and toe set which way each wheel points, as cosines and sines.
+The class of a car's parameter `steering` selects the input: `DirectSteering` (angle of the road
+wheels) or `SteeringWheel`. Steering linkage and toe set the heading of each wheel, as cosine and
+sine.
 
 The steering column driven by a torque (PID controller, assist polynomial, inertia and friction)
-repeats the mechanical controller of Autoware's simple_planning_simulator, with one point to know
-about: the delay of the torque does not act on the torque. The age of the first torque only decides
-whether the column may move, so the delay postpones the first motion after a reset. The variable
-gear ratio between steering wheel and tyre is that of Autoware's vehicle_cmd_converter; it grows
-with speed and falls with the angle: ratio = a + b v² - c |wheel|.
+reproduces the mechanical controller of Autoware's simple_planning_simulator, with one peculiarity:
+the torque delay does not delay the torque. The age of the first torque only decides whether the
+column may move, so the delay postpones the first motion after a reset. The variable gear ratio
+between steering wheel and tyre is that of Autoware's vehicle_cmd_converter; it grows with speed and
+falls with the angle: ratio = a + b v² - c |wheel|.
 """
 
 from __future__ import annotations
@@ -36,29 +37,29 @@ from .kinematics import FrontWheels, curvature_of, front_wheels
 
 
 class DirectSteering(NamedTuple):
-    """The input is the angle of a wheel in the middle of the front axle."""
+    """Steering input that is the angle of a virtual wheel in the middle of the front axle."""
 
     def wheel_angle(self, turned: rad) -> rad:
-        """Angle of the wheel in the middle, of the input."""
+        """Angle of the virtual middle wheel for an input."""
         return turned
 
     def input_angle(self, steer: rad) -> rad:
-        """The input for an angle of the wheel in the middle."""
+        """Input for an angle of the virtual middle wheel."""
         return steer
 
 
 class SteeringWheel(NamedTuple):
-    """The input is the angle of a steering wheel, positive to the left."""
+    """Steering input that is the angle of a steering wheel, positive to the left."""
 
     ratio: Annotated[one, positive] = 16.0
     """Angle of the steering wheel over that of a wheel in the middle of the front axle."""
 
     def wheel_angle(self, turned: rad) -> rad:
-        """Angle of the wheel in the middle, of the input."""
+        """Angle of the virtual middle wheel for an input."""
         return (1.0 / self.ratio) * turned
 
     def input_angle(self, steer: rad) -> rad:
-        """The input for an angle of the wheel in the middle."""
+        """Input for an angle of the virtual middle wheel."""
         return self.ratio * steer
 
 
@@ -67,7 +68,7 @@ rad_s_total = Annotated[float, Unit("rad·s", time=1)]
 
 
 class MechanicalSteering(NamedTuple):
-    """Parameters of the column, its controller and its assistance."""
+    """Parameters of the mechanical steering: column, controller and assistance."""
 
     kp: Nm
     """Torque demand per angle error, in N·m/rad."""
@@ -76,13 +77,13 @@ class MechanicalSteering(NamedTuple):
     kd: Nm_s_rad
     """Torque demand per rate of the angle error."""
     ff_gain: Nm
-    """Torque demand per angle asked for, in N·m/rad."""
+    """Torque demand per demanded angle, in N·m/rad."""
     angle_limit: Annotated[rad, non_negative]
     """Largest angle, either side."""
     rate_limit: Annotated[rad_s, non_negative]
-    """Largest rate of the angle and of its target, either direction."""
+    """Largest rate of the angle and of its target, in either direction."""
     dead_zone_threshold: Annotated[Nm, non_negative]
-    """Torque below which a column at rest, or turning against it, stays where it is."""
+    """Torque below which a column at rest, or one turning against it, does not move."""
     poly_a: Annotated[float, Unit("1/(N·m)²", -4, -2, 4)]
     """Torque per demand cubed."""
     poly_b: Annotated[float, Unit("1/(N·m)", -2, -1, 2)]
@@ -98,15 +99,15 @@ class MechanicalSteering(NamedTuple):
     poly_g: Annotated[float, Unit("s/m", -1, 0, 1)]
     """Torque per demand and speed."""
     poly_h: Nm
-    """Torque without demand at standstill."""
+    """Constant torque, at zero demand and standstill."""
     inertia: Annotated[kg_m2, positive]
     """Inertia of the column."""
     damping: Nm_s_rad
     """Torque that opposes the rate, per rate."""
     stiffness: Nm
-    """Torque that pulls back to the middle, per angle, in N·m/rad."""
+    """Restoring torque per angle, in N·m/rad."""
     friction: Nm
-    """Torque that opposes the motion, whatever its rate."""
+    """Torque that opposes the motion, at any rate."""
     steering_torque_limit: Annotated[Nm, non_negative]
     """Largest torque, either direction."""
     torque_delay_time: Annotated[s, non_negative]
@@ -116,25 +117,27 @@ class MechanicalSteering(NamedTuple):
 
 
 class Column(NamedTuple):
-    """Memory of the controller between steps, besides the angle. As after a reset by default."""
+    """State of column and controller other than the angle; by default that after a reset."""
 
     rate: rad_s = 0.0
     """Rate of the angle, positive to the left."""
     integral: rad_s_total = 0.0
-    """Angle error summed over time."""
+    """Time integral of the angle error."""
     error: rad = 0.0
     """Mean angle error over the last step."""
     stuck: one = 0.0
-    """1 in the dead zone, else 0."""
+    """1 if the column is stuck in the dead zone, else 0."""
     clock: s = 0.0
     """Time since the reset."""
     front: s = -1.0
-    """Time of the torque whose age lets the column move: the first one, or the oldest that is
-    queued; -1 before there is any."""
+    """Time of the torque whose age releases the column; -1 before there is one.
+
+    It is the first torque or, with a queue, the oldest queued one.
+    """
 
 
 class _Turning(NamedTuple):
-    """Angle and rate, and the means over the step of angle error and torque."""
+    """Angle and rate of the column, and mean angle error and torque over the step."""
 
     angle: rad
     rate: rad_s
@@ -143,9 +146,9 @@ class _Turning(NamedTuple):
 
 
 def limited_target(target: rad, before: rad, dt: s, p: MechanicalSteering) -> rad:
-    """The target within its limits and not farther from the one before than the rate allows.
+    """Target within its angle limit and within the rate limit from the previous target.
 
-    `before` is what was asked for, not what was allowed: this limits jumps of the command, it is no
+    `before` is the previous demand before limits: this limits jumps of the command, it is not a
     ramp towards it.
     """
     most = p.rate_limit * dt
@@ -153,7 +156,7 @@ def limited_target(target: rad, before: rad, dt: s, p: MechanicalSteering) -> ra
 
 
 def assisted_torque(demand: Nm, speed: m_s, p: MechanicalSteering) -> Nm:
-    """Torque at the column for a demand of the controller, at a speed of the car (not negative)."""
+    """Torque at the column for a controller demand; `speed` of the car is not negative."""
     by_demand = ((p.poly_a * demand + p.poly_b) * demand + p.poly_c) * demand
     by_speed = ((p.poly_d * speed + p.poly_e) * speed + p.poly_f) * speed
     both = p.poly_g * demand * speed
@@ -161,13 +164,9 @@ def assisted_torque(demand: Nm, speed: m_s, p: MechanicalSteering) -> Nm:
 
 
 def is_stuck(rate: rad_s, stuck: bool, torque: Nm, p: MechanicalSteering) -> bool:
-    """Whether the torque is too small to move the column: it was stuck, or turns against it."""
-    turns_back = _is_negative(torque) != _is_negative(rate)
+    """Whether the torque is too small to move a column that was stuck or turns against it."""
+    turns_back = (torque < 0.0) != (rate < 0.0)
     return logical_and(abs(torque) < p.dead_zone_threshold, logical_or(turns_back, stuck))
-
-
-def _is_negative(x: float) -> bool:
-    return x < 0.0
 
 
 def steered(
@@ -180,10 +179,10 @@ def steered(
     *,
     queued: bool = False,
 ) -> tuple[rad, Column]:
-    """The angle and the controller after `dt`, held to a `target` that is already limited.
+    """Angle and column state after `dt` under the controller; `target` is already limited.
 
-    `queued` takes a torque from upstream's queue in every step that moves, as if the steps had all
-    one length. The age of the next one is then subject to rounding, upstream's too.
+    `queued` takes one torque from upstream's queue in every step that moves, as if all steps had
+    the same length. The age of the next one is then subject to rounding, as it is upstream.
     """
     now = before.clock + dt
     empty = before.front < 0.0
@@ -201,7 +200,7 @@ def steered(
             + p.kd * ((error - before.error) * by_dt)
         )
         torque = assisted_torque(demand, speed, p)
-        friction = where(_is_negative(t.rate), -p.friction, p.friction)
+        friction = where(t.rate < 0.0, -p.friction, p.friction)
         pull = torque - p.damping * t.rate - p.stiffness * t.angle - friction
         moves = logical_and(ready, logical_not(is_stuck(t.rate, was_stuck, torque, p)))
         return _Turning(
@@ -227,17 +226,17 @@ def steered(
 
 
 class Heading(NamedTuple):
-    """Cosine and sine of the angle of a wheel on the car, positive to the left."""
+    """Cosine and sine of a wheel's steering angle relative to the car, positive to the left."""
 
     c: one
     s: one
 
 
 def four_headings(steer: rad, p: Any) -> tuple[Heading, Heading, Heading, Heading]:
-    """Headings of the wheels fl, fr, rl, rr at an angle of the wheel in the middle.
+    """Headings of the wheels fl, fr, rl, rr for an angle of the virtual middle wheel.
 
-    With the share e of Ackermann's geometry the front wheels have tan(steer) / (1 -+ e b
-    tan(steer)) with b = track / (2 wheelbase): one centre for e = 1, parallel for 0.
+    With the share e of Ackermann geometry the front wheels have tan(steer) / (1 -+ e b tan(steer))
+    with b = track / (2 wheelbase): a common turning centre for e = 1, parallel wheels for 0.
     """
     c, s = cos(steer), sin(steer)
     inwards = (p.ackermann * 0.5 * p.track_f * (1.0 / (p.l_f + p.l_r))) * s
@@ -257,7 +256,7 @@ def _unit(x: one, y: one) -> Heading:
 
 
 SMALLEST_RATIO: one = 1e-5
-"""The ratio never falls below this, so that a tyre angle can be had from any wheel angle."""
+"""Lower bound of the ratio, so that every steering wheel angle has a tyre angle."""
 
 
 def gear_ratio(v_x: m_s, wheel: rad, a: one, b: float, c: float) -> one:
@@ -271,29 +270,29 @@ def gear_ratio(v_x: m_s, wheel: rad, a: one, b: float, c: float) -> one:
 def wheel_angle(v_x: m_s, steer: rad, a: one, b: float, c: float) -> rad:
     """Steering wheel angle that holds the tyres at `steer`, before the ratio reaches its floor.
 
-    It solves wheel = ratio(wheel) steer for wheel.
+    It is the solution of wheel = ratio(wheel) steer.
     """
     return (a + b * (v_x * v_x)) * steer / (1.0 + c * abs(steer))
 
 
 def tyre_target(v_x: m_s, steer: rad, wheel: rad, a: one, b: float, c: float) -> rad:
-    """Tyre angle asked for by a steering wheel angle, with the ratio at the present tyre angle."""
+    """Tyre angle demanded by a steering wheel angle, with the ratio at the present tyre angle."""
     return wheel / gear_ratio(v_x, wheel_angle(v_x, steer, a, b, c), a, b, c)
 
 
 ON_THE_SPOT: m_s = 1e-12
-"""Speed below which a turn has no radius; keeps the angle's derivative finite at rest."""
+"""Least speed in the turning radius; keeps the angle's derivative finite at rest."""
 
 
 def wheel_angles(steer: rad, steer_max: rad, wheel_base: m, track: m) -> FrontWheels:
-    """Angles of both front wheels; they roll about one point on the line of the rear axle."""
+    """Angles of both front wheels, which roll about one point on the line of the rear axle."""
     return front_wheels(curvature_of(limited(steer, steer_max), wheel_base), wheel_base, track)
 
 
 def upstream_wheel_angles(steer: rad, steer_max: rad, wheel_base: m, track: m) -> FrontWheels:
-    """`wheel_angles` as MVSim has them.
+    """Angles of both front wheels as MVSim computes them.
 
-    An inner wheel that has to turn by more than a right angle is turned the other way.
+    An inner wheel that would have to turn by more than a right angle is turned the other way.
     """
     t = tan(limited(steer, steer_max))
     sideways = t * (0.5 * track) * (1.0 / wheel_base)
@@ -301,6 +300,6 @@ def upstream_wheel_angles(steer: rad, steer_max: rad, wheel_base: m, track: m) -
 
 
 def steer_of_twist(v: m_s, omega: rad_s, wheel_base: m) -> rad:
-    """Angle in the middle with which the rear axle moves by a twist; ±π/2 to turn on the spot."""
+    """Angle of the virtual middle wheel for a motion of the rear axle; ±π/2 to turn on the spot."""
     ahead = where(v < 0.0, -omega, omega)
     return atan2(wheel_base * ahead, maximum(abs(v), ON_THE_SPOT))

@@ -1,25 +1,25 @@
 """Chassis with a sprung body and four wheels that move vertically: 7 degrees of freedom.
 
-The load of a wheel is the vertical force in its tyre, from its deflection on the road below it, so
-it drives over bumps, and a wheel off the ground carries none. The vertical stiffness is that of the
-tyre (`C_z` of its radii at the static load). Equations: docs/vehicles.md.
+The load of a wheel is the vertical force of its tyre, from its deflection on the road below it. So
+the car drives over bumps, and a wheel off the ground carries no load. The vertical stiffness is
+that of the tyre (`C_z` of its radii at the static load). Equations: docs/vehicles.md.
 
-The links that guide a wheel determine how its contact patch moves as the wheel travels, and which
-part of the force at the patch bypasses the spring; each follows from the other through the power,
-so energy is exact. Per unit of wheel travel a patch moves outwards by 2 h_rc / track and, at the
-front, forwards by `anti_f`, at the rear backwards by `anti_r`. A force F along that motion
-therefore pushes its wheel up, and the body down, by F times that ratio: load that bypasses the
-springs, anti-dive and jacking. Unsprung masses transfer load laterally as those of a rigid axle
-would, at their own height, with the force of their own axle; the force that accelerates them does
-not pass through links.
+The suspension links determine how the contact patch moves as the wheel travels, and which part of
+the force at the patch bypasses the spring; each follows from the other by power balance, so energy
+is exact. Per unit of wheel travel a patch moves outwards by 2 h_rc / track and, at the front,
+forwards by `anti_f`, at the rear backwards by `anti_r`. A force F along that motion therefore
+pushes its wheel up, and the body down, by F times that ratio: load that bypasses the springs,
+anti-dive and jacking. Unsprung masses transfer load laterally as those of a rigid axle would, at
+their own height, with the force of their own axle; the force that accelerates them does not pass
+through links.
 
 Springs, dampers, anti-roll bars and stops are between a wheel and the body. Travel is positive when
 wheel and body approach each other (bump), and so is its rate; a force is positive when it pushes
 them apart. A spring and a stop have `force(travel)` and `energy(travel)`, a damper has
-`force(rate)`. `corner` puts them together by class: `corner(spring=..., damper=...)`.
+`force(rate)`. `corner` assembles them: `corner(spring=..., damper=...)`.
 
-`Quarter` is a quarter of a car: body over wheel over road, with any corner between the first two.
-Heights are positive upwards, from where everything stands when the forces at travel 0 carry the
+`Quarter` is a quarter-car model: body over wheel over road, with any corner between body and wheel.
+Heights are positive upwards, from the static position in which the forces at travel 0 carry the
 weight. Its tyre is a spring and damper that pushes at the road and cannot pull.
 """
 
@@ -29,7 +29,6 @@ from typing import Annotated, Any, NamedTuple
 
 from ...core.files import brief_repr
 from ...core.record import extended
-from ...errors import InvalidValue
 from ...ops import smooth_abs
 from ...tyres.contract import Contact, each_tyre
 from ...units import (
@@ -57,8 +56,9 @@ from .chassis import (
     Pressed,
     RollPitchState,
     Travel,
-    check_unsprung,
+    check_sprung,
     roll_inertia,
+    roll_levers,
     sprung_mass,
     unless_moving,
 )
@@ -69,8 +69,8 @@ Four = tuple[Any, Any, Any, Any]
 
 
 class SuspendedBody(NamedTuple):
-    """Masses and links; the defaults are those of a Ford Escort (CommonRoad's vehicle 1), whose
-    roll centres are on the ground and whose links carry nothing."""
+    """Masses and links; by default those of a Ford Escort (CommonRoad's vehicle 1), whose roll
+    centres are on the ground and whose links carry nothing."""
 
     I_x: Annotated[kg_m2, positive] = 244.04723069965206
     """Roll inertia of the sprung mass about its centre of mass."""
@@ -79,7 +79,7 @@ class SuspendedBody(NamedTuple):
     m_u_f: Annotated[kg, positive] = 65.67256321742863
     """Unsprung mass of the front axle, both wheels."""
     m_u_r: Annotated[kg, positive] = 65.67256321742863
-    """Unsprung mass of the rear axle."""
+    """Unsprung mass of the rear axle, both wheels."""
     h_u_f: Annotated[m, non_negative] = 0.344
     """Height of the centre of the front unsprung mass."""
     h_u_r: Annotated[m, non_negative] = 0.344
@@ -89,22 +89,22 @@ class SuspendedBody(NamedTuple):
     h_rc_r: m = 0.0
     """Height of the rear roll centre."""
     anti_f: one = 0.0
-    """How far a front patch goes forwards per travel of its wheel: the tangent of the angle of its
-    links from the side. Times the share of the front axle in braking and L / z_cg that is its
-    anti-dive; in driving, anti-lift."""
+    """Forward displacement of a front contact patch per travel of its wheel: the tangent of the
+    link angle in side view. Times the front axle's share of the braking and L / z_cg it is the
+    anti-dive; in driving, the anti-lift."""
     anti_r: one = 0.0
-    """How far a rear patch goes backwards per travel of its wheel. Times the share of the rear axle
-    in braking and L / z_cg that is its anti-lift; in driving, anti-squat."""
+    """Backward displacement of a rear contact patch per travel of its wheel. Times the rear
+    axle's share of the braking and L / z_cg it is the anti-lift; in driving, the anti-squat."""
     c_t_f: Annotated[N_s_m, non_negative] = 50.0
-    """Damping of a front tyre that is pressed in (estimate)."""
+    """Vertical damping of a front tyre (estimate)."""
     c_t_r: Annotated[N_s_m, non_negative] = 50.0
-    """Damping of a rear tyre."""
+    """Vertical damping of a rear tyre (estimate)."""
 
 
 @extended
 class SuspensionState(RollPitchState):
-    """Motion of body and wheels off the plane of the road. Heights and angles are from where they
-    are at rest; rates are those over ground, which on an uneven road differ."""
+    """Motion of body and wheels normal to the plane of the road. Heights and angles are relative to
+    the static position; rates are those over ground, which differ on an uneven road."""
 
     z_fl: m = 0.0
     """Height of the front left wheel."""
@@ -125,12 +125,12 @@ class SuspensionState(RollPitchState):
 
 
 class SuspensionTravel(NamedTuple):
-    """What a suspension shows."""
+    """Outputs of the suspension: vertical acceleration and wheel travel."""
 
     a_z: m_s2
-    """Acceleration of the sprung centre of mass off the road, upwards."""
+    """Acceleration of the sprung centre of mass normal to the road, positive upwards."""
     travel_fl: m
-    """Travel of the front left wheel towards the body, from where it is at rest."""
+    """Travel of the front left wheel towards the body, from its static position."""
     travel_fr: m
     """Travel of the front right wheel."""
     travel_rl: m
@@ -140,17 +140,16 @@ class SuspensionTravel(NamedTuple):
 
 
 def heights(x: Any) -> Four:
-    """Heights of the wheels."""
     return x.z_fl, x.z_fr, x.z_rl, x.z_rr
 
 
 def height_rates(x: Any) -> Four:
-    """Velocities of the wheels upwards."""
+    """Velocities of the wheels, positive upwards."""
     return x.v_z_fl, x.v_z_fr, x.v_z_rl, x.v_z_rr
 
 
 def corner_places(s: SuspendedBody, p: Any) -> tuple[tuple[m, m], ...]:
-    """Where the wheels are, forward and to the left of the sprung centre of mass."""
+    """Positions of the wheels, forward and to the left of the sprung centre of mass."""
     body, half_f, half_r = sprung_mass(s, p), 0.5 * p.track_f, 0.5 * p.track_r
     return (body.l_f, half_f), (body.l_f, -half_f), (-body.l_r, half_r), (-body.l_r, -half_r)
 
@@ -164,12 +163,11 @@ def _towards(wheels: Four, heave: Any, roll: Any, pitch: Any, s: SuspendedBody, 
 
 
 def travels(x: Any, s: SuspendedBody, p: Any) -> Four:
-    """Travel of each wheel towards the body."""
+    """Travel of each wheel towards the body, in bump positive."""
     return _towards(heights(x), x.heave, x.roll, x.pitch, s, p)
 
 
 def travel_rates(x: Any, s: SuspendedBody, p: Any) -> Four:
-    """Rate of the travel of each wheel."""
     return _towards(height_rates(x), x.heave_rate, x.roll_rate, x.pitch_rate, s, p)
 
 
@@ -179,7 +177,7 @@ def _along(s: SuspendedBody) -> Four:
 
 
 def _unsprung(s: SuspendedBody, p: Any) -> tuple[one, one]:
-    """Share of the unsprung mass in what each axle carries."""
+    """Share of the unsprung mass in the mass that each axle carries."""
     base = (p.l_f + p.l_r) * (1.0 / p.m)
     return s.m_u_f * base * (1.0 / p.l_r), s.m_u_r * base * (1.0 / p.l_f)
 
@@ -187,8 +185,8 @@ def _unsprung(s: SuspendedBody, p: Any) -> tuple[one, one]:
 def _aside(s: SuspendedBody, p: Any) -> Four:
     """Leftward displacement of each contact patch per unit of wheel travel.
 
-    Without the share of the force that accelerates the unsprung mass (`_unsprung`), which does not
-    pass through the links.
+    The share of the force that accelerates the unsprung mass (`_unsprung`) is excluded, as it
+    does not pass through the links.
     """
     own_f, own_r = _unsprung(s, p)
     front = 2.0 * s.h_rc_f * (1.0 - own_f) * (1.0 / p.track_f)
@@ -197,46 +195,31 @@ def _aside(s: SuspendedBody, p: Any) -> Four:
 
 
 def _leaning(s: SuspendedBody, p: Any) -> tuple[one, one]:
-    """Leftward displacement of the patches of each axle per difference in height of its wheels."""
+    """Leftward displacement of the patches of each axle per height difference of its wheels."""
     own_f, own_r = _unsprung(s, p)
     return own_f * s.h_u_f * (1.0 / p.track_f), own_r * s.h_u_r * (1.0 / p.track_r)
 
 
-def patch_velocities(x: Any, s: SuspendedBody, p: Any) -> tuple[Velocity, ...]:
-    """Velocity of the centre of mass and what body and wheels in motion add at each patch."""
-    body, wheels, (lean_f, lean_r) = sprung_mass(s, p), height_rates(x), _leaning(s, p)
-    v_x = x.v_x - p.z_cg * x.pitch_rate
-    v_y = x.v_y + (body.m * body.z * (1.0 / p.m)) * x.roll_rate
-    front, rear = v_y + lean_f * (wheels[0] - wheels[1]), v_y + lean_r * (wheels[2] - wheels[3])
-    columns = zip(
-        travel_rates(x, s, p), _along(s), _aside(s, p), (front, front, rear, rear), strict=True
-    )
-    return tuple(
-        Velocity(v_x + along * rate, v + aside * rate) for rate, along, aside, v in columns
-    )
-
-
 def link_forces(forces: tuple[Force, ...], s: SuspendedBody, p: Any) -> Four:
-    """What links press each wheel up and the body down with."""
+    """Force with which the links push each wheel up and the body down."""
     columns = zip(forces, _along(s), _aside(s, p), strict=True)
     fl, fr, rl, rr = (along * f.x + aside * f.y for f, along, aside in columns)
     return fl, fr, rl, rr
 
 
 def axle_forces(x: Any, forces: tuple[Force, ...], press: m_s2, s: SuspendedBody, p: Any) -> Four:
-    """What presses each wheel up as its axle leans: unsprung mass that the tyres push across, and
-    the weight on an axle that leans by itself."""
-    body, by_f, by_r = sprung_mass(s, p), 1.0 / p.track_f, 1.0 / p.track_r
-    lean_f, lean_r = _leaning(s, p)
-    over_f = (body.front * s.h_rc_f + s.m_u_f * s.h_u_f) * by_f * by_f
-    over_r = (body.rear * s.h_rc_r + s.m_u_r * s.h_u_r) * by_r * by_r
+    """Force that pushes each wheel up as its axle leans: by the lateral acceleration of the
+    unsprung mass, and by the weight on the leaning axle."""
+    by_f, by_r = 1.0 / p.track_f, 1.0 / p.track_r
+    (lean_f, lean_r), (lever_f, lever_r) = _leaning(s, p), roll_levers(s, p)
+    over_f, over_r = lever_f * by_f * by_f, lever_r * by_r * by_r
     front = lean_f * (forces[0].y + forces[1].y) + (over_f * (x.z_fl - x.z_fr)) * press
     rear = lean_r * (forces[2].y + forces[3].y) + (over_r * (x.z_rl - x.z_rr)) * press
     return front, -front, rear, -rear
 
 
 class LinearSpring(NamedTuple):
-    """A spring whose force grows with its travel alike everywhere."""
+    """Spring with constant stiffness."""
 
     k: Annotated[N_m, positive] = 25000.0
     """Stiffness."""
@@ -244,149 +227,149 @@ class LinearSpring(NamedTuple):
     """Force at travel 0."""
 
     def force(self, travel: m) -> N:
-        """F_0 + k z."""
+        """Force F_0 + k z at the travel z."""
         return self.F_0 + self.k * travel
 
     def energy(self, travel: m) -> J:
-        """Beyond that at travel 0."""
+        """Stored energy beyond that at travel 0."""
         return travel * (self.F_0 + (0.5 * self.k) * travel)
 
 
 class ProgressiveSpring(NamedTuple):
-    """A spring that becomes stiffer: k + 2 k_2 z + 3 k_3 z². That must be positive wherever it
-    is used."""
+    """Progressive spring with the stiffness k + 2 k_2 z + 3 k_3 z², positive wherever used."""
 
     k: Annotated[N_m, positive] = 25000.0
     """Stiffness at travel 0."""
     k_2: N_m2 = 0.0
-    """Force per squared travel: stiffer in bump and softer in rebound."""
+    """Force per squared travel; positive values stiffen bump and soften rebound."""
     k_3: Annotated[N_m3, non_negative] = 0.0
-    """Force per cubed travel: stiffer both ways."""
+    """Force per cubed travel; stiffens both directions."""
     F_0: N = 0.0
     """Force at travel 0."""
 
     def force(self, travel: m) -> N:
-        """F_0 + k z + k_2 z² + k_3 z³."""
+        """Force F_0 + k z + k_2 z² + k_3 z³ at the travel z."""
         return self.F_0 + travel * (self.k + travel * (self.k_2 + self.k_3 * travel))
 
     def energy(self, travel: m) -> J:
-        """Beyond that at travel 0."""
+        """Stored energy beyond that at travel 0."""
         cubic = (1.0 / 3.0) * self.k_2 + (0.25 * self.k_3) * travel
         return travel * (self.F_0 + travel * (0.5 * self.k + cubic * travel))
 
 
 class LinearDamper(NamedTuple):
-    """A damper with one slope."""
+    """Damper with one slope."""
 
     c: Annotated[N_s_m, non_negative] = 1500.0
     """Force per rate."""
 
     def force(self, rate: m_s) -> N:
-        """Against the rate: positive in bump."""
+        """Damper force, positive in bump."""
         return self.c * rate
 
 
 class KneedDamper(NamedTuple):
-    """A damper with slopes for bump and rebound, each lower beyond its knee."""
+    """Damper with slopes for bump and rebound, each with a lower slope beyond its knee."""
 
     c_bump: Annotated[N_s_m, non_negative] = 1200.0
-    """Slope of slow bump."""
+    """Slope at low bump rates."""
     c_rebound: Annotated[N_s_m, non_negative] = 2400.0
-    """Slope of slow rebound."""
+    """Slope at low rebound rates."""
     c_bump_fast: Annotated[N_s_m, non_negative] = 500.0
-    """Slope beyond the knee of bump."""
+    """Slope beyond the knee in bump."""
     c_rebound_fast: Annotated[N_s_m, non_negative] = 900.0
-    """Slope beyond the knee of rebound."""
+    """Slope beyond the knee in rebound."""
     v_bump: Annotated[m_s, positive] = 0.1
-    """Rate of the knee of bump."""
+    """Rate at the knee in bump."""
     v_rebound: Annotated[m_s, positive] = 0.1
-    """Rate of the knee of rebound, as a positive number."""
+    """Rate at the knee in rebound, as a positive number."""
     width: Annotated[m_s, positive] = 0.02
-    """Rate over which slopes pass into each other."""
+    """Range of rates over which the slopes blend into each other."""
 
     def force(self, rate: m_s) -> N:
-        """Against the rate, 0 at rest, and never falling with it."""
+        """Damper force, positive in bump, 0 at rest, and never falling with the rate."""
         slow = self.c_bump * self._bend(rate, 0.0) - self.c_rebound * self._bend(-rate, 0.0)
         bump = (self.c_bump_fast - self.c_bump) * self._bend(rate, self.v_bump)
         rebound = (self.c_rebound_fast - self.c_rebound) * self._bend(-rate, self.v_rebound)
         return slow + bump - rebound
 
     def _bend(self, rate: m_s, knee: m_s) -> m_s:
-        """The rate beyond a knee, smoothly; 0 at rest."""
+        """Rate beyond a knee, smooth; 0 at rest."""
         beyond, at_rest = rate - knee, smooth_abs(-knee + 0.0 * rate, self.width) - knee
         return 0.5 * (beyond + smooth_abs(beyond, self.width) - at_rest)
 
 
 class AntiRollBar(NamedTuple):
-    """A bar that takes up a difference in travel between the wheels of an axle."""
+    """Anti-roll bar, which resists a difference in travel between the wheels of an axle."""
 
     k: Annotated[N_m, non_negative] = 0.0
     """Force on each wheel per difference in travel; k track² is its moment per rad of roll."""
 
     def force(self, travel: m, other: m) -> N:
-        """On the wheel with `travel`; the other one has the opposite."""
+        """Force on the wheel with `travel`; that on the other wheel is the opposite."""
         return self.k * (travel - other)
 
     def energy(self, travel: m, other: m) -> J:
-        """Energy of the whole bar."""
+        """Stored energy of the whole bar."""
         return (0.5 * self.k) * ((travel - other) * (travel - other))
 
 
 class NoStop(NamedTuple):
-    """Takes the place of a stop that is left out."""
+    """Placeholder for an omitted stop, without force."""
 
     def force(self, travel: m) -> N:
-        """None."""
+        """Zero force."""
         return 0.0
 
     def energy(self, travel: m) -> J:
-        """None."""
+        """Zero energy."""
         return 0.0
 
 
 class BumpStop(NamedTuple):
-    """A spring that begins where a gap is used up: none below gap - width, k (z - gap) above gap +
-    width, smooth between."""
+    """Bump stop: a spring that engages at a gap.
+
+    Its force is 0 below gap - width, k (z - gap) above gap + width, and smooth between.
+    """
 
     gap: m = 0.06
-    """Travel to the stop."""
+    """Travel at which the stop engages."""
     k: Annotated[N_m, positive] = 150000.0
     """Stiffness of the stop."""
     width: Annotated[m, positive] = 0.01
-    """Travel over which it comes in."""
+    """Half width of the travel range over which the stop engages."""
 
     def force(self, travel: m) -> N:
-        """Only pushes."""
+        """Force of the stop, never negative."""
         return self.k * ramp(travel - self.gap, self.width)
 
     def energy(self, travel: m) -> J:
-        """Beyond that of a free stop."""
+        """Stored energy beyond that of a free stop."""
         return self.k * ramp_integral(travel - self.gap, self.width)
 
 
 class Linkage(NamedTuple):
-    """What is between the wheel and its spring, damper and stops."""
+    """Motion ratio between the wheel and its spring, damper and stops."""
 
     ratio: Annotated[one, positive] = 1.0
-    """Travel of the spring over that of the wheel: the wheel rate is the stiffness times its
-    square."""
+    """Spring travel over wheel travel; the wheel rate is the stiffness times its square."""
 
 
 class Corner(NamedTuple):
-    """What holds a wheel; made by `corner`."""
+    """Suspension elements of one wheel; made by `corner`."""
 
     linkage: Linkage
-    """Between the wheel and the elements."""
+    """Linkage between the wheel and the elements."""
     spring: Any
-    """Carries the body."""
+    """Spring that carries the body."""
     damper: Any
-    """Takes energy out."""
+    """Damper."""
     bump_stop: Any
-    """Ends the travel in bump."""
+    """Stop at the end of the travel in bump."""
     rebound_stop: Any
-    """Ends the travel in rebound; its travel counts the other way."""
+    """Stop at the end of the travel in rebound; its travel has the opposite sign."""
     bar: AntiRollBar
-    """To the other wheel, at the wheels themselves."""
+    """Anti-roll bar to the other wheel, acting at the wheels."""
 
 
 def corner(
@@ -398,14 +381,14 @@ def corner(
     rebound_stop: Any = NoStop(),  # noqa: B008
     bar: AntiRollBar = AntiRollBar(),  # noqa: B008
 ) -> Any:
-    """What holds a wheel, put together; its class follows from those of its elements."""
+    """Assemble the suspension elements of one wheel into a record of matching class."""
     return assembled(Corner(Linkage(ratio), spring, damper, bump_stop, rebound_stop, bar))
 
 
 def corner_force(held: Any, travel: m, rate: m_s, other: m) -> N:
     """Force between wheel and body at the wheel; `other` is the travel of the axle's other wheel.
 
-    A corner without a partner has its own travel there.
+    For a single wheel pass its own travel as `other`.
     """
     i = held.linkage.ratio
     z = i * travel
@@ -415,39 +398,39 @@ def corner_force(held: Any, travel: m, rate: m_s, other: m) -> N:
 
 
 def corner_energy(held: Any, travel: m, other: m) -> J:
-    """What spring and stops store, and half of what the bar does."""
+    """Energy stored in spring and stops, and half of that in the anti-roll bar."""
     z = held.linkage.ratio * travel
     stops = held.bump_stop.energy(z) + held.rebound_stop.energy(-z)
     return held.spring.energy(z) + stops + 0.5 * held.bar.energy(travel, other)
 
 
 def corner_loss(held: Any, rate: m_s) -> Any:
-    """Power that the damper takes, in W; never negative."""
+    """Power that the damper dissipates, in W; never negative."""
     v = held.linkage.ratio * rate
     return held.damper.force(v) * v
 
 
 def spring_load(standing: N, pressed: m, rate: m_s, k: N_m, c: N_s_m, F_lift: N) -> N:
-    """Load of a tyre that is pressed in by so much more than under `standing`, at a rate.
+    """Load of a tyre; `pressed` is its deflection beyond that under the load `standing`.
 
-    Below `F_lift` it leaves the road, smoothly.
+    Below `F_lift` the tyre leaves the road, smoothly.
     """
     return ramp(standing + (k * pressed + c * rate), F_lift)
 
 
 def spring_energy(standing: N, pressed: m, k: N_m, F_lift: N) -> J:
-    """What its spring stores beyond a tyre in the air."""
+    """Energy stored in the tyre's spring, beyond that of a tyre in the air."""
     return ramp_integral(standing + k * pressed, F_lift) * (1.0 / k)
 
 
 LEVEL = (0.0, 0.0, 0.0, 0.0)
-"""Heights of level ground."""
+"""Heights of a level road under the four wheels."""
 OTHER = (1, 0, 3, 2)
-"""The place of the other wheel of the axle."""
+"""Index of the other wheel of the axle."""
 _NUDGE: m = 1e-4
-"""Half of the difference in travel by which a stiffness is estimated."""
+"""Half of the travel difference for the numerical stiffness."""
 _ROUNDS = 8
-"""Rounds of Newton's method for the travel at which springs carry a load: stops take the most."""
+"""Newton iterations for the travel at which springs carry a load; stops need the most."""
 
 FRONT = corner(
     spring=LinearSpring(k=21898.332429625985),
@@ -462,21 +445,21 @@ REAR = corner(
     bump_stop=BumpStop(gap=0.07),
     rebound_stop=BumpStop(gap=0.08),
 )
-"""Springs, dampers and bar of CommonRoad's Ford Escort; stops are estimates."""
+"""Springs, dampers and anti-roll bar of CommonRoad's Ford Escort; the stops are estimates."""
 
 
 class IndependentSuspension(NamedTuple):
-    """A body and four wheels; made by `independent_suspension`.
+    """Body and four independent wheels; made by `independent_suspension`.
 
-    Forces of a corner at travel 0 are beyond those that carry the car at rest on level ground.
+    Corner forces at travel 0 are in addition to the static ones on level ground.
     """
 
     body: SuspendedBody = SuspendedBody()
-    """Masses and links."""
+    """Masses and links of body and wheels."""
     front: Any = FRONT
-    """What holds a front wheel: a `corner`."""
+    """Suspension of a front wheel: a `corner`."""
     rear: Any = REAR
-    """What holds a rear wheel."""
+    """Suspension of a rear wheel: a `corner`."""
 
     States = SuspensionState
     Outputs = SuspensionTravel
@@ -486,18 +469,11 @@ class IndependentSuspension(NamedTuple):
     turns_by_pitch = True
 
     def check(self, p: Any) -> None:
-        """Raise for a car that this body cannot stand on."""
-        check_unsprung(self.body, p)
-        body = sprung_mass(self.body, p)
-        tipping, stiffness = body.m * p.g * body.arm, sum(roll_stiffness(self, p))
-        if not stiffness > tipping:
-            raise InvalidValue(
-                f"the roll stiffness {stiffness:.6g} N·m/rad of springs and bars must be greater "
-                f"than the moment {tipping:.6g} N·m/rad by which the leaning body tips over"
-            )
+        """Raise if the springs cannot carry the body or the unsprung masses are too large."""
+        check_sprung(self.body, p, sum(roll_stiffness(self, p)), "springs and bars")
 
     def loads(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> CornerLoads:
-        """By how far the tyres are pressed in, and how fast."""
+        """Wheel loads from the deflection of the tyres and its rate."""
         wheels, moving = heights(x), height_rates(x)
         ground, rising = LEVEL, LEVEL
         if road.uneven is not None:
@@ -514,19 +490,30 @@ class IndependentSuspension(NamedTuple):
         return CornerLoads(*(spring_load(*wheel, p.F_lift) for wheel in columns))
 
     def travel(self, x: Any, p: Any) -> Travel:
-        """How the body sits, and the travel of each wheel."""
+        """Position of the body, and travel of each wheel."""
         body = sprung_mass(self.body, p)
         front, rear = body.l_f * x.pitch - x.heave, -(body.l_r * x.pitch) - x.heave
         return Travel(x.roll, front, rear, travels(x, self.body, p))
 
     def carried(self, x: Any, p: Any) -> tuple[Velocity, ...]:
-        """What rolling, pitching and travel add at each patch."""
-        return patch_velocities(x, self.body, p)
+        """Velocity at each patch by roll, pitch and wheel travel."""
+        s = self.body
+        body, wheels, (lean_f, lean_r) = sprung_mass(s, p), height_rates(x), _leaning(s, p)
+        v_x = x.v_x - p.z_cg * x.pitch_rate
+        v_y = x.v_y + (body.m * body.z * (1.0 / p.m)) * x.roll_rate
+        front, rear = v_y + lean_f * (wheels[0] - wheels[1]), v_y + lean_r * (wheels[2] - wheels[3])
+        across, rates = (front, front, rear, rear), travel_rates(x, s, p)
+        columns = zip(rates, _along(s), _aside(s, p), across, strict=True)
+        return tuple(
+            Velocity(v_x + along * rate, v + aside * rate) for rate, along, aside, v in columns
+        )
 
     def rates(self, x: Any, acting: Acting, p: Any) -> SuspensionState:
         """Rates of body and wheels."""
         s, body = self.body, sprung_mass(self.body, p)
-        a, air, fall = acting.pushed, acting.air, falling(x, acting.road)
+        a, air, road = acting.pushed, acting.air, acting.road
+        # Acceleration by gravity and motion of the plane, normal to it, positive downwards.
+        fall = road.fall if road.uneven is None else road.fall + x.v_y * road.uneven.lean
         held, links = corner_forces(self, x, p), link_forces(acting.forces, s, p)
         up = [spring - link for spring, link in zip(held, links, strict=True)]
         front, rear = up[0] + up[1], up[2] + up[3]
@@ -543,7 +530,7 @@ class IndependentSuspension(NamedTuple):
             acting.loads, standing_loads(p), up, across, (by_f, by_f, by_r, by_r), strict=True
         )
         hopping = [(N - at_rest - u + lean) * by - heavier for N, at_rest, u, lean, by in columns]
-        sinking = self.rising(x, acting.road, p)
+        sinking = self.rising(x, road, p)
         return SuspensionState(
             sinking[0],
             while_upright(x.roll, (left + leaning) * (1.0 / roll_inertia(body, s.I_x, p))),
@@ -556,11 +543,11 @@ class IndependentSuspension(NamedTuple):
         )
 
     def tilt_rate(self, x: Any, p: Any) -> rad_s:
-        """Wheels tilt as the body rolls."""
+        """Roll rate of the body, with which the wheels tilt."""
         return x.roll_rate
 
     def rising(self, x: Any, road: RoadUnderCar, p: Any) -> tuple[Any, ...]:
-        """Rates of roll, pitch, heave and wheel heights over the plane under the car."""
+        """Rates of roll, pitch, heave and wheel heights relative to the plane under the car."""
         rates = (x.roll_rate, x.pitch_rate, x.heave_rate, *height_rates(x))
         if road.uneven is None:
             return rates
@@ -571,7 +558,7 @@ class IndependentSuspension(NamedTuple):
         return tuple(rate - own for rate, own in zip(rates, ground, strict=True))
 
     def bumped(self, x: Any, loads: CornerLoads, road: RoadUnderCar, p: Any) -> Bumped | None:
-        """Wheels that climb are pushed back by their loads: what lifts the car slows it down."""
+        """Forces of bumps in the plane of the road, by wheel loads on sloped road."""
         if road.uneven is None:
             return None
         s, under, body = self.body, road.uneven, sprung_mass(self.body, p)
@@ -588,7 +575,7 @@ class IndependentSuspension(NamedTuple):
         return Bumped(F_x + upwards * under.tilt, F_y + upwards * under.lean, turning)
 
     def outputs(self, x: Any, acting: Acting, p: Any) -> SuspensionTravel:
-        """Acceleration off the road, and travel."""
+        """Acceleration normal to the road, and wheel travel."""
         body, air = sprung_mass(self.body, p), acting.air
         links = link_forces(acting.forces, self.body, p)
         pairs = zip(corner_forces(self, x, p), links, strict=True)
@@ -598,7 +585,7 @@ class IndependentSuspension(NamedTuple):
         )
 
     def energy(self, x: Any, press: m_s2, p: Any) -> J:
-        """Energy of motion, springs, bars, tyres, and of weight; 0 at rest on level ground."""
+        """Energy of motion, springs, bars, tyres and weight; 0 at rest on level ground."""
         s, body = self.body, sprung_mass(self.body, p)
         u_f, u_r = 0.5 * s.m_u_f, 0.5 * s.m_u_r
         masses = (u_f, u_f, u_r, u_r)
@@ -609,8 +596,7 @@ class IndependentSuspension(NamedTuple):
         weight = press * (
             body.m * x.heave + sum(m * z for m, z in zip(masses, wheels, strict=True))
         )
-        over_f = body.front * s.h_rc_f + s.m_u_f * s.h_u_f
-        over_r = body.rear * s.h_rc_r + s.m_u_r * s.h_u_r
+        over_f, over_r = roll_levers(s, p)
         lean_f, lean_r = (x.z_fl - x.z_fr) / p.track_f, (x.z_rl - x.z_rr) / p.track_r
         leaning = body.m * body.arm * x.roll**2 + over_f * lean_f**2 + over_r * lean_r**2
         return (
@@ -618,7 +604,7 @@ class IndependentSuspension(NamedTuple):
         )
 
     def loss(self, x: Any, p: Any) -> Any:
-        """Power that the dampers of suspension and tyres take on an even road, in W."""
+        """Power that the dampers of suspension and tyres dissipate on an even road, in W."""
         s = self.body
         corners = zip(
             (self.front, self.front, self.rear, self.rear), travel_rates(x, s, p), strict=True
@@ -633,7 +619,7 @@ class IndependentSuspension(NamedTuple):
         return lost
 
     def settled(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> SuspensionState:
-        """Body and wheels in balance under weight and air, unless any of these states is not 0."""
+        """State in balance under weight and air if all its fields are 0, else unchanged."""
         own = SuspensionState(*(getattr(x, name) for name in SuspensionState._fields))
         return unless_moving(own, balanced(self, road, air, p))
 
@@ -645,23 +631,18 @@ def independent_suspension(
     front: Any = FRONT,
     rear: Any = REAR,
 ) -> Any:
-    """A body on four wheels, put together; its class follows from those of its corners."""
+    """Return a chassis of a body on four wheels; its class follows from those of its corners."""
     return assembled(IndependentSuspension(body, front, rear))
 
 
 def tyre_stiffness(p: Any) -> tuple[N_m, ...]:
-    """Stiffness of each tyre at the load of rest."""
+    """Vertical stiffness of each tyre at its static load."""
     pairs = zip(each_tyre(p.tyres), standing_loads(p), strict=True)
     return tuple(tyre.radii(Contact(F_z=F_z, p=tyre.pressure)).C_z for tyre, F_z in pairs)
 
 
-def falling(x: Any, road: RoadUnderCar) -> m_s2:
-    """What gravity and the motion of the plane press masses down with."""
-    return road.fall if road.uneven is None else road.fall + x.v_y * road.uneven.lean
-
-
 def corner_forces(chassis: IndependentSuspension, x: Any, p: Any) -> Four:
-    """Force of each corner beyond that at rest, pushing wheel and body apart."""
+    """Force of each corner beyond the static one, pushing wheel and body apart."""
     at, rates = travels(x, chassis.body, p), travel_rates(x, chassis.body, p)
     corners = (chassis.front, chassis.front, chassis.rear, chassis.rear)
     columns = zip(corners, at, rates, OTHER, strict=True)
@@ -670,7 +651,7 @@ def corner_forces(chassis: IndependentSuspension, x: Any, p: Any) -> Four:
 
 
 def roll_stiffness(chassis: IndependentSuspension, p: Any) -> tuple[Any, Any]:
-    """Moment per rad of roll of springs and bars of each axle, about rest, in N·m/rad."""
+    """Roll stiffness of each axle by springs and bars about the static position, in N·m/rad."""
     by = 0.5 * (1.0 / _NUDGE)
     front, rear = (
         by * (corner_force(held, _NUDGE, 0.0, -_NUDGE) - corner_force(held, -_NUDGE, 0.0, _NUDGE))
@@ -680,8 +661,7 @@ def roll_stiffness(chassis: IndependentSuspension, p: Any) -> tuple[Any, Any]:
 
 
 def stored(chassis: IndependentSuspension, x: Any, p: Any, ground: Four = LEVEL) -> J:
-    """Energy of springs, stops, bars and tyres beyond that at rest on level ground, over a ground
-    of these heights."""
+    """Energy of springs, stops, bars and tyres beyond the static one, over road heights."""
     body, at = sprung_mass(chassis.body, p), travels(x, chassis.body, p)
     corners = (chassis.front, chassis.front, chassis.rear, chassis.rear)
     half_f, half_r = 0.5 * p.g * body.front, 0.5 * p.g * body.rear
@@ -698,8 +678,10 @@ def stored(chassis: IndependentSuspension, x: Any, p: Any, ground: Four = LEVEL)
 def balanced(
     chassis: IndependentSuspension, road: RoadUnderCar, air: Pressed, p: Any
 ) -> SuspensionState:
-    """Body and wheels in balance on the plane under the car, as if it were to stay that plane and
-    no tyre pushed along it."""
+    """State in balance on the plane under the car.
+
+    The plane is taken as constant, without tyre forces along it.
+    """
     s, body = chassis.body, sprung_mass(chassis.body, p)
     front, rear = loads_under(p.m * road.gravity, air.front, air.rear, p)
     load_f, _, load_r, _ = standing_loads(p)
@@ -720,7 +702,7 @@ def balanced(
 
 
 def carrying(held: Any, force: N) -> m:
-    """Travel at which a corner pushes with a force beyond that at rest, both wheels alike."""
+    """Travel at which a corner has a force beyond the static one, with both wheels alike."""
 
     def push(travel: m) -> N:
         return corner_force(held, travel, 0.0, travel)
@@ -733,10 +715,10 @@ def carrying(held: Any, force: N) -> m:
 
 
 class Quarter(NamedTuple):
-    """Masses and tyre; plausible values of a compact car."""
+    """Masses and tyre of the quarter car; plausible values of a compact car."""
 
     m_s: Annotated[kg, positive] = 270.0
-    """Sprung mass on the wheel."""
+    """Sprung mass carried by the wheel."""
     m_u: Annotated[kg, positive] = 33.0
     """Unsprung mass of the wheel."""
     k_t: Annotated[N_m, positive] = 190000.0
@@ -750,26 +732,26 @@ class Quarter(NamedTuple):
 
 
 class QuarterState(NamedTuple):
-    """Heights and velocities."""
+    """State of the quarter car: heights and velocities."""
 
     z_s: m = 0.0
-    """Height of the body."""
+    """Height of the body above its static position."""
     z_u: m = 0.0
-    """Height of the wheel."""
+    """Height of the wheel above its static position."""
     v_s: m_s = 0.0
-    """Velocity of the body upwards."""
+    """Velocity of the body, positive upwards."""
     v_u: m_s = 0.0
-    """Velocity of the wheel upwards."""
+    """Velocity of the wheel, positive upwards."""
 
 
 def tyre_load(x: QuarterState, road: m, road_rate: m_s, p: Quarter) -> N:
-    """Load of the tyre on a road of a height that changes at a rate."""
+    """Tyre load for a road height `road` and its rate."""
     standing = (p.m_s + p.m_u) * p.g
     return spring_load(standing, road - x.z_u, road_rate - x.v_u, p.k_t, p.c_t, p.F_lift)
 
 
 def quarter_rates(x: QuarterState, road: m, road_rate: m_s, held: Any, p: Quarter) -> QuarterState:
-    """Rates of the heights and velocities of a quarter that is held by a corner."""
+    """Rates of the quarter car's heights and velocities; `held` is its corner."""
     travel, rate = x.z_u - x.z_s, x.v_u - x.v_s
     between = corner_force(held, travel, rate, travel)
     load = tyre_load(x, road, road_rate, p)
@@ -782,8 +764,8 @@ def quarter_rates(x: QuarterState, road: m, road_rate: m_s, held: Any, p: Quarte
 
 
 def quarter_energy(x: QuarterState, road: m, held: Any, p: Quarter) -> J:
-    """Kinetic energy, weight, suspension and tyre; it grows by what a rising road does, the load
-    times its rate, and shrinks by the losses of the dampers."""
+    """Energy of the quarter car: kinetic, weight, suspension and tyre. It grows by the power of a
+    rising road, the load times its rate, and shrinks by the losses of the dampers."""
     travel = x.z_u - x.z_s
     moving = 0.5 * (p.m_s * (x.v_s * x.v_s) + p.m_u * (x.v_u * x.v_u))
     weight = p.g * (p.m_s * x.z_s + p.m_u * x.z_u)

@@ -1,7 +1,7 @@
-"""Tables of one or two coordinates as records, so that every number of a table is a parameter.
+"""Tables over one or two coordinates as records, so that every number of a table is a parameter.
 
-The size and the units of a table are its record's class; a table that is absent is another class,
-`NoTable`. Interpolation is linear in both coordinates, with edge values outside the grid.
+The record class of a table holds its size and units; an absent table is of the class `NoTable`.
+Interpolation is linear in both coordinates, with edge values outside the grid.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from ...ops import hats, maximum, ramps, weighted_sum
 from ...units import one
 
 Units = tuple[Any, Any, Any]
-"""Units of the row coordinates, the column coordinates and the values, as of record fields."""
+"""Units of row coordinates, column coordinates and values, as in record fields."""
 
 PLAIN: Units = (one, one, one)
 
 
 class NoTable(NamedTuple):
-    """Takes the place of a table that is left out."""
+    """Placeholder for an omitted table."""
 
 
 def table_type(rows: int, columns: int, units: Units = PLAIN) -> Any:
-    """The one record class of tables with this number of rows and columns and these units.
+    """Return the record class (cached) of tables of this size with these units.
 
     Its fields are `row_0`, ..., `column_0`, ..., and the values row by row, `v_0_0`, `v_0_1`, ...
     """
@@ -57,13 +57,13 @@ def table(
     values: Sequence[Sequence[float]],
     units: Units = PLAIN,
 ) -> Any:
-    """A table record of the numbers; `values[i][j]` is at (`rows[i]`, `columns[j]`)."""
+    """Return a table record; `values[i][j]` is the value at (`rows[i]`, `columns[j]`)."""
     kind = table_type(len(rows), len(columns), units)
     return kind(*rows, *columns, *(cell for line in values for cell in line))
 
 
 def checked_table(name: str, numbers: Any, units: Units = PLAIN) -> Any:
-    """`table` of the rows, columns and values a user gave under a name; raises for any other."""
+    """Return a `table` after checking the user's (rows, columns, values); `name` is for errors."""
     rows, columns, values = numbers
     for what, knots in (("rows", rows), ("columns", columns)):
         if len(knots) < 2 or not all(a < b for a, b in pairwise(knots)):
@@ -79,19 +79,19 @@ def checked_table(name: str, numbers: Any, units: Units = PLAIN) -> Any:
 
 
 class Curve(NamedTuple):
-    """A piecewise linear function: a table at a fixed row coordinate."""
+    """Piecewise linear function: a table at a fixed row coordinate."""
 
     knots: tuple[Any, ...]
     first: Any
     """Value at the first knot."""
     rises: tuple[Any, ...]
-    """Value at each later knot less the one before it."""
+    """Difference of the value at each later knot from that at the knot before."""
 
 
 def at_row(row: Any, table: Any) -> Curve:
-    """The table at a row coordinate, as a function of the column coordinate.
+    """Interpolate a table at a row coordinate; the result is a function of the column coordinate.
 
-    Taking rows first and once leaves one sum over the columns to each later evaluation.
+    After that each evaluation is only one sum over the columns.
     """
     rows, columns = type(table).size
     knots = table[rows : rows + columns]
@@ -102,12 +102,12 @@ def at_row(row: Any, table: Any) -> Curve:
 
 
 def at_column(column: Any, curve: Curve) -> Any:
-    """The value of a curve at a column coordinate."""
+    """Value of a curve at a column coordinate."""
     return curve.first + weighted_sum(ramps(column, curve.knots), curve.rises)
 
 
 def curve_type(count: int, units: tuple[Any, Any] = (one, one)) -> Any:
-    """The one record class of curves through `count` points: `knot_0`, ..., `value_0`, ..."""
+    """Return the record class (cached) of curves: `knot_0`, ..., `value_0`, ..."""
     return _curve_type(count, units)
 
 
@@ -125,7 +125,7 @@ def _curve_type(count: int, units: tuple[Any, Any]) -> Any:
 def curve(
     knots: Sequence[float], values: Sequence[float], units: tuple[Any, Any] = (one, one)
 ) -> Any:
-    """A curve record, straight between its points and level outside; `values[i]` at `knots[i]`."""
+    """Return a piecewise linear curve, constant outside; `values[i]` is at `knots[i]`."""
     if len(knots) != len(values) or len(knots) < 2 or any(not a < b for a, b in pairwise(knots)):
         raise InvalidValue(
             f"a curve needs 2 or more increasing knots and as many values, got {list(knots)} and "
@@ -135,14 +135,14 @@ def curve(
 
 
 def on_curve(x: Any, curve: Any) -> Any:
-    """The value of a curve record at a coordinate."""
+    """Value of a curve record at a coordinate."""
     count = type(curve).size
     rises = tuple(b - a for a, b in pairwise(curve[count:]))
     return at_column(x, Curve(curve[:count], curve[count], rises))
 
 
 def curve_integral(x: Any, curve: Any) -> Any:
-    """The integral of a curve record from its first knot to a coordinate, exactly."""
+    """Exact integral of a curve record from its first knot to a coordinate."""
     count = type(curve).size
     knots, values = curve[:count], curve[count:]
     total: Any = values[0] * (x - knots[0])

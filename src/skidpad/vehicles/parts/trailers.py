@@ -1,34 +1,30 @@
-"""Rigid bodies in the plane hung behind each other at joints: exact accelerations in closed form.
+"""Trailers: chains of rigid bodies in the plane, their records, states, road and loads.
 
-A unit is a body whose joint to the unit ahead lies `c` ahead of its centre of mass; the joint of
-the next unit lies `d` behind its own. From the last unit forward, the force that a unit needs at
-its joint is affine in the acceleration of that joint, F = M A + b, with a symmetric 2x2 mass M that
-is felt there. The unit ahead carries it like a mass of its own. The first unit is the vehicle: its
-"joint" is its centre of mass, on which no force acts, so M A = -b gives its acceleration. Then the
-accelerations follow from the first unit back. Nothing is iterated, and angles may be of any size.
+**Chain dynamics.** Accelerations are exact, in closed form. A unit is a body whose joint to the
+unit ahead is `c` ahead of its centre of mass; the joint of the next unit is `d` behind its own.
+From the last unit forward, the force that a unit needs at its joint is affine in the acceleration
+of that joint, F = M A + b, with a symmetric 2x2 apparent mass M, which the unit ahead carries like
+a mass of its own. The first unit is the vehicle: its "joint" is its centre of mass, on which no
+joint force acts, so M A = -b gives its acceleration. Then the accelerations follow from the first
+unit back. There is no iteration, and angles may have any size.
 
-What hangs behind a car: the records of its trailers.
+**Records.** The class of a car's parameter `trailers` selects the equations: `NoTrailers`, or a
+chain of one to four `Trailer`, each on tyres of any class. `twin_track.trailers` couples them to
+the car.
 
-Which equations a car has is the class of its record `trailers`: `NoTrailers`, or a chain of one to
-four `Trailer`, each on tyres of any class. The equations are in `towing.py`.
+**States, disturbances and outputs.** Their names end with the number of the trailer, from 1:
+`hitch_1`, `spin_left_1`.
 
-States, disturbances and outputs of trailers behind a car, by their number.
-
-Names end with the number of the trailer, from 1: `hitch_1`, `spin_left_1`.
-
-Where trailers behind a car are, how they move and how their weight is carried.
-
-Angles of the chain are in the plane of the road under the car. A trailer is held at its hitch by a
-ball: it carries a force and, by `damping` and the end stop, a yaw moment, but neither roll nor
-pitch. So each trailer balances alone, on its axle and its hitch: loads follow the forces with the
-time constant `t_load` of the car, as states, like those of the car itself.
+**Position, motion and loads.** Angles of the chain are in the plane of the road under the car. The
+hitch is a ball joint: it carries a force and, by `damping` and the end stop, a yaw moment, but
+neither roll nor pitch. So each trailer balances on its own axle and hitch: loads follow the forces
+with the time constant `t_load` of the car, as states, like those of the car itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import pi
-from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
 from ...core import record
@@ -36,7 +32,7 @@ from ...core.files import brief_repr, shortened
 from ...core.record import Recipe, made_once, recipe_of
 from ...errors import InvalidValue
 from ...geometry.pose import turned, turned_back
-from ...ops import abs, atan2, clip, cos, sin, sqrt
+from ...ops import atan2, clip, cos, sin, sqrt
 from ...road.contact import wheel_contact
 from ...road.records import FlatRoad, FullGrip
 from ...tyres.contract import record_of
@@ -52,7 +48,6 @@ from ...units import (
     kg,
     kg_m2,
     m,
-    m_s,
     m_s2,
     non_negative,
     one,
@@ -63,54 +58,53 @@ from ...units import (
     s,
 )
 from .actuators import ramp, ramp_integral
-from .assembly import redefined
+from .assembly import Fields, record_type, redefined
 from .kinematics import Acceleration, kinetic_energy
 from .load_transfer import Force, Velocity
 
 
 class Joint(NamedTuple):
-    """How a unit stands to the one ahead."""
+    """Joint between a unit and the one ahead."""
 
     c: one
-    """Cosine of its heading from that of the unit ahead, which is positive to the left."""
+    """Cosine of the unit's heading relative to the unit ahead, positive to the left."""
     s: one
     """Sine of that angle."""
     torque: Nm
-    """Moment of the joint on the unit behind it, positive to the left; the other way on that
-    ahead."""
+    """Moment of the joint on the unit behind it, positive to the left."""
 
 
 class Unit(NamedTuple):
-    """One body of a chain, and what acts on it besides its joints, in its own axes."""
+    """One body of a chain, and the forces on it other than those of its joints, in its own axes."""
 
     m: kg
     I_z: kg_m2
     """Yaw inertia about the centre of mass."""
     c: m
-    """From its own joint back to the centre of mass."""
+    """Distance from its own joint back to the centre of mass."""
     d: m
-    """From its own joint back to that of the next unit."""
+    """Distance from its own joint back to that of the next unit."""
     omega: rad_s
-    """Yaw rate over ground."""
+    """Yaw rate over ground, positive to the left."""
     force: Force
-    """At the centre of mass."""
+    """Force at the centre of mass."""
     moment: Nm
-    """About the centre of mass."""
+    """Moment about the centre of mass, positive to the left."""
 
 
 class ChainMotion(NamedTuple):
-    """Accelerations of all units, and what the joints do."""
+    """Accelerations of all units, and the forces of the joints."""
 
     a: Acceleration
     """Acceleration of the first unit's centre of mass over ground, in its axes."""
     omega_rates: tuple[rad_s2, ...]
-    """Rate of each unit's yaw rate."""
+    """Yaw acceleration of each unit."""
     forces: tuple[Force, ...]
     """Force of each joint on the unit behind it, in the axes of that unit."""
 
 
 class _JointLoad(NamedTuple):
-    """Force that a joint passes on to all behind it: F = M A + b in some axes."""
+    """Force that a joint transmits to all units behind it: F = M A + b in some axes."""
 
     xx: kg
     xy: kg
@@ -120,10 +114,10 @@ class _JointLoad(NamedTuple):
 
 
 class _Swing(NamedTuple):
-    """How a unit turns when its joint is accelerated: (k_x A_x + k_y A_y + k_0) / J."""
+    """Yaw acceleration for a joint acceleration A: (k_x A_x + k_y A_y + k_0) / J."""
 
     k_x: float
-    """In kg·m, as `k_y`."""
+    """In kg·m, like `k_y`."""
     k_y: float
     k_0: Nm
     by_J: float
@@ -131,28 +125,40 @@ class _Swing(NamedTuple):
 
 
 def chain_motion(units: Sequence[Unit], joints: Sequence[Joint]) -> ChainMotion:
-    """The motion of a chain of units, the vehicle first; `joints` are those between them."""
+    """Motion of a chain of units, the vehicle first; `joints` connect successive units."""
     felt: _JointLoad | None = None
     own: list[tuple[_JointLoad, _Swing]] = []
-    torque: Nm | None = None
+    behind: Nm = 0.0
     for k in reversed(range(len(units))):
-        ahead = joints[k - 1].torque if k else None
-        at_joint = _at_joint(units[k], felt, _less(ahead, torque))
-        own.append(at_joint)
-        torque = ahead
-        felt = _in_axes_ahead(at_joint[0], joints[k - 1]) if k else None
+        ahead = joints[k - 1].torque if k else 0.0
+        own.append(_at_joint(units[k], felt, ahead - behind))
+        behind = ahead
+        felt = _in_axes_ahead(own[-1][0], joints[k - 1]) if k else None
     own.reverse()
-    a = _free(own[0][0])
-    return _outward(units, joints, own, a)
-
-
-def _less(ahead: Nm | None, behind: Nm | None) -> Nm:
-    """Moment of both joints on a unit."""
-    return (0.0 if ahead is None else ahead) - (0.0 if behind is None else behind)
+    # No joint force acts on the first unit.
+    free = own[0][0]
+    by_det = 1.0 / (free.xx * free.yy - free.xy * free.xy)
+    a = Acceleration(
+        (free.xy * free.b_y - free.yy * free.b_x) * by_det,
+        (free.xy * free.b_x - free.xx * free.b_y) * by_det,
+    )
+    rates: list[rad_s2] = []
+    forces: list[Force] = []
+    a_x: m_s2 = a.x
+    a_y: m_s2 = a.y
+    for k, (unit, (felt, swing)) in enumerate(zip(units, own, strict=True)):
+        if k:
+            a_x, a_y = turned_back(joints[k - 1].c, joints[k - 1].s, a_x, a_y)
+            F_x = felt.xx * a_x + felt.xy * a_y + felt.b_x
+            forces.append(Force(F_x, felt.xy * a_x + felt.yy * a_y + felt.b_y))
+        rate = (swing.k_x * a_x + swing.k_y * a_y + swing.k_0) * swing.by_J
+        rates.append(rate)
+        a_x, a_y = a_x + unit.d * (unit.omega * unit.omega), a_y - unit.d * rate
+    return ChainMotion(a, tuple(rates), tuple(forces))
 
 
 def _at_joint(unit: Unit, behind: _JointLoad | None, torque: Nm) -> tuple[_JointLoad, _Swing]:
-    """What the unit and all behind it need at its joint, in its axes."""
+    """Force that a unit with all behind it needs at its joint, and its yaw response."""
     lever = unit.m * unit.c
     J = unit.I_z + lever * unit.c
     k_0 = unit.moment + torque - unit.c * unit.force.y
@@ -180,7 +186,7 @@ def _at_joint(unit: Unit, behind: _JointLoad | None, torque: Nm) -> tuple[_Joint
 
 
 def _in_axes_ahead(felt: _JointLoad, joint: Joint) -> _JointLoad:
-    """The same in the axes of the unit ahead."""
+    """Rotate a joint load into the axes of the unit ahead."""
     c, s = joint.c, joint.s
     cc, cs, ss = c * c, c * s, s * s
     twice = (2.0 * cs) * felt.xy
@@ -192,45 +198,14 @@ def _in_axes_ahead(felt: _JointLoad, joint: Joint) -> _JointLoad:
     )
 
 
-def _free(felt: _JointLoad) -> Acceleration:
-    """Acceleration of a point on which no force acts but what is felt there."""
-    by_det = 1.0 / (felt.xx * felt.yy - felt.xy * felt.xy)
-    return Acceleration(
-        (felt.xy * felt.b_y - felt.yy * felt.b_x) * by_det,
-        (felt.xy * felt.b_x - felt.xx * felt.b_y) * by_det,
-    )
-
-
-def _outward(
-    units: Sequence[Unit],
-    joints: Sequence[Joint],
-    own: Sequence[tuple[_JointLoad, _Swing]],
-    a: Acceleration,
-) -> ChainMotion:
-    """Accelerations from the first unit back, and the forces of the joints."""
-    rates: list[rad_s2] = []
-    forces: list[Force] = []
-    a_x: m_s2 = a.x
-    a_y: m_s2 = a.y
-    for k, (unit, (felt, swing)) in enumerate(zip(units, own, strict=True)):
-        if k:
-            a_x, a_y = turned_back(joints[k - 1].c, joints[k - 1].s, a_x, a_y)
-            F_x = felt.xx * a_x + felt.xy * a_y + felt.b_x
-            forces.append(Force(F_x, felt.xy * a_x + felt.yy * a_y + felt.b_y))
-        rate = (swing.k_x * a_x + swing.k_y * a_y + swing.k_0) * swing.by_J
-        rates.append(rate)
-        a_x, a_y = a_x + unit.d * (unit.omega * unit.omega), a_y - unit.d * rate
-    return ChainMotion(a, tuple(rates), tuple(forces))
-
-
 ORDINALS = ("first", "second", "third", "fourth")
-"""Fields of a chain: its trailers, from the car back."""
+"""Field names of a chain of trailers, from the car back."""
 
 
 class Trailer(NamedTuple):
-    """A trailer on one axle, or on several that stand close together and count as one.
+    """A trailer on one axle, or on several close together that count as one.
 
-    The defaults are a caravan of 1.2 t; all numbers are estimates.
+    The defaults are a caravan of 1.2 t; all values are estimates.
     """
 
     m: Annotated[kg, positive] = 1200.0
@@ -238,12 +213,12 @@ class Trailer(NamedTuple):
     I_z: Annotated[kg_m2, positive] = 2900.0
     """Yaw inertia about the centre of mass, with wheels."""
     behind: m = 0.9
-    """Where it hangs: how far behind the axle of the unit ahead, of a car the rear one. Negative
-    ahead of it, like a fifth wheel."""
+    """Distance of the hitch behind the axle of the unit ahead (of a car the rear axle).
+    Negative if ahead of it, like a fifth wheel."""
     l_axle: Annotated[m, positive] = 4.0
-    """From the hitch back to the axle; of several, to their middle."""
+    """Distance from the hitch back to the axle; for several axles, to their middle."""
     l_cg: Annotated[m, non_negative] = 3.77
-    """From the hitch back to the centre of mass. Ahead of the axle it presses the hitch down."""
+    """Distance from the hitch back to the centre of mass; less than l_axle loads the hitch."""
     track: Annotated[m, positive] = 2.0
     """Distance between the wheels of the two sides."""
     z_cg: Annotated[m, non_negative] = 0.75
@@ -251,37 +226,37 @@ class Trailer(NamedTuple):
     z_hitch: Annotated[m, non_negative] = 0.4
     """Height of the hitch."""
     wheels: Annotated[one, positive] = 1.0
-    """Wheels on each side, which share its load: of two or three axles, or with twin tyres."""
+    """Number of wheels on each side, which share its load (several axles or twin tyres)."""
     I_w: Annotated[kg_m2, positive] = 1.7
     """Inertia of a wheel about its axle."""
     brake: Annotated[one, non_negative] = 1.0
-    """Brake torque of a wheel over the mean of those of the car's wheels; 0: no brakes."""
+    """Brake torque of a wheel over the mean of those of the car's wheels; 0 for no brakes."""
     C_drag: Annotated[N_s2_m2, non_negative] = 1.5
-    """What it adds to the air drag, ½ C_drag v² along the trailer, at its centre of mass."""
+    """Additional air drag is ½ C_drag v² along the trailer, at its centre of mass."""
     damping: Annotated[Nm_s_rad, non_negative] = 0.0
-    """Moment of the hitch against turning, per rate: a stabiliser."""
+    """Damping moment of the hitch per rate (a stabiliser)."""
     hitch_max: Annotated[rad, Allowed(0.1, pi)] = 1.7
-    """Angle at which the trailer meets the unit ahead, either side."""
+    """Hitch angle at which the trailer touches the unit ahead, either side."""
     k_stop: Annotated[Nm_rad, non_negative] = 2e5
-    """Moment per angle beyond `hitch_max`."""
+    """Moment of the end stop per angle beyond `hitch_max`."""
     t_stop: Annotated[s, non_negative] = 1.0
-    """By how much that moment grows per rate at which the angle grows: it takes energy."""
+    """Relative growth of that moment per rate of the growing angle; this dissipates energy."""
     length: Annotated[m, positive] = 5.0
-    """Length of the body, without a drawbar. It does not influence the motion."""
+    """Length of the body, without drawbar; does not influence the motion."""
     tail: m = 2.4
-    """From the axle back to the end of the body. It does not influence the motion."""
+    """Distance from the axle back to the end of the body; does not influence the motion."""
     width: Annotated[m, positive] = 2.3
-    """It does not influence the motion."""
+    """Width of the body; does not influence the motion."""
     height: Annotated[m, positive] = 2.6
-    """It does not influence the motion."""
+    """Height of the body; does not influence the motion."""
     tyre: Any = None
-    """Tyre of each wheel: a tyre record or one read from a file; None: a `LoadSensitiveTyre`."""
+    """Tyre of each wheel: a record or one read from a file; None: a `LoadSensitiveTyre`."""
 
     __repr__ = brief_repr
 
 
 class NoTrailers(NamedTuple):
-    """Nothing hangs behind the car."""
+    """Placeholder for a car without trailers."""
 
 
 DEFAULT_TYRE = LoadSensitiveTyre()
@@ -289,13 +264,13 @@ DEFAULT_TYRE = LoadSensitiveTyre()
 
 @made_once
 def trailer_type(tyre: type) -> Any:
-    """The record class of trailers on a class of tyres."""
+    """Record type of trailers on a class of tyres."""
     return redefined(Trailer, {"tyre": tyre}, {"tyre": None})
 
 
 @made_once
 def trailers_type(*tyres: type) -> Any:
-    """The record class of a chain of trailers, each on a class of tyres."""
+    """Record type of a chain of trailers, each on a class of tyres."""
     kinds = {name: trailer_type(tyre) for name, tyre in zip(ORDINALS, tyres, strict=False)}
     docs = {name: f"The {name} trailer behind the car." for name in kinds}
     return record.define("Trailers", kinds, docs=docs, doc="Trailers behind a car, in order.")
@@ -307,7 +282,7 @@ def _is_chain(kind: type) -> bool:
 
 
 def trailer_chain(trailers: Any) -> Any:
-    """The record of what hangs behind a car: of one trailer, or of several in order."""
+    """Return the trailer record of a car from one trailer, or from several in order."""
     kind: Any = type(trailers)
     if isinstance(trailers, NoTrailers) or _is_chain(kind):
         return trailers
@@ -321,7 +296,7 @@ def trailer_chain(trailers: Any) -> Any:
 
 
 def _on_tyre(trailer: Any) -> Any:
-    """A trailer as a record whose class tells its tyre."""
+    """Return a trailer as a record whose class depends on that of its tyre."""
     kind: Any = type(trailer)
     if not record.is_record_type(kind) or {*kind._fields} != {*Trailer._fields}:
         raise InvalidValue(
@@ -334,165 +309,139 @@ def _on_tyre(trailer: Any) -> Any:
 
 SIDES = ("left", "right")
 
-NO_OTHERS: Mapping[str, float] = MappingProxyType({})
-
-Fields = dict[str, tuple[Any, str]]
-"""Unit and meaning, by name."""
-
 
 def trailer_spins(count: int) -> tuple[str, ...]:
-    """Names of the states that are spins."""
+    """Names of the trailers' spin states."""
     return tuple(f"spin_{side}_{k}" for k in range(1, count + 1) for side in SIDES)
 
 
 def mirror_odd(count: int) -> dict[str, bool]:
-    """Fields that change sign when sides are exchanged, beyond those whose names say so."""
+    """Fields that change sign in a mirror image, in addition to those known by name."""
     names = ("hitch", "hitch_rate", "load_shift")
     return {f"{name}_{k}": True for k in range(1, count + 1) for name in names}
 
 
 @made_once
 def trailer_states(count: int, slip: bool) -> Any:
-    """The state class of some trailers; `slip`: whether that is a state of each wheel."""
-    fields: Fields = {
-        "load_pull": (
-            N,
-            "Force of the hitch along the car that its wheel loads have answered to, "
-            "forward positive.",
-        )
-    }
+    """Record type of the states of `count` trailers; `slip`: whether slip is a state."""
+    pull = "Lagged longitudinal force of the hitch on the car, which its wheel loads respond to; "
+    fields: Fields = {"load_pull": (N, 0.0, f"{pull}forward positive.")}
     for k in range(1, count + 1):
-        fields |= _states(k, "the car" if k == 1 else f"trailer {k - 1}")
-        if slip:
-            fields |= _slips(k)
-    return _defined("TrailerStates", fields, 0.0)
-
-
-def _states(k: int, ahead: str) -> Fields:
-    of = f"of trailer {k}"
-    return {
-        f"hitch_{k}": (rad, f"Heading {of} less that of {ahead}, positive to the left."),
-        f"hitch_rate_{k}": (rad_s, f"Rate of `hitch_{k}`."),
-        f"spin_left_{k}": (rad_s, f"Spin of the left wheel {of}, positive when it rolls forward."),
-        f"spin_right_{k}": (rad_s, f"Spin of the right wheel {of}."),
-        f"load_hitch_{k}": (N, f"What motion adds to the load {of} on its hitch."),
-        f"load_shift_{k}": (N, f"Load that has moved from the left wheel {of} to the right one."),
-    }
-
-
-def _slips(k: int) -> Fields:
-    fields: Fields = {}
-    for side in SIDES:
-        of = f"of the {side} wheel of trailer {k}"
-        fields[f"kappa_{side}_{k}"] = (one, f"Longitudinal slip {of}, as it feels it.")
-        fields[f"tan_alpha_{side}_{k}"] = (one, f"Tangent of the slip angle {of}; sign of tyres.")
-    return fields
+        of, ahead = f"of trailer {k}", "the car" if k == 1 else f"trailer {k - 1}"
+        spin, moved = f"Spin of the left wheel {of}, positive when it rolls forward.", f"Load {of}"
+        fields |= {
+            f"hitch_{k}": (rad, 0.0, f"Heading {of} less that of {ahead}, positive to the left."),
+            f"hitch_rate_{k}": (rad_s, 0.0, f"Rate of `hitch_{k}`."),
+            f"spin_left_{k}": (rad_s, 0.0, spin),
+            f"spin_right_{k}": (rad_s, 0.0, f"Spin of the right wheel {of}."),
+            f"load_hitch_{k}": (N, 0.0, f"{moved} on its hitch added by motion."),
+            f"load_shift_{k}": (N, 0.0, f"{moved} moved from its left to its right wheel."),
+        }
+        for side in SIDES if slip else ():
+            of = f"of the {side} wheel of trailer {k}"
+            fields[f"kappa_{side}_{k}"] = (one, 0.0, f"Lagged longitudinal slip {of}.")
+            drift = f"Tangent of the lagged slip angle {of}, positive when it drifts to the left."
+            fields[f"tan_alpha_{side}_{k}"] = (one, 0.0, drift)
+    return record_type("TrailerStates", "", fields)
 
 
 @made_once
 def trailer_disturbances(count: int) -> Any:
-    """What the world does to some trailers, in the axes of each. The defaults do nothing."""
-    fields: Fields = {}
+    """Record type of the disturbances of `count` trailers; the defaults do nothing."""
+    forces: Fields = {}
     grips: Fields = {}
     for k in range(1, count + 1):
         at = f"at the centre of mass of trailer {k}"
-        fields[f"F_x_{k}"] = (N, f"Force {at} along it, forward positive.")
-        fields[f"F_y_{k}"] = (N, f"Force {at} across it, positive to the left.")
-        fields[f"M_z_{k}"] = (Nm, f"Yaw moment on trailer {k}, positive to the left.")
+        forces[f"F_x_{k}"] = (N, 0.0, f"Force {at} along it, forward positive.")
+        forces[f"F_y_{k}"] = (N, 0.0, f"Force {at} across it, positive to the left.")
+        forces[f"M_z_{k}"] = (Nm, 0.0, f"Yaw moment on trailer {k}, positive to the left.")
         for side in SIDES:
-            doc = f"Grip under the {side} wheels of trailer {k} over that of its tyres."
-            grips[f"mu_{side}_{k}"] = (Annotated[one, non_negative], doc)
-    return _defined("TrailerDisturbances", fields | grips, 0.0, dict.fromkeys(grips, 1.0))
+            under = f"under the {side} wheels of trailer {k}"
+            doc = f"Friction of the road {under}, relative to that of the tyre measurement."
+            grips[f"mu_{side}_{k}"] = (Annotated[one, non_negative], 1.0, doc)
+    return record_type("TrailerDisturbances", "", forces | grips)
 
 
 @made_once
 def trailer_outputs(count: int) -> Any:
-    """The output class of some trailers."""
+    """Record type of the outputs of `count` trailers."""
     fields: Fields = {}
     for k in range(1, count + 1):
-        of = f"of trailer {k}"
+        of, on = f"of trailer {k}", f"of the hitch on trailer {k}"
         fields |= {
-            f"x_trailer_{k}": (m, f"Position of the axle {of} in the world frame."),
-            f"y_trailer_{k}": (m, f"Position of the axle {of} in the world frame."),
-            f"yaw_trailer_{k}": (rad, f"Heading {of} in the world frame."),
-            f"F_x_hitch_{k}": (N, f"Force of its hitch on trailer {k} along it: positive pulls."),
-            f"F_y_hitch_{k}": (N, f"The same across trailer {k}, positive to the left."),
-            f"F_z_hitch_{k}": (N, f"Load {of} on its hitch, positive downwards."),
+            f"x_trailer_{k}": (m, None, f"Position of the axle {of} in the world frame."),
+            f"y_trailer_{k}": (m, None, f"Position of the axle {of} in the world frame."),
+            f"yaw_trailer_{k}": (rad, None, f"Heading {of} in the world frame."),
+            f"F_x_hitch_{k}": (N, None, f"Force {on} along it, positive when it pulls."),
+            f"F_y_hitch_{k}": (N, None, f"Force {on} across it, positive to the left."),
+            f"F_z_hitch_{k}": (N, None, f"Load {of} on its hitch, positive downwards."),
         }
         for side in SIDES:
-            wheel = f"of a {side} wheel of trailer {k}"
+            wheel = f"a {side} wheel of trailer {k}"
+            slip = f"Slip angle of {wheel}, positive when the tyre pushes to the left."
             fields |= {
-                f"F_x_{side}_{k}": (N, f"Force along {wheel}."),
-                f"F_y_{side}_{k}": (N, f"Force across {wheel}, positive to the left."),
-                f"F_z_{side}_{k}": (N, f"Load {wheel}."),
-                f"alpha_{side}_{k}": (rad, f"Slip angle {wheel}, positive pushes to the left."),
+                f"F_x_{side}_{k}": (N, None, f"Force along {wheel}."),
+                f"F_y_{side}_{k}": (N, None, f"Force across {wheel}, positive to the left."),
+                f"F_z_{side}_{k}": (N, None, f"Load of {wheel}."),
+                f"alpha_{side}_{k}": (rad, None, slip),
             }
-    return _defined("TrailerOutputs", fields, None)
-
-
-def _defined(
-    name: str, fields: Fields, default: float | None, others: Mapping[str, float] = NO_OTHERS
-) -> Any:
-    hints = {field: unit for field, (unit, _) in fields.items()}
-    docs = {field: doc for field, (_, doc) in fields.items()}
-    defaults = {} if default is None else dict.fromkeys(fields, default) | dict(others)
-    return record.define(name, hints, defaults, docs)
+    return record_type("TrailerOutputs", "", fields)
 
 
 STOP_WIDTH: rad = 0.05
-"""Angle within which an end stop sets in, either side of its angle."""
+"""Angle over which an end stop engages, on either side of its angle."""
 
 
 class Place(NamedTuple):
-    """A place from the centre of mass of the car and a heading, in the axes of the car."""
+    """Position relative to the car's centre of mass and a heading, in the axes of the car."""
 
     x: m
     y: m
     c: one
-    """Cosine of the heading from that of the car."""
+    """Cosine of the heading relative to the car."""
     s: one
-    """Sine of that angle."""
+    """Sine of the heading relative to the car."""
     angle: rad
-    """That angle itself, not wrapped."""
+    """Heading relative to the car, not wrapped, positive to the left."""
 
 
 class TrailerMotion(NamedTuple):
-    """How a trailer stands and moves."""
+    """Position and motion of a trailer."""
 
     hitch: Place
-    """Where it hangs, and its heading."""
+    """Position of its hitch, and its heading."""
     c: one
-    """Cosine of its heading from that of the unit ahead."""
+    """Cosine of its heading relative to the unit ahead."""
     s: one
-    """Sine of that angle."""
+    """Sine of its heading relative to the unit ahead."""
     omega: rad_s
     """Yaw rate over ground."""
     v: Velocity
     """Velocity of its hitch over ground, in its own axes."""
 
     def behind(self, way: m) -> Place:
-        """The place that is so far behind its hitch."""
+        """Place at the distance `way` behind its hitch."""
         hitch = self.hitch
         return hitch._replace(x=hitch.x - way * hitch.c, y=hitch.y - way * hitch.s)
 
     def velocity(self, way: m) -> Velocity:
-        """Velocity of the point that is so far behind its hitch, in its own axes."""
+        """Velocity of the point at the distance `way` behind its hitch, in its own axes."""
         return Velocity(self.v.x, self.v.y - way * self.omega)
 
 
 class TrailerGround(NamedTuple):
-    """The road under a trailer."""
+    """Effect of the road under a trailer."""
 
     pull: Acceleration | None
     """Gravity along the road, in the axes of the trailer; None where it is level."""
     press: m_s2
-    """Gravity onto the road."""
+    """Gravity normal to the road."""
     grip: tuple[one, one] | None
-    """Under the wheels, left and right; None where it is that of the tyres everywhere."""
+    """Friction of the road, left and right, relative to the tyres; None if 1 everywhere."""
 
 
 def trailer_motions(x: Any, p: Any) -> list[TrailerMotion]:
-    """Place and motion of each trailer of a car."""
+    """Position and motion of each trailer of a car."""
     motions: list[TrailerMotion] = []
     origin = 0.0 * p.l_r
     place, v, omega = Place(origin, origin, 1.0, 0.0, 0.0), Velocity(x.v_x, x.v_y), x.omega
@@ -512,7 +461,7 @@ def trailer_motions(x: Any, p: Any) -> list[TrailerMotion]:
 
 
 def world_place(place: Place, x: Any, road: Any) -> tuple[m, m, rad]:
-    """Position and heading in the world, as seen from above."""
+    """Position and heading in the world, projected onto the map."""
     ahead, aside, c, s, angle = place
     if not isinstance(road.surface, FlatRoad):
         ahead, aside = _seen_from_above(ahead, aside, x, road)
@@ -523,7 +472,7 @@ def world_place(place: Place, x: Any, road: Any) -> tuple[m, m, rad]:
 
 
 def _seen_from_above(ahead: Any, aside: Any, x: Any, road: Any) -> tuple[Any, Any]:
-    """A vector in the axes of the road under the car, as it lies in a map; see `road.contact`."""
+    """Projection onto the map of a vector in road axes under the car; see `road.contact`."""
     under = wheel_contact(road, x.x, x.y, x.yaw)
     e_2 = 1.0 + under.slope * under.slope
     e, n = sqrt(e_2), sqrt(e_2 + under.bank * under.bank)
@@ -532,12 +481,20 @@ def _seen_from_above(ahead: Any, aside: Any, x: Any, road: Any) -> tuple[Any, An
 
 
 def trailer_ground(x: Any, moving: Sequence[TrailerMotion], p: Any) -> list[TrailerGround]:
-    """The road under the axle of each trailer. It bends under the car alone."""
+    """Road under the axle of each trailer. Vertical curvature of the road acts on the car alone."""
     road, grounds = p.road, list[TrailerGround]()
     flat, gripping = isinstance(road.surface, FlatRoad), isinstance(road.grip, FullGrip)
     for trailer, at in zip(p.trailers, moving, strict=True):
         axle = at.behind(trailer.l_axle)
-        grips = None if gripping else _grips(axle, 0.5 * trailer.track, x, road)
+        grips: tuple[one, one] | None = None
+        if not gripping:
+            half = 0.5 * trailer.track
+            sides = (
+                axle._replace(x=axle.x - side * axle.s, y=axle.y + side * axle.c)
+                for side in (half, -half)
+            )
+            left, right = (road.grip.at(*world_place(side, x, road)[:2]) for side in sides)
+            grips = (left, right)
         if flat:
             grounds.append(TrailerGround(None, p.g, grips))
             continue
@@ -545,14 +502,6 @@ def trailer_ground(x: Any, moving: Sequence[TrailerMotion], p: Any) -> list[Trai
         pull = Acceleration(p.g * down.x, p.g * down.y)
         grounds.append(TrailerGround(pull, -p.g * down.z, grips))
     return grounds
-
-
-def _grips(axle: Place, half: m, x: Any, road: Any) -> tuple[one, one]:
-    sides = (
-        axle._replace(x=axle.x - side * axle.s, y=axle.y + side * axle.c) for side in (half, -half)
-    )
-    left, right = (road.grip.at(*world_place(at, x, road)[:2]) for at in sides)
-    return left, right
 
 
 def hitch_loads(x: Any, ground: Sequence[TrailerGround], p: Any) -> list[N]:
@@ -589,8 +538,10 @@ def axle_loads(
 def load_targets(
     tyres: Sequence[Force], hitches: Sequence[Force], moving: Sequence[TrailerMotion], p: Any
 ) -> list[tuple[N, N]]:
-    """What the forces of tyres and hitches, in the axes of each trailer, add to the load on its
-    hitch, and what they move from its left wheels to the right ones."""
+    """Loads that tyre and hitch forces add to each hitch, and move from left to right wheels.
+
+    Forces are in the axes of each trailer.
+    """
     targets: list[tuple[N, N]] = []
     behind: tuple[m, N, m, Force] | None = None
     for k, trailer in reversed([*enumerate(p.trailers)]):
@@ -610,35 +561,26 @@ def load_targets(
 
 
 def joint_moment(angle: rad, rate: rad_s, trailer: Any) -> Nm:
-    """Moment of the hitch on the trailer: of a stabiliser, and of the end stop."""
+    """Moment of the hitch on the trailer, by stabiliser and end stop."""
     left = ramp(angle - trailer.hitch_max, STOP_WIDTH)
     right = ramp(-angle - trailer.hitch_max, STOP_WIDTH)
     stop = left - right + (trailer.t_stop * rate) * (left + right)
     return -trailer.damping * rate - trailer.k_stop * stop
 
 
-def stop_energy(angle: rad, k_stop: Nm_rad, hitch_max: rad) -> J:
-    """Energy that the end stop stores."""
-    left = ramp_integral(angle - hitch_max, STOP_WIDTH)
-    return k_stop * (left + ramp_integral(-angle - hitch_max, STOP_WIDTH))
-
-
 def trailers_energy(x: Any, p: Any) -> J:
-    """Kinetic energy of all trailers, what their end stops store, and that of height."""
+    """Energy of all trailers: kinetic, of end stops, and potential."""
     total: J = 0.0
     for k, (trailer, at) in enumerate(zip(p.trailers, trailer_motions(x, p), strict=True), 1):
         v = at.velocity(trailer.l_cg)
         spins = [getattr(x, f"spin_{side}_{k}") for side in SIDES]
         turning = sum((spin * spin for spin in spins), 0.0)
-        stored = stop_energy(getattr(x, f"hitch_{k}"), trailer.k_stop, trailer.hitch_max)
+        angle, most = getattr(x, f"hitch_{k}"), trailer.hitch_max
+        beyond = ramp_integral(angle - most, STOP_WIDTH)
+        stored = trailer.k_stop * (beyond + ramp_integral(-angle - most, STOP_WIDTH))
         own = kinetic_energy(v.x, v.y, at.omega, trailer.m, trailer.I_z) + stored
         total = total + own + (0.5 * trailer.wheels * trailer.I_w) * turning
         if not isinstance(p.road.surface, FlatRoad):
             there = world_place(at.behind(trailer.l_cg), x, p.road)
             total = total + trailer.m * p.g * p.road.surface.at(*there[:2]).z
     return total
-
-
-def drag(v: m_s, C_drag: Any) -> N:
-    """Force of the air along a trailer."""
-    return (-0.5 * C_drag) * (v * abs(v))

@@ -1,4 +1,4 @@
-"""`two_track` and `full_car`: dynamic cars put together from parts, and their parameter sets."""
+"""`two_track` and `full_car`: dynamic cars assembled from parts, and their parameter sets."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""`two_track`: a car on four spinning wheels, with any tyre on each.
+"""`two_track`: a car on four spinning wheels, with any tyre model on each.
 
-A planar body on wheels that drive and brakes turn and whose slip against the road makes the forces;
-wheel loads follow these forces with the time constant of the springs. So forces depend on loads,
-loads on states, and each tyre is evaluated once. Equations: docs/vehicles.md.
+A planar body whose wheels are turned by drive and brakes; their slip against the road makes the
+forces. Wheel loads follow these forces with the time constant of the springs. So forces depend on
+loads, loads on states, and each tyre is evaluated once. Equations: docs/vehicles.md.
 
     two_track()                                   # a compact car on default tyres
     two_track("sports")                           # a car of a parameter set (`sets`)
@@ -15,18 +15,30 @@ loads on states, and each tyre is evaluated once. Equations: docs/vehicles.md.
     two_track(road=Road.plane(slope=0.1))         # on a road that is not flat
     two_track(trailers=Trailer(m=900.0))          # with a trailer, or several in a tuple
 
-Which equations a car has is the class of its records `tyres`, `slip`, `chassis`, `alignment`,
-`steering`, `air`, `powertrain`, `brakes`, `trailers` and `road`; there is one model of each
-combination.
+The classes of the records `tyres`, `slip`, `chassis`, `alignment`, `steering`, `air`, `powertrain`,
+`brakes`, `trailers` and `road` select the equations; there is one model for each combination.
+
+`formula_student`: the default car, one model from standstill to the limit.
+
+It is `two_track` with the parameter set of that name: a driverless electric car with a motor at
+each wheel, 80 kW for all of them, and slip as states over the relaxation lengths of its tyres, so
+that it can stand still and explicit integrators can be used.
+
+    formula_student(m=240.0)                      # as `two_track("formula_student", m=240.0)`
+
+The numbers and their sources are in `sets`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, get_type_hints
 
 from ...core import record
+from ...core.body import Geometry
 from ...core.model import Model, Vehicle, VehicleFactory, built_once
+from ...core.plausibility import postponed
 from ...core.record import Recipe, class_from, recipe_of
 from ...errors import InvalidValue
 from ...geometry.pose import turned, turned_back
@@ -35,16 +47,15 @@ from ...road.records import FlatRoad, PlaneRoad, record_of, road_type
 from ...tyres.contract import each_tyre, tyre_set_type
 from ...tyres.relaxation import SlipState
 from ...units import J, Nm
-from ..formula import least
+from ..formula import least, open_wheeler
 from ..parts.actuators import rate_limited_lag
 from ..parts.air import AeroMap, AirForces
-from ..parts.assembly import assembled, base_of, tyres_among
+from ..parts.assembly import assembled, base_of, redefined, tyres_among
 from ..parts.chassis import (
     FOLLOWED,
     Acting,
     Pressed,
     Travel,
-    WheelMoments,
     push_of,
     spin_momentum,
     wheel_moments,
@@ -62,16 +73,7 @@ from ..parts.spinning_wheel import (
 )
 from ..parts.steering import Heading
 from ..parts.trailers import mirror_odd, trailer_chain, trailer_spins
-from .body import BODY, places
-from .drive import (
-    drive_outputs,
-    driveline,
-    driveline_energy,
-    driveline_settled,
-    each,
-    pitch_shares,
-    wheel_spin_rates,
-)
+from . import body, trailers
 from .records import (
     DEFAULT_TYRES,
     PART_DUTIES,
@@ -88,54 +90,15 @@ from .records import (
     state_type,
 )
 from .sets import set_values
-from .trailers import (
-    Towed,
-    check_trailers,
-    coupled,
-    pressed,
-    trailer_energy,
-    trailer_rates,
-    trailer_spinning,
-    trailer_values,
-    trailers_rolling,
-)
 
-
-def following_loads(x: Any, pushed: Acceleration, turned: WheelMoments, p: Any) -> dict[str, Any]:
-    """Rates with which loads follow the force of the tyres and the moments of the wheels, as far
-    as the chassis has them."""
-    kept = p.chassis.follows
-    if not kept:
-        return {}
-    more, by_t = push_of(turned, p), 1.0 / p.t_load
-    along = pushed.x if p.chassis.turns_by_pitch else pushed.x + more.x
-    pairs = zip(FOLLOWED, (along, pushed.y + more.y), strict=True)
-    return {name: (now - getattr(x, name)) * by_t for name, now in pairs if name in kept}
-
-
-def on_springs(x: Any, road: RoadUnderCar, p: Any) -> Any:
-    """The state with body and wheels in balance, as far as the chassis has them move."""
-    if not p.chassis.fills:
-        return x
-    at = x
-    # On a map of ride heights a body that sinks is pressed down more.
-    for _ in range(8 if base_of(type(p.air)) is AeroMap else 1):
-        still = disturbance_type(type(p.air), type(p.trailers))()
-        air = p.air.forces(at, still, p.chassis.travel(at, p), p)
-        balance = p.chassis.settled(x, road, pressed(at, air, p), p)
-        at = x._replace(**balance._asdict())
-    return at
-
-
-WHEELS = ("fl", "fr", "rl", "rr")
 SIDES = (1.0, -1.0, 1.0, -1.0)
-"""Sides of the wheels: 1 left, -1 right."""
-TYRES = (("tyre",), ("front", "rear"), WHEELS)
-"""The keywords of the factory that go together."""
+"""Signs of the sides of the wheels: 1 left, -1 right."""
+TYRES = (("tyre",), ("front", "rear"), body.WHEELS)
+"""Groups of tyre keywords of the factory: for all wheels, for each axle, or for each wheel."""
 
 
 class Motion(NamedTuple):
-    """Everything about the car at one instant that both the derivative and the outputs need."""
+    """Quantities of one instant that both the derivative and the outputs need."""
 
     travel: Travel
     acting: Acting
@@ -144,14 +107,13 @@ class Motion(NamedTuple):
     a: Acceleration
     moment: Nm
     leaning: Acceleration
-    """What the wheel loads answer to: the force of the tyres over the mass, and what a hitch adds
-    to it."""
-    towed: Towed | None
+    """Acceleration that the wheel loads follow: by tyre forces and the hitch."""
+    towed: trailers.Towed | None
 
 
 def velocities(x: State, headings: tuple[Heading, ...], p: Params) -> list[Velocity]:
     """Velocity over ground of each contact patch, in the axes of its wheel."""
-    columns = zip(headings, p.chassis.carried(x, p), places(p), strict=True)
+    columns = zip(headings, p.chassis.carried(x, p), body.places(p), strict=True)
     return [
         Velocity(*turned_back(*heading, v.x - y * x.omega, v.y + forward * x.omega))
         for heading, v, (forward, y) in columns
@@ -161,34 +123,36 @@ def velocities(x: State, headings: tuple[Heading, ...], p: Params) -> list[Veloc
 def posture(
     x: State, w: External, road: RoadUnderCar, p: Params
 ) -> tuple[Travel, AirForces, Pressed, CornerLoads]:
-    """How the body sits, what the air does to it, what presses the axles, and the wheel loads that
-    have come of all."""
+    """Travel of the body, aerodynamic forces, additional axle loads, and wheel loads."""
     travel = p.chassis.travel(x, p)
     air = p.air.forces(x, w, travel, p)
-    pressing = pressed(x, air, p)
+    pressing = trailers.pressed(x, air, p)
     return travel, air, pressing, p.chassis.loads(x, road, pressing, p)
 
 
 def slips(x: Any, p: Params) -> list[SlipState]:
-    """The state of slip of each wheel; nothing where slip is no state."""
+    """Slip state of each wheel; zeros if slip is not a state."""
     if not p.slip.states:
         return [SlipState()] * 4
-    return [SlipState(getattr(x, f"kappa_{w}"), getattr(x, f"tan_alpha_{w}")) for w in WHEELS]
+    return [SlipState(getattr(x, f"kappa_{w}"), getattr(x, f"tan_alpha_{w}")) for w in body.WHEELS]
 
 
 def motion(x: State, w: External, p: Params) -> Motion:
-    """Loads, tyre forces and what they do to the body."""
-    road = road_under_car(p.road, x, places(p), p.g)
+    """Loads, tyre forces, acceleration and yaw moment of one instant."""
+    road = road_under_car(p.road, x, body.places(p), p.g)
     travel, air, pressing, loads = posture(x, w, road, p)
     headings, cambers = p.alignment.angles(x, travel, p)
     grip = road.grip_with((w.mu_fl, w.mu_fr, w.mu_rl, w.mu_rr))
-    columns = zip(loads, velocities(x, headings, p), each(x, "spin"), cambers, grip, strict=True)
+    columns = zip(
+        loads, velocities(x, headings, p), body.each(x, "spin"), cambers, grip, strict=True
+    )
     moving = [
         WheelMotion(F_z, v.x, v.y, spin, x.omega, camber, mu)
         for F_z, v, spin, camber, mu in columns
     ]
     wheels = each_wheel(wheel_forces, each_tyre(p.tyres), (p.slip,) * 4, slips(x, p), moving, SIDES)
-    forces = in_body_axes(wheels, headings)
+    pairs = zip(wheels, headings, strict=True)
+    forces = tuple(Force(*turned(*heading, f.F_x, f.F_y)) for f, heading in pairs)
     force, moment = on_body(forces, wheels, p)
     by_mass = 1.0 / p.m
     pushed = Acceleration(force.x * by_mass, force.y * by_mass)
@@ -205,20 +169,14 @@ def motion(x: State, w: External, p: Params) -> Motion:
     # The spin of wheels that tilt with the body turns the car, as the spin of a gyroscope does.
     tilting = p.chassis.tilt_rate(x, p)
     if tilting is not None:
-        moment = moment - tilting * spin_momentum(each(x, "spin"), p.I_w)
-    a, moment, leaning, towed = coupled(x, w, a, pushed, moment, p)
+        moment = moment - tilting * spin_momentum(body.each(x, "spin"), p.I_w)
+    a, moment, leaning, towed = trailers.coupled(x, w, a, pushed, moment, p)
     acting = Acting(loads, forces, pushed, pressing, road)
     return Motion(travel, acting, headings, wheels, a, moment, leaning, towed)
 
 
-def in_body_axes(wheels: list[WheelForces], headings: tuple[Heading, ...]) -> tuple[Force, ...]:
-    """Force of each tyre in body axes."""
-    pairs = zip(wheels, headings, strict=True)
-    return tuple(Force(*turned(*heading, f.F_x, f.F_y)) for f, heading in pairs)
-
-
 def on_body(forces: tuple[Force, ...], wheels: list[WheelForces], p: Params) -> tuple[Force, Nm]:
-    """Force of all tyres, and their moment about the centre of mass."""
+    """Sum of the tyre forces, and their moment about the centre of mass."""
     fl, fr, rl, rr = forces
     # Wheels of an axle taken together: what is alike on both sides cancels to the last bit.
     front, rear = (Force(a.x + b.x, a.y + b.y) for a, b in ((fl, fr), (rl, rr)))
@@ -229,16 +187,15 @@ def on_body(forces: tuple[Force, ...], wheels: list[WheelForces], p: Params) -> 
 
 
 def derivative(x: State, u: Input, w: External, p: Params) -> State:
-    """Time derivative of the state."""
-    now, line = motion(x, w, p), driveline(x, u, p)
-    turning = wheel_spin_rates(line, x, now.wheels, p)
-    turned = wheel_moments(now.wheels, each(x, "spin"), turning, x.omega, p.I_w)
+    now, line = motion(x, w, p), body.driveline(x, u, p)
+    turning = body.wheel_spin_rates(line, x, now.wheels, p)
+    turned = wheel_moments(now.wheels, body.each(x, "spin"), turning, x.omega, p.I_w)
     if p.chassis.turns_by_pitch and line.reflected is not None:
-        turned = turned._replace(inertia=p.I_w * (4.0 - sum(pitch_shares(line, p))))
+        turned = turned._replace(inertia=p.I_w * (4.0 - sum(body.pitch_shares(line, p))))
     sprung: Any = p.chassis.rates(x, now.acting._replace(turned=turned), p)
     if p.chassis.turns_by_pitch:
         # A spin counts from the body, in which drive and brakes act.
-        pairs = zip(turning, pitch_shares(line, p), strict=True)
+        pairs = zip(turning, body.pitch_shares(line, p), strict=True)
         turning = tuple(rate - share * sprung.pitch_rate for rate, share in pairs)
     wheel_angle = p.steering.wheel_angle(u.steer)
     rates: dict[str, Any] = {
@@ -247,20 +204,26 @@ def derivative(x: State, u: Input, w: External, p: Params) -> State:
         "omega": now.moment * (1.0 / p.I_z),
         "steer": rate_limited_lag(x.steer, wheel_angle, p.t_steer, p.steer_max, p.steer_rate_max),
         **line.rates,
-        **{f"spin_{w}": rate for w, rate in zip(WHEELS, turning, strict=True)},
-        **following_loads(x, now.leaning, turned, p),
+        **body.by_wheel("spin", turning),
         **sprung._asdict(),
         **p.alignment.rates(x, now.travel, now.wheels, p)._asdict(),
-        **trailer_rates(x, now.towed, line.brakes, p),
+        **trailers.trailer_rates(x, now.towed, line.brakes, p),
     }
+    if p.chassis.follows:
+        # Lagged accelerations that set the wheel loads, by tyre forces and wheel moments.
+        more, by_t = push_of(turned, p), 1.0 / p.t_load
+        along = now.leaning.x if p.chassis.turns_by_pitch else now.leaning.x + more.x
+        pairs = zip(FOLLOWED, (along, now.leaning.y + more.y), strict=True)
+        followed = {name: (push - getattr(x, name)) * by_t for name, push in pairs}
+        rates |= {name: followed[name] for name in p.chassis.follows}
     if p.slip.states:
-        for wheel, f in zip(WHEELS, now.wheels, strict=True):
-            rates |= {f"kappa_{wheel}": f.kappa_rate, f"tan_alpha_{wheel}": f.tan_alpha_rate}
+        rates |= body.by_wheel("kappa", [f.kappa_rate for f in now.wheels])
+        rates |= body.by_wheel("tan_alpha", [f.tan_alpha_rate for f in now.wheels])
     return type(x)(**rates)
 
 
 def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
-    """Accelerations, loads, slip and tyre forces. `wheel_lift` marks a wheel in the air."""
+    """Accelerations, loads, slip and tyre forces; `wheel_lift` marks a wheel in the air."""
     now = motion(x, w, p)
     left, right = (atan2(heading.s, heading.c) for heading in now.headings[:2])
     # Outputs have the sign of all cars here: positive when the tyre pushes to the left.
@@ -279,48 +242,51 @@ def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
             *p.chassis.outputs(x, now.acting, p),
         )
     )
-    return drive_outputs(own, trailer_values(x, now.towed, p), x, u, p)
+    return body.drive_outputs(own, trailers.trailer_values(x, now.towed, p), x, u, p)
 
 
 def rolling(x: State, p: Params) -> State:
-    """The state with wheels that roll, if all were given as standing, on springs in balance."""
-    road = road_under_car(p.road, x, places(p), p.g)
-    x = on_springs(x, road, p)
-    still = disturbance_type(type(p.air), type(p.trailers))()
+    """State in balance on the springs, with the wheels set rolling if none of them spins."""
+    road = road_under_car(p.road, x, body.places(p), p.g)
+    still, start = disturbance_type(type(p.air), type(p.trailers))(), x
+    # On a map of ride heights a body that sinks is pressed down more.
+    rounds = 8 if base_of(type(p.air)) is AeroMap else 1
+    for _ in range(rounds if p.chassis.fills else 0):
+        air = p.air.forces(x, still, p.chassis.travel(x, p), p)
+        x = start._replace(
+            **p.chassis.settled(start, road, trailers.pressed(x, air, p), p)._asdict()
+        )
     travel, _, _, loads = posture(x, still, road, p)
     headings, _ = p.alignment.angles(x, travel, p)
     turning = logical_or(
         logical_or(x.spin_fl != 0.0, x.spin_fr != 0.0),
         logical_or(x.spin_rl != 0.0, x.spin_rr != 0.0),
     )
-    turning = trailer_spinning(x, turning, p)
+    turning = trailers.trailer_spinning(x, turning, p)
     columns = zip(
-        WHEELS, each_tyre(p.tyres), loads, velocities(x, headings, p), each(x, "spin"), strict=True
+        each_tyre(p.tyres), loads, velocities(x, headings, p), body.each(x, "spin"), strict=True
     )
-    x = x._replace(
-        **{
-            f"spin_{wheel}": where(turning, spin, v.x / rolling_radius(tyre, F_z, v.x))
-            for wheel, tyre, F_z, v, spin in columns
-        }
-    )
-    return driveline_settled(trailers_rolling(x, turning, p), p)
+    spins = [
+        where(turning, spin, v.x / rolling_radius(tyre, F_z, v.x)) for tyre, F_z, v, spin in columns
+    ]
+    x = x._replace(**body.by_wheel("spin", spins))
+    return body.driveline_settled(trailers.trailers_rolling(x, turning, p), p)
 
 
 def check(p: Params) -> None:
-    """Raise for parameters that make no car."""
+    """Raise for impossible parameters of chassis or trailers."""
     p.chassis.check(p)
-    check_trailers(p)
+    trailers.check_trailers(p)
 
 
 def energy(x: State, p: Params) -> J:
-    """Kinetic energy of the body and of all that spins, what the chassis stores, and that of
-    height."""
+    """Kinetic and potential energy of the car, its rotating parts, chassis and trailers."""
     # A spin counts from the body, which may pitch.
     pitching = getattr(x, "pitch_rate", 0.0)
-    turning = sum(((spin + pitching) * (spin + pitching) for spin in each(x, "spin")), 0.0)
-    rotating = 0.5 * p.I_w * turning + driveline_energy(x, p)
+    turning = sum(((spin + pitching) * (spin + pitching) for spin in body.each(x, "spin")), 0.0)
+    rotating = 0.5 * p.I_w * turning + body.driveline_energy(x, p)
     planar = kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z) + rotating
-    planar = planar + trailer_energy(x, p)
+    planar = planar + trailers.trailer_energy(x, p)
     if isinstance(p.road.surface, FlatRoad):
         return planar + p.chassis.energy(x, p.g, p)
     place = p.road.surface.at(x.x, x.y)
@@ -330,8 +296,7 @@ def energy(x: State, p: Params) -> J:
 
 @built_once
 def car_model(name: str, recipes: Parts, *tyres: type) -> Model:
-    """The car of a name with parts by the recipes of their classes, on one, two or four classes of
-    tyres."""
+    """Build the car model from recipes of its parts' classes and one, two or four tyre classes."""
     parts = Parts(*map(class_from, recipes))
     even = issubclass(get_type_hints(parts.road)["surface"], (FlatRoad, PlaneRoad))
     names = ", ".join(dict.fromkeys(tyre.__name__ for tyre in tyres))
@@ -351,7 +316,7 @@ def car_model(name: str, recipes: Parts, *tyres: type) -> Model:
         outputs=outputs,
         settle=rolling,
         fills=(
-            *(f"spin_{wheel}" for wheel in WHEELS),
+            *(f"spin_{wheel}" for wheel in body.WHEELS),
             *parts.chassis.fills,
             *trailer_spins(behind),
         ),
@@ -360,7 +325,7 @@ def car_model(name: str, recipes: Parts, *tyres: type) -> Model:
         # with bumps the body has no height of its own.
         energy=energy if told else None,
         ends=ROLLED_OVER if "roll" in parts.chassis.States._fields else {},
-        body=BODY,
+        body=body.BODY,
         mirror_odd=mirror_odd(behind),
         summary=f"Car on four spinning wheels with any tyre: {names}{drive}{towing}",
     )
@@ -368,20 +333,25 @@ def car_model(name: str, recipes: Parts, *tyres: type) -> Model:
 
 @dataclass(frozen=True, repr=False)
 class TwoTrackFactory(VehicleFactory):
-    """Makes cars on any tyres: `two_track(front=T1, rear=T2, m=1300.0)`."""
+    """Makes two-track cars on any tyres: `two_track(front=T1, rear=T2, m=1300.0)`."""
 
     def __call__(self, params: Any = None, /, **values: Any) -> Vehicle:
         """A car with the default parameters, some of them replaced by keyword or mapping.
 
-        `tyre`, or `front` and `rear`, or `fl`, `fr`, `rl` and `rr` are tyre records or tyres that
-        were read from a file. The other parts are records, too: `slip` is a `SteadySlip` or a
-        `FirstOrderSlip`, `chassis` a `RollShare`, `QuasiStatic`, `RollPitch` or an
-        `independent_suspension`, `alignment` a `FixedAlignment`, `LinearAlignment` or of
-        `alignment_tables`, `steering` a `DirectSteering` or `SteeringWheel`, `air` a `PlainAir`,
-        `Aerodynamics` or an `aero_map`, `powertrain` a `WheelTorques`, `WheelMotors`,
-        `MotorDrive` or `EngineDrive`, `brakes` a `BrakeTorques` or `HydraulicBrakes`, `trailers` a
-        `Trailer` or several in a tuple, `road` a `Road`. `params` may be the name of a parameter
-        set.
+        `params` is a parameter record, a mapping, or the name of a parameter set. Keywords are
+        parameters of the car, among them its parts:
+
+        * `tyre`, or `front` and `rear`, or `fl`, `fr`, `rl` and `rr`: tyre records, or tyres read
+          from a file.
+        * `slip`: `SteadySlip` or `FirstOrderSlip`.
+        * `chassis`: `RollShare`, `QuasiStatic`, `RollPitch` or `independent_suspension`.
+        * `alignment`: `FixedAlignment`, `LinearAlignment` or `alignment_tables`.
+        * `steering`: `DirectSteering` or `SteeringWheel`.
+        * `air`: `PlainAir`, `Aerodynamics` or `aero_map`.
+        * `powertrain`: `WheelTorques`, `WheelMotors`, `MotorDrive` or `EngineDrive`.
+        * `brakes`: `BrakeTorques` or `HydraulicBrakes`.
+        * `trailers`: a `Trailer`, or several in a tuple.
+        * `road`: a `Road`.
         """
         # What is said of single numbers comes last, and so wins over whole records and sets.
         whole = dict[str, Any]()
@@ -423,3 +393,52 @@ def _checked_part(name: str, part: Any) -> Any:
 
 
 two_track = TwoTrackFactory(car_model("two_track", Parts(), *map(type, DEFAULT_TYRES)))
+
+NAME = "formula_student"
+
+
+def geometry(p: Any) -> Geometry:
+    """Geometry with tub and wings about the wheels of `two_track`."""
+    outlines = open_wheeler(p.l_f, -p.l_r, 0.5 * (p.track_f + p.track_r))
+    return replace(body.geometry(p), outlines=outlines)
+
+
+@built_once
+def _named(model: Model) -> Model:
+    """Model of a `two_track` with the name, defaults and outlines of this car."""
+    assert model.body is not None
+    hints = get_type_hints(model.Params, include_extras=True)
+    own = {
+        name: value
+        for name, value in two_track(NAME).params._asdict().items()
+        if name in hints and type(value) in (float, hints[name])
+    }
+    text = "A Formula Student car within the rules; sources: `twin_track.sets`."
+    return replace(
+        model,
+        name=NAME,
+        Params=redefined(model.Params, defaults=own, doc=text),
+        body=replace(model.body, geometry=geometry),
+        summary="The default car: one model from standstill to the limit",
+    )
+
+
+class FormulaStudentFactory(VehicleFactory):
+    """Makes Formula Student cars: `formula_student(m=240.0)`."""
+
+    def __call__(self, params: Any = None, /, **values: Any) -> Vehicle:
+        """A car with the parameter set `formula_student`; arguments as for `two_track`."""
+        if isinstance(params, str):
+            raise InvalidValue(
+                f"{NAME} is a parameter set, and {params!r} another: two_track has it"
+            )
+        with postponed():
+            if params is None or isinstance(params, Mapping):
+                car = two_track(NAME, **{**(params or {}), **values})
+            else:
+                car = two_track(params, **values)
+        model = _named(car.model)
+        return Vehicle(model, model.Params(*car.params))
+
+
+formula_student = FormulaStudentFactory(_named(two_track(NAME).model))

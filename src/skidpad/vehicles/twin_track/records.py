@@ -1,4 +1,4 @@
-"""Records of `two_track`, by the classes of its tyres and of its other parts."""
+"""Record types of `two_track`, by the classes of its tyres and other parts."""
 
 from __future__ import annotations
 
@@ -39,15 +39,14 @@ from ..parts.steering import DirectSteering
 from ..parts.trailers import NoTrailers, trailer_disturbances, trailer_outputs, trailer_states
 
 share = Annotated[one, Allowed(0.0, 1.0)]
-"""A pure number from 0 to 1."""
 
 
 @extended
 class State(formula.State):
-    """Pose, velocity, actuators, spin of the wheels and how far loads have followed the forces."""
+    """Pose, velocity, actuators, wheel spins and the lagged accelerations that set the loads."""
 
     steer: rad = 0.0  # pyright: ignore[reportIncompatibleVariableOverride]
-    """Angle of a wheel in the middle of the front axle, positive to the left."""
+    """Angle of a virtual wheel in the middle of the front axle, positive to the left."""
     spin_fl: rad_s = 0.0
     """Spin of the front left wheel about its axle, positive when it rolls forward."""
     spin_fr: rad_s = 0.0
@@ -57,33 +56,33 @@ class State(formula.State):
     spin_rr: rad_s = 0.0
     """Spin of the rear right wheel."""
     load_a_x: m_s2 = 0.0
-    """Force of the tyres along the car over its mass that the wheel loads have answered to; moments
-    of the wheels count as a force at the road."""
+    """Longitudinal acceleration by tyre forces that the wheel loads respond to; follows the
+    forces with the time constant `t_load`. Wheel moments count as a force at the road."""
     load_a_y: m_s2 = 0.0
-    """The same across the car, positive to the left."""
+    """Lateral acceleration by tyre forces for the wheel loads, positive to the left."""
 
 
 @extended
 class FirstOrderState(State):
-    """The same with the slip that each tyre feels."""
+    """State with the lagged slip of each tyre."""
 
     kappa_fl: one = 0.0
-    """Longitudinal slip that the front left tyre feels, positive drives."""
+    """Lagged longitudinal slip of the front left tyre, positive when driving."""
     kappa_fr: one = 0.0
-    """Longitudinal slip of the front right tyre."""
+    """Lagged longitudinal slip of the front right tyre."""
     kappa_rl: one = 0.0
-    """Longitudinal slip of the rear left tyre."""
+    """Lagged longitudinal slip of the rear left tyre."""
     kappa_rr: one = 0.0
-    """Longitudinal slip of the rear right tyre."""
+    """Lagged longitudinal slip of the rear right tyre."""
     tan_alpha_fl: one = 0.0
-    """Tangent of the slip angle that the front left tyre feels, positive when it drifts to the
-    left: the sign of tyres, not that of the output `alpha_fl`."""
+    """Tangent of the lagged slip angle of the front left tyre, positive when it drifts to the
+    left; the opposite sign of the output `alpha_fl`."""
     tan_alpha_fr: one = 0.0
-    """Tangent of the slip angle of the front right tyre."""
+    """Tangent of the lagged slip angle of the front right tyre."""
     tan_alpha_rl: one = 0.0
-    """Tangent of the slip angle of the rear left tyre."""
+    """Tangent of the lagged slip angle of the rear left tyre."""
     tan_alpha_rr: one = 0.0
-    """Tangent of the slip angle of the rear right tyre."""
+    """Tangent of the lagged slip angle of the rear right tyre."""
 
 
 @extended
@@ -91,7 +90,7 @@ class Input(formula.Input):
     """Targets of steering and drive, and the torques of the brakes."""
 
     brake_fl: Annotated[Nm, non_negative] = 0.0
-    """Brake torque at the front left wheel: resists its turning and holds it at rest."""
+    """Brake torque at the front left wheel: resists its rotation and holds it at rest."""
     brake_fr: Annotated[Nm, non_negative] = 0.0
     """Brake torque at the front right wheel."""
     brake_rl: Annotated[Nm, non_negative] = 0.0
@@ -101,7 +100,7 @@ class Input(formula.Input):
 
 
 class External(NamedTuple):
-    """What the world does to the car. The defaults do nothing."""
+    """Disturbances: external forces, yaw moment and grip. The defaults do nothing."""
 
     F_x: N = 0.0
     """Force at the centre of mass along the car, forward positive."""
@@ -110,18 +109,18 @@ class External(NamedTuple):
     M_z: Nm = 0.0
     """Yaw moment, positive to the left."""
     mu_fl: Annotated[one, non_negative] = 1.0
-    """Grip under the front left wheel over that on which its tyre was measured."""
+    """Friction of the road under the front left wheel, relative to the tyre measurement."""
     mu_fr: Annotated[one, non_negative] = 1.0
-    """Grip under the front right wheel."""
+    """Relative friction of the road under the front right wheel."""
     mu_rl: Annotated[one, non_negative] = 1.0
-    """Grip under the rear left wheel."""
+    """Relative friction of the road under the rear left wheel."""
     mu_rr: Annotated[one, non_negative] = 1.0
-    """Grip under the rear right wheel."""
+    """Relative friction of the road under the rear right wheel."""
 
 
 @extended
 class Outputs(formula.Outputs):
-    """Accelerations and, for each wheel, load, slip, force, aligning moment and angle."""
+    """Accelerations; load, slip, force, aligning moment and angle of each wheel."""
 
     kappa_fl: one
     """Longitudinal slip of the front left wheel, positive when it drives."""
@@ -140,16 +139,16 @@ class Outputs(formula.Outputs):
     M_z_rr: Nm
     """Aligning moment of the rear right tyre."""
     steer_fl: rad
-    """Angle of the front left wheel on the car, positive to the left."""
+    """Angle of the front left wheel relative to the car, positive to the left."""
     steer_fr: rad
-    """Angle of the front right wheel on the car."""
+    """Angle of the front right wheel relative to the car, positive to the left."""
 
 
 class Params(NamedTuple):
-    """A compact car with front drive: a Ford Escort on `LoadSensitiveTyre`.
+    """Parameters; by default a compact car with front drive: a Ford Escort on `LoadSensitiveTyre`.
 
-    Numbers are those of CommonRoad's vehicle 1 (`commonroad-vehicle-models` 3.0.2), or follow from
-    them as said; what is an estimate says so.
+    Values are those of CommonRoad's vehicle 1 (`commonroad-vehicle-models` 3.0.2) or follow from
+    them; estimates are marked.
     """
 
     m: Annotated[kg, positive] = FORD_ESCORT["m"]
@@ -167,10 +166,10 @@ class Params(NamedTuple):
     track_r: Annotated[m, positive] = FORD_ESCORT["rear.track"]
     """Distance between the rear wheels."""
     z_cg: Annotated[m, non_negative] = 0.567
-    """Height of the centre of mass: that of the body and of the axles, at wheel height."""
+    """Height of the centre of mass, from those of body and axles (at wheel height)."""
     roll_front: share = 0.605
-    """Share of the roll moment that the front axle takes: from the springs and the anti-roll bar.
-    More of it makes a car on tyres that lose grip with load understeer more."""
+    """Share of the front axle in the roll moment, by springs and anti-roll bar. A larger share
+    increases understeer on tyres whose grip falls with load."""
     t_load: Annotated[s, positive] = 0.05
     """Time constant with which the wheel loads follow the forces of the tyres (estimate)."""
     F_lift: Annotated[N, positive] = 50.0
@@ -178,18 +177,18 @@ class Params(NamedTuple):
     g: Annotated[m_s2, non_negative] = 9.81
     """Gravity."""
     C_drag: Annotated[N_s2_m2, non_negative] = 0.8
-    """Air drag is ½ C_drag v_x², at the centre of mass (estimate: 1.2 kg/m³, c 0.33, 2 m²)."""
+    """Drag coefficient: air drag is ½ C_drag v_x², at the centre of mass (estimate: 1.2 kg/m³,
+    c 0.33, 2 m²)."""
     C_down: Annotated[N_s2_m2, non_negative] = 0.0
-    """Downforce is ½ C_down v_x²."""
+    """Downforce coefficient: downforce is ½ C_down v_x²."""
     down_front: share = 0.5
     """Share of the downforce on the front axle."""
     ackermann: share = 0.0
-    """0: both front wheels turn alike; 1: they point about one centre on the line of the rear
-    axle."""
+    """Share of Ackermann geometry: 0 parallel wheels, 1 one centre on the rear axle line."""
     toe_f: rad = 0.0
-    """Toe of the front wheels, positive in: both point towards the middle of the car."""
+    """Toe of the front wheels, positive inwards (both point towards the middle of the car)."""
     toe_r: rad = 0.0
-    """Toe of the rear wheels, positive in."""
+    """Toe of the rear wheels, positive inwards."""
     camber_f: rad = 0.0
     """Camber of the front wheels, positive when their tops lean outwards."""
     camber_r: rad = 0.0
@@ -207,37 +206,37 @@ class Params(NamedTuple):
     steer_rate_max: Annotated[rad_s, non_negative] = 0.8
     """Largest steering rate, either side (estimate)."""
     t_hold: Annotated[s, positive] = 0.002
-    """Time in which a brake that can hold its wheel stops it. Shorter is stiffer."""
+    """Time constant with which a brake stops a wheel that it can hold; shorter is stiffer."""
     drive_front: share = FORD_ESCORT["engine_split"]
-    """Share of the front wheels in the drive that a demand asks for."""
+    """Share of the front wheels in the drive torque of a demand."""
     brake_front: share = FORD_ESCORT["brake_split"]
-    """Share of the front wheels in the braking that a demand asks for."""
+    """Share of the front wheels in the brake torque of a demand."""
     length: Annotated[m, positive] = FORD_ESCORT["length"]
-    """It does not influence the motion."""
+    """Length of the outline; does not influence the motion."""
     width: Annotated[m, positive] = FORD_ESCORT["width"]
-    """It does not influence the motion."""
+    """Width of the outline; does not influence the motion."""
     height: Annotated[m, positive] = 1.4
-    """It does not influence the motion (estimate)."""
+    """Height of the outline; does not influence the motion (estimate)."""
     slip: SteadySlip = SteadySlip()
-    """How slip follows the motion."""
+    """Slip law: steady-state, or first order behind relaxation lengths."""
     chassis: RollShare = RollShare()
-    """How the body sits on its wheels, and their loads."""
+    """Chassis: position of the body on its wheels, and wheel loads."""
     alignment: FixedAlignment = FixedAlignment()
-    """What changes toe and camber."""
+    """Wheel alignment: toe and camber by travel and forces."""
     steering: DirectSteering = DirectSteering()
-    """What the driver turns."""
+    """Kind of steering input: road-wheel angle or steering wheel."""
     air: PlainAir = PlainAir()
-    """What the air does."""
+    """Aerodynamics."""
     powertrain: WheelTorques = WheelTorques()
-    """What drives the wheels."""
+    """Powertrain."""
     brakes: BrakeTorques = BrakeTorques()
-    """What brakes the wheels."""
+    """Brakes."""
     trailers: NoTrailers = NoTrailers()
-    """What hangs behind the car."""
+    """Trailers behind the car."""
     road: Any = None
-    """The road under the car."""
+    """Road under the car."""
     tyres: Any = None
-    """The tyres."""
+    """Set of tyres, one for each wheel."""
 
 
 DEFAULT_TYRES = tyre_set(LoadSensitiveTyre())
@@ -245,11 +244,11 @@ DEFAULT_TYRES = tyre_set(LoadSensitiveTyre())
 
 OF_WHEEL_TORQUES = ("t_tau", "tau_max", "drive_front")
 OF_BRAKE_TORQUES = ("brake_max", "brake_front")
-"""Parameters that other powertrains and brakes do not have."""
+"""Parameters that only a car with `BrakeTorques` has."""
 
 
 class Parts(NamedTuple):
-    """The classes of the exchangeable parts of a car besides its tyres."""
+    """Classes of the exchangeable parts of a car other than its tyres."""
 
     slip: Any = SteadySlip
     chassis: Any = RollShare
@@ -263,35 +262,26 @@ class Parts(NamedTuple):
 
 
 _CHASSIS = (
-    *("States", "Outputs", "follows", "fills", "replaces", "check", "loads", "travel", "outputs"),
-    *("carried", "rates", "energy", "bumped", "settled"),
+    *("States", "Outputs", "follows", "fills", "replaces", "turns_by_pitch", "check", "loads"),
+    *("travel", "outputs", "carried", "rates", "energy", "loss", "bumped", "tilt_rate", "settled"),
 )
 PART_DUTIES: dict[str, tuple[str, tuple[str, ...]]] = {
     "slip": ("a SteadySlip or a FirstOrderSlip", ("states", "acting")),
     "chassis": ("a QuasiStatic, RollPitch or independent_suspension", _CHASSIS),
-    "alignment": (
-        "a LinearAlignment or an alignment_tables",
-        ("States", "angles", "rates"),
-    ),
+    "alignment": ("a LinearAlignment or an alignment_tables", ("States", "angles", "rates")),
     "steering": ("a SteeringWheel", ("wheel_angle", "input_angle")),
-    "air": (
-        "an Aerodynamics or an aero_map",
-        ("Wind", "replaces", "forces", "resistance"),
-    ),
-    "powertrain": (
-        "a WheelMotors, MotorDrive or EngineDrive",
-        ("States", "drive", "rotating"),
-    ),
+    "air": ("an Aerodynamics or an aero_map", ("Wind", "replaces", "forces", "resistance")),
+    "powertrain": ("a WheelMotors, MotorDrive or EngineDrive", ("States", "drive", "rotating")),
     "brakes": ("a HydraulicBrakes", ("States", "rates", "torques")),
     "trailers": ("a Trailer or several in a tuple, which make a Trailers", ()),
     "road": ("a Road or a road", ("surface", "grip")),
 }
-"""Which records may be a part of a car in place of the usual one, and what one must have."""
+"""For each part, the alternatives to its default (for errors) and the names they need."""
 
 
 @made_once
 def params_type(tyres: type, parts: Parts) -> Any:
-    """The parameters of a car on a class of tyre sets, with these parts."""
+    """Parameter record type of a car for a class of tyre sets and these parts."""
     kinds: dict[str, Any] = {**parts._asdict(), "tyres": tyres}
     defaults = Params._field_defaults | {"tyres": DEFAULT_TYRES}
     defaults |= {name: _default_of(kind) for name, kind in parts._asdict().items()}
@@ -306,7 +296,7 @@ def params_type(tyres: type, parts: Parts) -> Any:
 
 
 def _default_of(kind: Any) -> Any:
-    """The record of a class with its defaults; None where it has not all of them."""
+    """Record of a class with its defaults; None if some fields have no default."""
     for written in (kind, base_of(kind)):
         if record.is_record_type(written) and len(written._field_defaults) == len(written._fields):
             return assembled(written())
@@ -315,19 +305,20 @@ def _default_of(kind: Any) -> Any:
 
 @made_once
 def without(kind: Any, *prefixes: str) -> Any:
-    """The record class without the fields that begin so."""
+    """Record type without the fields whose names start with one of the prefixes."""
     return redefined(kind, without=[n for n in kind._fields if n.startswith(prefixes)])
 
 
 def example(kind: type) -> Any:
-    """A record of a class, whatever its numbers: its `States` may follow from its parts."""
+    """Instance of a record class with arbitrary values, to find which of its fields are
+    `States`."""
     return record.unflatten(kind, [1.0] * record.size(kind))
 
 
 def state_type(parts: Parts) -> Any:
-    """The state class of a car with these parts.
+    """State record type of a car with these parts.
 
-    The fields for four wheel torques give way to those of another powertrain.
+    Another powertrain replaces the fields for four wheel torques.
     """
     state: Any = FirstOrderState if parts.slip().states else State
     if not issubclass(parts.powertrain, WHEEL_DRIVES):
@@ -343,7 +334,7 @@ def state_type(parts: Parts) -> Any:
 
 @cache
 def input_type(powertrain: Any, brakes: Any) -> Any:
-    """The input class of a car with these classes of powertrain and brakes."""
+    """Input record type of a car with these classes of powertrain and brakes."""
     inputs: Any = Input
     if not issubclass(powertrain, WHEEL_DRIVES):
         inputs = widened(without(inputs, "tau_"), example(powertrain).Inputs)
@@ -354,11 +345,11 @@ def input_type(powertrain: Any, brakes: Any) -> Any:
 
 @cache
 def outputs_type(chassis: Any, powertrain: Any = WheelTorques, trailers: Any = NoTrailers) -> Any:
-    """The output class of a car with these classes of chassis, powertrain and trailers."""
+    """Output record type of a car with these classes of chassis, powertrain and trailers."""
     own = () if powertrain is WheelTorques else (example(powertrain).Outputs,)
     return widened(Outputs, chassis.Outputs, *own, trailer_outputs(len(trailers._fields)))
 
 
 def disturbance_type(air: Any, trailers: Any = NoTrailers) -> Any:
-    """What the world does to a car in such air, and to what it tows."""
+    """Disturbance record type of a car with these classes of air and trailers."""
     return widened(External, air.Wind, trailer_disturbances(len(trailers._fields)))

@@ -1,17 +1,17 @@
-"""Cars as parameter sets of `two_track` and `single_track`: `two_track("compact")`.
+"""Parameter sets of `two_track` and `single_track`: `two_track("compact")`.
 
-Every number has its source in the text of its set, or is an estimate; a number that no text names
-is one. Makers publish masses, dimensions, power and performance and no inertia, stiffness or
-damping:
+The text of each set names the sources of its values; a value that it does not name is an estimate.
+Makers publish masses, dimensions, power and performance, but no inertia, stiffness or damping:
 
 * I_z of road cars is 0.97 to 1 m l_f l_r, the usual dynamic index (estimate).
-* Lateral stiffness in front is that of axle, not tyre: the compliance of steering and suspension,
-  which `two_track` has not, takes about a quarter of it and makes a car understeer (estimate).
-* C_drag is c_d A times 1.2 kg/m³; rolling resistance 0.010 to 0.012 of car tyres (estimate).
-* Torque in the lowest gear, and brakes that can lock the wheels (estimate).
-* `power` is at the wheels: what the engine is rated at less a tenth (estimate). The cars
-  themselves have no limit of power; `control.driver_aids.power_limit` holds them to it.
-  `formula_student` alone has motors with a power (`WheelMotors`).
+* Lateral stiffness at the front is that of the axle, not the tyre: the compliance of steering and
+  suspension, which `two_track` does not model, takes about a quarter of it and makes a car
+  understeer (estimate).
+* C_drag is c_d A times 1.2 kg/m³; rolling resistance of car tyres is 0.010 to 0.012 (estimate).
+* Drive torque is that in the lowest gear, and brakes can lock the wheels (estimate).
+* `power` is at the wheels: the rated power of the engine less a tenth (estimate). The cars
+  themselves have no power limit; `control.driver_aids.power_limit` applies it. Only
+  `formula_student` has motors with a limited power (`WheelMotors`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ..parts.spinning_wheel import FirstOrderSlip, SteadySlip
 
 @dataclass(frozen=True)
 class CarSet:
-    """The numbers of a car."""
+    """Parameter set of a car: values, tyres, power, sources and parts."""
 
     values: Mapping[str, float]
     """Parameters of `two_track`, by name."""
@@ -41,16 +41,16 @@ class CarSet:
     rear: Any
     """Tyre of the rear wheels."""
     power: float
-    """Largest power at the wheels together, in W."""
+    """Largest total power at the wheels, in W."""
     sources: str
-    """Where the numbers are from."""
+    """Sources of the values."""
     slip: Any = None
-    """The law of slip where the usual one does not fit; None: the usual one."""
+    """Slip law, if not the default of the factory; else None."""
     parts: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Parts of `two_track` where the usual ones do not fit, by name."""
+    """Parts of `two_track` that differ from its defaults, by name."""
 
     def drive(self) -> ForceCommand:
-        """What torques and brakes of the car are as forces along it."""
+        """Drive and brake torques of the car as limits of a longitudinal force."""
         radius = max(self.front.carcass.radius, self.rear.carcass.radius)
         shares = (self.values["drive_front"], self.values["brake_front"])
         drive, brake = (2.0 / (radius * max(share, 1.0 - share)) for share in shares)
@@ -58,10 +58,10 @@ class CarSet:
 
 
 def road_tyre(radius: float, load: float, mu: float, stiffness: float, axle: float) -> Any:
-    """A car tyre at a nominal load: friction along the wheel `mu`, and 0.95 of it across.
+    """Return a car tyre with the peak friction `mu` at its nominal load (0.95 `mu` laterally).
 
     `stiffness` is the cornering stiffness over the nominal load, in 1/rad, and `axle` the share of
-    it that the axle has.
+    it that remains for the axle.
     """
     # At half of the load of the largest stiffness that is 2 K / (F_K 1.25) times the load.
     F_K = 2.0 * load
@@ -74,28 +74,46 @@ def road_tyre(radius: float, load: float, mu: float, stiffness: float, axle: flo
     )
 
 
+_CARS = ("compact", "sports", "suv", "race", "formula_student", "small_scale", "tractor")
+_VALUES: dict[str, tuple[float | None, ...]] = {
+    "m": (1300.0, 1480.0, 1680.0, 733.0, 230.0, 3.74, 7500.0),
+    "I_z": (2100.0, 2050.0, 2750.0, 1000.0, 120.0, 0.04712, 21e3),
+    "I_w": (1.1, 1.4, 1.5, 1.2, 0.3, 1.2e-4, 25.0),
+    "l_f": (1.055, 1.495, 1.12, 1.968, 0.7853, 0.15875, 1.15),
+    "l_r": (1.582, 0.955, 1.484, 1.632, 0.7853, 0.17145, 2.55),
+    "track_f": (1.549, 1.532, 1.569, 1.6, 1.24, 0.24, 2.05),
+    "track_r": (1.520, 1.518, 1.571, 1.6, 1.24, 0.24, 1.85),
+    "z_cg": (0.54, 0.47, 0.66, 0.335, 0.295, 0.074, 1.0),
+    "roll_front": (0.6, 0.62, 0.58, 0.52, 0.52, 0.5, 0.3),
+    "t_load": (None, None, None, 0.02, 0.02, 0.02, 0.1),
+    "F_lift": (None, None, None, None, 20.0, 0.5, 500.0),
+    "C_drag": (0.76, 0.70, 1.13, 1.18 * 1.56, 1.55, 0.02, 6.5),
+    "C_down": (None, None, None, 1.18 * (2.20 + 2.68), 3.96864, None, None),
+    "down_front": (None, None, None, 2.20 / (2.20 + 2.68), 0.5, None, None),
+    "ackermann": (0.6, 0.6, 0.6, 0.3, 1.0, None, 0.7),
+    "t_tau": (None, None, None, 0.02, 0.01, 0.02, 0.1),
+    "t_steer": (None, None, None, 0.03, 0.02, 0.02, 0.1),
+    "tau_max": (1200.0, 2300.0, 1000.0, 2600.0, 276.75, 0.46, 16e3),
+    "brake_max": (2500.0, 3500.0, 3200.0, 7000.0, 500.0, 0.9, 22e3),
+    "steer_max": (0.6, 0.53, 0.53, 0.35, 0.5, 0.4189, 0.75),
+    "steer_rate_max": (None, None, None, 1.0, 1.0, 3.2, 0.5),
+    "drive_front": (1.0, 0.0, 0.6, 0.0, 0.5, 0.5, 0.0),
+    "brake_front": (0.7, 0.6, 0.66, 0.55, 0.7, 0.5, 0.45),
+    "length": (4.255, 4.491, 4.427, 5.5, 3.19, 0.58, 5.9),
+    "width": (1.799, 1.808, 1.809, 2.0, 1.55, 0.31, 2.5),
+    "height": (1.452, 1.303, 1.683, 0.95, 1.15, 0.2, 3.8),
+}
+"""Parameters of `two_track` by name, one for each of `_CARS`; None for the default."""
+
+
+def set_parameters(car: str) -> dict[str, float]:
+    """Parameters of one of `_CARS` that differ from the defaults."""
+    k = _CARS.index(car)
+    return {name: value for name, row in _VALUES.items() if (value := row[k]) is not None}
+
+
 COMPACT = CarSet(
-    {
-        "m": 1300.0,
-        "I_z": 2100.0,
-        "I_w": 1.1,
-        "l_f": 1.055,
-        "l_r": 1.582,
-        "track_f": 1.549,
-        "track_r": 1.520,
-        "z_cg": 0.54,
-        "roll_front": 0.6,
-        "C_drag": 0.76,
-        "ackermann": 0.6,
-        "tau_max": 1200.0,
-        "brake_max": 2500.0,
-        "steer_max": 0.6,
-        "drive_front": 1.0,
-        "brake_front": 0.7,
-        "length": 4.255,
-        "width": 1.799,
-        "height": 1.452,
-    },
+    set_parameters("compact"),
     front=road_tyre(0.316, 3800.0, 1.12, 17.0, axle=0.72),
     rear=road_tyre(0.316, 2600.0, 1.12, 18.0, axle=1.0),
     power=81e3,
@@ -109,27 +127,7 @@ COMPACT = CarSet(
 )
 
 SPORTS = CarSet(
-    {
-        "m": 1480.0,
-        "I_z": 2050.0,
-        "I_w": 1.4,
-        "l_f": 1.495,
-        "l_r": 0.955,
-        "track_f": 1.532,
-        "track_r": 1.518,
-        "z_cg": 0.47,
-        "roll_front": 0.62,
-        "C_drag": 0.70,
-        "ackermann": 0.6,
-        "tau_max": 2300.0,
-        "brake_max": 3500.0,
-        "steer_max": 0.53,
-        "drive_front": 0.0,
-        "brake_front": 0.6,
-        "length": 4.491,
-        "width": 1.808,
-        "height": 1.303,
-    },
+    set_parameters("sports"),
     front=road_tyre(0.335, 2900.0, 1.22, 20.0, axle=0.72),
     rear=road_tyre(0.341, 4500.0, 1.22, 22.0, axle=1.0),
     power=231e3,
@@ -143,27 +141,7 @@ SPORTS = CarSet(
 )
 
 SUV = CarSet(
-    {
-        "m": 1680.0,
-        "I_z": 2750.0,
-        "I_w": 1.5,
-        "l_f": 1.12,
-        "l_r": 1.484,
-        "track_f": 1.569,
-        "track_r": 1.571,
-        "z_cg": 0.66,
-        "roll_front": 0.58,
-        "C_drag": 1.13,
-        "ackermann": 0.6,
-        "tau_max": 1000.0,
-        "brake_max": 3200.0,
-        "steer_max": 0.53,
-        "drive_front": 0.6,
-        "brake_front": 0.66,
-        "length": 4.427,
-        "width": 1.809,
-        "height": 1.683,
-    },
+    set_parameters("suv"),
     front=road_tyre(0.345, 4700.0, 1.04, 15.0, axle=0.72),
     rear=road_tyre(0.345, 3550.0, 1.04, 16.0, axle=1.0),
     power=132e3,
@@ -177,49 +155,23 @@ SUV = CarSet(
 )
 
 RACE_R: float = 2.073 / 6.283185307179586
-"""Radius of the wheels of the race car, from their rolling circumference."""
+"""Wheel radius of the race car, from its rolling circumference."""
+
+_SLICK = LoadSensitiveTyre(
+    lateral=LoadSensitiveLaw(mu=1.85, mu_fall=0.081, K=180e3, F_K=12e3, C=1.5),
+    longitudinal=LoadSensitiveLaw(mu=1.65, mu_fall=0.091, K=230e3, F_K=12e3, C=1.6),
+    F_z0=3000.0,
+    trail=0.02,
+    carcass=Carcass(radius=RACE_R, C_z=2.5e5, sigma_x=0.1, sigma_y=0.25, rolling=0.03),
+)
+"""Front tyre of the race car."""
 
 RACE = CarSet(
-    {
-        "m": 733.0,
-        "I_z": 1000.0,
-        "I_w": 1.2,
-        "l_f": 1.968,
-        "l_r": 1.632,
-        "track_f": 1.6,
-        "track_r": 1.6,
-        "z_cg": 0.335,
-        "roll_front": 0.52,
-        "t_load": 0.02,
-        "C_drag": 1.18 * 1.56,
-        "C_down": 1.18 * (2.20 + 2.68),
-        "down_front": 2.20 / (2.20 + 2.68),
-        "ackermann": 0.3,
-        "t_tau": 0.02,
-        "t_steer": 0.03,
-        "tau_max": 2600.0,
-        "brake_max": 7000.0,
-        "steer_max": 0.35,
-        "steer_rate_max": 1.0,
-        "drive_front": 0.0,
-        "brake_front": 0.55,
-        "length": 5.5,
-        "width": 2.0,
-        "height": 0.95,
-    },
-    front=LoadSensitiveTyre(
-        lateral=LoadSensitiveLaw(mu=1.85, mu_fall=0.081, K=180e3, F_K=12e3, C=1.5),
-        longitudinal=LoadSensitiveLaw(mu=1.65, mu_fall=0.091, K=230e3, F_K=12e3, C=1.6),
-        F_z0=3000.0,
-        trail=0.02,
-        carcass=Carcass(radius=RACE_R, C_z=2.5e5, sigma_x=0.1, sigma_y=0.25, rolling=0.03),
-    ),
-    rear=LoadSensitiveTyre(
+    set_parameters("race"),
+    front=_SLICK,
+    rear=_SLICK._replace(
         lateral=LoadSensitiveLaw(mu=2.15, mu_fall=0.070, K=210e3, F_K=12e3, C=1.5),
         longitudinal=LoadSensitiveLaw(mu=1.95, mu_fall=0.077, K=260e3, F_K=12e3, C=1.6),
-        F_z0=3000.0,
-        trail=0.02,
-        carcass=Carcass(radius=RACE_R, C_z=2.5e5, sigma_x=0.1, sigma_y=0.25, rolling=0.03),
     ),
     power=0.96 * (567e3 + 120e3),
     sources="TUMFTM laptime-simulation, F1_Shanghai.ini: mass without fuel, axles, tracks, height "
@@ -239,34 +191,7 @@ FORMULA_STUDENT_TYRE = ProportionalTyre(
 )
 
 FORMULA_STUDENT = CarSet(
-    {
-        "m": 230.0,
-        "I_z": 120.0,
-        "I_w": 0.3,
-        "l_f": 0.7853,
-        "l_r": 0.7853,
-        "track_f": 1.24,
-        "track_r": 1.24,
-        "z_cg": 0.295,
-        "roll_front": 0.52,
-        "t_load": 0.02,
-        "F_lift": 20.0,
-        "C_drag": 1.55,
-        "C_down": 3.96864,
-        "down_front": 0.5,
-        "ackermann": 1.0,
-        "t_tau": 0.01,
-        "t_steer": 0.02,
-        "tau_max": 276.75,
-        "brake_max": 500.0,
-        "steer_max": 0.5,
-        "steer_rate_max": 1.0,
-        "drive_front": 0.5,
-        "brake_front": 0.7,
-        "length": 3.19,
-        "width": 1.55,
-        "height": 1.15,
-    },
+    set_parameters("formula_student"),
     front=FORMULA_STUDENT_TYRE,
     rear=FORMULA_STUDENT_TYRE,
     power=0.9 * 80e3,
@@ -283,48 +208,20 @@ FORMULA_STUDENT = CarSet(
     parts={"slip": FirstOrderSlip(), "powertrain": WheelMotors()},
 )
 
+_SMALL_TYRE = LinearTyre(
+    C_x=8.0,
+    C_y=1.0489 * 4.718,
+    mu_x=1.0489,
+    mu_y=1.0489,
+    trail=0.003,
+    carcass=Carcass(radius=0.051, C_z=5e3, sigma_x=0.02, sigma_y=0.03, rolling=0.02),
+)
+"""Front tyre of the 1:10 car."""
+
 SMALL_SCALE = CarSet(
-    {
-        "m": 3.74,
-        "I_z": 0.04712,
-        "I_w": 1.2e-4,
-        "l_f": 0.15875,
-        "l_r": 0.17145,
-        "track_f": 0.24,
-        "track_r": 0.24,
-        "z_cg": 0.074,
-        "roll_front": 0.5,
-        "t_load": 0.02,
-        "F_lift": 0.5,
-        "C_drag": 0.02,
-        "t_tau": 0.02,
-        "t_steer": 0.02,
-        "tau_max": 0.46,
-        "brake_max": 0.9,
-        "steer_max": 0.4189,
-        "steer_rate_max": 3.2,
-        "drive_front": 0.5,
-        "brake_front": 0.5,
-        "length": 0.58,
-        "width": 0.31,
-        "height": 0.2,
-    },
-    front=LinearTyre(
-        C_x=8.0,
-        C_y=1.0489 * 4.718,
-        mu_x=1.0489,
-        mu_y=1.0489,
-        trail=0.003,
-        carcass=Carcass(radius=0.051, C_z=5e3, sigma_x=0.02, sigma_y=0.03, rolling=0.02),
-    ),
-    rear=LinearTyre(
-        C_x=8.0,
-        C_y=1.0489 * 5.4562,
-        mu_x=1.0489,
-        mu_y=1.0489,
-        trail=0.003,
-        carcass=Carcass(radius=0.051, C_z=5e3, sigma_x=0.02, sigma_y=0.03, rolling=0.02),
-    ),
+    set_parameters("small_scale"),
+    front=_SMALL_TYRE,
+    rear=_SMALL_TYRE._replace(C_y=1.0489 * 5.4562),
     power=110.0,
     sources="f1tenth_gym, a 1:10 car: mass, yaw inertia, axles, height of the centre of mass, "
     "length, width, friction, cornering stiffness over friction and load, steering and its rate; "
@@ -342,20 +239,20 @@ SETS: Mapping[str, CarSet] = {
     "formula_student": FORMULA_STUDENT,
     "small_scale": SMALL_SCALE,
 }
-"""The cars by name."""
+"""Parameter sets by name."""
 
 
 def car_set(name: str) -> CarSet:
-    """The car of a name; raises for an unknown name."""
+    """Return the parameter set of this name; raises for an unknown name."""
     if name not in SETS:
         raise InvalidValue(unknown_name("skidpad", name, tuple(SETS), "parameter set"))
     return SETS[name]
 
 
 def set_values(name: str, fields: Collection[str], other: Collection[str]) -> dict[str, Any]:
-    """What a factory takes of a set: the `fields` that it has, tyres, slip and drive.
+    """Values of a set for a factory: the `fields` that it has, tyres, slip law, parts and drive.
 
-    Tyres, slip or drive that `other` names are given otherwise.
+    Tyres, slip, parts or drive named in `other` are left out, as the caller gives them.
     """
     car = car_set(name)
     values: dict[str, Any] = {field: v for field, v in car.values.items() if field in fields}

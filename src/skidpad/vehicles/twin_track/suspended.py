@@ -1,24 +1,24 @@
 """`full_car`: `two_track` on independent suspensions, with 14 degrees of freedom.
 
-The body heaves, rolls and pitches, each wheel moves up and down and spins, and all of it drives:
-over bumps, kerbs and crests, too. Every other part is as of `two_track`. Slip is a state by
-default, so that the car stands where it is braked. Equations: docs/vehicles.md.
+The body heaves, rolls and pitches, each wheel moves up and down and spins, and the car drives over
+bumps, kerbs and crests. Every other part is that of `two_track`. Slip is a state by default, so
+that a braked car stands still. Equations: docs/vehicles.md.
 
     full_car()                                        # a compact car
     full_car("sports")                                # a car of a parameter set, with estimates
     full_car(chassis=independent_suspension(front=corner(spring=ProgressiveSpring())))
     full_car(tyre=T, road=Road.iso8608("C", length=200.0, seed=1))
 
-Suspensions of the parameter sets are estimates, since no maker publishes them, derived in the same
-way for all from the numbers of a set and a few that are usual for its kind of car:
+Suspensions of the parameter sets are estimates, since no maker publishes them. All are derived in
+the same way from the values of a set and a few typical of its kind of car:
 
 * Unsprung mass of an axle: a share of the mass of the car, at the height of the wheel centres.
-* Springs: a body on springs alone bounces at a frequency, a little faster behind than in front.
-* Dampers: a share of critical damping, 0.7 of it in bump and 1.3 in rebound, less when fast.
-* Bars: what is left to a roll per lateral acceleration, shared so that the front axle has
+* Springs: from the bounce frequency of the body, a little higher at the rear than at the front.
+* Dampers: a share of critical damping, 0.7 of it in bump and 1.3 in rebound, less at high rates.
+* Anti-roll bars: from the roll per lateral acceleration, distributed so that the front axle has
   `roll_front` of the load transfer, as in `two_track`.
 * Inertias of roll and pitch: 0.16 m_s track², and 0.92 of the yaw inertia.
-* Stops: a gap, then six times the spring.
+* Stops: a gap, then six times the spring stiffness.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ...core.model import Vehicle
 from ...core.record import recipe_of
 from ...errors import InvalidValue
 from ...tyres.relaxation import LowSpeed
-from ..parts.chassis import SprungMass, roll_levers, sprung_mass
+from ..parts.chassis import roll_levers, sprung_mass
 from ..parts.spinning_wheel import FirstOrderSlip
 from ..parts.suspension import (
     AntiRollBar,
@@ -52,26 +52,26 @@ G = 9.81
 
 
 class SuspensionKind(NamedTuple):
-    """What is usual for a kind of car; all of it estimates."""
+    """Typical suspension values of a kind of car (all estimates)."""
 
     unsprung: float = 0.055
     """Unsprung mass of an axle over the mass of the car."""
     bounce_f: float = 1.2
-    """Frequency of the body on the front springs, in Hz."""
+    """Bounce frequency of the body on the front springs, in Hz."""
     bounce_r: float = 1.4
-    """Frequency of the body on the rear springs, in Hz."""
+    """Bounce frequency of the body on the rear springs, in Hz."""
     damping: float = 0.3
-    """Share of critical damping."""
+    """Damping ratio."""
     roll: float = 5.0
-    """Roll of the body in deg per g."""
+    """Roll gradient, in deg per g."""
     h_rc_f: float = 0.04
     """Height of the front roll centre, in m."""
     h_rc_r: float = 0.1
     """Height of the rear roll centre, in m."""
     anti: float = 0.2
-    """Share of the links in the loads that braking moves: anti-dive in front, anti-lift behind."""
+    """Share of the links in the load transfer of braking (anti-dive and rear anti-lift)."""
     gap: float = 0.07
-    """Travel to the stops, in m."""
+    """Travel before the stops engage, in m."""
 
 
 KINDS: Mapping[str, SuspensionKind] = {
@@ -82,26 +82,28 @@ KINDS: Mapping[str, SuspensionKind] = {
     "formula_student": SuspensionKind(0.08, 2.8, 3.0, 0.6, 0.8, 0.03, 0.05, 0.2, 0.025),
     "small_scale": SuspensionKind(0.05, 4.0, 4.2, 0.4, 2.0, 0.01, 0.015, 0.0, 0.008),
 }
-"""By the name of the parameter set."""
-
-
-def estimated_slip(name: str) -> FirstOrderSlip:
-    """Slip as a state, with the low speed of the set."""
-    slip = car_set(name).slip
-    return FirstOrderSlip() if slip is None else FirstOrderSlip(LowSpeed(v_low=slip.v_low))
+"""Typical suspension values, by the name of the parameter set."""
 
 
 def estimated_suspension(name: str) -> Any:
-    """The suspension of a parameter set."""
-    car = car_set(name)
-    kind = KINDS[name]
+    """Estimated suspension of a parameter set."""
+    car, kind = car_set(name), KINDS[name]
     p = Params()._replace(**car.values)
     layout = _layout(kind, car, p)
     body = sprung_mass(layout, p)
     carried = (0.5 * body.front, 0.5 * body.rear)
     bounce = (kind.bounce_f, kind.bounce_r)
     rates = [m * (2.0 * math.pi * f) ** 2 for m, f in zip(carried, bounce, strict=True)]
-    bars = _bars(kind, layout, body, rates, p)
+    # Anti-roll bars for the roll gradient of the kind, with a front share `roll_front` of the load
+    # transfer; 0 where the springs alone are stiffer.
+    roll = math.radians(kind.roll) / G
+    moment = p.m * p.z_cg + body.m * body.arm * G * roll
+    shares, tracks = (p.roll_front, 1.0 - p.roll_front), (p.track_f, p.track_r)
+    columns = zip(shares, roll_levers(layout, p), rates, tracks, strict=True)
+    bars = [
+        max((share * moment - past) / roll / track**2 - 0.5 * k, 0.0)
+        for share, past, k, track in columns
+    ]
     front, rear = (_corner(kind, m, k, bar) for m, k, bar in zip(carried, rates, bars, strict=True))
     return independent_suspension(layout, front, rear)
 
@@ -111,9 +113,7 @@ def _layout(kind: SuspensionKind, car: CarSet, p: Params) -> SuspendedBody:
     m_s = p.m - 2.0 * unsprung
     track = 0.5 * (p.track_f + p.track_r)
     lever = kind.anti * p.z_cg / (p.l_f + p.l_r)
-    damping = [
-        0.04 * math.sqrt(tyre.carcass.C_z * 0.5 * unsprung) for tyre in (car.front, car.rear)
-    ]
+    c_t = [0.04 * math.sqrt(tyre.carcass.C_z * 0.5 * unsprung) for tyre in (car.front, car.rear)]
     return SuspendedBody(
         I_x=0.16 * m_s * track**2,
         I_y=0.92 * p.I_z * m_s / p.m,
@@ -125,24 +125,9 @@ def _layout(kind: SuspensionKind, car: CarSet, p: Params) -> SuspendedBody:
         h_rc_r=kind.h_rc_r,
         anti_f=lever / p.brake_front,
         anti_r=lever / (1.0 - p.brake_front),
-        c_t_f=damping[0],
-        c_t_r=damping[1],
+        c_t_f=c_t[0],
+        c_t_r=c_t[1],
     )
-
-
-def _bars(
-    kind: SuspensionKind, layout: SuspendedBody, body: SprungMass, rates: list[float], p: Params
-) -> list[float]:
-    """Stiffness of the bars by which the body rolls as its kind, and loads shift by `roll_front`;
-    none where the springs alone are stiffer."""
-    roll = math.radians(kind.roll) / G
-    moment = p.m * p.z_cg + body.m * body.arm * G * roll
-    shares = (p.roll_front, 1.0 - p.roll_front)
-    columns = zip(shares, roll_levers(layout, p), rates, (p.track_f, p.track_r), strict=True)
-    return [
-        max((share * moment - past) / roll / track**2 - 0.5 * k, 0.0)
-        for share, past, k, track in columns
-    ]
 
 
 def _corner(kind: SuspensionKind, carried: float, k: float, bar: float) -> Any:
@@ -169,11 +154,13 @@ class FullCarFactory(TwoTrackFactory):
     def __call__(self, params: Any = None, /, **values: Any) -> Vehicle:
         """A car with the default parameters, some of them replaced by keyword or mapping.
 
-        `chassis` is an `independent_suspension`; all other parts are those that `two_track` takes.
+        `chassis` is an `independent_suspension`; all other parts are those of `two_track`.
         `params` may be the name of a parameter set, whose suspension is an estimate.
         """
         if isinstance(params, str):
-            own = {"chassis": estimated_suspension(params), "slip": estimated_slip(params)}
+            slip = car_set(params).slip
+            low = LowSpeed() if slip is None else LowSpeed(v_low=slip.v_low)
+            own = {"chassis": estimated_suspension(params), "slip": FirstOrderSlip(low)}
         elif record.is_record_type(type(params)):
             own = {"chassis": getattr(params, "chassis", DEFAULT)}
         else:

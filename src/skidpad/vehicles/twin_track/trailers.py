@@ -1,15 +1,15 @@
-"""Trailers behind `two_track`: how car and trailers move together, and trailers as numbers.
+"""Trailers behind `two_track`: coupled motion of car and trailers, and example trailers.
 
-A car with `NoTrailers` has the equations of the car alone. With trailers all bodies are solved for
-together (`parts.trailers`).
+A car with `NoTrailers` has the equations of the car alone. With trailers the accelerations of all
+bodies are solved together (`parts.trailers`).
 
     two_track("suv", trailers=CARAVAN)
     two_track(**TRACTOR, trailers=SEMI_TRAILER)                    # 40 t on five axles
     two_track("compact", trailers=CARAVAN)
     two_track(**TRACTOR, trailers=(SEMI_TRAILER, DOLLY, SEMI_TRAILER._replace(behind=0.0)))
 
-All numbers are estimates: of no particular vehicle, but within what Directive 96/53/EC allows of
-lengths, axle loads (11.5 t on the driven axle, 24 t on three, 40 t in all) and the room in a turn.
+All values are estimates: of no particular vehicle, but within the limits of Directive 96/53/EC on
+lengths, axle loads (11.5 t on the driven axle, 24 t on three, 40 t in all) and turning space.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ from ...tyres.contract import Carcass
 from ...tyres.relaxation import SlipState
 from ...tyres.simple import LoadSensitiveLaw, LoadSensitiveTyre
 from ...units import J, N, Nm, kg, m, m_s, one
+from ..parts import trailers as chains
 from ..parts.air import AirForces
 from ..parts.chassis import Pressed, leaning_arm
+from ..parts.drive_command import drag
 from ..parts.kinematics import Acceleration
 from ..parts.load_transfer import Force, Velocity
 from ..parts.spinning_wheel import (
@@ -36,64 +38,45 @@ from ..parts.spinning_wheel import (
     wheel_forces,
     wheel_spin_rate,
 )
-from ..parts.trailers import (
-    SIDES,
-    ChainMotion,
-    Joint,
-    NoTrailers,
-    Trailer,
-    TrailerGround,
-    TrailerMotion,
-    Unit,
-    axle_loads,
-    chain_motion,
-    drag,
-    hitch_loads,
-    joint_moment,
-    load_targets,
-    trailer_ground,
-    trailer_motions,
-    trailer_spins,
-    trailers_energy,
-    world_place,
-)
+from ..parts.trailers import hitch_loads
+from .sets import set_parameters
 
 
 class Towed(NamedTuple):
-    """The trailers at one instant."""
+    """Motion, loads and forces of the trailers at one instant."""
 
-    moving: list[TrailerMotion]
+    moving: list[chains.TrailerMotion]
     loads: list[tuple[N, N]]
     hitch_loads: list[N]
     wheels: list[WheelForces]
-    """Left and right of each trailer."""
+    """Forces on a left and a right wheel of each trailer, in turn."""
     tyres: list[Force]
-    """Force of the tyres of each trailer, in its axes."""
-    chain: ChainMotion
+    """Sum of the tyre forces of each trailer, in its axes."""
+    chain: chains.ChainMotion
 
 
 class Coupled(NamedTuple):
-    """What moves the car when the trailers have their say."""
+    """Acceleration and yaw moment of the car under all forces, those of its trailers included."""
 
     a: Acceleration
     moment: Nm
-    """On the car, that of the hitch included."""
+    """Yaw moment on the car, including that of the hitch."""
     leaning: Acceleration
-    """What its wheel loads answer to: forces at the ground that turn the body as all do, over the
-    mass."""
+    """Acceleration that the wheel loads follow: forces at the ground with the same effect on
+    roll and pitch as all forces, over the mass."""
     towed: Towed | None
 
 
 def towing(p: Any) -> bool:
-    """Whether anything hangs behind the car."""
-    return not isinstance(p.trailers, NoTrailers)
+    """Whether the car has trailers."""
+    return not isinstance(p.trailers, chains.NoTrailers)
 
 
 def pressed(x: Any, air: AirForces, p: Any) -> Pressed:
-    """What presses each axle of the car besides its weight: the air, and the first hitch."""
+    """Load on each axle of the car in addition to its weight: by the air and the first hitch."""
     if not towing(p):
         return Pressed(air.front, air.rear)
-    ground = trailer_ground(x, trailer_motions(x, p), p)
+    ground = chains.trailer_ground(x, chains.trailer_motions(x, p), p)
     load, first = hitch_loads(x, ground, p)[0], p.trailers[0]
     by_wheelbase = 1.0 / (p.l_f + p.l_r)
     lifted = (first.behind * by_wheelbase) * load
@@ -102,98 +85,79 @@ def pressed(x: Any, air: AirForces, p: Any) -> Pressed:
 
 
 def coupled(x: Any, w: Any, a: Acceleration, pushed: Acceleration, moment: Nm, p: Any) -> Coupled:
-    """The motion of the car, of which `a` and `moment` are that by all but its trailers."""
+    """Motion of the car with its trailers; `a` and `moment` are those without trailers."""
     if not towing(p):
         return Coupled(a, moment, pushed, None)
-    moving = trailer_motions(x, p)
-    ground = trailer_ground(x, moving, p)
+    moving = chains.trailer_motions(x, p)
+    ground = chains.trailer_ground(x, moving, p)
     hitched = hitch_loads(x, ground, p)
-    loads = axle_loads(x, hitched, ground, p)
+    loads = chains.axle_loads(x, hitched, ground, p)
     wheels = _wheels(x, w, moving, loads, ground, p)
-    tyres = _tyre_forces(wheels, p)
-    chain = _chain(x, w, a, moment, moving, ground, wheels, tyres, p)
+    pairs = zip(p.trailers, wheels[::2], wheels[1::2], strict=True)
+    tyres = [
+        Force(t.wheels * (left.F_x + right.F_x), t.wheels * (left.F_y + right.F_y))
+        for t, left, right in pairs
+    ]
+    ways = [p.l_r, *(trailer.l_axle for trailer in p.trailers)]
+    ends = [way + t.behind for way, t in zip(ways[:-1], p.trailers, strict=True)] + [0.0 * p.l_r]
+    car = Force(p.m * a.x, p.m * a.y)
+    units = [chains.Unit(p.m, p.I_z, 0.0 * p.l_r, ends[0], x.omega, car, moment)]
+    joints: list[chains.Joint] = []
+    for k, (t, at, under, tyre) in enumerate(
+        zip(p.trailers, moving, ground, tyres, strict=True), 1
+    ):
+        left, right = wheels[2 * k - 2 : 2 * k]
+        F_x = tyre.x + drag(at.v.x, t.C_drag) + getattr(w, f"F_x_{k}")
+        F_y = tyre.y + getattr(w, f"F_y_{k}")
+        if under.pull is not None:
+            F_x, F_y = F_x + t.m * under.pull.x, F_y + t.m * under.pull.y
+        turning = (0.5 * t.track) * (right.F_x - left.F_x) + (left.M_z + right.M_z)
+        about = t.wheels * turning - (t.l_axle - t.l_cg) * tyre.y
+        about = about + getattr(w, f"M_z_{k}")
+        units.append(chains.Unit(t.m, t.I_z, t.l_cg, ends[k], at.omega, Force(F_x, F_y), about))
+        angle, rate = getattr(x, f"hitch_{k}"), getattr(x, f"hitch_rate_{k}")
+        joints.append(chains.Joint(at.c, at.s, chains.joint_moment(angle, rate, t)))
+    chain = chains.chain_motion(units, joints)
     towed = Towed(moving, loads, hitched, wheels, tyres, chain)
-    return Coupled(chain.a, chain.omega_rates[0] * p.I_z, _leaning(pushed, towed, p), towed)
+    if not p.chassis.States._fields:
+        # A hitch below the centre of mass rolls the body less than tyre forces at the ground do.
+        # For a chassis with a roll state it counts as at the height of the centre of mass.
+        lever = (p.z_cg - p.trailers[0].z_hitch) * (1.0 / leaning_arm(p))
+        pushed = pushed._replace(y=pushed.y + (lever * (1.0 / p.m)) * pull_on_car(towed).y)
+    return Coupled(chain.a, chain.omega_rates[0] * p.I_z, pushed, towed)
 
 
 def _wheels(
     x: Any,
     w: Any,
-    moving: list[TrailerMotion],
+    moving: list[chains.TrailerMotion],
     loads: list[tuple[N, N]],
-    ground: list[TrailerGround],
+    ground: list[chains.TrailerGround],
     p: Any,
 ) -> list[WheelForces]:
-    """What the road does to one wheel of each side of each trailer."""
+    """Forces of the road on one wheel of each side of each trailer."""
     tyres, slips, at = list[Any](), list[SlipState](), list[WheelMotion]()
-    for k, (trailer, motion, load, under) in enumerate(
-        zip(p.trailers, moving, loads, ground, strict=True), 1
-    ):
-        grips = [getattr(w, f"mu_{side}_{k}") for side in SIDES]
+    columns = zip(p.trailers, moving, loads, ground, strict=True)
+    for k, (trailer, motion, load, under) in enumerate(columns, 1):
+        grips = [getattr(w, f"mu_{side}_{k}") for side in chains.SIDES]
         if under.grip is not None:
             grips = [own * mu for own, mu in zip(under.grip, grips, strict=True)]
-        for side, F_z, v, mu in zip(
-            SIDES, load, axle_velocities(motion, trailer), grips, strict=True
-        ):
-            spin = getattr(x, f"spin_{side}_{k}")
+        velocities = axle_velocities(motion, trailer)
+        for side, F_z, v, mu in zip(chains.SIDES, load, velocities, grips, strict=True):
+            wheel = f"{side}_{k}"
+            names = (f"kappa_{wheel}", f"tan_alpha_{wheel}") if p.slip.states else ()
             tyres.append(trailer.tyre)
-            slips.append(_slip(x, f"{side}_{k}", p))
+            slips.append(SlipState(*(getattr(x, name) for name in names)))
+            spin = getattr(x, f"spin_{wheel}")
             at.append(WheelMotion(F_z, v.x, v.y, spin, motion.omega, 0.0, mu))
     sides = (1.0, -1.0) * len(moving)
     return each_wheel(wheel_forces, tyres, (p.slip,) * len(at), slips, at, sides)
 
 
-def _slip(x: Any, wheel: str, p: Any) -> SlipState:
-    if not p.slip.states:
-        return SlipState()
-    return SlipState(getattr(x, f"kappa_{wheel}"), getattr(x, f"tan_alpha_{wheel}"))
-
-
-def axle_velocities(motion: TrailerMotion, trailer: Any) -> tuple[Velocity, Velocity]:
+def axle_velocities(motion: chains.TrailerMotion, trailer: Any) -> tuple[Velocity, Velocity]:
     """Velocity of the left and right contact patches of a trailer, in its axes."""
     v, turning = motion.velocity(trailer.l_axle), (0.5 * trailer.track) * motion.omega
     return Velocity(v.x - turning, v.y), Velocity(v.x + turning, v.y)
-
-
-def _tyre_forces(wheels: list[WheelForces], p: Any) -> list[Force]:
-    pairs = zip(p.trailers, wheels[::2], wheels[1::2], strict=True)
-    return [
-        Force(t.wheels * (left.F_x + right.F_x), t.wheels * (left.F_y + right.F_y))
-        for t, left, right in pairs
-    ]
-
-
-def _chain(
-    x: Any,
-    w: Any,
-    a: Acceleration,
-    moment: Nm,
-    moving: list[TrailerMotion],
-    ground: list[TrailerGround],
-    wheels: list[WheelForces],
-    tyres: list[Force],
-    p: Any,
-) -> ChainMotion:
-    """Accelerations of car and trailers under all forces."""
-    trailers = [*p.trailers]
-    ways = [p.l_r, *(trailer.l_axle for trailer in trailers)]
-    ends = [way + t.behind for way, t in zip(ways[:-1], trailers, strict=True)] + [0.0 * p.l_r]
-    car = Force(p.m * a.x, p.m * a.y)
-    units = [Unit(p.m, p.I_z, 0.0 * p.l_r, ends[0], x.omega, car, moment)]
-    joints: list[Joint] = []
-    for k, (t, at, under) in enumerate(zip(trailers, moving, ground, strict=True)):
-        left, right, number = wheels[2 * k], wheels[2 * k + 1], k + 1
-        F_x = tyres[k].x + drag(at.v.x, t.C_drag) + getattr(w, f"F_x_{number}")
-        F_y = tyres[k].y + getattr(w, f"F_y_{number}")
-        if under.pull is not None:
-            F_x, F_y = F_x + t.m * under.pull.x, F_y + t.m * under.pull.y
-        turning = (0.5 * t.track) * (right.F_x - left.F_x) + (left.M_z + right.M_z)
-        about = t.wheels * turning - (t.l_axle - t.l_cg) * tyres[k].y
-        about = about + getattr(w, f"M_z_{number}")
-        units.append(Unit(t.m, t.I_z, t.l_cg, ends[number], at.omega, Force(F_x, F_y), about))
-        angle, rate = getattr(x, f"hitch_{number}"), getattr(x, f"hitch_rate_{number}")
-        joints.append(Joint(at.c, at.s, joint_moment(angle, rate, t)))
-    return chain_motion(units, joints)
 
 
 def pull_on_car(towed: Towed) -> Force:
@@ -203,23 +167,13 @@ def pull_on_car(towed: Towed) -> Force:
     return Force(-x, -y)
 
 
-def _leaning(pushed: Acceleration, towed: Towed, p: Any) -> Acceleration:
-    """A hitch below the centre of mass rolls the body less than tyres at the ground do. A body
-    that rolls as a state feels it as if it were at the height of the centre of mass."""
-    if p.chassis.States._fields:
-        return pushed
-    lever = (p.z_cg - p.trailers[0].z_hitch) * (1.0 / leaning_arm(p))
-    return pushed._replace(y=pushed.y + (lever * (1.0 / p.m)) * pull_on_car(towed).y)
-
-
 def trailer_rates(x: Any, towed: Towed | None, brakes: tuple[Nm, ...], p: Any) -> dict[str, Any]:
-    """Rates of the states of the trailers."""
     if towed is None:
         return {}
     by_t = 1.0 / p.t_load
     brake = 0.25 * ((brakes[0] + brakes[1]) + (brakes[2] + brakes[3]))
     rates: dict[str, Any] = {"load_pull": (pull_on_car(towed).x - x.load_pull) * by_t}
-    targets = load_targets(towed.tyres, [*towed.chain.forces], towed.moving, p)
+    targets = chains.load_targets(towed.tyres, [*towed.chain.forces], towed.moving, p)
     turning = towed.chain.omega_rates
     for k, (trailer, (hitch, shift)) in enumerate(zip(p.trailers, targets, strict=True), 1):
         rates |= {
@@ -228,7 +182,7 @@ def trailer_rates(x: Any, towed: Towed | None, brakes: tuple[Nm, ...], p: Any) -
             f"load_hitch_{k}": (hitch - getattr(x, f"load_hitch_{k}")) * by_t,
             f"load_shift_{k}": (shift - getattr(x, f"load_shift_{k}")) * by_t,
         }
-        for side, f in zip(SIDES, towed.wheels[2 * k - 2 : 2 * k], strict=True):
+        for side, f in zip(chains.SIDES, towed.wheels[2 * k - 2 : 2 * k], strict=True):
             spin, held = getattr(x, f"spin_{side}_{k}"), trailer.brake * brake
             rate = wheel_spin_rate(0.0 * held, held, spin, f, p.t_hold, trailer.I_w)
             rates[f"spin_{side}_{k}"] = rate
@@ -239,16 +193,15 @@ def trailer_rates(x: Any, towed: Towed | None, brakes: tuple[Nm, ...], p: Any) -
 
 
 def trailer_values(x: Any, towed: Towed | None, p: Any) -> dict[str, Any]:
-    """Outputs of the trailers by name."""
     values: dict[str, Any] = {}
     for k, trailer in enumerate(() if towed is None else p.trailers, 1):
         assert towed is not None
         at, force = towed.moving[k - 1], towed.chain.forces[k - 1]
-        place = world_place(at.behind(trailer.l_axle), x, p.road)
+        place = chains.world_place(at.behind(trailer.l_axle), x, p.road)
         values |= dict(zip((f"{n}_trailer_{k}" for n in ("x", "y", "yaw")), place, strict=True))
         values |= {f"F_x_hitch_{k}": force.x, f"F_y_hitch_{k}": force.y}
         values[f"F_z_hitch_{k}"] = towed.hitch_loads[k - 1]
-        pair = zip(SIDES, towed.wheels[2 * k - 2 : 2 * k], towed.loads[k - 1], strict=True)
+        pair = zip(chains.SIDES, towed.wheels[2 * k - 2 : 2 * k], towed.loads[k - 1], strict=True)
         for side, f, F_z in pair:
             values |= {f"F_x_{side}_{k}": f.F_x, f"F_y_{side}_{k}": f.F_y}
             values |= {f"F_z_{side}_{k}": F_z, f"alpha_{side}_{k}": -f.alpha}
@@ -256,24 +209,22 @@ def trailer_values(x: Any, towed: Towed | None, p: Any) -> dict[str, Any]:
 
 
 def trailer_spinning(x: Any, turning: Any, p: Any) -> Any:
-    """Whether any wheel turns, `turning` those of the car."""
-    if not towing(p):
-        return turning
-    for name in trailer_spins(len(p.trailers)):
+    """Whether any wheel spins; `turning` is the answer for the car's wheels."""
+    for name in chains.trailer_spins(len(p.trailers)):
         turning = logical_or(turning, getattr(x, name) != 0.0)
     return turning
 
 
 def trailers_rolling(x: Any, turning: Any, p: Any) -> Any:
-    """The state with wheels of the trailers that roll, unless some wheel turns."""
+    """State with the trailer wheels set rolling, unless some wheel spins."""
     if not towing(p):
         return x
-    moving = trailer_motions(x, p)
-    ground = trailer_ground(x, moving, p)
-    loads = axle_loads(x, hitch_loads(x, ground, p), ground, p)
+    moving = chains.trailer_motions(x, p)
+    ground = chains.trailer_ground(x, moving, p)
+    loads = chains.axle_loads(x, hitch_loads(x, ground, p), ground, p)
     spins: dict[str, Any] = {}
     for k, (trailer, motion, load) in enumerate(zip(p.trailers, moving, loads, strict=True), 1):
-        for side, v, F_z in zip(SIDES, axle_velocities(motion, trailer), load, strict=True):
+        for side, v, F_z in zip(chains.SIDES, axle_velocities(motion, trailer), load, strict=True):
             name = f"spin_{side}_{k}"
             rolling = v.x / rolling_radius(trailer.tyre, F_z, v.x)
             spins[name] = where(turning, getattr(x, name), rolling)
@@ -281,56 +232,56 @@ def trailers_rolling(x: Any, turning: Any, p: Any) -> Any:
 
 
 def trailer_energy(x: Any, p: Any) -> J:
-    """Energy of all trailers."""
-    return trailers_energy(x, p) if towing(p) else 0.0
+    return chains.trailers_energy(x, p) if towing(p) else 0.0
 
 
 def standing_radius(trailer: Any, p: Any) -> m:
-    """Effective radius of a wheel of a trailer that stands alone."""
+    """Effective rolling radius of a wheel of a trailer at rest without hitch load."""
     return rolling_radius(trailer.tyre, 0.5 * trailer.m * p.g * (1.0 / trailer.wheels), 0.0)
 
 
 def towed_mass(p: Any) -> kg:
-    """Mass of all trailers, with what their wheels add to it when they are sped up."""
+    """Mass of all trailers, including the apparent mass by the inertia of their wheels."""
     total: kg = 0.0
-    for trailer in p.trailers if towing(p) else ():
+    for trailer in p.trailers:
         radius = standing_radius(trailer, p)
         total = total + trailer.m + 2.0 * trailer.wheels * trailer.I_w * (1.0 / (radius * radius))
     return total
 
 
 def towed_braking(radius: m, p: Any) -> one:
-    """Braking force of all trailers over that of the car, whose wheels have a radius."""
+    """Braking force of all trailers over that of the car, whose wheels have this radius."""
     total: one = 0.0
-    for trailer in p.trailers if towing(p) else ():
+    for trailer in p.trailers:
         by_radius = radius * (1.0 / standing_radius(trailer, p))
         total = total + 0.5 * trailer.wheels * trailer.brake * by_radius
     return total
 
 
 def towed_resistance(v_x: m_s, p: Any) -> N:
-    """Air drag of all trailers in line."""
+    """Air drag of all trailers aligned with the car."""
     total: N = 0.0
-    for trailer in p.trailers if towing(p) else ():
+    for trailer in p.trailers:
         total = total + (0.5 * trailer.C_drag) * (v_x * abs(v_x))
     return total
 
 
 def check_trailers(p: Any) -> None:
-    """Raise for trailers that lift an axle of the car, or their own, at rest."""
+    """Raise for trailers that lift an axle of the car or their own at rest."""
     if not towing(p):
         return
     carried: kg = 0.0
+    lifted: kg = 0.0
     for name, trailer in reversed([*zip(p.trailers._fields, p.trailers, strict=True)]):
-        own = trailer.m * (1.0 - trailer.l_cg / trailer.l_axle)
-        hitch = own - carried_share(p, name) * carried
+        # What a trailer carries on its rear hitch lifts its own hitch.
+        hitch = trailer.m * (1.0 - trailer.l_cg / trailer.l_axle) - lifted / trailer.l_axle
         axle = trailer.m + carried - hitch
         if axle <= 0.0:
             raise InvalidValue(
                 f"trailers.{name}.l_cg = {trailer.l_cg} m lifts its axle: the load on it must be "
-                f"positive, and is that of {axle:.6g} kg"
+                f"positive, and corresponds to {axle:.6g} kg"
             )
-        carried = hitch
+        carried, lifted = hitch, hitch * trailer.behind
     wheelbase, first = p.l_f + p.l_r, p.trailers[0]
     front = p.m * p.l_r / wheelbase - carried * first.behind / wheelbase
     rear = p.m + carried - front
@@ -342,23 +293,14 @@ def check_trailers(p: Any) -> None:
         )
 
 
-def carried_share(p: Any, name: str) -> one:
-    """How much of the load that hangs on a trailer lifts its own hitch."""
-    names = p.trailers._fields
-    k = names.index(name)
-    if k + 1 == len(names):
-        return 0.0
-    return p.trailers[k + 1].behind / p.trailers[k].l_axle
-
-
-CARAVAN = Trailer()
-"""A caravan of 1.2 t on one axle, with 70 kg on the hitch."""
+CARAVAN = chains.Trailer()
+"""Caravan of 1.2 t on one axle, with 70 kg on the hitch."""
 
 
 def truck_tyre(load: float, count: float = 1.0) -> LoadSensitiveTyre:
-    """A tyre of 22.5 inches at a nominal load, or several side by side that share it.
+    """Truck tyre of 22.5 inches at a nominal load, or `count` side by side that share it.
 
-    Cornering stiffness over load 6 1/rad and friction 0.8: usual of heavy vehicles (estimates).
+    Cornering stiffness over load 6 1/rad and friction 0.8, typical of heavy vehicles (estimates).
     """
     K = 1.25 * load * 6.0
     return LoadSensitiveTyre(
@@ -371,36 +313,13 @@ def truck_tyre(load: float, count: float = 1.0) -> LoadSensitiveTyre:
 
 
 TRACTOR: Mapping[str, Any] = {
-    "m": 7500.0,
-    "I_z": 21e3,
-    "I_w": 25.0,
-    "l_f": 1.15,
-    "l_r": 2.55,
-    "track_f": 2.05,
-    "track_r": 1.85,
-    "z_cg": 1.0,
-    "roll_front": 0.3,
-    "t_load": 0.1,
-    "F_lift": 500.0,
-    "C_drag": 6.5,
-    "ackermann": 0.7,
-    "t_tau": 0.1,
-    "t_steer": 0.1,
-    "tau_max": 16e3,
-    "brake_max": 22e3,
-    "steer_max": 0.75,
-    "steer_rate_max": 0.5,
-    "drive_front": 0.0,
-    "brake_front": 0.45,
-    "length": 5.9,
-    "width": 2.5,
-    "height": 3.8,
+    **set_parameters("tractor"),
     "front": truck_tyre(34e3),
     "rear": truck_tyre(56e3, 2.0),
 }
-"""A tractor on two axles, with twin tyres at the rear that count as one wheel a side."""
+"""Tractor on two axles, with twin tyres at the rear that count as one wheel on each side."""
 
-SEMI_TRAILER = Trailer(
+SEMI_TRAILER = chains.Trailer(
     m=32e3,
     I_z=450e3,
     behind=-0.6,
@@ -421,27 +340,22 @@ SEMI_TRAILER = Trailer(
     height=4.0,
     tyre=truck_tyre(35e3),
 )
-"""A laden semi-trailer on three axles, its kingpin 0.6 m ahead of the tractor's rear axle."""
+"""Laden semi-trailer on three axles, its kingpin 0.6 m ahead of the tractor's rear axle."""
 
-DOLLY = Trailer(
+DOLLY = SEMI_TRAILER._replace(
     m=2800.0,
     I_z=3000.0,
     behind=4.0,
     l_axle=4.0,
     l_cg=3.95,
-    track=2.04,
     z_cg=0.7,
     z_hitch=0.7,
     wheels=2.0,
-    I_w=20.0,
-    brake=0.9,
     C_drag=0.0,
     hitch_max=1.3,
-    k_stop=3e6,
     length=2.6,
     tail=1.3,
     width=2.5,
     height=1.2,
-    tyre=truck_tyre(35e3),
 )
-"""A converter dolly with a drawbar, which carries the front of another semi-trailer."""
+"""Converter dolly with a drawbar, which carries the front of another semi-trailer."""

@@ -1,8 +1,8 @@
-"""Vehicles on spinning wheels, as MVSim has them: differential drive and Ackermann steering.
+"""Wheeled robots as in MVSim: differential drive and Ackermann steering, with spinning wheels.
 
     robot = wheeled.vehicle(wheeled.differential(control=wheeled.Control("twist_pid")))
 
-A description says what the vehicle is; the model is put together from the parts that it names.
+A `Description` defines the vehicle; the model is assembled from the parts that it names.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Vehicles from the descriptions of wheeled robots: records, body and model.
 
-The records are put together for the wheels and the controller that a vehicle has. The reference
-point is the one that wheels and chassis are described from. ISO 8855: x forward, y left, z up.
+The records are generated for the wheels and the controller of a vehicle. The reference point is
+the origin of wheel and chassis positions. ISO 8855: x forward, y left, z up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Annotated, Any, NamedTuple
@@ -35,24 +35,22 @@ from ...units import (
     s,
 )
 from ..parts.actuators import limited
-from ..parts.car_bodies import pose, sliding_placed, sliding_velocity
-from ..parts.drivetrain import Splits
-from ..parts.wheel_friction import Ellipse
-from .description import KINDS, Description, mass_properties
-from .model import REPAIRED, UPSTREAM, Assembly, total_mass
+from ..parts.assembly import Fields, pose, record_type, sliding_placed, sliding_velocity
+from ..parts.wheel_friction import Ellipse, Splits
+from .description import KINDS, Description, damping, mass_properties
+from .model import Assembly, total_mass
 
 TURN_TIME: s = 0.2
-"""Time in which torques of the two sides bring about a yaw rate that is demanded."""
+"""Time constant with which side torques bring about a demanded yaw rate."""
 
 
 @dataclass(frozen=True)
 class WheeledBody:
-    """The functions of a `Body`, for the parts that a vehicle consists of."""
+    """Functions of the `Body` of a wheeled vehicle."""
 
     parts: Assembly
 
     def body(self) -> Body:
-        """What the model carries."""
         return Body(
             reference="the point that wheels and chassis are described from",
             pose=pose,
@@ -71,16 +69,16 @@ class WheeledBody:
         )
 
     def steer(self, x: Any, u: Any, p: Any) -> rad:
-        """The mean of both front wheels."""
+        """Mean angle of both front wheels."""
         return 0.5 * (x.steer_fl + x.steer_fr)
 
     def odometry(self, x: Any, u: Any, p: Any) -> Velocity:
-        """Motion as its first two wheels tell it."""
+        """Motion estimated from the spins of the first two wheels."""
         twist = self.parts.odometry(x, p)
         return Velocity(twist.v, 0.0 * twist.v, twist.omega)
 
     def on_ground(self, x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> tuple[Any, Any]:
-        """Slope, friction and rolling resistance as they are."""
+        """Apply slope, friction and rolling resistance of the ground as disturbances."""
         changes: dict[str, Any] = {}
         if ground.down is not None:
             changes |= {"slope_x": ground.down.x, "slope_y": ground.down.y}
@@ -91,7 +89,7 @@ class WheeledBody:
         return u, w._replace(**changes)
 
     def _friction(self, ground: GroundUnder, p: Any) -> tuple[one, ...] | None:
-        """Under each wheel; negative: its own."""
+        """Friction under each wheel; negative for the wheel's own."""
         if ground.grip is None:
             return ground.mu
         law = p.friction
@@ -101,27 +99,18 @@ class WheeledBody:
         return tuple(where(mu < 0.0, own, mu) * grip for mu, grip in pairs)
 
     def geometry(self, p: Any) -> Geometry:
-        """Wheels and mass as the parameters say; the outline goes round the wheels."""
+        """Geometry from the parameters; the outline is the rectangle around the wheels."""
         kind, wheels = self.parts.kind, self.parts.wheels(p)
         steering = kind.wheels[-2:] if kind.steered else ()
         axles = [wheel.x for k, wheel in enumerate(wheels) if k != kind.caster]
-        drawn = tuple(
-            Wheel(
-                name,
-                wheel.x,
-                wheel.y,
-                wheel.radius,
-                wheel.width,
-                yaw=wheel.yaw,
-                steer=f"steer_{name}" if name in steering else "",
-                F_z=f"F_z_{name}",
-            )
-            for name, wheel in zip(kind.wheels, wheels, strict=True)
-        )
+        drawn: list[Wheel] = []
+        for name, at in zip(kind.wheels, wheels, strict=True):
+            steer, size = f"steer_{name}" if name in steering else "", (at.radius, at.width)
+            drawn.append(Wheel(name, at.x, at.y, *size, at.yaw, steer=steer, F_z=f"F_z_{name}"))
         return Geometry(
             front_axle=max(axles),
             rear_axle=min(axles),
-            wheels=drawn,
+            wheels=tuple(drawn),
             outlines=(_around(drawn),),
             height=p.body.height,
             mass=total_mass(p, wheels),
@@ -130,7 +119,7 @@ class WheeledBody:
         )
 
     def limits(self, p: Any) -> Limits:
-        """Friction, and the steering of one that steers."""
+        """Limits of friction and, for a steered vehicle, of steering."""
         # An ellipse gives forces by slip, with no bound on them that does not depend on load.
         grip = inf if isinstance(p.friction, Ellipse) else p.friction.mu * p.g
         if not self.parts.kind.steered:
@@ -141,7 +130,7 @@ class WheeledBody:
         return Limits(steer_max=p.steer_max, omega_max=0.0, grip=grip, inputs=inputs)
 
     def command(self, x: Any, demand: Demand, p: Any) -> Any:
-        """Input of its controller."""
+        """Convert a demand to the input of the controller."""
         Input = self.parts.controller.Input
         if Input is TwistInput:
             return TwistInput(demand.v, demand.omega)
@@ -150,11 +139,15 @@ class WheeledBody:
         steer = limited(demand.steer, p.steer_max)
         if Input is FrontSteerInput:
             return FrontSteerInput(demand.v, steer)
-        tau = self._torque(_undamped(x, demand.a, p), p)
+        tau = self._torque(x, demand.a, p)
         return MotorTorque(tau, steer) if Input is MotorTorque else Input(tau, tau, steer)
 
-    def _torque(self, a: m_s2, p: Any) -> Nm:
-        """At each driven wheel, or of the one motor, for an acceleration by its force alone."""
+    def _torque(self, x: Any, a: m_s2, p: Any) -> Nm:
+        """Torque at each driven wheel, or of the one motor, for an acceleration."""
+        # The wheels also compensate the damping of the body.
+        return self._driving(a + p.body.linear_damping * x.v_x, p)
+
+    def _driving(self, a: m_s2, p: Any) -> Nm:
         wheels = self.parts.wheels(p)
         return a * total_mass(p, wheels) * wheels[0].radius * (1.0 / self.parts.kind.driven)
 
@@ -163,37 +156,27 @@ class WheeledBody:
         half: m = 0.5 * (wheels[0].y - wheels[1].y)
         faster: rad_s = demand.omega - x.omega
         # As fast as it gets to speed, half the track away from its middle.
-        turn = self._torque(half * faster * (1.0 / TURN_TIME), p)
-        tau = self._torque(_undamped(x, demand.a, p), p)
+        turn = self._driving(half * faster * (1.0 / TURN_TIME), p)
+        tau = self._torque(x, demand.a, p)
         return SideTorques(tau - turn, tau + turn)
 
 
-def _undamped(x: Any, a: m_s2, p: Any) -> m_s2:
-    """Acceleration to ask of the wheels for one in spite of the damping of the body."""
-    return a + p.body.linear_damping * x.v_x
-
-
-def _around(wheels: tuple[Wheel, ...]) -> Outline:
-    """The rectangle about some wheels."""
+def _around(wheels: Sequence[Wheel]) -> Outline:
     front = max(wheel.x + wheel.radius for wheel in wheels)
     rear = min(wheel.x - wheel.radius for wheel in wheels)
     half = max((abs(wheel.y) + 0.5 * wheel.width for wheel in wheels), default=inf)
     return box(rear, front, 2.0 * half)
 
 
-Fields = dict[str, tuple[Any, Any, str]]
-"""Unit or record, default (None: none) and meaning of each field."""
-
-
 class RigidBody(NamedTuple):
-    """The rigid body that chassis and wheels form."""
+    """Parameters of the rigid body formed by chassis and wheels."""
 
     chassis_mass: Annotated[kg, positive]
     """Mass without wheels."""
     com_x: m
-    """Centre of mass with wheels, from the reference point."""
+    """Forward position of the centre of mass with wheels, from the reference point."""
     com_y: m
-    """Centre of mass with wheels, from the reference point."""
+    """Leftward position of the centre of mass with wheels, from the reference point."""
     com_z: Annotated[m, non_negative]
     """Height of the centre of mass above the ground."""
     I_z: Annotated[kg_m2, positive]
@@ -201,38 +184,30 @@ class RigidBody(NamedTuple):
     linear_damping: per_s
     """Drag over mass and speed."""
     angular_damping: per_s
-    """Resistance to turning over inertia and yaw rate."""
+    """Resistance moment over yaw inertia and yaw rate."""
     height: Annotated[m, non_negative] = 0.6
     """Height of the upper side of the chassis; it does not influence the motion."""
 
 
 class WheelParams(NamedTuple):
-    """A wheel."""
+    """Parameters of a wheel."""
 
     x: m
     """Position from the reference point, forward."""
     y: m
     """Position from the reference point, to the left."""
     yaw: rad
-    """Angle on the vehicle, positive to the left; of no effect where the wheel steers."""
+    """Angle relative to the vehicle, positive to the left; ignored for a steered wheel."""
     radius: Annotated[m, positive]
     mass: Annotated[kg, positive]
     inertia: Annotated[kg_m2, positive]
-    """About the axle."""
+    """Inertia about the axle."""
     width: Annotated[m, positive] = 0.2
-    """It does not influence the motion."""
-
-
-def record_type(name: str, doc: str, fields: Mapping[str, tuple[Any, Any, str]]) -> Any:
-    """A record class from units, defaults and meanings."""
-    hints = {field: unit for field, (unit, _, _) in fields.items()}
-    defaults = {field: value for field, (_, value, _) in fields.items() if value is not None}
-    docs = {field: meaning for field, (_, _, meaning) in fields.items()}
-    return record.define(name, hints, defaults, docs, doc)
+    """Width of the wheel; does not influence the motion."""
 
 
 def state_type(wheels: Sequence[str], steered: bool, leans: bool, controller: Controller) -> Any:
-    """Pose, velocity, spin of each wheel, angles of steered ones, and what is remembered."""
+    """State record type: pose, velocity, wheel spins, steering angles and controller memory."""
     fields: Fields = {
         "x": (m, 0.0, "Position of the reference point in the world frame."),
         "y": (m, 0.0, "Position of the reference point in the world frame."),
@@ -248,33 +223,28 @@ def state_type(wheels: Sequence[str], steered: bool, leans: bool, controller: Co
         for wheel in wheels[-2:]:
             fields[f"steer_{wheel}"] = (rad, 0.0, f"Angle of the wheel {wheel}, left positive.")
     if leans:
-        meaning = "the wheels push the body, which the loads follow: force over mass,"
-        fields["a_x"] = (m_s2, 0.0, f"How {meaning} along the vehicle.")
-        fields["a_y"] = (m_s2, 0.0, f"How {meaning} across it, positive to the left.")
+        force = "Force of the wheels over the mass, which the loads follow:"
+        fields["a_x"] = (m_s2, 0.0, f"{force} along the vehicle.")
+        fields["a_y"] = (m_s2, 0.0, f"{force} across it, positive to the left.")
     if controller.Memory._fields:
         hints = controller.Memory.__annotations__
         blank = controller.Memory(*(hints[name]() for name in controller.Memory._fields))
-        fields["control"] = (controller.Memory, blank, "Its memory.")
+        fields["control"] = (controller.Memory, blank, "Memory of the controller.")
     return record_type("State", "State of a wheeled vehicle.", fields)
 
 
 def params_type(
-    wheels: Sequence[str],
-    steered: bool,
-    leans: bool,
-    friction: type,
-    splits: type | None,
-    gains: Any,
+    wheels: Sequence[str], steered: bool, leans: bool, friction: type, splits: bool, gains: Any
 ) -> Any:
-    """Everything that has a number."""
+    """Parameter record type of a wheeled vehicle."""
     fields: Fields = {"body": (RigidBody, None, "The rigid body.")}
     for wheel in wheels:
         fields[f"wheel_{wheel}"] = (WheelParams, None, f"The wheel {wheel}.")
     fields["friction"] = (friction, None, "Friction between wheels and ground.")
     if gains._fields:
         fields["control"] = (gains, None, "Gains of the controller.")
-    if splits is not None:
-        fields["drivetrain"] = (splits, None, "How the differentials are set.")
+    if splits:
+        fields["drivetrain"] = (Splits, None, "Settings of the differentials.")
     if steered:
         meaning = "Largest angle of a wheel in the middle of the front axle, either side."
         fields["steer_max"] = (Annotated[rad, non_negative], None, meaning)
@@ -286,7 +256,7 @@ def params_type(
 
 
 def disturbance_type(wheels: Sequence[str]) -> Any:
-    """What the world does to a vehicle in a step; the defaults do nothing."""
+    """Disturbance record type: ground and contact forces during a step; the defaults do nothing."""
     fields: Fields = {
         "slope_x": (one, 0.0, "Downward unit vector in body axes, x: positive downhill ahead."),
         "slope_y": (one, 0.0, "Downward unit vector in body axes, y: positive downhill left."),
@@ -298,14 +268,14 @@ def disturbance_type(wheels: Sequence[str]) -> Any:
         under = f"under the wheel {wheel}, in place of its own; negative: its own."
         fields[f"mu_{wheel}"] = (one, -1.0, f"Friction {under}")
         fields[f"rolling_{wheel}"] = (one, -1.0, f"Rolling resistance over load {under}")
-    return record_type("Ground", "What ground and contacts do to a wheeled vehicle.", fields)
+    return record_type("Ground", "Ground and contact forces of a wheeled vehicle.", fields)
 
 
 def outputs_type(wheels: Sequence[str]) -> Any:
-    """What a vehicle tells besides its state."""
+    """Output record type: odometry, loads and slip."""
     fields: Fields = {
-        "v_odometry": (m_s, None, "Velocity along the vehicle as the wheels tell it."),
-        "omega_odometry": (rad_s, None, "Yaw rate as the wheels tell it, positive to the left."),
+        "v_odometry": (m_s, None, "Velocity along the vehicle, estimated from the wheel spins."),
+        "omega_odometry": (rad_s, None, "Yaw rate estimated from the wheel spins, left positive."),
     }
     for wheel in wheels:
         fields[f"F_z_{wheel}"] = (N, None, f"Load on the wheel {wheel}.")
@@ -319,10 +289,10 @@ COMPAT = (None, "upstream")
 
 
 def vehicle(description: Description, compat: str | None = None) -> Vehicle:
-    """The vehicle of a description; the model is the same for all that differ in numbers only.
+    """Return the vehicle of a description; descriptions that differ only in numbers share a model.
 
-    `compat="upstream"` repeats the program MVSim, errors included; by default those listed in
-    docs/errata.md are repaired, and loads follow the forces.
+    `compat="upstream"` reproduces the program MVSim, errors included; by default the errors
+    listed in docs/errata.md are repaired, and loads follow the forces.
     """
     if compat not in COMPAT:
         raise InvalidValue(f"compat = {compat!r} is unknown; allowed are None, 'upstream'")
@@ -332,12 +302,12 @@ def vehicle(description: Description, compat: str | None = None) -> Vehicle:
 
 
 def assembly(vehicle: Vehicle) -> Assembly:
-    """The parts that a vehicle of `vehicle` consists of, for those who need its wheel forces."""
+    """Components of a vehicle made by `vehicle`, for access to its wheel forces."""
     return assembly_of(vehicle.model)
 
 
 def _structure(d: Description, upstream: bool) -> tuple[Any, ...]:
-    """Everything about a description that is not a number."""
+    """Properties of a description that select the model, as opposed to numbers."""
     form = replace(d.control.form, upstream=upstream)
     drivetrain = None if d.drivetrain is None else d.drivetrain.kind
     leans = d.loads == "dynamic" and not upstream
@@ -356,55 +326,37 @@ def _model(
     leans: bool,
     upstream: bool,
 ) -> Model:
-    kind, rules = KINDS[name], UPSTREAM if upstream else REPAIRED
+    kind = KINDS[name]
     controller = kind.controller(control, form)
     leans = leans and not controller.ideal
-    State = state_type(kind.wheels, kind.steered, leans, controller)
-    Outputs = outputs_type(kind.wheels)
-    splits = None if drivetrain is None else Splits
-    Params = params_type(kind.wheels, kind.steered, leans, friction, splits, controller.Params)
-    parts = Assembly(kind, rules, controller, State, Outputs, drivetrain, circle)
+    shape = (kind.wheels, kind.steered, leans)
+    State, Outputs = state_type(*shape, controller), outputs_type(kind.wheels)
+    parts = Assembly(kind, controller, State, Outputs, drivetrain, circle, upstream)
     return Model(
         name=name,
         State=State,
         Input=controller.Input,
-        Params=Params,
+        Params=params_type(*shape, friction, drivetrain is not None, controller.Params),
         Outputs=Outputs,
         Disturbance=disturbance_type(kind.wheels),
         update=parts.update,
         outputs=parts.outputs,
         energy=parts.energy,
         body=WheeledBody(parts).body(),
-        reproduces=rules.reproduces,
+        reproduces="MVSim 1.2.0 (9c1b072)" if upstream else "",
         summary=f"{name} with {control} control and {friction.__name__} friction",
     )
 
 
 def _numbers(d: Description, model: Model) -> dict[str, Any]:
-    """Parameters of the model from the description."""
-    kind = KINDS[d.kind]
-    rules = assembly_of(model).rules
-    props = mass_properties(d, hull=rules.hull)
-    body = RigidBody(
-        d.chassis.mass,
-        props.com_x,
-        props.com_y,
-        props.com_z,
-        props.I_z,
-        *rules.damping(d.chassis),
-        d.chassis.z_max,
-    )
+    kind, upstream = KINDS[d.kind], assembly_of(model).upstream
+    place = mass_properties(d, hull=upstream)[1:]
+    damped = damping(d.chassis, upstream=upstream)
+    body = RigidBody(d.chassis.mass, *place, *damped, d.chassis.z_max)
     numbers: dict[str, Any] = {"body": body, "friction": d.friction, "g": d.gravity}
-    for name, wheel in zip(kind.wheels, d.wheels, strict=True):
-        numbers[f"wheel_{name}"] = WheelParams(
-            wheel.x,
-            wheel.y,
-            wheel.yaw,
-            0.5 * wheel.diameter,
-            wheel.mass,
-            wheel.spin_inertia,
-            wheel.width,
-        )
+    for name, at in zip(kind.wheels, d.wheels, strict=True):
+        size = (0.5 * at.diameter, at.mass, at.spin_inertia, at.width)
+        numbers[f"wheel_{name}"] = WheelParams(at.x, at.y, at.yaw, *size)
     if kind.steered:
         numbers["steer_max"] = d.steer_max
     if d.drivetrain is not None:
@@ -415,7 +367,7 @@ def _numbers(d: Description, model: Model) -> dict[str, Any]:
 
 
 def assembly_of(model: Model) -> Assembly:
-    """The parts that a model made here consists of."""
+    """Components of a model made in this module."""
     parts = getattr(model.update, "__self__", None)
     if not isinstance(parts, Assembly):
         raise InvalidValue(f"{model.name!r} is not a wheeled vehicle")

@@ -1,12 +1,12 @@
-"""What a wheeled robot is: its chassis, wheels, friction, drivetrain and controller, checked.
+"""Descriptions of wheeled robots: chassis, wheels, friction, drivetrain and controller, checked.
 
-A `Description` is what a world file says about a vehicle; `build.vehicle` turns it into one that
-runs. Points are given from the vehicle's reference point, x forward, y left; lengths in m. `KINDS`
-says for each kind of vehicle which wheels it has, how it is driven, and upstream's defaults.
+A `Description` holds what a world file contains about a vehicle; `build.vehicle` makes the vehicle.
+Positions are relative to the vehicle's reference point, x forward, y left; lengths in m. `KINDS`
+defines for each kind of vehicle its wheels, its drive, and upstream's defaults.
 
 Mass, centre of mass and yaw inertia are those of a chassis that is a plate of even thickness and
-density, and of wheels that are boxes as long as their diameter, as in Box2D, which MVSim hands both
-to. Steering the wheels does not change the result.
+density, and of wheels that are boxes as long as their diameter, as in Box2D, which MVSim uses.
+Steering the wheels does not change the result.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ from ...errors import InvalidValue
 from ...geometry.polygon import hull as convex_hull
 from ...geometry.polygon import moments
 from ...units import non_negative, positive
-from ..parts.drivetrain import DRIVETRAINS, Splits
-from ..parts.wheel_friction import Ellipse, Friction, Law, WardIagnemma
+from ..parts.wheel_friction import DRIVETRAINS, Ellipse, Friction, Law, Splits, WardIagnemma
 
 Points = tuple[tuple[float, float], ...]
 
@@ -47,41 +46,41 @@ _CORNERS = ("rl", "rr", "fl", "fr")
 
 @dataclass(frozen=True)
 class Kind:
-    """What all vehicles of a kind share."""
+    """Properties common to all vehicles of a kind."""
 
     wheels: tuple[str, ...]
-    """Names of the wheels in the order of world files; the first two are a left and a right one,
-    and odometry listens to them."""
+    """Names of the wheels in the order of world files; the first two are a left and a right
+    one, which odometry uses."""
     places: Points
-    """Where they stand by default."""
+    """Default positions of the wheels."""
     controllers: tuple[str, ...]
     controller: Callable[[str, Form], Controller]
     drives: tuple[int | None, ...] = ()
-    """For each wheel, which torque of the controller it gets; unused with one motor."""
+    """Index of each wheel's torque in the controller's output; unused with one motor."""
     gains: tuple[tuple[str, Gains], ...] = ()
-    """Default gains of the controllers that have some."""
+    """Default gains, by controller."""
     steered: bool = False
     """Whether the last two wheels steer."""
     one_motor: bool = False
     """Whether one motor drives the wheels through a drivetrain."""
     caster: int | None = None
-    """The wheel that swivels, if any."""
+    """Index of the swivelling wheel, if any."""
     mass: float = 15.0
-    """Mass of the chassis by default."""
+    """Default mass of the chassis, in kg."""
     shape: Points = _ROBOT
-    """Outline of the chassis by default."""
+    """Default outline of the chassis."""
     z_min: float = 0.05
-    """Height of the chassis's lower side by default."""
+    """Default height of the chassis's lower side."""
     z_max: float = 0.6
-    """Height of the chassis's upper side by default."""
+    """Default height of the chassis's upper side."""
 
     def default_gains(self, controller: str) -> Gains:
-        """Gains of a controller that is given none."""
+        """Default gains of a controller."""
         return dict(self.gains).get(controller, Gains())
 
     @property
     def driven(self) -> int:
-        """Number of wheels, or motors, that a torque of the controller goes to."""
+        """Number of wheels, or motors, driven by a torque of the controller."""
         return 1 if self.one_motor else sum(side is not None for side in self.drives)
 
 
@@ -130,7 +129,7 @@ KINDS: dict[str, Kind] = {
         ),
     ),
 }
-"""The kinds by their names in world files."""
+"""Kinds of vehicles by their names in world files."""
 
 FRICTIONS: dict[str, type] = {"default": Friction, "wardiagnemma": WardIagnemma, "ellipse": Ellipse}
 """Friction models by their names in world files."""
@@ -139,20 +138,20 @@ LOADS = ("dynamic", "static")
 
 @dataclass(frozen=True)
 class Wheel:
-    """One wheel."""
+    """Position, size, mass and inertia of a wheel."""
 
     x: float
-    """Position, forward."""
+    """Forward position."""
     y: float
-    """Position, to the left."""
+    """Leftward position."""
     yaw: float = 0.0
-    """Angle on the vehicle in rad, positive to the left."""
+    """Angle relative to the vehicle in rad, positive to the left."""
     diameter: float = 0.4
     width: float = 0.2
     mass: float = 2.0
-    """In kg."""
+    """Mass in kg."""
     inertia: float | None = None
-    """About the axle, in kg·m²; that of a solid disc if None."""
+    """Inertia about the axle, in kg·m²; that of a solid disc if None."""
 
     def __post_init__(self) -> None:
         for name in ("diameter", "width", "mass"):
@@ -175,17 +174,17 @@ class Chassis:
     """The body without wheels: a plate of even thickness."""
 
     mass: float
-    """In kg."""
+    """Mass in kg."""
     shape: tuple[tuple[float, float], ...]
-    """Corners of its outline in order, either way round."""
+    """Corners of its outline in order, either clockwise or anticlockwise."""
     z_min: float
     """Height of its lower side."""
     z_max: float
     """Height of its upper side."""
     linear_damping: float | None = None
-    """Drag per mass in 1/s; 0.1 if None."""
+    """Linear damping: drag over mass and speed, in 1/s; 0.1 if None."""
     angular_damping: float | None = None
-    """Resistance to turning per inertia in 1/s; 0.1 if None."""
+    """Angular damping: resistance moment over inertia and yaw rate, in 1/s; 0.1 if None."""
 
     __repr__ = brief_repr
 
@@ -209,7 +208,7 @@ class Chassis:
 
 @dataclass(frozen=True)
 class Drivetrain:
-    """How one motor drives four wheels."""
+    """Drivetrain by which one motor drives four wheels."""
 
     kind: str = "torsen_4wd"
     splits: Splits = field(default_factory=Splits)
@@ -222,40 +221,40 @@ class Drivetrain:
 
 @dataclass(frozen=True)
 class Control:
-    """The controller of a vehicle."""
+    """Controller of a vehicle."""
 
     kind: str = "raw"
     gains: Gains | None = None
     """Gains of the controller; those of the kind if None, see `KINDS`."""
     form: Form = field(default_factory=Form)
     set_point: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Input before the first command, by field names."""
+    """Input before the first command, by field name."""
 
     __repr__ = brief_repr
 
 
 @dataclass(frozen=True)
 class Description:
-    """A wheeled vehicle; see `differential` and `ackermann` for ones with upstream's defaults."""
+    """Description of a wheeled vehicle; `differential` and `ackermann` have upstream's defaults."""
 
     kind: str
-    """One of `KINDS`."""
+    """Kind of vehicle: a key of `KINDS`."""
     chassis: Chassis
     wheels: tuple[Wheel, ...]
-    """In the order of the kind."""
+    """Wheels, in the order of the kind."""
     friction: Law = field(default_factory=Friction)
-    """The class of the record is the friction model."""
+    """Friction between wheels and ground; its class selects the friction model."""
     control: Control = field(default_factory=Control)
     drivetrain: Drivetrain | None = None
-    """Only where the kind has one."""
+    """Drivetrain, for kinds with one motor."""
     steer_max: float = math.radians(30.0)
-    """Largest steering angle in rad; only where the kind steers."""
+    """Largest steering angle in rad, for kinds that steer."""
     gravity: float = 9.81
-    """In m/s²."""
+    """Gravity in m/s²."""
     friction_circle: bool = True
-    """Friction limits the whole force of a wheel; False: along and across each on its own."""
+    """Whether friction limits a wheel's resultant force, else each component separately."""
     loads: str = "dynamic"
-    """"dynamic": acceleration moves load between the wheels; "static": it does not."""
+    """Load model: "dynamic" has load transfer by acceleration, "static" does not."""
 
     __repr__ = brief_repr
 
@@ -317,7 +316,10 @@ class Description:
 
 
 def differential(wheels: int = 2, **changes: Any) -> Description:
-    """A robot with differential drive on 2, 3 or 4 wheels; fields of `Description` by keyword."""
+    """Return a robot with differential drive on 2, 3 or 4 wheels.
+
+    `changes` are fields of `Description`.
+    """
     names = {2: "differential", 3: "differential_3_wheels", 4: "differential_4_wheels"}
     if wheels not in names:
         raise InvalidValue(f"wheels = {wheels} of a differential drive must be 2, 3 or 4")
@@ -325,8 +327,11 @@ def differential(wheels: int = 2, **changes: Any) -> Description:
 
 
 def ackermann(drivetrain: str | None = None, **changes: Any) -> Description:
-    """A car with Ackermann steering, driven at its front wheels or, if `drivetrain` is given, by
-    one motor through that drivetrain."""
+    """Return a car with Ackermann steering, driven at its front wheels or through a drivetrain.
+
+    If `drivetrain` is given, one motor drives the wheels through it. `changes` are fields of
+    `Description`.
+    """
     if drivetrain is None:
         return default_description("ackermann", **changes)
     fields = {"drivetrain": Drivetrain(drivetrain), **changes}
@@ -334,7 +339,7 @@ def ackermann(drivetrain: str | None = None, **changes: Any) -> Description:
 
 
 def default_description(kind: str, **changes: Any) -> Description:
-    """The vehicle of this kind with upstream's defaults, fields replaced by keyword."""
+    """Return the vehicle of this kind with upstream's defaults; keywords replace fields."""
     if kind not in KINDS:
         raise InvalidValue(record.unknown_name("skidpad", kind, list(KINDS), "dynamics"))
     known = KINDS[kind]
@@ -347,7 +352,7 @@ def default_description(kind: str, **changes: Any) -> Description:
 
 
 def in_line(points: Sequence[tuple[float, float]]) -> bool:
-    """Whether all points lie on one straight line, but for rounding."""
+    """Whether all points are on one straight line, up to rounding."""
     x_0, y_0 = points[0]
     rays = [(x - x_0, y - y_0) for x, y in points[1:]]
     a_x, a_y = max(rays, key=lambda ray: math.hypot(*ray))
@@ -356,26 +361,25 @@ def in_line(points: Sequence[tuple[float, float]]) -> bool:
 
 
 DAMPING = 0.1
-"""Damping of a body that says nothing about it, in 1/s."""
+"""Default damping of a body, in 1/s."""
 
 
 class MassProperties(NamedTuple):
-    """Mass, centre of mass and yaw inertia of a vehicle; positions are relative to its reference
-    point."""
+    """Mass, centre of mass (from the reference point) and yaw inertia of a vehicle."""
 
     mass: float
     com_x: float
     com_y: float
     com_z: float
-    """Height above the ground."""
+    """Height of the centre of mass above the ground."""
     I_z: float
-    """About the vertical axis through the centre of mass."""
+    """Yaw inertia about the centre of mass."""
 
 
 def mass_properties(d: Description, *, hull: bool = False) -> MassProperties:
     """Mass, centre of mass and yaw inertia of a described vehicle.
 
-    `hull` spreads the mass over the convex hull of the chassis, as Box2D does.
+    With `hull` the mass is spread over the convex hull of the chassis, as in Box2D.
     """
     chassis = d.chassis
     plate = moments(convex_hull(chassis.shape) if hull else chassis.shape)
@@ -389,18 +393,16 @@ def mass_properties(d: Description, *, hull: bool = False) -> MassProperties:
     return MassProperties(mass, x, y, z, I_z)
 
 
-def damping(chassis: Chassis) -> tuple[float, float]:
-    """Linear and angular damping in 1/s."""
-    linear, angular = chassis.linear_damping, chassis.angular_damping
-    return DAMPING if linear is None else linear, DAMPING if angular is None else angular
+def damping(chassis: Chassis, *, upstream: bool = False) -> tuple[float, float]:
+    """Linear and angular damping of a chassis, in 1/s.
 
-
-def upstream_damping(chassis: Chassis) -> tuple[float, float]:
-    """Damping as MVSim reads it: it writes eight bytes where the number has four.
-
-    The lower half of a linear damping becomes the linear one, the upper half the angular one; of an
-    angular damping the lower half remains.
+    MVSim (`upstream`) writes eight bytes into a number of four bytes: the lower half of a linear
+    damping becomes the linear one, the upper half the angular one; of an angular damping the lower
+    half remains.
     """
+    linear, angular = chassis.linear_damping, chassis.angular_damping
+    if not upstream:
+        return DAMPING if linear is None else linear, DAMPING if angular is None else angular
     linear, angular = DAMPING, DAMPING
     if chassis.linear_damping is not None:
         linear, angular = struct.unpack("<ff", struct.pack("<d", chassis.linear_damping))

@@ -1,6 +1,6 @@
-"""A world that runs in real time, for people to watch in a browser and to drive.
+"""Live view: a world in real time, to be watched and driven in a browser.
 
-An `Arena` is a world with something that drives each vehicle; a `Session` runs one in a thread of
-its own, in step with the clock; a `Room` has the people who watch and the one who drives. The
-`server` puts the room on the network. docs/live.md has the protocol.
+An `Arena` is a world with a controller for each vehicle; a `Session` runs one in its own thread,
+synchronised with the clock; a `Room` holds the viewers, one of whom may drive. The `server` puts
+the room on the network. docs/live.md describes the protocol.
 """

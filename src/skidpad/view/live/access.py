@@ -1,4 +1,4 @@
-"""Access to the server: names that it answers to, origins of its pages, and the token."""
+"""Access control of the server: allowed host names, origins of its pages, and the token."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HERE = ("localhost", "127.0.0.1", "::1")
 
 
 def is_local(host: str) -> bool:
-    """Whether only this machine reaches an address to listen on."""
+    """Whether a listening address is reachable from this machine only."""
     if host == "localhost":
         return True
     try:
@@ -24,7 +24,7 @@ def is_local(host: str) -> bool:
 
 
 def new_token() -> str:
-    """A token that cannot be guessed."""
+    """Random token that cannot be guessed."""
     return secrets.token_urlsafe(16)
 
 
@@ -33,13 +33,12 @@ class Access:
     """Conditions that a request must meet."""
 
     host: str
-    """Address that the server listens on."""
     token: str | None = None
 
     def refusal(
         self, headers: Mapping[str, str], query: Mapping[str, str], cookies: Mapping[str, str]
     ) -> str | None:
-        """Why a request is refused; None: it may come in. Names of headers in small letters."""
+        """Reason to refuse a request, or None if it is allowed. Header names are in lower case."""
         host = headers.get("host", "")
         if not (_name(host) in (*_HERE, self.host.strip("[]")) or self.token is not None):
             return f"this server does not go by the name {host[:80]!r}"
@@ -54,7 +53,7 @@ class Access:
 
 
 def _place(origin: str) -> str | None:
-    """Name and port in an Origin header; None if it is malformed."""
+    """Host and port of an Origin header; None if it is malformed."""
     try:
         return urlsplit(origin).netloc
     except ValueError:
@@ -62,7 +61,7 @@ def _place(origin: str) -> str | None:
 
 
 def _name(host: str) -> str:
-    """The name in a Host header, without port and brackets."""
+    """Host name of a Host header, without port and brackets."""
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:

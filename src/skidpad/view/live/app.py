@@ -31,7 +31,7 @@ _TICK = 0.5
 
 
 def application(session: Source, access: Access) -> Starlette:
-    """The application that shows a session, which it starts and stops."""
+    """ASGI application that serves a session and starts and stops it."""
     live = _Live(session, access)
     return Starlette(
         routes=[
@@ -51,7 +51,7 @@ class _Live:
 
     @asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncGenerator[None]:
-        """The session runs as long as the server does."""
+        """Run the session for the lifetime of the server."""
         loop = asyncio.get_running_loop()
         outbox = self._session.outbox
         room = self._room = Room(self._session.submit, self._session.rate, loop.time)
@@ -78,7 +78,7 @@ class _Live:
                 self._senders[viewer.number].cancel()
 
     def page(self, request: Request) -> Response:
-        """The page itself; a token in its address is kept in a cookie for its parts."""
+        """Serve the page; a token in its address is stored in a cookie for the files it loads."""
         refused = self._refused(request)
         if refused is not None:
             return PlainTextResponse(refused, 403)
@@ -88,7 +88,7 @@ class _Live:
         return answer
 
     def file(self, request: Request) -> Response:
-        """A module or style of the page."""
+        """Serve a module or style sheet of the page."""
         refused = self._refused(request)
         if refused is not None:
             return PlainTextResponse(refused, 403)
@@ -104,7 +104,7 @@ class _Live:
         return self._access.refusal(request.headers, request.query_params, request.cookies)
 
     async def watch(self, socket: WebSocket) -> None:
-        """One viewer, from coming to going."""
+        """Serve one viewer from connection to disconnection."""
         room = self._room
         if room is None or self._refused(socket) is not None:
             await socket.close()  # Before it is accepted: the answer is 403.

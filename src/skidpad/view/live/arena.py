@@ -1,7 +1,7 @@
-"""A world with pilots: everything that drivers can do to it, without clock and network.
+"""Arena: a world with pilots and everything drivers can do to it, without clock and network.
 
-An `Arena` is a world, a `Pilot` for each vehicle (keys, what its file says, or a follower of a
-line), parameters that can be changed while it runs, and obstacles that are dropped into it.
+An `Arena` is a world, a `Pilot` for each vehicle (keys, the controller of its file, or a line
+follower), parameters that can be changed during the run, and obstacles dropped into the world.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ...control.keyboard import Axes, Memory, demand_of_keys, demand_to_stop
 from ...control.pure_pursuit import arc
 from ...control.speed import Course, Grip
 from ...core import record
-from ...core.body import Demand, Outline, Pose, Velocity
+from ...core.body import Demand, Pose, Velocity
 from ...core.record import unknown_name
 from ...errors import InvalidValue, SimulationDiverged, SkidpadError
 from ...geometry.line import Line, lengths, vertices
+from ...geometry.polygon import rectangle
 from ...geometry.pose import to_body
 from ...units import Allowed, m, one, s
-from ...world.motion.groups import Group
 from ...world.scene import BlockSpec, Scene, Shape, TimedPath
 from ...world.scene import Pose as ScenePose
 from ...world.vehicle import Route, WorldVehicle
@@ -36,47 +36,35 @@ from ..stage import Ranges, Stage
 from ..stages import WorldStage
 
 MOST = 200
-"""Dropped into one world."""
+"""Most obstacles dropped into one world."""
 CONE_RADIUS: m = 0.15
 BOX_SIDE: m = 0.8
 _CLEAR: m = 0.1
-"""Least distance of what is dropped from what is there."""
+"""Least distance of a dropped obstacle from everything else."""
 
 
 def cone(name: str, x: m, y: m, colour: str = "#ff7f0e") -> BlockSpec:
-    """A traffic cone: light, and easily pushed over the ground."""
+    """Traffic cone: light, and easily pushed over the ground."""
     corners = [k * pi / 3.0 for k in range(6)]
     outline = tuple((CONE_RADIUS * cos(a), CONE_RADIUS * sin(a)) for a in corners)
-    return BlockSpec(
-        name,
-        ScenePose(x, y),
-        Shape(outline, (outline,), 0.0, 0.35),
-        mass=1.5,
-        ground_friction=0.6,
-        restitution=0.1,
-        color=colour,
-    )
+    shape = Shape(outline, (outline,), 0.0, 0.35)
+    touch: Any = {"ground_friction": 0.6, "restitution": 0.1}
+    return BlockSpec(name, ScenePose(x, y), shape, mass=1.5, **touch, color=colour)
 
 
 def box(name: str, x: m, y: m, yaw: float = 0.0, colour: str = "#b5803f") -> BlockSpec:
-    """A box: something to push."""
+    """Box that can be pushed."""
     half = 0.5 * BOX_SIDE
-    outline: Outline = ((-half, -half), (half, -half), (half, half), (-half, half))
-    return BlockSpec(
-        name,
-        ScenePose(x, y, yaw=yaw),
-        Shape(outline, (outline,), 0.0, BOX_SIDE),
-        mass=12.0,
-        ground_friction=0.5,
-        color=colour,
-    )
+    outline = rectangle(-half, half, -half, half)
+    shape, at = Shape(outline, (outline,), 0.0, BOX_SIDE), ScenePose(x, y, yaw=yaw)
+    return BlockSpec(name, at, shape, mass=12.0, ground_friction=0.5, color=colour)
 
 
 _KINDS = {"cone": cone, "box": box}
 
 
 def obstacle(world: World, kind: str, x: m, y: m, count: int) -> BlockSpec:
-    """An obstacle at a place where there is nothing, as number `count` of those dropped."""
+    """Obstacle at a free place; `count` numbers the dropped obstacles."""
     if kind not in _KINDS:
         raise InvalidValue(unknown_name("the protocol", kind[:40], list(_KINDS), "obstacle"))
     if count >= MOST:
@@ -84,28 +72,20 @@ def obstacle(world: World, kind: str, x: m, y: m, count: int) -> BlockSpec:
     taken = {one.name for one in (*world.scene.vehicles, *world.scene.blocks, *world.scene.actors)}
     number = next(n for n in range(1, len(taken) + 2) if f"{kind} {n}" not in taken)
     block = _KINDS[kind](f"{kind} {number}", x, y)
-    _check_clear(world, block)
+    radii = {one.name: one.shape.radius for one in world.scene.blocks}
+    others = [
+        *((name, one.truth, one.built.radius) for name, one in world.vehicles.items()),
+        *((name, world.block(name), radii.get(name, 0.5)) for name in world.movable),
+    ]
+    for name, at, radius in others:
+        if hypot(at.x - x, at.y - y) < block.shape.radius + _CLEAR + radius:
+            raise InvalidValue(f"too near to {name} to drop something there")
     return block
 
 
-def _check_clear(world: World, block: BlockSpec) -> None:
-    """Raise if the block would stand in a vehicle or in another block that can be pushed."""
-    own, x, y = block.shape.radius + _CLEAR, block.pose.x, block.pose.y
-    for name, vehicle in world.vehicles.items():
-        at = vehicle.truth
-        if hypot(at.x - x, at.y - y) < own + vehicle.built.radius:
-            raise InvalidValue(f"too near to {name} to drop something there")
-    blocks = {one.name: one for one in world.scene.blocks}
-    for name in world.movable:
-        at = world.block(name)
-        other = blocks[name].shape.radius if name in blocks else 0.5
-        if hypot(at.x - x, at.y - y) < own + other:
-            raise InvalidValue(f"too near to {name} to drop something there")
-
-
 def with_blocks(world: World, blocks: Sequence[BlockSpec]) -> World:
-    """A world with more blocks that continues from the state of another one, with its
-    parameters."""
+    """A world with additional blocks that continues from the state and the parameters of
+    `world`."""
     scene: Scene = replace(world.scene, blocks=(*world.scene.blocks, *blocks))
     grown = World(scene, seed=world.seed, on_diverge=world.on_diverge)
     # What is new stands as at its start, all else as it was.
@@ -119,24 +99,24 @@ def with_blocks(world: World, blocks: Sequence[BlockSpec]) -> World:
 
 
 _SHARE: one = 0.5
-"""Share of what tyres and brakes hold."""
+"""Share of the available grip and braking that is used."""
 _AHEAD: s = 0.45
-"""How far ahead the point is that is steered for, in time."""
+"""Preview time of the point steered for."""
 _SETTLING: s = 0.4
-"""Time constant in which the speed approaches that of the line."""
+"""Time constant of the approach to the line's speed."""
 _SPACING: m = 0.5
 _REACH: m = 10.0
-"""The nearest point is looked for so far about the last one."""
+"""Half length of the search for the nearest point, about the previous one."""
 _CLOSED: one = 1.0
-"""Distance of the ends below which a line is a loop, as a multiple of its longest piece."""
+"""Gap between the ends below which a line is a loop, as a multiple of its longest segment."""
 
 
 class LineFollower:
-    """Follows one line with one vehicle.
+    """Path follower for one vehicle on one line.
 
     Args:
         line: points (n, 2) in the world, in m; a loop if its ends are near each other.
-        can: what the vehicle can do.
+        can: capabilities of the vehicle.
     """
 
     def __init__(self, line: ArrayLike, can: Abilities) -> None:
@@ -154,7 +134,7 @@ class LineFollower:
         self._progress: m | None = None
 
     def demand(self, pose: Pose, now: Velocity) -> Demand:
-        """Demand that leads along the line from where the vehicle is."""
+        """Demand that follows the line from the pose of the vehicle."""
         can, line = self._can, self._course.line
         here = self._progress = self._nearest(pose)
         ahead = line.at(here + max(_AHEAD * now.v_x, can.wheel_base, 2.0 * _SPACING))
@@ -168,7 +148,8 @@ class LineFollower:
         return Demand(steer, a, v, min(max(omega, -can.omega_max), can.omega_max))
 
     def _nearest(self, pose: Pose) -> m:
-        """Distance along the line to the nearest point: of all at first, then about the last."""
+        """Distance along the line to the nearest point: a global search first, then about the last
+        one."""
         line, last = self._course.line, self._progress
         if last is None:
             return float(line.project(np.array([[pose.x, pose.y]])).s[0])
@@ -179,12 +160,12 @@ KEYBOARD, FILE, PATH = "keyboard", "file", "path"
 
 
 class Pilot:
-    """Drives one vehicle of a world.
+    """Driver of one vehicle of a world.
 
     Args:
         vehicle: the vehicle to drive.
-        path: the path with times that the world file gives for it, or None.
-        lines: lines on the ground; it can follow reference and centre lines.
+        path: the timed path that the world file gives for it, or None.
+        lines: lines on the ground; the pilot can follow reference and centre lines.
     """
 
     def __init__(
@@ -199,16 +180,14 @@ class Pilot:
         self._axes: Axes | None = None
         self._memory = Memory()
         self.controller = FILE
-        """Name of what drives it now."""
 
     @property
     def controllers(self) -> list[str]:
-        """Names of the controllers that it may have."""
         return [KEYBOARD, FILE, PATH] if self._lines else [KEYBOARD, FILE]
 
     @property
     def inputs(self) -> list[dict[str, Any]]:
-        """Names, units and limits of its inputs, for the hello message."""
+        """Names, units and limits of the vehicle's inputs, for the hello message."""
         ranges, described = self._kind.limits.inputs, list[dict[str, Any]]()
         for leaf in record.fields(self._kind.Input):
             allowed = leaf.allowed or Allowed()
@@ -218,11 +197,10 @@ class Pilot:
         return described
 
     def choose(self, controller: str) -> None:
-        """Let another controller drive from now on."""
         if controller not in self.controllers:
             known = self.controllers
             name = self._vehicle.name
-            raise InvalidValue(record.unknown_name(name, controller[:40], known, "controller"))
+            raise InvalidValue(unknown_name(name, controller[:40], known, "controller"))
         if controller == self.controller:
             return
         self.controller, self._axes = controller, None
@@ -234,7 +212,7 @@ class Pilot:
             self._follower = LineFollower(self._nearest_line().points, self._can)
 
     def drive(self, axes: Axes) -> None:
-        """Hold keys, which makes the keyboard the controller."""
+        """Apply key positions, and make the keyboard the controller."""
         if self.controller != KEYBOARD:
             # Letting go of keys in one vehicle is no reason to take another from its controller.
             if axes == Axes():
@@ -243,21 +221,21 @@ class Pilot:
         self._axes = axes
 
     def let_go(self) -> None:
-        """Let the keys go: a vehicle that they drove stops."""
+        """Release the keys: a vehicle under keyboard control stops."""
         self._axes = None
 
     def go_on_from(self, before: Pilot) -> None:
-        """Drive as another pilot did, in a world that has taken the place of theirs."""
+        """Take over the state of the pilot of the same vehicle in the replaced world."""
         self.controller, self._follower = before.controller, before._follower
         self._axes, self._memory = before._axes, before._memory
 
     @property
     def idle(self) -> bool:
-        """Whether there is nothing to do before a step."""
+        """Whether no command is needed before a step."""
         return self.controller == FILE and self._route is None
 
     def command(self, time: s) -> None:
-        """Give the vehicle its inputs for the step that begins at a time."""
+        """Set the vehicle's inputs for the step that begins at `time`."""
         pose, now = self._vehicle.bodies.motion(self._vehicle.row)
         if self.controller == PATH and self._follower is not None:
             demand = self._follower.demand(pose, now)
@@ -287,7 +265,7 @@ def _finite(value: float) -> float | None:
 class _Known(NamedTuple):
     label: str
     low: one
-    """Smallest value, as a multiple of the one the vehicle starts with."""
+    """Least value, as a multiple of the initial one."""
     high: one
 
 
@@ -317,12 +295,12 @@ _KNOWN: dict[str, _Known] = {
     "vel_time_constant": _Known("lag of the drive", 0.25, 10.0),
     "steer_time_constant": _Known("steering lag", 0.25, 10.0),
 }
-"""By dotted name; the order is that of the list shown. Dead times are not among them: the queue of
-commands has its length from the start."""
+"""Tunable parameters by dotted name, in display order. Dead times are excluded: the length of
+the command queue is fixed at the start."""
 
 
 class Tunable(NamedTuple):
-    """A parameter that can be changed."""
+    """A parameter that can be changed during the run."""
 
     name: str
     label: str
@@ -330,35 +308,21 @@ class Tunable(NamedTuple):
     low: float
     high: float
     column: int
-    """Column of the parameters of its group."""
+    """Column in the parameters of its group."""
 
     def describe(self, value: float) -> dict[str, Any]:
-        """For the hello message."""
-        return {
-            "name": self.name,
-            "label": self.label,
-            "unit": self.unit,
-            "value": value,
-            "low": self.low,
-            "high": self.high,
-        }
-
-
-def tunables_of(group: Group, row: int) -> dict[str, Tunable]:
-    """Tunable parameters, by name, of a vehicle that still has the parameters it starts with."""
-    return known_tunables(group.model.Params, group.params[row].tolist())
+        """Description with its current value, for the hello message."""
+        names = {"name": self.name, "label": self.label, "unit": self.unit}
+        return {**names, "value": value, "low": self.low, "high": self.high}
 
 
 def known_tunables(Params: type, values: Sequence[float]) -> dict[str, Tunable]:
-    """Tunable parameters, by name, of a vehicle that starts with these values."""
+    """Tunable parameters, by name, of a vehicle with these initial values."""
     leaves = {leaf.name: k for k, leaf in enumerate(record.fields(Params))}
     tunables: dict[str, Tunable] = {}
     for name, known in _KNOWN.items():
-        if name not in leaves:
-            continue
-        column = leaves[name]
-        value = float(values[column])
-        if value > 0.0:
+        column = leaves.get(name)
+        if column is not None and (value := float(values[column])) > 0.0:
             leaf = record.fields(Params)[column]
             allowed = leaf.allowed or Allowed()
             low, high = max(known.low * value, allowed.low), min(known.high * value, allowed.high)
@@ -366,31 +330,18 @@ def known_tunables(Params: type, values: Sequence[float]) -> dict[str, Tunable]:
     return tunables
 
 
-def tune(group: Group, row: int, known: dict[str, Tunable], name: str, value: float) -> None:
-    """Change a parameter; it acts from the next step on."""
-    if name not in known:
-        raise InvalidValue(
-            record.unknown_name(group.names[row], name[:40], list(known), "parameter")
-        )
-    one = known[name]
-    if not one.low <= value <= one.high:
-        shown = f"{value:g} {one.unit}".removesuffix(" 1")
-        raise InvalidValue(f"{name} = {shown} must be from {one.low:g} to {one.high:g}")
-    group.params[row, one.column] = value
-
-
 _LONGEST_WARM_UP: s = 0.5
 
 
 class Arena:
-    """A running world, its pilots and what there is to see of it.
+    """A running world with its pilots and its stage.
 
     Args:
-        scene: what there is at the start.
-        seed: of all random numbers.
-        lines: on the ground, to be shown and followed.
-        starts: controllers of some vehicles at the start, by name.
-        title: of what is shown.
+        scene: the scene at the start.
+        seed: seed of all random numbers.
+        lines: lines on the ground, to be shown and followed.
+        starts: initial controllers of some vehicles, by vehicle name.
+        title: title of the view.
     """
 
     def __init__(
@@ -414,8 +365,9 @@ class Arena:
     def _begin(self, world: World) -> None:
         self._show(world)
         self._tunables: dict[str, dict[str, Tunable]] = {
-            name: tunables_of(vehicle.bodies.group, vehicle.row)
+            name: known_tunables(one.model.Params, one.params[vehicle.row].tolist())
             for name, vehicle in world.vehicles.items()
+            for one in [vehicle.bodies.group]
         }
         self._pilots = self._new_pilots()
         for name, controller in self._starts.items():
@@ -423,7 +375,7 @@ class Arena:
         self._told_stopped: set[str] = set()
 
     def _warm_up(self) -> None:
-        """Let everything be compiled that the first steps need, and return to the start."""
+        """Compile everything that the first steps need, then return to the start."""
         world, start = self.world, self.world.snapshot()
         sensors = [one for spec in self._scene.vehicles for one in spec.sensors]
         longest = min(max((one.period for one in sensors), default=0.0), _LONGEST_WARM_UP)
@@ -435,38 +387,27 @@ class Arena:
         world.restore(start)
 
     def _show(self, world: World) -> None:
-        """Take a world as the one that runs."""
+        """Make a world the current one."""
         self.world = world
-        """The world as it is now; another one after obstacles came or went."""
+        """The current world; replaced when obstacles are added or removed."""
         self.view = WorldStage(world, self._title, self._lines)
-        """Its numbers."""
+        """Source of the channel values of the stage."""
         self.stage: Stage = self.view.stage
-        """The stage of the world."""
 
     def _new_pilots(self) -> dict[str, Pilot]:
-        return {
-            name: Pilot(vehicle, self._paths[name], self._lines)
-            for name, vehicle in self.world.vehicles.items()
-        }
+        vehicles = self.world.vehicles.items()
+        return {name: Pilot(one, self._paths[name], self._lines) for name, one in vehicles}
 
     @property
     def vehicles(self) -> list[dict[str, Any]]:
-        """The vehicles for the hello message; those that can be driven first."""
+        """Descriptions of the vehicles for the hello message, drivable ones first."""
         entries: list[dict[str, Any]] = []
         for name, pilot in self._pilots.items():
             handle = self.world.vehicles[name]
-            row = handle.bodies.group.params[handle.row]
-            entries.append(
-                {
-                    "name": name,
-                    "controller": pilot.controller,
-                    "controllers": pilot.controllers,
-                    "inputs": pilot.inputs,
-                    "params": [
-                        t.describe(float(row[t.column])) for t in self._tunables[name].values()
-                    ],
-                }
-            )
+            row, tunables = handle.bodies.group.params[handle.row], self._tunables[name].values()
+            params = [one.describe(float(row[one.column])) for one in tunables]
+            driver = {"controller": pilot.controller, "controllers": pilot.controllers}
+            entries.append({"name": name, **driver, "inputs": pilot.inputs, "params": params})
         # Driven by keys, then drivable, then the rest, each as in the world.
         return sorted(
             entries,
@@ -474,14 +415,14 @@ class Arena:
         )
 
     def step(self) -> None:
-        """Let the pilots act and advance by one step."""
         for pilot in self._pilots.values():
             if not pilot.idle:
                 pilot.command(self.world.time)
         self.world.step()
 
     def drive(self, vehicle: str, axes: Axes) -> bool:
-        """Hold the keys of a vehicle, and of no other; whether its controller changed."""
+        """Apply the keys to a vehicle and release all others; returns whether its controller
+        changed."""
         mine = self._pilot(vehicle)
         before = mine.controller
         mine.drive(axes)
@@ -491,22 +432,26 @@ class Arena:
         return mine.controller != before
 
     def let_go(self) -> None:
-        """Let the keys of all vehicles go."""
         for pilot in self._pilots.values():
             pilot.let_go()
 
     def choose(self, vehicle: str, controller: str) -> None:
-        """Let a controller drive a vehicle."""
         self._pilot(vehicle).choose(controller)
 
     def tune(self, vehicle: str, name: str, value: float) -> None:
-        """Change a parameter of a vehicle."""
+        """Change a parameter, with effect from the next step."""
         self._pilot(vehicle)
-        handle = self.world.vehicles[vehicle]
-        tune(handle.bodies.group, handle.row, self._tunables[vehicle], name, value)
+        handle, known = self.world.vehicles[vehicle], self._tunables[vehicle]
+        if name not in known:
+            raise InvalidValue(unknown_name(vehicle, name[:40], list(known), "parameter"))
+        one = known[name]
+        if not one.low <= value <= one.high:
+            shown = f"{value:g} {one.unit}".removesuffix(" 1")
+            raise InvalidValue(f"{name} = {shown} must be from {one.low:g} to {one.high:g}")
+        handle.bodies.group.params[handle.row, one.column] = value
 
     def drop(self, kind: str, x: m, y: m) -> None:
-        """Put an obstacle into the world; the stage is another one afterwards."""
+        """Drop an obstacle into the world, which replaces the stage."""
         block = obstacle(self.world, kind, x, y, len(self._drops))
         world = with_blocks(self.world, [block])
         self._drops.append(block)
@@ -517,14 +462,14 @@ class Arena:
             pilot.go_on_from(before[name])
 
     def reset(self) -> bool:
-        """Start again without what was dropped; whether the stage is another one."""
+        """Restart without the dropped obstacles; returns whether the stage was replaced."""
         changed = bool(self._drops)
         self._drops.clear()
         self._begin(_start_world(self._scene, self._seed))
         return changed
 
     def diagnosis(self, error: Exception) -> str | None:
-        """Which vehicles diverged, if that is what the error is about."""
+        """Names of the vehicles that diverged, if the error is a divergence; else None."""
         if not isinstance(error, SimulationDiverged):
             return None
         names = [
@@ -537,7 +482,7 @@ class Arena:
         return f"The state of {', '.join(names) or 'a vehicle'} is no longer finite."
 
     def stopped(self) -> Iterator[str]:
-        """Sentences about vehicles that were stopped since the last call; the others continue."""
+        """Messages about vehicles stopped since the last call; the others continue."""
         stopped = self.world.stopped
         for name in stopped.keys() - self._told_stopped:
             time, reason = stopped[name]
@@ -545,11 +490,11 @@ class Arena:
         self._told_stopped = set(stopped)
 
     def scans(self) -> list[tuple[Ranges, bool]]:
-        """The latest scan of each lidar that has one, and whether it is new since the last call."""
+        """Latest scan of each lidar, and whether it is new since the last call."""
         return self.view.scans_now()
 
     def row(self) -> NDArray[np.float64]:
-        """The numbers of this moment, by the channels of the stage."""
+        """Current values of the stage's channels."""
         return self.view.row()
 
     def _pilot(self, vehicle: str) -> Pilot:
@@ -560,6 +505,6 @@ class Arena:
 
 
 def _start_world(scene: Scene, seed: int) -> World:
-    """A world in which a vehicle that diverges is stopped alone, if there are others."""
+    """A world in which a diverging vehicle is stopped alone, if there are others."""
     alone = len(scene.vehicles) == 1
     return World(scene, seed=seed, on_diverge="raise" if alone else "stop")

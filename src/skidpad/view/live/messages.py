@@ -1,8 +1,8 @@
-"""What clients and a session say to each other: messages, frames, and the outbox between threads.
+"""Messages and frames between clients and a session, and the outbox between their threads.
 
-A client's message is a JSON object with a `type` and the fields of that type, no more and no less.
-Whatever else arrives is an `InvalidValue` whose text goes back to the client. Frames are the
-numbers of one moment as bytes. docs/live.md has both.
+A client's message is a JSON object with a `type` and exactly the fields of that type. Anything else
+raises an `InvalidValue` whose text is returned to the client. Frames are the channel values of one
+moment as bytes. docs/live.md specifies both.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from ...units import Allowed, m, one
 from ..stage import Ranges, Stage
 
 MOST_BYTES = 4096
-"""Most bytes of a message."""
+"""Largest size of a client's message, in bytes."""
 FACTORS = Allowed(0.1, 20.0)
-"""Times real time."""
+"""Allowed speeds, as multiples of real time."""
 RATES = Allowed(0.5, 240.0)
-"""Frames a second."""
+"""Allowed frame rates, in frames per second."""
 _AXIS = Allowed(-1.0, 1.0)
 _PLACE = Allowed(-1e4, 1e4)
 _LONGEST_NAME = 200
@@ -38,7 +38,7 @@ _SHOWN = 40
 
 
 class Message:
-    """Something a client says."""
+    """Message from a client."""
 
 
 @dataclass(frozen=True)
@@ -48,26 +48,26 @@ class Take(Message):
 
 @dataclass(frozen=True)
 class Release(Message):
-    """Let the wheel go."""
+    """Release the wheel."""
 
 
 @dataclass(frozen=True)
 class Drive(Message):
-    """How keys, stick or pedals are held now."""
+    """Current position of keys, stick or pedals."""
 
     vehicle: str
     ahead: Annotated[one, _AXIS]
     """1 is full drive, -1 full brake or reverse."""
     left: Annotated[one, _AXIS]
-    """1 is as far to the left as it goes."""
+    """1 is full left."""
     handbrake: bool = False
     sent: float = 0.0
-    """When, in ms of the client's clock."""
+    """Time of sending, in ms of the client's clock."""
 
 
 @dataclass(frozen=True)
 class Choose(Message):
-    """Let a controller drive a vehicle."""
+    """Switch the controller of a vehicle."""
 
     vehicle: str
     controller: str
@@ -84,7 +84,7 @@ class Param(Message):
 
 @dataclass(frozen=True)
 class Drop(Message):
-    """Put an obstacle somewhere."""
+    """Drop an obstacle at a point."""
 
     x: Annotated[m, _PLACE]
     y: Annotated[m, _PLACE]
@@ -103,19 +103,19 @@ class Resume(Message):
 
 @dataclass(frozen=True)
 class Step(Message):
-    """Some steps while the clock stands."""
+    """Advance a paused world by some steps."""
 
     count: Annotated[int, Allowed(1, 1000)] = 1
 
 
 @dataclass(frozen=True)
 class Reset(Message):
-    """Start again."""
+    """Restart the world."""
 
 
 @dataclass(frozen=True)
 class Factor(Message):
-    """How fast the clock goes."""
+    """Set the speed as a multiple of real time."""
 
     value: Annotated[one, FACTORS]
 
@@ -129,7 +129,7 @@ class Record(Message):
 
 @dataclass(frozen=True)
 class Rate(Message):
-    """Frames a second for this client."""
+    """Set the frame rate of this client."""
 
     value: Annotated[float, RATES]
 
@@ -144,7 +144,7 @@ _KINDS: dict[str, type[Message]] = {
 
 
 def parse(text: str | bytes) -> Message:
-    """The message in a text; raises `InvalidValue` for anything else."""
+    """Parse a message; raises `InvalidValue` if it is malformed."""
     if isinstance(text, bytes):
         raise InvalidValue("a client sends texts, not bytes")
     try:
@@ -186,10 +186,6 @@ def _check(label: str, hint: Any, message: Mapping[str, Any]) -> Any:
         if not isinstance(value, bool):
             raise InvalidValue(f"{label} must be true or false, got {_short(value)}")
         return value
-    return _number(label, base, value, notes)
-
-
-def _number(label: str, base: type, value: Any, notes: list[Any]) -> Any:
     kind_name = "a whole number" if base is int else "a finite number"
     kinds = int if base is int else int | float
     try:
@@ -215,7 +211,7 @@ def _short(value: Any) -> str:
 
 KIND = 1
 PAUSED, RECORDING, DIVERGED = 1, 2, 4
-"""Flags."""
+"""Bits of a frame's flags."""
 
 _HEAD = struct.Struct("<BBH4xd")
 _COUNT = struct.Struct("<H")
@@ -230,18 +226,19 @@ class Moment(NamedTuple):
     time: float
     """Time of the world, in s."""
     row: NDArray[Any]
-    """One number for each channel of the stage."""
+    """Values of the stage's channels."""
     scans: Sequence[Ranges]
 
 
 class Frame:
-    """A moment, made into bytes once for all who get it.
+    """A moment, encoded once for all viewers.
 
     Args:
         moment: with the latest scan of every lidar.
-        new: which of these scans were not in the frame before.
-        last: whether there may be no other frame for a while, so that all viewers get it.
-        heard: whose message, by its time, is the first frame to show what it did.
+        new: numbers of the scans that the previous frame did not have.
+        last: whether no further frame may follow for a while, so that all viewers must get it.
+        heard: client and sending time of the latest message whose effect this frame is the first
+            to show.
     """
 
     def __init__(
@@ -257,18 +254,17 @@ class Frame:
 
     @cached_property
     def whole(self) -> bytes:
-        """With all scans, for those who have not seen the frame before."""
+        """Bytes with all scans, for viewers who missed the previous frame."""
         return encode(self._moment)
 
     @cached_property
     def changed(self) -> bytes:
-        """With new scans only."""
+        """Bytes with new scans only."""
         kept = [one for one in self._moment.scans if one.scan in self._new]
         return encode(self._moment._replace(scans=kept))
 
 
 def encode(moment: Moment) -> bytes:
-    """The bytes of a frame."""
     head = _HEAD.pack(KIND, moment.flags, moment.sequence & 0xFFFF, moment.time)
     parts = [head, np.asarray(moment.row, "<f4").tobytes(), _COUNT.pack(len(moment.scans))]
     for scan, ranges in moment.scans:
@@ -277,7 +273,7 @@ def encode(moment: Moment) -> bytes:
 
 
 def decode(data: bytes, channels: int) -> Moment:
-    """The moment in the bytes of a frame, for a stage with this number of channels."""
+    """Decode a frame of a stage with this number of channels."""
     try:
         kind, flags, sequence, time = _HEAD.unpack_from(data)
         at = _HEAD.size + 4 * channels
@@ -301,26 +297,28 @@ def decode(data: bytes, channels: int) -> Moment:
 
 
 _MOST = 1000
-"""Texts that wait; a network that takes none of them has lost everybody anyway."""
+"""Most queued texts; a network thread that takes none of them has lost its viewers anyway."""
 
 
 class Said(NamedTuple):
-    """A message of the session."""
+    """Message from the session."""
 
     about: str
-    """Its type."""
+    """Type of the message."""
     fields: dict[str, Any]
     to: int | None = None
-    """Which viewer; None: all."""
+    """Number of the viewer it is for; None for all."""
 
 
 Item = Frame | Said
 
 
 class Outbox:
-    """Items in order; of frames that wait only the last, so that it never fills.
+    """Queue of messages and frames; consecutive frames collapse to the latest, so that it never
+    fills.
 
-    `wake` is called, in the thread of the session, when there is something to `take`.
+    The callback of `on_arrival` is called, in the thread of the session, when there is something
+    to `take`.
     """
 
     def __init__(self) -> None:
@@ -330,13 +328,13 @@ class Outbox:
         self._woken = False
 
     def on_arrival(self, wake: Callable[[], object] | None) -> None:
-        """Call this when there is something, now if there is already."""
+        """Set the callback for new items; it is called at once if there are any."""
         with self._lock:
             self._wake, self._woken = wake, False
         self._notify()
 
     def frame(self, frame: Frame) -> None:
-        """Queue a frame; it replaces one that waits at the end."""
+        """Queue a frame; it replaces a frame at the end of the queue."""
         with self._lock:
             missed = self._items[-1] if self._items else None
             if isinstance(missed, Frame):
@@ -346,25 +344,23 @@ class Outbox:
         self._notify()
 
     def say(self, about: str, to: int | None = None, **fields: Any) -> None:
-        """Queue a message."""
         with self._lock:
             self._items.append(Said(about, fields, to))
         self._notify()
 
     def say_stage(self, stage: Stage) -> None:
-        """Queue a stage message. The stage is serialised here, because that takes long for a large
-        world."""
+        """Queue a stage message, serialised here because that takes long for a large world."""
         text = json.dumps(stage.to_json(), separators=(",", ":"), allow_nan=False)
         self.say("stage", stage=text)
 
     def say_status(self, **fields: Any) -> None:
-        """Queue a status; the default of `fields` is a world in real time without recording."""
+        """Queue a status message; `fields` default to a world in real time without recording."""
         usual: dict[str, Any] = {"paused": False, "factor": 1.0, "real_time_factor": 1.0}
         usual |= {"recording": False, "file": None, "message": ""}
         self.say("status", None, **(usual | fields))
 
     def take(self) -> Sequence[Item]:
-        """Everything there is."""
+        """Remove and return all items."""
         with self._lock:
             items = tuple(self._items)
             self._items.clear()

@@ -1,7 +1,7 @@
-"""The room: who watches, who drives, and what each viewer is sent.
+"""Room: the viewers, the driver among them, and what each viewer is sent.
 
-Everything here runs in the thread of the network. A `Viewer` has a mailbox with room for one frame,
-a `Bucket` limits how often a client may speak, and one client at a time has the `Wheel`.
+Everything here runs in the network thread. A `Viewer` has a mailbox with room for one frame, a
+`Bucket` limits the message rate of a client, and one client at a time has the `Wheel`.
 """
 
 from __future__ import annotations
@@ -22,22 +22,20 @@ from .session import LetGo
 
 RATE: per_s = 120.0
 BURST = 240.0
-"""Messages at once."""
+"""Capacity of the bucket, in messages."""
 
 
 class Verdict(Enum):
-    """Verdict on a message."""
-
     HEAR = auto()
     WARN = auto()
-    """Drop it and tell the client, the first of many."""
+    """Drop the message and warn the client: the first of a series."""
     DROP = auto()
     CLOSE = auto()
-    """Drop the client."""
+    """Disconnect the client."""
 
 
 class Bucket:
-    """Fills with time and empties with messages; a client who continues when it is empty is
+    """Token bucket that limits the message rate; a client who persists over the limit is
     disconnected.
 
     Args:
@@ -50,7 +48,6 @@ class Bucket:
         self._refused = 0
 
     def take(self, now: s) -> Verdict:
-        """Judge a message that arrives now."""
         self._level = min(self._burst, self._level + self._rate * (now - self._at))
         self._at = now
         if self._level >= 1.0:
@@ -65,20 +62,20 @@ class Bucket:
 
 
 SLOWEST: per_s = 2.0
-"""Frames a second of a viewer who hardly reads."""
+"""Least frame rate, for a viewer who hardly reads."""
 _PATIENCE = 3
-"""Frames missed in a row after which a viewer gets half as many."""
+"""Consecutive missed frames after which a viewer's rate is halved."""
 _RECOVERY: s = 2.0
-"""Time without a miss after which a slow viewer gets frames twice as often."""
+"""Time without a missed frame after which a slowed viewer's rate is doubled."""
 _MOST_TEXTS = 256
 
 
 class Viewer:
-    """A mailbox with room for one frame, so that a viewer who does not keep up misses some.
+    """A mailbox with room for one frame, so that a slow viewer skips frames.
 
     Args:
-        number: what others know them by.
-        rate: frames a second that they get.
+        number: number by which other viewers know this one.
+        rate: requested frame rate.
         now: the time in s.
     """
 
@@ -86,9 +83,9 @@ class Viewer:
         self.number = number
         self.bucket = Bucket(now)
         self.closing: int | None = None
-        """Code to close the connection with, once the texts are sent."""
+        """Code to close the connection with after the queued texts; None while open."""
         self.sending_since: s | None = None
-        """When the send that is under way began."""
+        """Start time of the send in progress, or None."""
         self._rate, self._slowed = rate, rate
         self._texts: deque[str] = deque()
         self._after: list[str] = []
@@ -99,11 +96,11 @@ class Viewer:
 
     @property
     def rate(self) -> per_s:
-        """Frames a second that they get now."""
+        """Current frame rate."""
         return min(self._rate, self._slowed)
 
     def ask(self, rate: per_s) -> None:
-        """Set how many frames a second they want."""
+        """Set the requested frame rate."""
         self._rate = self._slowed = rate
 
     def tell(self, text: str) -> None:
@@ -115,15 +112,15 @@ class Viewer:
         self._ready.set()
 
     def tell_after_frame(self, text: str) -> None:
-        """Queue a text to follow the next frame that is sent; it replaces one that waits."""
+        """Queue a text to follow the next frame; it replaces a waiting one."""
         self._after = [text]
 
     def forget_frame(self) -> None:
-        """Drop a frame that waits: it is older than the text that comes."""
+        """Drop a waiting frame, which is older than the text about to be queued."""
         self._frame, self._whole = None, True
 
     def offer(self, frame: Frame, now: s, *, at_once: bool = False) -> None:
-        """Queue a frame if one is due or an older one still waits; the older one is dropped."""
+        """Queue a frame if one is due or an older one still waits, which it replaces."""
         period = 1.0 / self.rate
         # A little early counts as due: the server's frames come at steps of their own.
         if now >= self._due - 0.25 * period or frame.last or at_once:
@@ -137,7 +134,7 @@ class Viewer:
         self._ready.set()
 
     def _adapt(self, now: s) -> None:
-        """Look whether the frame before is still there, because a send does not come to an end."""
+        """Adapt the frame rate to whether the previous frame is still unsent."""
         if self._frame is not None:
             self._whole = True
             self._missed += 1
@@ -148,7 +145,7 @@ class Viewer:
             self._slowed, self._slowed_at = min(2.0 * self._slowed, self._rate), now
 
     def close(self, code: int) -> None:
-        """Let the connection be closed."""
+        """Request that the connection be closed with a code."""
         self.closing = code
         self._ready.set()
 
@@ -165,7 +162,7 @@ class Viewer:
         return frame.whole if whole else frame.changed
 
     async def next(self) -> str | bytes | None:
-        """The next item to send, when there is one; None to close."""
+        """Wait for the next item to send; None to close."""
         while (item := self.poll()) is None and self.closing is None:
             self._ready.clear()
             await self._ready.wait()
@@ -173,15 +170,15 @@ class Viewer:
 
 
 SILENCE: s = 60.0
-"""After which a driver who says nothing loses the wheel."""
+"""Time without messages after which a driver loses the wheel."""
 
 
 class Wheel:
-    """The right to drive, which one client has at a time. Times are those of one clock, in s."""
+    """The right to drive, held by one client at a time. All times are from the same clock, in s."""
 
     def __init__(self, silence: s = SILENCE) -> None:
         self.driver: int | None = None
-        """Number of the client who has the wheel."""
+        """Number of the client who holds the wheel, or None."""
         self._silence, self._heard = silence, 0.0
 
     def take(self, client: int, now: s) -> None:
@@ -198,19 +195,19 @@ class Wheel:
             raise InvalidValue(f"viewer {self.driver} has the wheel; only they may do this")
 
     def hear(self, client: int, now: s) -> None:
-        """Note that a client has said something."""
+        """Note a message from a client, which resets its silence."""
         if client == self.driver:
             self._heard = now
 
     def release(self, client: int) -> bool:
-        """Take the wheel from a client; whether they had it."""
+        """Take the wheel from a client; returns whether it held the wheel."""
         had = self.driver == client
         if had:
             self.driver = None
         return had
 
     def expired(self, now: s) -> bool:
-        """Take the wheel from a driver who has been silent for too long; whether there was one."""
+        """Take the wheel from a driver silent for too long; returns whether that happened."""
         return (
             self.driver is not None
             and now - self._heard > self._silence
@@ -219,9 +216,11 @@ class Wheel:
 
 
 PROTOCOL = 1
+_USUAL = {"paused": False, "recording": False, "factor": 1.0}
+"""Status before the first report."""
 MOST_VIEWERS = 200
 STUCK: s = 10.0
-"""Time after which a viewer who reads nothing is dropped."""
+"""Time after which a viewer who reads nothing is disconnected."""
 _FULL, _TOO_FAST = 1013, 1008
 
 
@@ -229,8 +228,8 @@ class Room:
     """Viewers of one session.
 
     Args:
-        submit: passes what a client wants to the session.
-        rate: frames a second of the session.
+        submit: passes a client's message to the session.
+        rate: frame rate of the session.
         clock: a clock in s.
     """
 
@@ -247,7 +246,7 @@ class Room:
         self._latest: Frame | None = None
 
     def join(self) -> Viewer:
-        """Admit a viewer and send everything there is to know."""
+        """Admit a viewer and send the current state."""
         now = self._clock()
         self._count += 1
         viewer = Viewer(self._count, self._rate, now)
@@ -263,13 +262,13 @@ class Room:
         return viewer
 
     def leave(self, viewer: Viewer) -> None:
-        """Dismiss a viewer; if they drove, the wheel is free."""
+        """Remove a viewer; a driver releases the wheel."""
         if self._viewers.pop(viewer.number, None) is not None:
             self._free(viewer.number)
             self._tell_status()
 
     def hear(self, viewer: Viewer, text: str | bytes) -> None:
-        """Take what a viewer says."""
+        """Handle a message from a viewer."""
         now = self._clock()
         verdict = viewer.bucket.take(now)
         if verdict is Verdict.HEAR:
@@ -308,7 +307,7 @@ class Room:
             self._submit(number, LetGo())
 
     def deliver(self, items: Sequence[Item]) -> None:
-        """Pass on what the session says."""
+        """Deliver messages and frames of the session to the viewers."""
         now = self._clock()
         for item in items:
             if isinstance(item, Frame):
@@ -344,7 +343,7 @@ class Room:
             self._tell(_text(item.about, **item.fields), item.to)
 
     def tick(self) -> list[Viewer]:
-        """To be called now and then: a silent driver loses the wheel; returns who is stuck."""
+        """Periodic check: free the wheel of a silent driver; returns the viewers that are stuck."""
         now = self._clock()
         driver = self._wheel.driver
         if driver is not None and self._wheel.expired(now):
@@ -361,14 +360,9 @@ class Room:
         status = self._status
         head = _text(
             "hello",
-            protocol=PROTOCOL,
-            you=viewer.number,
-            driver=self._wheel.driver,
-            rate=self._rate,
-            vehicles=self._vehicles,
-            paused=status.get("paused", False),
-            recording=status.get("recording", False),
-            factor=status.get("factor", 1.0),
+            **{"protocol": PROTOCOL, "you": viewer.number, "driver": self._wheel.driver},
+            **{"rate": self._rate, "vehicles": self._vehicles},
+            **{name: status.get(name, usual) for name, usual in _USUAL.items()},
         )
         return f'{head[:-1]},"stage":{self._stage}}}'
 

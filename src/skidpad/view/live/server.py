@@ -1,13 +1,14 @@
-"""The live server: where it listens, how it begins and ends, how many connections it holds.
+"""Live server: listening, start and stop, and the limit on connections.
 
-A connection costs a stranger nothing: connections are counted and timed before anything is known of
-them. An idle connection is closed, and so is one that is closing while its other end does not read
-what is left. Over the limit, the oldest connection that is no viewer makes room for the next.
+Unauthenticated clients cannot exhaust the server: connections are counted and timed from the start.
+Idle connections are closed, and so are closing ones whose peer does not read the rest. Over the
+limit, the oldest connection that is not a viewer's makes room for a new one.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import socket
@@ -24,20 +25,19 @@ from .messages import MOST_BYTES
 from .session import Source
 
 PORT = 8000
-"""Where a server listens that is not told a port."""
 _TRIES = 50
 _SEND_BUFFER = 256 * 1024
-"""Bytes on the way to a viewer: what a slow one lags behind."""
+"""Size of the send buffer of a viewer in bytes, which bounds the lag of a slow one."""
 
 
 class LiveServer:
-    """A session on the network.
+    """Network server of a session.
 
     Args:
-        session: what is shown; the server starts and stops it.
+        session: the session; the server starts and stops it.
         host: address to listen on.
-        port: None: 8000 or the next one that is free; 0: any.
-        token: that viewers need; made up if other machines can reach the host.
+        port: None: 8000 or the next free one; 0: any.
+        token: token that viewers need; generated if other machines can reach the host.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class LiveServer:
         self._listener = _listener(host, port)
         self.host, self.port = host, int(self._listener.getsockname()[1])
         self.token = token
-        """Token that viewers need; None if they need none."""
+        """Token that viewers need; None if no token is needed."""
         self._gate = Gate()
         config = uvicorn.Config(
             application(session, Access(host, token)),
@@ -78,23 +78,21 @@ class LiveServer:
 
     @property
     def connections(self) -> int:
-        """How many are open, of viewers and of strangers."""
         return self._gate.count
 
     @property
     def url(self) -> str:
-        """Address of the page."""
-        name = {"0.0.0.0": _own_name(), "::": _own_name()}.get(self.host, self.host)
+        name = socket.gethostname() if self.host in ("0.0.0.0", "::") else self.host
         name = f"[{name}]" if ":" in name else name
         query = "" if self.token is None else f"/?token={quote(self.token, safe='')}"
         return f"http://{name}:{self.port}{query}"
 
     def run(self) -> None:
-        """Serve until a signal ends it; in the main thread."""
+        """Serve until a signal ends it; for the main thread."""
         self._server.run(sockets=[self._listener])
 
     def start(self) -> None:
-        """Serve in a thread; returns when it answers."""
+        """Serve in a thread; returns when the server answers."""
         self._thread = threading.Thread(target=self.run, name="skidpad server", daemon=True)
         self._thread.start()
         while not self._server.started:
@@ -104,11 +102,9 @@ class LiveServer:
 
     @property
     def running(self) -> bool:
-        """Whether a server that was started has not ended."""
         return self._thread is not None and self._thread.is_alive()
 
     def stop(self) -> None:
-        """End a server that was started."""
         self._server.should_exit = True
         if self._thread is not None:
             self._thread.join(timeout=15.0)
@@ -116,7 +112,7 @@ class LiveServer:
 
 
 def _without_traceback(line: logging.LogRecord) -> bool:
-    """Report text of a client that is not UTF-8 in one line: no code here is at fault."""
+    """Shorten log records about text that is not UTF-8 to one line: the client is at fault."""
     if line.exc_info and isinstance(line.exc_info[1], UnicodeDecodeError):
         line.exc_info, line.levelno, line.levelname = None, logging.WARNING, "WARNING"
         line.msg = "A client sent text that is not UTF-8; its connection was closed."
@@ -124,14 +120,14 @@ def _without_traceback(line: logging.LogRecord) -> bool:
 
 
 def has_display() -> bool:
-    """Whether a browser has somewhere to open."""
+    """Whether a browser could be opened on this machine."""
     if sys.platform in ("win32", "darwin"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def _listener(host: str, port: int | None) -> socket.socket:
-    """A socket that is bound, to the port asked for or to the first that is free."""
+    """Socket bound to the given port or to the first free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     tries = range(PORT, PORT + _TRIES) if port is None else (port,)
     for number in tries:
@@ -151,35 +147,24 @@ def _listener(host: str, port: int | None) -> socket.socket:
                 raise InvalidValue(
                     f"cannot listen at {host}, port {port}: {error.strerror or error}"
                 ) from error
-            if error.errno is not None and not _taken(error):
+            if error.errno not in (None, errno.EADDRINUSE, errno.EACCES):
                 raise InvalidValue(f"cannot listen at {host}: {error.strerror}") from error
         else:
             return listener
     raise InvalidValue(f"ports {PORT} to {PORT + _TRIES - 1} are all in use; give one with --port")
 
 
-def _taken(error: OSError) -> bool:
-    import errno
-
-    return error.errno in (errno.EADDRINUSE, errno.EACCES)
-
-
-def _own_name() -> str:
-    """A name by which others may find this machine."""
-    return socket.gethostname()
-
-
 MOST_CONNECTIONS = 512
-"""At once. A browser opens six for the parts of the page and one to watch."""
+"""Most connections at once. A browser opens six for the files of the page and one to watch."""
 ASKING: s = 20.0
-"""Within which a request must be complete and answered, from when the one before began."""
+"""Time for a request to be complete and answered, from the start of the one before."""
 LINGER: s = 5.0
-"""Time after the close of a connection within which its last bytes must be gone."""
+"""Time for the last bytes of a closed connection to be sent."""
 _LOOK: s = 0.25
 
 
 class Gate:
-    """The connections of one server. Everything here runs in the thread of the network."""
+    """Connections of one server. Everything here runs in the network thread."""
 
     def __init__(self) -> None:
         # In the order in which they came, with the time at which their patience began.
@@ -189,11 +174,11 @@ class Gate:
 
     @property
     def count(self) -> int:
-        """Connections that are open, those included whose last bytes are on their way."""
+        """Number of open connections, including those whose last bytes are being sent."""
         return len(self._since)
 
     def enter(self, transport: asyncio.Transport) -> None:
-        """Register a connection; over the limit, drop the oldest one that is no viewer."""
+        """Register a connection; over the limit, drop the oldest one that is not a viewer's."""
         loop = asyncio.get_running_loop()
         self._forget_closed()
         self._since[transport] = loop.time()
@@ -203,7 +188,7 @@ class Gate:
             self._looking = loop.call_later(_LOOK, self._look)
 
     def ask(self, transport: asyncio.Transport) -> None:
-        """A request is complete: the patience begins again."""
+        """Restart the timeout of a connection after a complete request."""
         if transport in self._since:
             self._since[transport] = asyncio.get_running_loop().time()
 
@@ -223,9 +208,9 @@ class Gate:
         self._looking = loop.call_later(_LOOK, self._look) if self._since else None
 
     def _forget_closed(self) -> None:
-        gone = [one for one in self._since if one.get_extra_info("socket").fileno() < 0]
-        for transport in gone:
-            self._forget(transport)
+        for transport in list(self._since):
+            if transport.get_extra_info("socket").fileno() < 0:
+                self._forget(transport)
 
     def _end(self, transport: asyncio.Transport) -> None:
         transport.abort()
@@ -239,17 +224,17 @@ class Gate:
 
 
 def _watches(transport: asyncio.Transport) -> bool:
-    """Whether a connection is a WebSocket by now; strangers' are closed when they become one."""
+    """Whether a connection is a WebSocket; unauthorised ones are closed when they become one."""
     return not getattr(transport.get_protocol(), "asks", False)
 
 
 def guarded_protocol(gate: Gate) -> type[asyncio.Protocol]:
-    """The class of uvicorn's connections that pass a gate."""
+    """Subclass of uvicorn's protocol whose connections a gate limits."""
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Guarded(H11Protocol):
         asks = True
-        """No WebSocket, which has another class."""
+        """Whether it handles requests: WebSockets have another class."""
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)

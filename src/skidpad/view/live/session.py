@@ -1,7 +1,7 @@
-"""A session: an arena that runs in a thread of its own, in step with the clock.
+"""Session: an arena that runs in its own thread, synchronised with the clock.
 
-`Pace` says when steps are due, `Recordings` writes one file after another as the stage changes or
-the world starts again. `Source` is what a server shows; a `Session` is one.
+`Pace` schedules the steps, `Recordings` writes a file at a time and begins a new one when the stage
+changes or the world restarts. `Source` is the interface a server shows; a `Session` is one.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from .arena import Arena
 from .messages import DIVERGED, PAUSED, RECORDING, Frame, Message, Moment, Outbox
 
 MOST_DEBT: s = 0.1
-"""Time that a world which falls behind makes up for; beyond it, it runs slower than asked for."""
+"""Backlog that a slow world makes up for; beyond it, it runs slower than requested."""
 _WINDOW: s = 0.5
-"""Over which the speed reached is measured."""
+"""Period over which the achieved speed is measured."""
 
 
 class Pace:
-    """When steps are due. Times of the clock are in s.
+    """Schedule of the steps. Times of the clock are in s.
 
-    Steps are counted from a fixed moment, so that rounding never adds up; a world that is too slow
-    does not try to make up for all it missed, which would only make it later.
+    Steps are counted from a fixed moment, so that rounding does not add up. A world that is too
+    slow skips the backlog beyond `MOST_DEBT`, since catching up would only make it later.
     """
 
     def __init__(self, dt: s, now: s, factor: one = 1.0) -> None:
@@ -42,21 +42,21 @@ class Pace:
         self._begin, self._count = now, 0
         self._mark, self._marked = now, 0
         self.reached: one = 0.0
-        """Times real time, over the last half second or so."""
+        """Achieved multiple of real time, over about the last half second."""
 
     @property
     def factor(self) -> one:
-        """Times real time asked for."""
+        """Requested multiple of real time."""
         return self._factor
 
     def restart(self, now: s, factor: one | None = None) -> None:
-        """Count from now on: after a pause, or at another speed."""
+        """Restart the count, after a pause or with another speed."""
         self._factor = self._factor if factor is None else factor
         self._begin, self._count = now, 0
         self._mark, self._marked = now, 0
 
     def due(self, now: s) -> int:
-        """How many steps to do now."""
+        """Number of steps due now."""
         behind = floor((now - self._begin) * self._factor / self._dt) - self._count
         most = max(1, floor(MOST_DEBT * self._factor / self._dt))
         if behind > most:
@@ -65,7 +65,7 @@ class Pace:
         return max(behind, 0)
 
     def done(self, steps: int, now: s) -> None:
-        """Note steps that were done."""
+        """Record completed steps."""
         self._count += steps
         self._marked += steps
         if now - self._mark >= _WINDOW:
@@ -78,23 +78,21 @@ class Pace:
 
 
 class Source(Protocol):
-    """A running world, from the thread of the network."""
+    """Interface of a running world to the network thread."""
 
     outbox: Outbox
-    """Messages and frames of the source."""
     rate: per_s
-    """Frames a second."""
 
     def start(self) -> None:
-        """Say what there is to see; called when the server listens."""
+        """Queue the description of the stage; called when the server listens."""
         ...
 
     def stop(self) -> None:
-        """End; called when the server ends."""
+        """Stop; called when the server ends."""
         ...
 
     def submit(self, client: int, message: Message) -> None:
-        """Take what a client says."""
+        """Handle a client's message."""
         ...
 
 
@@ -103,26 +101,26 @@ RATE: per_s = 30.0
 
 
 class Recordings:
-    """The recording that is under way, if any. What fails ends it, and nothing else.
+    """The current recording, if any. A failure ends the recording and nothing else.
 
     Args:
-        folder: where recordings go.
-        wanted: the first of them, if it is to have a name of its own.
+        folder: folder of the recordings.
+        wanted: file name of the first recording, or None for one from the time.
     """
 
     def __init__(self, folder: Path, wanted: Path | None) -> None:
         self._folder, self._wanted = folder, wanted
         self._recorder: WorldRecorder | None = None
         self.news = ""
-        """Where the latest recording goes, went, or why it ended."""
+        """File of the latest recording, or why it ended."""
 
     @property
     def file(self) -> Path | None:
-        """File that is recorded to, if any."""
+        """File being recorded to, or None."""
         return None if self._recorder is None else self._recorder.path
 
     def begin(self, arena: Arena) -> None:
-        """Record from now on; nothing happens if that is so already."""
+        """Start recording; does nothing if a recording is running."""
         if self._recorder is None:
             path = free_name(self._folder, self._wanted)
             stage = arena.stage
@@ -132,7 +130,6 @@ class Recordings:
             self.news = f"recording to {path}"
 
     def end(self) -> None:
-        """Close the file."""
         if self._recorder is None:
             return
         recorder, self._recorder = self._recorder, None
@@ -143,13 +140,13 @@ class Recordings:
             self._failed(recorder, error)
 
     def renew(self, arena: Arena) -> None:
-        """Go on in another file, for another stage or a clock that starts again."""
+        """Continue in a new file, after a change of stage or a restart of the clock."""
         if self._recorder is not None:
             self.end()
             self.begin(arena)
 
     def sample(self) -> bool:
-        """Take the moment, if it is due; whether the recording is still well."""
+        """Record the moment if it is due; returns False if the recording failed."""
         if self._recorder is None:
             return True
         try:
@@ -160,7 +157,7 @@ class Recordings:
         return True
 
     def settle(self) -> None:
-        """Write what was taken: before parameters change, on which the rows depend."""
+        """Write what was sampled, before a change of the parameters that the rows depend on."""
         if self._recorder is not None:
             self._recorder.flush()
 
@@ -171,7 +168,7 @@ class Recordings:
 
 
 def free_name(folder: Path, name: Path | None = None) -> Path:
-    """A file that does not exist yet: as wanted or named after the time, and a number if needed."""
+    """A file name that does not exist: `name` or one from the time, numbered if needed."""
     first = name or folder / f"skidpad-{datetime.now():%Y%m%d-%H%M%S}.mcap"
     if not first.exists():
         return first
@@ -180,35 +177,35 @@ def free_name(folder: Path, name: Path | None = None) -> Path:
 
 
 DEAD_MAN: s = 0.5
-"""Silence of the driver after which the vehicle brakes."""
+"""Time without input from the driver after which the vehicle brakes."""
 _SLICE: s = 0.02
-"""Longest time of steps without a look at commands."""
+"""Longest run of steps before commands are handled."""
 _STATUS: s = 0.5
-"""Between two status messages."""
+"""Period of status messages."""
 _NEWS: s = 0.1
-"""Between two lists of vehicles, however often a slider moves."""
+"""Least time between two vehicle lists, however often a slider moves."""
 _KEEP: s = 0.1
-"""Between two moments that are kept in case the world diverges."""
+"""Time between snapshots, which are restored if the world diverges."""
 _WAITING = 1000
-"""Commands that may wait."""
+"""Most queued commands."""
 
 _log = logging.getLogger(__name__)
 
 
 class LetGo(said.Message):
-    """The driver is gone: from the room, not from a client."""
+    """Command from the room, not from a client: the driver has left."""
 
 
 class Session:
-    """Runs an arena.
+    """Thread that runs an arena in real time.
 
     Args:
-        arena: what to run.
-        rate: frames a second.
-        factor: times real time.
-        folder: where recordings go.
+        arena: the arena to run.
+        rate: frame rate.
+        factor: multiple of real time.
+        folder: folder of the recordings.
         record: a file to record to from the start.
-        clock: a clock in s that never goes back.
+        clock: a monotonic clock in s.
     """
 
     def __init__(
@@ -223,7 +220,6 @@ class Session:
     ) -> None:
         self.arena, self.rate = arena, rate
         self.outbox = Outbox()
-        """Messages and frames of the session."""
         self._clock = clock
         self._recordings = Recordings(folder or Path(), record)
         self._commands: Queue[tuple[int, said.Message]] = Queue(_WAITING)
@@ -243,14 +239,13 @@ class Session:
         self._thread = Thread(target=self._run, name="skidpad session", daemon=True)
 
     def start(self) -> None:
-        """Begin to run."""
         self.outbox.say_stage(self.arena.stage)
         self._tell_vehicles(self._clock())
         self._report(self._clock())
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread and close the recording."""
+        """Stop the thread and close the recording."""
         self._ending = True
         self._wake.set()
         if self._thread.is_alive():
@@ -260,11 +255,12 @@ class Session:
 
     @property
     def news(self) -> str:
-        """Where a recording goes or went; empty if there was none."""
+        """File of the latest recording or why it ended; empty if there was none."""
         return self._recordings.news
 
     def submit(self, client: int, message: said.Message) -> None:
-        """Let a client's message take effect before the next step; from any thread."""
+        """Queue a client's message, to take effect before the next step; callable from any
+        thread."""
         try:
             self._commands.put_nowait((client, message))
         except Full:
@@ -326,7 +322,7 @@ class Session:
             self._pace.done(done, self._clock())
 
     def _stepped(self) -> bool:
-        """One step; whether the world is still well."""
+        """Advance by one step; returns False if the world failed."""
         now = self._clock()
         if now >= self._next_keep:
             self._next_keep = now + _KEEP
@@ -362,16 +358,13 @@ class Session:
                 client, message = self._commands.get_nowait()
             except Empty:
                 return
-            self._attempt(client, message)
-
-    def _attempt(self, client: int, message: said.Message) -> None:
-        try:
-            self._do(client, message)
-        except SkidpadError as error:
-            self.outbox.say("error", to=client, text=str(error))
-        except Exception as error:  # A fault of ours in one command ends no session.
-            _log.exception("a command failed")
-            self.outbox.say("error", to=client, text=f"that went wrong: {_sentence(error)}")
+            try:
+                self._do(client, message)
+            except SkidpadError as error:
+                self.outbox.say("error", to=client, text=str(error))
+            except Exception as error:  # A fault of ours in one command ends no session.
+                _log.exception("a command failed")
+                self.outbox.say("error", to=client, text=f"that went wrong: {_sentence(error)}")
 
     def _do(self, client: int, message: said.Message) -> None:
         arena, now = self.arena, self._clock()
@@ -423,9 +416,8 @@ class Session:
         elif isinstance(message, said.Step):
             if not self._paused:
                 raise InvalidValue("pause before single steps")
-            for _ in range(message.count):
-                if not self._stepped():
-                    return
+            if not all(self._stepped() for _ in range(message.count)):
+                return
         self._changed = True
         self._report(now)
 
@@ -478,7 +470,7 @@ class Session:
 
 
 def _sentence(error: Exception) -> str:
-    """The message of an error as a sentence, of whatever kind it is."""
+    """Message of any error, as a sentence."""
     text = str(error) or type(error).__name__
     if not isinstance(error, SkidpadError):
         text = f"{type(error).__name__}: {text}"

@@ -1,8 +1,8 @@
-"""What a live server shows besides a session: the playground, a watched world, an episode.
+"""Sources of a live server other than a session: playground, watched world, episode.
 
-`playground` is the world that `skidpad serve` shows by itself: a track of cones, and things to run
-into. A `WatchedWorld` is stepped by its owner, and an `EpisodePage` shows an environment in step
-with the clock; both are to be watched, not driven.
+`playground` is the default world of `skidpad serve`: a track of cones and objects to run into.
+A `WatchedWorld` is stepped by its owner, and an `EpisodePage` shows an environment in real time;
+neither can be driven from the page.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 
 from ...core.body import Outline
 from ...geometry.line import Line, smooth_loop
+from ...geometry.polygon import rectangle
 from ...learn.pictures import SeenMoment
 from ...learn.task import Task
 from ...units import m, per_s, rad, s
-from ...vehicles import formula_student, wheeled
+from ...vehicles import wheeled
+from ...vehicles.twin_track.model import formula_student
 from ...world.scene import (
     BlockSpec,
     Laser,
@@ -37,11 +39,11 @@ from ...world.scene import (
     WallSpec,
 )
 from ...world.world import World
-from ..stage import BodyShape, Scan, shape_of
 from ..stage import Line as Mark
+from ..stage import Ranges, Scan, as_points, shape_of
 from ..stages import EpisodeStage, WorldStage
 from .arena import BOX_SIDE, KEYBOARD, PATH, box, cone
-from .messages import Frame, Message, Moment, Outbox, Ranges
+from .messages import Frame, Message, Moment, Outbox
 from .server import LiveServer, has_display
 from .session import LetGo
 
@@ -50,20 +52,20 @@ _CORNERS = (
     *((27.0, 2.5), (14.0, -2.0), (4.0, -4.5), (-4.0, 2.0), (3.0, 11.0), (0.0, 19.0)),
     *((-12.0, 20.0), (-22.0, 12.5), (-33.0, 8.0), (-38.5, -5.0)),
 )
-"""Points of the middle of the track, against the clock."""
+"""Points on the centre line of the track, counter-clockwise."""
 _WIDTH: m = 5.0
 _CONES_EVERY: m = 4.5
 _HALF_X, _HALF_Y, _THICK = 47.0, 29.0, 0.5
-"""Half lengths of the yard around it, and thickness of its walls."""
+"""Half lengths of the yard around the track, and thickness of its walls, in m."""
 _LEFT, _RIGHT = "#2f6fde", "#e8b90c"
 _PIT = Pose(-22.0, -25.0)
-"""Place where the car waits: next to the straight, out of the way."""
+"""Waiting place of the car next to the straight."""
 _GAP = (-14.0, 6.0)
-"""Range of x in which no cones stand between the pit and the track."""
+"""Range of x without cones between the pit and the track, in m."""
 
 
 class Playground(NamedTuple):
-    """Everything an arena needs."""
+    """Arguments of an `Arena`."""
 
     scene: Scene
     lines: tuple[Mark, ...]
@@ -72,9 +74,9 @@ class Playground(NamedTuple):
 
 
 def playground() -> Playground:
-    """A Formula Student car on a track of cones, another one ahead of it, a robot, boxes, ice."""
+    """World with a Formula Student car on a track of cones, a second car, a robot, boxes and
+    ice."""
     middle = _middle()
-    points: Outline = tuple((float(x), float(y)) for x, y in middle)
     scene = Scene(
         settings=Settings(timestep=0.005),
         vehicles=(
@@ -88,18 +90,19 @@ def playground() -> Playground:
             PropertyRegion("friction_mu", 0.25, x_min=-44.0, x_max=-30.0, y_min=15.0, y_max=26.0),
         ),
     )
-    lines = (Mark(points, "centre"),)
-    return Playground(scene, lines, {"car": KEYBOARD, "pace": PATH}, "Playground")
+    starts = {"car": KEYBOARD, "pace": PATH}
+    return Playground(scene, (Mark(as_points(middle), "centre"),), starts, "Playground")
 
 
 def _middle() -> NDArray[np.float64]:
-    """The middle of the track, a point every half metre, its first one again at the end."""
+    """Closed centre line of the track, a point every half metre, the first one repeated at the
+    end."""
     points = smooth_loop(np.array(_CORNERS), 0.5)
     return np.vstack([points, points[:1]])
 
 
 def _on(middle: NDArray[np.float64], share: float) -> Pose:
-    """A place on the track, along it."""
+    """Pose on the track, in its direction, at a share of its length."""
     k = round(share * (len(middle) - 1))
     (x, y), (d_x, d_y) = middle[k].tolist(), (middle[k + 1] - middle[k]).tolist()
     return Pose(x, y, yaw=atan2(d_y, d_x))
@@ -117,7 +120,6 @@ def _cones(middle: NDArray[np.float64]) -> list[BlockSpec]:
 
 
 def _boxes() -> list[BlockSpec]:
-    """A wall of boxes and a heap of them."""
     pitch = BOX_SIDE + 0.02
     places = [(24.0 + pitch * row, 19.0 + pitch * (k + 0.5 * row), 0.0)
               for row in range(4) for k in range(4 - row)]  # fmt: skip
@@ -126,43 +128,28 @@ def _boxes() -> list[BlockSpec]:
 
 
 def _car(name: str, pose: Pose, *, lidar: bool = False) -> VehicleSpec:
-    scanner = Laser(
-        "lidar", Pose(0.9, 0.0, 0.3), period=0.05, fov=1.5 * pi, nrays=271, max_range=25.0
-    )
-    return VehicleSpec(
-        name,
-        pose,
-        OwnDynamics("formula_student"),
-        _bounds(shape_of(formula_student())),
-        sensors=(scanner,) if lidar else (),
-    )
-
-
-def _bounds(shape: BodyShape) -> Shape:
-    """Shape of a car for contacts: the box around its body and wheels."""
-    x = [x for outline in shape.outlines for x, _ in outline]
-    half = max(abs(w.y) + 0.5 * w.width for w in shape.wheels)
-    low, high = min(x), max(x)
-    box: Outline = ((low, -half), (high, -half), (high, half), (low, half))
-    return Shape(box, (box,), 0.1, 1.1, "default")
+    rays: Any = {"fov": 1.5 * pi, "nrays": 271, "max_range": 25.0}
+    sensors = (Laser("lidar", Pose(0.9, 0.0, 0.3), period=0.05, **rays),) if lidar else ()
+    # It collides with the box around body and wheels.
+    car = shape_of(formula_student())
+    x = [x for outline in car.outlines for x, _ in outline]
+    half = max(abs(w.y) + 0.5 * w.width for w in car.wheels)
+    box = rectangle(min(x), max(x), -half, half)
+    shape = Shape(box, (box,), 0.1, 1.1, "default")
+    return VehicleSpec(name, pose, OwnDynamics("formula_student"), shape, sensors=sensors)
 
 
 def _robot(name: str, pose: Pose) -> VehicleSpec:
-    """A small robot that turns on the spot."""
+    """A small robot that can turn on the spot."""
     described = wheeled.differential(control=wheeled.Control("twist_pid"))
     outline: Outline = described.chassis.shape
     around: rad = 2.0 * pi * 359.0 / 360.0
-    return VehicleSpec(
-        name,
-        pose,
-        described,
-        Shape(outline, (outline,), 0.05, 0.6),
-        sensors=(Laser("lidar", Pose(0.0, 0.0, 0.4), fov=around, nrays=180, max_range=12.0),),
-    )
+    lidar = Laser("lidar", Pose(0.0, 0.0, 0.4), fov=around, nrays=180, max_range=12.0)
+    shape = Shape(outline, (outline,), 0.05, 0.6)
+    return VehicleSpec(name, pose, described, shape, sensors=(lidar,))
 
 
 def _walls() -> tuple[WallSpec, ...]:
-    """Four walls around the yard."""
     x, y, t = _HALF_X, _HALF_Y, _THICK
     sides = {
         "south": ((-x - t, -y - t), (x + t, -y)),
@@ -171,57 +158,50 @@ def _walls() -> tuple[WallSpec, ...]:
         "east": ((x, -y), (x + t, y)),
     }
     return tuple(
-        WallSpec(
-            f"{name} wall",
-            (a, b),
-            (c, d),
-            ((a, b), (c, b), (c, d), (a, d)),
-            height=1.0,
-            thickness=t,
-        )
-        for name, ((a, b), (c, d)) in sides.items()
+        WallSpec(f"{name} wall", a, b, rectangle(a[0], b[0], a[1], b[1]), height=1.0, thickness=t)
+        for name, (a, b) in sides.items()
     )
 
 
 _STATUS: s = 0.5
-"""Between two status messages."""
+"""Period of status messages."""
 _REASON = "an environment runs here; it is driven by its actions"
 _RATE = 60.0
 
 
 class _Watched:
-    """A source to be watched, not driven; `reason` is sent to clients who try."""
+    """Source that cannot be driven; `reason` is sent to clients who try."""
 
     def __init__(self, reason: str, rate: per_s) -> None:
         self.outbox, self.rate = Outbox(), rate
         self._reason, self._sequence = reason, 0
 
     def stop(self) -> None:
-        """End watching; what is shown continues."""
+        """Stop the source; the world it shows continues."""
 
     def submit(self, client: int, message: Message) -> None:
-        """Refuse what a client wants."""
+        """Refuse a client's message."""
         if not isinstance(message, LetGo):
             self.outbox.say("error", to=client, text=self._reason)
 
     def _put_frame(
         self, time: s, row: NDArray[np.float64], scans: Sequence[tuple[Ranges, bool]]
     ) -> None:
-        """Put a frame; of each scan, whether it is new."""
+        """Queue a frame; each scan comes with whether it is new."""
         self._sequence += 1
         moment = Moment(self._sequence, 0, time, row, [scan for scan, _ in scans])
         self.outbox.frame(Frame(moment, frozenset(scan.scan for scan, new in scans if new)))
 
 
 class WatchedWorld(_Watched):
-    """The frames of a world, taken by the thread that steps it.
+    """Source that shows a world stepped by its owner, in the owner's thread.
 
     Args:
-        world: what is shown.
-        reason: why it cannot be driven here, for clients who try.
-        title: of what is shown.
-        rate: frames a second.
-        clock: a clock in s that never goes back.
+        world: the world.
+        reason: why it cannot be driven, for clients who try.
+        title: title of the view.
+        rate: frame rate.
+        clock: a monotonic clock in s.
     """
 
     def __init__(
@@ -241,13 +221,13 @@ class WatchedWorld(_Watched):
         self._stage = self._view.stage
 
     def start(self) -> None:
-        """Say what there is to see."""
+        """Queue the description of the stage."""
         self.outbox.say_stage(self._stage)
         self.outbox.say("vehicles", vehicles=[])
         self._report(0.0)
 
     def show(self) -> None:
-        """Take a frame if it is time for one; from the thread that steps the world."""
+        """Queue a frame if one is due; call it in the thread that steps the world."""
         now = self._clock()
         if now >= self._next_frame:
             self._next_frame = max(self._next_frame + 1.0 / self.rate, now)
@@ -258,7 +238,7 @@ class WatchedWorld(_Watched):
             self._report((self._world.time - before) / (now - then) if now > then else 0.0)
 
     def renew(self) -> None:
-        """Show a world that began anew; from the thread that steps it."""
+        """Show a restarted world; call it in the thread that steps it."""
         self._view = WorldStage(self._world, self._title)
         self._noted = self._clock(), self._world.time
         self._next_frame = self._clock()
@@ -269,7 +249,7 @@ class WatchedWorld(_Watched):
 
 
 class WatchedEpisode(_Watched):
-    """The episode of an environment as a `Source`."""
+    """Episode of a learning environment as a `Source`."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(_REASON, _RATE)
@@ -279,12 +259,12 @@ class WatchedEpisode(_Watched):
         self._view: EpisodeStage | None = None
 
     def start(self) -> None:
-        """Say what there is to see."""
+        """Queue the description of the stage."""
         self.outbox.say("vehicles", vehicles=[])
         self.outbox.say_status(watched=_REASON)
 
     def show(self, seen: SeenMoment) -> None:
-        """Put a frame of this moment, on the stage of its track."""
+        """Queue a frame of this moment, on the stage of its track."""
         if self._view is None or (seen.track, seen.marks) != self._shown:
             self._view, self._shown = self._stage(seen), (seen.track, seen.marks)
             self.outbox.say_stage(self._view.stage)
@@ -300,23 +280,20 @@ class WatchedEpisode(_Watched):
             first, second = lidar.angles[:2].tolist()
             rays = (first, second - first, lidar.rays, lidar.range)
             scans = [Scan("lidar", name, lidar.x, lidar.y, 0.0, *rays) for name in self._names]
-        return EpisodeStage(
-            task.name if track is None else f"{task.name}: {track.name}",
-            task.vehicle,
-            self._names,
-            walls=None if track is None else track.walls,
-            grid=None if track is None else track.grid,
-            polygons=seen.marks,
-            scans=scans,
-        )
+        title = task.name if track is None else f"{task.name}: {track.name}"
+        ground: dict[str, Any] = {}
+        if track is not None:
+            ground = {"walls": track.walls, "grid": track.grid}
+        kind, names = task.vehicle, self._names
+        return EpisodeStage(title, kind, names, polygons=seen.marks, scans=scans, **ground)
 
 
 class EpisodePage:
-    """Serves the episode of an environment to browsers on this machine and opens one.
+    """Server that shows an environment's episodes in a browser on this machine.
 
     Args:
-        task: of the environment.
-        clock: a clock in s that never goes back.
+        task: task of the environment.
+        clock: a monotonic clock in s.
         sleep: waits for a time in s.
     """
 
@@ -332,13 +309,12 @@ class EpisodePage:
         self._server = LiveServer(self._source)
         self._server.start()
         self.url = self._server.url
-        """Address of the page."""
         print(f"the environment is at {self.url}", file=sys.stderr)
         if has_display():
             webbrowser.open(self.url)
 
     def show(self, seen: SeenMoment) -> None:
-        """Wait until this moment is due in real time, and show it."""
+        """Wait until this moment is due in real time, then show it."""
         now = self._clock()
         if seen.time == 0.0:
             self._begun = self._next_frame = now
@@ -353,5 +329,5 @@ class EpisodePage:
             self._source.show(seen)
 
     def close(self) -> None:
-        """End the server."""
+        """Stop the server."""
         self._server.stop()

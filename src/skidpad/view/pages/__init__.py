@@ -1,1 +1,1 @@
-"""Ways to look at a run."""
+"""HTML pages: replays, reports and pages that drive a vehicle."""

@@ -1,9 +1,9 @@
-"""Numbers of the report of a campaign, read from the folder some runs at a time.
+"""Data of a campaign report, read from the folder in batches of runs.
 
-For each column its extent, distribution and quantiles, its means and bands by parts of a factor,
-and its means by parts of two. Quantiles are exact among more numbers than fit into memory: the bits
-of floating-point numbers, seen as whole numbers, are in the order of the numbers, and four passes
-over all numbers find 16 bits each of the values that are looked for.
+For each column: extent, distribution and quantiles, means and bands over the bins of one factor,
+and means over the bins of two. Quantiles are exact for columns larger than memory: the bits of
+floating-point numbers, read as integers, have the order of the numbers, and each of four passes
+over the column determines 16 bits of the wanted values.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _SIGN = np.uint64(1 << 63)
 
 
 def order_statistics(batches: Callable[[], Iterable[Array]], ranks: Sequence[int]) -> Array:
-    """The values of these ranks, counted from 0 for the smallest, among all numbers; none is NaN.
+    """Values at these ranks among all numbers, rank 0 being the smallest; NaN is not allowed.
 
-    Each call of `batches` gives the same numbers, some at a time.
+    Each call of `batches` yields the same numbers in batches.
     """
     if not ranks:
         return np.empty(0)
@@ -58,8 +58,8 @@ def order_statistics(batches: Callable[[], Iterable[Array]], ranks: Sequence[int
 
 
 def _count_digits(batches: Iterable[Array], wanted: AnyArray, shift: int) -> Any:
-    """Counts of the next 16 bits, (wanted, 65536), of the numbers that begin with the
-    wanted bits."""
+    """Histograms (wanted, 65536) of the next 16 bits of the numbers that begin with the wanted
+    bits."""
     counts = np.zeros((len(wanted), 1 << _BITS), np.int64)
     for values in batches:
         above, digits = np.divmod(_keys(values) >> np.uint64(shift), np.uint64(1 << _BITS))
@@ -72,7 +72,7 @@ def _count_digits(batches: Iterable[Array], wanted: AnyArray, shift: int) -> Any
 
 
 def _keys(values: Array) -> AnyArray:
-    """Whole numbers in the order of the values."""
+    """Integers in the order of the values."""
     bits = (np.ascontiguousarray(values, np.float64) + 0.0).view(np.uint64)
     return np.where(bits & _SIGN, ~bits, bits | _SIGN)
 
@@ -85,23 +85,24 @@ SHARES = (0.01, 0.05, 0.5, 0.95, 0.99)
 """Quantiles that are reported."""
 _MOST_BARS = 60
 _LARGEST = 1e150
-"""Numbers beyond count as infinite."""
+"""Magnitude from which numbers count as infinite."""
 _FAR = 2.0
-"""Share of the distance between the 5 and 95 % quantiles beyond which values are out of sight."""
+"""Distance from the 5 to 95 % range, as a share of its width, beyond which values are cut
+off."""
 
 
 def within_reach(values: Array) -> AnyArray:
-    """Which are numbers whose squares are numbers; runs that diverge leave some that are not."""
+    """Mask of values whose squares are finite; diverged runs leave larger ones."""
     return np.abs(values) < _LARGEST
 
 
 @dataclass
 class Extent:
-    """The finite numbers of a column."""
+    """Range and moments of the finite values of a column."""
 
     runs: int = 0
     without: int = 0
-    """Runs with no number."""
+    """Number of runs without a finite value."""
     infinite: int = 0
     low: float = math.inf
     high: float = -math.inf
@@ -110,7 +111,7 @@ class Extent:
     """Sum of squared deviations from the mean."""
 
     def add(self, values: Array) -> None:
-        """Take more runs in (T. F. Chan et al., COMPSTAT 1982)."""
+        """Add a batch of runs (T. F. Chan et al., COMPSTAT 1982)."""
         known = values[within_reach(values)]
         lost = int(np.isnan(values).sum())
         self.without += lost
@@ -127,28 +128,27 @@ class Extent:
 
     @property
     def std(self) -> float:
-        """Standard deviation of the runs."""
         return math.sqrt(self.squares / (self.runs - 1)) if self.runs > 1 else 0.0
 
     @property
     def varies(self) -> bool:
-        """Whether there are different numbers."""
+        """Whether there are at least two distinct values."""
         return self.runs > 1 and self.high > self.low
 
 
 @dataclass
 class Totals:
-    """All runs, counted once."""
+    """Counts and extents over all runs."""
 
     runs: int = 0
     failed: int = 0
     first_failed: list[int] = field(default_factory=list[int])
     extents: dict[str, Extent] = field(default_factory=dict[str, Extent])
-    """Extents of factors and numbers, by name."""
+    """Extents of factors and numeric columns, by name."""
 
 
 def totals_of(study: Study, most_failed: int) -> Totals:
-    """One pass over all runs."""
+    """Totals of a campaign, in one pass over all runs."""
     numbers = [*study.factors, *study.names("number")]
     totals = Totals(extents={name: Extent() for name in numbers})
     for rows in study.folder.batches((RUN, FAILED, *numbers)):
@@ -163,29 +163,29 @@ def totals_of(study: Study, most_failed: int) -> Totals:
 
 @dataclass(frozen=True)
 class Spread:
-    """How the numbers of a column are distributed."""
+    """Distribution of a numeric column."""
 
     name: str
     extent: Extent
     mean: Interval
-    """Where no interval holds, with the reason."""
+    """Mean with its interval; without a valid interval, the reason."""
     quantiles: tuple[Interval, ...]
-    """At `SHARES`."""
+    """Quantiles at `SHARES`."""
     edges: Array
     """Edges of the histogram, (bars + 1,); empty if all numbers are equal."""
     counts: AnyArray
-    """(bars,)"""
+    """Runs per bar, (bars,)."""
 
     below: int = 0
-    """Runs that are out of sight to the left."""
+    """Number of runs below the histogram."""
     above: int = 0
-    """Runs that are out of sight to the right."""
+    """Number of runs above the histogram."""
 
 
 def spread_of(study: Study, name: str, level: float) -> Spread | None:
-    """The distribution of a column over independent runs; None where no run has a finite number.
+    """Distribution of a column over independent runs; None if no run has a finite value.
 
-    Passes over this column alone: one for what it reaches, four for the quantiles, one for bars.
+    Passes over the column: one for its range, four for the quantiles, one for the bars.
     """
     extent = Extent()
     for values in _drawn(study, name):
@@ -220,19 +220,19 @@ def _ranks(place: QuantilePlaces, count: int) -> Iterator[int]:
 
 
 def _drawn(study: Study, name: str) -> Iterator[Array]:
-    """A column of independent runs."""
+    """Batches of a column of the independent runs."""
     for rows in study.folder.batches((RUN, name)):
         yield rows[name][independent(study.plan, rows[RUN])]
 
 
 def _known(study: Study, name: str) -> Iterator[Array]:
-    """The numbers in it."""
+    """Batches of its finite values."""
     for values in _drawn(study, name):
         yield values[~np.isnan(values)]
 
 
 def _edges(extent: Extent, quantiles: Sequence[Interval]) -> Array:
-    """Edges of bars over most of the runs, or all where none is far out."""
+    """Histogram edges around most of the runs, or around all if there are no outliers."""
     bars = int(np.clip(2.0 * extent.runs ** (1.0 / 3.0), 8, _MOST_BARS))
     inner = [quantiles[SHARES.index(share)].value for share in (0.05, 0.95)]
     low, high = extent.low, extent.high
@@ -246,7 +246,7 @@ def _edges(extent: Extent, quantiles: Sequence[Interval]) -> Array:
 def probabilities(study: Study, names: Sequence[str], level: float) -> Mapping[str, Probability]:
     """Probabilities of true-or-false columns over independent runs; empty without such runs.
 
-    Where no interval holds its ends are NaN.
+    The ends of an interval that is not valid are NaN.
     """
     happened, runs = dict.fromkeys(names, 0), 0
     for rows in study.folder.batches((RUN, *names)):
@@ -265,30 +265,30 @@ def probabilities(study: Study, names: Sequence[str], level: float) -> Mapping[s
 
 
 _MOST_LEVELS = 40
-"""Largest number of distinct levels of a list."""
+"""Largest number of distinct levels of a listed factor."""
 
 
 class Bins(NamedTuple):
-    """Parts of a factor, from low to high."""
+    """Bins of a factor, in increasing order."""
 
     edges: Array
-    """(parts + 1,)"""
+    """Edges, (bins + 1,)."""
     centres: Array
-    """(parts,): the numbers themselves of a list."""
+    """Centres, (bins,): for a listed factor, its levels."""
     log: bool = False
 
     @property
     def parts(self) -> int:
-        """How many there are."""
+        """Number of bins."""
         return len(self.centres)
 
     def place(self, values: Array) -> AnyArray:
-        """The part that each value is in."""
+        """Index of the bin of each value."""
         return np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, self.parts - 1)
 
 
 def bins_of(factor: Factor, extent: Extent, most: int) -> Bins | None:
-    """At most `most` parts of what a factor reached, more for a list; None where it is held."""
+    """At most `most` bins over the range of a factor, more for a list; None if it is constant."""
     if not extent.varies:
         return None
     if isinstance(factor, (Levels, Steps)):
@@ -307,35 +307,38 @@ def bins_of(factor: Factor, extent: Extent, most: int) -> Bins | None:
 
 BAND = (0.05, 0.95)
 _PARTS = 200
-"""Parts of a column's view from which the band is computed: half a pixel each."""
+"""Bins of a column's visible range for the band: half a pixel each."""
 _LEAST, _FEW = 12, 5
-"""Runs of a part below which it has no band, and below which it is not drawn among fuller ones."""
+"""Runs of a bin below which it has no band, and below which it is not drawn among fuller
+ones."""
 
 View = tuple[float, float]
-"""Lowest and highest value of a column in sight; 0 and 1 for true-or-false columns."""
+"""Visible range of a column, lowest and highest value; 0 and 1 for true-or-false columns."""
 
 
 @dataclass(frozen=True)
 class Response:
-    """A column over a factor."""
+    """A column as a function of one factor."""
 
     column: str
     factor: str
     bins: Bins
     runs: AnyArray
-    """(parts,)"""
+    """Runs per bin, (bins,)."""
     mean: Array
-    """(parts,), NaN where there is no run; of a truth, its share."""
+    """Mean per bin, (bins,), NaN for empty bins; for a true-or-false column, the share that is
+    true."""
     low: Array
-    """5 % of the runs of a part are below; of a truth, the end of the interval of its share."""
+    """5 % quantile per bin; for a true-or-false column, the lower end of the share's
+    interval."""
     high: Array
     strength: float
-    """Share of the variance that the means of the parts explain, less what chance would; runs far
-    out count as at the edge of the view."""
+    """Share of the variance that the means of the bins explain, less the share expected by
+    chance; outliers count as at the edge of the visible range."""
 
 
 class _Counts:
-    """Runs of a column by parts of a factor and of the column's view."""
+    """Two-dimensional histogram of runs over the bins of a factor and of a column."""
 
     def __init__(self, bins: Bins, view: View, truth: bool) -> None:
         self._bins, self._view, self._truth = bins, view, truth
@@ -402,9 +405,9 @@ class _Counts:
 def responses_of(
     study: Study, views: Mapping[str, View], bins: Mapping[str, Bins], level: float
 ) -> list[Response]:
-    """All columns over all factors, the strongest factor of each column first; one pass.
+    """Responses of all columns to all factors, the strongest factor of each first; one pass.
 
-    `level` is the confidence of shares, where some holds.
+    `level` is the confidence of the intervals of shares.
     """
     truths = set(study.names("truth"))
     counts = {
@@ -423,7 +426,7 @@ def responses_of(
 
 @dataclass(frozen=True)
 class Surface:
-    """Means of a column by parts of two factors."""
+    """Means of a column over the bins of two factors."""
 
     column: str
     x: str
@@ -431,13 +434,13 @@ class Surface:
     x_bins: Bins
     y_bins: Bins
     mean: Array
-    """(parts of y, parts of x), NaN where there is no run."""
+    """Means (bins of y, bins of x), NaN for empty bins."""
 
 
 def surfaces_of(
     study: Study, pairs: Mapping[str, tuple[str, str]], bins: Mapping[str, Bins]
 ) -> list[Surface]:
-    """Each column over its two factors; one pass."""
+    """Surface of each column over its two factors; one pass."""
     sums = {c: np.zeros((bins[y].parts, bins[x].parts)) for c, (x, y) in pairs.items()}
     runs = {column: np.zeros_like(cells) for column, cells in sums.items()}
     factors = dict.fromkeys(name for pair in pairs.values() for name in pair)
@@ -458,8 +461,7 @@ def surfaces_of(
 
 
 def sampled_runs(study: Study, names: Sequence[str], runs: int, most: int) -> dict[str, Array]:
-    """Columns of at most `most` runs, drawn from all, the same ones each time; NaN where numbers
-    are out of reach."""
+    """Columns of at most `most` runs, a reproducible random sample; NaN for values out of range."""
     # Every so-manieth run would meet the same levels of a grid again and again.
     chosen = np.sort(np.random.default_rng(0).permutation(runs)[:most])
     pieces: dict[str, list[Array]] = {name: [np.empty(0)] for name in names}

@@ -1,6 +1,6 @@
-"""The report of a campaign as one page, what a notebook shows of it, and its live progress.
+"""Campaign report as one page, its summary for a notebook, and its live progress page.
 
-However many runs there are, they are read some at a time, and what is drawn of them is as large.
+Runs are read in batches, and the size of the page does not depend on their number.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from ...core.files import counted, listed
 from ...core.model import Vehicle
 from ...errors import InvalidValue, SkidpadError
 from ...random.factors import Factor, Levels, LogRange, Normal, Steps, factor_of
-from ...run.monte_carlo_runs import Probability
-from ...run.trajectory import Trajectory
 from ...study.engines import ProgressMonitor
 from ...study.experiment import FAILED, RUN
 from ...study.manoeuvres.evaluation import number_text
@@ -60,10 +58,12 @@ from .report_shell import (
     badge,
     contents,
     document,
+    fact_cards,
     facts_list,
     figure,
     header,
     notes_list,
+    percent,
     play_link,
     remark,
     replay_data,
@@ -73,51 +73,12 @@ from .report_shell import (
 )
 
 MOST_FAILED = 10
-"""Failed runs that are listed."""
+"""Most failed runs that are listed."""
 _MOST, _MOST_OTHERS = 10, 20
-"""Runs of a group, and of those that were kept for another reason."""
+"""Most runs of a group, and most runs stored for another reason."""
 _UNASKED, _UNASKED_GROUPS = 3, 4
-"""Runs of a column, and columns, where the plan does not say what is worst."""
+"""Most runs per column, and most columns, if the plan does not say what is worst."""
 _MOST_FACTORS = 12
-
-
-def label(study: Study, name: str) -> str:
-    """A name with its unit: "v_x in m/s"."""
-    unit = next((one.unit for one in study.columns if one.name == name), "")
-    return f"{name} in {unit}" if unit and unit != "1" else name
-
-
-def percent(share: float) -> str:
-    """As 95 % or 0.123 %."""
-    return f"{100.0 * share:.3g} %".replace("-", "−")
-
-
-def _named(study: Study, name: str, shown: str) -> Html:
-    """A name with the meaning of its column below."""
-    meaning = next((one.meaning for one in study.columns if one.name == name), "")
-    return Html(f"{escape(shown)}<small>{escape(meaning)}</small>")
-
-
-def spread_table(study: Study, spreads: Sequence[Spread]) -> str:
-    """Mean and quantiles of each column, with intervals where some hold."""
-    heads = ("", "runs", "mean", "std", "lowest", *map(percent, SHARES), "highest")
-    rows: list[list[str]] = []
-    for one in spreads:
-        extent = one.extent
-        lost = ((extent.without, "without"), (extent.infinite, "infinite"))
-        beside = ", ".join(f"{count} {kind}" for count, kind in lost if count)
-        rows.append(
-            [
-                _named(study, one.name, label(study, one.name)),
-                Html(f"{extent.runs}{f'<small>{beside}</small>' if beside else ''}"),
-                _with_interval(one.mean),
-                number_text(extent.std),
-                number_text(extent.low),
-                *map(_with_interval, one.quantiles),
-                number_text(extent.high),
-            ]
-        )
-    return Sheet(heads, rows, range(1, len(heads))).report()
 
 
 def _with_interval(number: Interval) -> str:
@@ -127,26 +88,8 @@ def _with_interval(number: Interval) -> str:
     return Html(f"{number_text(number.value)}<small>{low} to {high}</small>")
 
 
-def probability_table(study: Study, estimates: Mapping[str, Probability], level: float) -> str:
-    """How often what is true or false of a run happened, with intervals where some hold."""
-    drawn = not reason_against(study.plan)
-    heads = ["", "probability" if drawn else "share", f"{percent(level)} confidence", "runs"]
-    rows = [
-        [
-            _named(study, name, name),
-            number_text(one.value),
-            f"{number_text(one.low)} to {number_text(one.high)}" if isfinite(one.low) else "–",
-            f"{one.happened} of {one.runs}",
-        ]
-        for name, one in estimates.items()
-    ]
-    sheet = Sheet(heads, rows, range(1, len(heads)))
-    intervals = any(isfinite(one.low) for one in estimates.values())
-    return (sheet if intervals else sheet.without(2)).report()
-
-
 def factor_sheet(study: Study) -> Sheet | None:
-    """Factors of the runs with their values; None without factors."""
+    """Factors of the runs with their values and units; None without factors."""
     units = {one.name: one.unit for one in study.columns}
     rows = [
         (name, factor_text(factor_of(name, plain)), units.get(name, ""))
@@ -159,7 +102,7 @@ _MOST_LISTED = 12
 
 
 def factor_text(factor: Factor) -> str:
-    """A factor in words: "1 to 5", "normal, 3 ± 0.1, 2 to 4"."""
+    """A factor in words, such as "1 to 5" or "normal, 3 ± 0.1, 2 to 4"."""
     ends = f"{number_text(factor.low)} to {number_text(factor.high)}"
     match factor:
         case LogRange():
@@ -176,16 +119,14 @@ def factor_text(factor: Factor) -> str:
 
 
 class CaseGroup(NamedTuple):
-    """Runs that are listed together."""
-
     title: str
     column: str
-    """Column that they were picked for, if any."""
+    """Column by which they were selected, if any."""
     cases: tuple[Case, ...]
 
 
 def case_groups(study: Study, totals: Totals) -> list[CaseGroup]:
-    """As the plan keeps them; of one that keeps none, the highest of the first columns."""
+    """Runs as the plan stores them; if it stores none, the highest of the first columns."""
     keep = study.plan.get("keep", {})
     groups = [
         CaseGroup(
@@ -210,27 +151,14 @@ def case_groups(study: Study, totals: Totals) -> list[CaseGroup]:
     return [group for group in groups if group.cases]
 
 
-def _group_table(study: Study, group: CaseGroup, films: Mapping[int, int]) -> str:
-    factors = study.factors[:_MOST_FACTORS]
-    column = [group.column] if group.column else []
-    head = ["run", *(label(study, name) for name in (*column, *factors)), ""]
-    rows: list[list[str]] = []
-    for case in group.cases:
-        own = _factors_of(study, case.run)
-        value = [Html(f"<b>{number_text(case.value)}</b>")] if column else []
-        link = Html(play_link(films[case.run])) if case.run in films else ""
-        rows.append([str(case.run), *value, *(number_text(own[name]) for name in factors), link])
-    return Sheet(head, rows, range(1, len(head) - 1)).report()
-
-
 def _factors_of(study: Study, run: int) -> dict[str, float]:
-    """NaN where the run itself is missing, whose trajectory may be there."""
+    """Factors of a run; NaN if its row is missing, though its trajectory may exist."""
     read = study.folder.read((RUN, *study.factors), run, run + 1)
     return {name: float(read[name][0]) if len(read[RUN]) else np.nan for name in study.factors}
 
 
 def films_of(study: Study, groups: Sequence[CaseGroup]) -> dict[int, Replay]:
-    """Films by run, of the runs that were kept and can be drawn."""
+    """Films by run number, of the stored runs that can be drawn."""
     vehicle = _vehicle(study)
     kept = set(study.folder.trajectories)
     wanted = {
@@ -239,8 +167,7 @@ def films_of(study: Study, groups: Sequence[CaseGroup]) -> dict[int, Replay]:
     most = int(ROOM / LEAST_ROOM)
     films: dict[int, Replay] = {}
     for run, (group, case) in list(wanted.items())[:most]:
-        film = _film(study, run, vehicle)
-        if film is not None:
+        if (film := _film(study, run, vehicle)) is not None:
             value = f", {number_text(case.value)}" if group.column else ""
             room = ROOM / min(len(wanted), most)
             films[run] = Replay.of(group.title, f"run {run}{value}", film, room)
@@ -248,7 +175,6 @@ def films_of(study: Study, groups: Sequence[CaseGroup]) -> dict[int, Replay]:
 
 
 def _vehicle(study: Study) -> Vehicle | None:
-    """The vehicle that was driven, as far as the campaign or its plan knows."""
     try:
         vehicle: Any = getattr(study.campaign.experiment, "vehicle", None)
     except (KeyError, SkidpadError):
@@ -266,34 +192,29 @@ def _listed_vehicle(name: Any) -> Vehicle | None:
 
 
 def _film(study: Study, run: int, vehicle: Vehicle | None) -> Film | None:
-    """None where nothing can be drawn."""
+    """Film of a stored run; None if it cannot be drawn."""
     try:
-        drive = _finite_part(study.folder.trajectory(run))
-        vehicle = vehicle or _listed_vehicle(drive and drive.name)
-        if drive is None or vehicle is None:
+        drive = study.folder.trajectory(run)
+        driven = [one.values for one in drive.columns if one.role in ("state", "input")]
+        lost = np.flatnonzero(~np.isfinite(np.array(driven)).all(axis=0))  # it diverged
+        end = int(lost[0]) if lost.size else len(drive)
+        vehicle = vehicle or _listed_vehicle(drive.name)
+        if end < 2 or vehicle is None:
             return None
         own = record.names(type(vehicle.params))
         factors = {k: v for k, v in _factors_of(study, run).items() if k in own}
-        driven = vehicle.with_params(**factors) if factors else vehicle
+        vehicle = vehicle.with_params(**factors) if factors else vehicle
         title = f"{study.plan['name']}: run {run}"
-        return Film.of(*trajectory_stage({vehicle.name: drive}, driven, title=title))
+        return Film.of(*trajectory_stage({vehicle.name: drive[:end]}, vehicle, title=title))
     except SkidpadError:  # no pose, or not the states of this vehicle
         return None
-
-
-def _finite_part(run: Trajectory) -> Trajectory | None:
-    """Until it diverges; None where less than two samples are left."""
-    driven = [one.values for one in run.columns if one.role in ("state", "input")]
-    lost = np.flatnonzero(~np.isfinite(np.array(driven)).all(axis=0))
-    end = int(lost[0]) if lost.size else len(run)
-    return None if end < 2 else run if end == len(run) else run[:end]
 
 
 _MOST_LEVELS = 40
 
 
 def found_html(study: Study) -> str:
-    """As cards and a sentence; nothing of designs that only choose runs."""
+    """Result of an adaptive design as cards and a sentence; empty for plain sampling designs."""
     outcome, design = study.outcome, study.plan["design"]
     section = _SECTIONS.get(design.get("kind", ""))
     if section is not None:
@@ -305,16 +226,7 @@ def found_html(study: Study) -> str:
         for name, value in outcome.items()
         if isinstance(value, (bool, int, float, str))
     }
-    return _cards(facts) if facts and design.get("kind") != "saltelli" else ""
-
-
-def _cards(facts: Mapping[str, str], notes: Mapping[str, str] | None = None) -> str:
-    cards = "".join(
-        f'<div class="card"><h3>{escape(name)}</h3><p><b>{escape(text)}</b>'
-        f"<small>{escape((notes or {}).get(name, ''))}</small></p></div>"
-        for name, text in facts.items()
-    )
-    return f'<div class="cards">{cards}</div>'
+    return fact_cards(facts) if facts and design.get("kind") != "saltelli" else ""
 
 
 def _unit(study: Study, name: str) -> str:
@@ -351,7 +263,7 @@ def _rare(study: Study, design: Mapping[str, Any], outcome: Mapping[str, Any]) -
     table = Sheet(head, rows, (1, 2)).report()
     return (
         f"<p>How probable it is that <b>{escape(name)}</b> is {side} "
-        f"{number_text(design['threshold'])}{escape(unit)}:</p>{_cards(facts, notes)}{reached}"
+        f"{number_text(design['threshold'])}{escape(unit)}:</p>{fact_cards(facts, notes)}{reached}"
         f"<details><summary>{len(levels)} levels</summary>{table}</details>"
     )
 
@@ -376,7 +288,7 @@ def _converged(study: Study, design: Mapping[str, Any], outcome: Mapping[str, An
         f"{number_text(design['width'])}{unit}",
         "runs": f"after {outcome['looks']} looks, {outcome['without']} without a number",
     }
-    return f"<p>{escape(what)} of <b>{escape(name)}</b>{condition}:</p>{_cards(facts, notes)}"
+    return f"<p>{escape(what)} of <b>{escape(name)}</b>{condition}:</p>{fact_cards(facts, notes)}"
 
 
 def _refined(study: Study, design: Mapping[str, Any], outcome: Mapping[str, Any]) -> str:
@@ -390,60 +302,16 @@ def _refined(study: Study, design: Mapping[str, Any], outcome: Mapping[str, Any]
     facts = {"gap": percent(outcome["gap"]), "runs": str(outcome["runs"])}
     notes = {"gap": "distance of the border from the next run, of the factors' ranges, at most"}
     about = f"<p>Where <b>{escape(name)}</b> crosses {escape(limit)}:</p>"
-    return f"{about}{_cards(facts, notes)}"
+    return f"{about}{fact_cards(facts, notes)}"
 
 
 _SECTIONS = {"subset_simulation": _rare, "converging": _converged, "refinement": _refined}
 
 
-def sensitivity_html(study: Study, names: Sequence[str], level: float) -> str:
-    """Sobol's indices of columns as bars; nothing of other designs."""
-    if study.plan["design"].get("kind") != "saltelli":
-        return ""
-    figures: list[str] = []
-    remarks: list[str] = []
-    for name in names:
-        try:
-            sobol = study.sensitivity(name, level)
-        except SkidpadError as error:
-            remarks.append(str(error))
-            continue
-        figures.append(figure(escape(label(study, name)), _index_bars(sobol)))
-        if sobol.left_out:
-            remarks.append(
-                f"{name}: {sobol.left_out} of {sobol.left_out + sobol.samples} "
-                "samples are left out, since a run of them has no number"
-            )
-    legend = (
-        '<p class="source">Share of the variance that a factor explains: '
-        '<i class="swatch b0"></i>alone, <i class="swatch b1"></i>with all that it does together '
-        f"with others; with intervals of {percent(level)} confidence.</p>"
-    )
-    return f'{legend}{notes_list(remarks)}<div class="charts">{"".join(figures)}</div>'
-
-
-def _index_bars(sobol: SobolIndices) -> str:
-    order = np.argsort(-sobol.total, kind="stable")
-    groups = [
-        BarGroup(
-            sobol.factors[k],
-            (
-                (float(sobol.first[k]), float(sobol.first_low[k]), float(sobol.first_high[k])),
-                (float(sobol.total[k]), float(sobol.total_low[k]), float(sobol.total_high[k])),
-            ),
-        )
-        for k in order.tolist()
-    ]
-    low, high = float(sobol.first_low.min()), float(sobol.total_high.max())
-    # Of a column with runs far out hardly anything is known: intervals leave the picture.
-    low, high = min(-0.05, max(low, -0.5)), max(1.05, min(high, 1.5))
-    return bars_svg(groups, "share of the variance", low, high)
-
-
 MOST_COLUMNS, MOST_FACTORS = 12, 6
-"""Columns that are drawn, and factors that each of them is drawn over, the strongest ones."""
+"""Most columns drawn, and most factors each is drawn over, strongest first."""
 MOST_POINTS = 250
-"""Runs that are drawn as points."""
+"""Most runs drawn as points."""
 _MOST_PARTS, _RUNS_OF_PART = 24, 30
 _MOST_CELLS, _RUNS_OF_CELL = 28, 4
 _PLAN_LETTERS, _PLAN_ITEMS = 20_000, 12
@@ -457,47 +325,36 @@ def write_campaign_report(
     replay: bool = True,
     level: float = 0.95,
 ) -> None:
-    """Write the report; the file is whole or not there."""
+    """Write the report atomically."""
     write_page(campaign_page(study, date=date, replay=replay, level=level), path)
 
 
 def campaign_page(study: Study, *, date: str = "", replay: bool = True, level: float = 0.95) -> str:
-    """The report as text; `date` is printed below the title, `replay` adds the films of runs that
-    were kept, `level` is the confidence of all intervals."""
+    """Text of the report.
+
+    `date` is printed below the title, `replay` adds the films of stored runs, `level` is the
+    confidence of all intervals.
+    """
     if not 0.0 < finite("level", level) < 1.0:
         raise InvalidValue(f"level = {level} must be between 0 and 1, such as 0.95")
     digest = study.digest()  # reads everything: what is damaged is left out of all that follows
     study.folder.verify_trajectories()
-    totals = totals_of(study, MOST_FAILED)
-    groups = case_groups(study, totals)
+    report = _Report(study, level)
+    groups = case_groups(study, report.totals)
     films = films_of(study, groups) if replay else {}
-    numbered = {run: k for k, run in enumerate(films)}
-    numbers = study.names("number")[:MOST_COLUMNS]
-    truths = [name for name in study.names("truth") if name != FAILED or totals.failed]
-    truths = truths[:MOST_COLUMNS]
-    spreads = [one for name in numbers if (one := spread_of(study, name, level)) is not None]
     sections = {
         "what-was-found": ("What the design found", found_html(study)),
-        "all-probabilities": ("Probabilities", _probabilities(study, truths, level)),
-        "all-distributions": ("Distributions", _distributions(study, spreads, level)),
-        "all-sensitivities": (
-            "Sensitivity",
-            sensitivity_html(study, [*numbers, *truths], level) if totals.runs else "",
-        ),
-        **_over_factors(study, totals, spreads, truths, level),
-        "chosen-runs": (
-            "Runs to look at",
-            "".join(
-                f"<h3>{escape(group.title)}</h3>{_group_table(study, group, numbered)}"
-                for group in groups
-            ),
-        ),
+        "all-probabilities": ("Probabilities", report.probabilities()),
+        "all-distributions": ("Distributions", report.distributions()),
+        "all-sensitivities": ("Sensitivity", report.sensitivities() if report.totals.runs else ""),
+        **report.over_factors(),
+        "chosen-runs": ("Runs to look at", report.chosen_runs(groups, list(films))),
     }
     shown = {anchor: pair for anchor, pair in sections.items() if pair[1]}
     entries = {anchor: title for anchor, (title, _) in shown.items()}
     entries |= {"replay-section": "Replay"} if films else {}
     body = [
-        _head(study, totals, digest, date),
+        report.head(digest, date),
         contents(entries),
         *(section(anchor, *pair) for anchor, pair in shown.items()),
         replay_section(list(films.values()), "Run"),
@@ -507,108 +364,253 @@ def campaign_page(study: Study, *, date: str = "", replay: bool = True, level: f
     return document(title, "".join(body), replay_data(list(films.values())), style)
 
 
-def _head(study: Study, totals: Totals, digest: str, date: str) -> str:
-    plan, notes = study.plan, study.folder.notes
-    badges = badge("good", "finished") if study.finished else badge("dim", "under way")
-    if lost := lost_runs(study):
-        badges = badge("bad", f"{counted(lost, 'run')} missing")
-    if totals.failed:
-        badges += " " + badge("bad", f"{totals.failed} failed")
-    design = plan["design"]
-    settings = ", ".join(
-        f"{name.replace('_', ' ')}{'' if value is True else f' {value}'}"
-        for name, value in design.items()
-        if name != "kind" and isinstance(value, (str, int, float)) and value is not False
-    )
-    share = f" ({percent(totals.failed / totals.runs)})" if totals.failed else ""
-    seconds = notes.get("seconds")
-    facts = {
-        "runs": str(totals.runs),
-        "failed": f"{totals.failed}{share}",
-        "what is run": _experiment_text(plan["experiment"]),
-        "design": f"{design.get('kind', '').replace('_', ' ')}: {settings}",
-        "seed": str(plan["seed"]),
-        "time": f"{seconds:.3g} s" if isinstance(seconds, (int, float)) else "",
-        "digest": digest,
-    }
-    factors = factor_sheet(study)
-    table = "" if factors is None else factors.report()
-    text = json.dumps(_shorten(plan), indent=1, ensure_ascii=False)
-    text = text if len(text) <= _PLAN_LETTERS else f"{text[:_PLAN_LETTERS]} …"
-    return header(
-        plan["name"],
-        date,
-        badges,
-        f"<div class='plan'><div class='card'>{facts_list(facts)}</div>",
-        f"<div class='card'>{table}</div></div>",
-        *(f'<p class="bad">{escape(one)}</p>' for one in study.folder.damaged()),
-        f"<details><summary>The whole plan</summary><pre>{escape(text)}</pre></details>",
-    )
+class _Report:
+    """Sections of the report of a campaign as HTML; empty if there is nothing to show.
 
+    Args:
+        study: the campaign.
+        level: confidence of all intervals.
+    """
 
-def _experiment_text(experiment: Mapping[str, Any]) -> str:
-    facts = [
-        f"{n.replace('_', ' ')} {v}" for n, v in experiment.items() if isinstance(v, (int, float))
-    ]
-    words = [v for v in experiment.values() if isinstance(v, str) and len(v) <= 40]
-    return ", ".join([*words, *facts][:8])
+    def __init__(self, study: Study, level: float) -> None:
+        self.study, self.level, self.plan = study, level, study.plan
+        self.columns = {one.name: one for one in study.columns}
+        self.totals = totals_of(study, MOST_FAILED)
+        self.drawn = not reason_against(study.plan)
+        """Whether the runs are a sample with valid intervals."""
+        self.numbers = study.names("number")[:MOST_COLUMNS]
+        truths = [n for n in study.names("truth") if n != FAILED or self.totals.failed]
+        self.truths = truths[:MOST_COLUMNS]
+        spreads = (spread_of(study, name, level) for name in self.numbers)
+        self.spreads = [one for one in spreads if one is not None]
 
+    def _label(self, name: str) -> str:
+        """A name with its unit: "v_x in m/s"."""
+        unit = self.columns[name].unit if name in self.columns else ""
+        return f"{name} in {unit}" if unit and unit != "1" else name
 
-def _shorten(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _shorten(one) for name, one in value.items()}
-    if isinstance(value, list) and len(value) > _PLAN_ITEMS and not isinstance(value[0], Mapping):
-        return [*map(_shorten, value[:_PLAN_ITEMS]), f"… {len(value)} in all"]
-    return [_shorten(one) for one in value] if isinstance(value, list) else value
+    def _named(self, name: str, shown: str) -> Html:
+        """A name with the description of its column below."""
+        meaning = self.columns[name].meaning if name in self.columns else ""
+        return Html(f"{escape(shown)}<small>{escape(meaning)}</small>")
 
+    def head(self, digest: str, date: str) -> str:
+        study, plan, totals, design = self.study, self.plan, self.totals, self.plan["design"]
+        badges = badge("good", "finished") if study.finished else badge("dim", "under way")
+        if lost := lost_runs(study):
+            badges = badge("bad", f"{counted(lost, 'run')} missing")
+        share = ""
+        if totals.failed:
+            badges += " " + badge("bad", f"{totals.failed} failed")
+            share = f" ({percent(totals.failed / totals.runs)})"
+        settings = ", ".join(
+            f"{name.replace('_', ' ')}{'' if value is True else f' {value}'}"
+            for name, value in design.items()
+            if name != "kind" and isinstance(value, (str, int, float)) and value is not False
+        )
+        run = plan["experiment"]
+        words = [v for v in run.values() if isinstance(v, str) and len(v) <= 40]
+        numbers = ((n, v) for n, v in run.items() if isinstance(v, (int, float)))
+        words += [f"{name.replace('_', ' ')} {value}" for name, value in numbers]
+        seconds = study.folder.notes.get("seconds")
+        facts = {
+            "runs": str(totals.runs),
+            "failed": f"{totals.failed}{share}",
+            "what is run": ", ".join(words[:8]),
+            "design": f"{design.get('kind', '').replace('_', ' ')}: {settings}",
+            "seed": str(plan["seed"]),
+            "time": f"{seconds:.3g} s" if isinstance(seconds, (int, float)) else "",
+            "digest": digest,
+        }
+        factors = factor_sheet(study)
+        text = json.dumps(_shorten(plan), indent=1, ensure_ascii=False)
+        text = text if len(text) <= _PLAN_LETTERS else f"{text[:_PLAN_LETTERS]} …"
+        return header(
+            plan["name"],
+            date,
+            badges,
+            f"<div class='plan'><div class='card'>{facts_list(facts)}</div>",
+            f"<div class='card'>{'' if factors is None else factors.report()}</div></div>",
+            *(f'<p class="bad">{escape(one)}</p>' for one in study.folder.damaged()),
+            f"<details><summary>The whole plan</summary><pre>{escape(text)}</pre></details>",
+        )
 
-def _caution(study: Study, more: str, columns: Collection[str]) -> str:
-    """How to read the shares and intervals of a section with these columns."""
-    reason = reason_against(study.plan)
-    even = {"sobol": "Sobol points", "latin_hypercube": "a Latin hypercube"}
-    kind = study.plan["design"].get("kind", "")
-    if reason:
-        more += f" Shares of the runs, no probabilities: {reason}."
-    elif kind in even:
-        more += f" Runs of {even[kind]} are taken as independent ones, which are less even."
-    elif kind == "saltelli":
-        more += " Of each sample its first and last run count, which are independent."
-    for name in columns if not reason else ():
-        if own := reason_for_no_interval(study.plan, name):
-            more += f" No interval of {name}: {own}."
-    return remark(more)
+    def _caution(self, more: str, columns: Collection[str]) -> str:
+        """Caution on the shares and intervals of a section with these columns."""
+        even = {"sobol": "Sobol points", "latin_hypercube": "a Latin hypercube"}
+        kind = self.plan["design"].get("kind", "")
+        if reason := reason_against(self.plan):
+            return remark(f"{more} Shares of the runs, no probabilities: {reason}.")
+        if kind in even:
+            more += f" Runs of {even[kind]} are taken as independent ones, which are less even."
+        elif kind == "saltelli":
+            more += " Of each sample its first and last run count, which are independent."
+        for name in columns:
+            if own := reason_for_no_interval(self.plan, name):
+                more += f" No interval of {name}: {own}."
+        return remark(more)
 
+    def probabilities(self) -> str:
+        """Probabilities of true-or-false columns, with intervals where they are valid."""
+        estimates = probabilities(self.study, self.truths, self.level) if self.truths else {}
+        if not estimates:
+            return ""
+        head = "probability" if self.drawn else "share"
+        heads = ["", head, f"{percent(self.level)} confidence", "runs"]
+        rows = [
+            [
+                self._named(name, name),
+                number_text(one.value),
+                f"{number_text(one.low)} to {number_text(one.high)}" if isfinite(one.low) else "–",
+                f"{one.happened} of {one.runs}",
+            ]
+            for name, one in estimates.items()
+        ]
+        sheet = Sheet(heads, rows, range(1, len(heads)))
+        intervals = any(isfinite(one.low) for one in estimates.values())
+        about = "Intervals by Clopper and Pearson: they hold the truth at least so often."
+        table = (sheet if intervals else sheet.without(2)).report()
+        return self._caution(about, estimates) + table
 
-def _probabilities(study: Study, truths: Sequence[str], level: float) -> str:
-    estimates = probabilities(study, truths, level) if truths else {}
-    if not estimates:
-        return ""
-    caution = _caution(
-        study, "Intervals by Clopper and Pearson: they hold the truth at least so often.", estimates
-    )
-    return caution + probability_table(study, estimates, level)
+    def distributions(self) -> str:
+        """Mean, quantiles and histogram of each column."""
+        if not self.spreads:
+            return ""
+        figures = "".join(
+            figure(escape(one.name) + _out_of_sight(one), histogram_svg(one, self._label(one.name)))
+            for one in self.spreads
+            if len(one.edges)
+        )
+        sure = f", with their intervals of {percent(self.level)} confidence" if self.drawn else ""
+        known = [one.name for one in self.spreads]
+        left = self.study.names("number")[MOST_COLUMNS:]
+        empty = [name for name in self.numbers if name not in known]
+        more = remark(f"Not drawn: {listed(list(left))}") if left else ""
+        more += remark(f"Without a finite number: {listed(empty)}") if empty else ""
+        about = self._caution(f"Lines are at 5, 50 and 95 %{sure}.", known)
+        return f'{about}{self._spread_table()}<div class="charts">{figures}</div>{more}'
 
+    def _spread_table(self) -> str:
+        heads = ("", "runs", "mean", "std", "lowest", *map(percent, SHARES), "highest")
+        rows: list[list[str]] = []
+        for one in self.spreads:
+            extent, numbers = one.extent, map(_with_interval, one.quantiles)
+            lost = ((extent.without, "without"), (extent.infinite, "infinite"))
+            beside = ", ".join(f"{count} {kind}" for count, kind in lost if count)
+            runs = Html(f"{extent.runs}{f'<small>{beside}</small>' if beside else ''}")
+            std, low, high = map(number_text, (extent.std, extent.low, extent.high))
+            name = self._named(one.name, self._label(one.name))
+            rows.append([name, runs, _with_interval(one.mean), std, low, *numbers, high])
+        return Sheet(heads, rows, range(1, len(heads))).report()
 
-def _distributions(study: Study, spreads: Sequence[Spread], level: float) -> str:
-    if not spreads:
-        return ""
-    drawn = not reason_against(study.plan)
-    figures = "".join(
-        figure(escape(one.name) + _out_of_sight(one), histogram_svg(one, label(study, one.name)))
-        for one in spreads
-        if len(one.edges)
-    )
-    sure = f", with their intervals of {percent(level)} confidence" if drawn else ""
-    about = f"Lines are at 5, 50 and 95 %{sure}."
-    numbers, known = study.names("number"), {one.name for one in spreads}
-    left, empty = numbers[MOST_COLUMNS:], [n for n in numbers[:MOST_COLUMNS] if n not in known]
-    more = remark(f"Not drawn: {listed(list(left))}") if left else ""
-    if empty:
-        more += remark(f"Without a finite number: {listed(empty)}")
-    return (
-        f"{_caution(study, about, [one.name for one in spreads])}{spread_table(study, spreads)}"
-        f'<div class="charts">{figures}</div>{more}'
-    )
+    def sensitivities(self) -> str:
+        """Sobol indices of columns as bars; empty for other designs."""
+        if self.plan["design"].get("kind") != "saltelli":
+            return ""
+        figures: list[str] = []
+        remarks: list[str] = []
+        for name in (*self.numbers, *self.truths):
+            try:
+                sobol = self.study.sensitivity(name, self.level)
+            except SkidpadError as error:
+                remarks.append(str(error))
+                continue
+            figures.append(figure(escape(self._label(name)), _index_bars(sobol)))
+            if sobol.left_out:
+                remarks.append(
+                    f"{name}: {sobol.left_out} of {sobol.left_out + sobol.samples} "
+                    "samples are left out, since a run of them has no number"
+                )
+        legend = (
+            '<p class="source">Share of the variance that a factor explains: '
+            '<i class="swatch b0"></i>alone, <i class="swatch b1"></i>with all that it does '
+            f"together with others; with intervals of {percent(self.level)} confidence.</p>"
+        )
+        return f'{legend}{notes_list(remarks)}<div class="charts">{"".join(figures)}</div>'
+
+    def chosen_runs(self, groups: Sequence[CaseGroup], films: Sequence[int]) -> str:
+        """Table of each group of runs, with links to their films (run numbers in order)."""
+        factors, html = self.study.factors[:_MOST_FACTORS], ""
+        for group in groups:
+            column = [group.column] if group.column else []
+            head = ["run", *map(self._label, (*column, *factors)), ""]
+            rows: list[list[str]] = []
+            for case in group.cases:
+                own = _factors_of(self.study, case.run)
+                value = [Html(f"<b>{number_text(case.value)}</b>")] if column else []
+                link = Html(play_link(films.index(case.run))) if case.run in films else ""
+                numbers = (number_text(own[name]) for name in factors)
+                rows.append([str(case.run), *value, *numbers, link])
+            table = Sheet(head, rows, range(1, len(head) - 1)).report()
+            html += f"<h3>{escape(group.title)}</h3>{table}"
+        return html
+
+    def over_factors(self) -> dict[str, tuple[str, str]]:
+        """Sections of responses and of surfaces."""
+        study, extents, runs = self.study, self.totals.extents, self.totals.runs
+        factors = {name: factor_of(name, plain) for name, plain in self.plan["factors"].items()}
+        views: dict[str, View] = {
+            s.name: (float(s.edges[0]), float(s.edges[-1])) for s in self.spreads if len(s.edges)
+        }
+        views |= dict.fromkeys(self.truths, (0.0, 1.0))
+
+        def cut(parts: int) -> dict[str, Bins]:
+            pairs = {name: bins_of(one, extents[name], parts) for name, one in factors.items()}
+            return {name: bins for name, bins in pairs.items() if bins is not None}
+
+        bins = cut(min(max(runs // _RUNS_OF_PART, 4), _MOST_PARTS))
+        if not bins or not views:
+            return {}
+        by_column: dict[str, list[Response]] = {}
+        for one in responses_of(study, views, bins, self.level):
+            by_column.setdefault(one.column, []).append(one)
+        points = sampled_runs(study, [*bins, *views], runs, MOST_POINTS)
+        responses = "".join(self._responses(own, views, points) for own in by_column.values())
+        cells = min(max(int((runs / _RUNS_OF_CELL) ** 0.5), 4), _MOST_CELLS)
+        sure = f" with {percent(self.level)} confidence" if self.drawn else ""
+        about = remark(
+            "Lines are means, bands hold 5 to 95 % of the runs; of what is true or false, its "
+            f"share{sure}. Points are some of the runs. Factors that explain most of the variance "
+            "come first."
+        )
+        return {
+            "all-responses": ("Responses", about + responses),
+            "all-surfaces": ("Surfaces", self._surfaces(by_column, views, cut(cells))),
+        }
+
+    def _responses(
+        self, own: Sequence[Response], views: Mapping[str, View], points: Mapping[str, Any]
+    ) -> str:
+        """A column over its factors, strongest first."""
+        column, figures = own[0].column, list[str]()
+        for one in own[:MOST_FACTORS]:
+            at = (points[one.factor], points[column])
+            labels = (self._label(one.factor), self._label(column))
+            caption = f"{escape(one.factor)} <small>explains {100.0 * one.strength:.0f} %</small>"
+            figures.append(figure(caption, response_svg(one, views[column], at, labels)))
+        left = [one.factor for one in own[MOST_FACTORS:]]
+        more = remark(f"Over others, less: {listed(left)}") if left else ""
+        return f"<h3>{escape(column)}</h3>{side_by_side(figures, 'charts three')}{more}"
+
+    def _surfaces(
+        self,
+        by_column: Mapping[str, Sequence[Response]],
+        views: Mapping[str, View],
+        bins: Mapping[str, Bins],
+    ) -> str:
+        """Surfaces of each column over the two factors that explain most of it."""
+        pairs = {
+            column: (own[0].factor, own[1].factor)
+            for column, own in by_column.items()
+            if len(own) > 1 and own[0].strength > 0.0
+        }
+        design, figures = self.plan["design"], list[str]()
+        for one in surfaces_of(self.study, pairs, bins):
+            labels = (self._label(one.x), self._label(one.y))
+            limit = design.get("threshold") if design.get("column") == one.column else None
+            drawing = surface_html(one, views[one.column], labels, limit)
+            figures.append(figure(escape(self._label(one.column)), drawing))
+        return side_by_side(figures, "charts three")
 
 
 def _out_of_sight(spread: Spread) -> str:
@@ -620,92 +622,23 @@ def _out_of_sight(spread: Spread) -> str:
     return f" <small>{', '.join(beyond)}</small>" if beyond else ""
 
 
-def _over_factors(
-    study: Study, totals: Totals, spreads: Sequence[Spread], truths: Sequence[str], level: float
-) -> dict[str, tuple[str, str]]:
-    """The sections of responses and of surfaces."""
-    factors = {name: factor_of(name, plain) for name, plain in study.plan["factors"].items()}
-    extents = totals.extents
-    views: dict[str, View] = {
-        one.name: (float(one.edges[0]), float(one.edges[-1])) for one in spreads if len(one.edges)
-    }
-    views |= dict.fromkeys(truths, (0.0, 1.0))
-
-    def cut(parts: int) -> dict[str, Bins]:
-        pairs = {name: bins_of(one, extents[name], parts) for name, one in factors.items()}
-        return {name: bins for name, bins in pairs.items() if bins is not None}
-
-    parts = min(max(totals.runs // _RUNS_OF_PART, 4), _MOST_PARTS)
-    bins = cut(parts)
-    if not bins or not views:
-        return {}
-    drawn = not reason_against(study.plan)
-    by_column: dict[str, list[Response]] = {}
-    for one in responses_of(study, views, bins, level):
-        by_column.setdefault(one.column, []).append(one)
-    points = sampled_runs(study, [*bins, *views], totals.runs, MOST_POINTS)
-    responses = "".join(
-        _responses(study, column, own, views[column], points) for column, own in by_column.items()
-    )
-    cells = min(max(int((totals.runs / _RUNS_OF_CELL) ** 0.5), 4), _MOST_CELLS)
-    sure = f" with {percent(level)} confidence" if drawn else ""
-    about = remark(
-        "Lines are means, bands hold 5 to 95 % of the runs; of what is true or false, its share"
-        f"{sure}. Points are some of the runs. Factors that explain most of the variance come "
-        "first."
-    )
-    return {
-        "all-responses": ("Responses", about + responses),
-        "all-surfaces": ("Surfaces", _surfaces(study, by_column, views, cut(cells))),
-    }
+def _shorten(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _shorten(one) for name, one in value.items()}
+    if isinstance(value, list) and len(value) > _PLAN_ITEMS and not isinstance(value[0], Mapping):
+        return [*map(_shorten, value[:_PLAN_ITEMS]), f"… {len(value)} in all"]
+    return [_shorten(one) for one in value] if isinstance(value, list) else value
 
 
-def _responses(
-    study: Study, column: str, own: Sequence[Response], view: View, points: Mapping[str, Any]
-) -> str:
-    figures = (
-        figure(
-            f"{escape(one.factor)} <small>explains {100.0 * one.strength:.0f} %</small>",
-            response_svg(
-                one,
-                view,
-                (points[one.factor], points[column]),
-                (label(study, one.factor), label(study, column)),
-            ),
-        )
-        for one in own[:MOST_FACTORS]
-    )
-    left = [one.factor for one in own[MOST_FACTORS:]]
-    more = remark(f"Over others, less: {listed(left)}") if left else ""
-    return f"<h3>{escape(column)}</h3>{side_by_side(figures, 'charts three')}{more}"
-
-
-def _surfaces(
-    study: Study,
-    by_column: Mapping[str, Sequence[Response]],
-    views: Mapping[str, View],
-    bins: Mapping[str, Bins],
-) -> str:
-    """Each column over the two factors that explain most of it."""
-    pairs = {
-        column: (own[0].factor, own[1].factor)
-        for column, own in by_column.items()
-        if len(own) > 1 and own[0].strength > 0.0
-    }
-    design = study.plan["design"]
-    figures = (
-        figure(
-            escape(label(study, one.column)),
-            surface_html(
-                one,
-                views[one.column],
-                (label(study, one.x), label(study, one.y)),
-                design.get("threshold") if design.get("column") == one.column else None,
-            ),
-        )
-        for one in surfaces_of(study, pairs, bins)
-    )
-    return side_by_side(figures, "charts three")
+def _index_bars(sobol: SobolIndices) -> str:
+    first = np.column_stack([sobol.first, sobol.first_low, sobol.first_high]).tolist()
+    total = np.column_stack([sobol.total, sobol.total_low, sobol.total_high]).tolist()
+    order = np.argsort(-sobol.total, kind="stable").tolist()
+    groups = [BarGroup(sobol.factors[k], (tuple(first[k]), tuple(total[k]))) for k in order]
+    low, high = float(sobol.first_low.min()), float(sobol.total_high.max())
+    # Of a column with runs far out hardly anything is known: intervals leave the picture.
+    low, high = min(-0.05, max(low, -0.5)), max(1.05, min(high, 1.5))
+    return bars_svg(groups, "share of the variance", low, high)
 
 
 _NOTEBOOK_MOST = 20
@@ -713,7 +646,7 @@ _LEVEL = 0.95
 
 
 def study_html(study: Study) -> str:
-    """HTML for a notebook: how far a campaign is and what it found."""
+    """HTML for a notebook: progress of a campaign and its results."""
     totals = totals_of(study, 0)
     state = "finished" if study.finished else "under way"
     failed = f"{counted(totals.failed, 'run')} failed" if totals.failed else ""
@@ -745,14 +678,14 @@ def study_html(study: Study) -> str:
 
 
 _ATTENTION = 3.0
-"""Time in s after which a page that did not ask has been closed."""
+"""Time in s without a request after which a page counts as closed."""
 _FAREWELL = 2.0
-"""Time in s that an open page has to see the end."""
+"""Time in s for an open page to fetch the final state."""
 _LOOK = 0.05
 
 
 class LivePage:
-    """Serves the page in a `with` block, at an address that others cannot guess."""
+    """Live progress page, served inside a `with` block at an address that others cannot guess."""
 
     def __init__(self, monitor: ProgressMonitor, port: int = 0) -> None:
         self._monitor = monitor

@@ -1,11 +1,11 @@
 """Charts as SVG: curves over axes, histograms, bands, surfaces, bars with intervals.
 
-Colours are classes, so that the page decides them for light, dark and paper.
+Colours are CSS classes, which the page defines for light, dark and paper.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from math import ceil, floor, isfinite, log10
@@ -20,17 +20,17 @@ from .campaign_data import SHARES, Response, Spread, Surface, View
 
 @dataclass(frozen=True)
 class Axis:
-    """A range of numbers on a range of places."""
+    """Linear map from a range of values to a range of coordinates in the drawing."""
 
     low: float
     high: float
     begin: float
-    """Place of `low`."""
+    """Coordinate of `low`."""
     end: float
     log: bool = False
 
     def place(self, values: Any) -> Array:
-        """Where numbers are."""
+        """Coordinates of values."""
         numbers = np.asarray(values, dtype=float)
         low, high = self.low, self.high
         if self.log:
@@ -40,10 +40,9 @@ class Axis:
         return self.begin + (self.end - self.begin) * (numbers - low) / (high - low)
 
     def ticks(self, most: int) -> list[tuple[float, str]]:
-        """Round numbers within it, and their texts."""
+        """Round values within the axis, and their labels."""
         if self.log:
-            low = self.low
-            high = self.high
+            low, high = self.low, self.high
             few = high / low < 300.0
             factors = (1.0, 2.0, 5.0) if few else (1.0,)
             powers = range(floor(log10(low)), ceil(log10(high)) + 1)
@@ -57,7 +56,7 @@ class Axis:
 
 
 def axis_of(values: Array, begin: float, end: float, *, log: bool = False) -> Axis:
-    """An axis that holds all finite numbers, with a little room."""
+    """An axis that holds all finite values, with a margin."""
     known = values[np.isfinite(values) & (values > 0.0 if log else True)]
     if not known.size:
         return Axis(1.0, 10.0, begin, end, log) if log else Axis(0.0, 1.0, begin, end)
@@ -71,22 +70,18 @@ def axis_of(values: Array, begin: float, end: float, *, log: bool = False) -> Ax
 
 
 def equalise(x: Axis, y: Axis) -> tuple[Axis, Axis]:
-    """Both axes, one of them extended so that a metre is as long on both."""
+    """Both axes at equal scale, one of them extended."""
     scales = [(one.high - one.low) / abs(one.end - one.begin) for one in (x, y)]
-    middles = [0.5 * (one.low + one.high) for one in (x, y)]
-    halves = [
-        0.5 * max(scales) / scale * (one.high - one.low)
-        for one, scale in zip((x, y), scales, strict=True)
-    ]
-    x, y = (
-        replace(one, low=middle - half, high=middle + half)
-        for one, middle, half in zip((x, y), middles, halves, strict=True)
-    )
-    return x, y
+    wide: list[Axis] = []
+    for one, scale in zip((x, y), scales, strict=True):
+        middle = 0.5 * (one.low + one.high)
+        half = 0.5 * max(scales) / scale * (one.high - one.low)
+        wide.append(replace(one, low=middle - half, high=middle + half))
+    return wide[0], wide[1]
 
 
 def _round_step(least: float) -> float:
-    """The next of 1, 2 and 5 times a power of ten."""
+    """Next larger of 1, 2 and 5 times a power of ten."""
     if not (isfinite(least) and least > 0.0):
         return 1.0
     power = 10.0 ** floor(log10(least))
@@ -103,22 +98,21 @@ WIDTH, HEIGHT = 560, 340
 LEFT, RIGHT, TOP, BOTTOM = 68, 12, 10, 46
 """Margins around the axes."""
 LOWEST, HIGHEST = 120.0, 460.0
-"""Least and largest height of axes on which a metre is as long both ways."""
+"""Least and largest height of charts with equal axes."""
 MOST_POINTS = 700
-"""Most points of a line."""
 COLOURS = 8
-"""Classes c0 to c7."""
+"""Number of colour classes, c0 to c7."""
 INK = -1
-"""The colour of text, in place of a number."""
-ORDER = ("points", "cones", "measured", "run", "limit", "theory")
-"""Kinds of curves from the lowest to the highest."""
-DOTS = ("points", "cones")
-"""Kinds of curves that are drawn as points."""
+"""Number that stands for the colour of text."""
+ORDER = ("points", "cones", "measured", "run", "marks", "limit", "theory")
+"""Kinds of curves in drawing order, lowest first."""
+DOTS = ("points", "cones", "marks")
+"""Kinds of curves drawn as points."""
 MOST_LEGEND = 12
 
 
 class Trace(NamedTuple):
-    """A curve and how it looks."""
+    """A curve and its style."""
 
     x: Array
     y: Array
@@ -131,19 +125,20 @@ class Trace(NamedTuple):
 def chart_svg(
     curves: Sequence[Trace], x_label: str, y_label: str, *, x_log: bool = False, equal: bool = False
 ) -> str:
-    """The chart; `equal`: a metre is as long on both axes."""
+    """Chart as SVG; `equal` gives both axes the same scale."""
     x, y, height = _axes(curves, x_log, equal)
     ordered = sorted(curves, key=lambda one: ORDER.index(one.kind))
-    return framed_svg(
-        x, y, x_label, y_label, "".join(curve_svg(curve, x, y) for curve in ordered), height
-    )
+    inner = "".join(curve_svg(curve, x, y) for curve in ordered)
+    return framed_svg(x, y, x_label, y_label, inner, height)
 
 
 def framed_svg(
     x: Axis, y: Axis, x_label: str, y_label: str, inner: str, height: float = HEIGHT
 ) -> str:
-    """Axes from `LEFT` to `WIDTH - RIGHT` and from `height - BOTTOM` up to `TOP`, with drawings
-    that are cut off there."""
+    """Axes from `LEFT` to `WIDTH - RIGHT` and from `height - BOTTOM` up to `TOP`, around a drawing.
+
+    The drawing `inner` is clipped to the axes.
+    """
     parts = [
         f'<svg class="chart" viewBox="0 0 {WIDTH} {height:.0f}" role="img" '
         f'aria-label="{escape(y_label)} over {escape(x_label)}">',
@@ -158,38 +153,42 @@ def framed_svg(
 
 
 def _axes(curves: Sequence[Trace], x_log: bool, equal: bool) -> tuple[Axis, Axis, float]:
-    xs = np.concatenate([np.asarray(curve.x, float) for curve in curves] or [np.zeros(0)])
-    seen = [np.asarray(curve.y, float) for curve in curves if curve.kind != "theory"]
-    ys = np.concatenate(seen or [np.zeros(0)])
-    y_theory = [np.asarray(curve.y, float) for curve in curves if curve.kind == "theory"]
-    if y_theory:  # which may leave what was driven far behind
-        every = np.concatenate(y_theory)
+    def joined(values: Iterable[Any]) -> Array:
+        return np.concatenate([np.zeros(0), *(np.asarray(own, float) for own in values)])
+
+    xs = joined(curve.x for curve in curves)
+    ys = joined(curve.y for curve in curves if curve.kind != "theory")
+    every = joined(curve.y for curve in curves if curve.kind == "theory")
+    if every.size:  # which may leave what was driven far behind
         every = every[np.isfinite(every)]
         known = ys[np.isfinite(ys)]
         if known.size and not equal:
             room = 0.3 * max(float(np.ptp(known)), 1e-12)
             every = np.clip(every, known.min() - room, known.max() + room)
         ys = np.concatenate([ys, every])
-    height = float(HEIGHT)
+    if equal:
+        return equal_axes(xs, ys)
     x = axis_of(xs, LEFT, WIDTH - RIGHT, log=x_log)
-    if equal:
-        plain = axis_of(ys, 0.0, 1.0)
-        tall = (WIDTH - LEFT - RIGHT) * (plain.high - plain.low) / (x.high - x.low)
-        height = float(np.clip(tall, LOWEST, HIGHEST)) + TOP + BOTTOM
-    y = axis_of(ys, height - BOTTOM, TOP)
-    if equal:
-        x, y = equalise(x, y)
+    return x, axis_of(ys, HEIGHT - BOTTOM, TOP), float(HEIGHT)
+
+
+def equal_axes(xs: Array, ys: Array) -> tuple[Axis, Axis, float]:
+    """Axes at equal scale that hold some points, and the height of their chart."""
+    x, plain = axis_of(xs, LEFT, WIDTH - RIGHT), axis_of(ys, 0.0, 1.0)
+    tall = (WIDTH - LEFT - RIGHT) * (plain.high - plain.low) / (x.high - x.low)
+    height = float(np.clip(tall, LOWEST, HIGHEST)) + TOP + BOTTOM
+    x, y = equalise(x, axis_of(ys, height - BOTTOM, TOP))
     return x, y, height
 
 
 def _frame(x: Axis, y: Axis, x_label: str, y_label: str, height: float) -> list[str]:
-    """Grid, ticks and labels."""
     bottom = height - BOTTOM
-    parts: list[str] = []
+    parts = ['<g class="across">']
     for value, text in x.ticks(7):
         at = f"{float(x.place(value)):.1f}"
         parts.append(f'<path class="grid" d="M{at} {TOP}V{bottom:.1f}"/>')
         parts.append(f'<text class="tick" x="{at}" y="{bottom + 16:.1f}">{text}</text>')
+    parts.append("</g>")
     for value, text in y.ticks(max(2, min(6, int((bottom - TOP) / 40.0)))):
         at = float(y.place(value))
         parts.append(f'<path class="grid" d="M{LEFT} {at:.1f}H{WIDTH - RIGHT}"/>')
@@ -209,14 +208,13 @@ def _frame(x: Axis, y: Axis, x_label: str, y_label: str, height: float) -> list[
 
 
 def curve_svg(curve: Trace, x: Axis, y: Axis) -> str:
-    """A curve on axes."""
-    kept = _thin_points(np.asarray(curve.x, float), np.asarray(curve.y, float), curve.kind in DOTS)
+    kept = thin_points(np.asarray(curve.x, float), np.asarray(curve.y, float), curve.kind in DOTS)
     at_x, at_y = x.place(kept[0]), y.place(kept[1])
     # Numbers far outside the picture would make a file large and some browsers slow.
-    known = np.isfinite(at_x) & np.isfinite(at_y) & (np.abs(at_x) < 1e5) & (np.abs(at_y) < 1e5)
-    look = f'class="{curve.kind} {_colour(curve.colour)}"{_faint(curve.opacity)}'
+    known = (np.abs(at_x) < 1e5) & (np.abs(at_y) < 1e5)
+    look = f'class="{curve.kind} {colour_class(curve.colour)}"{faint(curve.opacity)}'
     if curve.kind in DOTS:
-        size = 3.2 if curve.kind == "cones" else 1.4
+        size = {"cones": 3.2, "marks": 2.6}.get(curve.kind, 1.4)
         places = "".join(
             f"M{a:.1f} {b:.1f}h0" for a, b in zip(at_x[known], at_y[known], strict=True)
         )
@@ -228,14 +226,14 @@ def curve_svg(curve: Trace, x: Axis, y: Axis) -> str:
     return f'<path {look} d="{line}"/>' if line else ""
 
 
-def _thin_points(x: Array, y: Array, dots: bool) -> tuple[Array, Array]:
-    """At most some hundred points; of a line the lowest and highest of each stretch."""
-    if len(x) <= MOST_POINTS:
+def thin_points(x: Array, y: Array, dots: bool, most: int = MOST_POINTS) -> tuple[Array, Array]:
+    """Points thinned to `most`; for a line, the lowest and highest of each interval."""
+    if len(x) <= most:
         return x, y
     if dots or not (np.diff(x) > 0.0).all():
-        at = np.unique(np.linspace(0, len(x) - 1, MOST_POINTS).astype(int))
+        at = np.unique(np.linspace(0, len(x) - 1, most).astype(int))
         return x[at], y[at]
-    parts = np.array_split(np.arange(len(x)), MOST_POINTS // 2)
+    parts = np.array_split(np.arange(len(x)), most // 2)
     filled = np.nan_to_num(y)
     ends = [(part[np.argmin(filled[part])], part[np.argmax(filled[part])]) for part in parts]
     at = np.unique([0, len(x) - 1, *(int(k) for pair in ends for k in pair)])
@@ -243,9 +241,8 @@ def _thin_points(x: Array, y: Array, dots: bool) -> tuple[Array, Array]:
 
 
 def legend_html(curves: Sequence[Trace]) -> str:
-    """The legend below a chart."""
     entries = dict.fromkeys(
-        (curve.label, curve.kind, _colour(curve.colour), curve.opacity)
+        (curve.label, curve.kind, colour_class(curve.colour), curve.opacity)
         for curve in curves
         if curve.label
     )
@@ -255,17 +252,17 @@ def legend_html(curves: Sequence[Trace]) -> str:
     return f'<ul class="legend">{"".join(parts)}</ul>' if parts else ""
 
 
-def _colour(number: int) -> str:
+def colour_class(number: int) -> str:
     return "ink" if number == INK else f"c{number % COLOURS}"
 
 
-def _faint(opacity: float) -> str:
+def faint(opacity: float) -> str:
     return "" if opacity == 1.0 else f' stroke-opacity="{opacity:g}"'
 
 
 def _entry(label: str, kind: str, colour: str, opacity: float) -> str:
     mark = 'd="M11 4h0" stroke-width="6"' if kind in DOTS else 'd="M1 4H21"'
-    line = f'<path class="{kind} {colour}"{_faint(opacity)} {mark}/>'
+    line = f'<path class="{kind} {colour}"{faint(opacity)} {mark}/>'
     swatch = f'<svg viewBox="0 0 22 8" aria-hidden="true">{line}</svg>'
     return f"<li>{swatch}{escape(label)}</li>"
 
@@ -274,8 +271,10 @@ _Point: TypeAlias = tuple[float, float]
 
 
 def contour(x: Array, y: Array, heights: Array, height: float) -> list[tuple[_Point, _Point]]:
-    """Straight pieces of the line, cell by cell between centres x (n,) and y (m,) of heights
-    (m, n); NaN counts as its neighbours do."""
+    """Segments of a contour line, cell by cell between centres x (n,) and y (m,) of heights (m, n).
+
+    NaN is filled from neighbouring cells.
+    """
     if len(x) < 2 or len(y) < 2:
         return []
     level = _fill_gaps(heights) - height
@@ -298,7 +297,7 @@ def contour(x: Array, y: Array, heights: Array, height: float) -> list[tuple[_Po
 
 
 def _fill_gaps(heights: Array) -> Array:
-    """With gaps closed by the mean of what is next to them, again and again."""
+    """Heights with gaps filled by repeated means of their neighbours."""
     filled = heights.copy()
     if not np.isfinite(filled).any():
         return np.zeros_like(filled)
@@ -315,17 +314,17 @@ def _fill_gaps(heights: Array) -> Array:
 
 
 SHADES = 16
-"""Classes v0 to v15, from low to high."""
+"""Number of shade classes, v0 to v15, from low to high."""
 _MARKED = (0.05, 0.5, 0.95)
-"""Quantiles that are drawn into histograms."""
+"""Quantiles marked in histograms."""
 _LABELS, _ROW = 150, 34
-"""Width of the names of bars, and height of one of them."""
+"""Width of the bar labels, and height of a row."""
 _LETTER = 6.8
-"""Width of a letter, about."""
+"""Approximate width of a letter."""
 
 
 def histogram_svg(spread: Spread, label: str) -> str:
-    """Bars of runs, and three quantiles, with their intervals where some hold."""
+    """Histogram with three quantiles, and their intervals where they are valid."""
     edges, counts = spread.edges, spread.counts
     x = axis_of(edges, LEFT, WIDTH - RIGHT)
     y = Axis(0.0, 1.08 * float(counts.max(initial=1)), HEIGHT - BOTTOM, TOP)
@@ -351,7 +350,7 @@ def histogram_svg(spread: Spread, label: str) -> str:
 def response_svg(
     response: Response, view: View, points: tuple[Array, Array], labels: tuple[str, str]
 ) -> str:
-    """The mean line and the band, over some of the runs."""
+    """Chart of a column over a factor: mean line and band, over a sample of the runs."""
     bins = response.bins
     x = axis_of(bins.edges, LEFT, WIDTH - RIGHT, log=bins.log)
     y = axis_of(np.array(view), HEIGHT - BOTTOM, TOP)
@@ -373,7 +372,7 @@ def response_svg(
 def surface_html(
     surface: Surface, view: View, labels: tuple[str, str], threshold: float | None
 ) -> str:
-    """Cells in the colours of a scale, the scale, and the line on which a threshold lies."""
+    """Heat map with its colour scale and the contour line of a threshold."""
     known = np.clip(surface.mean[np.isfinite(surface.mean)], *view)
     low, high = (float(known.min()), float(known.max())) if known.size else view
     places = ((LEFT, WIDTH - RIGHT), (HEIGHT - BOTTOM, TOP))
@@ -398,7 +397,7 @@ def surface_html(
 
 
 def _cells(surface: Surface, x: Axis, y: Axis, low: float, high: float) -> str:
-    """One path for each colour."""
+    """Cells of the heat map, one SVG path per colour."""
     across, up = x.place(surface.x_bins.edges), y.place(surface.y_bins.edges)
     span = high - low if high > low else 1.0
     paths: dict[int, list[str]] = {}
@@ -414,15 +413,15 @@ def _cells(surface: Surface, x: Axis, y: Axis, low: float, high: float) -> str:
 
 
 class BarGroup(NamedTuple):
-    """Bars with one name, each with its interval."""
+    """Bars under one label, each with its interval."""
 
     label: str
     bars: Sequence[tuple[float, float, float]]
-    """Values with lower and upper ends."""
+    """Values, lower ends and upper ends."""
 
 
 def bars_svg(groups: Sequence[BarGroup], label: str, low: float, high: float) -> str:
-    """Bars from zero to the right, one group below the other."""
+    """Horizontal bars that begin at zero, one group below the other."""
     height = len(groups) * _ROW + BOTTOM
     x = Axis(low, high, _LABELS, WIDTH - RIGHT)
     zero, floor = float(x.place(max(low, 0.0))), height - BOTTOM

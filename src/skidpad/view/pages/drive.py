@@ -1,10 +1,10 @@
-"""A page that drives a vehicle without a server, as one self-contained file.
+"""Drive page: one self-contained file that drives a vehicle without a server.
 
-`skidpad html --drive` writes it. The page itself has no equation of a vehicle: what steps it, what
-keys ask of it, where it is and how it comes to rest are the functions that the rest of the package
-uses, traced as Programs of one module. A `Place` says what there is to see, what stands in the way
-and where the vehicle starts. Recordings that the page writes are templates of MCAP records with
-slots for numbers, so that it needs to know neither protobuf nor which topics there are.
+`skidpad html --drive` writes it. The page itself contains no vehicle equations: the step, the
+commands from keys, the pose and the way to come to rest are the package's own functions, traced as
+Programs of one WebAssembly module. A `Place` holds what is shown, the obstacles and the start of
+the vehicle. Recordings made by the page are templates of MCAP records with slots for numbers, so
+that the page needs no knowledge of protobuf or of topics.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ from ..stage import (
     Rows,
     Stage,
     Trailers,
+    as_points,
     named_channels,
     relief_of,
     road_box,
@@ -70,6 +71,7 @@ from ..stage import (
     shape_of,
     shown_grid,
     still_life,
+    thing_shape,
     vehicle_body,
 )
 from ..stages import lines_of
@@ -77,7 +79,7 @@ from . import page as page_files
 
 
 def recording_templates(stage: Stage, meta: Mapping[str, Any]) -> dict[str, Any]:
-    """The templates of a stage as JSON values; `meta` is noted in every recording."""
+    """Templates of a stage's recordings as JSON values; `meta` goes into every recording."""
     from ... import __version__
 
     program = f"skidpad {__version__}"
@@ -112,28 +114,25 @@ def recording_templates(stage: Stage, meta: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Channel, bytes of the record, and slots as [offset, source, column]."""
-    described: list[dict[str, Any]] = []
-    for channel, template in messages:
-        record = message_record(channel, template)
-        slots = [list(slot) for slot in record.slots]
-        described.append(
-            {"channel": channel, "record": page_files.base64_text(record.data), "slots": slots}
-        )
-    return described
+    """Channel, record bytes and slots, as [offset, source, column], of each message."""
+    records = [(channel, message_record(channel, template)) for channel, template in messages]
+    return [
+        {"channel": k, "record": page_files.base64_text(one.data), "slots": [*map(list, one.slots)]}
+        for k, one in records
+    ]
 
 
 VELOCITY = Velocity._fields
 
 
 def programs_of(exported: Export) -> dict[str, Program]:
-    """The Programs of a page by name, lowered.
+    """The lowered Programs of a page, by name.
 
-    `step`, `outputs` and, where the model has one, `settle` are those of the simulator. `command`
-    makes an input of keys: x, u, p, the axes, what is remembered, the period of the steps, whether
-    the keys are held and the parameters of the start (`p_start`: a heavier car is driven
-    alike) to the port `command` and what is remembered. `motion` is x, u and p to pose, velocity
-    and the poses of what is towed; `rest` puts the vehicle to rest at the pose in that port.
+    `step`, `outputs` and, where the model has one, `settle` are those of the simulator.
+    `command` maps x, u, p, the key axes, its own memory, the step size, whether keys are held
+    and the initial parameters (`p_start`, which make a heavier car respond alike) to the input
+    (port `command`) and the new memory. `motion` maps x, u and p to pose, velocity and the poses
+    of trailers; `rest` puts the vehicle to rest at the pose in its port.
     """
     vehicle = exported.vehicle
     programs = {
@@ -149,7 +148,7 @@ def programs_of(exported: Export) -> dict[str, Program]:
 
 
 def command_program(vehicle: Vehicle, can: Abilities) -> Program:
-    """The input for keys, whether they are held or not."""
+    """Program that computes the input from keys, whether or not they are held."""
     body = body_of(vehicle, "a page that drives")
 
     def function(x: Any, u: Any, p: Any, p_start: Any, axes: Any, memory: Any, how: Any) -> Any:
@@ -172,7 +171,7 @@ def command_program(vehicle: Vehicle, can: Abilities) -> Program:
 
 
 def motion_program(vehicle: Vehicle) -> Program:
-    """Where the vehicle is, how it moves, and where what it tows is."""
+    """Program that computes pose, velocity and the poses of trailers."""
     body, trailers = body_of(vehicle, "a page that drives"), vehicle.geometry.trailers
 
     def function(x: Any, u: Any, p: Any) -> Any:
@@ -185,8 +184,8 @@ def motion_program(vehicle: Vehicle) -> Program:
 
 
 def rest_program(vehicle: Vehicle) -> Program:
-    """The state of the vehicle at rest at a pose: as it starts, but for its place, its steering
-    and the angles of what it tows."""
+    """Program that computes the state at rest at a pose: the initial state with another pose,
+    steering and trailer angles."""
     body, settle = body_of(vehicle, "a page that drives"), vehicle.model.settle
     kept = [*(trailer.angle for trailer in vehicle.geometry.trailers), *steering_states(vehicle)]
 
@@ -204,7 +203,7 @@ def rest_program(vehicle: Vehicle) -> Program:
 
 
 def steering_states(vehicle: Vehicle) -> list[str]:
-    """The states by which the driver steers: a vehicle that is put to rest keeps them."""
+    """States by which the driver steers, which a vehicle put to rest keeps."""
     angles = {"steer", *(wheel.steer for wheel in vehicle.geometry.wheels)}
     return [name for name in record.names(vehicle.State) if name in angles]
 
@@ -249,21 +248,20 @@ def _towed(vehicle: Vehicle, pose: Any, x: Any, trailers: Sequence[Trailer]) -> 
 
 
 SIZE_OF_TRACKS: m = 1.57
-"""Wheelbase of the car that random tracks are made for; for others they grow with theirs."""
-_CIRCLE = tuple((math.cos(a), math.sin(a)) for a in (np.arange(16) * np.pi / 8.0).tolist())
+"""Wheelbase that random tracks are designed for; they are scaled to that of the vehicle."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """A body that stays where it is."""
+    """A body that does not move."""
 
     name: str
     kind: str
-    """As of `stage.Body`."""
+    """As in `stage.Body`."""
     shape: BodyShape
     pose: Pose
     angles: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Angles of what it tows, by the fields of its state."""
+    """Angles of its trailers, by state field."""
     colour: str = ""
     model: str = ""
 
@@ -272,35 +270,34 @@ class Standing:
 
 @dataclass(frozen=True)
 class Solid:
-    """An obstacle, which stops the vehicle that touches it."""
+    """Obstacle that stops a vehicle that touches it."""
 
     name: str
     points: Outline
     """Corners in the world, in m."""
     closed: bool = True
-    """Whether the last is followed by the first."""
+    """Whether the last point is joined to the first."""
 
     __repr__ = brief_repr
 
 
 @dataclass(frozen=True)
 class Place:
-    """A vehicle and its surroundings as a page has them."""
+    """A vehicle and its surroundings on a drive page."""
 
     title: str
     name: str
-    """Name of the vehicle in the picture."""
     vehicle: Vehicle
     start: Any
     """State record at the start, as `Simulator.reset` takes it."""
     still: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Lines, polygons, grids and so on by the fields of `Stage`."""
+    """Fixed lines, polygons, grids and so on, by field of `Stage`."""
     standing: Sequence[Standing] = ()
     solids: Sequence[Solid] = ()
     notes: Sequence[str] = ()
     """Features of the surroundings that the page lacks."""
     dt: s | None = None
-    """The step that goes with it, and how it is made; None where all are alike."""
+    """Step size of the world; None for the default. `integrator` and `substeps` likewise."""
     integrator: str | None = None
     substeps: int | None = None
 
@@ -308,14 +305,14 @@ class Place:
 
     @property
     def settled(self) -> Any:
-        """The start as `Simulator.reset` makes it consistent."""
+        """Start state, made consistent as by `Simulator.reset`."""
         vehicle, start = self.vehicle, self.start
         check_start(vehicle, start)
         return make_consistent(vehicle.model, start, vehicle.params, start, ())
 
 
 def plane_place(vehicle: Vehicle) -> Place:
-    """An empty plane, or the road that is among the parameters of the vehicle."""
+    """Place on an empty plane, or on the road among the parameters of the vehicle."""
     road = road_under(vehicle)
     relief = None if road is None else relief_of(road, road_box(road, np.zeros((1, 2))))
     still = {} if relief is None else {"reliefs": (relief,)}
@@ -323,14 +320,14 @@ def plane_place(vehicle: Vehicle) -> Place:
 
 
 def track_place(vehicle: Vehicle, track: Track) -> Place:
-    """A vehicle at the beginning of a track whose walls stop it."""
+    """Place at the start of a track whose walls stop the vehicle."""
     body = body_of(vehicle, "a page that drives")
     (x, y), (ahead_x, ahead_y) = track.centre[0].tolist(), track.centre[1].tolist()
     pose = Pose(x, y, math.atan2(ahead_y - y, ahead_x - x))
     still_there = Velocity(0.0, 0.0, 0.0)
     start = body.placed(record.build(vehicle.State), pose, still_there, vehicle.params)
     points = [*track.centre.tolist(), *(track.centre[:1].tolist() if track.closed else ())]
-    centre = Line(tuple((float(a), float(b)) for a, b in points), "centre")
+    centre = Line(as_points(points), "centre")
     grids = () if track.grid is None else (shown_grid(track.grid),)
     return Place(
         f"{vehicle.name} on {track.name}",
@@ -346,9 +343,9 @@ def track_place(vehicle: Vehicle, track: Track) -> Place:
 
 
 def track_of(text: str, vehicle: Vehicle) -> Track:
-    """The track of a file, or of a seed in the size of a vehicle."""
+    """Track from a file, or from a seed and scaled to the vehicle."""
+    from ...geometry.maps.files import read_track
     from ...geometry.maps.track import random_track
-    from ...geometry.maps.track_files import read_track
 
     if text.isdecimal():
         size = max(vehicle.geometry.wheel_base / SIZE_OF_TRACKS, 0.1)
@@ -364,7 +361,7 @@ def track_of(text: str, vehicle: Vehicle) -> Track:
 def world_place(
     scene: Scene, name: str | None = None, *, lines: Sequence[Line] = (), title: str = ""
 ) -> Place:
-    """A vehicle of a world among what is there at the start; the first one if none is named."""
+    """Place of one vehicle of a world at its start; by default the first vehicle."""
     names = [spec.name for spec in scene.vehicles]
     if not names:
         raise InvalidValue(f"{scene.file or 'the world'} has no vehicle: there is nothing to drive")
@@ -383,11 +380,7 @@ def world_place(
         handle.state,
         still={**still_life(scene), "lines": tuple(lines)},
         standing=[*_standing_vehicles(world, chosen), *_standing_things(world)],
-        solids=[
-            Solid(one.name, tuple((float(x), float(y)) for x, y in piece.tolist()))
-            for one in obstacles
-            for piece in one.pieces
-        ],
+        solids=[Solid(one.name, as_points(piece)) for one in obstacles for piece in one.pieces],
         notes=_not_there(world, chosen),
         dt=world.dt,
         integrator="rk4" if continuous else None,
@@ -406,21 +399,14 @@ def _standing_vehicles(world: World, chosen: str) -> Iterator[Standing]:
 
 
 def _standing_things(world: World) -> Iterator[Standing]:
-    blocks = {block.name: block for block in world.scene.blocks}
-    actors = {actor.name: actor for actor in world.scene.actors}
     for name in world.movable:
-        x, y, yaw = (float(value) for value in world.block(name)[:3])
-        if name in blocks:
-            outline = tuple((float(a), float(b)) for a, b in blocks[name].shape.outline)
-            kind, colour = "block", blocks[name].color
-        else:
-            r = actors[name].collision_radius
-            outline, kind, colour = tuple((r * a, r * b) for a, b in _CIRCLE), "actor", ""
-        yield Standing(name, kind, BodyShape((outline,)), Pose(x, y, yaw), colour=colour)
+        shape, kind, colour = thing_shape(world.scene, name)
+        pose = Pose(*(float(value) for value in world.block(name)[:3]))
+        yield Standing(name, kind, shape, pose, colour=colour)
 
 
 def _not_there(world: World, chosen: str) -> list[str]:
-    """Sentences on what a world has and a page has not."""
+    """Notes on features of a world that a page lacks."""
     scene, notes = world.scene, list[str]()
     if len(scene.vehicles) > 1:
         notes.append("the other vehicles stand still")
@@ -439,11 +425,11 @@ def _not_there(world: World, chosen: str) -> list[str]:
 
 
 SHOWN = 120.0
-"""Rows a second that are drawn at most: what screens show. Recordings have every step."""
+"""Most rows drawn per second, as screens show no more. Recordings have every step."""
 
 
 def vehicle_description(exported: Export, place: Place) -> dict[str, Any]:
-    """How the vehicle is stepped and what its numbers mean, as JSON values."""
+    """Step settings of the vehicle and the meaning of its channels, as JSON values."""
     vehicle, model = exported.vehicle, exported.model
     line = DelayLine.of(model, vehicle.params, exported.dt)
     named = [one for part in named_channels(model) for one in part]
@@ -472,7 +458,7 @@ def vehicle_description(exported: Export, place: Place) -> dict[str, Any]:
 
 
 def tunables_of(exported: Export) -> list[dict[str, Any]]:
-    """The parameters with sliders, as the live page has them."""
+    """Parameters with sliders, as on the live page."""
     values = record.flatten(exported.vehicle.params)
     known = known_tunables(exported.model.Params, values)
     return [
@@ -481,9 +467,9 @@ def tunables_of(exported: Export) -> list[dict[str, Any]]:
 
 
 def parameter_fields(exported: Export) -> list[dict[str, Any]]:
-    """All parameters that can be changed, with ranges; null where there is no end.
+    """All parameters that can be changed, with ranges; null for an open end.
 
-    Dead times are not among them: the queue of commands has its length from the start.
+    Dead times are excluded: the length of the command queue is fixed at the start.
     """
     delays = set(exported.model.dead_times.values())
     values = record.flatten(exported.vehicle.params)
@@ -502,15 +488,14 @@ def parameter_fields(exported: Export) -> list[dict[str, Any]]:
 
 
 def touching_parts(exported: Export) -> list[list[Any]]:
-    """Outlines that touch other things: [unit, corners], unit 0 is the vehicle, 1 its trailer."""
+    """Outlines that can collide: [unit, corners], unit 0 being the vehicle, 1 its trailer."""
     geometry = exported.vehicle.geometry
     parts: list[list[Any]] = []
     for unit, one in enumerate((geometry, *geometry.trailers)):
         parts += [[unit, [list(p) for p in outline]] for outline in one.outlines]
-        for wheel in one.wheels:
-            a, b = wheel.radius, 0.5 * wheel.width
-            corners = [[wheel.x + p * a, wheel.y + q * b] for p, q in _CORNERS]
-            parts.append([unit, corners])
+        for w in one.wheels:
+            halves = [(p * w.radius, q * 0.5 * w.width) for p, q in _CORNERS]
+            parts.append([unit, [[w.x + a, w.y + b] for a, b in halves]])
     return parts
 
 
@@ -522,48 +507,43 @@ def _numbers(values: Sequence[Any]) -> list[float]:
 
 
 def _head(one: Named) -> str:
-    """The heading of a column as `Trajectory.to_csv` writes it."""
+    """Column heading, as `Trajectory.to_csv` writes it."""
     return f"{one.name} [{one.unit}]"
 
 
 Source = tuple[str, int]
-"""A port of the module and the place of a number in it."""
+"""Port of the module and index of a value in it."""
 
 
 @dataclass(frozen=True)
 class DriveStage:
-    """Stage of a page, and where its numbers come from."""
+    """Stage of a drive page, and the sources of its channels."""
 
     stage: Stage
-    """The channels of the vehicle that is driven come first, then those of what it tows."""
+    """Stage whose first channels are those of the driven vehicle, followed by those of its
+    trailers."""
     sources: tuple[Source, ...]
-    """Where the numbers of these come from."""
     row: Array
-    """Numbers of all channels; those of what stands still stay as they are here."""
+    """Values of all channels; those of fixed bodies stay at these values."""
 
     __repr__ = brief_repr
 
 
 def drive_stage(place: Place) -> DriveStage:
-    """The stage of a place."""
     vehicle, shape = place.vehicle, shape_of(place.vehicle)
     rows, motion = Rows(), ComputedMotion(vehicle)
     states, inputs, outputs = named_channels(vehicle.model)
     places = rows.add(place.name, [*states, *inputs, *outputs, *motion.named])
     body = vehicle_body(place.name, shape, motion.pose, places, model=vehicle.name)
     towed = Trailers([(body, shape)], rows)
-    sources = [
-        *(("x", k) for k in range(len(states))),
-        *(("u", k) for k in range(len(inputs))),
-        *(("y", k) for k in range(len(outputs))),
-        *(
-            ("pose", POSE_NAMES.index(n.name))
-            if n in POSE
-            else ("velocity", VELOCITY.index(n.name))
-            for n in motion.named
-        ),
-        *(("towed", k) for k in range(3 * len(towed.bodies))),
-    ]
+    computed = {
+        **{name: ("pose", k) for k, name in enumerate(POSE_NAMES)},
+        **{name: ("velocity", k) for k, name in enumerate(VELOCITY)},
+    }
+    ports = {"x": states, "u": inputs, "y": outputs}
+    sources = [(port, k) for port, fields in ports.items() for k in range(len(fields))]
+    sources += [computed[n.name] for n in motion.named]
+    sources += [("towed", k) for k in range(3 * len(towed.bodies))]
     moving, values = len(sources), list[float]()
     others = [_standing_body(one, rows, values) for one in place.standing]
     trailers = Trailers(others, rows)
@@ -575,7 +555,7 @@ def drive_stage(place: Place) -> DriveStage:
 
 
 def _standing_body(one: Standing, rows: Rows, values: list[float]) -> tuple[Body, BodyShape]:
-    """A body that stands, with its pose and the angles of what it tows as channels."""
+    """A fixed body, with its pose and the angles of its trailers as channels."""
     hitches, shape = list[str](), one.shape
     while shape is not None and shape.hitch in one.angles:
         hitches.append(shape.hitch)
@@ -587,7 +567,7 @@ def _standing_body(one: Standing, rows: Rows, values: list[float]) -> tuple[Body
 
 
 VERSION = 1
-"""Version of the block; a page refuses newer ones."""
+"""Version of the block format; a page refuses newer ones."""
 
 
 def write_drive_page(
@@ -599,12 +579,12 @@ def write_drive_page(
 ) -> None:
     """Write a page that drives a vehicle in the browser, without a server.
 
-    The file is complete or not there.
+    The file is written atomically.
 
     Args:
-        vehicle: what is driven: on an empty plane, or where a `Place` puts it.
-        path: of the page.
-        track: that a vehicle drives on: a track, its file, or the seed of a random one.
+        vehicle: the vehicle, on an empty plane, or a `Place` with its surroundings.
+        path: file of the page.
+        track: track to drive on: a `Track`, its file, or the seed of a random one.
         options: `dt` in s, `integrator` and `substeps`, as of `Simulator`.
     """
     if track is not None and isinstance(vehicle, Vehicle):
@@ -620,10 +600,10 @@ def drive_page(
     integrator: str | Integrator | None = None,
     substeps: int | None = None,
 ) -> str:
-    """The page as text: a vehicle on an empty plane, or where a place puts it.
+    """Drive page as text: a vehicle on an empty plane, or a place.
 
-    The vehicle is stepped as `Simulator` with the same arguments steps it, to the same bits. What
-    is not given is as the place has it, else `dt` is 0.01 s and the integrator "auto".
+    The steps are bit-identical to those of `Simulator` with the same arguments. Arguments that are
+    left out are taken from the place, else `dt` is 0.01 s and the integrator "auto".
     """
     require_extras("recording", purpose="a page that drives")
     place = vehicle if isinstance(vehicle, Place) else plane_place(vehicle)
@@ -641,7 +621,7 @@ def drive_page(
 
 
 def drive_block(made: Export, place: Place) -> bytes:
-    """The deflated block of a page: a head as JSON, and the modules behind it."""
+    """Deflated block of a page: a header as JSON, followed by the modules."""
     arrays, numbers = _arrays(made.vehicle)
     modules = modules_of(programs_of(made), arrays)
     shown = drive_stage(place)
@@ -668,28 +648,27 @@ def drive_block(made: Export, place: Place) -> bytes:
 
 
 def _pack(head: dict[str, Any], blobs: Mapping[str, bytes]) -> bytes:
-    """Length of the head in four bytes, the head with the sizes of the blobs, the blobs."""
+    """Pack a block: length of the header in four bytes, the header with the sizes of the blobs, the
+    blobs."""
     head = {**head, "blobs": [[name, len(data)] for name, data in blobs.items()]}
     text = json.dumps(head, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     return b"".join([struct.pack("<I", len(text)), text, *blobs.values()])
 
 
 def _arrays(vehicle: Vehicle) -> tuple[list[Array], dict[int, int]]:
-    """The shared arrays among the parameters, and the number in the module of each by its place."""
-    arrays, numbers = list[Array](), dict[int, int]()
-    known: dict[float, int] = {}
-    for column, value in enumerate(record.flatten(vehicle.params)):
-        if isinstance(value, ArrayNumber):
-            if float(value) not in known:
-                arrays.append(np.array(value.values))
-                known[float(value)] = len(arrays)
-            numbers[column] = known[float(value)]
-    return arrays, numbers
+    """Shared arrays among the parameters, and their numbers in the module by parameter index."""
+    own = [
+        (k, v) for k, v in enumerate(record.flatten(vehicle.params)) if isinstance(v, ArrayNumber)
+    ]
+    arrays = {float(value): np.array(value.values) for _, value in reversed(own)}
+    known = list(dict.fromkeys(float(value) for _, value in own))
+    numbers = {column: 1 + known.index(float(value)) for column, value in own}
+    return [arrays[number] for number in known], numbers
 
 
 @cache
 def _own_files() -> dict[str, str]:
-    """Modules and styles that the page has besides those of all pages, by name."""
+    """Modules and style sheets that only the drive page has, by name."""
     entries = files("skidpad.view.pages").joinpath("driving").iterdir()
     own = {e.name: e.read_text("utf-8") for e in entries if e.name.endswith((".js", ".css"))}
     return own | {LOADER.name: LOADER.read_text("utf-8")}

@@ -1,7 +1,7 @@
-"""The replay page: its files put together, for a server, for disk, for a notebook, for one reader.
+"""Assembly of the HTML page from its files, for a server, for disk or for a notebook.
 
-ES modules import each other by names such as `skidpad/view.js`; a map in the page says where those
-are: at an address of a server, or as `data:` addresses inside one self-contained file.
+ES modules import each other by names such as `skidpad/view.js`; an import map in the page resolves
+them to addresses of a server, or to `data:` addresses inside one self-contained file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...run.trajectory import Trajectory
 from ..film import Film, ScanAt
-from ..stage import BodyShape, Stage
+from ..stage import Body, BodyShape, Stage
 from ..stages import trajectory_stage
 
 KINDS = {
@@ -36,44 +36,44 @@ KINDS = {
     ".html": "text/html",
     ".svg": "image/svg+xml",
 }
-"""Content types by suffix; all are UTF-8."""
+"""Content types by suffix; all text is UTF-8."""
 _FOLDER = files("skidpad.view.pages").joinpath("replay")
 
 
 @cache
 def names() -> tuple[str, ...]:
-    """Names of the files of the page, in order."""
+    """Sorted names of the files of the page."""
     entries = (entry.name for entry in _FOLDER.iterdir())
     return tuple(sorted(name for name in entries if name.endswith(tuple(KINDS))))
 
 
 @cache
 def text(name: str) -> str:
-    """A file of the page; KeyError for one that there is not."""
+    """Content of a file of the page; KeyError if there is no such file."""
     if name not in names():
         raise KeyError(name)
     return _FOLDER.joinpath(name).read_text("utf-8")
 
 
 def module_sources() -> dict[str, str]:
-    """The ES modules by name."""
+    """ES modules by name."""
     return {name: text(name) for name in names() if name.endswith(".js")}
 
 
 def live_page(base: str = "/page/") -> str:
-    """The page that connects to the server it comes from; `base` is where its modules are."""
+    """Page that connects to the server it comes from; `base` is the address of its modules."""
     imports = {f"skidpad/{name}": f"{base}{name}" for name in module_sources()}
     return _assemble("skidpad", imports, "live", "")
 
 
 def replay_page(title: str, film: bytes) -> str:
-    """One self-contained page; `film` is the block of `pack_film`."""
+    """Self-contained replay page; `film` is the block of `pack_film`."""
     return _assemble(title, _data_addresses(module_sources()), "replay", base64_text(film))
 
 
 def drive_page(title: str, block: bytes, more: Mapping[str, str]) -> str:
-    """One self-contained page that drives; `block` is what `view.pages.drive` packs, `more` are
-    the modules and styles that only it has, by name."""
+    """Self-contained drive page; `block` comes from `view.pages.drive`, `more` are the modules and
+    style sheets that only this page has, by name."""
     scripts = {name: source for name, source in more.items() if name.endswith(".js")}
     imports = _data_addresses(module_sources() | scripts)
     style = "".join(source for name, source in more.items() if name.endswith(".css"))
@@ -81,12 +81,11 @@ def drive_page(title: str, block: bytes, more: Mapping[str, str]) -> str:
 
 
 def base64_text(data: bytes) -> str:
-    """Bytes in base64."""
     return base64.b64encode(data).decode()
 
 
 def _data_addresses(sources: Mapping[str, str]) -> dict[str, str]:
-    """The map of imports of modules as `data:` addresses."""
+    """Import map of modules as `data:` addresses."""
     head = "data:text/javascript;charset=utf-8;base64,"
     return {f"skidpad/{name}": head + base64_text(text.encode()) for name, text in sources.items()}
 
@@ -99,7 +98,8 @@ def _assemble(
     style: str = "",
     entry: str = "main.js",
 ) -> str:
-    """The template with its gaps filled; the film comes last, so that a cut file still starts."""
+    """Page template with its gaps filled; the film comes last, so that a truncated file still
+    starts."""
     gaps = {
         "title": html.escape(title),
         "mode": mode,
@@ -115,30 +115,29 @@ def _assemble(
 
 
 FPS = 60.0
-"""Pictures a second of the film's own time, where there is room for them."""
+"""Most pictures per second of film time."""
 LEAST_FPS = 10.0
 SCANS_PER_SECOND = 10.0
-"""Scans a second of each lidar, where there is no room for all."""
+"""Scans per second of each lidar, if not all fit."""
 DRAWN = ("v_x", "v_y", "v", "speed", "steer", "a_x", "a_y", "omega")
-"""Channels besides poses and wheels that are kept when there is no room for all."""
+"""Channels kept besides poses and wheels if not all fit."""
 
 
 def write_html(film: Film, path: str | os.PathLike[str], *, limit_mb: float = 15.0) -> None:
     """Write a film as a page of at most `limit_mb` (10^6 bytes) where that is possible.
 
-    The file is complete or not there.
+    The file is written atomically.
     """
     write_page(html_of(film, limit_mb=limit_mb), path)
 
 
 def write_page(page: str, path: str | os.PathLike[str]) -> None:
-    """Write a page; the file is complete or not there."""
+    """Write a page atomically."""
     with replacing(path) as temporary:
         temporary.write_text(page, "utf-8")
 
 
 def html_of(film: Film, *, limit_mb: float = 15.0) -> str:
-    """The page as text."""
     if not limit_mb > 0.0:
         raise InvalidValue(f"limit_mb = {limit_mb:g} must be positive")
     frame = len(replay_page(film.stage.title, b""))
@@ -148,10 +147,10 @@ def html_of(film: Film, *, limit_mb: float = 15.0) -> str:
 
 
 def pack_film(film: Film, room: float) -> bytes:
-    """The deflated block of a film, which is thinned as far as needed to fit into `room` bytes.
+    """Deflated block of a film, thinned as needed to fit into `room` bytes.
 
-    First fewer pictures, then fewer scans, then only channels that are drawn; what remains after
-    that is kept, however large.
+    Pictures are dropped first, then scans, then channels that are not drawn; the result may
+    still be larger than `room`.
     """
     shown = film.thinned(FPS)
     block = zlib.compress(shown.to_bytes(), 6)
@@ -180,39 +179,32 @@ def _thin_scans(film: Film) -> Film:
 
 
 def _thin_channels(film: Film) -> Film:
-    """The film with the channels of poses and wheels and a few numbers only."""
+    """A copy with only the channels of poses, wheels and a few others."""
     stage = film.stage
     kept = {place for body in stage.bodies for place in (body.x, body.y, body.yaw)}
     for body in stage.bodies:
         kept |= {place for name, place in body.channels.items() if name in DRAWN}
         kept |= {wheel.steer for wheel in body.wheels if wheel.steer is not None}
     places = sorted(kept)
-    new = {old: place for place, old in enumerate(places)}
-    bodies = tuple(
-        replace(
-            body,
-            x=new[body.x],
-            y=new[body.y],
-            yaw=new[body.yaw],
-            channels={n: new[p] for n, p in body.channels.items() if p in new},
-            wheels=tuple(
-                replace(w, steer=new.get(w.steer) if w.steer is not None else None,
-                        F_x=None, F_y=None, F_z=None, use=None)
-                for w in body.wheels
-            ),
-        )
-        for body in stage.bodies
-    )  # fmt: skip
-    slim: Stage = replace(stage, channels=tuple(stage.channels[p] for p in places), bodies=bodies)
+    new: dict[int | None, int] = {old: place for place, old in enumerate(places)}
+    bodies: list[Body] = []
+    for body in stage.bodies:
+        pose = {name: new[getattr(body, name)] for name in ("x", "y", "yaw")}
+        channels = {name: new[place] for name, place in body.channels.items() if place in new}
+        forces = dict.fromkeys(("F_x", "F_y", "F_z", "use"))
+        wheels = (replace(w, steer=new.get(w.steer), **forces) for w in body.wheels)
+        bodies.append(replace(body, channels=channels, wheels=tuple(wheels), **pose))
+    slim: Stage = replace(
+        stage, channels=tuple(stage.channels[p] for p in places), bodies=tuple(bodies)
+    )
     return replace(film, stage=slim, rows=film.rows[:, places], note="thinned to what is drawn")
 
 
 class EmbeddedPage(NamedTuple):
-    """A page that a notebook shows where it is the last value of a cell."""
+    """A page that a notebook displays as the last value of a cell."""
 
     about: str
     frame: str
-    """HTML of the frame."""
 
     def __repr__(self) -> str:
         return f"<replay page of {self.about}, which notebooks show>"
@@ -222,7 +214,8 @@ class EmbeddedPage(NamedTuple):
 
 
 def show_film(film: Film, *, height: int, limit_mb: float) -> EmbeddedPage:
-    """The page of a film; `height` in pixels, at most `limit_mb` (10^6 bytes) where possible."""
+    """Notebook page of a film; `height` in pixels, at most `limit_mb` (10^6 bytes) where
+    possible."""
     if not 100 <= height <= 10_000:
         raise InvalidValue(f"height = {height} must be from 100 to 10000 pixels")
     page = escape(html_of(film, limit_mb=limit_mb))
@@ -238,7 +231,6 @@ def show_film(film: Film, *, height: int, limit_mb: float) -> EmbeddedPage:
 def show_trajectory(
     run: Trajectory, vehicle: Vehicle | BodyShape, *, height: int, limit_mb: float
 ) -> EmbeddedPage:
-    """The page of a run."""
     name = run.name or "run"
     film = Film.of(*trajectory_stage({name: run}, vehicle, title=name))
     return show_film(film, height=height, limit_mb=limit_mb)
@@ -248,12 +240,12 @@ HOST = "127.0.0.1"
 
 
 class PageServer:
-    """Serves a page at an address that others on this machine cannot guess.
+    """Server of one page at an address that others on this machine cannot guess.
 
     Args:
         page: the whole page as text.
-        port: to listen on; 0: any that is free.
-        data: JSON that a page may ask for as `data.json`, as it is when it is asked for.
+        port: port to listen on; 0 for any free one.
+        data: source of the JSON served as `data.json`, evaluated at each request.
     """
 
     def __init__(self, page: str, port: int = 0, data: Callable[[], str] | None = None) -> None:
@@ -276,17 +268,15 @@ class PageServer:
                 self.wfile.write(body)
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Say nothing: the terminal belongs to the command."""
+                """Suppress the log: the terminal belongs to the command."""
 
         try:
             self._server = ThreadingHTTPServer((HOST, port), Handler)
         except (OSError, OverflowError) as error:
             raise InvalidValue(f"cannot listen at {HOST}, port {port}: {error}") from error
         self.url = f"http://{HOST}:{self._server.server_address[1]}{path}"
-        """Address of the page."""
 
     def run(self) -> None:
-        """Serve until interrupted or stopped."""
         try:
             self._server.serve_forever(poll_interval=0.1)
         finally:

@@ -1,4 +1,4 @@
-"""The report of an evaluation on the proving ground: tables, key figures, charts, replays."""
+"""Report of an evaluation on the proving ground: tables, key figures, charts, replays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from math import pi
-from typing import NamedTuple, get_args, get_type_hints
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 
@@ -22,8 +22,7 @@ from ...study.manoeuvres.evaluation import (
     number_text,
     settings_of,
 )
-from ...study.manoeuvres.manoeuvre import Manoeuvre
-from ...study.manoeuvres.metric import Chart, Curve
+from ...study.manoeuvres.manoeuvre import Chart, Curve, Manoeuvre
 from ...study.manoeuvres.proving_ground import Result
 from ...study.manoeuvres.subject import Subject
 from ...units import Unit
@@ -60,7 +59,7 @@ KEYS = (
     "kerb_to_kerb",
     "lap_time",
 )
-"""Metrics that are shown first, where there are any."""
+"""Metrics shown first, if present."""
 MOST_KEYS = 10
 CUSTOMARY = {
     "rad·s²/m": ("°/g", 9.80665 * 180.0 / pi),
@@ -69,11 +68,11 @@ CUSTOMARY = {
     "m/s": ("km/h", 3.6),
     "m/s²": ("g", 1.0 / 9.80665),
 }
-"""Units that people are used to, and how many of them a unit is."""
+"""Customary unit of an SI unit, and the conversion factor."""
 
 
 UNITS = {"km h": "km/h", "hz": "Hz"}
-"""In names of metrics, and as they are written."""
+"""Units as in names of metrics, and in their usual spelling."""
 
 
 class _Column(NamedTuple):
@@ -83,7 +82,7 @@ class _Column(NamedTuple):
 
 
 def metric_table(evaluation: Evaluation, results: Sequence[Result]) -> str:
-    """All metrics of a manoeuvre; of several vehicles one below the other."""
+    """Table of all metrics of a manoeuvre, with several vehicles below each other."""
     rows = [row for result in results for row in evaluation.rows_of(result)]
     if not rows:
         return ""
@@ -116,36 +115,32 @@ def metric_table(evaluation: Evaluation, results: Sequence[Result]) -> str:
 
 
 def _columns(evaluation: Evaluation, rows: Sequence[Row]) -> list[_Column]:
-    columns: list[_Column] = []
-    cars = evaluation.cars
-    if len(cars) > 1:
-        columns.append(_Column("vehicle", lambda row: escape(row.car), "text"))
-    columns.append(_Column("value", _value))
-    columns.append(_Column("unit", lambda row: escape(row.unit), "text"))
-    if any(row.interval for row in rows):
-        columns.append(_Column("5 to 95 %", _interval))
-    if len(cars) > 1:
-        base = {row.name: row.value for row in rows if row.car == cars[0]}
-        columns.append(
-            _Column(
-                f"from {cars[0]}",
-                lambda row: _difference(row, base.get(row.name)) if row.car != cars[0] else "",
-            )
-        )
-    if any(row.theory is not None for row in rows):
-        columns.append(_Column("theory", lambda row: _if(row.theory)))
-        columns.append(_Column("difference", lambda row: _difference(row, row.theory)))
-    if evaluation.reference is not None:
-        columns.append(_Column(evaluation.reference.name, lambda row: _if(row.reference)))
-        columns.append(_Column("difference", lambda row: _difference(row, row.reference)))
-    if any(row.verdict for row in rows):
-        columns.append(_Column("limit", lambda row: escape(str(row.limit or ""))))
-        columns.append(_Column("verdict", _verdict, "text"))
-    return columns
+    cars, reference = evaluation.cars, evaluation.reference
+    several, theory = len(cars) > 1, any(row.theory is not None for row in rows)
+    judged = any(row.verdict for row in rows)
+    base = {row.name: row.value for row in rows if row.car == cars[0]}
+
+    def from_first(row: Row) -> str:
+        return _difference(row, base.get(row.name)) if row.car != cars[0] else ""
+
+    columns: list[tuple[Any, ...]] = [
+        (several, "vehicle", lambda row: escape(row.car), "text"),
+        (True, "value", _value),
+        (True, "unit", lambda row: escape(row.unit), "text"),
+        (any(row.interval for row in rows), "5 to 95 %", _interval),
+        (several, f"from {cars[0]}", from_first),
+        (theory, "theory", lambda row: _if(row.theory)),
+        (theory, "difference", lambda row: _difference(row, row.theory)),
+        (reference, reference and reference.name, lambda row: _if(row.reference)),
+        (reference, "difference", lambda row: _difference(row, row.reference)),
+        (judged, "limit", lambda row: escape(str(row.limit or ""))),
+        (judged, "verdict", _verdict, "text"),
+    ]
+    return [_Column(*column) for shown, *column in columns if shown]
 
 
 def _value(row: Row) -> str:
-    """With its unit, which is seen where there is no room for a column of units."""
+    """Value with its unit, which is visible where the column of units does not fit."""
     return f'<b>{number_text(row.value)}</b> <span class="unit">{escape(row.unit)}</span>'
 
 
@@ -173,7 +168,7 @@ def _verdict(row: Row) -> str:
 
 
 def verdict_table(rows: Sequence[Row]) -> str:
-    """Limits that were broken."""
+    """Table of violated limits."""
     items = "".join(
         f"<li>{badge('bad', FAIL)} <b>{escape(row.car)}</b>, "
         f'<a href="#{escape(row.manoeuvre)}">{escape(words(row.manoeuvre))}</a>, '
@@ -184,29 +179,24 @@ def verdict_table(rows: Sequence[Row]) -> str:
 
 
 def unfit_table(results: Sequence[Result]) -> str:
-    """Manoeuvres that were not driven, with reasons."""
+    """Table of manoeuvres that were not driven, with reasons."""
     rows = "".join(
         f"<tr><th scope='row'>{escape(result.manoeuvre.title)}</th>"
         f"<td>{escape(result.unfit)}</td></tr>"
         for result in results
         if result.unfit
     )
-    return (
-        f'<div class="scroll"><table class="plain"><tbody>{rows}</tbody></table></div>'
-        if rows
-        else ""
-    )
+    table = f'<div class="scroll"><table class="plain"><tbody>{rows}</tbody></table></div>'
+    return table if rows else ""
 
 
 def key_figures(evaluation: Evaluation) -> str:
-    """The most telling metrics as cards, with the units that people are used to."""
+    """The most telling metrics as cards, in customary units."""
     rows = [row for row in evaluation.rows if number_text(row.value) != NONE]
     names = list(dict.fromkeys(row.name for row in rows))
     first = [name for name in KEYS if name in names]
-    of_each = dict.fromkeys(
-        next(row.name for row in rows if row.manoeuvre == manoeuvre)
-        for manoeuvre in dict.fromkeys(row.manoeuvre for row in rows)
-    )
+    of_each = {row.manoeuvre: row.name for row in reversed(rows)}
+    of_each = [of_each[manoeuvre] for manoeuvre in dict.fromkeys(row.manoeuvre for row in rows)]
     chosen = list(dict.fromkeys([*first, *of_each]))[:MOST_KEYS]
     beside = "" if evaluation.reference is None else evaluation.reference.name
     return f'<div class="cards">{"".join(_card(name, rows, beside) for name in chosen)}</div>'
@@ -218,34 +208,29 @@ def _card(name: str, rows: Sequence[Row], beside: str) -> str:
     several = len(own) > 1
     lines = "".join(
         f"<p>{f'<i>{escape(row.car)}</i>' if several else ''}<b>{number_text(row.value)}</b> "
-        f"<span>{escape(row.unit)}</span>{_customary(row)}{_comparison(row, beside)}</p>"
+        f"<span>{escape(row.unit)}</span>{_in_words(row, beside)}</p>"
         for row in own
     )
     link = f'<a href="#{escape(manoeuvre)}">{escape(words(manoeuvre))}</a>'
     return f'<div class="card"><h3>{escape(words(name))}</h3>{lines}<footer>{link}</footer></div>'
 
 
-def _customary(row: Row) -> str:
-    if row.unit not in CUSTOMARY:
-        return ""
-    unit, factor = CUSTOMARY[row.unit]
-    return f"<small>{number_text(factor * row.value)} {unit}</small>"
-
-
-def _comparison(row: Row, beside: str) -> str:
-    """Beside what it is compared with."""
+def _in_words(row: Row, beside: str) -> str:
+    """The value in its customary unit, and that of the reference."""
+    text = ""
+    if row.unit in CUSTOMARY:
+        unit, factor = CUSTOMARY[row.unit]
+        text = f"<small>{number_text(factor * row.value)} {unit}</small>"
     if row.reference is None or number_text(row.reference) == NONE:
-        return ""
-    text = difference_text(row.value, row.reference, row.unit)
+        return text
     # The unit belongs to its number.
-    share = (
-        "" if text == NONE else f" ({escape(text)})".replace(" ", "\u00a0").replace("\u00a0(", " (")
-    )
-    return f"<small>{escape(beside)}: {number_text(row.reference)}{share}</small>"
+    apart = escape(difference_text(row.value, row.reference, row.unit)).replace(" ", "\u00a0")
+    share = "" if apart == NONE else f" ({apart})"
+    return f"{text}<small>{escape(beside)}: {number_text(row.reference)}{share}</small>"
 
 
 def words(name: str) -> str:
-    """A name as a reader would have it: "yaw rate rise time"."""
+    """Name of a metric in words: "yaw rate rise time"."""
     text = name.replace("_", " ")
     for plain, unit in UNITS.items():
         text = f"{text} ".replace(f" {plain} ", f" {unit} ").rstrip()
@@ -253,23 +238,23 @@ def words(name: str) -> str:
 
 
 MOST_DOTS = 600
-"""Most points of a vehicle in the g-g diagram."""
+"""Most points per vehicle in the g-g diagram."""
 MOST_NAMED, FADING = 3, 0.6
-"""Curves of a kind and vehicle that each have a name, and how much fainter one is than the last."""
+"""Most curves of a kind and vehicle with labels of their own, and the opacity ratio of
+successive ones."""
 SHARED = ("cones", "limit")
-"""Kinds of curves that are mostly the same for all vehicles, and then drawn once; some go by the
-width of a vehicle."""
+"""Kinds of curves that are usually equal for all vehicles, and then drawn once; some depend on
+the width of the vehicle."""
 
 
 @dataclass
 class Picture:
-    """A chart with the curves of everybody."""
+    """A chart with the curves of all vehicles."""
 
     chart: Chart
     curves: list[Trace] = field(default_factory=list[Trace])
 
     def html(self) -> str:
-        """As a figure of the page."""
         chart = self.chart
         drawing = chart_svg(
             self.curves, chart.x_label, chart.y_label, x_log=chart.x_log, equal=chart.equal
@@ -278,34 +263,28 @@ class Picture:
 
 
 class Layer(NamedTuple):
-    """A chart of a vehicle."""
+    """A chart of one vehicle."""
 
     name: str
     number: int
-    """Number of the vehicle, for its colour."""
+    """Index of the vehicle, which sets its colour."""
     chart: Chart
 
 
 def pictures_of(evaluation: Evaluation, results: Sequence[Result]) -> list[Picture]:
-    """The charts of one manoeuvre: those of the same title and axes together."""
-    layers = [
-        (result.car.name, result.findings.charts)
-        for result in results
-        if result.findings is not None
-    ]
+    """Charts of one manoeuvre; those with the same title and axes are overlaid."""
+    layers = [(one.car.name, one.findings.charts) for one in results if one.findings is not None]
     reference = evaluation.reference
     if reference is not None and results:
         findings = reference.of(results[0].car.name, results[0].manoeuvre.name)
-        if findings is not None:
-            layers.append((reference.name, findings.charts))
+        layers += [] if findings is None else [(reference.name, findings.charts)]
     return laid_over(layers)
 
 
 def gg_pictures(results: Sequence[Result]) -> list[Picture]:
-    """Longitudinal over lateral acceleration of all drives of each vehicle."""
+    """g-g diagrams over all drives of each vehicle: longitudinal over lateral acceleration."""
     layers: list[tuple[str, Sequence[Chart]]] = []
-    cars = {result.car.name: result.car for result in results}
-    for name, car in cars.items():
+    for name, car in {result.car.name: result.car for result in results}.items():
         own = [run for one in results if one.car.name == name for run in one.runs]
         parts = [
             np.stack([run["a_y"][:, 0], run["a_x"][:, 0]])
@@ -320,30 +299,31 @@ def gg_pictures(results: Sequence[Result]) -> list[Picture]:
         curves = [Curve(points[0, at], points[1, at], "all drives", "points")]
         if car.grip < np.inf:
             angle = np.linspace(0.0, 2.0 * np.pi, 121)
-            label = "grip"
-            curves.append(
-                Curve(car.grip * np.cos(angle), car.grip * np.sin(angle), label, "theory")
-            )
+            x, y = car.grip * np.cos(angle), car.grip * np.sin(angle)
+            curves.append(Curve(x, y, "grip", "theory"))
         labels = "lateral acceleration in m/s²", "longitudinal acceleration in m/s²"
         layers.append((name, [Chart("g-g diagram", *labels, curves, equal=True)]))
     return laid_over(layers)
 
 
 def laid_over(layers: Sequence[tuple[str, Sequence[Chart]]]) -> list[Picture]:
-    """Charts of the same title and axes together, of vehicles with these names."""
+    """Overlay charts of the same title and axes, of vehicles with these names."""
     together: dict[tuple[str, str, str], list[Layer]] = {}
     for number, (name, charts) in enumerate(layers):
         for chart in charts:
             key = chart.title, chart.x_label, chart.y_label
             together.setdefault(key, []).append(Layer(name, number, chart))
-    return [
-        Picture(own[0].chart, _of_one(own[0].chart.curves) if len(layers) == 1 else _of_all(own))
-        for own in together.values()
-    ]
+    pictures: list[Picture] = []
+    for own in together.values():
+        traces = [one for layer in own for one in (*_shared(layer, own), *_of_several(layer))]
+        first = own[0].chart
+        pictures.append(Picture(first, _of_one(first.curves) if len(layers) == 1 else traces))
+    return pictures
 
 
 def _of_one(curves: Sequence[Curve]) -> list[Trace]:
-    """Each run with a colour of its own; of several theories each has that of its run, by order."""
+    """Curves of one vehicle: each run has its own colour, and each theory that of its run, by
+    order."""
     drawn: list[Trace] = []
     several = [curve.kind for curve in curves].count("theory") > 1
     counts: dict[str, int] = {}
@@ -355,17 +335,11 @@ def _of_one(curves: Sequence[Curve]) -> list[Trace]:
     return drawn
 
 
-def _of_all(layers: Sequence[Layer]) -> list[Trace]:
-    drawn: list[Trace] = []
-    for layer in layers:
-        drawn += _shared(layer, layers)
-        drawn += _of_several(layer)
-    return drawn
-
-
 def _shared(layer: Layer, layers: Sequence[Layer]) -> list[Trace]:
-    """What the vehicle is the first to have of `SHARED`, with the names of those who have it unless
-    it is all who have such a thing."""
+    """Curves of the kinds in `SHARED` that this vehicle is the first to have.
+
+    They are labelled with the vehicles that share the curve, unless all vehicles do.
+    """
     drawn: list[Trace] = []
     for curve in layer.chart.curves:
         if curve.kind not in SHARED:
@@ -379,12 +353,12 @@ def _shared(layer: Layer, layers: Sequence[Layer]) -> list[Trace]:
 
 
 def _same(one: Curve, other: Curve) -> bool:
-    alike = one.kind == other.kind and one.label == other.label
+    alike = (one.kind, one.label) == (other.kind, other.label)
     return alike and np.array_equal(one.x, other.x) and np.array_equal(one.y, other.y)
 
 
 def _of_several(layer: Layer) -> list[Trace]:
-    """All with the colour of their vehicle; a few fade from one to the next, many have one name."""
+    """Curves in the colour of their vehicle; a few fade successively, many share one label."""
     own = [curve for curve in layer.chart.curves if curve.kind not in SHARED]
     counts: dict[str, int] = {}
     drawn: list[Trace] = []
@@ -401,12 +375,12 @@ def _of_several(layer: Layer) -> list[Trace]:
 def write_report(
     evaluation: Evaluation, path: str | os.PathLike[str], *, date: str = "", replay: bool = True
 ) -> None:
-    """Write the report; the file is whole or not there."""
+    """Write the report atomically."""
     write_page(report_page(evaluation, date=date, replay=replay), path)
 
 
 def report_page(evaluation: Evaluation, *, date: str = "", replay: bool = True) -> str:
-    """The report as text; `date` is printed below the title, `replay` adds the drives."""
+    """Text of the report; `date` is printed below the title, `replay` adds the replays."""
     by_manoeuvre: dict[str, list[Result]] = {}
     for result in evaluation.results:
         by_manoeuvre.setdefault(result.manoeuvre.name, []).append(result)
@@ -448,7 +422,7 @@ def _head(evaluation: Evaluation, title: str, date: str) -> str:
 
 
 def _facts(car: Subject) -> str:
-    """Card with facts about a vehicle."""
+    """Card with data of a vehicle."""
     shape = car.geometry
     ahead = shape.centre_of_mass[0] - shape.rear_axle
     share = f"{100.0 * ahead / shape.wheel_base:.1f} %" if shape.wheel_base else ""
@@ -486,7 +460,7 @@ def _manoeuvre(
 
 
 def _settings(manoeuvre: Manoeuvre) -> Iterator[str]:
-    """Its settings with their units, such as "radius 60 m"."""
+    """Settings of a manoeuvre with their units, such as "radius 60 m"."""
     try:
         hints = get_type_hints(type(manoeuvre), include_extras=True)
     except NameError:  # of a class within a function

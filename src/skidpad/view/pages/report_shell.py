@@ -1,7 +1,7 @@
-"""What all reports share: the page around their sections, pieces of HTML, and replays.
+"""Common parts of all reports: the page around their sections, HTML elements, and replays.
 
-A report is one page that asks for nothing, for screens and for paper. Its replays are films for one
-frame of the page, which are chosen from a list.
+A report is one page without external requests, for screens and paper. Its replays are films shown
+in one frame of the page and chosen from a list.
 """
 
 from __future__ import annotations
@@ -25,38 +25,38 @@ from ..stages import trajectory_stage
 from .page import base64_text, pack_film, replay_page
 
 FPS = 25.0
-"""Pictures a second."""
+"""Frame rate of replays."""
 MOST_DRIVES = 8
-"""Most drives of a manoeuvre; of more, some evenly chosen, the first and the last among them."""
+"""Most replays per manoeuvre; of more drives, evenly chosen ones with the first and the
+last."""
 ROOM = 5.5e6
-"""Bytes of all films together."""
+"""Budget of all films together, in bytes."""
 LEAST_ROOM = 30e3
-"""Bytes of one film: below that there are fewer of them."""
+"""Least budget of one film in bytes; below it, fewer films are shown."""
 CONE_RADIUS = 0.15
-"""In m."""
+"""Radius of drawn cones, in m."""
 
 
 class Replay(NamedTuple):
-    """A drive to look at."""
+    """Film of a drive in a report."""
 
     manoeuvre: str
     """Title of its group."""
     label: str
     film: str
-    """Deflated and in base64, for the replay page."""
+    """Film data for the replay page, deflated and in base64."""
 
     @classmethod
     def of(cls, group: str, label: str, film: Film, room: float) -> Replay:
-        """The replay of a film, thinned to `room` bytes."""
+        """Replay of a film, thinned to `room` bytes."""
         return cls(group, label, base64_text(pack_film(film.thinned(FPS), room)))
 
 
 def replays(evaluation: Evaluation) -> list[Replay]:
-    """The drives of every manoeuvre: vehicles that drove the same case are seen together."""
+    """Replays of every manoeuvre; vehicles that drove the same case share a film."""
     reference = evaluation.reference
-    results = [*evaluation.results, *(reference.results if reference is not None else ())]
     by_manoeuvre: dict[str, list[Result]] = {}
-    for result in results:
+    for result in (*evaluation.results, *(reference.results if reference is not None else ())):
         if result.runs:
             by_manoeuvre.setdefault(result.manoeuvre.name, []).append(result)
     drives = [
@@ -67,36 +67,33 @@ def replays(evaluation: Evaluation) -> list[Replay]:
     if len(drives) * LEAST_ROOM > ROOM:
         kept = np.unique(np.linspace(0, len(drives) - 1, int(ROOM / LEAST_ROOM)).astype(int))
         drives = [drives[k] for k in kept.tolist()]
-    made: list[Replay] = []
-    for title, label, runs, cones in drives:
-        film = _film(f"{title}: {label}", runs, cones)
-        if film is not None:
-            made.append(Replay.of(title, label, film, ROOM / max(len(drives), 1)))
-    return made
+    return [
+        Replay.of(title, label, film, ROOM / len(drives))
+        for title, label, runs, cones in drives
+        if (film := _film(f"{title}: {label}", runs, cones)) is not None
+    ]
 
 
 def _drives(results: Sequence[Result]) -> list[tuple[str, dict[str, tuple[Result, CaseRun]]]]:
-    """Runs by vehicle for each case: of the same label where there is one, else of the same
-    place among the runs."""
+    """Label and runs by vehicle of each case: runs with the same label if there are any, else with
+    the same index."""
     first = results[0]
     count = len(first.runs)
     chosen = np.unique(np.linspace(0, count - 1, min(count, MOST_DRIVES)).round().astype(int))
     listed: list[tuple[str, dict[str, tuple[Result, CaseRun]]]] = []
     for k in chosen.tolist():
         label = first.runs[k].label
-        runs: dict[str, tuple[Result, CaseRun]] = {}
-        for result in results:
-            named = [run for run in result.runs if run.label == label]
-            there = result.runs[k : k + 1]
-            run = next(iter([*named, *there]), None)
-            if run is not None:
-                runs[result.car.name] = result, run
+        runs = {
+            result.car.name: (result, own[0])
+            for result in results
+            if (own := [*(r for r in result.runs if r.label == label), *result.runs[k : k + 1]])
+        }
         listed.append((label, runs))
     return listed
 
 
 def cones_of(results: Sequence[Result]) -> tuple[Disc, ...]:
-    """Cones in the charts of the ground of all vehicles: some stand by the width of each."""
+    """Cones of all vehicles' ground charts; some positions depend on the width of the vehicle."""
     places: dict[tuple[float, float], None] = {}
     for result in results:
         charts = result.findings.charts if result.findings is not None else ()
@@ -109,21 +106,16 @@ def cones_of(results: Sequence[Result]) -> tuple[Disc, ...]:
 def _film(
     title: str, runs: dict[str, tuple[Result, CaseRun]], cones: tuple[Disc, ...]
 ) -> Film | None:
-    """The film of the first variants; None where nothing can be drawn."""
-    seen: dict[str, Trajectory] = {}
-    vehicles: dict[str, Any] = {}
-    for name, (result, run) in runs.items():
-        drive = _trajectory(result, run)
-        if drive is not None:
-            seen[name], vehicles[name] = drive, result.car.each[0]
-    if not seen:
-        return None
-    return Film.of(*trajectory_stage(seen, vehicles, title=title, discs=cones))
+    """Film of a case, for the first variants of the vehicles; None if nothing can be drawn."""
+    drives = {name: _trajectory(result, run) for name, (result, run) in runs.items()}
+    seen = {name: drive for name, drive in drives.items() if drive is not None}
+    vehicles = {name: runs[name][0].car.each[0] for name in seen}
+    return Film.of(*trajectory_stage(seen, vehicles, title=title, discs=cones)) if seen else None
 
 
 def _trajectory(result: Result, run: CaseRun) -> Trajectory | None:
-    """Until it diverges; None where less than two samples are left, or on a road of its own kind
-    of car."""
+    """Samples until the run diverges; None if fewer than two are left, or if the run's states are
+    not those of the vehicle."""
     if run.states is None or run.inputs is None:
         return None
     vehicle, part = result.car.vehicle, run.since(0.0)
@@ -134,12 +126,8 @@ def _trajectory(result: Result, run: CaseRun) -> Trajectory | None:
     fits = states.shape[-1] == record.size(vehicle.State)
     if end < 2 or not fits:
         return None
-    return Trajectory.from_arrays(
-        part.t[:end],
-        (vehicle.State, states[:end, 0]),
-        (vehicle.Input, inputs[:end, 0]),
-        name=vehicle.name,
-    )
+    driven = (vehicle.State, states[:end, 0]), (vehicle.Input, inputs[:end, 0])
+    return Trajectory.from_arrays(part.t[:end], *driven, name=vehicle.name)
 
 
 _FOLDER = files("skidpad.view.pages").joinpath("evaluation")
@@ -151,7 +139,7 @@ ICON = (
 
 
 def document(title: str, body: str, data: str = "", style: str = "") -> str:
-    """The whole page; `style` comes behind that of all reports, `data` behind the body."""
+    """The whole page; `style` is appended to the reports' style, `data` to the body."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -162,12 +150,13 @@ def document(title: str, body: str, data: str = "", style: str = "") -> str:
 
 
 def section(anchor: str, heading: str, inner: str) -> str:
-    """A section; its anchor is the name of a manoeuvre, or has a hyphen, which no manoeuvre has."""
+    """Section element; `anchor` is the name of a manoeuvre, or has a hyphen, which no manoeuvre
+    has."""
     return f'<section id="{escape(anchor)}"><h2>{escape(heading)}</h2>{inner}</section>'
 
 
 def header(title: str, date: str, badges: str, *inner: str) -> str:
-    """The head of a report: its title, when and by what it was made, and badges."""
+    """Head of a report: title, date and program, and badges."""
     made = ", ".join(filter(None, [date, f"skidpad {__version__}"]))
     return (
         f"<header><h1>{escape(title)}</h1><p class='made'>{escape(made)} {badges}</p>"
@@ -181,37 +170,50 @@ def badge(kind: str, text: str) -> str:
 
 
 def facts_list(facts: Mapping[str, str]) -> str:
-    """Names and values; those without a value are left out."""
+    """List of names and values; those without a value are left out."""
     lines = "".join(
         f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items() if text
     )
     return f"<dl>{lines}</dl>"
 
 
+def fact_cards(facts: Mapping[str, str], notes: Mapping[str, str] | None = None) -> str:
+    """Cards with a value in large print, and a note below where there is one."""
+    cards = "".join(
+        f'<div class="card"><h3>{escape(name)}</h3><p><b>{escape(text)}</b>'
+        f"<small>{escape((notes or {}).get(name, ''))}</small></p></div>"
+        for name, text in facts.items()
+    )
+    return f'<div class="cards">{cards}</div>'
+
+
+def percent(share: float) -> str:
+    """A share as a percentage, such as 95 % or 0.123 %."""
+    return f"{100.0 * share:.3g} %".replace("-", "−")
+
+
 def notes_list(notes: Iterable[str]) -> str:
-    """Sentences below each other."""
     items = "".join(f"<li>{escape(note)}</li>" for note in notes)
     return f'<ul class="notes">{items}</ul>' if items else ""
 
 
 def remark(text: str) -> str:
-    """A paragraph in lighter letters."""
+    """Paragraph in a lighter colour."""
     return f'<p class="source">{escape(text)}</p>'
 
 
 def figure(caption: str, inner: str) -> str:
-    """A drawing with its caption, which is HTML."""
+    """Figure element; the caption is HTML."""
     return f"<figure><figcaption>{caption}</figcaption>{inner}</figure>"
 
 
 def side_by_side(figures: Iterable[str], kind: str = "charts") -> str:
-    """Figures side by side."""
     drawn = "".join(figures)
     return f'<div class="{kind}">{drawn}</div>' if drawn else ""
 
 
 def contents(entries: Mapping[str, str]) -> str:
-    """Links to sections: titles by anchors."""
+    """Table of contents: titles by anchor."""
     links = "".join(
         f'<li><a href="#{escape(name)}">{escape(title)}</a></li>' for name, title in entries.items()
     )
@@ -224,7 +226,7 @@ def play_link(film: int) -> str:
 
 
 def replay_section(films: Sequence[Replay], what: str) -> str:
-    """The frame, and the list that a film is chosen from; `what` one is, such as "Drive"."""
+    """Frame with the list that a film is chosen from; `what` names an entry, such as "Drive"."""
     if not films:
         return ""
     groups: dict[str, list[str]] = {}
@@ -245,7 +247,7 @@ def replay_section(films: Sequence[Replay], what: str) -> str:
 
 
 def replay_data(films: Sequence[Replay]) -> str:
-    """The replay page once, and the films that it shows."""
+    """Data of the frame: the replay page once, and the films."""
     if not films:
         return ""
     page = base64_text(replay_page("Replay", b"").encode())

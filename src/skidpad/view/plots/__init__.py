@@ -5,8 +5,8 @@
     plots.bode(car, speed=[10.0, 20.0, 30.0], path="bode.pdf")
 
 All take `path` (PNG, SVG or PDF by its suffix), `title` and `size` (width and height in inches) and
-return a Matplotlib figure. Angles are in degrees on screen, in radians in arguments. The picture to
-zoom and point at is the replay page: `run.show(car)` in a notebook, `Film.to_html` for a file.
+return a Matplotlib figure. Angles are in degrees on screen, in radians in arguments. For a picture
+to zoom and inspect, use the replay page: `run.show(car)` in a notebook, `Film.to_html` for a file.
 
 Matplotlib is loaded with the first figure (`pip install "skidpad[plots]"`).
 """

@@ -1,4 +1,6 @@
-"""Several runs in one figure: over each other with their differences, and in the g-g diagram."""
+"""Comparison of runs in one figure: overlaid with their differences, as a g-g diagram, or as the
+replays of a log by several vehicles and their errors over time.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.checks import one_of
 from ...core.files import shown
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...run.trajectory import Trajectory
 from ...run.trajectory_table import Column, interpolated, is_heading, slack, snapped
 from . import style
-from .motion import accelerations, thin_line, with_motions
-from .motion import speed as speed_of
+from .runs import accelerations, thin_line, with_motions
+from .runs import speed as speed_of
 from .style import COLOURS, INK, FilePath, Size, on_screen, room, symbol
 from .tyres import G, tyre_laws
 
@@ -25,23 +28,23 @@ if TYPE_CHECKING:
 
 Align = Literal["time", "start"]
 USUAL = ("v_x", "v_y", "v", "a_x", "a_y", "omega", "steer", "beta")
-"""Columns shown when none are named, as far as all runs have them."""
+"""Default columns, as far as all runs have them."""
 MOST_USUAL = 6
 
 
 class Difference(NamedTuple):
-    """How far a run is from the reference in one column."""
+    """Deviation of a run from the reference in one column."""
 
     t: Array
-    """The reference's times that lie within the run, in s."""
+    """Times of the reference within the run, in s."""
     values: Array
-    """The run's value less the reference's, in SI units; headings the short way."""
+    """Run minus reference, in SI units; heading differences are wrapped to half a turn."""
 
 
 def align_runs(
     runs: Sequence[Trajectory], names: Sequence[str] | None, align: str
 ) -> dict[str, Trajectory]:
-    """The runs by the names they are shown under, with their times aligned."""
+    """Runs by display name, with their times aligned."""
     if len(runs) < 2:
         raise InvalidValue(f"compare takes at least 2 trajectories, got {len(runs)}")
     if align not in get_args(Align):
@@ -53,7 +56,7 @@ def align_runs(
 
 
 def run_names(runs: Sequence[Trajectory], names: Sequence[str] | None) -> dict[str, Trajectory]:
-    """The runs by the names they are shown under: their own, numbered where these are the same."""
+    """Runs by display name: their own names, numbered where these are the same."""
     if not runs:
         raise InvalidValue("no trajectory is given")
     own = [run.name or f"run {k + 1}" for k, run in enumerate(runs)] if names is None else names
@@ -67,7 +70,7 @@ def run_names(runs: Sequence[Trajectory], names: Sequence[str] | None) -> dict[s
 
 
 def common_columns(runs: Mapping[str, Trajectory], columns: Sequence[str] | None) -> list[str]:
-    """The columns to show; raises for one that a run does not have or has in another unit."""
+    """Columns to show; raises if a run lacks one or has it in another unit."""
     for name in () if columns is None else columns:
         for label, run in runs.items():
             if name not in run:
@@ -89,7 +92,7 @@ def common_columns(runs: Mapping[str, Trajectory], columns: Sequence[str] | None
 
 
 def difference(run: Trajectory, reference: Trajectory, name: str) -> Difference:
-    """A column of a run less that of the reference, at the reference's times within both."""
+    """Difference of a column from the reference, at the reference's times common to both."""
     rounding = max(slack(run.t), slack(reference.t))
     first, last = run.t[0] - rounding, run.t[-1] + rounding
     inside = (reference.t >= first) & (reference.t <= last)
@@ -105,7 +108,7 @@ def difference(run: Trajectory, reference: Trajectory, name: str) -> Difference:
 
 
 Looks = Mapping[str, Mapping[str, Any]]
-"""Colour, width and dashes of each run, by its name."""
+"""Colour, width and dashes of each run, by display name."""
 
 
 def compare(
@@ -120,12 +123,12 @@ def compare(
     title: str = "",
     size: Size = None,
 ) -> Figure:
-    """Runs over each other, and below each quantity how far the others are from the first.
+    """Runs overlaid, and below each quantity the differences from the first run.
 
-    With `vehicle`, one for all or one for each run, the motion is what its body tells, whatever its
-    states are called. `names` are shown in the legend; the runs' own if None. `columns` are shown
-    instead of the usual ones and the path. With align="start" all runs begin at 0 s. Differences
-    are taken at the times of the first run within both, the other run interpolated.
+    With `vehicle`, one for all or one for each run, motion is computed by the vehicle's body,
+    regardless of the names of its states. `names` are the legend labels; by default the runs' own.
+    `columns` replaces the default columns and the path. With align="start" all runs begin at 0 s.
+    Differences are taken at the times of the first run within both, the other run interpolated.
     """
     style.check(path, backend, size)
     named_runs = align_runs(with_motions(runs, vehicle), names, align)
@@ -164,7 +167,8 @@ def compare(
 
 
 def _look(k: int) -> dict[str, Any]:
-    """The first run, which the others are measured by, in ink, thick and whole."""
+    """Line style; the first run, which is the reference, has a thick solid line in the text
+    colour."""
     if k == 0:
         return {"color": INK, "linestyle": "-", "linewidth": 2.0}
     return {"color": COLOURS[(k - 1) % len(COLOURS)], "linestyle": style.DASHES, "linewidth": 1.3}
@@ -231,18 +235,19 @@ def _largest(values: Any) -> float:
 
 
 CELLS = 60
-"""Cells across a diagram in which points are counted for their density."""
+"""Cells across the diagram for counting the density of points."""
 
 
 class Limit(NamedTuple):
-    """Largest accelerations along and across, in m/s²: the half-axes of an ellipse."""
+    """Largest longitudinal and lateral acceleration in m/s²: the half-axes of an ellipse."""
 
     along: float
     across: float
 
 
 def limit_of(limit: Any) -> Limit:
-    """A limit from a number in m/s², from two (along, across), or from a vehicle's tyres."""
+    """Limit from a number in m/s², from a pair (longitudinal, lateral), or from a vehicle's
+    tyres."""
     if isinstance(limit, Vehicle):
         p = limit.params
         if hasattr(p, "a_long_max") and hasattr(p, "a_lat_max"):
@@ -264,7 +269,7 @@ def limit_of(limit: Any) -> Limit:
 
 
 def density(x: Array, y: Array, radius: float) -> Array:
-    """How many points are near each point, as a share of the densest place."""
+    """Number of points near each point, as a share of the densest place."""
     edges = np.linspace(-radius, radius, CELLS + 1)
     counts, _, _ = np.histogram2d(x, y, bins=[edges, edges])
     rows, columns = (np.clip(np.searchsorted(edges, v, "right") - 1, 0, CELLS - 1) for v in (x, y))
@@ -273,7 +278,8 @@ def density(x: Array, y: Array, radius: float) -> Array:
 
 MOST_POINTS = 20_000
 MOST_VECTORS = 3000
-"""Points beyond which a cloud is a picture within a vector file, which would grow too large."""
+"""Number of points above which a cloud is rasterised within a vector file, to limit its
+size."""
 Colour = Literal["speed", "density", "none"]
 _RING = np.linspace(0.0, 2.0 * np.pi, 361)
 
@@ -289,18 +295,15 @@ def gg(
     title: str = "",
     size: Size = None,
 ) -> Figure:
-    """The g-g diagram of one or more runs: longitudinal over lateral acceleration.
+    """g-g diagram of one or more runs: longitudinal over lateral acceleration.
 
-    `limit` draws a dashed circle: a radius in m/s², two of an ellipse (along, across), or a vehicle
-    whose tyres' friction sets it. Accelerations that were not recorded are those that the body of
-    `vehicle` tells, one for all or one for each run; if None, that of the limit. One run is
-    coloured by "speed" or "density", or not ("none").
+    `limit` draws a dashed circle or ellipse: a radius in m/s², a pair (longitudinal, lateral),
+    or a vehicle whose tyre friction sets it. Accelerations that were not recorded are computed
+    by the body of `vehicle`, one for all or one for each run; None means that of the limit.
+    `colour` of a single run is "speed", "density" or "none".
     """
     style.check(path, backend, size)
-    if colour not in get_args(Colour):
-        raise InvalidValue(
-            f"colour = {colour!r} is unknown; allowed are {', '.join(get_args(Colour))}"
-        )
+    one_of("colour", colour, get_args(Colour))
     own = limit if vehicle is None and isinstance(limit, Vehicle) else vehicle
     named_runs = run_names(with_motions(runs, own), names)
     bound = None if limit is None else limit_of(limit)
@@ -320,22 +323,13 @@ def gg(
         else:
             for k, (name, pair) in enumerate(pairs.items()):
                 along, across = map(_some, pair)
-                look = {
-                    "color": COLOURS[k % len(COLOURS)],
-                    "alpha": 0.6,
-                    "label": style.literal(name),
-                }
-                _draw_points(axes, across, along, **look)
+                look = {"color": COLOURS[k % len(COLOURS)], "label": style.literal(name)}
+                _draw_points(axes, across, along, alpha=0.6, **look)
         if bound is not None:
             round_ = abs(bound.along - bound.across) < 1e-9 * bound.along
-            axes.plot(
-                bound.across * np.cos(_RING),
-                bound.along * np.sin(_RING),
-                color=style.INK,
-                linestyle=style.DASHES,
-                linewidth=1.4,
-                label=f"limit {bound.along:.3g} m/s²" if round_ else "limit",
-            )
+            x, y = bound.across * np.cos(_RING), bound.along * np.sin(_RING)
+            label = f"limit {bound.along:.3g} m/s²" if round_ else "limit"
+            axes.plot(x, y, color=INK, linestyle=style.DASHES, linewidth=1.4, label=label)
         style.equal_axes(axes, (-radius, radius), (-radius, radius))
         # Dots as small as in the diagram would hardly show their colour.
         style.legend_above(axes, markerscale=2.0)
@@ -348,17 +342,8 @@ def _draw_rings(axes: Axes, radius: float) -> None:
     for share in np.arange(step, radius / G, step):
         r = share * G
         axes.plot(r * np.cos(_RING), r * np.sin(_RING), color="#BBBBBB", ls=style.DOTS, lw=0.8)
-        axes.annotate(
-            f"{share:g} g",
-            (r * np.sqrt(0.5), -r * np.sqrt(0.5)),
-            xytext=(-5, 0),
-            textcoords="offset points",
-            ha="right",
-            va="center",
-            color=style.GREY,
-            fontsize=7.5,
-            zorder=5.0,
-        )
+        at, look = (r * np.sqrt(0.5), -r * np.sqrt(0.5)), {"ha": "right", "va": "center"}
+        style.label_at(axes, f"{share:g} g", at, xytext=(-5, 0), color=style.GREY, **look)
 
 
 def _draw_coloured(axes: Axes, run: Trajectory, colour: str, radius: float) -> None:
@@ -383,5 +368,131 @@ def _draw_points(axes: Axes, across: Array, along: Array, **look: Any) -> Any:
 
 
 def _some(values: Any) -> Any:
-    """At most about `MOST_POINTS` of the values, evenly chosen, so that a figure stays light."""
+    """About `MOST_POINTS` evenly chosen values, to keep the file small."""
     return values[:: max(1, values.size // MOST_POINTS)]
+
+
+class ReplayedChannel(NamedTuple):
+    """A channel of a log and its replays by several vehicles, window by window."""
+
+    unit: str
+    t: Array
+    """Times in s, (windows, rows)."""
+    measured: Array
+    """(windows, rows), NaN where not known."""
+    replayed: Mapping[str, Array]
+    """(windows, rows) by vehicle, NaN from where a window diverged."""
+    errors: Mapping[str, Array]
+    """Replayed minus measured, the yaw to half a turn."""
+
+
+MEASURED: Any = {"color": style.GREY, "linewidth": 2.2}
+SOLID: Any = {"linestyle": "-"}
+MOST_MARKS = 40
+"""Largest number of window starts that are marked; more would hide the curves."""
+
+
+def replay_figure(
+    title: str, channels: Mapping[str, ReplayedChannel], path: FilePath = None
+) -> Figure:
+    """Measured and replayed channels of a log in two columns, each with the errors below it."""
+    style.check(path, "matplotlib", None)
+    from matplotlib.lines import Line2D
+
+    stacks = 2 if len(channels) > 2 else 1
+    rows = -(-len(channels) // stacks)
+    vehicles = dict.fromkeys(v for channel in channels.values() for v in channel.replayed)
+    looks = {vehicle: _replayed_look(k) for k, vehicle in enumerate(vehicles)}
+    with style.new_figure((5.2,) * stacks, (1.85, 0.85) * rows) as (figure, grid):
+        first: Axes | None = None
+        for i, (name, channel) in enumerate(channels.items()):
+            stack, row = divmod(i, rows)
+            above = figure.add_subplot(grid[2 * row, stack], sharex=first)
+            first = first or above
+            below = figure.add_subplot(grid[2 * row + 1, stack], sharex=first)
+            _draw_replays(above, below, name, channel, looks)
+            lowest = row == rows - 1 or i == len(channels) - 1
+            above.tick_params(labelbottom=False)
+            below.tick_params(labelbottom=lowest)
+            below.set_xlabel("time [s]" if lowest else "")
+        if len(channels) % stacks and {"x", "y"} <= set(channels):
+            # The paths over ground, in the place that an odd number of channels leaves.
+            axes = figure.add_subplot(grid[2 * rows - 2 :, stacks - 1])
+            axes.set_title("Path [m]")
+            axes.set_aspect("equal", adjustable="datalim")
+            x, y = channels["x"], channels["y"]
+            axes.plot(_broken(x.measured), _broken(y.measured), **MEASURED)
+            for vehicle, look in looks.items():
+                if vehicle in x.replayed and vehicle in y.replayed:
+                    axes.plot(_broken(x.replayed[vehicle]), _broken(y.replayed[vehicle]), **look)
+        keys: list[Any] = [Line2D([], [], label="measured", **MEASURED)]
+        style.headings(figure, title, [*keys, *_keys(looks)])
+    return style.write_figure(figure, path)
+
+
+def _replayed_look(k: int) -> dict[str, Any]:
+    return {"color": COLOURS[k % len(COLOURS)], "linewidth": 1.2, "linestyle": style.DASHES}
+
+
+def _draw_replays(
+    above: Axes, below: Axes, name: str, channel: ReplayedChannel, looks: Looks
+) -> None:
+    unit, t = channel.unit, _broken(channel.t)
+    above.set_title(style.quantity_title(name, unit))
+    measured = on_screen(channel.measured, unit)
+    above.plot(*thin_line(t, _broken(measured)), **MEASURED)
+    # A replay that agrees to rounding shows a flat line, not the rounding.
+    most = 1e-9 * max(1.0, _largest(measured))
+    for vehicle, look in looks.items():
+        if vehicle in channel.replayed:
+            replayed = on_screen(channel.replayed[vehicle], unit)
+            errors = on_screen(channel.errors[vehicle], unit)
+            above.plot(*thin_line(t, _broken(replayed)), **look)
+            below.plot(*thin_line(t, _broken(errors)), **{**look, **SOLID})
+            most = max(most, _largest(errors))
+    below.axhline(0.0, color="#999999", linewidth=0.6, zorder=1)
+    below.set_ylabel("error")
+    below.set_ylim(-1.1 * most, 1.1 * most)
+    below.locator_params(axis="y", nbins=3)
+    if 1 < len(channel.t) <= MOST_MARKS:
+        mark: Any = {"color": "#BBBBBB", "linewidth": 0.6, "linestyle": ":"}
+        for axes in (above, below):
+            axes.vlines(channel.t[1:, 0], 0.0, 1.0, transform=axes.get_xaxis_transform(), **mark)
+
+
+def _broken(values: Array) -> Array:
+    """Values of all windows in sequence, with NaN between windows."""
+    return np.pad(values, ((0, 0), (0, 1)), constant_values=np.nan).ravel()[:-1]
+
+
+def horizon_figure(
+    title: str, errors: Sequence[tuple[str, str, str, float, float]], path: FilePath = None
+) -> Figure:
+    """Root mean square errors of vehicles over the time since the start of a free run.
+
+    `errors` are rows of channel, unit, vehicle, time in s and error in the unit; infinite errors
+    are not drawn.
+    """
+    style.check(path, "matplotlib", None)
+    units = {channel: unit for channel, unit, *_ in errors}
+    vehicles = dict.fromkeys(vehicle for _, _, vehicle, *_ in errors)
+    columns = min(len(units), 3)
+    rows = -(-len(units) // columns)
+    looks: dict[str, dict[str, Any]] = {
+        vehicle: {**_replayed_look(k), "linestyle": "-", "marker": "o", "ms": 3.5}
+        for k, vehicle in enumerate(vehicles)
+    }
+    with style.new_figure((3.4,) * columns, (2.3,) * rows) as (figure, grid):
+        for k, (channel, unit) in enumerate(units.items()):
+            axes = figure.add_subplot(grid[divmod(k, columns)])
+            axes.set_title(style.quantity_title(channel, unit))
+            for vehicle, look in looks.items():
+                own = [(t, e) for c, _, v, t, e in errors if (c, v) == (channel, vehicle)]
+                times, values = np.array(own).T if own else np.empty((2, 0))
+                shown = on_screen(np.where(np.isfinite(values), values, np.nan), unit)
+                axes.plot(times, shown, **look)
+            axes.set_ylim(bottom=0.0)
+            axes.set_xlim(left=0.0)
+            axes.set_xlabel("time since the start [s]" if k >= len(units) - columns else "")
+        style.headings(figure, title, _keys(looks))
+    return style.write_figure(figure, path)

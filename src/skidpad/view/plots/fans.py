@@ -1,4 +1,4 @@
-"""Fans of many runs: bands that hold shares of them over time, the median, and single ones."""
+"""Fan charts of many runs: quantile bands over time, the median, and single runs."""
 
 from __future__ import annotations
 
@@ -22,42 +22,35 @@ if TYPE_CHECKING:
 
 
 class Fan(NamedTuple):
-    """A quantity of many runs over time, in SI units."""
+    """Quantiles of a quantity of many runs over time, in SI units."""
 
     name: str
     unit: str
     """Symbol of the SI unit."""
     t: Array
-    """In s."""
+    """Times in s."""
     levels: tuple[float, ...]
-    """Increasing."""
+    """Quantile levels, increasing."""
     quantiles: Array
-    """(T, levels)"""
+    """Quantiles, (T, levels)."""
     lines: tuple[Array, ...] = ()
-    """Some single runs."""
+    """Values of some single runs."""
     worst: tuple[Array, ...] = ()
-    """Runs that stand out."""
+    """Values of the worst runs."""
 
 
 def study_fans(
     study: MonteCarlo, names: Sequence[str], *, lines: int, worst: int, units: Mapping[str, str]
 ) -> list[Fan]:
-    """Fans of quantities of a Monte Carlo; single runs are run again."""
+    """Fans of quantities of a Monte Carlo study; single runs are simulated again."""
     replays = [study.replay(study.seed_of(run)) for run in study.numbers[:lines]]
     fans: list[Fan] = []
     for name in names:
         furthest = [study.replay(case) for case in study.worst(name, worst)] if worst else []
-        fans.append(
-            Fan(
-                name,
-                units.get(name, study.unit(name)),
-                study.t,
-                study.levels,
-                np.column_stack([study.quantile(name, level) for level in study.levels]),
-                tuple(study.along(name, run) for run in replays),
-                tuple(study.along(name, run) for run in furthest),
-            )
-        )
+        unit = units.get(name, study.unit(name))
+        bands = np.column_stack([study.quantile(name, level) for level in study.levels])
+        single, last = (tuple(study.along(name, r) for r in own) for own in (replays, furthest))
+        fans.append(Fan(name, unit, study.t, study.levels, bands, single, last))
     return fans
 
 
@@ -71,7 +64,8 @@ def array_fans(
     lines: int,
     units: Mapping[str, str],
 ) -> list[Fan]:
-    """Fans of what `Fleet.rollout` gave, (T, B, nx), or of one quantity (T, B); NaN is left out."""
+    """Fans of the result of `Fleet.rollout` (T, B, nx), or of one quantity (T, B); NaN is
+    ignored."""
     table = np.asarray(samples, dtype=float)
     time = np.asarray(t, dtype=float)
     shares = np.unique(np.asarray(levels, dtype=float))
@@ -85,16 +79,9 @@ def array_fans(
     fans: list[Fan] = []
     for name in names:
         values, unit = _column(table, name, vehicle)
-        fans.append(
-            Fan(
-                name,
-                units.get(name, unit),
-                time,
-                tuple(shares.tolist()),
-                _quantiles(values, shares),
-                tuple(values[:, k] for k in range(min(lines, values.shape[1]))),
-            )
-        )
+        single = tuple(values[:, k] for k in range(min(lines, values.shape[1])))
+        bands, at = _quantiles(values, shares), tuple(shares.tolist())
+        fans.append(Fan(name, units.get(name, unit), time, at, bands, single))
     return fans
 
 
@@ -118,7 +105,7 @@ def _column(table: Array, name: str, vehicle: Vehicle | type | None) -> tuple[Ar
 
 
 def _quantiles(values: Array, levels: Array) -> Array:
-    """(T, levels); NaN at times of which no run is left."""
+    """Quantiles (T, levels); NaN at times without a run."""
     quantiles = np.full((len(values), len(levels)), np.nan)
     known = np.isfinite(values).any(axis=1)
     finite = np.where(np.isfinite(values), values, np.nan)
@@ -128,7 +115,7 @@ def _quantiles(values: Array, levels: Array) -> Array:
 
 
 def opposite(levels: Sequence[float]) -> list[tuple[int, int]]:
-    """Places of levels that lie opposite each other about the middle, the widest first."""
+    """Index pairs of levels symmetric about the median, the widest first."""
     last = len(levels) - 1
     return [(k, last - k) for k in range((last + 1) // 2) if levels[k] < levels[last - k]]
 
@@ -152,13 +139,14 @@ def fan(
     title: str = "",
     size: Size = None,
 ) -> Figure:
-    """Bands that hold shares of many runs over time, and their median.
+    """Fan chart: bands that hold given shares of many runs over time, and their median.
 
-    `runs` is a `MonteCarlo`, or an array of samples: what `Fleet.rollout` gave, (T, B, nx), with
-    `vehicle=` and the times `t=` in s, or one quantity (T, B) with `t=`. `quantity` is one name or
-    several. `lines` single runs are drawn too, and the `worst` with the highest values (of
-    a MonteCarlo: they are run again). `rules` are values to mark, in SI units; `units` are unit
-    symbols of quantities that are no states; `levels` are those of arrays.
+    `runs` is a `MonteCarlo`, or an array of samples: the result of `Fleet.rollout`, (T, B, nx),
+    with `vehicle=` and the times `t=` in s, or one quantity (T, B) with `t=`. `quantity` is one
+    name or several. `lines` single runs are drawn too, and the `worst` runs with the highest
+    values (those of a MonteCarlo are simulated again). `rules` are values to mark, in SI units;
+    `units` are unit symbols of quantities that are not states; `levels` are the quantile levels
+    for arrays.
     """
     style.check(path, backend, size)
     names = [quantity] if isinstance(quantity, str) else list(quantity)
@@ -196,7 +184,7 @@ def draw_fans(
     *,
     title: str,
 ) -> None:
-    """A fan in each cell of a grid, row by row, with one legend."""
+    """Draw a fan in each cell of a grid, row by row, with one legend."""
     keys: dict[str, Any] = {}
     for cell, fan in zip(grid, fans, strict=False):
         for key in _draw_fan(figure.add_subplot(cell), fan, rules.get(fan.name, ())):
@@ -205,8 +193,7 @@ def draw_fans(
 
 
 def _draw_fan(axes: Axes, fan: Fan, rules: Sequence[float]) -> list[Any]:
-    """Bands between levels that lie opposite each other, wide ones behind; returns what a legend
-    explains."""
+    """Draw the bands between symmetric levels, widest at the back; returns the legend's artists."""
     from matplotlib.patches import Patch
 
     by, t = style.factor(fan.unit), fan.t

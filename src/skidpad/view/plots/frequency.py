@@ -1,7 +1,7 @@
-"""The Bode diagram of a vehicle's answer to steering: yaw rate and lateral acceleration.
+"""Bode diagram of a vehicle's response to steering: yaw rate and lateral acceleration.
 
-From the exact linearisation of the vehicle's own equations. States that have no way to the answers,
-such as the position, are left out, so that the remaining system is small and well conditioned.
+It uses the exact linearisation of the vehicle's own equations. States that do not affect the
+outputs, such as the position, are removed, so that the system is small and well conditioned.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ Complex = NDArray[np.complex128]
 
 
 class LinearSystem(NamedTuple):
-    """x' = A x + B u, y = C x + D u, around a point."""
+    """Linearised system x' = A x + B u, y = C x + D u."""
 
     A: Array
     """(n, n)"""
     B: Array
-    """(n,): one input."""
+    """(n,): single input."""
     C: Array
     """(outputs, n)"""
     D: Array
@@ -43,7 +43,7 @@ class LinearSystem(NamedTuple):
     outputs: tuple[str, ...]
 
     def response(self, frequency: ArrayLike) -> Complex:
-        """Complex amplitude of the outputs (outputs, n) per input, at frequencies in Hz."""
+        """Complex amplitudes (outputs, n) per unit input, at frequencies (n,) in Hz."""
         s = 2j * np.pi * np.atleast_1d(np.asarray(frequency, dtype=float))
         systems = s[:, None, None] * np.eye(len(self.A)) - self.A
         states = np.linalg.solve(systems, np.broadcast_to(self.B, (len(s), len(self.B)))[..., None])
@@ -51,14 +51,14 @@ class LinearSystem(NamedTuple):
 
 
 class Response(NamedTuple):
-    """Result of `steering_response`, per rad of steering."""
+    """Frequency response to steering, per rad of steering."""
 
     frequency: Array
-    """In Hz."""
+    """Frequencies in Hz."""
     yaw_rate: Complex
-    """In 1/s: rad/s per rad."""
+    """Yaw rate in 1/s: rad/s per rad."""
     lateral_acceleration: Complex
-    """In m/s² per rad."""
+    """Lateral acceleration in m/s² per rad."""
 
 
 def steering_response(
@@ -69,11 +69,12 @@ def steering_response(
     input: str = "steer",
     inputs: Mapping[str, float] | None = None,
 ) -> Response:
-    """Answers to steering in straight driving at `speed` in m/s, at frequencies (n,) in Hz.
+    """Frequency response to steering when driving straight at `speed` in m/s, at frequencies (n,)
+    in Hz.
 
-    `input` is what moves: "steer", the angle of the wheels, or "u_steer", the command, where the
-    two differ by an actuator. `inputs` replaces those of steady driving. The answers are those of
-    the reference point of the vehicle's body.
+    `input` is "steer", the road-wheel angle, or "u_steer", the command, where the two differ by
+    an actuator. `inputs` replaces inputs of the steady state. Outputs are at the reference point
+    of the vehicle's body.
     """
     if input not in ("steer", "u_steer"):
         raise InvalidValue(f"input = {input!r} is unknown; allowed are steer and u_steer")
@@ -96,8 +97,11 @@ def steering_response(
 
 
 def steering_system(vehicle: Vehicle, x: Any, u: Any) -> tuple[LinearSystem, bool]:
-    """The vehicle around a state and input, from the command for a steering angle to `v_y`,
-    `omega` and the angle of its wheels, and whether what is commanded is an angle."""
+    """Linearised vehicle about a state and input.
+
+    The input is the command of a steering angle, the outputs are `v_y`, `omega` and the road-wheel
+    angle. Also returns whether the commanded quantity is an angle.
+    """
     if not vehicle.model.continuous:
         raise InvalidValue(f"{vehicle.name!r} is a discrete model: it has no linearisation in time")
     A, B, C, D, by_demand = _derivatives(vehicle, x, u)
@@ -109,54 +113,35 @@ def steering_system(vehicle: Vehicle, x: Any, u: Any) -> tuple[LinearSystem, boo
 
 
 def _derivatives(vehicle: Vehicle, x: Any, u: Any) -> list[Array]:
-    """Derivatives by state and input of the state's rate, then of the body's `v_y`, `omega` and
-    angle of the wheels; and that of the commanded input (nu,) by the demand for that angle."""
+    """Jacobians by state and input of the state's rate and of the body's `v_y`, `omega` and
+    road-wheel angle; then the derivative of the commanded input (nu,) by the demand for that
+    angle."""
     import casadi as ca
 
-    body, (columns, x_symbols, u_symbols, p, rate) = body_of(vehicle, "steering"), _symbols(vehicle)
+    body, model, traced = body_of(vehicle, "steering"), vehicle.model, vehicle.casadi()
     if body.steer is None:
-        raise InvalidValue(f"{vehicle.name!r} does not steer: its body tells no angle of wheels")
-    velocity = body.velocity(x_symbols, u_symbols, p)
-    answers = ca.vertcat(velocity.v_y, velocity.omega, body.steer(x_symbols, u_symbols, p))
-    demand = type(columns[0]).sym("steer")
-    command = ca.vertcat(*record.flatten(body.command(x_symbols, Demand(steer=demand), p)))
-    jacobians = [ca.jacobian(value, column) for value in (rate, answers) for column in columns[:2]]
-    function = ca.Function(
-        "derivatives", [*columns, demand], [*jacobians, ca.jacobian(command, demand)]
+        raise InvalidValue(f"{vehicle.name!r} does not steer: its body has no steering angle")
+    columns = traced.x, traced.u, traced.p
+    states, given, p = (
+        record.unflatten(kind, ca.vertsplit(column) if column.numel() else [])
+        for kind, column in zip((model.State, model.Input, model.Params), columns, strict=True)
     )
+    calm = ca.DM(list(record.flatten(record.build(model.Disturbance))))
+    rate = ca.substitute(traced.f_expl, traced.w, calm)
+    velocity = body.velocity(states, given, p)
+    answers = ca.vertcat(velocity.v_y, velocity.omega, body.steer(states, given, p))
+    demand = type(columns[0]).sym("steer")
+    command = ca.vertcat(*record.flatten(body.command(states, Demand(steer=demand), p)))
+    jacobians = [ca.jacobian(value, column) for value in (rate, answers) for column in columns[:2]]
+    jacobians.append(ca.jacobian(command, demand))
+    function = ca.Function("derivatives", [*columns, demand], jacobians)
     rows = (np.array(record.flatten(part), dtype=float) for part in (x, u, vehicle.params))
     *matrices, by_demand = (np.asarray(value) for value in function(*rows, 0.0))
     return [*matrices, by_demand.ravel()]
 
 
-class _Symbols(NamedTuple):
-    """A vehicle's equations on CasADi symbols: columns, and the records of them."""
-
-    columns: tuple[Any, Any, Any]
-    """State, input and parameters."""
-    x: Any
-    u: Any
-    p: Any
-    rate: Any
-    """Column of the state's derivative; nothing disturbs."""
-
-
-def _symbols(vehicle: Vehicle) -> _Symbols:
-    """The equations of a continuous vehicle as expressions."""
-    import casadi as ca
-
-    traced, model = vehicle.casadi(), vehicle.model
-    columns = traced.x, traced.u, traced.p
-    x, u, p = (
-        record.unflatten(kind, ca.vertsplit(column) if column.numel() else [])
-        for kind, column in zip((model.State, model.Input, model.Params), columns, strict=True)
-    )
-    calm = ca.DM(list(record.flatten(record.build(model.Disturbance))))
-    return _Symbols(columns, x, u, p, ca.substitute(traced.f_expl, traced.w, calm))
-
-
 def _reduce(system: LinearSystem) -> LinearSystem:
-    """Without the states that have no way to an output."""
+    """Remove states that do not affect an output."""
     seen = (system.C != 0.0).any(axis=0)
     while True:
         more = seen | (system.A[seen] != 0.0).any(axis=0)
@@ -167,8 +152,7 @@ def _reduce(system: LinearSystem) -> LinearSystem:
 
 
 def phase(answer: Complex) -> Array:
-    """Phase in degrees along a curve of complex amplitudes, without jumps, within ±180° at its
-    start."""
+    """Unwrapped phase in degrees of complex amplitudes, within ±180° at the first frequency."""
     angle = np.rad2deg(np.unwrap(np.angle(answer)))
     return angle - 360.0 * np.round(angle[0] / 360.0)
 
@@ -189,11 +173,11 @@ def bode(
     title: str | None = None,
     size: Size = None,
 ) -> Figure:
-    """Gain and phase of yaw rate and lateral acceleration for small steering in straight driving.
+    """Bode diagram of yaw rate and lateral acceleration for small steering in straight driving.
 
-    `speed` in m/s, one or several; `frequency` the range in Hz. `input` is "steer", the angle of
-    the wheels, or "u_steer", the command, which adds the steering actuator. The torques are those
-    that hold the speed unless `inputs` says otherwise.
+    `speed` in m/s, one or several; `frequency` is the range in Hz. `input` is "steer", the
+    road-wheel angle, or "u_steer", the command, which includes the steering actuator. Drive
+    torques hold the speed unless `inputs` replaces them.
     """
     style.check(path, backend, size)
     speeds: list[float] = np.atleast_1d(floats("speed", speed)).tolist()
@@ -228,7 +212,7 @@ def _draw(
     by: float,
     gain_label: str,
 ) -> list[Any]:
-    """Gain above phase, a line for each answer; returns the lines of the gain."""
+    """Draw gain above phase, a line per response; returns the gain lines."""
     from matplotlib.ticker import MultipleLocator
 
     gain, angle = pair
@@ -248,8 +232,8 @@ def _draw(
 
 
 def _set_log(axes: Axes, name: str) -> None:
-    """A logarithmic axis with numbers 0.5, 1, 2, which over the few decades of a vehicle read
-    better than powers of ten."""
+    """Set a logarithmic axis with labels 0.5, 1, 2, which over the few decades of a vehicle are
+    easier to read than powers of ten."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axis: Any = axes.xaxis if name == "x" else axes.yaxis

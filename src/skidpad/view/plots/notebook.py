@@ -1,11 +1,11 @@
-"""What notebooks show of runs, vehicles and worlds: headings, tables, drawings as SVG.
+"""Notebook representations of runs, vehicles and worlds: headings, tables, SVG drawings.
 
-Plain HTML with inline styles that take their colours from the page: no scripts, no style sheets, no
-identifiers that could meet those of another output. Everything that comes from outside is escaped.
+Plain HTML with inline styles that take their colours from the notebook: no scripts, no style
+sheets, no identifiers that could collide with other outputs. All external text is escaped.
 
-Matplotlib's own SVG is a file. Within a page its style sheet would reach everything else, and its
-identifiers those of another output; so both are removed. Ink has the colour of the page's text, so
-that drawings suit light and dark pages. The same figure gives the same text.
+Matplotlib's SVG is meant for a file: within a page, its style sheet and its identifiers would
+affect other outputs, so both are removed. Lines in the text colour of the page suit light and dark
+themes. The same figure always gives the same text.
 """
 
 from __future__ import annotations
@@ -22,22 +22,20 @@ import numpy as np
 
 from ...core import record
 from ...core.arrays import Array
-from ...core.body import Wheel
+from ...core.body import Pose, Trailer
 from ...core.files import counted
 from ...core.model import Vehicle
 from ...errors import MissingExtra
-from ...geometry.pose import points_to_world
 from ...run.monte_carlo import MonteCarlo
 from ...run.monte_carlo_runs import Probability
 from ...run.trajectory import Trajectory
 from ...run.trajectory_table import ROLES, span
 from ...world.world import World
 from ..sheet import Sheet
-from ..stage import Body, PlacedUnit, Stage, box_corners, place_bodies
+from ..stage import Body, PlacedUnit, Stage, place_bodies
 from ..stages import WorldStage
 from . import style
 from .fans import draw_fans, study_fans
-from .motion import speed, travelled
 from .runs import (
     BLOCK,
     WALL,
@@ -48,7 +46,9 @@ from .runs import (
     draw_stage,
     known_colour,
     panels,
+    speed,
     stage_extent,
+    travelled,
 )
 from .style import COLOURS, INK, equal_axes, new_figure, room
 
@@ -57,18 +57,17 @@ if TYPE_CHECKING:
 
 
 def page(*parts: str) -> str:
-    """Parts below each other."""
+    """HTML of parts below each other."""
     return f'<div style="font-family:system-ui,sans-serif;line-height:1.4">{"".join(parts)}</div>'
 
 
 def heading(name: str, about: str = "") -> str:
-    """A name, followed by a description in lighter letters."""
     beside = f' <span style="opacity:0.7">{escape(about)}</span>' if about else ""
     return f'<div style="margin-bottom:0.4em"><b>{escape(name)}</b>{beside}</div>'
 
 
 def beside(*parts: str) -> str:
-    """Parts next to each other, below each other where there is no room."""
+    """HTML of parts next to each other, wrapped on narrow screens."""
     cells = "".join(f"<div>{part}</div>" for part in parts if part)
     return (
         f'<div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">{cells}</div>'
@@ -76,14 +75,14 @@ def beside(*parts: str) -> str:
 
 
 def _long_table(sheet: Sheet, most: int, what: str) -> str:
-    """A table whose rows beyond the first are folded."""
+    """Table whose rows beyond the first `most` are folded."""
     first, others = (replace(sheet, rows=rows) for rows in (sheet.rows[:most], sheet.rows[most:]))
     more = f"{len(others.rows)} more {what}"
     return first.notebook() + (fold(more, others.notebook()) if others.rows else "")
 
 
 def fold(summary: str, content: str) -> str:
-    """Something that is shown on a click."""
+    """Content that is shown on a click."""
     return (
         f'<details style="margin-top:0.4em"><summary style="cursor:pointer">{escape(summary)}'
         f"</summary>{content}</details>"
@@ -91,12 +90,12 @@ def fold(summary: str, content: str) -> str:
 
 
 def warning(text: str) -> str:
-    """A line in red."""
+    """Line in red."""
     return f'<div style="color:#C0392B;margin-top:0.4em">{escape(text)}</div>'
 
 
 def remark(text: str) -> str:
-    """A line in lighter letters."""
+    """Line in a lighter colour."""
     return f'<div style="opacity:0.7;margin-top:0.4em">{escape(text)}</div>'
 
 
@@ -106,11 +105,11 @@ def short(value: float) -> str:
 
 
 MOST_POINTS = 600
-"""Most points of a line in a page."""
+"""Most points of a line in a notebook."""
 MOST_PIECES = 300
-"""Most pieces of a path coloured by speed."""
+"""Most segments of a path coloured by speed."""
 PIXELS = 1.15
-"""Per point, so that letters are as high as those of tables."""
+"""Pixels per point, which makes the letters as high as those of tables."""
 _METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 _COLOURS = {
     INK: "currentColor",
@@ -126,9 +125,9 @@ _ROOT = (
 def drawing(
     title: str, blank: AbstractContextManager[tuple[Any, Any]], draw: Callable[[Any, Any], None]
 ) -> str:
-    """What `draw` draws on a blank figure and its grid (see `style.new_figure`), as an SVG element.
+    """SVG element of a drawing; `draw` gets a blank figure and its grid (see `style.new_figure`).
 
-    Where Matplotlib is missing, a remark that says what to install.
+    Without Matplotlib, a remark that says how to install it.
     """
     try:
         style.require_matplotlib()
@@ -140,7 +139,6 @@ def drawing(
 
 
 def inline_svg(figure: Any, title: str) -> str:
-    """The figure as an SVG element."""
     from matplotlib import rc_context
 
     buffer = StringIO()
@@ -172,7 +170,6 @@ MOST_FANS = 3
 
 
 def monte_carlo_html(study: MonteCarlo) -> str:
-    """The page of a Monte Carlo."""
     about = f"{counted(study.runs, 'run')} of {study.t[-1]:g} s, seed {study.seed}"
     lost = study.diverged
     events = {name: study.probability(name) for name in study.events}
@@ -189,7 +186,7 @@ def monte_carlo_html(study: MonteCarlo) -> str:
 
 
 def _fans(study: MonteCarlo) -> str:
-    """Fans of the quantities that spread; the others would be lines."""
+    """Fans of the quantities that vary between runs."""
     names = [name for name in study.quantities if _spreads(study, name)][:MOST_FANS]
     if not names:
         return ""
@@ -202,7 +199,7 @@ def _fans(study: MonteCarlo) -> str:
 
 
 def _spreads(study: MonteCarlo, name: str) -> bool:
-    """Whether the runs differ visibly, compared with what they have in common."""
+    """Whether the runs differ visibly, compared with the range of the quantity."""
     mean, most = study.mean(name), float(np.nanmax(study.std(name)))
     return most > 0.02 * float(np.nanmax(mean) - np.nanmin(mean))
 
@@ -210,7 +207,7 @@ def _spreads(study: MonteCarlo, name: str) -> bool:
 def events_table(
     estimates: Mapping[str, Probability], level: float, *, shares: bool = False
 ) -> str:
-    """How likely events are, with intervals; or the shares of the runs that had them alone."""
+    """Table of event probabilities with intervals; with `shares`, only the shares of the runs."""
     rows = [
         (
             name,
@@ -242,7 +239,6 @@ MOST_PANELS = 3
 
 
 def trajectory_html(run: Trajectory) -> str:
-    """The page of a trajectory."""
     ended = "" if run.error is None else warning(f"ended early: {run.error}")
     return page(
         heading(run.name or "trajectory", f"{counted(len(run), 'sample')}, {span(run.t)}"),
@@ -253,7 +249,7 @@ def trajectory_html(run: Trajectory) -> str:
 
 
 def _figures(run: Trajectory) -> list[tuple[str, str, str]]:
-    """Names, values and units of what a run shows."""
+    """Names, values and units of a run's key figures."""
     figures = [("duration", short(run.duration), "s")]
     if len(run) > 1:
         figures.append(("mean time between samples", short(run.duration / (len(run) - 1)), "s"))
@@ -304,11 +300,10 @@ def _columns(run: Trajectory) -> str:
 
 _FILL, _WHEEL = "#7FA3C2", "#555555"
 MOST_ROWS = 14
-"""Parameters that are shown without being asked for."""
+"""Parameters shown unfolded."""
 
 
 def vehicle_html(vehicle: Vehicle) -> str:
-    """The page of a vehicle."""
     model = vehicle.model
     about = [f"{record.size(model.State)} states", f"{record.size(model.Input)} inputs"]
     if record.size(model.Outputs):
@@ -346,24 +341,26 @@ def _unit(symbol: str) -> str:
 
 
 def _first_line(doc: str) -> str:
-    """The first sentence of a description, on one line."""
+    """First sentence of a docstring, on one line."""
     text = " ".join(doc.split())
     end = text.find(". ")
     return text if end < 0 else text[: end + 1]
 
 
 def _vehicle_drawing(vehicle: Vehicle) -> str:
-    """The vehicle from above, pointing to the right, straight, with the axes of its own frame."""
+    """Top view of the vehicle with straight wheels, pointing to the right, with the axes of its
+    frame."""
     if vehicle.model.body is None:
         return ""
     shape = vehicle.geometry
-    outlines = [np.array(outline) for outline in shape.outlines]
-    wheels = [_corners(wheel) for wheel in shape.wheels]
-    back = np.zeros(2)
-    for trailer in shape.trailers:
-        back = back + np.array([trailer.hitch_x - trailer.drawbar, 0.0])
-        outlines += [np.array(outline) + back for outline in trailer.outlines]
-        wheels += [_corners(wheel) + back for wheel in trailer.wheels]
+    outlines: list[Array] = []
+    wheels: list[Array] = []
+    at = 0.0
+    for unit in (shape, *shape.trailers):
+        at += unit.hitch_x - unit.drawbar if isinstance(unit, Trailer) else 0.0
+        placed = PlacedUnit(Pose(at, 0.0, 0.0), unit.outlines, unit.wheels)
+        outlines += placed.world_outlines
+        wheels += placed.world_wheels
     points = np.vstack(outlines + wheels)
     length, width = np.ptp(points, axis=0)
     height = float(np.clip(3.6 * 1.3 * width / length + 0.8, 1.8, 3.2))
@@ -378,23 +375,15 @@ def _vehicle_drawing(vehicle: Vehicle) -> str:
     return drawing(vehicle.name, new_figure((4.2,), (height,)), draw)
 
 
-def _corners(wheel: Wheel) -> Array:
-    box = box_corners(2.0 * wheel.radius, wheel.width)
-    return points_to_world((wheel.x, wheel.y, wheel.yaw), box)
-
-
 MOST_VEHICLES, MOST_NAMES = 12, 20
 _ACTOR = "#CC79A7"
 
 
 def world_html(world: World) -> str:
-    """The page of a world."""
     scene = world.scene
-    about = (
-        f"{counted(len(world.vehicles), 'vehicle')}, {counted(len(scene.blocks), 'block')}, "
-        f"t = {world.time:.3f} s, "
-        f"steps of {1000.0 * world.dt:g} ms"
-    )
+    vehicles, blocks = counted(len(world.vehicles), "vehicle"), counted(len(scene.blocks), "block")
+    clock = f"t = {world.time:.3f} s, steps of {1000.0 * world.dt:g} ms"
+    about = f"{vehicles}, {blocks}, {clock}"
     stage = WorldStage(world).stage
     bodies = place_bodies(stage, moment(world, stage))
     return page(heading(stage.title, about), beside(_map(stage, bodies), _vehicles(world)))
@@ -412,7 +401,6 @@ def _vehicles(world: World) -> str:
 
 
 def _map(stage: Stage, bodies: list[tuple[Body, PlacedUnit]]) -> str:
-    """The world from above."""
     points = np.vstack(
         [stage_extent(stage), *(o for _, unit in bodies for o in unit.world_outlines)]
     )
@@ -432,8 +420,8 @@ def _map(stage: Stage, bodies: list[tuple[Body, PlacedUnit]]) -> str:
 
 
 def moment(world: World, stage: Stage) -> Array:
-    """A row of the stage with the places and states of this moment; what would have to be computed
-    is NaN."""
+    """Row of the stage with the current poses and states; channels that would have to be computed
+    are NaN."""
     row = np.full(len(stage.channels), np.nan)
     for group in world.groups:
         for k, name in enumerate(group.names):
@@ -447,7 +435,7 @@ def moment(world: World, stage: Stage) -> Array:
 
 
 def draw_vehicles(axes: Axes, bodies: list[tuple[Body, PlacedUnit]]) -> None:
-    """Bodies at a moment, vehicles in different colours and with their names if they are few."""
+    """Draw bodies, vehicles in different colours and with their names if they are few."""
     vehicles = [(body, unit) for body, unit in bodies if body.kind == "vehicle"]
     fills = {body.name: COLOURS[k % len(COLOURS)] for k, (body, _) in enumerate(vehicles)}
     fills |= {body.name: own for body, _ in bodies if (own := known_colour(body.colour))}
@@ -455,13 +443,6 @@ def draw_vehicles(axes: Axes, bodies: list[tuple[Body, PlacedUnit]]) -> None:
     draw_bodies(axes, bodies, kinds | fills, alpha=0.8)
     for body, unit in vehicles if len(vehicles) <= MOST_NAMES else ():
         top = max(unit.world_outlines, key=lambda o: float(o[:, 1].max()))
-        axes.annotate(
-            style.literal(body.name),
-            (float(top[:, 0].mean()), float(top[:, 1].max())),
-            xytext=(0, 4),
-            textcoords="offset points",
-            ha="center",
-            va="bottom",
-            fontsize=7.5,
-            zorder=5.0,
-        )
+        at = (float(top[:, 0].mean()), float(top[:, 1].max()))
+        look = {"ha": "center", "va": "bottom"}
+        style.label_at(axes, style.literal(body.name), at, xytext=(0, 4), **look)

@@ -1,15 +1,14 @@
-"""The phase portrait of a vehicle: where motions in a plane go, and which of them come back.
+"""Phase portrait of a vehicle: trajectories in a plane of two states, and which of them recover.
 
-The plane is of a lateral quantity, `v_y` or `beta`, and another state, mostly the yaw rate `omega`.
-Speed and steering angle are held; the rest of the state is as supplied. So a point stands for a car
-that is thrown into that motion, and the field says where it goes from there. The rates are those of
-the compiled derivative (`Plane`). `fixed_points` are where nothing changes; `streams` are evenly
-spread lines along the field, each an integrated motion.
+The axes are a lateral quantity, `v_y` or `beta`, and another state, usually the yaw rate `omega`.
+Speed and steering angle are held; the other states are as supplied. A point thus is a car put into
+that motion, and the field shows how it continues. The rates are those of the compiled derivative
+(`Plane`). `fixed_points` are its equilibria; `streams` are evenly spaced streamlines.
 
-Lines are followed by distance on the picture rather than by time, so that they are equally smooth
-where the motion is fast and where it is slow. Where a line comes near another one it ends, after
-B. Jobard and W. Lefer, Creating Evenly-Spaced Streamlines of Arbitrary Density (1997), with cells
-in place of distances.
+Lines are integrated over the distance in the picture rather than over time, so that they are
+equally smooth where the motion is fast and where it is slow. A line ends where it comes close to
+another, after B. Jobard and W. Lefer, Creating Evenly-Spaced Streamlines of Arbitrary Density
+(1997), with cells in place of distances.
 """
 
 from __future__ import annotations
@@ -41,16 +40,16 @@ LATERAL = ("v_y", "beta")
 
 
 class Plane:
-    """The motion of a vehicle in the plane of two of its quantities, in SI units.
+    """Motion of a vehicle in the plane of two of its quantities, in SI units.
 
     Args:
         vehicle: with a derivative, and states `v_x`, `v_y` or `v`, `beta`.
         names: the two quantities: states, and `v_y` or `beta` whichever the state has.
-        speed: held, in m/s: along the car where `v_y` is in the plane, of the centre of mass where
-            `beta` is.
-        steer: held, in rad: the state of that name, or the input where there is no such state.
-        state, inputs: values of the others. What is not given is as in straight driving at the
-            speed, so that the wheels are driven as much as holding it needs.
+        speed: held, in m/s: longitudinal speed if `v_y` is in the plane, speed of the centre of
+            mass if `beta` is.
+        steer: held, in rad: the state of that name, or the input if there is no such state.
+        state, inputs: values of the other states and inputs; by default those of straight driving
+            at the speed, with the wheel torques that hold it.
     """
 
     def __init__(
@@ -111,7 +110,7 @@ class Plane:
         self._rest = [np.array(record.flatten(row), dtype=float).reshape(1, 1, -1) for row in rows]
 
     def states(self, points: Array) -> Array:
-        """Whole states (n, nx) at points (n, 2) of the plane."""
+        """State vectors (n, nx) at points (n, 2) of the plane."""
         rows = np.tile(self._base, (len(points), 1))
         for name, values in zip(self.names, points.T, strict=True):
             if name == "beta" and "v_x" in self._fields:
@@ -124,9 +123,8 @@ class Plane:
                 rows[:, self._fields[name]] = values
         settle = self.vehicle.model.settle
         if settle is not None:
-            settled = settle(
-                record.unflatten(self.vehicle.State, list(rows.T)), self.vehicle.params
-            )
+            states = record.unflatten(self.vehicle.State, list(rows.T))
+            settled = settle(states, self.vehicle.params)
             columns = [np.broadcast_to(c, (len(rows),)) for c in record.flatten(settled)]
             rows = np.column_stack(columns)
         return rows
@@ -149,26 +147,20 @@ class Plane:
         return rates[:, at[name]]
 
     def unit(self, name: str) -> str:
-        """Unit symbol of one of the two quantities."""
         if name in self._fields:
             return record.fields(self.vehicle.State)[self._fields[name]].unit.symbol
         return {"v_y": "m/s", "beta": "rad"}[name]
 
 
 def _places(vehicle: Vehicle) -> dict[str, int]:
-    """Places of the states by their names, and of those that are the velocity or the steering angle
-    of the body by the names of these."""
+    """Indices of the states by name; states that are the body's velocity or steering angle also by
+    the name of that quantity."""
     places = {name: k for k, name in enumerate(record.names(vehicle.State))}
     body, u, p = vehicle.model.body, record.build(vehicle.Input), vehicle.params
     if body is None:
         return places
-    own = dict(
-        zip(
-            Velocity._fields,
-            own_fields(vehicle.State, lambda x: body.velocity(x, u, p)),
-            strict=True,
-        )
-    )
+    moving = own_fields(vehicle.State, lambda x: body.velocity(x, u, p))
+    own = dict(zip(Velocity._fields, moving, strict=True))
     if (steer := body.steer) is not None:
         (own["steer"],) = own_fields(vehicle.State, lambda x: (steer(x, u, p),))
     return places | {name: places[field] for name, field in own.items() if field is not None}
@@ -178,23 +170,23 @@ Kind = Literal["stable", "saddle", "unstable"]
 Field = Callable[[Array], Array]
 """Rates (n, 2) at points (n, 2)."""
 GRID = 61
-"""Points across and up among which changes of sign are looked for."""
+"""Grid points per axis for the search for sign changes."""
 NEWTON_STEPS = 30
 TOLERANCE = 1e-10
-"""Largest last Newton step, as a share of the range."""
+"""Convergence tolerance: the last Newton step, as a share of the range."""
 _SAME = 1e-4
-"""Points nearer than this share of the range are one."""
+"""Distance below which two roots count as one, as a share of the range."""
 _DIFFERENCE = 1e-6
-"""Half of the distance over which the field is differenced, as a share of the range."""
+"""Half step of the central differences, as a share of the range."""
 
 
 class FixedPoint(NamedTuple):
-    """A point where both rates are zero."""
+    """Equilibrium: a point where both rates are zero."""
 
     at: Array
-    """(2,)"""
+    """Position in the plane, (2,)."""
     jacobian: Array
-    """Derivative of the rates, (2, 2)."""
+    """Jacobian of the rates, (2, 2)."""
     kind: Kind
 
     @property
@@ -204,7 +196,7 @@ class FixedPoint(NamedTuple):
 
 
 def fixed_points(field: Field, low: Array, high: Array) -> list[FixedPoint]:
-    """The fixed points between two corners, from left to right."""
+    """Fixed points in the rectangle between two corners, from left to right."""
     span = high - low
     points: list[FixedPoint] = []
     for start in _candidates(field, low, high):
@@ -218,7 +210,7 @@ def fixed_points(field: Field, low: Array, high: Array) -> list[FixedPoint]:
 
 
 def _candidates(field: Field, low: Array, high: Array) -> Array:
-    """Middles of the cells in which both rates have both signs."""
+    """Centres of the cells in which both rates change sign."""
     axes = [np.linspace(a, b, GRID) for a, b in zip(low, high, strict=True)]
     across, up = np.meshgrid(*axes, indexing="ij")
     rates = field(np.column_stack([across.ravel(), up.ravel()])).reshape(GRID, GRID, 2)
@@ -260,29 +252,29 @@ def _kind(jacobian: Array) -> Kind:
 
 
 CELLS = 51
-"""Cells across and up; a cell and those around it belong to one line."""
+"""Cells per axis; a line reserves its cells and their neighbours."""
 STEP = 0.005
-"""Length of a step as a share of the picture."""
+"""Integration step as a share of the picture."""
 LEAST_LENGTH = 0.15
-"""Lines shorter than this share of the picture are left out."""
+"""Length below which lines are left out, as a share of the picture."""
 MOST_STEPS = 600
 _NUDGE = 1e-3
-"""Distance from a saddle at which its boundary begins, as a share of the picture."""
+"""Distance from a saddle at which its separatrix starts, as a share of the picture."""
 
 
 class Streams(NamedTuple):
-    """Lines and the places of their arrows."""
+    """Streamlines and the positions of their arrows."""
 
     lines: list[Array]
-    """Each (n, 2), in the direction of the motion."""
+    """Lines (n, 2) in the direction of the motion."""
     heads: Array
-    """Points (lines, 2) in the middle of each."""
+    """Midpoints of the lines, (lines, 2)."""
     directions: Array
-    """Direction (lines, 2) of the motion there."""
+    """Directions of motion at the midpoints, (lines, 2)."""
 
 
 def streams(field: Field, low: Array, high: Array) -> Streams:
-    """Lines that fill the rectangle between two corners."""
+    """Streamlines that fill the rectangle between two corners."""
     span = high - low
 
     def unit_field(points: Array) -> Array:
@@ -291,18 +283,16 @@ def streams(field: Field, low: Array, high: Array) -> Streams:
     seeds = _seeds()
     forward, backward = (follow(unit_field, seeds, sign) for sign in (1.0, -1.0))
     lines = _spread(seeds, forward, backward)
-    middles = [len(line) // 2 for line in lines]
-    heads = np.array([line[k] for line, k in zip(lines, middles, strict=True)]).reshape(-1, 2)
-    before = np.array([line[k - 1] for line, k in zip(lines, middles, strict=True)]).reshape(-1, 2)
-    return Streams(
-        [low + span * line for line in lines], low + span * heads, span * (heads - before)
-    )
+    middles = [(line[len(line) // 2], line[len(line) // 2 - 1]) for line in lines]
+    heads, before = np.array(middles).reshape(-1, 2, 2).transpose(1, 0, 2)
+    drawn = [low + span * line for line in lines]
+    return Streams(drawn, low + span * heads, span * (heads - before))
 
 
 def follow(field: Field, starts: Array, sign: float) -> list[Array]:
-    """Lines from points (n, 2) of the unit square along the field, or against it for sign -1.
+    """Streamlines from points (n, 2) of the unit square along the field, or against it for sign -1.
 
-    Each ends where it leaves the square, or where the field vanishes or turns back on itself.
+    Each ends where it leaves the square, or where the field vanishes or reverses.
     """
     at, count = starts.copy(), len(starts)
     paths = np.full((MOST_STEPS + 1, count, 2), np.nan)
@@ -325,9 +315,9 @@ def follow(field: Field, starts: Array, sign: float) -> list[Array]:
 
 
 def boundary(field: Field, point: FixedPoint, low: Array, high: Array) -> list[Array]:
-    """The motions that end in a saddle: on one side of them the car comes back, on the other not.
+    """Separatrix of a saddle: on one side of it the car recovers, on the other it does not.
 
-    They are followed backwards in time from beside the saddle, along its stable direction.
+    It is integrated backwards in time from next to the saddle, along the stable direction.
     """
     if point.kind != "saddle":
         return []
@@ -349,7 +339,7 @@ def _direction(field: Field, points: Array, sign: float) -> Array:
 
 
 def _runge_kutta_step(field: Field, at: Array, sign: float) -> tuple[Array, Array]:
-    """The classical Runge-Kutta step of one length, and the direction at its start."""
+    """Classical Runge-Kutta step of length `STEP`, and the direction at its start."""
     k1 = _direction(field, at, sign)
     k2 = _direction(field, at + 0.5 * STEP * k1, sign)
     k3 = _direction(field, at + 0.5 * STEP * k2, sign)
@@ -358,7 +348,7 @@ def _runge_kutta_step(field: Field, at: Array, sign: float) -> tuple[Array, Arra
 
 
 def _seeds() -> Array:
-    """Middles of every third cell, from the rim inwards: lines that cross the picture first."""
+    """Centres of every third cell, from the rim inwards, so that long lines come first."""
     middle = (np.arange(1, CELLS, 3) + 0.5) / CELLS
     grid = np.stack(np.meshgrid(middle, middle, indexing="ij"), axis=-1).reshape(-1, 2)
     rim = np.minimum(grid, 1.0 - grid).min(axis=1)
@@ -382,7 +372,7 @@ def _spread(seeds: Array, forward: Sequence[Array], backward: Sequence[Array]) -
 
 
 def _free(path: Array, taken: Array) -> Array:
-    """The part of a line before it enters a cell of another."""
+    """Part of a line before it enters a reserved cell."""
     hits = [k for k, cell in enumerate(_cell(path)) if taken[cell]]
     return path[: hits[0]] if hits else path
 
@@ -417,12 +407,12 @@ def phase_portrait(
     title: str | None = None,
     size: Size = None,
 ) -> Figure:
-    """Where the motion of a vehicle goes from any point of a plane, with speed and steering held.
+    """Phase portrait of a vehicle: motion from any point of a plane, with speed and steering held.
 
-    `x` is "beta" or "v_y", `y` mostly "omega"; other states need a range. `speed` in m/s, `steer`
-    in rad, ranges in SI units. `state` and `inputs` are values of the others. Points where nothing
-    changes are marked as stable, saddles or unstable; the boundary through the saddles encloses the
-    motions that come back by themselves.
+    `x` is "beta" or "v_y", `y` usually "omega"; other states need a range. `speed` in m/s,
+    `steer` in rad, ranges in SI units. `state` and `inputs` are values of the other states and
+    inputs. Equilibria are marked as stable, saddles or unstable; the separatrices through the
+    saddles enclose the motions that recover without intervention.
     """
     style.check(path, backend, size)
     plane = Plane(vehicle, (x, y), speed=speed, steer=steer, state=state, inputs=inputs)
@@ -453,7 +443,7 @@ def phase_portrait(
 
 
 def _range(plane: Plane, name: str, limits: Range) -> tuple[float, float]:
-    """The range asked for, or slip angles of 30° and yaw rates that a car can have."""
+    """The range given, or by default slip angles of 30° and the yaw rates that a car can reach."""
     if limits is None:
         most = {
             "beta": np.deg2rad(30.0),
@@ -475,19 +465,9 @@ def _draw_flow(axes: Axes, flow: Streams, by: Array) -> None:
     axes.plot(*_join_lines(flow.lines, by), color=_LINE, linewidth=1.0, zorder=2.0)
     # A patch, as in unequal axes a direction is known only when the figure is laid out.
     for head, direction in zip(flow.heads * by, flow.directions * by, strict=True):
-        axes.add_patch(
-            FancyArrowPatch(
-                tuple(head - direction),
-                tuple(head),
-                arrowstyle="-|>",
-                mutation_scale=8.0,
-                color=_LINE,
-                linewidth=0.0,
-                shrinkA=0.0,
-                shrinkB=0.0,
-                zorder=2.5,
-            )
-        )
+        ends = tuple(head - direction), tuple(head)
+        shape: Any = {"arrowstyle": "-|>", "mutation_scale": 8.0, "shrinkA": 0.0, "shrinkB": 0.0}
+        axes.add_patch(FancyArrowPatch(*ends, color=_LINE, linewidth=0.0, zorder=2.5, **shape))
 
 
 def _draw_points(axes: Axes, points: Sequence[FixedPoint], by: Array) -> None:
@@ -498,7 +478,7 @@ def _draw_points(axes: Axes, points: Sequence[FixedPoint], by: Array) -> None:
 
 
 def _join_lines(lines: Sequence[Array], by: Array) -> tuple[Array, Array]:
-    """Many lines as one, broken by NaN between them."""
+    """Many lines as one, separated by NaN."""
     broken = [np.vstack([line * by, [[np.nan, np.nan]]]) for line in lines]
     points = np.concatenate(broken)[:-1] if broken else np.empty((0, 2))
     return points[:, 0], points[:, 1]

@@ -1,27 +1,34 @@
-"""The figures of a run: its path over ground, on a map, and panels of what was recorded over time.
+"""Figures of a run: its path over ground on a map, and time histories in panels.
 
-Besides, what stands and moves on a stage drawn from above in metres, and the picture of a map.
+First come quantities of recorded runs (speed, distance, accelerations, the times at which to draw
+vehicles), then top views of stages and maps in metres, then the figures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...core import record
 from ...core.arrays import Array
+from ...core.checks import positive
 from ...core.model import Vehicle
 from ...errors import InvalidValue
+from ...geometry.line import arc_length
 from ...geometry.maps.areas import Polygon
+from ...geometry.maps.grid import Grid
 from ...geometry.maps.map import Map
 from ...geometry.polygon import signed_area
 from ...run.trajectory import Trajectory
-from ...run.trajectory_table import Column
-from ..stage import Body, BodyShape, PlacedUnit, Stage
+from ...run.trajectory_table import PREFIXES, Column, Role
+from ...sensors.motion import Motion, motion_along
+from ..stage import Body, BodyShape, PlacedUnit, Stage, place_bodies
+from ..stages import trajectory_stage
 from . import style
-from .motion import MOST_POINTS, moments, place_along, speed, thin_line, travelled, with_motion
 from .style import (
     INK,
     FilePath,
@@ -38,18 +45,140 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+ACCELERATIONS = (("a_x", "a_y"), ("a_long", "a_lat"))
+"""Columns of longitudinal and lateral acceleration, in order of preference."""
+_OF_STATE: tuple[str, ...] = ("x", "y", "yaw", "v_x", "v_y", "omega")
+MOST_MOMENTS = 400
+"""Most vehicles drawn on one path; more could not be distinguished."""
+
+
+def with_motion(run: Trajectory, vehicle: Vehicle | BodyShape | None) -> Trajectory:
+    """Run with pose, velocity, acceleration and steering computed by the vehicle's body.
+
+    They are columns named as the fields of `Motion` and replace columns of the same name. The
+    run is returned unchanged without a vehicle, or if it was recorded with another one.
+    """
+    if not isinstance(vehicle, Vehicle) or vehicle.model.body is None:
+        return run
+    kinds: dict[Role, type] = {"state": vehicle.State, "input": vehicle.Input}
+    for role, kind in kinds.items():
+        names = [PREFIXES[role] + name for name in record.names(kind)]
+        if [column.name for column in run.columns if column.role == role] != names:
+            return run
+    body, motion = vehicle.model.body, motion_along(run, vehicle)
+    # The run does not hold the disturbances and the ground, of which recorded accelerations know.
+    names = list[str](_OF_STATE)
+    if not set(ACCELERATIONS[0]) <= set(run.names):
+        names += ACCELERATIONS[0]
+    if body.steer is not None:
+        names.append("steer")
+    units = {field.name: field.unit for field in record.fields(Motion)}
+    columns = {column.name: column for column in run.columns}
+    for name in names:
+        role: Role = "output" if name.startswith("a_") else "state"
+        columns[name] = Column(name, units[name], role, getattr(motion, name))
+    return replace(run, columns=tuple(columns.values()), State=None)
+
+
+def with_motions(
+    runs: Sequence[Trajectory], vehicle: Vehicle | Sequence[Vehicle] | None
+) -> list[Trajectory]:
+    """Runs with the motion of their vehicles: one vehicle for all runs, or one for each."""
+    vehicles = [vehicle] * len(runs) if vehicle is None or isinstance(vehicle, Vehicle) else vehicle
+    if len(vehicles) != len(runs):
+        raise InvalidValue(f"vehicle: {len(vehicles)} vehicles for {len(runs)} trajectories")
+    return [with_motion(run, one) for run, one in zip(runs, vehicles, strict=True)]
+
+
+def speed(run: Trajectory) -> Array | None:
+    """Speed over ground in m/s, or None if no velocity was recorded."""
+    if {"v_x", "v_y"} <= set(run.names):
+        return np.hypot(run["v_x"], run["v_y"])
+    candidates = ("v_x", "v", "speed")
+    return next((np.abs(run[name]) for name in candidates if name in run), None)
+
+
+def travelled(run: Trajectory) -> Array:
+    """Distance travelled up to each sample, in m."""
+    return arc_length(np.column_stack([run["x"], run["y"]]))
+
+
+def accelerations(run: Trajectory) -> tuple[Array, Array]:
+    """Longitudinal and lateral acceleration in m/s², at the samples of a run."""
+    pair = next((pair for pair in ACCELERATIONS if set(pair) <= set(run.names)), None)
+    if pair is None:
+        raise InvalidValue(
+            f"{run.name or 'the trajectory'} has no accelerations; needed are the columns a_x and "
+            "a_y, or vehicle=, with which it was recorded; there are "
+            f"{', '.join(run.names) or 'none'}"
+        )
+    return run[pair[0]], run[pair[1]]
+
+
+def moments(run: Trajectory, every: float | None, count: int) -> Array:
+    """Times in s at which the vehicle is drawn: every `every` s, or at equal distances on the
+    path."""
+    if every is not None:
+        every = positive("every", every, "s")
+        times = run.t[0] + every * np.arange(int(run.duration / every * (1.0 + 1e-12)) + 1)
+    else:
+        way = travelled(run)
+        if count < 1 or not way[-1] > 0.0:
+            times = run.t[:1] if count else run.t[:0]
+        else:
+            # Distance stands still with the car, so it has no inverse there.
+            rising = np.append(True, np.diff(way) > 0.0)
+            times = np.interp(np.linspace(0.0, way[-1], count), way[rising], run.t[rising])
+    if len(times) > MOST_MOMENTS:
+        raise InvalidValue(
+            f"every = {every} s draws {len(times)} vehicles; allowed are {MOST_MOMENTS}"
+        )
+    return times
+
+
+MOST_POINTS = 4000
+"""Number of samples above which a line is thinned."""
+
+
+def thin_line(t: Array, values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
+    """Thinned samples: the least and the greatest value of each block."""
+    if t.size <= most:
+        return t, values
+    length = -(-t.size // (most // 2))
+    starts = np.arange(0, t.size, length)
+    kept = {0, t.size - 1}
+    for begin in starts:
+        block = values[begin : begin + length]
+        if not np.isfinite(block).all():
+            kept.update(range(begin, begin + block.size))
+            continue
+        kept.update((int(begin + block.argmin()), int(begin + block.argmax())))
+    rows = np.array(sorted(kept))
+    return t[rows], values[rows]
+
+
+def place_along(
+    run: Trajectory, vehicle: Vehicle | BodyShape, times: Array
+) -> list[tuple[Body, PlacedUnit]]:
+    """Poses of a vehicle and its trailers at times of a run, in s."""
+    if not len(times):
+        return []
+    stage, _, rows = trajectory_stage({"car": run.resample(times)}, vehicle)
+    return [body for row in rows for body in place_bodies(stage, row)]
+
+
 MOST_CELLS = 2000
-"""Cells of an occupancy grid across or up; more are merged."""
+"""Largest number of drawn cells per axis of an occupancy grid; finer grids are merged."""
 WALL, BLOCK, REGION = "#8A8F98", "#B08D57", "#7FB8A4"
 UNKNOWN = "#F3F1E7"
-"""Fill of cells that are unknown."""
+"""Fill of unknown cells."""
 _FILLS = {"wall": WALL, "block": BLOCK}
 _CONE = "#E8720C"
 _LINES: dict[str, Any] = {"centre": style.DOTS, "reference": style.DASHES}
 
 
 def draw_areas(axes: Axes, outlines: Sequence[Array], **look: Any) -> None:
-    """Closed outlines (n, 2), filled."""
+    """Draw filled closed outlines (n, 2)."""
     from matplotlib.collections import PolyCollection
 
     if len(outlines):
@@ -58,11 +187,10 @@ def draw_areas(axes: Axes, outlines: Sequence[Array], **look: Any) -> None:
 
 
 def draw_stage(axes: Axes, stage: Stage) -> None:
-    """Grids, regions, walls and blocks, lines on the ground and cones, in this order."""
+    """Draw grids, regions, walls and blocks, lines on the ground and cones, in this order."""
     for grid in stage.grids:
         cells = np.frombuffer(grid.cells, np.uint8).reshape(grid.height, grid.width)
-        place = (grid.x, grid.y, 0.0)
-        draw_cells(axes, cells == 255, None, grid.resolution, place, WALL)
+        draw_cells(axes, Grid(cells == 255, grid.resolution, (grid.x, grid.y, 0.0)), WALL)
     for polygon in stage.polygons:
         solid = polygon.kind in _FILLS
         fill = known_colour(polygon.colour) or _FILLS.get(polygon.kind, REGION)
@@ -82,9 +210,8 @@ def draw_stage(axes: Axes, stage: Stage) -> None:
 
 
 def stage_extent(stage: Stage) -> Array:
-    """Points (n, 2) that a diagram of the stage has to show."""
-    points = [np.asarray(polygon.points) for polygon in stage.polygons]
-    points += [np.asarray(line.points) for line in stage.lines]
+    """Points (n, 2) that a view of the stage must include."""
+    points = [np.asarray(shape.points) for shape in (*stage.polygons, *stage.lines)]
     points += [np.array([[disc.x, disc.y]]) for disc in stage.discs]
     for grid in stage.grids:
         corner = np.array([grid.x, grid.y])
@@ -96,7 +223,7 @@ def stage_extent(stage: Stage) -> Array:
 def draw_bodies(
     axes: Axes, bodies: Sequence[tuple[Body, PlacedUnit]], fills: Mapping[str, str], *, alpha: float
 ) -> None:
-    """Outlines and wheels of bodies; `fills` are their colours, by the body's name or kind."""
+    """Draw outlines and wheels of bodies; `fills` are colours by the body's name or kind."""
     outlines: dict[str, list[Array]] = {}
     # Trailers below what pulls them.
     for body, unit in sorted(bodies, key=lambda pair: pair[0].kind != "trailer"):
@@ -108,40 +235,29 @@ def draw_bodies(
     draw_areas(axes, wheels, facecolor="#444444", zorder=3.1)
 
 
-def draw_cells(
-    axes: Axes,
-    occupied: Any,
-    unknown: Any,
-    resolution: float,
-    origin: tuple[float, float, float],
-    colour: str,
-) -> None:
-    """An occupancy grid (rows from below, columns) as a picture; `origin` is the pose of its
-    corner. Where it has too many cells, some are drawn as one that is occupied if any is."""
+def draw_cells(axes: Axes, grid: Grid, colour: str) -> None:
+    """Draw an occupancy grid.
+
+    Cells of a grid that is too fine are merged; a merged cell is occupied if any of its cells is.
+    """
     from matplotlib.colors import to_rgba
     from matplotlib.transforms import Affine2D
 
-    merge = -(-max(occupied.shape) // MOST_CELLS)
-    shown = _merge_cells(occupied, merge)
+    merge = -(-max(grid.shape) // MOST_CELLS)
+    shown = _merge_cells(grid.occupied, merge)
     image = np.zeros((*shown.shape, 4))
-    if unknown is not None:
-        image[_merge_cells(unknown, merge)] = to_rgba(UNKNOWN)
+    if grid.unknown is not None:
+        image[_merge_cells(grid.unknown, merge)] = to_rgba(UNKNOWN)
     image[shown] = to_rgba(colour)
-    rows, columns = merge * resolution * np.array(shown.shape)
-    x, y, yaw = origin
-    axes.imshow(
-        image,
-        origin="lower",
-        extent=(0.0, columns, 0.0, rows),
-        transform=Affine2D().rotate(yaw).translate(x, y) + axes.transData,
-        interpolation="nearest",
-        aspect="equal",
-        zorder=1.1,
-    )
+    rows, columns = merge * grid.resolution * np.array(shown.shape)
+    x, y, yaw = grid.origin
+    place = Affine2D().rotate(yaw).translate(x, y) + axes.transData
+    look: Any = {"origin": "lower", "interpolation": "nearest", "aspect": "equal", "zorder": 1.1}
+    axes.imshow(image, extent=(0.0, columns, 0.0, rows), transform=place, **look)
 
 
 def _merge_cells(cells: Any, size: int) -> Any:
-    """Blocks of cells as one that is true where any of them is."""
+    """Blocks of `size` x `size` cells as single cells, true if any cell is."""
     rows, columns = (-(-length // size) for length in cells.shape)
     padded = np.zeros((rows * size, columns * size), dtype=np.bool_)
     padded[: cells.shape[0], : cells.shape[1]] = cells
@@ -149,7 +265,7 @@ def _merge_cells(cells: Any, size: int) -> Any:
 
 
 def known_colour(colour: str) -> str:
-    """A colour such as #aabbcc; empty for a text that is not a colour."""
+    """The colour if it is one such as #aabbcc, else an empty text."""
     from matplotlib.colors import is_color_like, to_hex
 
     return to_hex(colour) if is_color_like(colour) else ""
@@ -159,11 +275,11 @@ SOLID = "#D6DAE0"
 CONES = {"blue": "#1F6FD0", "yellow": "#F2C200", "orange": "#E8720C"}
 
 _LONGER_SIDE = 6.4
-"""Longer side of the area with the map, in inches."""
+"""Longer side of the map's axes, in inches."""
 
 
 def plot(map_: Map, path: FilePath = None, *, title: str | None = None) -> Figure:
-    """The figure described at `Map.plot`."""
+    """Figure of a map; see `Map.plot`."""
     style.check(path, "matplotlib", None)
     x0, y0, x1, y1 = map_.bounds
     room = 0.04 * max(x1 - x0, y1 - y0, 1e-3)
@@ -181,7 +297,6 @@ def plot(map_: Map, path: FilePath = None, *, title: str | None = None) -> Figur
 
 
 def png(map_: Map) -> bytes:
-    """The figure as a PNG file."""
     buffer = BytesIO()
     plot(map_).savefig(buffer, dpi=style.DPI / 1.5, format="png")
     return buffer.getvalue()
@@ -191,15 +306,13 @@ def draw_map(axes: Axes, map_: Map, *, line_colour: str = style.BLUE) -> None:
     """Draw the contents of a map on axes with equal scales."""
     from matplotlib.collections import LineCollection, PathCollection
 
-    if (cells := map_.grid) is not None:
-        place = (cells.resolution, cells.origin)
-        draw_cells(axes, cells.occupied, cells.unknown, *place, INK)
+    if map_.grid is not None:
+        draw_cells(axes, map_.grid, INK)
     solids = [_outline(solid) for solid in map_.solids]
     axes.add_collection(PathCollection(solids, facecolor=SOLID, edgecolor="none", zorder=1.2))
     width = 1.3 if len(map_.segments) < 2000 else 0.6
-    walls = LineCollection(
-        list(map_.segments.reshape(-1, 2, 2)), colors=INK, linewidths=width, zorder=1.3
-    )
+    segments = list(map_.segments.reshape(-1, 2, 2))
+    walls = LineCollection(segments, colors=INK, linewidths=width, zorder=1.3)
     walls.set_capstyle("round")
     axes.add_collection(walls)
     if map_.centre_line is not None:
@@ -214,7 +327,7 @@ def draw_map(axes: Axes, map_: Map, *, line_colour: str = style.BLUE) -> None:
 
 
 def _outline(solid: Polygon) -> Any:
-    """Outline and holes as one path, which is filled between them as they run opposite ways."""
+    """Outline and holes as one path; they have opposite orientation, so holes stay unfilled."""
     from matplotlib.path import Path
 
     parts: list[Path] = []
@@ -227,11 +340,11 @@ def _outline(solid: Polygon) -> Any:
 
 FILLS = {"vehicle": "#9FB4C7", "trailer": "#C2CDD6"}
 MOST_PIECES = 4000
-"""Pieces of a coloured path; longer recordings are thinned."""
+"""Most segments of a coloured path; longer recordings are thinned."""
 DARTS = 7
-"""Marks along the path where the vehicle points, at equal distances."""
+"""Number of heading marks along the path, at equal distances."""
 ABOVE_BODIES = 3.5
-"""Layer of the path, which vehicles close to each other would hide."""
+"""Layer of the path, above vehicles drawn close to each other."""
 _DART = np.array([[-0.7, -0.6], [1.0, 0.0], [-0.7, 0.6], [-0.3, 0.0], [-0.7, -0.6]])
 
 
@@ -247,11 +360,11 @@ def path(
     title: str | None = None,
     size: Size = None,
 ) -> Figure:
-    """The path over ground, coloured by speed, with the vehicle as it was at intervals.
+    """Path over ground, coloured by speed, with the vehicle drawn at intervals.
 
-    The vehicle is drawn each `every` seconds, or `count` times at equal distances; its shape comes
-    from its parameters, and its place from its body; without it the columns x and y are taken.
-    `map` draws walls and cones: a `Map`, or what stands still on a `Stage`.
+    The vehicle is drawn every `every` seconds, or `count` times at equal distances. Its shape comes
+    from its parameters and its pose from its body; without a vehicle, columns x and y are used.
+    `map` draws walls and cones: a `Map`, or the fixed objects of a `Stage`.
     """
     style.check(path, backend, size)
     with new_figure((7.0,), (7.0,), size) as (figure, grid):
@@ -276,8 +389,10 @@ def draw_path(
     count: int = 12,
     most: int = MOST_PIECES,
 ) -> None:
-    """Map, path and vehicles on axes with equal scales, x to the right and y up; start and end are
-    marked. Without a vehicle small darts show where it points. `most` bounds the pieces."""
+    """Draw map, path and vehicles on axes with equal scales, x to the right and y up.
+
+    Start and end are marked. Without a vehicle, darts show the heading. `most` bounds the segments.
+    """
     recorded, run = run, with_motion(run, vehicle)
     needed = {"x", "y"} if vehicle is None else {"x", "y", "yaw"}
     if not needed <= set(run.names):
@@ -307,7 +422,7 @@ def draw_path(
 
 
 def _draw_line(axes: Axes, x: Array, y: Array, speeds: Array | None, most: int) -> None:
-    """The line, coloured by speed where that changes by more than a per cent, which is ripple."""
+    """Draw the line, coloured by speed if that varies by more than one per cent."""
     from matplotlib.collections import LineCollection
 
     rows = np.unique(np.append(np.arange(0, x.size, -(-x.size // most)), x.size - 1))
@@ -317,9 +432,8 @@ def _draw_line(axes: Axes, x: Array, y: Array, speeds: Array | None, most: int) 
         axes.plot(x[rows], y[rows], color=style.BLUE, linewidth=2.2, zorder=ABOVE_BODIES)
         return
     points, values = np.column_stack([x, y])[rows], speeds[rows]
-    line = LineCollection(
-        list(np.stack([points[:-1], points[1:]], axis=1)), linewidth=2.2, zorder=ABOVE_BODIES
-    )
+    pieces = list(np.stack([points[:-1], points[1:]], axis=1))
+    line = LineCollection(pieces, linewidth=2.2, zorder=ABOVE_BODIES)
     line.set_array(0.5 * (values[:-1] + values[1:]))
     line.set_clim(float(known.min()), float(known.max()))
     line.set_capstyle("round")
@@ -328,7 +442,7 @@ def _draw_line(axes: Axes, x: Array, y: Array, speeds: Array | None, most: int) 
 
 
 def _draw_darts(axes: Axes, run: Trajectory) -> None:
-    """Small darts that point where the vehicle points, which in a slide is not along the path."""
+    """Draw darts that show the heading, which in a slide differs from the path."""
     from matplotlib.markers import MarkerStyle
     from matplotlib.transforms import Affine2D
 
@@ -342,7 +456,7 @@ def _draw_darts(axes: Axes, run: Trajectory) -> None:
 
 
 def _extent(ground: Map | Stage) -> Array:
-    """Points (n, 2) that a picture of the ground has to show."""
+    """Points (n, 2) that a view of the ground must include."""
     if isinstance(ground, Stage):
         return stage_extent(ground)
     x0, y0, x1, y1 = ground.bounds
@@ -350,7 +464,7 @@ def _extent(ground: Map | Stage) -> Array:
 
 
 def _ranges(points: Array) -> tuple[tuple[float | None, float | None], ...]:
-    """Room around the path, and at least a metre across, so that a parked car has a place."""
+    """Axis ranges with a margin, at least a metre wide for a parked car."""
     known = points[np.isfinite(points).all(axis=1)]
     if not len(known):
         return (None, None), (None, None)
@@ -361,31 +475,29 @@ def _ranges(points: Array) -> tuple[tuple[float | None, float | None], ...]:
 
 
 TARGET = "target"
-"""Label of an input that is drawn with the state following it, in the same colour."""
+"""Label of an input drawn with the state that follows it, in the same colour."""
 
 
 class Line(NamedTuple):
-    """One curve, in the units of the screen."""
+    """A curve of a panel, in screen units."""
 
     label: str
     values: Array
     colour: str
     held: bool = False
-    """An input: constant between samples, drawn as steps and dashed."""
+    """True for an input: constant between samples, drawn dashed and in steps."""
 
 
 class Panel(NamedTuple):
-    """One small diagram over time."""
-
     title: str
     unit: str
     lines: tuple[Line, ...]
 
 
 def panels(trajectory: Trajectory) -> list[Panel]:
-    """The standard panels of a run; those without data are left out.
+    """Standard panels of a run; those without data are left out.
 
-    A run that has none of these quantities shows its states, or whatever it has.
+    A run without any of these quantities shows its states, or whatever columns it has.
     """
     candidates = (
         _speeds(trajectory),
@@ -402,15 +514,13 @@ def panels(trajectory: Trajectory) -> list[Panel]:
 
 
 def chosen_panels(trajectory: Trajectory, names: Sequence[str]) -> list[Panel]:
-    """The named columns, one panel per unit in the order they are named."""
+    """Panels of the named columns, one per unit in order of first appearance."""
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(trajectory.column(name).unit.symbol, []).append(name)
     return [
-        Panel(
-            ", ".join(group), _screen_unit(trajectory.column(group[0])), _lines(trajectory, group)
-        )
-        for group in groups.values()
+        Panel(", ".join(own), _screen_unit(trajectory.column(own[0])), _lines(trajectory, own))
+        for own in groups.values()
     ]
 
 
@@ -424,7 +534,7 @@ def _speeds(trajectory: Trajectory) -> Panel:
 
 
 def _panel(trajectory: Trajectory, title: str, names: Sequence[str]) -> Panel:
-    """The named columns, each followed by the input of the same name, in its colour."""
+    """Panel of the named columns, each followed by the input of the same name, in its colour."""
     present = [name for name in names if name in trajectory]
     pairs = [each for name in present for each in (name, f"u_{name}") if each in trajectory]
     only_inputs = [f"u_{n}" for n in names if n not in trajectory and f"u_{n}" in trajectory]
@@ -434,7 +544,7 @@ def _panel(trajectory: Trajectory, title: str, names: Sequence[str]) -> Panel:
 
 
 def _by_wheel(trajectory: Trajectory, title: str, stem: str, symbol: str) -> Panel:
-    """Columns such as `tau_fl`, labelled `fl`: the title says the rest."""
+    """Panel of columns such as `tau_fl`, labelled `fl`, as the title names the quantity."""
     panel = _panel(trajectory, title, _starting(trajectory, stem, symbol))
     lines = (line._replace(label=line.label.removeprefix(f"{stem}_")) for line in panel.lines)
     return panel._replace(lines=tuple(lines))
@@ -459,7 +569,7 @@ def _screen_unit(column: Column) -> str:
 
 
 def _starting(trajectory: Trajectory, stem: str, symbol: str) -> list[str]:
-    """Columns named `stem` or `stem_...` with this unit; inputs without their `u_`."""
+    """Columns named `stem` or `stem_...` with this unit; for inputs, the prefix `u_` is ignored."""
     own = [
         c.name.removeprefix("u_") if c.role == "input" else c.name
         for c in trajectory.columns
@@ -481,11 +591,11 @@ def trajectory(
     title: str | None = None,
     size: Size = None,
 ) -> Figure:
-    """A run: its path, as `plots.path` has it, beside panels of what was recorded.
+    """Overview of a run: its path, as in `plots.path`, next to panels over time.
 
-    With the vehicle, its motion is what its body tells, whatever its states are called.
+    With the vehicle, motion is computed by its body, regardless of the names of its states.
 
-    `columns` shows panels of these in place of the usual ones, with the path only where there is a
+    `columns` selects panels in place of the default ones, with the path only if there is a
     vehicle or a map.
     """
     style.check(path, backend, size)
@@ -522,8 +632,10 @@ def draw_panels(
     *,
     most: int = MOST_POINTS,
 ) -> None:
-    """Panels over a common time from a column of the grid on, stack by stack; numbers stand at the
-    lowest of each."""
+    """Draw panels over a common time axis, column by column from `column` on.
+
+    Time labels stand at the lowest panel of each column.
+    """
     first: Axes | None = None
     for i, panel in enumerate(shown):
         stack, row = divmod(i, grid.nrows)
@@ -536,7 +648,7 @@ def draw_panels(
 
 
 def _draw_panel(axes: Axes, t: Array, panel: Panel, most: int) -> None:
-    """Lines over time; inputs are dashed and stepped."""
+    """Draw a panel; inputs are dashed and stepped."""
     whole: Any = {"linewidth": 1.4}
     steps: Any = {"linestyle": style.DASHES, "linewidth": 1.0, "drawstyle": "steps-post"}
     for line in panel.lines:

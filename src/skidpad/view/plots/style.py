@@ -1,7 +1,7 @@
-"""How figures look, what quantities are called in print, and the frame of every figure.
+"""Style of figures, printed names of quantities, and the frame of every figure.
 
-The same run gives the same file. The frame is what is refused, size, title, legends and ranges;
-names of quantities are those of vehicles' records.
+The same run gives the same file. The frame comprises argument checks, size, title, legends and axis
+ranges; names of quantities are those of vehicles' records.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 FORMATS = (".png", ".svg", ".pdf")
 DPI = 150
 _CELL_DPI = 100
-"""In notebooks, where a figure of 8 inches then fills the width of a cell."""
+"""Resolution in notebooks, where a figure of 8 inches fills the width of a cell."""
 
 INK, GREY, FAINT, RED = "#333333", "#888888", "#E2E2E2", "#B03000"
 TICKS = "#666666"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555", "#A08C00")
-"""Line colours in order; the first six are Okabe and Ito's palette for colour-blind readers."""
+"""Line colours in order; the first six are Okabe and Ito's colour-blind-safe palette."""
 BLUE, ORANGE, GREEN = COLOURS[:3]
 SCALE = "viridis"
-"""Colour map of values: its lightness alone tells them apart, for colour-blind readers and on grey
-paper."""
+"""Colour map of values, distinguishable by lightness alone for colour-blind readers and grey
+print."""
 _LIGHTEST = 0.86
-"""Share of the colour map up to which a line is seen on white paper."""
+"""Share of the colour map up to which a line is visible on white paper."""
 
 DASHES: Any = (0, (3, 1.6))
 DOTS: Any = (0, (1, 1.5))
@@ -92,7 +92,7 @@ def shades(count: int) -> list[str]:
 
 
 def check_suffix(path: str | os.PathLike[str]) -> str:
-    """The suffix of a file that a figure can be written to; raises for others."""
+    """Suffix of a figure file; raises if the format is not supported."""
     suffix = path_of(path).suffix.lower()
     if suffix not in FORMATS:
         named = f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
@@ -114,7 +114,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 
 
 def picture(figure: Figure) -> bytes:
-    """A figure as the PNG that a notebook shows when it is the value of a cell."""
+    """PNG of a figure, which a notebook shows as the value of a cell."""
     from matplotlib import rc_context
 
     file = BytesIO()
@@ -124,11 +124,12 @@ def picture(figure: Figure) -> bytes:
 
 
 DEGREES = {"rad": "°", "rad/s": "°/s", "rad/s²": "°/s²"}
-"""Angles are in radians everywhere but on screen."""
+"""Screen units of angles, which are in radians everywhere else."""
 GREEK = {"alpha": "α", "beta": "β", "delta": "δ", "kappa": "κ", "mu": "μ", "omega": "ω", "tau": "τ"}
 WORDS = {
     "x": "Position",
     "y": "Position",
+    "position": "Distance",
     "yaw": "Heading",
     "v": "Speed",
     "v_x": "Velocity forward",
@@ -141,27 +142,25 @@ WORDS = {
     "a_long": "Acceleration forward",
     "a_lat": "Acceleration to the left",
 }
-_SYMBOLLESS = frozenset({"yaw", "steer", "a_long", "a_lat"})
-"""Names that are words, which would only be said twice."""
+_SYMBOLLESS = frozenset({"position", "yaw", "steer", "a_long", "a_lat"})
+"""Quantities whose symbol would repeat their name."""
 
 
 def factor(unit: str) -> float:
-    """Factor from an SI unit to the unit of the screen."""
+    """Factor from an SI unit to the screen unit."""
     return float(np.rad2deg(1.0)) if unit in DEGREES else 1.0
 
 
 def on_screen(values: Array, unit: str) -> Array:
-    """Values in the unit of the screen."""
     return np.rad2deg(values) if unit in DEGREES else values
 
 
 def screen_unit(unit: str) -> str:
-    """The unit of the screen for an SI unit."""
     return DEGREES.get(unit, unit)
 
 
 def symbol(name: str) -> str:
-    """A name as a symbol of print: F_z_fl is F with the index z,fl."""
+    """A name as a printed symbol: F_z_fl is F with the index z,fl."""
     letter, _, index = name.partition("_")
     letter = GREEK.get(letter, letter)
     upright = letter if len(letter) == 1 else f"\\mathrm{{{letter}}}"
@@ -170,12 +169,12 @@ def symbol(name: str) -> str:
 
 
 def literal(text: str) -> str:
-    """A text from outside: a dollar in a title is a dollar."""
+    """External text with dollar signs escaped, so that it is not read as mathematics."""
     return text.replace("$", r"\$")
 
 
 def quantity_title(name: str, unit: str) -> str:
-    """Heading of a quantity: its words and symbol, or its name where it has no words; its unit."""
+    """Heading of a quantity: words, symbol and unit, or its name if it has no words."""
     words = WORDS.get(name)
     if words is None:
         heading = literal(name)
@@ -195,17 +194,16 @@ Size = tuple[float, float] | None
 """Width and height in inches."""
 _TITLE_SIZE = 12.0
 _POINTS = 72.0
-"""Per inch."""
+"""Points per inch."""
 _MOST_COLUMNS = 5
-"""Most columns of a legend."""
 
 
 def check(path: FilePath, backend: str, size: Size) -> None:
-    """Raise for a file, a library or a size that there is not, before anything is computed."""
+    """Raise for an unsupported file, backend or size, before anything is computed."""
     if backend != "matplotlib":
         raise InvalidValue(
-            f"backend = {backend!r}: figures are drawn by matplotlib; Plotly figures are gone. For "
-            'a file use path="figure.svg", for an interactive picture the replay page: '
+            f"backend = {backend!r}: figures are drawn by matplotlib. For a file use "
+            'path="figure.svg", for an interactive picture the replay page: '
             "trajectory.show(vehicle) in a notebook, Film.to_html for a file"
         )
     if size is not None:
@@ -218,7 +216,7 @@ def check(path: FilePath, backend: str, size: Size) -> None:
 
 
 def require_matplotlib() -> None:
-    """Raise where Matplotlib is not installed."""
+    """Raise if Matplotlib is not installed."""
     require("matplotlib", purpose="a figure")
 
 
@@ -226,9 +224,10 @@ def require_matplotlib() -> None:
 def new_figure(
     widths: Sequence[float], heights: Sequence[float], size: Size = None
 ) -> Generator[tuple[Figure, GridSpec]]:
-    """A figure in the house style and a grid for its axes, with columns and rows of these inches.
+    """A figure in the house style and a grid of axes, with columns and rows of these sizes in
+    inches.
 
-    `size` stretches the whole. The style holds within the block.
+    `size` scales the whole figure. The style applies within the block.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -242,25 +241,21 @@ def new_figure(
         )
         # Notebooks learn to show figures when pyplot is imported, which these are made without.
         figure._repr_png_ = partial(picture, figure)
-        yield (
-            figure,
-            figure.add_gridspec(
-                len(heights), len(widths), width_ratios=widths, height_ratios=heights
-            ),
-        )
+        sizes = {"width_ratios": widths, "height_ratios": heights}
+        yield figure, figure.add_gridspec(len(heights), len(widths), **sizes)
 
 
 def write_figure(figure: Figure, path: FilePath) -> Figure:
-    """The figure, written to a file if there is a path."""
+    """Write the figure if there is a path, and return it."""
     if path is not None:
         save(figure, path)
     return figure
 
 
 def headings(figure: Figure, title: str, keys: Sequence[Artist] = (), *, warning: str = "") -> None:
-    """Title at the left, a legend of the whole figure at the right, a warning in red below.
+    """Add a title at the left, a figure legend at the right and a warning in red below.
 
-    Where title and legend do not fit next to each other, the legend stands below the title.
+    If title and legend do not fit next to each other, the legend is placed below the title.
     """
     text, width = literal(title), _POINTS * figure.get_figwidth()
     title_width = _text_width(text, _TITLE_SIZE, "bold")
@@ -282,9 +277,9 @@ def headings(figure: Figure, title: str, keys: Sequence[Artist] = (), *, warning
 def _stack(
     figure: Figure, title: Any, title_height: float, keys: Sequence[Artist], columns: int
 ) -> None:
-    """A legend below the title, which is `title_height` points high; the axes get the room below.
+    """Place a legend below the title, which is `title_height` points high, and the axes below both.
 
-    Matplotlib's own layout would put both into one band at the top.
+    Matplotlib's own layout would put title and legend into one band at the top.
     """
     height = _POINTS * figure.get_figheight()
     top = 1.0 - title_height / height
@@ -301,7 +296,7 @@ def _stack(
 
 
 def _legend_columns(keys: Sequence[Artist], width: float) -> tuple[int, float]:
-    """Columns of a legend that fit into a width in points, and its own width."""
+    """Number of legend columns that fit into a width in points, and the width of the legend."""
     if not keys:
         return 0, 0.0
     font = STYLE["legend.fontsize"]
@@ -314,7 +309,7 @@ def _legend_columns(keys: Sequence[Artist], width: float) -> tuple[int, float]:
 
 
 def _text_width(text: str, size: float, weight: str = "normal") -> float:
-    """In points."""
+    """Width in points."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextPath
 
@@ -325,8 +320,11 @@ def _text_width(text: str, size: float, weight: str = "normal") -> float:
 
 
 def legend_above(axes: Axes, **options: Any) -> None:
-    """A legend above the axes at the right, where it covers no data; none for a single plain line,
-    which is what the title says. Lines of several colours with one label have one grey entry."""
+    """Add a legend above the axes at the right, where it covers no data.
+
+    A single plain line has no legend, since the title names it. Lines of several colours with one
+    label share one grey entry.
+    """
     from matplotlib.lines import Line2D
 
     entries: dict[str, Any] = {}
@@ -341,22 +339,22 @@ def legend_above(axes: Axes, **options: Any) -> None:
     handles = [*(h for label, h in entries.items() if label not in shared), *shared.values()]
     if not handles or (len(handles) == 1 and handles[0].get_linestyle() == "-"):
         return
-    axes.legend(
-        handles=handles,
-        loc="lower right",
-        bbox_to_anchor=(1.0, 1.0),
-        ncols=len(handles),
-        borderaxespad=0.0,
-        borderpad=0.25,
-        handlelength=1.4,
-        columnspacing=1.0,
-        handletextpad=0.5,
-        **options,
-    )
+    put_legend(axes, handles, **{"handlelength": 1.4, **options})
+
+
+def put_legend(axes: Axes, handles: Sequence[Any], **options: Any) -> None:
+    """Add a legend above the axes at the right, next to the title."""
+    where = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.0}
+    room = {"borderpad": 0.25, "columnspacing": 1.0, "handletextpad": 0.5}
+    axes.legend(handles=list(handles), ncols=len(handles), **where, **room, **options)
+
+
+def label_at(axes: Axes, text: str, at: tuple[float, float], **options: Any) -> None:
+    """Write a small text at a point of the axes, with an offset `xytext` in points."""
+    axes.annotate(text, at, textcoords="offset points", fontsize=7.5, zorder=5.0, **options)
 
 
 def colour_bar(axes: Axes, coloured: Any, label: str) -> None:
-    """A slim scale at the right of what colours mean."""
     bar: Any = axes.figure.colorbar(coloured, ax=axes, fraction=0.035, pad=0.02, aspect=32)
     bar.set_label(label)
     bar.outline.set_visible(False)
@@ -364,16 +362,17 @@ def colour_bar(axes: Axes, coloured: Any, label: str) -> None:
 
 
 def equal_axes(axes: Axes, x: tuple[Any, Any], y: tuple[Any, Any]) -> None:
-    """Scales that are equal; one of the ranges gives way. Comes after everything is drawn."""
+    """Set equal scales, extending one of the ranges; call it after everything is drawn."""
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_xlim(*x, auto=True)
     axes.set_ylim(*y, auto=True)
 
 
 def room(values: Iterable[Array], share: float = 0.06) -> tuple[float | None, float | None]:
-    """A range with room above and below.
+    """Axis range with a margin above and below.
 
-    A constant gets a span that does not blow up its rounding; nothing finite gets no range.
+    A constant gets a span that does not magnify its rounding; without finite values there is no
+    range.
     """
     parts = [np.asarray(v, dtype=float).ravel() for v in values]
     known = np.concatenate([np.empty(0), *(p[np.isfinite(p)] for p in parts)])

@@ -1,4 +1,4 @@
-"""A sheet of a tyre's curves, or of several tyres over each other, and a tyre in a notebook."""
+"""Sheet of tyre curves, of one tyre or several overlaid, and the notebook view of a tyre."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...core.arrays import Array
 from ...core.checks import finite, positive
 from ...errors import InvalidValue
 from ...tyres.characteristics import Summary, peak, summary
-from ...tyres.curves import (
+from ...tyres.reading import (
     USUAL_LOAD,
     answers,
     checked_loads,
@@ -34,42 +34,42 @@ if TYPE_CHECKING:
 
 POINTS = 361
 BREAKS: tuple[Any, ...] = ("-", DASHES, DOTS, (0, (5, 1.5, 1, 1.5)), (0, (7, 2)))
-"""Kinds of lines, which distinguish loads where colours stand for tyres."""
+"""Line styles that distinguish loads where colours distinguish tyres."""
 THREE = (DOTS, "-", DASHES)
-"""Kinds of three lines, the middle one for the usual case."""
+"""Line styles of three curves, the middle one for the nominal case."""
 MOST_BESIDE = 3
-"""Keys that have room next to the title of a diagram."""
+"""Most legend entries next to the title of a diagram."""
 USUAL_CAMBER = np.deg2rad(4.0)
 SHARED_AT = (2.0, 4.0, 8.0)
-"""Slip angles in degrees at which drive and brake take their share."""
+"""Slip angles in degrees of the combined-slip diagram."""
 SMALLEST = (7.0, 4.0)
-"""Inches below which nothing is left of the diagrams between their labels."""
+"""Smallest size in inches that leaves room for the diagrams between their labels."""
 PER_DEGREE = np.pi / 180.0
 
 
 class Subject(NamedTuple):
-    """A tyre at one pressure, with what it is drawn by."""
+    """A tyre at one pressure, with its drawing style."""
 
     tyre: Tyre
     name: str
     loads: Sequence[float]
-    """In N."""
+    """Loads in N."""
     p: float
     """Pressure in Pa."""
     colours: Sequence[str] | None
-    """Colours by step of what is varied; None for shades, where there is no other tyre."""
+    """Colours by step of the varied quantity; None for shades if there is only one tyre."""
 
     @property
     def nominal(self) -> float:
-        """Nominal load in N, or the middle one of those that are drawn."""
+        """Nominal load in N, or the middle one of the drawn loads."""
         return nominal_load(self.tyre) or self.loads[len(self.loads) // 2]
 
     def answers(self, question: str, **contact: Any) -> Any:
-        """Answer of the tyre at its pressure, as of `tyres.curves.answers`."""
+        """Quantity of the tyre at its pressure, as in `tyres.curves.answers`."""
         return answers(self.tyre, question, p=self.p, **contact)
 
     def looks(self, count: int) -> list[dict[str, Any]]:
-        """Colour and kind of line of each of `count` curves."""
+        """Colour and line style of each of `count` curves."""
         if self.colours is None:
             return [{"color": shade, "linestyle": "-"} for shade in style.shades(count)]
         breaks = THREE if count == len(THREE) else BREAKS
@@ -88,12 +88,12 @@ def sheet(
     title: str | None = None,
     size: Size = None,
 ) -> Figure:
-    """Six diagrams of tyres: forces and moment over slip, camber, combined slip, load.
+    """Sheet of six diagrams of tyres: forces and moment over slip, camber, combined slip, load.
 
     Args:
         tyres: one, drawn in shades, or several, each in its colour.
-        loads: in N; by default half, once and one and a half each tyre's nominal load.
-        cambers: in rad, of the diagram with camber.
+        loads: in N; by default 0.5, 1 and 1.5 times each tyre's nominal load.
+        cambers: in rad, for the diagram over camber.
         pressures: in Pa, each of which makes another set of curves; None: the tyre's own.
         path: PNG, SVG or PDF to write, by its suffix.
         title: in place of the tyre's name.
@@ -111,16 +111,15 @@ def sheet(
     with new_figure((4.4, 4.4, 4.4), (3.5, 3.5), size) as (figure, grid):
         above = [figure.add_subplot(grid[0, k]) for k in range(3)]
         below = [figure.add_subplot(grid[1, k]) for k in range(3)]
-        _draw_lateral(above[0], subjects, "F_y", 1e-3, "kN")
-        _draw_longitudinal(above[1], subjects)
-        _draw_lateral(above[2], subjects, "M_z", 1.0, "N·m")
+        for axes, what in zip(above, _FORCES, strict=True):
+            _draw_force(axes, subjects, what)
         _draw_camber(below[0], subjects, angles)
         _draw_shared(below[1], subjects)
         _draw_over_load(below[2], subjects)
         keys = _load_keys(subjects, by_share=asked is None)
         beside = len(subjects) > 1 and len(keys) <= MOST_BESIDE
         for axes in above if beside else ():
-            _legend(axes, keys)
+            style.put_legend(axes, keys, handlelength=1.8)
         own = _title(subjects) if title is None else title
         tyres_by_colour = [
             _key(style.literal(s.name), color=s.colours[0]) for s in subjects if s.colours
@@ -173,7 +172,7 @@ def _title(subjects: Sequence[Subject]) -> str:
 
 
 def _load_keys(subjects: Sequence[Subject], *, by_share: bool) -> list[Artist]:
-    """Loads by shade, or by kind of line where colours are tyres."""
+    """Legend entries of loads: shades, or line styles if colours distinguish tyres."""
     first = subjects[0]
     shares = by_share and len({tuple(s.loads) for s in subjects}) > 1
     texts = [
@@ -193,13 +192,14 @@ def _load(F_z: float) -> str:
 
 
 def _scale(subjects: Sequence[Subject]) -> tuple[float, str]:
-    """In what forces are drawn: kN, or N of tyres of small robots."""
+    """Factor and unit of forces: kN, or N for tyres of small robots."""
     heavy = max(subject.loads[-1] for subject in subjects) >= 500.0
     return (1e-3, "kN") if heavy else (1.0, "N")
 
 
 def _slip_angles(subjects: Sequence[Subject]) -> Array:
-    """Angles that show the peaks of all and some of what comes behind, as far as files go."""
+    """Slip angles that cover every tyre's peak and a margin beyond it, within the files' valid
+    ranges."""
     widest = 0.0
     for subject in subjects:
         alpha = np.linspace(0.0, reach(subject.tyre).alpha, POINTS)
@@ -225,46 +225,29 @@ def _cross(axes: Axes) -> None:
     axes.axvline(0.0, color="#BBBBBB", linewidth=0.6, zorder=1)
 
 
-def _legend(axes: Axes, keys: Sequence[Any]) -> None:
-    """A legend above the axes at the right, beside the title."""
-    axes.legend(
-        handles=list(keys), loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(keys),
-        borderaxespad=0.0, borderpad=0.25, handlelength=1.8, columnspacing=1.0, handletextpad=0.5,
-    )  # fmt: skip
+_FORCES = {"F_y": "Lateral force", "F_x": "Longitudinal force", "M_z": "Aligning moment"}
 
 
-def _draw_lateral(
-    axes: Axes, subjects: Sequence[Subject], what: str, scale: float, unit: str
-) -> None:
-    """Lateral force or aligning moment over slip angle."""
-    if unit == "kN":
-        scale, unit = _scale(subjects)
-    alpha = _slip_angles(subjects)
+def _draw_force(axes: Axes, subjects: Sequence[Subject], what: str) -> None:
+    """Draw a force over its slip, or the aligning moment over slip angle."""
+    scale, unit = (1.0, "N·m") if what == "M_z" else _scale(subjects)
+    name, slip = ("kappa", _slips(subjects)) if what == "F_x" else ("alpha", _slip_angles(subjects))
     _cross(axes)
     for subject in subjects:
         for F_z, look in zip(subject.loads, subject.looks(len(subject.loads)), strict=True):
-            values = getattr(subject.answers("forces", F_z=F_z, alpha=alpha), what)
-            axes.plot(np.rad2deg(alpha), scale * values, **look)
-    axes.set_title("Lateral force" if what == "F_y" else "Aligning moment")
-    _label(axes, alpha, what, unit)
+            values = getattr(subject.answers("forces", F_z=F_z, **{name: slip}), what)
+            axes.plot(np.rad2deg(slip) if name == "alpha" else slip, scale * values, **look)
+    axes.set_title(_FORCES[what])
+    if name == "alpha":
+        _label(axes, slip, what, unit)
+        return
+    axes.set(xlabel=f"longitudinal slip {symbol('kappa')} [1]", ylabel=f"{symbol('F_x')} [{unit}]")
+    axes.set_xlim(slip[0], slip[-1])
 
 
 def _label(axes: Axes, alpha: Array, what: str, unit: str) -> None:
     axes.set(xlabel=f"slip angle {symbol('alpha')} [°]", ylabel=f"{symbol(what)} [{unit}]")
     axes.set_xlim(np.rad2deg(alpha[0]), np.rad2deg(alpha[-1]))
-
-
-def _draw_longitudinal(axes: Axes, subjects: Sequence[Subject]) -> None:
-    scale, unit = _scale(subjects)
-    kappa = _slips(subjects)
-    _cross(axes)
-    for subject in subjects:
-        for F_z, look in zip(subject.loads, subject.looks(len(subject.loads)), strict=True):
-            force = subject.answers("forces", F_z=F_z, kappa=kappa).F_x
-            axes.plot(kappa, scale * force, **look)
-    axes.set_title("Longitudinal force")
-    axes.set(xlabel=f"longitudinal slip {symbol('kappa')} [1]", ylabel=f"{symbol('F_x')} [{unit}]")
-    axes.set_xlim(kappa[0], kappa[-1])
 
 
 def _draw_camber(axes: Axes, subjects: Sequence[Subject], cambers: Sequence[float]) -> None:
@@ -278,12 +261,12 @@ def _draw_camber(axes: Axes, subjects: Sequence[Subject], cambers: Sequence[floa
     at = f"at {_load(subjects[0].nominal)}" if len(subjects) == 1 else "at nominal load"
     axes.set_title(f"Camber {at}")
     texts = [f"{np.rad2deg(gamma):.3g}°".replace("-", "−") for gamma in cambers]
-    _legend(axes, _steps(subjects, texts))
+    style.put_legend(axes, _steps(subjects, texts), handlelength=1.8)
     _label(axes, alpha, "F_y", unit)
 
 
 def _steps(subjects: Sequence[Subject], texts: Sequence[str]) -> list[Any]:
-    """Keys of what is varied within a diagram."""
+    """Legend entries of the quantity varied within a diagram."""
     first = subjects[0]
     looks = first.looks(len(texts))
     if first.colours is not None:
@@ -292,7 +275,7 @@ def _steps(subjects: Sequence[Subject], texts: Sequence[str]) -> list[Any]:
 
 
 def _draw_shared(axes: Axes, subjects: Sequence[Subject]) -> None:
-    """Force along and across at once, over the load."""
+    """Draw lateral over longitudinal force at combined slip, normalised by the load."""
     furthest = max(reach(subject.tyre).alpha for subject in subjects)
     angles = [a for a in SHARED_AT if np.deg2rad(a) <= furthest] or [np.rad2deg(furthest)]
     _cross(axes)
@@ -305,7 +288,9 @@ def _draw_shared(axes: Axes, subjects: Sequence[Subject]) -> None:
                 force = subject.answers("forces", F_z=subject.nominal, kappa=kappa, alpha=alpha)
                 axes.plot(force.F_x / subject.nominal, force.F_y / subject.nominal, **look)
     axes.set_title("Combined slip")
-    _legend(axes, _steps(subjects, [f"±{angle:.3g}°" for angle in angles]))
+    style.put_legend(
+        axes, _steps(subjects, [f"±{angle:.3g}°" for angle in angles]), handlelength=1.8
+    )
     F_x, F_y, F_z = map(symbol, ("F_x", "F_y", "F_z"))
     at = _load(subjects[0].nominal) if len(subjects) == 1 else "nominal load"
     axes.set(xlabel=f"{F_x} / {F_z} [1] at {at}", ylabel=f"{F_y} / {F_z} [1]")
@@ -313,7 +298,7 @@ def _draw_shared(axes: Axes, subjects: Sequence[Subject]) -> None:
 
 
 def _draw_over_load(axes: Axes, subjects: Sequence[Subject]) -> None:
-    """Cornering stiffness at the left, friction at the right."""
+    """Draw cornering stiffness on the left axis and friction on the right, over load."""
     scale, unit = _scale(subjects)
     right: Any = axes.twinx()
     right.grid(False)
@@ -329,7 +314,8 @@ def _draw_over_load(axes: Axes, subjects: Sequence[Subject]) -> None:
     axes.set_title("Stiffness and friction")
     colour = INK if subjects[0].colours is None else GREY
     names = (("K_y", "-"), ("mu_x", DASHES), ("mu_y", DOTS))
-    _legend(axes, [_key(symbol(name), color=colour, linestyle=line) for name, line in names])
+    keys = [_key(symbol(name), color=colour, linestyle=line) for name, line in names]
+    style.put_legend(axes, keys, handlelength=1.8)
     axes.set(xlabel=f"{symbol('F_z')} [{unit}]", ylabel=f"{symbol('K_y')} [{unit}/°]")
     right.set_ylabel("peak friction [1]")
     axes.set_xlim(0.0, None)
@@ -338,7 +324,6 @@ def _draw_over_load(axes: Axes, subjects: Sequence[Subject]) -> None:
 
 
 def tyre_html(tyre: Tyre) -> str:
-    """The page of a tyre."""
     facts = summary(tyre)
     about = f"{facts.model}, {facts.side}"
     left_out = fold(f"{len(facts.filled)} keys were left out", ", ".join(facts.filled))
@@ -352,18 +337,17 @@ def tyre_html(tyre: Tyre) -> str:
 
 def _drawing(tyre: Tyre) -> str:
     def draw(figure: Any, grid: Any) -> None:
-        left = figure.add_subplot(grid[0, 0])
-        right = figure.add_subplot(grid[0, 1])
-        subjects = _subjects([tyre], None, [None])
-        _draw_lateral(left, subjects, "F_y", 1e-3, "kN")
-        _draw_longitudinal(right, subjects)
+        both = [figure.add_subplot(grid[0, k]) for k in range(2)]
+        for axes, what in zip(both, ("F_y", "F_x"), strict=True):
+            _draw_force(axes, _subjects([tyre], None, [None]), what)
 
     return drawing(tyre.name, new_figure((3.4, 3.4), (2.6,)), draw)
 
 
 def _rows(facts: Summary) -> list[tuple[str, str, str]]:
-    """Summary of the tyre at the middle one of the loads."""
+    """Summary of the tyre at the middle of the loads."""
     at = facts.at[len(facts.at) // 2]
+    angle = None if at.alpha_peak is None else float(np.rad2deg(at.alpha_peak))
     rows = [
         ("load", at.F_z, "N"),
         ("free radius", facts.radius, "m"),
@@ -371,13 +355,9 @@ def _rows(facts: Summary) -> list[tuple[str, str, str]]:
         ("peak friction, lateral", at.mu_y, ""),
         ("slip stiffness", at.K_x, "N"),
         ("cornering stiffness", at.K_y, "N/rad"),
-        ("angle of the lateral peak", _degrees(at.alpha_peak), "°"),
+        ("angle of the lateral peak", angle, "°"),
         ("trail at small slip", at.trail, "m"),
         ("relaxation across", at.sigma_y, "m"),
         ("effective radius", at.effective, "m"),
     ]
     return [(name, short(value), unit) for name, value, unit in rows if value is not None]
-
-
-def _degrees(angle: float | None) -> float | None:
-    return None if angle is None else float(np.rad2deg(angle))

@@ -1,9 +1,9 @@
-"""Tyre curves of a vehicle: lateral and longitudinal force over slip, and how they share.
+"""Tyre curves of a vehicle: lateral and longitudinal force over slip, and combined slip.
 
-The tyres are those that the vehicle's parameters hold: `tyres.simple.MagicFormula`, the
+Supported tyres are those in the vehicle's parameters: `tyres.simple.MagicFormula`, the
 coefficients of CommonRoad's tyre, tyre records (`tyres.contract.Tyre`), and the cornering
-stiffnesses `C_f`, `C_r` over load of bicycles. The equations are those that the vehicle itself
-uses. Slip angles are positive when the tyre pushes to the left.
+stiffnesses `C_f`, `C_r` over load of bicycle models. The equations are those of the vehicle
+itself. Slip angles are positive when the tyre pushes to the left.
 """
 
 from __future__ import annotations
@@ -35,34 +35,36 @@ G = 9.81
 Force = Callable[[Array, float], Array]
 """Force in N at slips (n,) under a load in N."""
 Combined = Callable[[Array, Array, float], tuple[Array, Array]]
-"""Forces along and across in N at the arguments' slips under a load in N."""
+"""Longitudinal and lateral forces in N at the arguments' slips under a load in N."""
 
 
 class Peak(NamedTuple):
-    """Largest friction along and across the wheel."""
+    """Peak friction coefficients, longitudinal and lateral."""
 
     along: float
     across: float
 
 
 class TyreLaw(NamedTuple):
-    """One kind of tyre on a vehicle."""
+    """Force curves of one kind of tyre on a vehicle."""
 
     name: str
     lateral: Force
-    """Over slip angle in rad, without longitudinal slip or drive."""
+    """Lateral force over slip angle in rad, without longitudinal slip or drive."""
     load: float
-    """Load on one of them, or on an axle of them, at rest, in N."""
+    """Static load in N on one tyre, or on the tyres of an axle."""
     longitudinal: Force | None = None
-    """Over longitudinal slip, without slip angle; None where torque acts as a force at once."""
+    """Longitudinal force over longitudinal slip, without slip angle; None if torque acts
+    directly as force."""
     shared: Callable[[float, float], tuple[Array, Array]] | None = None
-    """Forces along and across under all drive and brake, at a slip angle in rad and a load in N."""
+    """Longitudinal and lateral force over the full range of drive and brake, at a slip angle in
+    rad and a load in N."""
     peak: Peak | None = None
-    """None for tyres whose force has no bound."""
+    """None for tyres with unlimited force."""
 
 
 def tyre_laws(vehicle: Any) -> list[TyreLaw]:
-    """The tyres of a vehicle, or of a record of tyre coefficients."""
+    """Tyres of a vehicle, or of a record of tyre coefficients."""
     if isinstance(vehicle, MagicFormula):
         return [_simple("tyre", vehicle, 1000.0, None, None)]
     if isinstance(vehicle, magic_formula.Coefficients):
@@ -99,7 +101,7 @@ def _records(vehicle: Vehicle) -> list[TyreLaw]:
 
 
 def _stiffnesses(vehicle: Vehicle) -> list[TyreLaw]:
-    """Linear tyres of a bicycle: stiffness over load of each axle."""
+    """Linear tyres of a bicycle model: cornering stiffness over load of each axle."""
     p, names = vehicle.params, record.names(vehicle.model.Params)
     if not {"C_f", "C_r", "l_f", "l_r"} <= set(names):
         return []
@@ -119,7 +121,7 @@ def _weight(p: Any) -> float:
 def _simple(
     name: str, p: MagicFormula, load: float, most: float | None, floor: float | None
 ) -> TyreLaw:
-    """The lateral formula; with `most` drive and brake take their share of its limit."""
+    """Lateral-only tyre; with `most`, drive and brake take a share of its friction limit."""
 
     def lateral(alpha: Array, F_z: float) -> Array:
         return friction(alpha, p) * F_z  # type: ignore[arg-type]
@@ -136,29 +138,32 @@ def _simple(
 
 
 def _combined(name: str, p: magic_formula.Coefficients, load: float) -> TyreLaw:
-    """A tyre file's forces, the mean of a left and a right tyre: the pull to one side cancels."""
+    """Tyre of a tyre file, the mean of a left and a right one, so that the pull to one side
+    cancels."""
 
     def forces(kappa: Any, alpha: Any, F_z: float) -> tuple[Array, Array]:
         # These coefficients take slip angles positive when the patch moves to the left.
         force: Any = magic_formula.axle_force(magic_formula.Slip(kappa, -alpha, 0.0), F_z, p)
         return force.x, force.y
 
-    def lateral(alpha: Array, F_z: float) -> Array:
-        return forces(0.0 * alpha, alpha, F_z)[1]
+    return _full(name, forces, load, Peak(float(p.p_dx1), float(p.p_dy1)))
 
-    def longitudinal(kappa: Array, F_z: float) -> Array:
-        return forces(kappa, 0.0 * kappa, F_z)[0]
 
-    def shared(alpha: float, F_z: float) -> tuple[Array, Array]:
-        kappa = np.linspace(-1.0, 1.0, 401) ** 3
-        return forces(kappa, np.full_like(kappa, alpha), F_z)
-
-    peak = Peak(float(p.p_dx1), float(p.p_dy1))
-    return TyreLaw(name, lateral, load, longitudinal, shared, peak)
+def _full(name: str, forces: Combined, load: float, peak: Peak) -> TyreLaw:
+    """Tyre with forces in both directions."""
+    drive = np.linspace(-1.0, 1.0, 401) ** 3
+    return TyreLaw(
+        name,
+        lambda alpha, F_z: forces(0.0 * alpha, alpha, F_z)[1],
+        load,
+        lambda kappa, F_z: forces(kappa, 0.0 * kappa, F_z)[0],
+        lambda alpha, F_z: forces(drive, np.full_like(drive, alpha), F_z),
+        peak,
+    )
 
 
 def _spinning(name: str, p: Any, load: float) -> TyreLaw:
-    """Any tyre record, as on the side on which it was measured."""
+    """Tyre of any tyre record, on the side on which it was measured."""
 
     def forces(kappa: Any, alpha: Any, F_z: float) -> Any:
         # Tyres have slip angles that are positive when the patch moves to the left.
@@ -167,29 +172,18 @@ def _spinning(name: str, p: Any, load: float) -> TyreLaw:
             F_z=F_z, kappa=kappa, alpha=alpha, v_x=10.0, v_y=10.0 * np.tan(alpha), p=p.pressure
         )
         at = at._replace(omega=(1.0 + kappa) * 10.0 / p.radii(at).effective)
-        return p.forces(at)
-
-    def lateral(alpha: Array, F_z: float) -> Array:
-        return forces(0.0, alpha, F_z).F_y
-
-    def longitudinal(kappa: Array, F_z: float) -> Array:
-        return forces(kappa, np.zeros(()), F_z).F_x
-
-    def shared(alpha: float, F_z: float) -> tuple[Array, Array]:
-        force = forces(np.linspace(-1.0, 1.0, 401) ** 3, np.array(alpha), F_z)
+        force = p.forces(at)
         return force.F_x, force.F_y
 
-    at = Contact(F_z=load, v_x=10.0, p=p.pressure)
-    peaks = p.peaks(at)
-    peak = Peak(float(peaks.mu_x), float(peaks.mu_y))
-    return TyreLaw(name, lateral, load, longitudinal, shared, peak)
+    peaks = p.peaks(Contact(F_z=load, v_x=10.0, p=p.pressure))
+    return _full(name, forces, load, Peak(float(peaks.mu_x), float(peaks.mu_y)))
 
 
 POINTS = 241
 SHARED_AT = (1.0, 2.0, 4.0, 8.0)
-"""Slip angles in degrees at which the sharing of friction is shown."""
+"""Slip angles in degrees of the combined-slip diagram."""
 SLIP_MAX = 0.3
-"""Longitudinal slip up to which curves are drawn."""
+"""Largest longitudinal slip drawn."""
 
 
 def tyre_curves(
@@ -202,9 +196,9 @@ def tyre_curves(
     title: str | None = None,
     size: Size = None,
 ) -> Figure:
-    """Forces of a vehicle's tyres: lateral over slip angle at several loads and, where the tyres
-    have them, longitudinal over slip and the friction that drive and cornering share.
+    """Tyre curves of a vehicle: lateral force over slip angle at several loads.
 
+    Tyres that have them add longitudinal force over slip and the combined-slip diagram.
     Takes a vehicle or a record of tyre coefficients. `loads` in N, `alpha_max` in rad.
     """
     style.check(path, backend, size)
@@ -228,7 +222,7 @@ def tyre_curves(
 
 
 def _loads(law: TyreLaw, loads: Sequence[float] | None) -> list[float]:
-    """The loads asked for in N, or half, one, one and a half and twice that at rest, rounded."""
+    """The given loads in N, or rounded 0.5, 1, 1.5 and 2 times the static load."""
     if loads is None:
         step = 10.0 ** np.floor(np.log10(law.load)) / 10.0
         return [float(step * np.rint(share * law.load / step)) for share in (0.5, 1.0, 1.5, 2.0)]
@@ -241,7 +235,7 @@ def _loads(law: TyreLaw, loads: Sequence[float] | None) -> list[float]:
 def _diagrams(
     law: TyreLaw, loads: Sequence[float], alpha_max: float, named: bool
 ) -> list[tuple[str, Callable[[Axes], None]]]:
-    """Headings of what can be shown of a tyre, and what draws it."""
+    """Headings and drawing functions of the diagrams available for a tyre."""
     diagrams = {"lateral force": partial(_draw_lateral, law=law, loads=loads, alpha_max=alpha_max)}
     if law.longitudinal is not None:
         diagrams["longitudinal force"] = partial(_draw_longitudinal, law=law, loads=loads)
@@ -277,7 +271,8 @@ def _draw_by_load(
 
 
 def _draw_shared(axes: Axes, law: TyreLaw, alpha_max: float) -> None:
-    """Force along and across at once, over the load: what cornering leaves for drive."""
+    """Draw lateral over longitudinal force normalised by load: the grip that cornering leaves for
+    drive."""
     shared: Any = law.shared
     angles = [angle for angle in SHARED_AT if np.deg2rad(angle) <= alpha_max]
     reach = 0.0

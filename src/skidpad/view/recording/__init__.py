@@ -1,9 +1,9 @@
 """Recordings as MCAP files, for skidpad and for the viewers that read the format.
 
-`Recorder` and `WorldRecorder` write them during a run, `read` returns a `Recording`, `info` says
-what is inside, `recover` mends one that was cut off. `BagWriter` writes bags of ROS 2; `bag_tools`
-has `bag_info` and `recover_bag` for them. To use them takes the packages of the extra `recording`,
-to import them does not.
+`Recorder` and `WorldRecorder` write them during a run, `read` returns a `Recording`, `info`
+summarises the contents, `recover` repairs a truncated file. `BagWriter` writes bags of ROS 2, with
+`bag_info` and `recover_bag` in `bag_tools`. Using them requires the packages of the extra
+`recording`; importing them does not.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from ...core import record
 from ...core.lazy import lazy_attributes
-from .inspection import info, recover
+from .bag_tools import info, recover
 from .mcap import RecordingFailed
 from .reading import read
 from .recorder import Recorder
-from .sensors import SensorMount
+from .topics import SensorMount
 
 if TYPE_CHECKING:
     from .bags import BagWriter

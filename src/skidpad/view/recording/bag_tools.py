@@ -1,27 +1,33 @@
-"""Bags of ROS 2: what is inside, also of one that was cut off; mending; showing them as a film."""
+"""Inspection and repair of recordings and of ROS 2 bags, also of truncated or damaged ones.
+
+`info` and `recover` are for recordings, `bag_info` and `recover_bag` for bags; `bag_film` makes a
+film of the poses in a bag.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ...core.files import brief_repr, path_of, reading, replacing, yaml_of
+from ...core.files import brief_repr, counted, path_of, reading, replacing, yaml_of
 from ...errors import InvalidValue
 from ...run.trajectory import Trajectory
 from ...run.trajectory_files import known_units
 from ...run.trajectory_table import Column
-from ...study.identify.bags import SUFFIXES, bag_files, files_of_folder, opened_database
-from ...study.identify.log import Log, read_log
+from ...study.logs.bags import SUFFIXES, bag_files, files_of_folder, opened_database, read_bag
+from ...study.logs.log import Channel, Log
 from ..film import Film
-from ..stage import BodyShape
+from ..stage import BodyShape, Stage
 from ..stages import trajectory_stage
 from .bags import (
     NAME,
@@ -35,37 +41,223 @@ from .bags import (
     topic_text,
     write_metadata,
 )
-from .inspection import NothingWhole, Recovered, message_indexes
-from .mcap import ChunkPlace, Contents, Damaged, McapFile, MessageIndexes, open_mcap
+from .mcap import (
+    ChunkPlace,
+    Contents,
+    Damaged,
+    McapFile,
+    MessageIndexes,
+    intact,
+    open_mcap,
+    with_checksum,
+)
+from .reading import about, notes_of, stage_of
 from .recorder import CHUNK_SIZE
+from .topics import BODY, LOST, NOTES
+
+
+class Topic(NamedTuple):
+    name: str
+    schema: str
+    role: str
+    """Role of the topic.
+
+    "state", "pose", "poses", "transforms", "scan", "scene", "grid", "true imu", "contacts", or
+    the kind of a sensor: "imu", "gnss", "odometry", "bumper".
+    """
+    messages: int
+    rate: float
+    """Messages per second of recorded time, in Hz."""
+
+
+@dataclass(frozen=True)
+class Info:
+    """Summary of a recording, as `skidpad info` shows it."""
+
+    path: Path
+    size: int
+    """Size of the file in bytes."""
+    complete: bool
+    """False if the file was not closed, has damaged chunks, or its recording failed."""
+    lost: int
+    """Unreadable bytes at the end of the file."""
+    program: str
+    format: int
+    stage: Stage = field(repr=False)
+    notes: Mapping[str, Any]
+    start: float
+    """Earliest message time in s."""
+    end: float
+    samples: int
+    """Number of rows of channel values."""
+    chunks: int
+    damaged: int
+    """Number of damaged chunks; their messages are not counted."""
+    unpacked: int
+    """Uncompressed size of the messages in bytes."""
+    compression: str
+    topics: tuple[Topic, ...] = field(repr=False)
+
+    __repr__ = brief_repr
+
+    @property
+    def duration(self) -> float:
+        """Time from the first message to the last, in s."""
+        return self.end - self.start
+
+    @property
+    def messages(self) -> int:
+        """Number of messages on all topics."""
+        return sum(topic.messages for topic in self.topics)
+
+
+def info(path: str | os.PathLike[str]) -> Info:
+    """Summary of a recording; raises if the file is not a recording."""
+    file = path_of(path)
+    with open_mcap(file) as contents:
+        values, stage, notes = about(contents), stage_of(contents), notes_of(contents)
+        chunks = contents.chunks
+        counts, _, damaged = _count_messages(contents, checked=True)
+        start = min((chunk.start_time for chunk in chunks), default=0) / 1e9
+        end = max((chunk.end_time for chunk in chunks), default=0) / 1e9
+        topics: list[Topic] = []
+        for channel in contents.channels.values():
+            count, name = counts[channel.id], contents.schemas[channel.schema_id].name
+            rate = (count - 1) / (end - start) if count > 1 and end > start else 0.0
+            topics.append(Topic(channel.topic, name, channel.metadata.get("role", ""), count, rate))
+        states = [c.id for c in contents.by_role("state") if BODY in c.metadata]
+        return Info(
+            path=file,
+            size=len(contents.data),
+            complete=contents.complete and not damaged and LOST not in notes,
+            lost=len(contents.data) - contents.end,
+            program=values.get("program", ""),
+            format=int(values["format"]),
+            stage=stage,
+            notes=notes,
+            start=start,
+            end=end,
+            samples=max((counts[k] for k in states), default=0),
+            chunks=len(chunks),
+            damaged=damaged,
+            unpacked=sum(chunk.size for chunk in chunks),
+            compression=", ".join(dict.fromkeys(c.compression or "none" for c in chunks)),
+            topics=tuple(topics),
+        )
+
+
+class Recovered(NamedTuple):
+    path: Path
+    chunks: int
+    """Number of intact chunks, which were copied."""
+    damaged: int
+    """Number of damaged chunks, which were not."""
+    lost: int
+    """Unreadable bytes at the end of the original."""
+    was_complete: bool
+
+
+class NothingWhole(InvalidValue):
+    """A file without any intact chunk."""
+
+
+def recover(path: str | os.PathLike[str], out: str | os.PathLike[str] | None = None) -> Recovered:
+    """Write a complete recording with everything that is intact in another.
+
+    `out` is `NAME.recovered.mcap` next to the file by default; the file itself is only read.
+    If no chunk of it is intact, it raises and writes nothing.
+    """
+    source = path_of(path)
+    target = source.with_suffix(".recovered.mcap") if out is None else path_of(out, "out")
+    with open_mcap(source) as contents:
+        texts = contents.metadata
+        contents.metadata = [(name, values) for name, values in texts if intact(name, values)]
+        stage_of(contents)
+        if target.exists() and target.samefile(source):
+            raise InvalidValue(f"{target} is the damaged file itself; give another name")
+        whole, chunks = _whole_chunks(contents), contents.chunks
+        if not whole and (chunks or not contents.complete):
+            why = "it ends before its first chunk of messages"
+            if chunks:
+                why = f"{counted(len(chunks), 'chunk')} of messages, none of them whole"
+            raise NothingWhole(f"nothing of {source} can be saved: {why}")
+        damaged, lost = len(chunks) - len(whole), len(contents.data) - contents.end
+        note = json.dumps({"recovered": {"damaged_chunks": damaged}})
+        with replacing(target) as temporary:
+            _write(contents, whole, temporary, with_checksum(NOTES, {"notes": note}))
+        complete = contents.complete and not damaged and contents.metadata == texts
+        return Recovered(target, len(whole), damaged, lost, complete)
+
+
+_Chunks = list[tuple[ChunkPlace, list[MessageIndexes]]]
+
+
+def _whole_chunks(contents: Contents) -> _Chunks:
+    """Intact chunks with messages, and the indexes of these."""
+    whole: _Chunks = []
+    for chunk in contents.chunks:
+        with contextlib.suppress(Damaged, IndexError):
+            if indexes := message_indexes(contents, contents.messages(chunk)):
+                whole.append((chunk, indexes))
+    return whole
+
+
+def _write(
+    contents: Contents, chunks: _Chunks, path: Path, note: Mapping[str, str] | None = None
+) -> None:
+    """Write a complete file of these chunks and the loose messages; with a `note`, also of the
+    metadata and the note."""
+    schemas, channels = list(contents.schemas.values()), list(contents.channels.values())
+    library, profile = contents.library, contents.profile
+    file = McapFile(path, schemas, channels, {}, library=library, profile=profile)
+    try:
+        for name, values in contents.metadata if note else ():
+            file.add_metadata(name, values)
+        for chunk, indexes in chunks:
+            file.add_chunk(contents.chunk(chunk), indexes)
+        for block in loose_messages(contents, CHUNK_SIZE):
+            indexes = message_indexes(contents, np.frombuffer(block, np.uint8))
+            file.add_messages(memoryview(block), indexes)
+        if note:
+            file.add_metadata(NOTES, note)
+        file.finish()
+    finally:
+        file.close()
+
+
+def message_indexes(contents: Contents, data: NDArray[np.uint8]) -> list[MessageIndexes]:
+    """Message indexes of a chunk, from a scan of its messages."""
+    return [
+        MessageIndexes(
+            np.array([channel], np.uint16), those.times, those.begins[None].astype(np.uint64)
+        )
+        for channel, those in contents.places(data).items()
+    ]
+
 
 STORAGES = {".mcap": "mcap", ".db3": "sqlite3"}
-"""Names of rosbag2 for kinds of files."""
+"""Storage names of rosbag2 by file suffix."""
 
 
 class BagTopic(NamedTuple):
-    """A topic and its messages."""
-
     name: str
     type: str
     form: str
-    """Serialisation of its messages: "cdr"."""
+    """Serialisation format of its messages: "cdr"."""
     messages: int
     profiles: str = ""
-    """The offered quality of service, as the file has it: YAML."""
+    """Offered quality of service as the YAML text in the file."""
     type_hash: str = ""
 
     __repr__ = brief_repr
 
 
 class BagFile(NamedTuple):
-    """A file of a bag."""
-
     path: Path
     closed: bool
-    """Whether it was closed properly: has an index."""
+    """Whether the file was closed properly, with an index."""
     start: int
-    """Earliest time of a message in ns; 0 without messages."""
+    """Earliest message time in ns; 0 without messages."""
     end: int
     topics: tuple[BagTopic, ...]
 
@@ -79,43 +271,43 @@ class BagFile(NamedTuple):
 
 @dataclass(frozen=True)
 class BagInfo:
-    """Contents of a bag, as `skidpad info` shows them."""
+    """Summary of a bag, as `skidpad info` shows it."""
 
     path: Path
     files: tuple[BagFile, ...] = field(repr=False)
     metadata: str = ""
-    """Fault of metadata.yaml; empty if it is right, or for a file alone."""
+    """Fault of metadata.yaml; empty if it is valid, or for a single file."""
 
     __repr__ = brief_repr
 
     @property
     def storage(self) -> str:
-        """As rosbag2 calls it: "mcap" or "sqlite3"."""
+        """Storage name of rosbag2: "mcap" or "sqlite3"."""
         return STORAGES[self.files[0].path.suffix.lower()]
 
     @property
     def size(self) -> int:
-        """Bytes of its files."""
+        """Total size of its files in bytes."""
         return sum(file.path.stat().st_size for file in self.files)
 
     @property
     def closed(self) -> bool:
-        """Whether all of its files were closed properly."""
+        """Whether all files were closed properly."""
         return all(file.closed for file in self.files)
 
     @property
     def start(self) -> int:
-        """Earliest time of a message in ns; 0 without messages."""
+        """Earliest message time in ns; 0 without messages."""
         return min((file.start for file in self.files if file.messages), default=0)
 
     @property
     def end(self) -> int:
-        """Latest time of a message in ns."""
+        """Latest message time in ns."""
         return max((file.end for file in self.files if file.messages), default=0)
 
     @property
     def duration(self) -> float:
-        """From the first message to the last, in s."""
+        """Time from the first message to the last, in s."""
         return (self.end - self.start) / 1e9
 
     @property
@@ -125,12 +317,12 @@ class BagInfo:
 
     @property
     def topics(self) -> tuple[BagTopic, ...]:
-        """Topics of all files together, by name."""
+        """Topics of all files, merged and sorted by name."""
         return join_topics([topic for file in self.files for topic in file.topics])
 
 
 def bag_info(path: str | os.PathLike[str]) -> BagInfo:
-    """What is inside a bag: a folder, or one .mcap or .db3 of it; raises for anything else."""
+    """Summary of a bag: a folder, or one of its .mcap or .db3 files; raises for anything else."""
     bag = path_of(path)
     if not bag.is_dir():
         return BagInfo(bag, (bag_file(bag),))
@@ -143,7 +335,7 @@ def bag_info(path: str | os.PathLike[str]) -> BagInfo:
 
 
 def metadata_fault(folder: Path, files: Sequence[BagFile]) -> str:
-    """Why metadata.yaml is not what it should be for these files; empty if it is."""
+    """Reason why metadata.yaml does not match these files; empty if it does."""
     if not (folder / NAME).exists():
         return "missing"
     try:
@@ -163,42 +355,29 @@ def metadata_fault(folder: Path, files: Sequence[BagFile]) -> str:
 
 
 def bag_file(path: Path) -> BagFile:
-    """What is inside a file of a bag."""
     if path.suffix.lower() not in SUFFIXES:
         raise InvalidValue(f"{path}: files of bags must be {' or '.join(SUFFIXES)}")
     if path.suffix.lower() == ".db3":
         return _of_database(path)
     with open_mcap(path) as contents:
-        closed = contents.complete and contents.statistics is not None
-        if closed and contents.statistics is not None:
-            about = contents.statistics
-            counts = Counter(about.channel_message_counts)
-            span = about.message_start_time, about.message_end_time
-        else:
-            counts, span = _count_messages(contents)
-        return BagFile(path, closed, *span, topics_of(contents, counts))
+        counts, span, _ = _count_messages(contents)
+        topics: list[BagTopic] = []
+        for channel in contents.channels.values():
+            schema = contents.schemas.get(channel.schema_id)
+            kind = "" if schema is None else schema.name
+            texts = ("offered_qos_profiles", "topic_type_hash")
+            more = [channel.metadata.get(key, "") for key in texts]
+            count, form = counts[channel.id], channel.message_encoding
+            topics.append(BagTopic(channel.topic, kind, form, count, more[0], more[1]))
+        return BagFile(path, _is_closed(contents), *span, join_topics(topics))
 
 
-def topics_of(contents: Contents, counts: Counter[int]) -> tuple[BagTopic, ...]:
-    """The topics of an MCAP file, with the messages of each channel."""
-    topics: list[BagTopic] = []
-    for channel in contents.channels.values():
-        schema = contents.schemas.get(channel.schema_id)
-        topics.append(
-            BagTopic(
-                channel.topic,
-                schema.name if schema is not None else "",
-                channel.message_encoding,
-                counts[channel.id],
-                channel.metadata.get("offered_qos_profiles", ""),
-                channel.metadata.get("topic_type_hash", ""),
-            )
-        )
-    return join_topics(topics)
+def _is_closed(contents: Contents) -> bool:
+    return contents.complete and contents.statistics is not None
 
 
 def join_topics(topics: Sequence[BagTopic]) -> tuple[BagTopic, ...]:
-    """Each topic once, with the messages of all that are the same."""
+    """Topics merged by identity, with their message counts added."""
     joined: dict[tuple[str, str], BagTopic] = {}
     for topic in topics:
         key = (topic.name, topic.type)
@@ -208,7 +387,7 @@ def join_topics(topics: Sequence[BagTopic]) -> tuple[BagTopic, ...]:
 
 
 def loose_messages(contents: Contents, most: int) -> list[bytes]:
-    """Messages that lie outside of chunks, in blocks of about `most` bytes."""
+    """Messages outside of chunks, in blocks of about `most` bytes."""
     blocks: list[bytearray] = []
     for begin, end in contents.loose:
         if not blocks or len(blocks[-1]) > most:
@@ -217,8 +396,21 @@ def loose_messages(contents: Contents, most: int) -> list[bytes]:
     return [bytes(block) for block in blocks]
 
 
-def _count_messages(contents: Contents) -> tuple[Counter[int], tuple[int, int]]:
-    """Messages by channel, and first and last time, by looking at each of them."""
+def _count_messages(
+    contents: Contents, *, checked: bool = False
+) -> tuple[Counter[int], tuple[int, int], int]:
+    """Message counts by channel, first and last time in ns, and number of damaged chunks.
+
+    From the statistics of a closed file, else from a scan of all messages; with `checked`, all
+    chunks must match their checksums for the former.
+    """
+    about, damaged = contents.statistics, 0
+    if contents.complete and about is not None:
+        with contextlib.suppress(Damaged):
+            for chunk in contents.chunks if checked else ():
+                contents.messages(chunk)
+            span = about.message_start_time, about.message_end_time
+            return Counter(about.channel_message_counts), span, 0
     counts: Counter[int] = Counter()
     times: list[int] = []
     blocks = [np.frombuffer(block, np.uint8) for block in loose_messages(contents, 1 << 24)]
@@ -227,15 +419,16 @@ def _count_messages(contents: Contents) -> tuple[Counter[int], tuple[int, int]]:
             data = block if isinstance(block, np.ndarray) else contents.messages(block)
             places = contents.places(data)
         except (Damaged, IndexError):
+            damaged += 1
             continue
         for channel, those in places.items():
             counts[channel] += len(those.times)
             times += [int(those.times.min()), int(those.times.max())]
-    return counts, (min(times, default=0), max(times, default=0))
+    return counts, (min(times, default=0), max(times, default=0)), damaged
 
 
 def _of_database(path: Path) -> BagFile:
-    with reading(path, "is not a readable bag"), closing(opened_database(path)) as data:
+    with reading(path, "is not a readable bag"), contextlib.closing(opened_database(path)) as data:
         columns = {row[1] for row in data.execute("PRAGMA table_info(topics)")}
         more = [
             name if name in columns else "''"
@@ -259,44 +452,28 @@ def _of_database(path: Path) -> BagFile:
 
 
 class RecoveredBag(NamedTuple):
-    """Result of mending a bag."""
-
     path: Path
-    """Path of the mended bag."""
     files: tuple[Recovered, ...]
     metadata: str
-    """Fault that metadata.yaml had; empty if it was right, or for a file alone."""
+    """Fault that metadata.yaml had; empty if it was valid, or for a single file."""
 
     __repr__ = brief_repr
 
     @property
     def was_complete(self) -> bool:
-        """Whether nothing had to be done."""
+        """Whether no repair was needed."""
         return not self.metadata and all(file.was_complete for file in self.files)
-
-
-class _Whole(NamedTuple):
-    """The parts of a file that are whole."""
-
-    schemas: list[Any]
-    channels: list[Any]
-    chunks: list[tuple[ChunkPlace, list[MessageIndexes]]]
-    damaged: int
-    loose: int
-    """Messages outside of chunks."""
-    lost: int
-    closed: bool
 
 
 def recover_bag(
     path: str | os.PathLike[str], out: str | os.PathLike[str] | None = None
 ) -> RecoveredBag:
-    """Make a bag readable again with everything that is whole in it.
+    """Repair a bag, keeping everything that is intact in it.
 
-    A folder is mended where it is: a file that was cut off is replaced, and kept as `NAME.torn`;
-    metadata.yaml is written anew unless it is right. With `out`, a new folder, it is only read. Of
-    one .mcap of a bag, `out` is `NAME.recovered.mcap` next to it by default, and nothing is
-    written where no message of it is whole.
+    A folder is repaired in place: a truncated file is replaced, and the original renamed
+    `NAME.torn`; metadata.yaml is rewritten unless it is valid. With `out`, a new folder, the
+    original is only read. For a single .mcap file of a bag, `out` is `NAME.recovered.mcap` next
+    to it by default, and nothing is written if no message of it is intact.
     """
     bag = path_of(path)
     if not bag.is_dir():
@@ -306,11 +483,11 @@ def recover_bag(
     if len({file.suffix.lower() for file in files}) > 1:
         raise InvalidValue(f"{bag} has files of MCAP and of SQLite: a bag has one kind")
     folder = bag if out is None else path_of(out, "out")
-    if out is not None:
-        try:
+    try:
+        if out is not None:
             make_bag_folder(folder)
-        except OSError as error:
-            raise InvalidValue(f"cannot write to {folder}: {error.strerror or error}") from error
+    except OSError as error:
+        raise InvalidValue(f"cannot write to {folder}: {error.strerror or error}") from error
     recovered = tuple(_recover_file(file, folder / file.name) for file in files)
     mended = [bag_file(file.path) for file in recovered]
     fault = metadata_fault(bag, mended)
@@ -320,26 +497,33 @@ def recover_bag(
 
 
 def _recover_file(source: Path, target: Path, *, alone: bool = False) -> Recovered:
-    """A file made whole, at its place or another; one that is `alone` must have something whole."""
+    """Repair a file, in place or to another path; one that is `alone` must have an intact
+    message."""
     if source.suffix.lower() == ".db3":
         bag_file(source)  # which says what is wrong with it, if anything is
         return _copy(source, target, Recovered(target, 0, 0, 0, True))
     with open_mcap(source) as contents:
-        whole = _whole(contents)
-    complete = whole.closed and not whole.damaged
-    if alone and not (complete or whole.chunks or whole.loose):
-        raise NothingWhole(f"nothing of {source} can be saved: it has no message that is whole")
+        chunks, loose = _whole_chunks(contents), len(contents.loose)
+        damaged, lost = len(contents.chunks) - len(chunks), len(contents.data) - contents.end
+        complete = _is_closed(contents) and not damaged
+    if alone and not (complete or chunks or loose):
+        raise NothingWhole(f"nothing of {source} can be saved: it has no complete message")
     kept = source.with_name(f"{source.name}.torn")
     if target == source and not complete and kept.exists():
-        raise InvalidValue(f"{kept} is there already: move it away, or say where to with OUT")
-    result = Recovered(target, len(whole.chunks), whole.damaged, whole.lost, complete)
+        raise InvalidValue(f"{kept} exists already: move it, or give another OUT")
+    result = Recovered(target, len(chunks), damaged, lost, complete)
     if complete:
         return _copy(source, target, result)
     with replacing(target) as temporary:
         with open_mcap(source) as contents:
-            _write(contents, whole, temporary)
+            channels = contents.channels
+            contents.channels = {k: _for_all_releases(own) for k, own in channels.items()}
+            _write(contents, chunks, temporary)
         if target == source:
-            _keep(source, kept)
+            try:
+                os.link(source, kept)
+            except OSError:  # not every file system has links
+                shutil.copyfile(source, kept)
     return result
 
 
@@ -348,36 +532,6 @@ def _copy(source: Path, target: Path, result: Recovered) -> Recovered:
         with replacing(target) as temporary:
             shutil.copyfile(source, temporary)
     return result
-
-
-def _keep(file: Path, kept: Path) -> None:
-    """A second name for a file that is about to be replaced."""
-    try:
-        os.link(file, kept)
-    except OSError:  # not every file system has links
-        shutil.copyfile(file, kept)
-
-
-def _whole(contents: Contents) -> _Whole:
-    chunks: list[tuple[ChunkPlace, list[MessageIndexes]]] = []
-    damaged = 0
-    for chunk in contents.chunks:
-        try:
-            indexes = message_indexes(contents, contents.messages(chunk))
-        except (Damaged, IndexError):
-            damaged += 1
-            continue
-        if indexes:
-            chunks.append((chunk, indexes))
-    return _Whole(
-        list(contents.schemas.values()),
-        [_for_all_releases(channel) for channel in contents.channels.values()],
-        chunks,
-        damaged,
-        len(contents.loose),
-        len(contents.data) - contents.end,
-        contents.complete and contents.statistics is not None,
-    )
 
 
 def _for_all_releases(channel: Any) -> Any:
@@ -389,25 +543,8 @@ def _for_all_releases(channel: Any) -> Any:
     return replace(channel, metadata={**channel.metadata, **written})
 
 
-def _write(contents: Contents, whole: _Whole, path: Path) -> None:
-    file = McapFile(
-        path, whole.schemas, whole.channels, {}, library=contents.library, profile=contents.profile
-    )
-    try:
-        for chunk, indexes in whole.chunks:
-            file.add_chunk(contents.chunk(chunk), indexes)
-        contents.channels = {channel.id: channel for channel in whole.channels}
-        for block in loose_messages(contents, CHUNK_SIZE):
-            indexes = message_indexes(contents, np.frombuffer(block, np.uint8))
-            file.add_messages(memoryview(block), indexes)
-        file.finish()
-    finally:
-        file.close()
-
-
 def _metadata(bag: Path, files: Sequence[BagFile]) -> str:
-    """Text of metadata.yaml for these files; distribution and custom data are those of the old
-    one."""
+    """Text of metadata.yaml for these files, with distribution and custom data of the old one."""
     try:
         old: Any = yaml_of(bag / NAME)[ROOT]
         distro, custom = str(old.get("ros_distro", "unknown")), old.get("custom_data")
@@ -433,21 +570,22 @@ _BODIES: tuple[_Fields, ...] = (
     {"x": ("m", ".position.x"), "y": ("m", ".position.y"), "yaw": ("rad", ".orientation.yaw")},
     {"x": ("m", ".x"), "y": ("m", ".y"), "yaw": ("rad", ".phi")},
 )
-"""Unit and field of what places a body, behind the name of its pose: of ROS, and of brains2."""
+"""Unit and field suffix of a body's pose, for ROS messages and for brains2."""
 _MOTION = {
     "v_x": ("m/s", ".twist.twist.linear.x"),
     "v_y": ("m/s", ".twist.twist.linear.y"),
     "omega": ("rad/s", ".twist.twist.angular.z"),
 }
-"""Unit and field of the motion in an odometry, behind the name of its topic."""
+"""Unit and field suffix of the motion in odometry messages."""
 _LENGTHS = (0.3, 4.5)
-"""Least and largest length of a body in m, which a bag does not state. It is a twentieth of its
-path, that, and no larger than a car."""
+"""Least and largest drawn length of a body in m. A bag does not state the length, so it is 1/20
+of the extent of the path, within these limits."""
 
 
 def bag_film(path: Path) -> Film:
-    """The poses of a bag as a film; raises if it has none."""
-    log = read_log(path)
+    """Film of the poses in a bag; raises if it has none."""
+    bag = read_bag(path)
+    log = Log(path.name, {name: Channel(*signal) for name, signal in bag.signals.items()})
     runs = {name: run for fields in _BODIES for name, run in _runs(log, fields).items()}
     runs = {name: run for name, run in runs.items() if len(run)}
     if not runs:
@@ -458,14 +596,14 @@ def bag_film(path: Path) -> Film:
 
 
 def _runs(log: Log, fields: _Fields) -> dict[str, Trajectory]:
-    """Trajectories of the bodies whose poses have these fields."""
+    """Trajectories of the bodies whose poses have these fields, by topic."""
     ends = tuple(field for _, field in fields.values())
-    poses = [name.removesuffix(ends[0]) for name in log.series if name.endswith(ends[0])]
+    poses = [name.removesuffix(ends[0]) for name in log.channels if name.endswith(ends[0])]
     # Not those within sequences: they are places on a path, or of others.
     return {
         _topic(pose): _run(log, pose, fields)
         for pose in poses
-        if "[" not in pose and all(pose + end in log.series for end in ends)
+        if "[" not in pose and all(pose + end in log.channels for end in ends)
     }
 
 
@@ -474,10 +612,10 @@ def _topic(pose: str) -> str:
 
 
 def _run(log: Log, pose: str, fields: _Fields) -> Trajectory:
-    """A body over the times of its pose."""
-    series = {name: (unit, log.series[pose + end]) for name, (unit, end) in fields.items()}
+    """Trajectory of a body at the times of its pose."""
+    series = {name: (unit, log.channels[pose + end]) for name, (unit, end) in fields.items()}
     for name, (unit, end) in _MOTION.items():
-        motion = log.series.get(_topic(pose) + end)
+        motion = log.channels.get(_topic(pose) + end)
         if motion is not None and len(motion.t) == len(series["x"][1].t):
             series[name] = unit, motion
     finite = np.all([np.isfinite(one.values) for _, one in series.values()], axis=0)
@@ -491,7 +629,7 @@ def _run(log: Log, pose: str, fields: _Fields) -> Trajectory:
 
 
 def _shape(run: Trajectory) -> BodyShape:
-    """A kite that points forward."""
+    """Kite shape that points forward."""
     way = float(max(np.ptp(run["x"]), np.ptp(run["y"])))
     length = float(np.clip(way / 20.0, *_LENGTHS))
     outline = ((0.6, 0.0), (-0.2, 0.25), (-0.4, 0.0), (-0.2, -0.25))

@@ -1,9 +1,9 @@
-"""Bags of rosbag2: messages of ROS 2 in an MCAP file, with the metadata that `ros2 bag` reads.
+"""ROS 2 bags (rosbag2): messages in an MCAP file, with the metadata that `ros2 bag` reads.
 
-metadata.yaml is in the form that rosbag2 of Humble, Iron, Jazzy and later reads. What decides is
-`offered_qos_profiles`. Up to version 8 it is a string that holds YAML with the numbers of rmw's
-enumerations; version 9 (Jazzy) has a sequence with names in its place. Humble and Iron expect the
-string whatever the version says; Jazzy goes by the version. So bags are written as version 8, with
+metadata.yaml is in a form that rosbag2 of Humble, Iron, Jazzy and later reads. The critical key is
+`offered_qos_profiles`: up to version 8 it is a string that holds YAML with the numbers of rmw's
+enumerations; in version 9 (Jazzy) it is a sequence with names. Humble and Iron expect the string
+whatever the version says; Jazzy follows the version. So bags are written as version 8, with
 everything that Jazzy expects of it. Source: ros2/rosbag2, branches humble, iron and jazzy:
 `rosbag2_storage/src/rosbag2_storage/metadata_io.cpp` and
 `rosbag2_storage/include/rosbag2_storage/yaml.hpp`.
@@ -48,24 +48,24 @@ _POLICIES = {
 
 
 class FileSpan(NamedTuple):
-    """A file of a bag."""
+    """File entry of metadata.yaml."""
 
     name: str
     start: int
-    """Earliest time of a message in ns; 0 without messages, as `end`."""
+    """Earliest message time in ns; 0 without messages, as is `end`."""
     end: int
     messages: int
 
 
 class TopicAndCount(NamedTuple):
-    """A topic as `topic_text` has it, and how many messages it has."""
+    """Topic entry of metadata.yaml: text from `topic_text`, and the message count."""
 
     text: str
     messages: int
 
 
 class _Quoted(str):
-    """A text that is written between double quotes on one line, as yaml-cpp writes it."""
+    """Text written between double quotes on one line, as yaml-cpp writes it."""
 
 
 class _Dumper(yaml.SafeDumper):
@@ -91,7 +91,7 @@ def qos_text(profiles: Sequence[Mapping[str, Any]]) -> str:
 
 
 def qos_profiles(text: str) -> list[dict[str, Any]]:
-    """The profiles in a text with numbers or names; none if it is no list of profiles."""
+    """Profiles in a text with numbers or names; empty if it is not a list of profiles."""
     try:
         listed = yaml.safe_load(text) or []
         return [dict(cast("Mapping[str, Any]", profile)) for profile in listed]
@@ -100,7 +100,8 @@ def qos_profiles(text: str) -> list[dict[str, Any]]:
 
 
 def topic_text(name: str, type_name: str, form: str, qos: str, type_hash: str) -> str:
-    """A topic in metadata.yaml, up to the count of its messages: the slow part, done once.
+    """Entry of a topic in metadata.yaml up to its message count, which is slow to format and so
+    cached.
 
     `qos` is what `qos_text` returns.
     """
@@ -142,13 +143,13 @@ def metadata_text(
 
 
 def write_metadata(folder: Path, text: str) -> None:
-    """Put it into metadata.yaml, which is the old one or the new one at any time."""
+    """Write metadata.yaml atomically."""
     with replacing(folder / NAME) as path:
         path.write_text(f"{ROOT}:\n{textwrap.indent(text, '  ')}", "utf-8")
 
 
 def yaml_text(value: Any) -> str:
-    """YAML in the order in which it is given."""
+    """YAML text that keeps the order of keys."""
     return yaml.dump(value, Dumper=_Dumper, sort_keys=False, width=float("inf"))
 
 
@@ -161,16 +162,16 @@ def _span(start: int, end: int, messages: int) -> dict[str, Any]:
 
 
 _HEAD = struct.Struct("<BQHIQQ")
-"""Head of a message record: opcode, length, channel, sequence number, time of log and of
-publication."""
+"""Head of a message record: opcode, length, channel, sequence number, log time and publish
+time."""
 _MESSAGE = 5
-"""Opcode."""
+"""Opcode of a message record."""
 _LARGEST_MESSAGE = 256 << 20
 _FOREVER = {"sec": 9223372036, "nsec": 854775807}
 
 
 class Quality(Protocol):
-    """Quality of service, as `skidpad.ros2.transport.Qos`."""
+    """Quality of service, as `skidpad.ros2.dds.Qos`."""
 
     @property
     def reliable(self) -> bool:
@@ -179,12 +180,12 @@ class Quality(Protocol):
 
     @property
     def latched(self) -> bool:
-        """Whether late readers get the last messages."""
+        """Whether late subscribers receive the last messages."""
         ...
 
     @property
     def depth(self) -> int:
-        """How many messages are kept."""
+        """Number of messages in the history."""
         ...
 
 
@@ -200,26 +201,23 @@ _USUAL = _Usual()
 
 
 class _Topic:
-    """A channel of the file and what has been written to it."""
-
     def __init__(self, number: int, name: str, type_: MessageType, qos: Quality) -> None:
         self.number, self.name, self.type = number, name, type_
         self.qos = _qos_text(qos)
         self.text = topic_text(name, type_.name, "cdr", self.qos, type_.hash)
-        """In metadata.yaml."""
         self.count = 0
 
 
 class BagWriter(ThreadedWriter):
-    """Writes CDR to a bag: a folder with an MCAP file and metadata.yaml.
+    """Writer of CDR messages to a bag: a folder with an MCAP file and metadata.yaml.
 
-    Writing only copies; a thread compresses and writes. At most a second of wall time later it is
-    in the file, which can be read up to there whatever happens to the program: the file always has
-    an end, and metadata.yaml names all topics. Closing adds the index; a `with` block closes it,
-    also after an error.
+    Writing only copies; a thread compresses and writes. Messages are in the file at most a
+    second of wall time later and readable up to there even if the program is killed: the file
+    always has a footer, and metadata.yaml names all topics. Closing adds the index; a `with`
+    block closes the bag, also after an error.
 
     Args:
-        folder: of the bag; it must not exist, or be empty.
+        folder: folder of the bag; it must not exist, or be empty.
     """
 
     __repr__ = brief_repr
@@ -234,10 +232,11 @@ class BagWriter(ThreadedWriter):
             raise RecordingFailed(f"cannot record to {self.folder}: {error.strerror}") from error
         self._topics: dict[str, _Topic] = {}
         self._waiting: list[_Topic] = []
-        """Topics that are not in the file yet: the thread writes them before its next chunk."""
+        """Topics that are not in the file yet; the thread writes them before its next
+        chunk."""
         self._schemas: dict[str, int] = {}
         self._span: list[int] = []
-        """First and last time in ns."""
+        """First and last message time in ns."""
         path = self.folder / f"{self.folder.resolve().name}_0.mcap"
         library = f"skidpad {__version__}"
         self._file = McapFile(path, (), (), {}, library=library, profile="ros2", always_ended=True)
@@ -246,8 +245,10 @@ class BagWriter(ThreadedWriter):
         super().__init__()
 
     def topic(self, name: str, type_: MessageType, qos: Quality = _USUAL) -> None:
-        """A topic that messages may be written to, with the quality of service to play it with;
-        the same again is nothing new."""
+        """Declare a topic, with the quality of service for playback.
+
+        A repeated identical declaration has no effect.
+        """
         self._check_open()
         known = self._topics.get(name)
         if known is not None and (known.type.name, known.qos) != (type_.name, _qos_text(qos)):
@@ -260,7 +261,7 @@ class BagWriter(ThreadedWriter):
             self._topics[name] = topic
 
     def write(self, name: str, time_ns: int, cdr: bytes | bytearray | memoryview) -> None:
-        """A message at a time in ns since 1970, or since the beginning of simulated time."""
+        """Write a message at a time in ns, since 1970 or since the start of simulated time."""
         if self._elsewhere:
             return
         topic = self._topics.get(name)
@@ -286,7 +287,7 @@ class BagWriter(ThreadedWriter):
         return batch.reading_size > CHUNK_SIZE
 
     def _write_batch(self, batch: Batch) -> None:
-        """In the thread: a batch as a chunk."""
+        """Write a batch as a chunk; runs in the thread."""
         self._add_channels()
         topics = {topic.number: topic for topic in tuple(self._topics.values())}
         data = bytearray()
@@ -329,7 +330,8 @@ class BagWriter(ThreadedWriter):
             self._waiting.pop(0)
 
     def _failed(self, error: BaseException, lost: Sequence[float]) -> None:
-        """In the thread: end the file, which may fit where a chunk did not."""
+        """Close the file after an error, as the index may fit where a chunk did not; runs in the
+        thread."""
         with contextlib.suppress(RecordingFailed):
             self._end_file()
 
@@ -358,7 +360,7 @@ class BagWriter(ThreadedWriter):
 
 
 def make_bag_folder(folder: Path) -> None:
-    """Make the folder of a bag, which must be new or empty."""
+    """Create the folder of a bag, which must be new or empty."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidValue(f"{folder} exists; a bag needs a folder that is new or empty")
     folder.mkdir(parents=True, exist_ok=True)
@@ -380,6 +382,6 @@ def _qos_text(qos: Quality) -> str:
 
 
 def _index(channel: int, messages: Sequence[tuple[int, int]]) -> MessageIndexes:
-    """Index of the messages of one channel, from their times and places."""
+    """Index of the messages of one channel, from their times and offsets."""
     table = np.array(messages, np.uint64)
     return MessageIndexes(np.array([channel], np.uint16), table[:, 0], table[None, :, 1])

@@ -1,21 +1,21 @@
-"""MCAP files: writing them chunk by chunk, and reading what is whole, also of one cut off.
+"""MCAP files: writing them chunk by chunk, and reading the intact part, also of a truncated file.
 
 The records are those of the package `mcap`. Its writer, which takes messages one by one, is not
-used, nor that of `foxglove-sdk`: `docs/recording.md` has the figures. So it is here that chunks are
-compressed and indexed.
+used, nor that of `foxglove-sdk`, because of their speed (figures in `docs/recording.md`). So chunks
+are compressed and indexed here.
 
-Each chunk reaches the operating system before the next one is begun, so a program that is killed
-loses what was not yet handed over and nothing else. A file that is `always_ended` also has a footer
-behind each, without a summary, which the next chunk overwrites: readers that insist on one, such as
-`rosbags`, open what a program that was killed has left. It is not forced onto the disk: that takes
-longer than all the rest together and would help only if the machine itself failed.
+Each chunk is passed to the operating system before the next one is begun, so a killed program loses
+only what was not yet passed on. A file that is `always_ended` also has a footer without a summary
+behind each chunk, which the next chunk overwrites: readers that require one, such as `rosbags`, can
+open the file of a killed program. Files are not synced to disk: that takes longer than all the rest
+together and would help only against a failure of the machine itself.
 
-Chunks of messages have check sums by their format, everything before them has none: so the texts
-that a recording says of itself and of its topics have their own.
+In MCAP, chunks of messages have checksums and everything before them has none, so the metadata
+records of a recording and of its topics have their own.
 
-Reading does not use the indexes: a file that was not closed has none at its end, they have no check
-sum, and to go through the records without unpacking them takes no time worth mentioning. Nor does
-it use the reader of the package `mcap`, which stops at the first thing that is not whole.
+Reading does not use the indexes: a file that was not closed has no summary, indexes have no
+checksum, and scanning the records without decompressing them takes negligible time. Nor does
+it use the reader of the package `mcap`, which stops at the first damaged record.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class _Libraries:
-    """The packages `mcap` and `zstandard`, loaded when a recording is first written or read."""
+    """The packages `mcap` and `zstandard`, imported when a recording is first written or read."""
 
     def __getattr__(self, name: str) -> Any:
         package = name if name == "zstandard" else f"mcap.{name}"
@@ -56,43 +56,43 @@ class _Libraries:
 
 libraries: Any = _Libraries()
 MAGIC = b"\x89MCAP0\r\n"
-"""At the beginning and at the end of a file."""
 LARGEST_CHUNK = LARGEST_BLOCK
-"""Bytes of messages in a chunk that is read: a few bytes may claim to be any number of them. What
-is recorded has some megabytes, and as many as the occupancy grids of its stage."""
+"""Largest uncompressed size of a chunk that is read, in bytes, since a damaged size could claim
+any number. Recorded chunks have some megabytes, plus the occupancy grids of the stage."""
 _LEVEL = -5
-"""Level of the compression. Doubles that all change hardly get smaller: messages of 100 robots
-shrink by 1.6 at 1 GB/s with this level, by 1.8 at 0.5 GB/s and 2.1 at 0.2 GB/s with the usual
-levels 1 and 3."""
+"""Compression level. Doubles that all change hardly compress: messages of 100 robots shrink by
+1.6 at 1 GB/s with this level, by 1.8 at 0.5 GB/s and 2.1 at 0.2 GB/s with the usual levels 1
+and 3."""
 _MESSAGE_INDEX = 7
-"""Opcode."""
+"""Opcode of a message index record."""
 
 
 class RecordingFailed(SkidpadError, OSError):
-    """A recording could not be written; what had been written before can be read."""
+    """Error: a recording could not be written; what was written before remains readable."""
 
 
 class MessageIndexes(NamedTuple):
-    """Where messages lie in a chunk that come together on some channels, at several times."""
+    """Offsets of the messages of several channels that come together at several times in a
+    chunk."""
 
     channels: NDArray[np.uint16]
-    """(m,)."""
+    """Channel numbers, (m,)."""
     times: NDArray[np.uint64]
-    """(n,) in ns."""
+    """Times in ns, (n,)."""
     places: NDArray[np.uint64]
-    """(m, n): where their records begin."""
+    """Offsets of the message records, (m, n)."""
 
 
 class McapFile:
-    """A file that messages are added to in chunks.
+    """An MCAP file that is written in chunks.
 
     Args:
-        path: where; what is there is replaced.
-        schemas, channels: those that are known; `add_channel` adds others.
+        path: file to write; an existing one is replaced.
+        schemas, channels: initial ones; `add_channel` adds others.
         metadata: records at the beginning, by name.
-        library: the program that writes it.
-        profile: what its messages have in common, as MCAP registers it.
-        always_ended: whether it has a footer at any time.
+        library: name of the writing program.
+        profile: profile of the messages, as registered by MCAP.
+        always_ended: whether the file has a footer at any time.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class McapFile:
         records = libraries.records
         footer = encode_records(records.DataEnd(0), records.Footer(0, 0, 0)) + MAGIC
         self._ending = footer if always_ended else b""
-        """Behind what was written; the next part is written over it."""
+        """Footer behind the last part; the next part overwrites it."""
         try:
             self._file = path.open("wb", buffering=0)
         except OSError as error:
@@ -133,21 +133,20 @@ class McapFile:
             raise
 
     def add_channel(self, channel: Channel, schema: Schema | None = None) -> None:
-        """A channel that messages may be on from now on, with its schema if that is new."""
+        """Add a channel, with its schema if that is new."""
         added = [schema] if schema is not None else []
         self._write(encode_records(*added, channel))
         self._schemas += added
         self._channels.append(channel)
 
     def add_metadata(self, name: str, values: Mapping[str, str]) -> None:
-        """Texts by name."""
         record, begin = encode_records(libraries.records.Metadata(name, dict(values))), self._end
         self._write(record)
         index = libraries.records.MetadataIndex(begin, len(record), name)
         self._metadata_indexes.append(encode_records(index))
 
     def add_messages(self, data: memoryview, indexes: Sequence[MessageIndexes]) -> None:
-        """Message records one after the other as a chunk, and where each of them is."""
+        """Add consecutive message records as a chunk, with the index of each."""
         chunk = libraries.records.Chunk(
             compression="zstd",
             data=self._compressor.compress(data),
@@ -160,7 +159,6 @@ class McapFile:
         self.add_chunk(chunk, indexes)
 
     def add_chunk(self, chunk: Chunk, indexes: Sequence[MessageIndexes]) -> None:
-        """A chunk, and where its messages are."""
         head, begin = _chunk_head(chunk), self._end
         offsets: dict[int, int] = {}
         parts: list[memoryview] = []
@@ -240,7 +238,7 @@ class McapFile:
             raise RecordingFailed(_reason(self.path, error)) from error
 
     def _write(self, *parts: bytes | memoryview) -> None:
-        """Write all of it, or leave the file as it was."""
+        """Write all parts, or leave the file unchanged."""
         end = self._end + sum(memoryview(part).nbytes for part in parts)
         try:
             self._file.seek(self._end)
@@ -259,7 +257,7 @@ class McapFile:
 
 
 def encode_records(*records: McapRecord) -> bytes:
-    """Records one after the other."""
+    """Bytes of consecutive records."""
     builder = libraries.data_stream.RecordBuilder()
     for record in records:
         record.write(builder)
@@ -267,7 +265,7 @@ def encode_records(*records: McapRecord) -> bytes:
 
 
 def _chunk_head(chunk: Chunk) -> bytes:
-    """A chunk record up to its data, which the package would copy."""
+    """Chunk record up to its data, which the package would copy."""
     head = bytearray(encode_records(replace(chunk, data=b"")))
     struct.pack_into("<Q", head, 1, len(head) - 9 + len(chunk.data))
     struct.pack_into("<Q", head, len(head) - 8, len(chunk.data))
@@ -275,7 +273,7 @@ def _chunk_head(chunk: Chunk) -> bytes:
 
 
 def _message_indexes(index: MessageIndexes) -> NDArray[np.void]:
-    """Message index records (m,); the package's own take 1 µs a message, these 0.1."""
+    """Message index records (m,), at 0.1 µs a message rather than the package's 1 µs."""
     count = len(index.times)
     head = [("op", "u1"), ("length", "<u8"), ("channel", "<u2"), ("size", "<u4")]
     rows = np.empty(len(index.channels), np.dtype([*head, ("entries", "<u8", (count, 2))]))
@@ -294,16 +292,16 @@ _KEY = "crc32"
 
 
 class Damaged(ValueError):
-    """Bytes that are not what they should be."""
+    """Error: bytes that are damaged or malformed."""
 
 
 def with_checksum(name: str, values: Mapping[str, str]) -> dict[str, str]:
-    """Values with their check sum among them."""
+    """Values with their checksum added."""
     return {**values, _KEY: _checksum(name, values)}
 
 
 def intact(name: str, values: Mapping[str, str]) -> bool:
-    """Whether values are those that were written; the first recordings have no sum."""
+    """Whether values match their checksum; recordings of the first version have none."""
     written = {key: value for key, value in values.items() if key != _KEY}
     return values.get(_KEY) in (None, _checksum(name, written))
 
@@ -315,44 +313,43 @@ def _checksum(name: str, values: Mapping[str, str]) -> str:
 
 
 _HEAD = 9
-"""Bytes of a record before its content: opcode and length."""
+"""Length of a record's opcode and length fields, in bytes."""
 
 
 class ChunkPlace(NamedTuple):
-    """Where a chunk is, and when."""
+    """Position and time range of a chunk."""
 
     offset: int
-    """Where its record begins."""
     end: int
     start_time: int
-    """Earliest time of a message in ns."""
+    """Earliest message time in ns."""
     end_time: int
     size: int
-    """Bytes of its messages, as it says itself."""
+    """Uncompressed size of its messages in bytes, as recorded."""
     compression: str
 
 
 class MessagePlaces(NamedTuple):
-    """Messages of a channel in a chunk."""
+    """Times and positions of a channel's messages in a chunk."""
 
     times: NDArray[np.uint64]
-    """(n,) in ns."""
+    """Times in ns, (n,)."""
     begins: NDArray[np.int64]
-    """(n,): first byte of their records."""
+    """First byte of their records, (n,)."""
     ends: NDArray[np.int64]
 
 
 @dataclass
 class Contents:
-    """Contents of an MCAP file."""
+    """Index of the intact contents of an MCAP file."""
 
     path: Path
     data: mmap.mmap
-    """Its bytes, while it is open."""
+    """Bytes of the file, while it is open."""
     profile: str = ""
     """Profile of the file: "ros2" for a bag."""
     library: str = ""
-    """The program that wrote it."""
+    """Name of the writing program."""
     schemas: dict[int, Schema] = field(default_factory=dict[int, Any])
     channels: dict[int, Channel] = field(default_factory=dict[int, Any])
     metadata: list[tuple[str, dict[str, str]]] = field(
@@ -360,33 +357,31 @@ class Contents:
     )
     chunks: list[ChunkPlace] = field(default_factory=list[ChunkPlace])
     loose: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
-    """Where messages outside of chunks begin and end, as some programs write them."""
+    """Ranges of messages outside of chunks, begin and end, as some programs write them."""
     statistics: Statistics | None = None
-    """Statistics of the summary, if it was closed properly."""
+    """Statistics of the summary; None if the file was not closed properly."""
     complete: bool = False
-    """Whether it was closed properly."""
+    """Whether the file was closed properly."""
     missing: int = 0
-    """Chunks that its summary counts and that are not there."""
+    """Number of chunks in the summary that are missing from the file."""
     end: int = 0
-    """How far it could be followed."""
+    """Offset up to which the file could be read."""
 
     def check(self) -> None:
-        """Raise if something that everything else relies on is not what was written."""
+        """Raise if a record that all others depend on is damaged."""
         texts = [*self.metadata, *((c.topic, c.metadata) for c in self.channels.values())]
         for name, values in texts:
             if not intact(name, values):
-                raise InvalidValue(f"{self.path} is damaged: {name} is not what was written")
+                raise InvalidValue(f"{self.path} is damaged: {name} differs from what was written")
 
     def by_role(self, role: str) -> list[Channel]:
-        """Channels that say that they are this."""
         return [c for c in self.channels.values() if c.metadata.get("role") == role]
 
     def chunk(self, place: ChunkPlace) -> Chunk:
-        """A chunk as it was written."""
         return libraries.records.Chunk.read(self._content(place.offset + _HEAD, place.end))
 
     def messages(self, place: ChunkPlace) -> NDArray[np.uint8]:
-        """The messages of a chunk; raises `Damaged` if they are not what they were."""
+        """Uncompressed messages of a chunk; raises `Damaged` if the checksum differs."""
         chunk = self.chunk(place)
         try:
             data = unpacked(chunk.data, chunk.compression, chunk.uncompressed_size)
@@ -396,11 +391,12 @@ class Contents:
             ) from error
         crc = chunk.uncompressed_crc
         if len(data) != chunk.uncompressed_size or (crc and zlib.crc32(data) != crc):
-            raise Damaged(f"the chunk at byte {place.offset} is not what was written")
+            raise Damaged(f"the chunk at byte {place.offset} differs from what was written")
         return np.frombuffer(data, np.uint8)
 
     def places(self, data: NDArray[np.uint8]) -> dict[int, MessagePlaces]:
-        """Where the messages of a chunk are, by channel; channels that it defines are noted."""
+        """Positions of the messages in a chunk by channel; channels that the chunk defines are
+        added."""
         by_channel: defaultdict[int, list[int]] = defaultdict(list)
         message = int(libraries.opcode.Opcode.MESSAGE)
         head, view, at = struct.Struct("<BQH"), data.data, 0
@@ -426,7 +422,7 @@ class Contents:
         return places
 
     def follow(self) -> None:
-        """Note everything that is whole, record by record."""
+        """Scan the file and index all intact records."""
         opcodes = libraries.opcode.Opcode
         at, previous, summary = len(MAGIC), 0, False
         while at + _HEAD <= len(self.data):
@@ -488,22 +484,22 @@ class Contents:
         return libraries.data_stream.ReadDataStream(_Content(self.data[begin:end]))
 
     def _end(self, at: int, end: int) -> None:
-        """The footer: raises unless the summary before it is what was written."""
+        """Handle the footer; raises if the summary before it is damaged."""
         footer = libraries.records.Footer.read(self._content(at + _HEAD, end))
         if self.data[end:] != MAGIC:
             raise Damaged("it ends too early or too late")
         if footer.summary_crc not in (0, zlib.crc32(self.data[footer.summary_start : end - 4])):
-            raise Damaged("its summary is not what was written")
+            raise Damaged("its summary differs from what was written")
         if self.statistics is not None:
             self.missing = self.statistics.chunk_count - len(self.chunks)
         self.complete = not self.missing
 
 
 class _Content(io.BytesIO):
-    """The content of a record, which must have what it says that it has."""
+    """Stream over the content of a record that raises if the content is too short."""
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """So many bytes."""
+        """Read `size` bytes."""
         if size is not None and size > self.getbuffer().nbytes - self.tell():
             raise Damaged("a record ends too early")
         return super().read(size)
@@ -511,7 +507,7 @@ class _Content(io.BytesIO):
 
 @contextmanager
 def open_mcap(path: Path) -> Generator[Contents]:
-    """Contents of an MCAP file within a block; bytes that make no sense raise there."""
+    """Contents of an MCAP file, open within a block; malformed bytes raise there."""
     with _map_file(path) as data:
         if data[: len(MAGIC)] != MAGIC:
             raise InvalidValue(f"{path} is not a recording: it is no MCAP file")
@@ -523,7 +519,7 @@ def open_mcap(path: Path) -> Generator[Contents]:
             raise
         except Exception as error:  # of the format, of JSON, or of what is made of either
             raise InvalidValue(
-                f"{path} is damaged: {error}; `skidpad recover` keeps what is whole"
+                f"{path} is damaged: {error}; `skidpad recover` saves what is intact"
             ) from error
 
 
@@ -532,7 +528,7 @@ def _map_file(path: Path) -> mmap.mmap:
         with open_file(path) as file:
             size = file.seek(0, 2)
             if size < len(MAGIC):
-                raise InvalidValue(f"{path} is not a recording: it has {size} bytes")
+                raise InvalidValue(f"{path} is not a recording: it has only {size} bytes")
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except SkidpadError:
         raise

@@ -1,34 +1,34 @@
 """Messages of recordings: protobuf as templates with slots, message types, rows of messages.
 
-A message whose numbers are doubles and whose texts do not change has the same length every time, so
-it is made once as bytes with slots (`Template`), and the numbers of thousands of samples are put
-into copies of it together (`MessageRows`). Times are the one thing that would change the length:
-`Timestamp` has varints. Here they always take five bytes, the shorter ones padded; the encoding
-allows that and readers accept it.
+A message whose numbers are doubles and whose texts are constant has the same length every time, so
+it is encoded once with slots (`encode` gives a `Template`), and the numbers of thousands of samples
+are written into copies of it at once (`MessageRows`). Only the varints of `Timestamp` would change
+the length. Here they always take five bytes, padded if shorter; the encoding allows that and
+readers accept it.
 
 The message types of the package `foxglove` are the field lists of Foxglove's published schemas
 (https://docs.foxglove.dev/docs/sdk/schemas), written down here so that recording needs no protobuf
-library; a test holds them against the official classes. Foxglove has no type for inertial units, so
-`skidpad.Imu` has the fields of sensor_msgs/Imu without its covariances: viewers plot its numbers
-under the names that people know from there. That of wheel odometry has the five numbers and no
-quaternion: it comes with every sample, and its yaw counts turns.
+library; `encode` and `descriptor_set` read them, and a test compares them with the official
+classes. Foxglove has no type for inertial units, so `skidpad.Imu` has the fields of sensor_msgs/Imu
+without its covariances, which gives the plotted values familiar names. That of wheel odometry has
+five numbers and no quaternion, since it comes with every sample and its yaw counts turns.
 
-Messages that always come together, as MCAP records, make a row of bytes. What does not change in
-the rows stays in them from chunk to chunk, and everything that does is written into all of them by
-a few array operations: 7 µs a sample for 100 robots with 26 numbers each, on one core of an AMD
-EPYC. Adding the messages one by one takes 330 µs with the package `mcap`. The operations are few
-for another reason too: each lets go of the interpreter lock and asks for it again, and the
-simulation, which holds it, is held up by every such exchange.
+Messages that always come together, as MCAP records, form a row of bytes. The constant part of the
+rows is reused from chunk to chunk, and the variable part is written into all rows by a few array
+operations: 7 µs a sample for 100 robots with 26 numbers each, on one core of an AMD EPYC. Adding
+the messages one by one takes 330 µs with the package `mcap`. Few operations also matter because
+each releases and reacquires the interpreter lock, which delays the simulation thread.
 """
 
 from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from itertools import accumulate
 from math import cos, sin
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -39,11 +39,11 @@ from ..stage import Scan
 from .mcap import Damaged
 
 if TYPE_CHECKING:
-    from ...world.contact.touches import ContactEvent
+    from ...world.contact.solids import ContactEvent
 
 Source = Literal["row", "rotation", "time", "reading", "flag", "timestamp", "log_time"]
-"""Table that fills a slot: channels of the stage, quaternions, the time in s, what a sensor gave as
-numbers or as truth values, words of a `Timestamp`, or the log time of an MCAP message."""
+"""Table that fills a slot: channels of the stage, quaternions, the time in s, a sensor's
+numbers or truth values, words of a `Timestamp`, or the log time of an MCAP message."""
 WORDS: Mapping[Source, str] = {
     "row": "<f8",
     "rotation": "<f8",
@@ -53,37 +53,36 @@ WORDS: Mapping[Source, str] = {
     "timestamp": "<u4",
     "log_time": "<u8",
 }
-"""Types of the numbers of the tables, as they lie in a message."""
+"""Binary types of the tables' values in a message."""
 
 TIMESTAMP_SIZE = 12
-"""Bytes of a Timestamp: two varints of five bytes, each behind its tag."""
+"""Bytes of a Timestamp: two varints of five bytes, each after its tag."""
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _TAGS = np.array([1 << 3, 2 << 3], np.uint8)
 """Tags of the seconds and the nanoseconds in a Timestamp."""
 _SHIFTS = np.arange(0, 35, 7, dtype=np.uint64)
 _MORE = np.array([0x80, 0x80, 0x80, 0x80, 0], np.uint64)
-"""Each byte of a varint but the last says that there are more."""
+"""Continuation bits of a five-byte varint."""
 
 
 class Slot(NamedTuple):
-    """A number of a message that differs from sample to sample."""
+    """A value of a message that differs from sample to sample."""
 
     offset: int
-    """Place of its first byte."""
+    """Offset of its first byte."""
     source: Source
     column: int
-    """Column of the table of the source."""
+    """Column in the source's table."""
 
 
 class Template(NamedTuple):
-    """A message, or a part of one."""
+    """Bytes of a message, or of a part of one, with slots."""
 
     data: bytes
     slots: tuple[Slot, ...] = ()
 
 
 def join_templates(parts: Sequence[Template]) -> Template:
-    """Parts one behind the other."""
     offsets = accumulate((len(part.data) for part in parts), initial=0)
     slots = [
         slot._replace(offset=slot.offset + offset)
@@ -94,7 +93,7 @@ def join_templates(parts: Sequence[Template]) -> Template:
 
 
 def varint(value: int) -> bytes:
-    """A whole number of at least 0, seven bits a byte."""
+    """Varint of an integer of at least 0, seven bits a byte."""
     octets = bytearray()
     while value > 0x7F:
         octets.append(value & 0x7F | 0x80)
@@ -108,50 +107,69 @@ def _tag(number: int, kind: int) -> bytes:
 
 
 def message(number: int, *parts: Template) -> Template:
-    """A field that is a message."""
+    """Submessage field."""
     content = join_templates(parts)
     return join_templates([Template(_tag(number, _BYTES) + varint(len(content.data))), content])
 
 
-def octets(number: int, value: bytes) -> Template:
-    """A field of bytes."""
-    return Template(_tag(number, _BYTES) + varint(len(value)) + value)
-
-
 def string(number: int, value: str) -> Template:
-    """A field of text."""
-    return octets(number, value.encode())
+    """String field."""
+    return message(number, Template(value.encode()))
 
 
 def integer(number: int, value: int) -> Template:
-    """A field of a whole number, an enumeration or a truth value."""
+    """Integer, enumeration or boolean field."""
     return Template(_tag(number, _VARINT) + varint(value))
 
 
-def fixed32(number: int, value: int) -> Template:
-    """A field of a whole number that always takes four bytes."""
-    return Template(_tag(number, _FIXED32) + struct.pack("<I", value))
+class Cell(NamedTuple):
+    """A double or boolean that differs from sample to sample: a column of a source."""
+
+    source: Source
+    column: int
 
 
-def double(number: int, value: float) -> Template:
-    """A field of a number that stays as it is."""
-    return Template(_tag(number, _FIXED64) + struct.pack("<d", value))
+def cells(source: Source, columns: Iterable[int | None]) -> tuple[Cell | None, ...]:
+    """Cells of a source; None where there is no column."""
+    return tuple(None if column is None else Cell(source, column) for column in columns)
 
 
-def variable(number: int, source: Source, column: int) -> Template:
-    """A field of a number that changes."""
-    tag = _tag(number, _FIXED64)
-    return Template(tag + bytes(8), (Slot(len(tag), source, column),))
+def encode(kind: str, *first: Any, **more: Any) -> Template:
+    """Message of a type of `MESSAGES`: its first fields in order, then others by name.
+
+    A list is a repeated field. The value of a message field is a template of it or a
+    tuple of its first fields in order; None leaves a field out.
+    """
+    numbers = _numbers(kind)
+    values = [*zip(numbers, first, strict=False), *more.items()]
+    each = [(name, v if isinstance(v, list) else [v]) for name, v in values if v is not None]
+    return join_templates([_field(*numbers[name], one) for name, many in each for one in many])
 
 
-def flag(number: int, column: int) -> Template:
-    """A field of a truth value that a sensor gives."""
-    tag = _tag(number, _VARINT)
-    return Template(tag + bytes(1), (Slot(len(tag), "flag", column),))
+def _field(number: int, kind: str, value: Any) -> Template:
+    match value:
+        case Cell():
+            tag = _tag(number, _VARINT if kind == "bool" else _FIXED64)
+            size = np.dtype(WORDS[value.source]).itemsize
+            return Template(tag + bytes(size), (Slot(len(tag), *value),))
+        case Template():
+            return message(number, value)
+        case tuple():
+            return message(number, encode(kind, *value))
+        case str():
+            return string(number, value)
+        case bytes():
+            return message(number, Template(value))
+        case _ if kind == "double":
+            return Template(_tag(number, _FIXED64) + struct.pack("<d", value))
+        case _ if kind == "fixed32":
+            return Template(_tag(number, _FIXED32) + struct.pack("<I", value))
+        case _:
+            return integer(number, int(value))
 
 
 def protobuf_fields(data: bytes) -> dict[int, list[int | bytes]]:
-    """The fields of a message by number: whole numbers, or the bytes of everything else."""
+    """Fields of a message by number: integers, or the bytes of everything else."""
     found: dict[int, list[int | bytes]] = {}
     at = 0
     while at < len(data):
@@ -174,7 +192,7 @@ def protobuf_fields(data: bytes) -> dict[int, list[int | bytes]]:
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """A whole number and where it ends."""
+    """Value of a varint and the offset of its end."""
     value = 0
     for shift in range(0, 70, 7):
         if at >= len(data):
@@ -186,22 +204,18 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
     raise ValueError("a number of a message has no end")
 
 
-def variables(number: int, count: int) -> Template:
-    """A packed list of numbers that a sensor gives."""
-    head = _tag(number, _BYTES) + varint(8 * count)
-    slots = [Slot(len(head) + 8 * k, "reading", k) for k in range(count)]
-    return Template(head + bytes(8 * count), tuple(slots))
+def _words(source: Source, count: int) -> Template:
+    """Words of a source one after the other."""
+    size = np.dtype(WORDS[source]).itemsize
+    return Template(bytes(size * count), tuple(Slot(size * k, source, k) for k in range(count)))
 
 
-def timestamp(number: int) -> Template:
-    """A field of the type Timestamp that changes."""
-    head = _tag(number, _BYTES) + varint(TIMESTAMP_SIZE)
-    slots = [Slot(len(head) + 4 * k, "timestamp", k) for k in range(TIMESTAMP_SIZE // 4)]
-    return Template(head + bytes(TIMESTAMP_SIZE), tuple(slots))
+NOW = _words("timestamp", TIMESTAMP_SIZE // 4)
+"""Timestamp of the message."""
 
 
 def timestamps(ns: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """Times in ns (T,) as the bytes of Timestamps (T, 12)."""
+    """Encode times in ns (T,) as the bytes of Timestamps (T, 12)."""
     values = np.stack(np.divmod(ns, 10**9), axis=1)
     table = np.empty((len(ns), 2, TIMESTAMP_SIZE // 2), np.uint8)
     table[:, :, 0] = _TAGS
@@ -271,35 +285,43 @@ MESSAGES: Mapping[str, str] = {
     "skidpad.Imu": "timestamp:Timestamp frame_id:string orientation:Quaternion "
     "angular_velocity:Vector3 linear_acceleration:Vector3",
 }
-"""Fields in the order of their numbers, from 1 on: `name:type`, a star for a list, the values of an
-enumeration in brackets, from 0 on."""
+"""Fields of the message types in order of their numbers, from 1 on: `name:type`, a star for a
+list, the values of an enumeration in brackets, from 0 on."""
 _FULL = {name.rpartition(".")[2]: name for name in MESSAGES}
 _FIELD = re.compile(r"(?P<name>\w+):(?P<type>\w+)(\((?P<values>[\w,]+)\))?(?P<list>\*)?")
 
+
+@cache
+def _numbers(kind: str) -> dict[str, tuple[int, str]]:
+    """Number and type of the fields of a message type, by name."""
+    return {match["name"]: (k, match["type"]) for k, match in _fields(_FULL[kind]).items()}
+
+
 FIRST_CHANNEL = 16
-"""Number of the field of a body's first channel: from here on all tags take two bytes."""
+"""Field number of a body's first channel; from here on all tags take two bytes."""
 MOST_CHANNELS = 2048 - FIRST_CHANNEL
-"""Most channels of one body: beyond that tags take three bytes."""
+"""Most channels of one body; with more, tags would take three bytes."""
 
 
 def descriptor_set(name: str) -> bytes:
-    """A message type and those that it uses, as a FileDescriptorSet."""
+    """FileDescriptorSet of a message type and the types it uses."""
     files = [message(1, _file(kind, _fields(kind))) for kind in _dependencies(name)]
     return join_templates(files).data
 
 
 def state_descriptor(name: str, channels: Sequence[str]) -> bytes:
-    """The message type of a body's numbers: `t` in s, then a double per channel."""
-    numbers = {k: _FIELD.match(f"{c}:double") for k, c in enumerate(channels, FIRST_CHANNEL)}
-    return message(1, _file(name, {1: _FIELD.match("t:double"), **numbers})).data
+    """FileDescriptorSet of a body's state: `t` in s, then a double per channel."""
+    names = {1: "t", **dict(enumerate(channels, FIRST_CHANNEL))}
+    fields = {k: match for k, c in names.items() if (match := _FIELD.match(f"{c}:double"))}
+    return message(1, _file(name, fields)).data
 
 
-def _fields(name: str) -> dict[int, re.Match[str] | None]:
+def _fields(name: str) -> dict[int, re.Match[str]]:
     return dict(enumerate(_FIELD.finditer(MESSAGES[name]), 1))
 
 
 def _dependencies(name: str) -> list[str]:
-    """A message type behind all that it uses, as readers want it."""
+    """A message type preceded by all types it uses, in the order that readers require."""
     used = [kind for other in _used(name) for kind in _dependencies(other)]
     return list(dict.fromkeys([*used, name]))
 
@@ -315,13 +337,12 @@ def _file_name(name: str) -> str:
     return f"{folder}/{short.lower() if package.startswith('google') else short}.proto"
 
 
-def _file(name: str, numbered: Mapping[int, re.Match[str] | None]) -> Template:
-    """A FileDescriptorProto."""
+def _file(name: str, numbered: Mapping[int, re.Match[str]]) -> Template:
+    """FileDescriptorProto with the numbered fields of a message type."""
     package, _, short = name.rpartition(".")
     fields: list[Template] = []
     enums: list[Template] = []
     for number, match in numbered.items():
-        assert match is not None
         label = _REPEATED if match["list"] else _SINGLE
         kind, of = _TYPES.get(match["type"], _MESSAGE), ""
         if match["values"]:
@@ -344,9 +365,9 @@ def _enum(name: str, values: Sequence[str]) -> Template:
 
 Bytes = NDArray[np.uint8]
 Times = NDArray[np.uint64]
-"""In ns."""
+"""Times in ns."""
 Message = tuple[int, Template]
-"""Number of its channel, and what it looks like."""
+"""Channel number and template."""
 
 _MESSAGE_ROWS_MESSAGE = 5
 """Opcode of a message record."""
@@ -355,26 +376,26 @@ MESSAGE_HEAD = 31
 
 
 class _Words(NamedTuple):
-    """Slots of a source whose offsets have the same remainder by the size of their words."""
+    """Slots of a source whose offsets have the same remainder modulo the word size."""
 
     source: Source
     remainder: int
     places: NDArray[np.intp]
-    """Offsets in words, from the remainder on."""
+    """Offsets in words, counted from the remainder."""
     columns: NDArray[np.intp]
 
     def of(self, rows: Bytes) -> AnyArray:
-        """Rows (n, size) as rows of words."""
+        """View of rows (n, size) as rows of words."""
         size, kind = rows.shape[1], np.dtype(WORDS[self.source])
         shape = (len(rows), (size - self.remainder) // kind.itemsize)
         return np.ndarray(shape, kind, rows.data, self.remainder, (size, kind.itemsize))
 
 
 class MessageRows:
-    """Messages that always come together, in rows of one time each.
+    """Encoder of messages that always come together, as one row of bytes per time.
 
     Args:
-        messages: what comes together.
+        messages: the messages of a row.
     """
 
     def __init__(self, messages: Sequence[Message]) -> None:
@@ -383,14 +404,13 @@ class MessageRows:
         """Channels of the messages of a row, in order."""
         sizes = [len(record.data) for record in records]
         self.offsets = np.cumsum([0, *sizes])[:-1].astype(np.uint64)
-        """Where the messages begin in a row."""
         row = join_templates(records)
         self._words = _by_word(row.slots)
         self._rows = np.frombuffer(bytearray(row.data), np.uint8)[None]
 
     @property
     def size(self) -> int:
-        """Bytes of a row."""
+        """Length of a row in bytes."""
         return self._rows.shape[1]
 
     def encoded(self, ns: Times, tables: Mapping[Source, AnyArray]) -> Bytes:
@@ -408,10 +428,10 @@ class MessageRows:
 
 
 class MessageDecoder:
-    """Takes numbers out of messages that all end alike.
+    """Decoder of the numbers at the end of messages of one type.
 
     Args:
-        template: what they end with, with doubles in its slots.
+        template: common end of the messages, with doubles in its slots.
     """
 
     def __init__(self, template: Template) -> None:
@@ -425,7 +445,7 @@ class MessageDecoder:
             self._widths[slot.source] = max(slot.column + 1, self._widths.get(slot.source, 0))
 
     def tables(self, data: Bytes, ends: NDArray[np.int64]) -> dict[Source, Array]:
-        """Tables (n, columns) of messages that end at places (n,), at least one."""
+        """Tables (n, columns) of messages that end at offsets (n,), n >= 1."""
         begins = ends - self._template.size
         if begins.min() < 0 or ends.max() > len(data):
             raise Damaged("a message lies outside of its chunk")
@@ -441,7 +461,7 @@ class MessageDecoder:
 
 
 def message_record(channel: int, template: Template) -> Template:
-    """A message behind the head of its MCAP record; the sequence number stays 0, unused."""
+    """MCAP message record of a message; the sequence number stays 0, unused."""
     head = struct.pack("<BQHIQQ", _MESSAGE_ROWS_MESSAGE, 22 + len(template.data), channel, 0, 0, 0)
     log_time, publish_time = Slot(15, "log_time", 0), Slot(23, "log_time", 0)
     return join_templates([Template(head, (log_time, publish_time)), template])
@@ -464,23 +484,14 @@ def _by_word(slots: Sequence[Slot]) -> list[_Words]:
 
 
 Quaternion = tuple[float, float, float, float]
-"""x, y, z, w."""
-
-
-class Rotation(NamedTuple):
-    """Columns of a quaternion in the table; x and y are None of what stays upright."""
-
-    x: int | None
-    y: int | None
-    z: int
-    w: int
+"""Quaternion x, y, z, w."""
 
 
 class Rotations:
-    """A table with the quaternions of what turns.
+    """Table of the quaternions of all rotating bodies.
 
     Args:
-        upright: how many things turn in the plane only.
+        upright: number of bodies that only turn in the plane.
     """
 
     def __init__(self, upright: int) -> None:
@@ -490,30 +501,34 @@ class Rotations:
 
     @property
     def upright_angles(self) -> tuple[tuple[int, float], ...]:
-        """For each thing that turns in the plane, the channel of its angle, and what adds to it.
-        Their sines are the first columns of the table, their cosines the next."""
+        """Yaw channel and fixed offset of each upright body.
+
+        The sines of their half angles are the first columns of the table, the cosines the next.
+        """
         return tuple(self._upright)
 
     @property
     def tilted_angles(self) -> tuple[tuple[int, int, int], ...]:
-        """For each thing that tilts, channels of yaw, pitch and roll; four columns each behind the
-        others."""
+        """Channels of yaw, pitch and roll of each tilting body; each has four consecutive
+        columns."""
         return tuple(self._tilted)
 
-    def upright(self, yaw: int, fixed: float = 0.0) -> Rotation:
-        """Add something that turns in the plane, by the channel of its angle and a fixed offset."""
+    def upright(self, yaw: int, fixed: float = 0.0) -> tuple[Cell | None, ...]:
+        """Add a body that turns in the plane, by its yaw channel and a fixed offset; returns its
+        quaternion."""
         k = len(self._upright)
         self._upright.append((yaw, fixed))
-        return Rotation(None, None, k, self._count + k)
+        return cells("rotation", (None, None, k, self._count + k))
 
-    def tilted(self, yaw: int, pitch: int, roll: int) -> Rotation:
-        """Add something that also pitches and rolls, by the channels of its angles."""
+    def tilted(self, yaw: int, pitch: int, roll: int) -> tuple[Cell | None, ...]:
+        """Add a body that also pitches and rolls, by the channels of its angles; returns its
+        quaternion."""
         begin = 2 * self._count + 4 * len(self._tilted)
         self._tilted.append((yaw, pitch, roll))
-        return Rotation(*range(begin, begin + 4))
+        return cells("rotation", range(begin, begin + 4))
 
     def of(self, rows: Array) -> Array:
-        """The table (T, columns) of rows (T, channels): sines, cosines, then what tilts."""
+        """Table (T, columns) from rows (T, channels): sines, cosines, then tilting bodies."""
         n, count = self._count, len(rows)
         table = np.empty((count, 2 * n + 4 * len(self._tilted)))
         if n:
@@ -553,162 +568,45 @@ def quaternions(yaw: Array, pitch: Array, roll: Array) -> Array:
 
 
 WORLD = "world"
-"""Frame that everything stands in."""
-DIAGONAL_KNOWN = 2
-"""Kind of a covariance of which the diagonal is known."""
 STANDARD_GRAVITY = 9.81
-"""As the vehicles of this package take it, in m/s²."""
-
-
-class Place(NamedTuple):
-    """Channels of a pose in the world."""
-
-    x: int
-    y: int
-    z: int | None
-    rotation: Rotation
-
-
-def vector(number: int, *values: float) -> Template:
-    """A field of the type Vector2, Vector3, Point3, Quaternion or Color."""
-    return message(number, *(double(k, value) for k, value in enumerate(values, 1)))
-
-
-def still_pose(number: int, x: float, y: float, z: float, rotation: Quaternion) -> Template:
-    """A field of the type Pose that does not change."""
-    return message(number, vector(1, x, y, z), vector(2, *rotation))
-
-
-def _variables(number: int, source: Source, columns: Sequence[int | None]) -> Template:
-    """A field of the type Vector3 or Quaternion that changes; 0 where there is no column."""
-    numbered = [(k, column) for k, column in enumerate(columns, 1) if column is not None]
-    return message(number, *(variable(k, source, column) for k, column in numbered))
-
-
-def transform(
-    child: str,
-    at: Sequence[float] | Place,
-    rotation: Rotation | Quaternion = (0.0, 0.0, 0.0, 1.0),
-    *,
-    parent: str = WORLD,
-) -> Template:
-    """An entry of FrameTransforms: the frame of a child in that of its parent.
-
-    `at` is a place whose channels change, with its rotation, or three numbers in m that stay.
-    """
-    if isinstance(at, Place):
-        position, rotation = _variables(4, "row", at[:3]), at.rotation
-    else:
-        position = vector(4, *at)
-    turned = isinstance(rotation, Rotation)
-    turn = _variables(5, "rotation", rotation) if turned else vector(5, *rotation)
-    return message(1, timestamp(1), string(2, parent), string(3, child), position, turn)
-
-
-def poses(places: Sequence[Place]) -> Template:
-    """A PoseInFrame of a vehicle, or a PosesInFrame of many: they are alike."""
-    templates = [
-        message(3, _variables(1, "row", place[:3]), _variables(2, "rotation", place.rotation))
-        for place in places
-    ]
-    return join_templates([timestamp(1), string(2, WORLD), *templates])
+"""Standard gravity as in this package's vehicles, in m/s²."""
 
 
 def state(columns: Sequence[int]) -> Template:
-    """The numbers of a body: time, then its channels from field `FIRST_CHANNEL` on."""
+    """State message of a body: time, then its channels from field `FIRST_CHANNEL` on."""
     numbered = enumerate(columns, FIRST_CHANNEL)
-    numbers = [variable(k, "row", column) for k, column in numbered]
-    return join_templates([variable(1, "time", 0), *numbers])
+    channels = [_field(k, "double", Cell("row", column)) for k, column in numbered]
+    return join_templates([_field(1, "double", Cell("time", 0)), *channels])
 
 
 def laser_scan(scan: Scan, frame: str) -> Template:
-    """A LaserScan."""
     turned = (0.0, 0.0, sin(0.5 * scan.yaw), cos(0.5 * scan.yaw))
-    at = still_pose(3, scan.x, scan.y, 0.0, turned)
-    last = scan.first_angle + scan.step * (scan.count - 1)
-    angles = double(4, scan.first_angle), double(5, last)
-    return join_templates([timestamp(1), string(2, frame), at, *angles, laser_ranges(scan.count)])
+    at, last = (scan.x, scan.y, 0.0), scan.first_angle + scan.step * (scan.count - 1)
+    head = encode("LaserScan", NOW, frame, (at, turned), scan.first_angle, last)
+    return join_templates([head, laser_ranges(scan.count)])
 
 
 def laser_ranges(count: int) -> Template:
-    """End of a LaserScan."""
-    return variables(6, count)
+    """Numeric end of a LaserScan: its ranges."""
+    return encode("LaserScan", ranges=_words("reading", count))
 
 
 def true_imu(frame: str, a_x: int, a_y: int, omega: int) -> Template:
-    """Reading of a perfect inertial unit at the reference point of a vehicle on level ground."""
-    rate = _variables(4, "row", (None, None, omega))
-    force = variable(1, "row", a_x), variable(2, "row", a_y)
-    forces = message(5, *force, double(3, STANDARD_GRAVITY))
-    return join_templates([timestamp(1), string(2, frame), rate, forces])
-
-
-def imu(frame: str, oriented: bool) -> Template:
-    """A reading of an inertial unit: three rates and three forces, the quaternion if it has one."""
-    return join_templates([timestamp(1), string(2, frame), imu_numbers(oriented)])
-
-
-def imu_numbers(oriented: bool) -> Template:
-    """The numeric fields of an IMU message: the orientation quaternion if `oriented`, angular
-    rates, then specific forces."""
-    orientation = [_variables(3, "reading", range(6, 10))] if oriented else []
-    rates, forces = _variables(4, "reading", range(3)), _variables(5, "reading", range(3, 6))
-    return join_templates([*orientation, rates, forces])
-
-
-def location_fix(frame: str, variances: Sequence[float]) -> Template:
-    """A fix of a satellite receiver; `variances` are those to the east, the north and upwards."""
-    east, north, up = variances
-    matrix = [east, 0.0, 0.0, 0.0, north, 0.0, 0.0, 0.0, up]
-    covariance = octets(4, struct.pack("<9d", *matrix)), integer(5, DIAGONAL_KNOWN)
-    return join_templates([timestamp(6), string(7, frame), *covariance, location_numbers()])
-
-
-def location_numbers() -> Template:
-    """The numeric fields of a fix: latitude, longitude, altitude."""
-    return join_templates([variable(k + 1, "reading", k) for k in range(3)])
-
-
-def odometry(frame: str, child: str, number: int) -> Template:
-    """Wheel odometry of one of several vehicles whose readings come together."""
-    names = string(2, frame), string(3, child)
-    return join_templates([timestamp(1), *names, odometry_numbers(number)])
-
-
-def odometry_numbers(number: int) -> Template:
-    """The numeric fields of wheel odometry: x, y, yaw, v_x and yaw rate."""
-    return join_templates([variable(4 + k, "reading", 5 * number + k) for k in range(5)])
-
-
-def bumper(frame: str) -> Template:
-    """Whether a vehicle touches something."""
-    return join_templates([timestamp(1), string(2, frame), bumper_flag()])
-
-
-def bumper_flag() -> Template:
-    """End of a reading of a bumper."""
-    return flag(3, 0)
+    """Message of an ideal inertial unit at the reference point of a vehicle on level ground."""
+    rate, forces = cells("row", (None, None, omega)), cells("row", (a_x, a_y))
+    return encode("Imu", NOW, frame, None, rate, (*forces, STANDARD_GRAVITY))
 
 
 def contact(event: ContactEvent) -> Template:
-    """Two things that begin or cease to touch."""
+    """Contact message: two bodies that begin or cease to touch."""
+    places = (event.x, event.y), (event.normal_x, event.normal_y)
     numbers = event.normal_impulse, event.tangential_impulse, event.since
-    return join_templates(
-        [
-            timestamp(1),
-            integer(2, int(event.kind == "begin")),
-            string(3, event.a),
-            string(4, event.b),
-            vector(5, event.x, event.y),
-            vector(6, event.normal_x, event.normal_y),
-            *(double(k, value) for k, value in enumerate(numbers, 7)),
-        ]
-    )
+    return encode("Contact", NOW, event.kind == "begin", event.a, event.b, *places, *numbers)
 
 
 def contact_event(data: bytes, time: float) -> ContactEvent:
-    """The event in a message of `contact`; `time` is its log time in s."""
-    from ...world.contact.touches import ContactEvent
+    """Contact event from a message of `contact`; `time` is its log time in s."""
+    from ...world.contact.solids import ContactEvent
 
     fields = {number: values[-1] for number, values in protobuf_fields(data).items()}
     began, a, b, where, normal = (fields[k] for k in range(2, 7))

@@ -1,7 +1,7 @@
-"""Reading recordings back, to the bit: a stage, its rows of numbers, readings of sensors, notes.
+"""Reading of recordings, bit-exact: stage, rows of channel values, sensor readings, notes.
 
-A `Recording` is also written as Parquet, for analysis. One table for all bodies suits a fleet:
-`frame.groupby("body")` takes it apart. Bodies of different models share the columns that they have
+A `Recording` can also be exported as Parquet for analysis. One table for all bodies suits a fleet:
+`frame.groupby("body")` splits it. Bodies of different models share the columns that they have
 in common; the others are empty where they do not apply.
 """
 
@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,12 +30,23 @@ from ..stage import Channel, Scan, Stage
 from . import messages
 from .mcap import ChunkPlace, Contents, Damaged, MessagePlaces, open_mcap
 from .messages import MESSAGE_HEAD, Bytes, MessageDecoder
-from .sensors import KINDS, SensorLog, SensorMount
-from .topics import BODY, LOST, NOTES, NUMBER, RECORDING, SENSOR, channels_by_body
+from .topics import (
+    BODY,
+    KINDS,
+    LOST,
+    NOTES,
+    NUMBER,
+    RECORDING,
+    SENSOR,
+    SensorLog,
+    SensorMount,
+    channels_by_body,
+    sensor_numbers,
+)
 from .topics import FORMAT as reading_FORMAT
 
 if TYPE_CHECKING:
-    from ...world.contact.touches import ContactEvent
+    from ...world.contact.solids import ContactEvent
 
 _PURPOSE = "A recording as Parquet"
 
@@ -48,28 +58,34 @@ def write_sensors(
     sensors: Sequence[SensorLog],
     contacts: Sequence[ContactEvent],
 ) -> None:
-    """A file per sensor in a folder per body, and one of the contacts."""
+    """Write a Parquet file per sensor in a folder per body, and one of the contacts."""
     by_lidar: list[list[ScanAt]] = [[] for _ in lidars]
     for scan in scans:
         by_lidar[scan.index].append(scan)
-    owned = [
-        *((lidar.body, lidar.name, partial(_scan_table, lidar, by_lidar[k]))
-          for k, lidar in enumerate(lidars)),
-        *((log.mount.body, log.mount.name, partial(_sensor_table, log)) for log in sensors),
-    ]  # fmt: skip
-    bodies = dict.fromkeys(body for body, _, _ in owned)
+    owned = [(lidar.body, lidar.name, lidar, by_lidar[k]) for k, lidar in enumerate(lidars)]
+    owned += [(log.mount.body, log.mount.name, log, None) for log in sensors]
+    bodies = dict.fromkeys(body for body, *_ in owned)
     for name, body in zip(_file_names(bodies), bodies, strict=True):
-        own = [(sensor, table) for owner, sensor, table in owned if owner == body]
+        own = [it for it in owned if it[0] == body]
         (folder / name).mkdir(parents=True, exist_ok=True)
-        for file, (_, table) in zip(_file_names([s for s, _ in own]), own, strict=True):
-            _write(folder / name / f"{file}.parquet", table())
+        for file, (_, sensor, one, its) in zip(
+            _file_names([s for _, s, *_ in own]), own, strict=True
+        ):
+            # Kind, name, and mounting pose in m and rad.
+            about: dict[str, Any] = {"kind": "lidar", "body": body, "name": sensor}
+            if isinstance(one, SensorLog):
+                about |= {"kind": one.mount.kind, **one.mount._asdict()}
+                columns = _sensor_columns(one)
+            else:
+                about |= {"x": one.x, "y": one.y, "yaw": one.yaw}
+                columns = _scan_columns(one, its or [])
+            _write(folder / name / f"{file}.parquet", columns, {"sensor": json.dumps(about)})
     if contacts:
         folder.mkdir(parents=True, exist_ok=True)
-        _write(folder / "contacts.parquet", _contact_table(contacts))
+        _write(folder / "contacts.parquet", _contact_columns(contacts))
 
 
 def _file_names(names: Iterable[str]) -> list[str]:
-    """File names for names, all different."""
     chosen: list[str] = []
     taken = set[str]()
     for name in names:
@@ -84,7 +100,7 @@ def _file_names(names: Iterable[str]) -> list[str]:
 
 
 def write_table(path: Path, title: str, runs: Mapping[str, Trajectory]) -> None:
-    """One table with a row per body and time; the runs have the same times and notes."""
+    """Write one table with a row per body and time; the runs have the same times and notes."""
     arrow = require("pyarrow", purpose=_PURPOSE)
     parquet = require("pyarrow.parquet", purpose=_PURPOSE)
     first = next(iter(runs.values()))
@@ -112,7 +128,7 @@ def write_table(path: Path, title: str, runs: Mapping[str, Trajectory]) -> None:
 
 
 def _shared_columns(runs: Mapping[str, Trajectory]) -> dict[str, Column]:
-    """The columns of all bodies by name; raises where their units differ."""
+    """Columns of all bodies by name; raises if their units differ."""
     columns: dict[str, Column] = {}
     for body, run in runs.items():
         for column in run.columns:
@@ -130,66 +146,46 @@ def _field(column: Column) -> Any:
     return arrow.field(column.name, arrow.float64(), metadata=column_notes(column))
 
 
-def _scan_table(lidar: Scan, scans: Sequence[ScanAt]) -> Any:
-    """Scans of a lidar; the metadata of the ranges has the angles of the rays."""
+Columns = dict[str, tuple[Any, Mapping[str, str] | None]]
+"""Arrow arrays and their metadata, by name."""
+
+
+def _scan_columns(lidar: Scan, scans: Sequence[ScanAt]) -> Columns:
+    """Columns of a lidar's scans; the angles of the rays are in the metadata of the ranges."""
     arrow = require("pyarrow", purpose=_PURPOSE)
-    angles = (lidar.first_angle + lidar.step * np.arange(lidar.count)).tolist()
-    notes = {
-        "unit": "m",
-        "angles": json.dumps(angles),
-        "angle_unit": "rad",
-        "max_range": json.dumps(lidar.max_range),
+    angles = json.dumps((lidar.first_angle + lidar.step * np.arange(lidar.count)).tolist())
+    notes = {"unit": "m", "angles": angles, "angle_unit": "rad"}
+    flat = arrow.array(np.array([scan.ranges for scan in scans], np.float32).ravel())
+    ranges = arrow.FixedSizeListArray.from_arrays(flat, lidar.count)
+    times = arrow.array([scan.time for scan in scans], arrow.float64())
+    notes["max_range"] = json.dumps(lidar.max_range)
+    return {"t": (times, {"unit": "s"}), "ranges": (ranges, notes)}
+
+
+def _sensor_columns(log: SensorLog) -> Columns:
+    arrow = require("pyarrow", purpose=_PURPOSE)
+    values = log.values != 0.0 if log.mount.kind == "bumper" else log.values
+    own = zip(log.columns, values.T, strict=True)
+    columns = {name: (arrow.array(numbers), {"unit": unit}) for (name, unit), numbers in own}
+    return {"t": (arrow.array(log.times), {"unit": "s"}), **columns}
+
+
+def _contact_columns(contacts: Sequence[ContactEvent]) -> Columns:
+    arrow = require("pyarrow", purpose=_PURPOSE)
+    values = dict(zip(contacts[0]._fields, zip(*contacts, strict=True), strict=True))
+    texts = {name: (arrow.array(values[name], arrow.string()), None) for name in ("kind", "a", "b")}
+    numbers = {
+        name: (
+            arrow.array(values["time" if name == "t" else name], arrow.float64()),
+            {"unit": unit},
+        )
+        for name, unit in _CONTACT_UNITS.items()
     }
-    kind = arrow.list_(arrow.float32(), lidar.count)
-    schema = arrow.schema(
-        [_time_field(), arrow.field("ranges", kind, metadata=notes)],
-        metadata=_sensor_notes(
-            "lidar", lidar.body, lidar.name, x=lidar.x, y=lidar.y, yaw=lidar.yaw
-        ),
-    )
-    ranges = np.array([scan.ranges for scan in scans], np.float32).ravel()
-    times = [scan.time for scan in scans]
-    columns = [arrow.array(times, arrow.float64()), arrow.FixedSizeListArray.from_arrays(
-        arrow.array(ranges), lidar.count)]  # fmt: skip
-    return arrow.table(columns, schema=schema)
-
-
-def _sensor_table(log: SensorLog) -> Any:
-    """Readings of another sensor."""
-    arrow = require("pyarrow", purpose=_PURPOSE)
-    about = log.mount._asdict()
-    first = (about.pop("kind"), about.pop("body"), about.pop("name"))
-    switch = log.mount.kind == "bumper"
-    kind = arrow.bool_() if switch else arrow.float64()
-    values = log.values != 0.0 if switch else log.values
-    schema = arrow.schema(
-        [_time_field(), *(arrow.field(n, kind, metadata={"unit": u}) for n, u in log.columns)],
-        metadata=_sensor_notes(*first, **about),
-    )
-    return arrow.table([arrow.array(log.times), *map(arrow.array, values.T)], schema=schema)
-
-
-def _contact_table(contacts: Sequence[ContactEvent]) -> Any:
-    """Beginnings and ends of contacts."""
-    arrow = require("pyarrow", purpose=_PURPOSE)
-    columns = list(zip(*contacts, strict=True))
-    places = {name: k for k, name in enumerate(contacts[0]._fields)}
-    text = arrow.string()
-    fields = [
-        (_time_field(), "time"),
-        *((arrow.field(name, text), name) for name in ("kind", "a", "b")),
-        *(
-            (arrow.field(name, arrow.float64(), metadata={"unit": unit}), name)
-            for name, unit in _CONTACT_UNITS.items()
-        ),
-    ]
-    schema = arrow.schema([field for field, _ in fields])
-    return arrow.table(
-        [arrow.array(columns[places[name]], field.type) for field, name in fields], schema=schema
-    )
+    return {"t": numbers.pop("t"), **texts, **numbers}
 
 
 _CONTACT_UNITS = {
+    "t": "s",
     "x": "m",
     "y": "m",
     "normal_x": "1",
@@ -200,19 +196,12 @@ _CONTACT_UNITS = {
 }
 
 
-def _time_field() -> Any:
-    arrow = require("pyarrow", purpose=_PURPOSE)
-    return arrow.field("t", arrow.float64(), metadata={"unit": "s"})
-
-
-def _sensor_notes(kind: str, body: str, name: str, **place: Any) -> dict[str, str]:
-    """Metadata of a sensor's file: its kind and name, and where it sits in m and rad."""
-    return {"sensor": json.dumps({"kind": kind, "body": body, "name": name, **place})}
-
-
-def _write(path: Path, table: Any) -> None:
-    parquet = require("pyarrow.parquet", purpose=_PURPOSE)
+def _write(path: Path, columns: Columns, notes: Mapping[str, str] | None = None) -> None:
+    arrow, parquet = (require(name, purpose=_PURPOSE) for name in ("pyarrow", "pyarrow.parquet"))
+    fields = [arrow.field(n, v.type, metadata=about) for n, (v, about) in columns.items()]
+    schema = arrow.schema(fields, metadata=notes)
     with replacing(path) as temporary:
+        table = arrow.table([values for values, _ in columns.values()], schema=schema)
         parquet.write_table(table, temporary, compression="zstd")
 
 
@@ -222,24 +211,24 @@ def _notes(title: str, meta: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """A recorded run; `read` makes it from a file."""
+    """A recorded run, as returned by `read`."""
 
     stage: Stage
     times: Array
-    """(T,) in s, increasing."""
+    """Sample times (T,) in s, increasing."""
     rows: Array
-    """(T, channels) in the order of `stage.channels`, to the bit as they were given."""
+    """Values (T, channels) in the order of `stage.channels`, bit-exact."""
     scans: tuple[ScanAt, ...]
-    """In the order of their times; `inf` where nothing was in reach."""
+    """Lidar scans in order of their times; `inf` where nothing is within range."""
     sensors: tuple[SensorLog, ...]
     """Readings of inertial units, satellite receivers, wheel odometry and bumpers; see `sensor`."""
     contacts: tuple[ContactEvent, ...]
-    """Beginnings and ends of contacts, in the order of their times."""
+    """Beginnings and ends of contacts, in order of their times."""
     meta: Mapping[str, Any]
-    """Notes on the run; "error" is what ended it."""
+    """Notes on the run; "error" is the error that ended it."""
     complete: bool
-    """False of a file that was not closed, or that says what is lost (`meta["lost_samples"]`): what
-    it has is whole, but there was more."""
+    """False if the file was not closed, or notes lost samples (`meta["lost_samples"]`): the
+    contents are valid but incomplete."""
     path: Path
 
     def __repr__(self) -> str:
@@ -251,27 +240,28 @@ class Recording:
 
     @property
     def duration(self) -> float:
-        """In s."""
+        """Time from the first sample to the last, in s."""
         return float(self.times[-1] - self.times[0]) if self.times.size else 0.0
 
     def column(self, body: str, name: str) -> Array:
-        """A channel of a body over time."""
+        """Values (T,) of a channel of a body."""
         places = self._places(body)
         if name not in places:
             raise InvalidValue(unknown_name(body, name, list(places), "channel"))
         return self.rows[:, places[name]]
 
     def sensor(self, body: str, name: str) -> SensorLog:
-        """Readings of a sensor of a body; those of lidars are `scans`."""
+        """Readings of a sensor of a body; lidars are in `scans`."""
         known = {log.mount.name: log for log in self.sensors if log.mount.body == body}
         if name not in known:
             raise InvalidValue(unknown_name(body, name, list(known), "sensor"))
         return known[name]
 
     def film(self, fps: float | None = None) -> Film:
-        """For the page; with at most `fps` pictures per second of recorded time if given.
+        """Film for the replay page, with at most `fps` pictures per second of recorded time if
+        given.
 
-        Beams that hit nothing end at the largest range of their lidar.
+        Rays without a hit end at the maximum range of their lidar.
         """
         far = [scan.max_range for scan in self.stage.scans]
         scans = [
@@ -293,7 +283,7 @@ class Recording:
         return self.show()._repr_html_() if self.times.size else None
 
     def trajectory(self, body: str) -> Trajectory:
-        """The channels of one body as a trajectory."""
+        """Trajectory of one body, with its channels as columns."""
         columns = [
             _column(self.stage.channels[place], self.rows[:, place])
             for place in self._places(body).values()
@@ -301,16 +291,16 @@ class Recording:
         return Trajectory(self.times, tuple(columns), name=body, meta=dict(self.meta))
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write Parquet for analysis: one table to a file `.parquet`, else a folder of them.
+        """Write Parquet for analysis: a single table if the path ends in `.parquet`, else a folder.
 
         The table has a row per body and time with columns `t`, `body` and every channel, empty
-        where a body has none of that name; it has no readings of sensors.
+        where a body has none of that name; it has no sensor readings.
 
         The folder has a file per body, which `Trajectory.from_parquet` reads; for each sensor a
-        file `sensors/BODY/NAME.parquet` with `t` and the numbers of a reading, of lidars the list
-        `ranges`, whose metadata has the angles of the rays; and `sensors/contacts.parquet` if
-        there were contacts. Units are in the metadata of the columns, where a sensor sits in that
-        of the file.
+        file `sensors/BODY/NAME.parquet` with `t` and the numbers of a reading, for lidars the list
+        `ranges`, with the angles of the rays in its metadata; and `sensors/contacts.parquet` if
+        there were contacts. Units are in the metadata of the columns, the mounting pose of a sensor
+        in that of the file.
         """
         if not self.times.size:
             raise InvalidValue(f"{self.path} has no samples to write to {path}")
@@ -363,11 +353,11 @@ def read(
     end: float | None = None,
     rate: float | None = None,
 ) -> Recording:
-    """A recording from its file, whole or as far as it was written.
+    """Read a recording; a truncated file is read as far as it was written.
 
     Args:
-        path: of the file.
-        start, end: only what lies between these times, in s.
+        path: file of the recording.
+        start, end: limits of the times that are read, in s.
         rate: largest number of samples per second of recorded time, in Hz; all readings of sensors
             and contacts are returned.
     """
@@ -417,7 +407,7 @@ def about(contents: Contents) -> dict[str, str]:
 
 
 def stage_of(contents: Contents) -> Stage:
-    """The stage of a recording; raises if the file is not a recording."""
+    """Stage of a recording; raises if the file is not a recording."""
     values = about(contents)
     contents.check()
     try:
@@ -427,7 +417,7 @@ def stage_of(contents: Contents) -> Stage:
 
 
 def notes_of(contents: Contents) -> dict[str, Any]:
-    """Notes on the run, the later ones winning."""
+    """Notes on the run; later ones override earlier ones."""
     notes: dict[str, Any] = {}
     for name, values in contents.metadata:
         if name == NOTES:
@@ -436,31 +426,24 @@ def notes_of(contents: Contents) -> dict[str, Any]:
 
 
 class _Sensor:
-    """A sensor besides lidars, and what was read of it."""
+    """Decoder and readings of a sensor other than a lidar."""
 
     def __init__(self, notes: Mapping[str, str]) -> None:
         if SENSOR in notes:
             self._mount = SensorMount(**json.loads(notes[SENSOR]))
         else:  # the first recordings had inertial units only, and did not say where they sit
             self._mount = SensorMount(notes["name"], notes[BODY])
-        mount, template = self._mount, messages.bumper_flag()
-        if mount.kind == "imu":
-            template = messages.imu_numbers(mount.oriented)
-        elif mount.kind == "gnss":
-            template = messages.location_numbers()
-        elif mount.kind == "odometry":
-            template = messages.odometry_numbers(0)
-        self._decoder = MessageDecoder(template)
+        self._decoder = MessageDecoder(sensor_numbers(self._mount))
         self.tables: list[Array] = []
-        """Times in s and numbers, chunk by chunk."""
+        """Tables of time in s and numbers, chunk by chunk."""
 
     def values(self, data: Bytes, places: MessagePlaces) -> Array:
-        """Numbers (n, columns) of the messages of a chunk."""
+        """Numbers (n, columns) of a sensor's messages in a chunk."""
         tables = self._decoder.tables(data, places.ends)
         return tables["flag" if self._mount.kind == "bumper" else "reading"]
 
     def log(self) -> SensorLog:
-        """All that was read."""
+        """All readings in order of time."""
         width = 1 + len(self._mount.columns)
         table = np.concatenate([np.empty((0, width)), *self.tables])
         # A reading that comes out late may lie in a later chunk than what was taken after it.
@@ -470,7 +453,7 @@ class _Sensor:
 
 
 class _Reader:
-    """Reads what lies between two times, chunk by chunk."""
+    """Reader of the data between two times, chunk by chunk."""
 
     def __init__(
         self, contents: Contents, stage: Stage, low: float, high: float, rate: float | None
@@ -498,7 +481,6 @@ class _Reader:
         self.scans: list[ScanAt] = []
 
     def add(self, chunk: ChunkPlace) -> None:
-        """Take the samples, readings and contacts of a chunk."""
         data = self._contents.messages(chunk)
         places = self._contents.places(data)
         if self._bodies[0][0] in places:
@@ -517,7 +499,7 @@ class _Reader:
                 self._add_contacts(data, places[channel])
 
     def sensor_logs(self) -> tuple[SensorLog, ...]:
-        """Readings of the sensors besides lidars, in the order of their times."""
+        """Readings of the sensors other than lidars, in order of time."""
         return tuple(sensor.log() for sensor in self._sensors.values())
 
     def _add_contacts(self, data: Bytes, places: MessagePlaces) -> None:
@@ -564,7 +546,7 @@ class _Reader:
 
 
 def recorded_runs(path: Path) -> dict[str, Trajectory] | None:
-    """The trajectory of each body of a recording; None for an MCAP file of another program."""
+    """Trajectory of each body of a recording; None for an MCAP file of another program."""
     try:
         with open_mcap(path) as contents:
             own = any(name == RECORDING for name, _ in contents.metadata)

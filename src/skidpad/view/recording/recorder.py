@@ -1,9 +1,9 @@
-"""Recorders: a run goes into an MCAP file while it happens.
+"""Recorders, which write a run to an MCAP file while it happens.
 
-Samples wait in batches for a thread that writes them while the caller continues (`WriterThread`).
-What waits is bounded: a caller that brings more than fits waits until there is room, so that a slow
-disk slows the simulation down and loses nothing. The thread makes a chunk of the samples and
-readings of a while, as messages in the order of their times (`ChunkEncoder`).
+Samples are queued in batches for a thread that writes them while the caller continues
+(`WriterThread`). The queue is bounded: a caller that exceeds it waits, so that a slow disk slows
+the simulation down but loses nothing. The thread packs the samples and readings of a period into a
+chunk of messages in order of time (`ChunkEncoder`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ import os
 import queue
 import threading
 import traceback
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...core.arrays import AnyArray, Array, Mask
+from ...core.arrays import AnyArray, Array
 from ...core.checks import positive
 from ...core.files import brief_repr, path_of
 from ...errors import InvalidValue
@@ -30,56 +31,51 @@ from ..stage import Stage
 from . import messages
 from .mcap import LARGEST_CHUNK, McapFile, MessageIndexes, RecordingFailed, with_checksum
 from .messages import Bytes, Message, MessageRows, Source, Times
-from .sensors import SensorMount
-from .topics import FORMAT, LOST, NOTES, RECORDING, Topics
+from .topics import FORMAT, LOST, NOTES, RECORDING, SensorMount, Topics
 
 if TYPE_CHECKING:
-    from ...world.contact.touches import ContactEvent
+    from ...world.contact.solids import ContactEvent
 
 WAITING = 4
-"""Batches that may wait for the disk."""
+"""Most batches queued for the disk."""
 PATIENCE = 1.0
-"""How long the thread waits for a batch before it takes one that is not full, in s."""
+"""Longest time before the thread takes a batch that is not full, in s."""
 
 
 class Reading(NamedTuple):
-    """A reading of a sensor."""
-
     sensor: int
-    """Its number: lidars first, then what is read together."""
+    """Number of the sensor: lidars first, then groups of sensors that are read together."""
     time: float
-    """In s."""
+    """Time in s."""
     values: AnyArray
 
 
 class Event(NamedTuple):
-    """Something that happened once."""
-
     time: float
-    """In s."""
+    """Time in s."""
     message: Message
 
 
 class Batch:
-    """Samples, readings and events in the order in which they came."""
+    """Samples, readings and events in order of arrival."""
 
     def __init__(self) -> None:
         self.times: list[float] = []
-        """Times of the samples (T,), in s."""
+        """Times (T,) of the samples, in s."""
         self.rows: list[Array] = []
-        """Numbers of the samples (T, width), one or several samples behind each other in each."""
+        """Arrays of one or several consecutive samples each, `width` numbers per sample."""
         self.readings: list[Reading] = []
         self.reading_size = 0
-        """Numbers in the readings."""
+        """Total count of numbers in the readings."""
         self.events: list[Event] = []
 
 
 class WriterThread:
-    """Hands batches to `write`, in order, when they are full or a second old.
+    """Thread that passes batches to `write`, in order, when they are full or a second old.
 
     Args:
-        write: what it raises is raised again whenever something is added, flushed or closed.
-        failed: called with what `write` raised and the times in s of the samples that are lost.
+        write: its exceptions are raised again by every later call to add, flush or close.
+        failed: called with the exception of `write` and the times in s of the lost samples.
         full: whether a batch is to be written.
     """
 
@@ -98,22 +94,22 @@ class WriterThread:
         threading.Thread(target=self._run, name="skidpad recording", daemon=True).start()
 
     def add(self, times: Sequence[float], numbers: Array) -> None:
-        """Samples at times (n,) in s with numbers (n * width,), which are not copied.
+        """Add samples at times (n,) in s with numbers (n * width,), which are not copied.
 
-        Waits while too many batches do.
+        Waits while the queue is full.
         """
         with self._adding() as batch:
             batch.times += times
             batch.rows.append(numbers)
 
     def add_reading(self, reading: Reading) -> None:
-        """Add what a sensor gave, which is not copied. Waits while too many batches do."""
+        """Add a sensor reading, which is not copied. Waits while the queue is full."""
         with self._adding() as batch:
             batch.readings.append(reading)
             batch.reading_size += reading.values.size
 
     def add_event(self, event: Event) -> None:
-        """Add what happened once. Waits while too many batches do."""
+        """Add an event. Waits while the queue is full."""
         with self._adding() as batch:
             batch.events.append(event)
             batch.reading_size += len(event.message[1].data)
@@ -144,7 +140,8 @@ class WriterThread:
             raise self._error
 
     def _hand_over(self) -> None:
-        """With the lock held. A wait that is interrupted leaves the batch where it is."""
+        """Queue the current batch; the lock must be held. An interrupted wait leaves the batch in
+        place."""
         if self._batch.times or self._batch.readings or self._batch.events:
             self._queue.put(self._batch)
             self._batch = Batch()
@@ -182,7 +179,7 @@ class WriterThread:
         self._failed(error, [time for batch in lost for time in batch.times])
 
     def _waiting(self) -> list[Batch]:
-        """Take out the batches that wait."""
+        """Remove and return the queued batches."""
         batches: list[Batch] = []
         while not self._queue.empty():
             batch = self._queue.get()
@@ -193,25 +190,25 @@ class WriterThread:
 
 
 SHOWN_RATE = 120.0
-"""Largest rate of poses and transforms, in Hz of recorded time: what screens can show.
-The states come with every sample."""
+"""Largest rate of poses and transforms, in Hz of recorded time, as screens show no more. States
+are recorded with every sample."""
 STILL_PERIOD = 60.0
-"""How often what does not change is repeated, in s of recorded time."""
+"""Repetition period of constant messages, in s of recorded time."""
 _NS = 1e9
 
 
 class _Part(NamedTuple):
-    """Rows of messages, each row at its own time."""
+    """Rows of messages, each row with its own time."""
 
     messages: MessageRows
     times: Times
-    """(n,), not decreasing."""
+    """Times (n,), not decreasing."""
     rows: Bytes
-    """(n, bytes)."""
+    """Encoded rows, (n, bytes)."""
 
 
 class ChunkEncoder:
-    """Makes chunks of what was sampled, one after the other."""
+    """Encoder of successive chunks of samples, readings and events."""
 
     def __init__(self, topics: Topics) -> None:
         self._rotations, self._still = topics.rotations, topics.still
@@ -224,12 +221,12 @@ class ChunkEncoder:
 
     @property
     def sample_size(self) -> int:
-        """Bytes of a sample that is shown."""
+        """Bytes of a sample with poses and transforms."""
         return self._states.size + self._motion.size
 
     @property
     def still_size(self) -> int:
-        """Bytes of what does not change."""
+        """Bytes of the constant messages."""
         return sum(len(template.data) for _, template in self._still)
 
     def chunk(
@@ -239,9 +236,11 @@ class ChunkEncoder:
         readings: Sequence[Reading] = (),
         events: Sequence[Event] = (),
     ) -> tuple[memoryview, list[MessageIndexes]]:
-        """Message records of samples at times (T,) in s with rows (T, channels), of readings and of
-        events, and where each of them is; there is at least one. Forget them before the next
-        call."""
+        """Message records and their indexes, of samples at times (T,) in s with rows (T, channels),
+        of readings and of events.
+
+        There must be at least one of them. The result is valid until the next call.
+        """
         single = [_single(one.message, int(nanoseconds(np.array(one.time)))) for one in events]
         parts = [*self._samples(times, rows), *self._readings(readings), *single]
         start = min(int(part.times[0]) for part in parts)
@@ -253,7 +252,9 @@ class ChunkEncoder:
         ns, clock = nanoseconds(times), times[:, None]
         states = self._states.encoded(ns, {"row": rows, "time": clock})
         parts = [_Part(self._states, ns, states)]
-        shown = self._shown(times)
+        ticks = np.floor(times * SHOWN_RATE + 1e-6).astype(np.int64)
+        shown = np.diff(ticks, prepend=self._last_shown) > 0
+        self._last_shown = int(ticks[-1])
         if self._motion.size and shown.any():
             if not shown.all():
                 ns, rows = ns[shown], rows[shown]
@@ -261,12 +262,6 @@ class ChunkEncoder:
             motion = self._motion.encoded(ns, {"row": rows, "rotation": rotations})
             parts.append(_Part(self._motion, ns, motion))
         return parts
-
-    def _shown(self, times: Array) -> Mask:
-        ticks = np.floor(times * SHOWN_RATE + 1e-6).astype(np.int64)
-        shown = np.diff(ticks, prepend=self._last_shown) > 0
-        self._last_shown = int(ticks[-1])
-        return shown
 
     def _readings(self, readings: Sequence[Reading]) -> list[_Part]:
         by_sensor: dict[int, list[Reading]] = {}
@@ -282,7 +277,7 @@ class ChunkEncoder:
         return parts
 
     def _repeated(self, now: int) -> list[_Part]:
-        """Messages that do not change, if they are due."""
+        """Constant messages, if they are due."""
         tick = int(now / (STILL_PERIOD * _NS))
         if tick <= self._last_still:
             return []
@@ -290,7 +285,7 @@ class ChunkEncoder:
         return [_single(message, now) for message in self._still]
 
     def _merged(self, parts: Sequence[_Part]) -> tuple[memoryview, list[MessageIndexes]]:
-        """All rows in the order of time, and where their messages are."""
+        """All rows in order of time, and the offsets of their messages."""
         counts = [len(part.times) for part in parts]
         sizes = np.repeat([part.rows.shape[1] for part in parts], counts)
         order = np.argsort(np.concatenate([part.times for part in parts]), kind="stable")
@@ -306,10 +301,10 @@ class ChunkEncoder:
 
 
 def join_arrays(buffer: io.BytesIO, arrays: Sequence[AnyArray]) -> memoryview:
-    """Arrays one behind the other, in a buffer that is kept.
+    """Concatenate arrays in a reused buffer.
 
-    Memory that is new takes longer to get than to fill, and np.concatenate lets go of the
-    interpreter lock and takes it again array by array.
+    New memory takes longer to allocate than to fill, and np.concatenate releases and reacquires the
+    interpreter lock for each array.
     """
     buffer.seek(0)
     buffer.writelines(array.data for array in arrays)
@@ -317,7 +312,7 @@ def join_arrays(buffer: io.BytesIO, arrays: Sequence[AnyArray]) -> memoryview:
 
 
 def nanoseconds(times: Array) -> Times:
-    """Times in s as MCAP has them."""
+    """Convert times from s to integer ns."""
     return np.rint(times * _NS).astype(np.uint64)
 
 
@@ -326,12 +321,11 @@ def _single(message: Message, ns: int) -> _Part:
     return _Part(messages, when, messages.encoded(when, {}))
 
 
-class ThreadedWriter:
-    """Base of what writes a file in a thread until it is closed, at the latest at the program's
-    end.
+class ThreadedWriter(ABC):
+    """Base of writers with a thread that are closed at the latest when the program ends.
 
-    It belongs to the process that made it: in a child, which has the file but not the thread, it
-    does nothing.
+    A writer belongs to the process that created it: in a forked child, which has the file but
+    not the thread, it does nothing.
     """
 
     _thread: WriterThread
@@ -347,12 +341,12 @@ class ThreadedWriter:
         return os.getpid() != self._process
 
     def flush(self) -> None:
-        """Wait until everything that was added is in the file."""
+        """Wait until everything added is in the file."""
         if not self._elsewhere:
             self._thread.flush()
 
     def close(self) -> None:
-        """Write what waits and complete the file. Further calls do nothing."""
+        """Write what is queued and complete the file. Further calls do nothing."""
         if self._finished or self._elsewhere:
             return
         # A close that is interrupted here is tried again at the end of the program.
@@ -376,42 +370,43 @@ class ThreadedWriter:
         with contextlib.suppress(Exception):
             self.close()
 
+    @abstractmethod
     def _end_file(self) -> None:
-        raise NotImplementedError
+        """Write what ends the file, once the thread has stopped."""
 
 
 CHUNK_SIZE = 4 << 20
-"""Bytes of messages in a chunk: few enough to jump to, and enough that what a chunk costs besides
-its messages does not matter."""
+"""Uncompressed size of a chunk in bytes: small enough for seeking, large enough to make the
+overhead per chunk negligible."""
 _EARLY = 1e-6
-"""How much too early a sample may be, in periods of the rate: times are sums of steps."""
+"""Tolerance of the sample times, in periods of the rate, as times are sums of steps."""
 _BEFORE = -5e-324
-"""The latest time before 0."""
+"""Latest time before 0."""
 _LATEST = 2**34
-"""In s: times beyond do not fit into a message."""
+"""Largest time in s that fits into a message."""
 
 
 class Recorder(ThreadedWriter):
-    """Writes samples of a stage to an MCAP file.
+    """Writer of samples of a stage to an MCAP file.
 
-    Adding only copies; messages are made, compressed and written by a thread. At most a second of
-    wall time later they are in the file, which can be read up to there whatever happens to the
-    program. Closing makes it complete; a `with` block closes it, also after an error, which is then
-    noted in the file. When writing fails, the file notes what is lost.
+    Adding only copies; messages are encoded, compressed and written by a thread. They are in the
+    file at most a second of wall time later and readable up to there even if the program is
+    killed. Closing completes the file; a `with` block closes it, also after an error, which is
+    then noted in the file. If writing fails, the file notes which samples are lost.
 
-    A recorder belongs to the process that opened it: in a child of it, it does nothing.
+    A recorder belongs to the process that opened it: in a child process it does nothing.
 
     Args:
-        path: of the file; what is there is replaced.
-        stage: what there is to see.
+        path: file to write; an existing one is replaced.
+        stage: stage of the samples.
         rate: most samples per second of recorded time, in Hz; None for all.
-        meta: anything worth knowing about the run, as plain JSON values.
-        sensors: those whose readings come with `add_reading`; of several that are read together,
-            which are odometries, a sequence.
-        contacts: whether contacts come with `add_contact`.
-        rows_of: computes rows from what is added in their place, in the thread; see
-            `WorldRecorder`.
-        width: numbers of what is added in place of a row.
+        meta: notes about the run, as plain JSON values.
+        sensors: mounts of the sensors whose readings are added by `add_reading`; a sequence for
+            odometries, which are read together.
+        contacts: whether contacts are added by `add_contact`.
+        rows_of: computes rows from the raw numbers that are added in their place, in the thread;
+            see `WorldRecorder`.
+        width: count of raw numbers per sample, with `rows_of`.
     """
 
     __repr__ = brief_repr
@@ -471,7 +466,7 @@ class Recorder(ThreadedWriter):
             self._add_sample(time, _check_shape(np.array(row, np.float64), (self._width,)))
 
     def add_rows(self, times: ArrayLike, rows: ArrayLike) -> None:
-        """Samples at increasing times (T,) in s, rows (T, channels)."""
+        """Add samples at increasing times (T,) in s, rows (T, channels)."""
         when, table = np.asarray(times, np.float64), np.asarray(rows, np.float64)
         _check_shape(table, (when.size, self._width))
         if when.ndim != 1 or not _increasing(when, self._time):
@@ -493,20 +488,20 @@ class Recorder(ThreadedWriter):
             self._thread.add(when[part].tolist(), table[part].flatten())
 
     def add_scan(self, index: int, time: float, ranges: ArrayLike) -> None:
-        """Add a scan of a lidar of the stage: ranges (rays,) in m, kept as float32."""
+        """Add a scan of a lidar of the stage: ranges (rays,) in m, stored as float32."""
         if not 0 <= index < len(self.stage.scans):
             raise InvalidValue(f"there is no lidar {index}; there are {len(self.stage.scans)}")
         values = _check_shape(np.array(ranges, np.float32), (self.stage.scans[index].count,))
         self._add_reading(Reading(index, time, values))
 
     def add_reading(self, index: int, time: float, values: ArrayLike) -> None:
-        """A reading of one of the `sensors`, with the time in s at which it was taken.
+        """Add a reading of one of the `sensors`, with its measurement time in s.
 
         Args:
-            index: of the sensor.
-            time: not before the one of its last reading.
-            values: the numbers (columns,) that `SensorMount.columns` lists; of several sensors
-                that are read together those of one behind those of the other.
+            index: index of the sensor.
+            time: not before that of its last reading.
+            values: the numbers (columns,) that `SensorMount.columns` lists; for sensors that are
+                read together, those of all of them in order.
         """
         if not 0 <= index < len(self._sensors):
             raise InvalidValue(f"there is no sensor {index}; there are {len(self._sensors)}")
@@ -514,7 +509,7 @@ class Recorder(ThreadedWriter):
         self._add_reading(Reading(len(self.stage.scans) + index, time, numbers))
 
     def add_contact(self, event: ContactEvent) -> None:
-        """Two things that began or ceased to touch, as a world notes it."""
+        """Add a contact event: two bodies that began or ceased to touch."""
         if not self._contacts:
             raise InvalidValue("this recording has no contacts; open it with contacts=True")
         if not 0.0 <= event.time < _LATEST:
@@ -523,12 +518,12 @@ class Recorder(ThreadedWriter):
             self._thread.add_event(Event(event.time, (self._contacts, messages.contact(event))))
 
     def note(self, **notes: Any) -> None:
-        """Note something about the run, as plain JSON values; written when it is closed."""
+        """Add notes on the run, as plain JSON values; written when the recorder is closed."""
         _notes(notes)
         self._notes.update(notes)
 
     def close(self) -> None:
-        """Write what waits and complete the file. Further calls do nothing."""
+        """Write what is queued and complete the file. Further calls do nothing."""
         self._closed = self._closed or not self._elsewhere
         super().close()
 
@@ -538,7 +533,7 @@ class Recorder(ThreadedWriter):
         self.close()
 
     def _end_file(self) -> None:
-        """Note what there is to note and make the file complete."""
+        """Write the notes and complete the file."""
         try:
             if self._notes:
                 self._file.add_metadata(NOTES, _notes(self._notes))
@@ -547,7 +542,7 @@ class Recorder(ThreadedWriter):
             self._file.close()
 
     def _add_sample(self, time: float, row: Array) -> None:
-        """A sample that is due; its row (width,) is not copied."""
+        """Add a sample that is due; its row (width,) is not copied."""
         if not self._time < time < _LATEST:
             raise InvalidValue(
                 f"time = {time} s must be finite, not negative and later than the last sample"
@@ -558,7 +553,7 @@ class Recorder(ThreadedWriter):
             self._thread.add((time,), row)
 
     def _after(self, time: float) -> float:
-        """When the next sample is due."""
+        """Time at which the next sample is due."""
         if self.rate is None:
             return time
         return (int(time * self.rate + _EARLY) + 1 - _EARLY) / self.rate
@@ -572,7 +567,8 @@ class Recorder(ThreadedWriter):
             self._thread.add_reading(reading)
 
     def _open(self) -> bool:
-        """Whether something can be added; raises if it is closed."""
+        """Whether samples can be added (not in a child process); raises if the recorder is
+        closed."""
         if self._closed:
             raise InvalidValue(f"the recording {self.path} is closed")
         return not self._elsewhere
@@ -581,17 +577,17 @@ class Recorder(ThreadedWriter):
         return len(batch.times) >= self._samples or 8 * batch.reading_size > CHUNK_SIZE
 
     def _write(self, batch: Batch) -> None:
-        """In the thread: a batch as a chunk."""
-        rows = np.frombuffer(join_arrays(self._buffer, batch.rows)).reshape(
-            len(batch.times), self._width
-        )
+        """Write a batch as a chunk; runs in the thread."""
+        flat = np.frombuffer(join_arrays(self._buffer, batch.rows))
+        rows = flat.reshape(len(batch.times), self._width)
         if self._rows_of is not None and batch.times:
             rows = self._rows_of(rows)
         chunk = self._encoder.chunk(np.array(batch.times), rows, batch.readings, batch.events)
         self._file.add_messages(*chunk)
 
     def _failed(self, error: BaseException, lost: Sequence[float]) -> None:
-        """In the thread: note what is lost and end the file. That may fit where a chunk did not."""
+        """Note the lost samples and end the file, which may fit where a chunk did not; runs in the
+        thread."""
         self._notes["error"] = f"{type(error).__name__}: {error}"
         self._notes[LOST] = {"count": len(lost)}
         if lost:
@@ -612,7 +608,6 @@ def _increasing(times: Array, after: float) -> bool:
 
 
 def _notes(values: Mapping[str, Any]) -> dict[str, str]:
-    """A metadata record of notes."""
     try:
         return with_checksum(NOTES, {"notes": json.dumps(values, ensure_ascii=False)})
     except (TypeError, ValueError, OverflowError) as error:

@@ -1,10 +1,14 @@
-"""From a stage to topics: which messages there are, and what they look like.
+"""Topics of a recording: its messages and their layout.
 
-A list of the topics is in `docs/recording.md`. Everything that changes with the samples except
-`/NAME/state` is for viewers and follows from it, so it comes no more often than they can show. What
-does not change comes at the beginning and once a minute: viewers that jump look for the latest
-message of each topic, and a part cut out of a file still has it. Shapes of bodies and of what
-stands still are SceneUpdates, ground with heights is made of triangles.
+Sensors other than lidars come first, with their mounting poses: a reading is a row of numbers with
+the time at which it was taken, and `COLUMNS` lists the numbers of each kind. The kind is also the
+role of the sensor's topics. Then shapes of bodies and fixed objects as scenes (uneven ground is a
+triangle mesh), and `Topics`, which makes all messages of a stage.
+
+The topics are listed in `docs/recording.md`. All messages that change with the samples, except
+`/NAME/state`, are derived from the state for viewers, so their rate is limited to what screens
+show. Constant messages come at the beginning and once a minute: viewers that seek look for the
+latest message of each topic, and an excerpt of a file still contains them.
 """
 
 from __future__ import annotations
@@ -12,13 +16,16 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import cos, sin, sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from ...core.arrays import AnyArray, Array
+from ...core.files import brief_repr
+from ...core.record import unknown_name
 from ...errors import InvalidValue
 from ...geometry.polygon import cleaned, convex_parts
 from ..stage import Body, Disc, Grid, Polygon, Relief, Stage, Wheel
@@ -26,26 +33,139 @@ from . import messages as pb
 from .mcap import libraries, with_checksum
 from .messages import (
     WORLD,
+    Cell,
     Message,
-    Place,
     Rotations,
     Template,
+    cells,
+    encode,
     join_templates,
     quaternion,
-    still_pose,
-    vector,
 )
-from .sensors import KINDS, SensorMount
 
 if TYPE_CHECKING:
     from mcap.records import Channel, Schema
+
+SensorKind = Literal["imu", "gnss", "odometry", "bumper"]
+KINDS: Mapping[SensorKind, str] = {
+    "imu": "skidpad.Imu",
+    "gnss": "foxglove.LocationFix",
+    "odometry": "skidpad.Odometry",
+    "bumper": "skidpad.Bumper",
+}
+"""Message types by kind of sensor."""
+COLUMNS: Mapping[SensorKind, tuple[tuple[str, str], ...]] = {
+    "imu": (
+        *((f"omega_{axis}", "rad/s") for axis in "xyz"),
+        *((f"f_{axis}", "m/s²") for axis in "xyz"),
+    ),
+    "gnss": (("latitude", "deg"), ("longitude", "deg"), ("altitude", "m")),
+    "odometry": (("x", "m"), ("y", "m"), ("yaw", "rad"), ("v_x", "m/s"), ("omega", "rad/s")),
+    "bumper": (("touching", "1"),),
+}
+"""Names and units of a reading's numbers, by kind of sensor."""
+_DIAGONAL_KNOWN = 2
+"""Kind of a covariance with a known diagonal."""
+ORIENTATION = tuple((f"orientation_{axis}", "1") for axis in "xyzw")
+"""Additional numbers of an inertial unit with orientation: a quaternion."""
+
+
+class SensorMount(NamedTuple):
+    """Kind and mounting pose of a sensor on a body."""
+
+    name: str
+    body: str
+    kind: SensorKind = "imu"
+    x: float = 0.0
+    """Position in the frame of the body, in m."""
+    y: float = 0.0
+    z: float = 0.0
+    roll: float = 0.0
+    """Mounting angles roll, pitch and yaw, in rad."""
+    pitch: float = 0.0
+    yaw: float = 0.0
+    oriented: bool = False
+    """Whether an inertial unit also measures orientation."""
+    deviations: tuple[float, float] = (0.0, 0.0)
+    """Horizontal and vertical standard deviation of a GNSS receiver, in m."""
+
+    @property
+    def columns(self) -> tuple[tuple[str, str], ...]:
+        """Names and units of a reading's numbers."""
+        return COLUMNS[self.kind] + (ORIENTATION if self.oriented else ())
+
+
+def sensor_message(mount: SensorMount, frame: str, body: str, number: int = 0) -> Template:
+    """Message of a sensor with its own frame on a body.
+
+    `number` is that of an odometry among those whose readings come together.
+    """
+    match mount.kind:
+        case "imu":
+            head = encode("Imu", pb.NOW, frame)
+        case "gnss":
+            across, up = (deviation * deviation for deviation in mount.deviations)
+            matrix = struct.pack("<9d", across, 0.0, 0.0, 0.0, across, 0.0, 0.0, 0.0, up)
+            known = {"position_covariance": matrix, "position_covariance_type": _DIAGONAL_KNOWN}
+            head = encode("LocationFix", timestamp=pb.NOW, frame_id=frame, **known)
+        case "odometry":
+            head = encode("Odometry", pb.NOW, f"{body}/odom", body)
+        case "bumper":
+            head = encode("Bumper", pb.NOW, body)
+    return join_templates([head, sensor_numbers(mount, number)])
+
+
+def sensor_numbers(mount: SensorMount, number: int = 0) -> Template:
+    """End of a sensor's message: the numbers of a reading."""
+    width = len(mount.columns)
+    own = cells("reading", range(number * width, (number + 1) * width))
+    match mount.kind:
+        case "imu":
+            return encode("Imu", None, None, own[6:] or None, own[:3], own[3:6])
+        case "gnss":
+            return encode("LocationFix", *own)
+        case "odometry":
+            return encode("Odometry", None, None, None, *own)
+        case "bumper":
+            return encode("Bumper", touching=Cell("flag", 0))
+
+
+class SensorLog(NamedTuple):
+    """Readings of a sensor other than a lidar."""
+
+    mount: SensorMount
+    """Kind, name, body and mounting pose of the sensor."""
+    times: Array
+    """Measurement times (n,) in s."""
+    values: Array
+    """Readings (n, columns) in the order of `columns`."""
+
+    __repr__ = brief_repr
+
+    @property
+    def columns(self) -> tuple[tuple[str, str], ...]:
+        """Names and units of a reading's numbers.
+
+        For an inertial unit: rates, specific forces along its own axes, and with orientation the
+        quaternion of its body.
+        """
+        return self.mount.columns
+
+    def column(self, name: str) -> Array:
+        """One number of all readings, (n,)."""
+        names = [known for known, _ in self.columns]
+        if name not in names:
+            raise InvalidValue(unknown_name(self.mount.name, name, names, "column"))
+        return self.values[:, names.index(name)]
+
 
 MOST_POINTS = 16_000
 """Most points of a mesh; a finer relief is thinned."""
 
 
 def relief_mesh(relief: Relief) -> tuple[Array, AnyArray]:
-    """Points x, y, z (n, 3) and the three corners (m, 3) of each triangle, counter-clockwise."""
+    """Mesh of a relief: points x, y, z (n, 3), and corner indices (m, 3) of counter-clockwise
+    triangles."""
     levels = np.frombuffer(relief.heights, "<u2").reshape(relief.height, relief.width)
     stride = int(np.ceil(np.sqrt(max(levels.size / MOST_POINTS, 1.0))))
     rows, columns = (_every(stride, count) for count in levels.shape)
@@ -59,7 +179,7 @@ def relief_mesh(relief: Relief) -> tuple[Array, AnyArray]:
 
 
 def _every(stride: int, count: int) -> AnyArray:
-    """Multiples of `stride` below a count, and the last number."""
+    """Multiples of `stride` below `count`, and the last index."""
     return np.unique([*range(0, count, stride), count - 1])
 
 
@@ -87,11 +207,12 @@ _NAMED: Mapping[str, Colour] = {
     "orange": (0.95, 0.45, 0.05, 1.0),
 }
 _HEIGHTS = {"wall": 1.0, "block": 0.5}
-"""In m; a stage is flat, but a viewer that looks at an angle shows more with some height."""
+"""Drawn heights in m; a stage is flat, but oblique views show more with some height."""
 _MOST_CORNERS = 200
-"""Outlines with more are drawn as lines: to fill one takes time with the square of its corners."""
+"""Most corners of a filled outline; others are drawn as lines, since triangulation takes time
+with the square of the corners."""
 _LINE_WIDTH = 0.08
-"""In m."""
+"""Width of lines, in m."""
 _SHADES = {0: (255, 255, 255, 0), 255: (40, 42, 46, 255)}
 """Red, green, blue and opacity of free and occupied cells."""
 _UNSURE = (150, 152, 156, 90)
@@ -99,7 +220,7 @@ _UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 
 
 def colour_of(text: str, kind: str) -> Colour:
-    """From `#rrggbb`, `#rrggbbaa` or one of the colours of cones; else that of the kind."""
+    """Colour of `#rrggbb`, `#rrggbbaa` or the name of a cone colour; else that of the kind."""
     if match := re.fullmatch(r"#([0-9a-fA-F]{6})([0-9a-fA-F]{2})?", text.strip()):
         r, g, b = bytes.fromhex(match[1])
         return r / 255.0, g / 255.0, b / 255.0, int(match[2] or "ff", 16) / 255.0
@@ -107,14 +228,12 @@ def colour_of(text: str, kind: str) -> Colour:
 
 
 class _Mesh:
-    """Triangles of one colour."""
-
     def __init__(self) -> None:
         self.points: list[tuple[float, float, float]] = []
         self.corners: list[int] = []
 
     def add_prism(self, outline: Sequence[Point], low: float, high: float) -> bool:
-        """The upper side and the sides of a prism; False if the outline cannot be filled."""
+        """Add the top and the sides of a prism; returns False if the outline cannot be filled."""
         if len(outline) > _MOST_CORNERS:
             return False
         try:
@@ -135,31 +254,28 @@ class _Mesh:
         return True
 
     def template(self, colour: Colour) -> Template:
-        """As an entry of SceneEntity.triangles."""
-        points = [vector(2, *point) for point in self.points]
-        corners = pb.octets(5, np.array(self.corners, "<u4").tobytes())
-        return pb.message(12, _here(1), *points, vector(3, *colour), corners)
+        """The mesh as a part of a SceneEntity."""
+        indices = np.array(self.corners, "<u4").tobytes()
+        return encode("SceneEntity", triangles=(_HERE, self.points, colour, None, indices))
 
 
-def _here(number: int) -> Template:
-    return still_pose(number, 0.0, 0.0, 0.0, _UPRIGHT)
+_HERE = ((0.0, 0.0, 0.0), _UPRIGHT)
 
 
 def _line(points: Iterable[Point], colour: Colour, *, closed: bool, z: float = 0.01) -> Template:
-    """An entry of SceneEntity.lines."""
-    head = (pb.integer(1, int(closed)), _here(2), pb.double(3, _LINE_WIDTH))
-    return pb.message(11, *head, *(vector(5, x, y, z) for x, y in points), vector(6, *colour))
+    """Line as a part of a SceneEntity."""
+    along = [(x, y, z) for x, y in points]
+    return encode("SceneEntity", lines=(closed, _HERE, _LINE_WIDTH, None, along, colour))
 
 
 def _entity(frame: str, name: str, parts: Iterable[Template]) -> Template:
-    """An entry of SceneUpdate.entities, in its frame wherever that goes and until the end."""
-    return pb.message(
-        2, pb.timestamp(1), pb.string(2, frame), pb.string(3, name), pb.integer(5, 1), *parts
-    )
+    """SceneUpdate with one entity, attached to its frame and without expiry."""
+    head = encode("SceneEntity", timestamp=pb.NOW, frame_id=frame, id=name, frame_locked=True)
+    return encode("SceneUpdate", entities=join_templates([head, *parts]))
 
 
 def bodies_scene(frames: Mapping[str, Body]) -> Template:
-    """A SceneUpdate of bodies by their frames, and of steered wheels in theirs."""
+    """SceneUpdate of bodies in their frames, and of steered wheels in frames of their own."""
     entities: list[Template] = []
     for frame, body in frames.items():
         if body.outlines:
@@ -169,11 +285,11 @@ def bodies_scene(frames: Mapping[str, Body]) -> Template:
                 cylinder = _wheel_cylinder(wheel, 0.0, 0.0, 0.0)
                 name = f"{body.name} {wheel.name}"
                 entities.append(_entity(f"{frame}/{wheel.name}", name, [cylinder]))
-    return pb.join_templates(entities)
+    return join_templates(entities)
 
 
 def _body_entity(body: Body, frame: str) -> Template:
-    """A body with those of its wheels that are not steered."""
+    """A body with its wheels that are not steered."""
     x, y = zip(*(point for outline in body.outlines for point in outline), strict=True)
     width = min(max(x) - min(x), max(y) - min(y))
     low = 0.3 * body.wheels[0].length if body.wheels else 0.0
@@ -184,19 +300,17 @@ def _body_entity(body: Body, frame: str) -> Template:
 
 
 def _wheel_cylinder(wheel: Wheel, x: float, y: float, yaw: float) -> Template:
-    """An entry of SceneEntity.cylinders whose axis lies across the wheel."""
+    """Wheel as a part of a SceneEntity: a cylinder with its axis across the wheel."""
     # A cylinder stands on the ground: a quarter turn about x lays it down.
     c, s, quarter = cos(0.5 * yaw), sin(0.5 * yaw), sqrt(0.5)
     lying = (c * quarter, s * quarter, s * quarter, c * quarter)
-    at = still_pose(1, x, y, 0.5 * wheel.length, lying)
-    size = vector(2, wheel.length, wheel.length, wheel.width)
-    return pb.message(
-        10, at, size, pb.double(3, 1.0), pb.double(4, 1.0), vector(5, *_COLOURS["wheel"])
-    )
+    pose = ((x, y, 0.5 * wheel.length), lying)
+    size = (wheel.length, wheel.length, wheel.width)
+    return encode("SceneEntity", cylinders=(pose, size, 1.0, 1.0, _COLOURS["wheel"]))
 
 
 def still_scene(stage: Stage) -> Template:
-    """A SceneUpdate of what stands still: an entity per kind of thing."""
+    """SceneUpdate of the fixed objects, with an entity per kind."""
     entities: list[Template] = []
     if stage.reliefs:
         entities.append(_entity(WORLD, "still ground", [_ground(r) for r in stage.reliefs]))
@@ -209,7 +323,7 @@ def still_scene(stage: Stage) -> Template:
         entities.append(_entity(WORLD, f"still {kind}s", parts))
     if stage.discs:
         entities.append(_entity(WORLD, "still discs", [_disc(disc) for disc in stage.discs]))
-    return pb.join_templates(entities)
+    return join_templates(entities)
 
 
 def _ground(relief: Relief) -> Template:
@@ -235,7 +349,7 @@ def _polygons(polygons: Sequence[Polygon], kind: str) -> list[Template]:
 def _prisms(
     outlines: Sequence[Sequence[Point]], low: float, high: float, colour: Colour
 ) -> list[Template]:
-    """Outlines of one colour as prisms; those that cannot be filled as lines."""
+    """Outlines of one colour as prisms; those that cannot be filled are drawn as lines."""
     mesh, lines = _Mesh(), list[Template]()
     for outline in outlines:
         if not mesh.add_prism(outline, low, high):
@@ -244,62 +358,50 @@ def _prisms(
 
 
 def _disc(disc: Disc) -> Template:
-    """A cone, or a post for whatever else is round; an entry of SceneEntity.cylinders."""
+    """Cone, or a post for any other disc, as a part of a SceneEntity."""
     cone = disc.kind == "cone"
     height = 2.2 * disc.radius if cone else _HEIGHTS["wall"]
-    at = still_pose(1, disc.x, disc.y, 0.5 * height, _UPRIGHT)
-    size = vector(2, 2.0 * disc.radius, 2.0 * disc.radius, height)
-    scales = pb.double(3, 1.0), pb.double(4, 0.15 if cone else 1.0)
-    return pb.message(10, at, size, *scales, vector(5, *colour_of(disc.colour, disc.kind)))
+    pose, colour = ((disc.x, disc.y, 0.5 * height), _UPRIGHT), colour_of(disc.colour, disc.kind)
+    size = (2.0 * disc.radius, 2.0 * disc.radius, height)
+    return encode("SceneEntity", cylinders=(pose, size, 1.0, 0.15 if cone else 1.0, colour))
 
 
 def grid_message(grid: Grid) -> Template:
-    """A Grid in colours: dark where it is occupied, clear where it is free."""
+    """Coloured Grid message: dark where occupied, transparent where free."""
     shades = np.full((256, 4), _UNSURE, np.uint8)
     for level, shade in _SHADES.items():
         shades[level] = shade
-    cells = shades[np.frombuffer(grid.cells, np.uint8)]
-    names = ("red", "green", "blue", "alpha")
-    fields = [
-        pb.message(8, pb.string(1, n), pb.fixed32(2, k), pb.integer(3, 1))
-        for k, n in enumerate(names)
-    ]
-    return pb.join_templates(
-        [
-            pb.timestamp(1),
-            pb.string(2, WORLD),
-            still_pose(3, grid.x, grid.y, 0.0, _UPRIGHT),
-            pb.fixed32(4, grid.width),
-            vector(5, grid.resolution, grid.resolution),
-            pb.fixed32(6, 4 * grid.width),
-            pb.fixed32(7, 4),
-            *fields,
-            pb.octets(9, cells.tobytes()),
-        ]
-    )
+    pose, size = ((grid.x, grid.y, 0.0), _UPRIGHT), (grid.resolution, grid.resolution)
+    fields = [(name, k, 1) for k, name in enumerate(("red", "green", "blue", "alpha"))]
+    cells = shades[np.frombuffer(grid.cells, np.uint8)].tobytes()
+    layout = (grid.width, size, 4 * grid.width, 4, fields)
+    return encode("Grid", pb.NOW, WORLD, pose, *layout, cells)
 
 
 FORMAT = 1
-"""Version of the layout of a recording; readers refuse newer ones."""
+"""Version of the recording's layout; readers refuse newer ones."""
 RECORDING = "skidpad.recording"
-"""Name of the metadata record that makes an MCAP file a recording: format, program, stage."""
+"""Name of the metadata record that identifies a recording: format, program, stage."""
 NOTES = "skidpad.notes"
-"""Name of the metadata records with what people and programs noted about the run, as JSON."""
+"""Name of the metadata records with notes on the run, as JSON."""
 LOST = "lost_samples"
-"""The note that a recording failed: their count, and from when to when in s they were taken."""
+"""Note of a failed recording: number of lost samples, and first and last time in s."""
 ROLE, BODY, NUMBER, UNITS = "role", "body", "number", "units"
-"""Keys in the metadata of channels: what a topic is, of which body, which lidar or unit of the
-recording, and the units of its fields as JSON."""
+"""Keys in the metadata of channels: role of the topic, its body, index of the lidar or sensor
+in the recording, and the units of its fields as JSON."""
+_Place = tuple[tuple[Cell | None, ...], tuple[Cell | None, ...]]
+"""Cells of a position and of a quaternion."""
 SENSOR = "sensor"
-"""Key in the metadata of the channels of sensors: their `SensorMount` as JSON."""
+"""Key in the metadata of sensor channels: their `SensorMount` as JSON."""
 MOST_TOPICS = 65535
 CROWD = 20
-"""Vehicles beyond which their poses share a topic: hundreds of topics help no viewer, and each
-message costs more than the pose in it."""
+"""Number of vehicles above which poses share a topic: hundreds of topics help no viewer, and
+each message costs more than the pose in it."""
 
 
 class Topics:
-    """The topics of a stage; `rotations` gives the table that goes with rows."""
+    """Topics and message templates of a stage; `rotations` computes the quaternion table of
+    rows."""
 
     def __init__(
         self, stage: Stage, sensors: Sequence[Sequence[SensorMount]] = (), *, contacts: bool = False
@@ -314,16 +416,16 @@ class Topics:
         steered = sum(w.steer is not None for body in stage.bodies for w in body.wheels)
         self.rotations = Rotations(steered + sum(_tilt(body) is None for body in stage.bodies))
         self.states = list(self._state_messages())
-        """Come with every sample."""
+        """Messages of every sample."""
         self.motion = list(self._motion_messages())
-        """Come with samples that viewers show."""
+        """Messages of the samples at the rate of viewers."""
         self.sensors = [*self._lidar_messages(), *self._sensor_messages()]
-        """Messages of each lidar in the order of the stage, then of sensors that are read
-        together."""
+        """Messages of each lidar in the order of the stage, then of each group of sensors
+        that are read together."""
         self.contacts = self._topic("/contacts", "skidpad.Contact", "contacts") if contacts else 0
-        """Number of the channel of contacts; 0 without contacts."""
+        """Channel number of contacts; 0 without contacts."""
         self.still = list(self._still_messages())
-        """Come at the beginning and again and again."""
+        """Constant messages, written at the beginning and repeated."""
         if len(self.channels) > MOST_TOPICS:
             raise InvalidValue(
                 f"a recording has at most {MOST_TOPICS} topics; this stage needs "
@@ -341,7 +443,7 @@ class Topics:
         notes: Mapping[str, str] | None = None,
         fields: Sequence[str] | None = None,
     ) -> int:
-        """A new topic; returns the number of its channel. `fields` are those of a state."""
+        """Add a topic; returns its channel number. `fields` are those of a state."""
         schema = next((schema for schema in self.schemas if schema.name == kind), None)
         if schema is None:
             state = fields is not None
@@ -383,35 +485,37 @@ class Topics:
         places = {frame: self._place(body) for frame, body in self._bodies.items()}
         if not places:
             return
-        transforms = [pb.transform(*pair) for pair in places.items()]
+        transforms: list[tuple[Any, ...]] = [
+            (pb.NOW, WORLD, frame, *place) for frame, place in places.items()
+        ]
         for frame, body in self._bodies.items():
             for wheel in body.wheels:
                 if wheel.steer is not None:
                     rotation = self.rotations.upright(wheel.steer, wheel.yaw)
                     at, name = (wheel.x, wheel.y, 0.0), f"{frame}/{wheel.name}"
-                    transforms.append(pb.transform(name, at, rotation, parent=frame))
+                    transforms.append((pb.NOW, frame, name, at, rotation))
         number = self._topic("/tf", "foxglove.FrameTransforms", "transforms")
-        yield number, join_templates(transforms)
+        yield number, encode("FrameTransforms", transforms=transforms)
         vehicles = [f for f, body in self._bodies.items() if body.kind == "vehicle"]
         yield from self._pose_messages({frame: places[frame] for frame in vehicles})
         for frame in vehicles:
             yield from self._true_imu_messages(frame, self._bodies[frame])
 
-    def _pose_messages(self, places: Mapping[str, Place]) -> Iterator[Message]:
-        """Poses of each vehicle, or of all together."""
+    def _pose_messages(self, places: Mapping[str, _Place]) -> Iterator[Message]:
+        """Pose messages of each vehicle, or of all together."""
         if len(places) > CROWD:
             number = self._topic("/poses", "foxglove.PosesInFrame", "poses")
-            yield number, pb.poses(list(places.values()))
+            yield number, encode("PosesInFrame", pb.NOW, WORLD, [*places.values()])
             return
         for frame, place in places.items():
             number = self._topic(f"/{frame}/pose", "foxglove.PoseInFrame", "pose")
-            yield number, pb.poses([place])
+            yield number, encode("PoseInFrame", pb.NOW, WORLD, place)
 
     def _true_imu_messages(self, frame: str, body: Body) -> Iterator[Message]:
-        """Inertial readings of a vehicle on level ground without a unit, whose accelerations are
-        outputs or measured.
+        """Ideal IMU messages of a vehicle on level ground that has no inertial unit.
 
-        Where these are states they are what a model remembers, often smoothed, not the motion.
+        Its accelerations must be outputs or measured: those that are states are the memory of a
+        model, often smoothed, not the motion.
         """
         omega = body.channels.get("omega")
         units = (one for group in self._mounts for one in group if one.kind == "imu")
@@ -427,11 +531,10 @@ class Topics:
             forces = body.channels[a_x], body.channels[a_y]
             yield number, pb.true_imu(frame, *forces, omega)
 
-    def _place(self, body: Body) -> Place:
-        tilt = _tilt(body)
-        turned = self.rotations
+    def _place(self, body: Body) -> _Place:
+        tilt, turned = _tilt(body), self.rotations
         rotation = turned.tilted(body.yaw, *tilt) if tilt else turned.upright(body.yaw)
-        return Place(body.x, body.y, body.channels.get("z"), rotation)
+        return cells("row", (body.x, body.y, body.channels.get("z"))), rotation
 
     def _lidar_messages(self) -> Iterator[list[Message]]:
         for k, scan in enumerate(self._stage.scans):
@@ -455,14 +558,7 @@ class Topics:
         frame = f"{body}/{identifier(one.name)}"
         notes = {BODY: one.body, NUMBER: str(number), SENSOR: json.dumps(one._asdict())}
         channel = self._topic(f"/{frame}", KINDS[one.kind], one.kind, notes)
-        if one.kind == "imu":
-            return channel, pb.imu(frame, one.oriented)
-        if one.kind == "gnss":
-            across, up = (deviation * deviation for deviation in one.deviations)
-            return channel, pb.location_fix(frame, (across, across, up))
-        if one.kind == "odometry":
-            return channel, pb.odometry(f"{body}/odom", body, k)
-        return channel, pb.bumper(body)
+        return channel, sensor_message(one, frame, body, k)
 
     def _still_messages(self) -> Iterator[Message]:
         scenes = {"/bodies": bodies_scene(self._bodies), "/still": still_scene(self._stage)}
@@ -472,25 +568,25 @@ class Topics:
         for k, grid in enumerate(self._stage.grids):
             number = self._topic(f"/grid/{k}", "foxglove.Grid", "grid")
             yield number, grid_message(grid)
-        mounts: list[Template] = []
+        mounts: list[tuple[Any, ...]] = []
         placed = (one for group in self._mounts for one in group if one.kind in ("imu", "gnss"))
         for unit in placed:
             parent, rotation = self._frame(unit.body), quaternion(unit.yaw, unit.pitch, unit.roll)
             child, at = f"{parent}/{identifier(unit.name)}", (unit.x, unit.y, unit.z)
-            mounts.append(pb.transform(child, at, rotation, parent=parent))
+            mounts.append((pb.NOW, parent, child, at, rotation))
         if mounts:
             number = self._topic("/tf_static", "foxglove.FrameTransforms", "transforms")
-            yield number, join_templates(mounts)
+            yield number, encode("FrameTransforms", transforms=mounts)
 
 
 def _tilt(body: Body) -> tuple[int, int] | None:
-    """Channels of pitch and roll; None of what stays upright."""
+    """Channels of pitch and roll; None for an upright body."""
     pitch, roll = (body.channels.get(name) for name in ("pitch", "roll"))
     return None if pitch is None or roll is None else (pitch, roll)
 
 
 def channels_by_body(stage: Stage) -> dict[str, list[int]]:
-    """Channels by the body that they belong to; of a stage without any, those of a clock."""
+    """Channel indices by body; a stage without channels has a body "clock"."""
     channels: dict[str, list[int]] = {}
     for k, channel in enumerate(stage.channels):
         channels.setdefault(channel.body, []).append(k)
@@ -498,13 +594,13 @@ def channels_by_body(stage: Stage) -> dict[str, list[int]]:
 
 
 def identifier(name: str) -> str:
-    """A name of letters, digits and underscores that does not begin with a digit."""
+    """Identifier of letters, digits and underscores that does not begin with a digit."""
     plain = re.sub(r"\W", "_", name, flags=re.ASCII) or "_"
     return f"_{plain}" if plain[0].isdigit() else plain
 
 
 def unique(names: Sequence[str]) -> list[str]:
-    """Names for frames, topics and fields; one that is there already gets a number."""
+    """Unique names for frames, topics and fields; duplicates get a number."""
     chosen: dict[str, None] = {}
     for name in names:
         plain = candidate = "_".join(name.split()) or "_"

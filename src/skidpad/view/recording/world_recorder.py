@@ -1,4 +1,4 @@
-"""Recording a world while it runs."""
+"""Recorder of a running world."""
 
 from __future__ import annotations
 
@@ -12,43 +12,42 @@ from ..stage import Line
 from ..stages import WorldStage
 from .messages import quaternion
 from .recorder import Recorder
-from .sensors import SensorMount
+from .topics import SensorMount
 
 if TYPE_CHECKING:
-    from ...world.contact.touches import ContactEvent
+    from ...world.contact.solids import ContactEvent
     from ...world.world import World
 
 RATE = 30.0
-"""In Hz of simulated time."""
+"""Default sampling rate, in Hz of simulated time."""
 ODOMETRY_RATE = 50.0
-"""Readings of wheel odometry per second of simulated time at most, in Hz: controllers of robots
-send no more."""
+"""Largest rate of wheel odometry, in Hz of simulated time: robot controllers send no more."""
 _EARLY = 1e-6
-"""How much too early a reading of the odometry may be, in periods: times are sums of steps."""
+"""Tolerance of the odometry times, in periods, as times are sums of steps."""
 _ONE_STEP = 1.5
-"""Steps of the world that have not passed if `sample` was called after the last one, too."""
+"""Time since the last call, in steps, below which `sample` missed no step."""
 
 
 class WorldRecorder(Recorder):
-    """Records a world: `sample()` after every step takes what is due.
+    """Recorder of a world: `sample()` after every step records what is due.
 
     A sample is a copy of the states, inputs and disturbances; outputs such as wheel loads are
-    computed from them later, in the thread that writes. Call `flush()` before
-    changing parameters of a vehicle, so that outputs are computed with those that were true.
+    computed from them later, in the writing thread. Call `flush()` before changing parameters of
+    a vehicle, so that outputs are computed with the parameters of their time.
 
-    Whatever the rate of the samples is, every reading of a lidar, an inertial unit or a satellite
-    receiver is written once, with its own stamp, and so is every beginning and end of a contact.
-    Where several steps went by between two calls of `sample`, it has the latest reading of each
-    sensor. Wheel odometry comes with the samples, up to 50 times a second. A bumper is written
-    when it changes: to pressed in the step in which something touches, to released with a sample.
+    Whatever the sampling rate, every reading of a lidar, an inertial unit or a GNSS receiver is
+    written once, with its own time stamp, and so is every beginning and end of a contact. If
+    several steps passed between two calls of `sample`, only the latest reading of each sensor is
+    written. Wheel odometry comes with the samples, up to 50 times a second. A bumper is written
+    when it changes: to pressed in the step of the contact, to released with a sample.
 
     Args:
-        world: what to record.
-        path: of the file; what is there is replaced.
+        world: the world to record.
+        path: file to write; an existing one is replaced.
         rate: samples per second of simulated time, in Hz; None for every step.
-        meta: anything worth knowing about the run, as plain JSON values.
-        title: of the stage; the name of the world's file if empty.
-        lines: on the ground, besides what the world has.
+        meta: notes about the run, as plain JSON values.
+        title: title of the stage; the name of the world's file if empty.
+        lines: lines on the ground, besides those of the world.
     """
 
     __repr__ = brief_repr
@@ -67,12 +66,8 @@ class WorldRecorder(Recorder):
         self._view = WorldStage(world, title, lines)
         scans = enumerate(self._view.stage.scans)
         self._lidars = {(scan.body, scan.name): k for k, scan in scans}
-        mounts = [
-            _mount(spec.name, one)
-            for spec in world.scene.vehicles
-            for one in spec.sensors
-            if isinstance(one, scene.Imu | scene.Gnss)
-        ]
+        owned = ((spec.name, one) for spec in world.scene.vehicles for one in spec.sensors)
+        mounts = [_mount(n, one) for n, one in owned if isinstance(one, scene.Imu | scene.Gnss)]
         self._numbers = {(one.body, one.name): k for k, one in enumerate(mounts)}
         self._mounts = mounts
         self._last: dict[tuple[str, str], Any] = {}
@@ -98,7 +93,7 @@ class WorldRecorder(Recorder):
         )
 
     def sample(self) -> bool:
-        """Take what sensors gave, and the world as it is now if a sample is due; whether it was."""
+        """Record new sensor readings, and a sample if one is due; returns whether it was."""
         time = self.world.time
         due = time >= self._next or time <= self._time
         if due:
@@ -115,7 +110,7 @@ class WorldRecorder(Recorder):
         return due
 
     def _take_readings(self, time: float) -> None:
-        """Take readings and contacts since the last time."""
+        """Add readings and contacts since the last call."""
         fresh, events = self._since_last(time)
         for owner, name, reading in fresh:
             lidar = self._lidars.get((owner, name))
@@ -132,7 +127,7 @@ class WorldRecorder(Recorder):
     def _since_last(
         self, time: float
     ) -> tuple[Iterable[tuple[str, str, Any]], Iterable[ContactEvent]]:
-        """Readings, with vehicle and name of their sensors, and contacts since the last look."""
+        """Readings, with vehicle and sensor name, and contacts since the last call."""
         world = self.world
         if time - self._looked < _ONE_STEP * world.dt:
             return world.sensing.fresh, world.new_contact_events
@@ -144,7 +139,8 @@ class WorldRecorder(Recorder):
         return fresh, [it for it in world.contact_events if it.time > self._looked]
 
     def _press(self, names: Iterable[str], time: float, *, release: bool = False) -> None:
-        """Write the bumpers that these vehicles press, and those of others that are released."""
+        """Write the newly pressed bumpers of these vehicles and, with `release`, the newly released
+        others."""
         pressed = set(names)
         for name in self._bumpers if release else pressed:
             now = name in pressed
@@ -163,7 +159,7 @@ def _mount(owner: str, one: scene.Imu | scene.Gnss) -> SensorMount:
 
 
 def _values(mount: SensorMount, reading: Any) -> list[float]:
-    """The numbers of a reading as the recorder takes them."""
+    """Numbers of a reading in the recorder's order."""
     if mount.kind == "gnss":
         return [reading.latitude, reading.longitude, reading.altitude]
     values = [*reading[3:6], *reading[0:3]]

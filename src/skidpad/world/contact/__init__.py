@@ -1,1 +1,1 @@
-"""Contacts in a world: which things touch, and how they push each other."""
+"""Contacts in a world: which bodies touch, and the impulses between them."""

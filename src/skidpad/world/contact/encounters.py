@@ -1,25 +1,24 @@
-"""Where vehicles meet things: which are near what, and what touching does to them.
+"""Encounters: which vehicles are near obstacles, and the effect of contacts on them.
 
-`Encounters` gives the vehicles that are near something to the contact solver; the others have moved
-by themselves. `Nearness` finds them without looking at all of them every time: how far a vehicle is
-from everything that could be in its way is looked up once; until it and the others have moved so
-far that this could have changed, nothing has to be looked up again.
+`Encounters` passes the vehicles that are near something to the contact solver; the others move
+freely. `Nearness` finds them without a search in every step: the clearance of a vehicle is computed
+once and stays valid until it and the others have moved far enough to use it up.
 
-`SteepGround` puts obstacles before ground that is too steep to get onto. Upstream's rule: where the
-ground under a corner of the chassis is higher than the mean ground under the wheels by more than
-0.55 wheel diameters, a square stands around that corner, the larger the faster the vehicle is. Its
-middle is on a lattice of its own half side. By that rule a long car cannot drive up an even ramp of
-20 %. Without `compat="upstream"` the ground also has to be that much higher than the plane that the
-vehicle lies on. And a wheel that reaches out of the chassis is stopped where the ground rises next
-to it by more than that step on the length of its radius. The square then has a side along the rise,
-at most as far behind the corner as this came in a step, so that a vehicle is stopped and not thrown
-back.
+`SteepGround` places obstacles in front of ground that is too steep to drive onto. Upstream's rule:
+where the ground under a corner of the chassis is higher than the mean ground under the wheels by
+more than 0.55 wheel diameters, a square stands around that corner, the larger the faster the
+vehicle is. Its centre is on a lattice of its own half side. By that rule a long car cannot drive up
+an even ramp of 20 %. Without `compat="upstream"` the ground also has to be that much higher than
+the plane on which the vehicle lies. And a wheel that extends beyond the chassis is stopped where
+the ground rises next to it by more than that step within its radius. The square then has a side
+along the rise, at most as far behind the corner as the corner moved in a step, so that a vehicle is
+stopped and not thrown back.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import hypot
 from typing import Any, NamedTuple
 
@@ -29,35 +28,34 @@ from numpy.typing import NDArray
 from ...core.arrays import AnyArray, Array
 from ...core.body import Geometry, Point
 from ...errors import InvalidValue
-from ...geometry.polygon import enclosed
+from ...geometry.polygon import enclosed, rectangle
 from ...units import m, m_s, s
 from ..ground.ground import Ground, in_world
-from ..motion.animation import actor_pose, keyframe_pose
-from ..motion.build import BuiltVehicle, fill
+from ..motion.build import Built, actor_pose, fill, keyframe_pose
 from ..motion.groups import Bodies
 from ..scene import Scene
-from .solids import Moving, Points, Square, Surface, standing_segments
+from .solids import ContactEvent, Moving, Points, Square, Surface, standing_segments
 from .solver import Contacts
-from .touches import ContactEvent
 
 MARGIN = 0.1
-"""In m: what is nearer counts as near. Covers the solver's own margin and a step of slow motion."""
+"""Clearance below which a vehicle counts as near, in m; covers the solver's margin and a step
+of slow motion."""
 REACH = 3.0
-"""In m: how far around a vehicle is looked; more means looking less often and finding more."""
+"""Search distance around a vehicle, in m: larger values mean fewer but larger searches."""
 MOST_POINTS = 10_000_000
-"""On the outlines of what stands still."""
+"""Most sample points on the outlines of fixed obstacles."""
 _FRESH = 0.25 * MARGIN
-"""In m: what has moved less since it was looked at is not looked at again."""
+"""Motion in m below which a computed clearance is not recomputed."""
 _NO_VEHICLES = np.empty(0, dtype=np.int64)
 
 
 class Nearness:
-    """Clearances of vehicles from walls, from each other and from what else moves.
+    """Clearances of vehicles from walls, from each other and from other moving bodies.
 
     Args:
         radii: of the circles around the vehicles' reference points, (B,).
-        segments: of what does not move, (n, 4).
-        other_radii: of circles around what else moves, blocks and the like, (m,).
+        segments: of fixed obstacles, (n, 4).
+        other_radii: of circles around other moving bodies, such as blocks, (m,).
     """
 
     def __init__(self, radii: Array, segments: Array, other_radii: Array) -> None:
@@ -70,10 +68,10 @@ class Nearness:
     def near(
         self, places: Array, others: Array, begin: Callable[[], Array] | None = None
     ) -> NDArray[np.int64]:
-        """Numbers of the vehicles at `places` (B, 2) that are near a wall, another vehicle, or one
-        of the `others` (m, 2), or have been on their way.
+        """Indices of the vehicles at `places` (B, 2) that are near a wall, another vehicle, or one
+        of the `others` (m, 2), or were so on their way in this step.
 
-        `begin` gives where all of these were before the step.
+        `begin` returns the positions of all of these before the step.
         """
         everyone = np.concatenate([places, others]) if len(others) else places
         if self._seen is not None:
@@ -84,7 +82,7 @@ class Nearness:
         return self._looked(places, everyone, begin)
 
     def forget(self) -> None:
-        """Look anew next time: things have been put elsewhere."""
+        """Invalidate the clearances after bodies were teleported."""
         self._seen = None
 
     def _looked(
@@ -107,7 +105,7 @@ class Nearness:
 
 
 class _Standing:
-    """Clearances from what stands still."""
+    """Clearances from fixed obstacles."""
 
     def __init__(self, radii: Array, segments: Array) -> None:
         self._radii = radii
@@ -116,9 +114,10 @@ class _Standing:
         self._clear = np.zeros(len(radii))
 
     def clearance(self, places: Array, ways: Array) -> Array:
-        """Lower bounds of the distances of vehicles from everything, (B,), in m, up to `REACH`.
+        """Lower bounds of the distances of vehicles from fixed obstacles, (B,), in m, up to
+        `REACH`.
 
-        They are looked up where they may be less than `ways` (B,) and a margin.
+        Distances are recomputed where they may be less than `ways` (B,) plus a margin.
         """
         moved = _lengths(places - self._seen)
         clear = self._clear - moved
@@ -139,7 +138,7 @@ class _Standing:
 
 
 class _Traffic:
-    """Clearances of vehicles from each other and from other things that move."""
+    """Clearances of vehicles from each other and from other moving bodies."""
 
     def __init__(self, vehicles: int, radii: Array) -> None:
         self._count, self._radii = vehicles, radii
@@ -148,10 +147,11 @@ class _Traffic:
         self._clear = np.zeros(vehicles)
 
     def clearance(self, places: Array, ways: Array) -> Array:
-        """Lower bounds of the distances of vehicles from everything, (B,), in m, up to `REACH`.
+        """Lower bounds of the distances of vehicles from all moving bodies, (B,), in m, up to
+        `REACH`.
 
-        `places` are those of the vehicles, then those of the others. Distances are looked up where
-        they may be less than `ways` (B,) and a margin.
+        `places` are those of the vehicles, then those of the others. Distances are recomputed
+        where they may be less than `ways` (B,) plus a margin.
         """
         moved = _lengths(places - self._seen)
         moved = moved[: self._count] + moved.max()
@@ -180,18 +180,17 @@ def _tree(points: Array) -> Any:
 
 
 def _lengths(vectors: Array) -> Array:
-    """Lengths of vectors (n, 2)."""
     return np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
 
 
 def _points_along(segments: Array, spacing: m) -> Array:
-    """Points on segments so dense that none is farther than half a spacing from one."""
+    """Sample points on segments, such that every point is within half a spacing of one."""
     start, end = segments[:, :2], segments[:, 2:]
     spans = np.maximum(np.ceil(_lengths(end - start) / spacing), 1.0)
     if not spans.sum() <= MOST_POINTS:
         raise InvalidValue(
-            f"the outlines of all that stands are {spans.sum() * spacing:.4g} m long; allowed are "
-            f"{MOST_POINTS * spacing:g} m, where vehicles are to collide with them"
+            f"the outlines of all fixed objects are {spans.sum() * spacing:.4g} m long; at most "
+            f"{MOST_POINTS * spacing:g} m are allowed where vehicles can collide with them"
         )
     pieces = spans.astype(np.int64)
     each = pieces + 1
@@ -202,44 +201,38 @@ def _points_along(segments: Array, spacing: m) -> Array:
 
 STEEP = Surface(friction=0.5, restitution=0.1, skin=0.001)
 STEP = 0.55
-"""How high a step may be, in diameters of the first wheel."""
+"""Largest height of a step that can be climbed, in diameters of the first wheel."""
 LEAST: m = 0.01
-"""Half side of the obstacles of a vehicle at rest."""
+"""Half side of the obstacle squares of a vehicle at rest."""
 PER_SPEED = 0.07
-"""In s: how much the half side grows with the speed."""
+"""Growth of the half side with speed, in s."""
 _INSIDE: m = 0.1
-"""How far inside of or behind points it is looked whether the ground is as high there."""
+"""Distance inside of or behind a point at which the ground height is compared."""
 _LEAVES: m_s = 0.05
-"""How fast a point moves inwards if a vehicle leaves what is there."""
+"""Inward speed of a point above which the vehicle counts as leaving the obstacle."""
 _NO_WHEEL: m = 0.6
-"""Diameter of the wheels that a vehicle without any is taken to have."""
+"""Wheel diameter assumed for vehicles without wheels."""
 _DEEPEST: m = 0.007
-"""Depth beyond the way of a step from which points are pushed out; the solver leaves 5 mm."""
+"""Depth beyond the motion of a step up to which points are pushed out; the solver leaves 5
+mm."""
 _RINGS: tuple[m, ...] = (0.02, 0.1, 0.3)
-"""Distances around a point, beyond the way of a step, at which lower ground is looked for."""
+"""Distances around a point, beyond the motion of a step, at which lower ground is searched."""
 _ANGLES = np.arange(32) * (np.pi / 16.0)
 _DIRECTIONS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)], axis=1)
 _DEPTHS = np.linspace(0.0, 1.0, 9)
 
 
 class SteepGround:
-    """Obstacles of steep ground before vehicles.
+    """Obstacles in front of ground that is too steep for a vehicle.
 
     Args:
-        bodies: the vehicles, by groups.
-        built: the same by name.
+        bodies: the vehicles, by group.
+        built: the vehicles by name.
         dt: length of a step.
-        upstream: whether to keep to upstream's rule.
+        upstream: whether to follow upstream's rule.
     """
 
-    def __init__(
-        self,
-        bodies: Sequence[Bodies],
-        built: Mapping[str, BuiltVehicle],
-        dt: s,
-        *,
-        upstream: bool,
-    ) -> None:
+    def __init__(self, bodies: Sequence[Bodies], built: Built, dt: s, *, upstream: bool) -> None:
         self._bodies, self._dt, self._upstream = bodies, dt, upstream
         self._names = [name for them in bodies for name in them.group.names]
         shapes = [built[name].geometry for name in self._names]
@@ -255,13 +248,14 @@ class SteepGround:
         self._stopped: list[int] = []
 
     def look(self, ground: Ground, contacts: Contacts) -> Sequence[int]:
-        """Put obstacles where vehicles cannot go; returns the numbers of those that have some.
+        """Place obstacles where vehicles cannot drive; returns the indices of the vehicles that
+        have some.
 
-        Vehicles are counted through all groups.
+        Indices count through all groups.
         """
         if not self._names:
             return []
-        under = [ground.heights_under(k) for k in range(len(self._bodies))]
+        under = [footing.heights for footing in ground.footings]
         mean = np.concatenate([heights.mean(axis=1, keepdims=True) for heights in under])
         x, y = in_world(np.concatenate([them.poses for them in self._bodies]), self._points)
         z = ground.heights_at(x, y, mean + self._top, solid=not self._upstream)
@@ -305,11 +299,11 @@ class SteepGround:
     def _hung(
         self, ground: Ground, mean: Array, level: Array, loose: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
-        """Whether points (B, n) are over ground that vehicles do not drive against.
+        """Mask of points (B, n) over high ground that does not block the vehicle.
 
-        Below one that is `loose` this is the edge over which it goes: ground as high as under the
-        point is inside of it, or where it comes from. What lies behind as a vehicle moves, and does
-        not rise as a wall does, stops it as little.
+        For a vehicle that is `loose` this is the edge it drives over: the ground is as high
+        inside of the point, or where the point comes from. Ground behind a moving vehicle that
+        does not rise like a wall does not block it either.
         """
         motions = np.concatenate([them.motions for them in self._bodies])
         offsets = self._points - self._points.mean(axis=1, keepdims=True)
@@ -331,8 +325,11 @@ class SteepGround:
     def _against(
         self, look: _Look, row: int, at: Array, speed: m_s, outlines: Sequence[Points]
     ) -> list[Square]:
-        """Squares before points (k, 2) of a vehicle on steep ground: with a side where the ground
-        rises, or farther off, so that no part of the vehicle is deep inside."""
+        """Obstacle squares in front of points (k, 2) of a vehicle on steep ground.
+
+        Each has a side where the ground rises, or farther off, so that no part of the vehicle is
+        deep inside.
+        """
         motions = np.concatenate([them.motions for them in self._bodies])[row]
         arms = at - motions[:2]
         ways = self._dt * np.hypot(
@@ -360,7 +357,7 @@ class SteepGround:
         ]
 
     def _level(self, ground: Ground, mean: Array) -> Array:
-        """Heights from which the ground counts at the points, (B, n)."""
+        """Reference heights at the points, (B, n), above which ground counts as a step."""
         level, first = np.broadcast_to(mean, self._step.shape).copy(), 0
         for k, them in enumerate(self._bodies):
             rows = slice(first, first + len(them.group.names))
@@ -379,13 +376,11 @@ class SteepGround:
 
 
 class _Look(NamedTuple):
-    """Ground around some points of a vehicle."""
-
     ground: Ground
     limits: Array
-    """Heights above which it is steep for each of the points, (k,)."""
+    """Heights above which the ground is too steep at each point, (k,)."""
     reach: m
-    """Height up to which it counts."""
+    """Height up to which ground is considered."""
 
     def steep(self, places: Array) -> NDArray[np.bool_]:
         """Whether the ground at n places around each point, (k, n, 2), is too high."""
@@ -394,8 +389,8 @@ class _Look(NamedTuple):
         return z > self.limits[:, None]
 
     def downhill(self, at: Array, ways: Array, otherwise: Array) -> Array:
-        """Unit vectors (k, 2) from steep ground at points to lower ground near by; in the direction
-        `otherwise` where that is nowhere in particular."""
+        """Unit vectors (k, 2) from steep ground at points to lower ground nearby; `otherwise` where
+        no direction is clear."""
         ahead = otherwise
         for ring in reversed(_RINGS):
             around = at[:, None] + (ring + ways)[:, None, None] * _DIRECTIONS
@@ -407,8 +402,8 @@ class _Look(NamedTuple):
 
 
 def _reach_behind(sides: Array, at: Array, ahead: Array, half: Array) -> Array:
-    """Distances (k,) by which sides (n, 2, 2) reach behind points (k, 2), seen along `ahead`
-    (k, 2), within strips of the half widths (k,) around these."""
+    """Distances (k,) by which sides (n, 2, 2) extend behind points (k, 2), measured along `ahead`
+    (k, 2), within strips of the half widths (k,) around the points."""
     seen = sides[None] - at[:, None, None]
     along = (seen * ahead[:, None, None]).sum(axis=3)
     across = seen[..., 1] * ahead[:, None, None, 0] - seen[..., 0] * ahead[:, None, None, 1]
@@ -426,22 +421,21 @@ def _reach_behind(sides: Array, at: Array, ahead: Array, half: Array) -> Array:
 
 
 _Feeler = tuple[Point, m, int]
-"""A point of a vehicle, how much higher the ground may be there, and than under which wheel;
-negative: than under all of them."""
+"""Point of a vehicle, height of a step allowed there, and the wheel it is measured from; a
+negative index means all wheels."""
 
 
 def _corners(shape: Geometry) -> list[_Feeler]:
-    """Corners of the chassis."""
     diameter = 2.0 * shape.wheels[0].radius if shape.wheels else _NO_WHEEL
     return [(point, STEP * diameter, -1) for outline in shape.outlines for point in outline]
 
 
 def _wheel_corners(shape: Geometry) -> list[_Feeler]:
-    """Corners of wheels that are not under the chassis."""
+    """Corners of the wheels that extend beyond the chassis."""
     corners: list[_Feeler] = []
     for k, wheel in enumerate(shape.wheels):
         a, b = wheel.radius, 0.5 * wheel.width
-        for u, v in ((-a, -b), (a, -b), (a, b), (-a, b)):
+        for u, v in rectangle(-a, a, -b, b):
             point = wheel.x + u, wheel.y + v
             if not any(enclosed(np.array([point]), np.array(o))[0] for o in shape.outlines):
                 corners.append((point, 2.0 * STEP * hypot(u, v), k))
@@ -449,23 +443,22 @@ def _wheel_corners(shape: Geometry) -> list[_Feeler]:
 
 
 class TurningParts:
-    """Steered wheels and trailers of a group, as contacts have them.
+    """Steered wheels and trailers of a group, as shapes in the contact solver.
 
-    They are as they were at the beginning of a step, also upstream. Their mass stays where it was.
+    Their angles are those at the beginning of a step, as upstream has it. The centre of mass
+    does not move with them.
     """
 
-    def __init__(
-        self, bodies: Bodies, built: Mapping[str, BuiltVehicle], contacts: Contacts
-    ) -> None:
+    def __init__(self, bodies: Bodies, built: Built, contacts: Contacts) -> None:
         self._contacts, self._bodies, self._names = contacts, bodies, bodies.group.names
         self._parts = [built[name].turning for name in self._names]
         self._fields = [field for part in self._parts[0] for field in part.fields]
         self._shown = [[part.start for part in parts for _ in part.fields] for parts in self._parts]
 
     def follow(self, rows: Sequence[int], before: AnyArray) -> None:
-        """Turn the parts of some vehicles to where they are in the states (B, nx) before a step.
+        """Turn the parts of some vehicles to their angles in the states (B, nx) before a step.
 
-        Takes effect when the vehicles are given to the next step of the contacts.
+        Takes effect when the vehicles are passed to the next step of the contacts.
         """
         if not self._fields:
             return
@@ -482,31 +475,27 @@ class TurningParts:
 
 _NOTHING = np.empty((0, 2))
 _RISE: m = 0.01
-"""By how much a vehicle may rise before the contacts get its height."""
+"""Change of a vehicle's height above which the contacts are updated."""
 _SOLVABLE = 1e30
-"""Largest number of a motion that is given to the solver, whose single precision ends at 3.4e38; a
-vehicle beyond is about to be stopped."""
+"""Largest magnitude of a motion passed to the solver, whose single precision ends at 3.4e38; a
+vehicle beyond it is about to be stopped."""
 
 
 class Encounters:
-    """Contacts and joints between the vehicles of a world and everything else.
+    """Contacts and joints between the vehicles of a world and all other bodies.
 
     Args:
-        scene: what there is.
+        scene: the scene.
         built: the vehicles of the scene by name.
-        bodies: their motion, by groups.
-        events: where beginnings and ends of contacts are noted.
+        bodies: their motion, by group.
+        events: queue that receives the beginnings and ends of contacts.
     """
 
     def __init__(
-        self,
-        scene: Scene,
-        built: Mapping[str, BuiltVehicle],
-        bodies: Sequence[Bodies],
-        events: deque[ContactEvent],
+        self, scene: Scene, built: Built, bodies: Sequence[Bodies], events: deque[ContactEvent]
     ) -> None:
         settings = scene.settings
-        self._contacts = Contacts(
+        self.contacts = Contacts(
             events,
             _middle(scene),
             settings.gravity,
@@ -515,12 +504,10 @@ class Encounters:
             # Upstream's are stopped one step late, wherever they are then.
             careful=scene.compat != "upstream",
         )
-        self.touches = self._contacts.touches
-        """What touched in the last step, and the events of the last one in which anything did."""
-        fill(self._contacts, scene, built)
+        fill(self.contacts, scene, built)
         self._bodies = tuple(bodies)
         names = [name for b in bodies for name in b.group.names]
-        self._turning = [TurningParts(them, built, self._contacts) for them in bodies]
+        self._turning = [TurningParts(them, built, self.contacts) for them in bodies]
         self._heights = np.array([built[name].height for name in names])
         self._lifted = np.full(len(names), np.nan)
         self._floors = False
@@ -531,35 +518,32 @@ class Encounters:
         self._actors = scene.actors
         solid = [b for b in scene.blocks if not b.intangible and (b.animation or not b.static)]
         self.movable = (*(b.name for b in solid), *(actor.name for actor in scene.actors))
-        """Names of the blocks and actors that move."""
+        """Names of the moving blocks and actors."""
         radii = np.array([built[name].radius for name in names])
         others = [b.shape.radius for b in solid] + [a.collision_radius for a in scene.actors]
         self._nearness = Nearness(radii, standing_segments(scene), np.array(others))
         # Vehicles on joints are in the solver wherever they are.
-        self._always = [k for k, name in enumerate(names) if self._contacts.always_in(name)]
+        self._always = [k for k, name in enumerate(names) if self.contacts.always_in(name)]
         self._count = len(names)
         # What moves by itself may come upon a block that is at rest.
         self._stirred = bool(self._animated or self._actors) and any(not b.static for b in solid)
         self._stopped: Sequence[int] = ()
 
     def animate(self, time: s, dt: s) -> None:
-        """Let what moves by itself go where it is after the step that begins at a time."""
+        """Move animated bodies to where they are after the step that begins at `time`."""
         for block in self._animated:
             goal = keyframe_pose(block.pose, block.animation, time)
-            self._contacts.drive(block.name, goal, dt)
+            self.contacts.drive(block.name, goal, dt)
         for actor in self._actors:
-            self._contacts.drive(actor.name, actor_pose(actor, time + dt), dt)
+            self.contacts.drive(actor.name, actor_pose(actor, time + dt), dt)
 
     def separate_floors(self, ground: Ground) -> None:
-        """Let things touch only what is at their own height; vehicles are where they stand."""
-        self._contacts.set_heights(ground.spans())
+        """Restrict contacts to bodies at the same height; call it with the vehicles on the
+        ground."""
+        self.contacts.set_heights(ground.spans())
         self._floors = bool(self._names)
         if self._floors:
             self._lift(ground)
-
-    def may_meet(self, a: str, b: str) -> bool:
-        """Whether two things are at the same height, as far as that is known."""
-        return self._contacts.may_meet(a, b)
 
     def _lift(self, ground: Ground) -> None:
         """Update the heights of vehicles that have risen or sunk."""
@@ -567,27 +551,27 @@ class Encounters:
         rows = np.flatnonzero(~(np.abs(z - self._lifted) <= _RISE)).tolist()
         if rows:
             low, high = z.tolist(), (z + self._heights).tolist()
-            self._contacts.set_heights({self._names[k]: (low[k], high[k]) for k in rows})
+            self.contacts.set_heights({self._names[k]: (low[k], high[k]) for k in rows})
             self._lifted[rows] = z[rows]
 
     def look_at(self, ground: Ground) -> None:
-        """Find the vehicles before ground that is too steep, in the step that begins."""
+        """Find the vehicles in front of steep ground in the step that begins."""
         if self._floors:
             self._lift(ground)
-        self._stopped = self._steep.look(ground, self._contacts)
+        self._stopped = self._steep.look(ground, self.contacts)
         if self._stopped:
             # The obstacles move with those before them.
             ground.forget()
 
     def solve(self, before: Sequence[AnyArray], dt: s, time: s) -> None:
-        """Let things touch in a step that ends at a time.
+        """Solve the contacts of a step that ends at `time`.
 
-        `before` are the states of the groups before the step; their present ones, to which the
-        vehicles have come by themselves, are changed as contacts and joints want it.
+        `before` are the states of the groups before the step; their current states, which the
+        vehicles reached without contacts, are corrected by contacts and joints.
         """
         near = self._near(before, dt)
-        if not near and not (self._stirred or self._contacts.restless):
-            self._contacts.rest(time)
+        if not near and not (self._stirred or self.contacts.restless):
+            self.contacts.rest(time)
             return
         guests = list(self._by_groups(near))
         moving: dict[str, Moving] = {}
@@ -597,22 +581,22 @@ class Encounters:
             for row, one in zip(rows, bodies.moving(rows, before[k]), strict=True):
                 if max(map(abs, one)) < _SOLVABLE:
                     moving[names[row]] = one
-        moved = self._contacts.step(dt, moving, time)
+        moved = self.contacts.step(dt, moving, time)
         for k, rows in guests:
             names = self._bodies[k].group.names
             those = [row for row in rows if names[row] in moved]
             self._bodies[k].put(those, [moved[names[row]] for row in those])
 
     def _near(self, before: Sequence[AnyArray], dt: s) -> list[int]:
-        """Numbers of the vehicles that may touch something, counted through all groups."""
+        """Indices of the vehicles that may touch something, counted through all groups."""
         if len(self._always) == self._count:
             return self._always
         at = _joined([bodies.places for bodies in self._bodies])
-        others = np.array(self._contacts.places(self.movable)) if self.movable else _NOTHING
+        others = np.array(self.contacts.places(self.movable)) if self.movable else _NOTHING
 
         def begin() -> AnyArray:
             then = [b.places_in(states) for b, states in zip(self._bodies, before, strict=True)]
-            ways = np.array(self._contacts.ways(self.movable, dt)).reshape(-1, 2)
+            ways = np.array(self.contacts.ways(self.movable, dt)).reshape(-1, 2)
             return _joined([*then, others - ways])
 
         near = self._nearness.near(at, others, begin).tolist()
@@ -621,7 +605,7 @@ class Encounters:
         return near
 
     def _by_groups(self, numbers: list[int]) -> Iterator[tuple[int, list[int]]]:
-        """Groups with some of the vehicles, and the rows of these."""
+        """Groups that contain some of the vehicles, and their rows."""
         first = 0
         for k, bodies in enumerate(self._bodies):
             end = first + len(bodies.group.names)
@@ -631,65 +615,56 @@ class Encounters:
             first = end
 
     def put(self, name: str, moving: Moving) -> None:
-        """Move a vehicle without regard to what is in its way; raises for one on a joint."""
-        if self._contacts.always_in(name):
-            raise InvalidValue(f"{name} hangs on a joint and cannot be put elsewhere by itself")
-        self._contacts.carry(name, moving)
+        """Teleport a vehicle, ignoring obstacles; raises for one on a joint."""
+        if self.contacts.always_in(name):
+            raise InvalidValue(f"{name} is attached to a joint and cannot be teleported by itself")
+        self.contacts.carry(name, moving)
         self._nearness.forget()
 
     def all_close(self, gap: m) -> tuple[str, ...]:
-        """Names of the vehicles that are `close` to something, without a look at those that are
-        far from everything."""
-        near = self._contacts.candidates
+        """Names of the vehicles that are `close` to something; skips those known to be far from
+        everything."""
+        near = self.contacts.candidates
         return tuple(
             name
             for k, name in enumerate(self._names)
-            if (name in near or k in self._always) and self._contacts.close(name, gap)
+            if (name in near or k in self._always) and self.contacts.close(name, gap)
         )
 
     @property
     def pushed(self) -> set[str]:
         """Names of the vehicles that contacts or joints may have moved in the last step."""
-        touched = {name for contact in self.touches.contacts for name in (contact.a, contact.b)}
-        return {*touched, *(self._names[k] for k in self._always)} & self._vehicles
-
-    def at(self, name: str) -> Moving:
-        """Pose and velocity of a block or an actor, in world axes."""
-        return self._contacts.at(name)
-
-    def close(self, name: str, gap: m) -> bool:
-        """Whether a body touches another one or is nearer to it than `gap`."""
-        return self._contacts.close(name, gap)
+        always = {self._names[k] for k in self._always}
+        return (self.contacts.touches.names | always) & self._vehicles
 
     def snapshot(self) -> Any:
-        """Everything that changes."""
-        them = {name: self._contacts.at(name) for name in self._contacts.names}
-        return them, self._contacts.touches.snapshot(), self._contacts.origin
+        them = {name: self.contacts.at(name) for name in self.contacts.names}
+        return them, self.contacts.touches.snapshot(), self.contacts.origin.place
 
     def check(self, snapshot: Any) -> None:
         """Raise if a snapshot is not of this world."""
-        if snapshot[0].keys() != set(self._contacts.names):
+        if snapshot[0].keys() != set(self.contacts.names):
             raise InvalidValue("the snapshot is not of this world")
 
     def restore(self, snapshot: Any) -> None:
-        """Put back what `snapshot` gave."""
-        them, touches, self._contacts.origin = snapshot
+        them, touches, origin = snapshot
+        self.contacts.origin.move(*origin)
         for name, moving in them.items():
             # Who stays where it is keeps the impulses that the solver starts from.
-            if self._contacts.at(name)[:3] != moving[:3]:
-                self._contacts.dismiss(name)
-            self._contacts.put(name, moving)
-        self._contacts.touches.restore(touches)
+            if self.contacts.at(name)[:3] != moving[:3]:
+                self.contacts.dismiss(name)
+            self.contacts.put(name, moving)
+        self.contacts.touches.restore(touches)
         self._nearness.forget()
 
 
 def _middle(scene: Scene) -> tuple[m, m]:
-    """The middle of the vehicles at the start, of the blocks without vehicles."""
+    """Centre of the initial positions of the vehicles, or of the blocks if there are no
+    vehicles."""
     poses = [spec.pose for spec in (scene.vehicles or scene.blocks)]
     x, y = [pose.x for pose in poses] or [0.0], [pose.y for pose in poses] or [0.0]
     return 0.5 * (min(x) + max(x)), 0.5 * (min(y) + max(y))
 
 
 def _joined(tables: Sequence[AnyArray]) -> AnyArray:
-    """Tables below each other."""
     return tables[0] if len(tables) == 1 else np.concatenate(tables)

@@ -1,23 +1,23 @@
-"""Contacts and joints, solved by Box2D: with the other modules here all that knows it.
+"""Contacts and joints, solved by Box2D; only the modules of this package use Box2D.
 
 Vehicles integrate themselves. A vehicle that is near something is put into Box2D for the step, at
-the pose before it with the velocity that its own model gives; Box2D moves it on, and what it did to
-the velocity goes back into the vehicle's state. Blocks and what hangs on joints live in Box2D all
-the time. A step in which something moves far compared with its own width is made in several parts,
-so that nothing gets past anything or into it (`parts_of_step`, `parts_before_contact`). Box2D knows
-the plane only; bodies at different heights are kept apart by `Floors`.
+the pose before it with the velocity that its own model gives; Box2D advances it, and the change of
+velocity is written back into the vehicle's state. Blocks and bodies on joints live in Box2D all
+the time. A step in which something moves far compared with its own width is split, so that bodies
+do not pass through or into each other (`parts_of_step`, `parts_before_contact`). Box2D is planar;
+bodies at different heights are separated by `Floors`.
 
-`Joints` are hinges, ropes, springs and rods, made of what Box2D 2.3 has. A distance joint keeps the
-distance of its two anchors between a least and a largest length. If it has a stiffness k in N/m, a
-spring of its largest length as rest length acts in between, with a damping d in N·s/m: it pushes
-with k (max_length - length) - d times the rate at which the length grows. Without stiffness no
-force acts in between, and the damping has no effect. Where both lengths are equal it is a rigid
-rod. That is the joint of Box2D 2.4, as upstream sets it up.
+`Joints` are hinges, ropes, springs and rods, built from the joints of Box2D 2.3. A distance joint
+keeps the distance of its two anchors between a least and a largest length. If it has a stiffness k
+in N/m, a spring with its largest length as rest length acts in between, with a damping d in N·s/m:
+it pushes with k (max_length - length) - d times the rate at which the length grows. Without
+stiffness no force acts in between, and the damping has no effect. If both lengths are equal it is a
+rigid rod. That is the joint of Box2D 2.4, as upstream sets it up.
 
-Box2D computes in single precision: 5 km from its origin a place is known to half a millimetre, and
-its own margins are a few. So the `Origin` moves along with the vehicles that are in the solver. It
-lies on a coarse lattice of whole metres and begins at that of the world: near to it nothing is
-shifted.
+Box2D computes in single precision: 5 km from its origin, positions have a resolution of half a
+millimetre, and its own margins are a few millimetres. So the `Origin` follows the vehicles in the
+solver. It lies on a coarse lattice of whole metres and begins at that of the world; near the
+world's origin nothing is shifted.
 """
 
 from __future__ import annotations
@@ -31,19 +31,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InvalidValue, require
-from ...geometry.polygon import signed_area, width_of
+from ...geometry.polygon import rectangle, signed_area, width_of
 from ...geometry.pose import turned
-from ...units import kg, m, m_s2, per_s, rad, s
+from ...units import kg, m, m_s2, rad, s
 from ..scene import Inventory
-from .solids import PLAIN, Inertia, Moving, Part, Point, Points, Pushed, Square, Surface
-from .touches import ContactEvent, Touches, listener
+from . import solids
+from .solids import ContactEvent, Inertia, Moving, Part, Point, Points, Pushed, Square, Touches
 
 SLOP: m = 0.005
-"""Lengths below this count as 0, for Box2D too."""
+"""Lengths below this count as 0, as in Box2D."""
+
+
+Parts = Sequence[Part]
 
 
 class Ends(NamedTuple):
-    """The ends of a joint: two bodies of Box2D and the anchors on them, in their own frames."""
+    """The ends of a joint: two Box2D bodies and the anchors in their frames."""
 
     body_a: Any
     body_b: Any
@@ -51,28 +54,24 @@ class Ends(NamedTuple):
     anchor_b: Point
 
     def options(self) -> dict[str, Any]:
-        """Options of every joint; bodies on a joint do not collide with each other."""
-        return {
-            "bodyA": self.body_a,
-            "bodyB": self.body_b,
-            "localAnchorA": self.anchor_a,
-            "localAnchorB": self.anchor_b,
-            "collideConnected": False,
-        }
+        """Options of all joints; bodies on a joint do not collide with each other."""
+        bodies = {"bodyA": self.body_a, "bodyB": self.body_b, "collideConnected": False}
+        return bodies | {"localAnchorA": self.anchor_a, "localAnchorB": self.anchor_b}
 
     def places(self) -> tuple[Any, Any]:
         """The anchors in the solver's coordinates."""
         return self.body_a.GetWorldPoint(self.anchor_a), self.body_b.GetWorldPoint(self.anchor_b)
 
     def length_after(self, dt: s) -> m:
-        """Distance of the anchors after a step if nothing stops them."""
+        """Distance of the anchors after a step without constraints."""
         a, b = self.places()
         v_a = self.body_a.GetLinearVelocityFromLocalPoint(self.anchor_a)
         v_b = self.body_b.GetLinearVelocityFromLocalPoint(self.anchor_b)
         return hypot(b.x - a.x + dt * (v_b.x - v_a.x), b.y - a.y + dt * (v_b.y - v_a.y))
 
     def mass(self) -> kg | None:
-        """Mass of the bodies along the joint, or None if nothing can move or the length is 0."""
+        """Effective mass of the bodies along the joint, or None if nothing can move or the length
+        is 0."""
         a, b = self.places()
         length = hypot(b.x - a.x, b.y - a.y)
         if length <= SLOP:
@@ -88,20 +87,18 @@ class Span(NamedTuple):
     min_length: m = 0.0
     max_length: m = 0.0
     stiffness: float = 0.0
-    """In N/m."""
+    """Stiffness in N/m."""
     damping: float = 0.0
-    """In N·s/m."""
+    """Damping in N·s/m."""
 
 
 @dataclass
 class Joints:
-    """The joints of a Box2D world."""
-
     world: Any
     _before: list[Callable[[s], None]] = field(default_factory=list[Callable[[s], None]])
 
     def hinge(self, ends: Ends, limits: tuple[rad, rad] | None) -> None:
-        """A pin; the angle between the bodies counts from the present one."""
+        """Add a pin joint; the angle between the bodies counts from the current one."""
         bounds: dict[str, Any] = {}
         if limits is not None:
             bounds = {"enableLimit": True, "lowerAngle": limits[0], "upperAngle": limits[1]}
@@ -109,7 +106,7 @@ class Joints:
         self.world.CreateRevoluteJoint(referenceAngle=turned, **bounds, **ends.options())
 
     def distance(self, ends: Ends, span: Span) -> None:
-        """A rope, a spring or a rod."""
+        """Add a rope, a spring or a rod."""
         least = max(span.min_length, SLOP)
         most = max(span.max_length, least)
         if least == most:
@@ -123,16 +120,16 @@ class Joints:
             self._before.append(_Strut(self.world, ends, least).brace)
 
     def prepare(self, dt: s) -> None:
-        """Make springs and struts ready for a step from where the bodies are now."""
+        """Update springs and struts for a step from the current positions."""
         for act in self._before:
             act(dt)
 
 
 @dataclass
 class _Spring:
-    """A soft joint whose frequency and damping ratio are set for the masses that it feels.
+    """A soft joint, with frequency and damping ratio set for its effective mass.
 
-    Box2D 2.3 asks for these; they are those of a mass m on a spring, where 1/m is the sum over both
+    Box2D 2.3 requires these; they are those of a mass m on a spring, where 1/m is the sum over both
     bodies of 1/mass + (r x u)²/I, with the lever arm r and the direction u of the joint.
     """
 
@@ -142,20 +139,19 @@ class _Spring:
     damping: float
 
     def tune(self, dt: s) -> None:
-        """Set stiffness and damping for the present lever arms."""
+        """Set stiffness and damping for the current lever arms."""
         mass = self.ends.mass()
-        if mass is None:
-            return
-        omega = sqrt(self.stiffness / mass)
-        self.joint.frequency = omega / (2.0 * pi)
-        self.joint.dampingRatio = self.damping / (2.0 * mass * omega)
+        if mass is not None:
+            omega = sqrt(self.stiffness / mass)
+            self.joint.frequency = omega / (2.0 * pi)
+            self.joint.dampingRatio = self.damping / (2.0 * mass * omega)
 
 
 @dataclass
 class _Strut:
-    """Keeps two anchors from coming nearer than a length.
+    """One-sided constraint that keeps two anchors at least a length apart.
 
-    It is a rod in the steps in which they would come nearer by themselves, and else is not there.
+    It is a rod in the steps in which the anchors would otherwise come closer, and absent in others.
     """
 
     world: Any
@@ -164,7 +160,7 @@ class _Strut:
     joint: Any = None
 
     def brace(self, dt: s) -> None:
-        """Put the rod in, or take it out."""
+        """Insert or remove the rod for the next step."""
         too_near = self.ends.length_after(dt) < self.length
         if too_near and self.joint is None:
             rod = self.world.CreateDistanceJoint(length=self.length, **self.ends.options())
@@ -175,7 +171,7 @@ class _Strut:
 
 
 def _ease(body: Any, at: Any, u: Point) -> float:
-    """How much an impulse of 1 N·s along `u` at a point moves that point along `u`, in 1/kg."""
+    """Compliance of a body at a point along `u`: displacement per N·s of impulse, in 1/kg."""
     mass = body.mass
     if mass == 0.0:
         return 0.0
@@ -187,13 +183,13 @@ def _ease(body: Any, at: Any, u: Point) -> float:
 
 
 _LATTICE: m = 1024.0
-"""Distance of the places at which the origin may lie."""
+"""Spacing of the possible origins."""
 _FAR: m = 2048.0
-"""How far the middle of the vehicles may be from the origin along an axis."""
+"""Largest distance of the vehicles' centre from the origin along an axis."""
 
 
 class Origin:
-    """The origin of a Box2D world in the world of the scene."""
+    """The origin of a Box2D world in the coordinates of the scene."""
 
     def __init__(self, world: Any) -> None:
         self._world = world
@@ -201,38 +197,33 @@ class Origin:
         self._standing: dict[int, tuple[Any, Moving]] = {}
 
     def to_engine(self, x: m, y: m) -> Point:
-        """Coordinates seen from the origin."""
+        """World coordinates converted to solver coordinates."""
         return x - self._x, y - self._y
 
     def to_world(self, x: m, y: m) -> Point:
-        """Coordinates in the world of what is seen from the origin."""
+        """Solver coordinates converted to world coordinates."""
         return x + self._x, y + self._y
 
-    def whole(self, x: m, y: m) -> Point:
-        """A place near another one that can be kept without rounding."""
-        return float(round(x)), float(round(y))
-
     def keep(self, body: Any, pose: Moving) -> None:
-        """Remember where a body stands that the solver does not move, to all digits."""
+        """Record the exact pose of a fixed body."""
         self._standing[int(body.this)] = body, pose
 
     def keep_again(self, body: Any, pose: Moving) -> None:
-        """The same for one that has been put elsewhere, if it is such a body."""
+        """Update the recorded pose of a fixed body after a teleport; ignores other bodies."""
         if int(body.this) in self._standing:
             self.keep(body, pose)
 
     def follow(self, guests: Iterable[Moving]) -> None:
-        """Go to where the vehicles are, if they are far away."""
-        places = [(moving.x, moving.y) for moving in guests]
+        """Move the origin to the vehicles if they are far away."""
+        places = [moving[:2] for moving in guests]
         if not places:
             return
-        x = 0.5 * (min(p[0] for p in places) + max(p[0] for p in places))
-        y = 0.5 * (min(p[1] for p in places) + max(p[1] for p in places))
+        x, y = (0.5 * (min(values) + max(values)) for values in zip(*places, strict=True))
         if abs(x - self._x) > _FAR or abs(y - self._y) > _FAR:
             self.move(_LATTICE * round(x / _LATTICE), _LATTICE * round(y / _LATTICE))
 
     def move(self, x: m, y: m) -> None:
-        """Put the origin elsewhere; nothing changes its place in the world."""
+        """Move the origin; world coordinates of all bodies stay the same."""
         self._world.ShiftOrigin((x - self._x, y - self._y))
         self._x, self._y = x, y
         for body, pose in self._standing.values():
@@ -240,26 +231,26 @@ class Origin:
 
     @property
     def place(self) -> Point:
-        """Where it lies in the world."""
+        """Position in the world."""
         return self._x, self._y
 
 
 THING, VEHICLE, CLIMBED, ALL = 0x1, 0x2, 0x4, 0xFFFF
-"""Kinds of bodies, and all of them, as Box2D filters collisions."""
+"""Collision categories of bodies, and a mask of all, for Box2D's filters."""
 
 
 @dataclass
 class SolverBody:
-    """A body and what the solver does not know of it."""
+    """A Box2D body, with data that the solver does not have."""
 
     body: Any
     com: Point = (0.0, 0.0)
     guest: bool = False
-    """Whether it is in the solver only while it is near something."""
+    """Whether it takes part only while it is near something."""
     parts: list[Any] = field(default_factory=list[Any])
-    """Shapes of the body, in the order of its parts."""
+    """Box2D fixtures of the body, in the order of its parts."""
     stride: m = inf
-    """How far it may move in one part of a step."""
+    """Largest motion per part of a step."""
     imposed: bool = False
     """Whether its motion is imposed in every part of a step."""
 
@@ -278,28 +269,22 @@ class SolverBody:
         self.body.linearVelocity, self.body.angularVelocity = motion
 
     def way(self, dt: s) -> m:
-        """How far it moves in a time."""
+        """Distance moved in a time."""
         return dt * hypot(self.velocity.x, self.velocity.y)
 
 
 def fixtures_of(
-    box2d: Any, body: Any, parts: Sequence[Part], density: float, climbed: bool = False
+    box2d: Any, body: Any, parts: Parts, density: float, climbed: bool = False
 ) -> list[Any]:
-    """Shapes on a body; vehicles do not collide with what is `climbed`."""
-    kind, others = (CLIMBED, ALL - VEHICLE) if climbed else (THING, ALL)
+    """Box2D fixtures on a body; vehicles do not collide with a `climbed` one."""
+    category, others = (CLIMBED, ALL - VEHICLE) if climbed else (THING, ALL)
+    kind = {"density": density, "categoryBits": category, "maskBits": others}
     fixtures: list[Any] = []
     for part in parts:
         try:
             shape = box2d.b2PolygonShape(vertices=[tuple(p) for p in part.outline])
-            shape.radius = part.surface.skin
-            fixture = body.CreateFixture(
-                shape=shape,
-                density=density,
-                friction=part.surface.friction,
-                restitution=part.surface.restitution,
-                categoryBits=kind,
-                maskBits=others,
-            )
+            rubs, bounces, shape.radius = part.surface
+            fixture = body.CreateFixture(shape=shape, friction=rubs, restitution=bounces, **kind)
         except AssertionError as error:
             # Box2D's polygons are in single precision.
             corners = np.array([tuple(p) for p in part.outline])
@@ -314,13 +299,14 @@ def fixtures_of(
     return fixtures
 
 
-def stride_of(parts: Sequence[Part]) -> m:
-    """A quarter of the width of the widest part: its middle is not past what it has just met."""
+def stride_of(parts: Parts) -> m:
+    """A quarter of the width of the widest part: the largest motion per part of a step, after which
+    the centre of a body is still in front of what it hit."""
     return 0.25 * max(width_of(part.outline) for part in parts)
 
 
 def is_close(box2d: Any, body: Any, gap: m) -> bool:
-    """Whether a body touches another one or is nearer to it than `gap`."""
+    """Whether a body touches another one or is closer to it than `gap`."""
     for edge in body.contacts:
         contact = edge.contact
         if contact.touching or _gap(box2d, contact) < gap:
@@ -331,28 +317,22 @@ def is_close(box2d: Any, body: Any, gap: m) -> bool:
 def _gap(box2d: Any, contact: Any) -> m:
     """Distance between the two shapes of a pair, skins included."""
     a, b = contact.fixtureA, contact.fixtureB
-    measured = box2d.b2Distance(
-        shapeA=a.shape,
-        shapeB=b.shape,
-        transformA=a.body.transform,
-        transformB=b.body.transform,
-        useRadii=True,
-    )
-    return measured.distance
+    places = {"transformA": a.body.transform, "transformB": b.body.transform}
+    return box2d.b2Distance(shapeA=a.shape, shapeB=b.shape, **places, useRadii=True).distance
 
 
 MOST_PARTS = 1000
-"""In which one step is made."""
+"""Most parts of a step."""
 IN_SIGHT: m = 0.1
-"""How far away the solver knows what a body may meet next."""
+"""Distance at which the solver detects the next potential contact of a body."""
 NEARLY: m = 0.005
-"""How far a body moves in one part of a step in which it meets something."""
+"""Motion of a body per part of a step in which it comes into contact."""
 
 
 def parts_of_step(dt: s, moving: Iterable[SolverBody], *, careful: bool) -> int:
-    """In how many parts a step is made, so that nothing gets past anything in between.
+    """Number of parts of a step, such that bodies do not pass through each other.
 
-    Box2D's own continuous collision does not notice skins as thin as ours.
+    Box2D's own continuous collision detection misses skins as thin as these.
     """
     most = 1.0
     for kept in moving:
@@ -362,10 +342,10 @@ def parts_of_step(dt: s, moving: Iterable[SolverBody], *, careful: bool) -> int:
 
 
 def parts_before_contact(box2d: Any, dt: s, moving: Iterable[SolverBody]) -> int:
-    """In how many parts a step is made, so that what meets something stops at it.
+    """Number of parts of a step, such that a body stops at what it hits.
 
-    Box2D notices what touches at the end of a step: all the way of one may lie inside, and one
-    corner of two may be held alone.
+    Box2D detects a contact at the end of a step: by then the whole motion may be a penetration, and
+    only one of two corners may be held.
     """
     most = 1.0
     for kept in moving:
@@ -376,38 +356,38 @@ def parts_before_contact(box2d: Any, dt: s, moving: Iterable[SolverBody]) -> int
 
 
 _TOUCH: m = 1e-3
-"""Overlap in height below which one thing lies on the other."""
+"""Overlap in height below which one body lies on the other."""
 _EVERYWHERE = (-inf, inf)
 
 
 class Obstacle(str):
-    """Name of an obstacle in front of its owner, at whose height it is."""
+    """Name of an obstacle in front of its owner, with the owner's height."""
 
     owner: str
 
     def __new__(cls, name: str, owner: str) -> Obstacle:
-        """The name of one for an owner."""
+        """Create a name for an owner."""
         made = super().__new__(cls, name)
         made.owner = owner
         return made
 
 
 class Floors:
-    """Heights of bodies by name; one without heights is met at any height."""
+    """Height ranges of bodies by name; a body without one collides at any height."""
 
     def __init__(self) -> None:
         self.spans: dict[str, tuple[m, m]] = {}
-        """Lowest and highest point of each."""
+        """Lowest and highest point of each body."""
 
     def meet(self, a: str, b: str) -> bool:
-        """Whether two bodies are at the same height somewhere."""
+        """Whether the height ranges of two bodies overlap."""
         low_a, high_a = self.spans.get(getattr(a, "owner", a), _EVERYWHERE)
         low_b, high_b = self.spans.get(getattr(b, "owner", b), _EVERYWHERE)
         return low_a < high_b - _TOUCH and low_b < high_a - _TOUCH
 
 
 def contact_filter(box2d: Any, floors: Floors) -> Any:
-    """The filter that Box2D calls to find out whether two shapes can touch."""
+    """Box2D contact filter that decides whether two shapes can touch."""
 
     class Filter(box2d.b2ContactFilter):
         def ShouldCollide(self, fixture_a: Any, fixture_b: Any) -> bool:
@@ -420,20 +400,20 @@ def contact_filter(box2d: Any, floors: Floors) -> Any:
 
 
 OBSTACLE = "steep ground"
-"""Name of obstacles of a moment."""
+"""Name of temporary obstacles."""
 LEAP = 0.5
-"""In m or rad: what moves on by more in a step leaps."""
+"""Motion per step, in m or rad, beyond which a driven body is teleported."""
 
 
 class Contacts:
-    """The bodies of a world and what is between them.
+    """The bodies of a world with their contacts and joints.
 
     Args:
-        events: where beginnings and ends of contacts are noted.
-        middle: where the world is; the solver begins near it.
+        events: queue that receives the beginnings and ends of contacts.
+        middle: centre of the world; the solver's origin begins near it.
         gravity: for the friction of blocks on the ground, in m/s².
         velocity_iterations, position_iterations: of the solver.
-        careful: make the last millimetres before a contact in short parts of a step.
+        careful: split steps into short parts during the last millimetres before a contact.
     """
 
     def __init__(
@@ -450,97 +430,80 @@ class Contacts:
         self._box2d: Any = Box2D
         self._world: Any = Box2D.b2World(gravity=(0.0, 0.0), doSleep=True)
         self._ground: Any = self._world.CreateStaticBody(userData="ground")
-        self._origin = Origin(self._world)
-        self._origin.follow([Moving(*middle, 0.0)])
+        self.origin = Origin(self._world)
+        """Solver's origin in the world; moving it only affects rounding."""
+        self.origin.follow([Moving(*middle, 0.0)])
         self._gravity = gravity
         self._iterations = velocity_iterations, position_iterations
         self._careful = careful
         self._bodies: Inventory[SolverBody] = Inventory("body")
         self._pushed: list[SolverBody] = []
         self._obstacles: dict[str, Any] = {}
-        self._floors, self._filter = Floors(), None
+        self.floors, self._filter = Floors(), None
+        """Heights of the bodies, as far as known."""
         self._goals: list[tuple[SolverBody, Moving]] = []
         self._inside: set[str] = set()
         self._carried: set[str] = set()
-        """Guests that were moved away since the last step."""
+        """Guests that were teleported since the last step."""
         self._joints = Joints(self._world)
-        self.touches = Touches(deque() if events is None else events, self._origin.to_world)
+        self.touches = Touches(deque() if events is None else events, self.origin.to_world)
         """Contacts and their events."""
         # Box2D does not keep it alive.
-        self._listener = listener(Box2D, self.touches)
+        self._listener = solids.listener(Box2D, self.touches)
         self._world.contactListener = self._listener
         self._within = Box2D.b2Filter(categoryBits=VEHICLE, maskBits=ALL - CLIMBED)
         self._without = Box2D.b2Filter(categoryBits=VEHICLE, maskBits=0)
 
-    def may_meet(self, a: str, b: str) -> bool:
-        """Whether two bodies are at the same height, as far as that is known."""
-        return self._floors.meet(a, b)
-
     def set_heights(self, spans: Mapping[str, tuple[m, m]]) -> None:
-        """Let bodies from now on touch only what is at their own height; see `Floors`.
+        """Restrict contacts to bodies at the same height from now on; see `Floors`.
 
         Bodies that are not named keep their heights.
         """
         if self._filter is None:
             # Box2D does not keep it alive.
-            self._filter = contact_filter(self._box2d, self._floors)
+            self._filter = contact_filter(self._box2d, self.floors)
             self._world.contactFilter = self._filter
-        self._floors.spans |= spans
+        self.floors.spans |= spans
         for name in spans:
             for fixture in self._bodies[name].parts if name in self._bodies else ():
                 fixture.Refilter()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All bodies that can move or be moved."""
+        """Names of all bodies that can move or be moved."""
         return tuple(self._bodies)
 
     def add_static(
-        self,
-        name: str,
-        parts: Sequence[Part],
-        pose: Moving,
-        *,
-        climbed: bool = False,
-        driven: bool = False,
+        self, name: str, parts: Parts, pose: Moving, *, climbed: bool = False, driven: bool = False
     ) -> None:
-        """Something that never moves, or only when it is put elsewhere or, if `driven`, driven.
+        """Add a body that never moves, except by teleports or, if `driven`, by `drive`.
 
-        Vehicles do not collide with what is `climbed`: it is ground to them.
+        Vehicles do not collide with a `climbed` one, which is ground to them.
         """
         create = self._world.CreateKinematicBody if driven else self._world.CreateStaticBody
-        at = self._origin.to_engine(pose.x, pose.y)
-        body = create(position=at, angle=pose.yaw, userData=name)
-        self._origin.keep(body, pose)
+        body = create(**self._placed(name, pose))
+        self.origin.keep(body, pose)
         shapes = fixtures_of(self._box2d, body, parts, 0.0, climbed)
         self._bodies[name] = SolverBody(body, parts=shapes, stride=stride_of(parts))
 
-    def add_walls(self, name: str, segments: Any, surface: Surface = PLAIN) -> None:
+    def add_walls(self, name: str, segments: Any, surface: solids.Surface = solids.PLAIN) -> None:
         """Add walls of zero thickness: segments (n, 4) in world coordinates."""
         lines = np.asarray(segments, dtype=float).reshape(-1, 4)
-        middle = (
-            self._origin.whole(*lines.reshape(-1, 2).mean(axis=0)) if len(lines) else (0.0, 0.0)
-        )
-        body = self._world.CreateStaticBody(position=self._origin.to_engine(*middle), userData=name)
-        self._origin.keep(body, Moving(*middle, 0.0))
-        for x0, y0, x1, y1 in (lines - np.tile(middle, 2)).tolist():
-            body.CreateEdgeFixture(
-                vertices=[(x0, y0), (x1, y1)],
-                friction=surface.friction,
-                restitution=surface.restitution,
-            )
+        # A nearby position that is stored without rounding.
+        x, y = lines.reshape(-1, 2).mean(axis=0) if len(lines) else (0.0, 0.0)
+        pose = Moving(float(round(x)), float(round(y)), 0.0)
+        body = self._world.CreateStaticBody(**self._placed(name, pose))
+        self.origin.keep(body, pose)
+        feel = {"friction": surface.friction, "restitution": surface.restitution}
+        for x0, y0, x1, y1 in (lines - np.tile(pose[:2], 2)).tolist():
+            body.CreateEdgeFixture(vertices=[(x0, y0), (x1, y1)], **feel)
 
     def add_block(
-        self,
-        name: str,
-        parts: Sequence[Part],
-        pose: Moving,
-        pushed: Pushed,
-        *,
-        climbed: bool = False,
+        self, name: str, parts: Parts, pose: Moving, pushed: Pushed, *, climbed: bool = False
     ) -> None:
-        """A block that can be pushed; the ground holds it with friction at two points."""
-        body = self._dynamic(name, pose, pushed.linear_damping, pushed.angular_damping)
+        """Add a block that can be pushed; ground friction acts on it at two points."""
+        damping = {"linearDamping": pushed.linear_damping, "angularDamping": pushed.angular_damping}
+        body = self._world.CreateDynamicBody(**self._placed(name, pose), **damping)
         ground = sum(signed_area(part.outline) for part in parts)
         shapes = fixtures_of(self._box2d, body, parts, pushed.mass / ground, climbed)
         kept = SolverBody(body, tuple(body.localCenter), parts=shapes, stride=stride_of(parts))
@@ -548,49 +511,33 @@ class Contacts:
         self._pushed.append(kept)
         self.put(name, pose)
         hold = 0.5 * pushed.ground_friction * pushed.mass * self._gravity
-        for x in (-pushed.radius, pushed.radius):
-            self._world.CreateFrictionJoint(
-                bodyA=self._ground,
-                bodyB=body,
-                localAnchorA=body.GetWorldPoint((x, 0.0)),
-                localAnchorB=(x, 0.0),
-                maxForce=hold,
-                maxTorque=0.0,
-            )
+        joint = {"bodyA": self._ground, "bodyB": body, "maxForce": hold, "maxTorque": 0.0}
+        for end in ((-pushed.radius, 0.0), (pushed.radius, 0.0)):
+            there = body.GetWorldPoint(end)
+            self._world.CreateFrictionJoint(localAnchorA=there, localAnchorB=end, **joint)
 
     def add_vehicle(
-        self,
-        name: str,
-        parts: Sequence[Part],
-        pose: Moving,
-        inertia: Inertia,
-        *,
-        imposed: bool = False,
+        self, name: str, parts: Parts, pose: Moving, inertia: Inertia, *, imposed: bool = False
     ) -> None:
-        """A vehicle, which damps and drives itself; see `Body.imposed`."""
-        body = self._dynamic(name, pose, 0.0, 0.0)
+        """Add a vehicle, which has no damping or drive in the solver; see `Body.imposed`."""
+        body = self._world.CreateDynamicBody(**self._placed(name, pose))
         shapes = fixtures_of(self._box2d, body, parts, 1.0)
         com = (inertia.com_x, inertia.com_y)
         about_origin = inertia.I_z + inertia.mass * (com[0] * com[0] + com[1] * com[1])
         body.massData = self._box2d.b2MassData(mass=inertia.mass, center=com, I=about_origin)
-        self._bodies[name] = SolverBody(
-            body, com, guest=True, parts=shapes, stride=stride_of(parts), imposed=imposed
-        )
+        stride = stride_of(parts)
+        self._bodies[name] = SolverBody(body, com, True, shapes, stride, imposed)
         if imposed and self._careful:
             self.touches.pressing.add(name)
         self._admit(name, within=False)
 
-    def _dynamic(self, name: str, pose: Moving, linear: per_s, angular: per_s) -> Any:
-        return self._world.CreateDynamicBody(
-            position=self._origin.to_engine(pose.x, pose.y),
-            angle=pose.yaw,
-            linearDamping=linear,
-            angularDamping=angular,
-            userData=name,
-        )
+    def _placed(self, name: str, pose: Moving) -> dict[str, Any]:
+        """Options of a body at a pose."""
+        at = self.origin.to_engine(pose.x, pose.y)
+        return {"position": at, "angle": pose.yaw, "userData": name}
 
     def obstruct(self, owner: str, squares: Sequence[Square]) -> None:
-        """Put squares in place of those put for the same owner before."""
+        """Set the obstacle squares of an owner, replacing the previous ones."""
         body = self._obstacles.get(owner)
         if body is None:
             name = Obstacle(OBSTACLE, owner)
@@ -598,30 +545,31 @@ class Contacts:
         for fixture in body.fixtures:
             body.DestroyFixture(fixture)
         body.transform = (0.0, 0.0), 0.0
-        away = self._origin.to_world(0.0, 0.0)
+        away = self.origin.to_world(0.0, 0.0)
         for x, y, half, surface, (u, v) in squares:
             # Seen from the body, which goes along when the origin does.
             x, y = x - away[0], y - away[1]
-            sides = [(-half, -half), (half, -half), (half, half), (-half, half)]
+            sides = rectangle(-half, half, -half, half)
             corners = [(x + (u * a - v * b), y + (v * a + u * b)) for a, b in sides]
             fixtures_of(self._box2d, body, [Part(corners, surface)], 0.0)
 
     def outlines(self, name: str) -> list[Points]:
-        """Outlines of the parts of a body, in its own axes."""
+        """Outlines of the parts of a body, in its own frame."""
         return [list(part.shape.vertices) for part in self._bodies[name].parts]
 
     def reshape(self, name: str, part: int, outline: Points) -> None:
-        """Give a part of a body another outline; mass and inertia stay. Takes effect with `put`."""
+        """Replace the outline of a part; mass and inertia stay. Takes effect with `put`."""
         self._bodies[name].parts[part].shape.vertices = [tuple(p) for p in outline]
 
     def add_hinge(
         self, a: str, b: str, at_a: Point, at_b: Point, limits: tuple[rad, rad] | None
     ) -> None:
-        """A hinge between two bodies, which then do not collide with each other."""
+        """Add a hinge between two bodies, which then do not collide with each other."""
         self._joints.hinge(self._ends(a, b, at_a, at_b), limits)
 
     def add_distance(self, a: str, b: str, at_a: Point, at_b: Point, span: Span) -> None:
-        """A rope, a spring or a rod between two bodies, which then do not collide."""
+        """Add a rope, a spring or a rod between two bodies, which then do not collide with each
+        other."""
         self._joints.distance(self._ends(a, b, at_a, at_b), span)
 
     def _ends(self, a: str, b: str, at_a: Point, at_b: Point) -> Ends:
@@ -634,42 +582,33 @@ class Contacts:
         return Ends(self._bodies[a].body, self._bodies[b].body, at_a, at_b)
 
     def always_in(self, name: str) -> bool:
-        """Whether a body has to be given to every step."""
+        """Whether a body must be part of every step."""
         return not self._bodies[name].guest
 
     @property
     def restless(self) -> bool:
-        """Whether a block moves, or may."""
+        """Whether a block moves, or may move."""
         return any(kept.body.awake for kept in self._pushed)
 
-    @property
-    def origin(self) -> Point:
-        """Where the solver has its origin; what is set here changes digits only."""
-        return self._origin.place
-
-    @origin.setter
-    def origin(self, place: Point) -> None:
-        self._origin.move(*place)
-
     def put(self, name: str, moving: Moving) -> None:
-        """Move a body without regard to what is in its way."""
+        """Set pose and velocity of a body, ignoring obstacles."""
         kept = self._bodies[name]
         x, y, yaw, v_x, v_y, omega = moving
         body = kept.body
-        body.transform = self._origin.to_engine(x, y), yaw
-        self._origin.keep_again(body, moving)
+        body.transform = self.origin.to_engine(x, y), yaw
+        self.origin.keep_again(body, moving)
         if body.type != self._box2d.b2_staticBody:
             r_x, r_y = turned(cos(yaw), sin(yaw), *kept.com)
             body.linearVelocity = v_x - omega * r_y, v_y + omega * r_x
             body.angularVelocity = omega
 
     def drive(self, name: str, goal: Moving, dt: s) -> None:
-        """Let the next step, of `dt`, move a body to where nothing keeps it from going.
+        """Move a body to a goal during the next step, of length `dt`, regardless of contacts.
 
-        What it meets is pushed on with its velocity. Over more than `LEAP` the body is put there.
+        It pushes other bodies with its velocity. Over more than `LEAP` it is teleported.
         """
         kept = self._bodies[name]
-        x, y = self._origin.to_engine(goal.x, goal.y)
+        x, y = self.origin.to_engine(goal.x, goal.y)
         d_x, d_y = x - kept.place.x, y - kept.place.y
         turn = remainder(goal.yaw - kept.body.angle, 2.0 * pi)
         leaps = hypot(d_x, d_y) > LEAP or abs(turn) > LEAP
@@ -680,33 +619,32 @@ class Contacts:
         self._goals.append((kept, goal))
 
     def _arrive(self) -> None:
-        """Put what is driven exactly where it goes."""
+        """Set driven bodies exactly to their goals."""
         for kept, goal in self._goals:
             body = kept.body
-            body.transform = self._origin.to_engine(goal.x, goal.y), goal.yaw
-            self._origin.keep_again(body, goal)
+            body.transform = self.origin.to_engine(goal.x, goal.y), goal.yaw
+            self.origin.keep_again(body, goal)
         self._goals.clear()
 
     def at(self, name: str) -> Moving:
-        """Pose and velocity of a body."""
         kept = self._bodies[name]
         place, v, yaw, omega = kept.place, kept.velocity, kept.body.angle, kept.body.angularVelocity
         r_x, r_y = turned(cos(yaw), sin(yaw), *kept.com)
-        x, y = self._origin.to_world(place.x, place.y)
+        x, y = self.origin.to_world(place.x, place.y)
         return Moving(x, y, yaw, v.x + omega * r_y, v.y - omega * r_x, omega)
 
     def places(self, names: Sequence[str]) -> list[Point]:
         """Positions x, y of bodies."""
         them = [self._bodies[name].place for name in names]
-        return [self._origin.to_world(place.x, place.y) for place in them]
+        return [self.origin.to_world(place.x, place.y) for place in them]
 
     def ways(self, names: Sequence[str], dt: s) -> list[Point]:
-        """How far bodies have come in a step that they are about to make, or have made."""
+        """Displacements of bodies in a step at their current velocities."""
         them = [self._bodies[name].velocity for name in names]
         return [(dt * v.x, dt * v.y) for v in them]
 
     def step(self, dt: s, guests: Mapping[str, Moving], time: s = 0.0) -> dict[str, Moving]:
-        """One step with these vehicles in it, which ends at a time; returns where they are then."""
+        """Make a step with these vehicles that ends at `time`; returns their motion after it."""
         # A guest stays as long as it is near: the solver starts from the impulses before.
         # In the order of names, not of a set, which is another in every run.
         for name in sorted(self._inside - guests.keys()):
@@ -714,7 +652,7 @@ class Contacts:
         for name in sorted(guests.keys() - self._inside):
             self._admit(name, within=True)
         self._inside, self._carried = set(guests), set()
-        self._origin.follow(guests.values())
+        self.origin.follow(guests.values())
         for name, moving in guests.items():
             self.put(name, moving)
         self._make(dt, self._in_motion(guests))
@@ -723,7 +661,7 @@ class Contacts:
         return {name: self.at(name) for name in guests}
 
     def _make(self, dt: s, moving: Sequence[SolverBody]) -> None:
-        """Make a step, in as many parts as it takes."""
+        """Make a step, in as many parts as needed."""
         imposed = [(kept, kept.motion) for kept in moving if kept.imposed and self._careful]
         parts = parts_of_step(dt, moving, careful=self._careful)
         for _ in range(parts):
@@ -739,7 +677,7 @@ class Contacts:
         return [*them, *self._pushed, *(kept for kept, _ in self._goals)]
 
     def rest(self, time: s) -> None:
-        """In place of a step in which no vehicle is near anything and no block moves."""
+        """Replaces a step in which no vehicle is near anything and no block moves."""
         self._arrive()
         if not (self._inside or self._carried):
             return
@@ -749,9 +687,9 @@ class Contacts:
         self._inside, self._carried = set(), set()
 
     def _admit(self, name: str, *, within: bool) -> None:
-        """Let a guest touch things, or put it to rest where nothing touches it.
+        """Enable contacts of a guest, or disable them and put it to rest.
 
-        It keeps its place in the solver's lists, whose order decides between equal choices.
+        It keeps its position in the solver's lists, whose order decides ties.
         """
         kept = self._bodies[name]
         for fixture in kept.parts:
@@ -762,28 +700,26 @@ class Contacts:
 
     @property
     def candidates(self) -> set[str]:
-        """Names of the guests that may be `close` to something, and of what touches."""
-        touching = (name for it in self.touches.contacts for name in (it.a, it.b))
-        return self._inside.union(touching)
+        """Names of the guests that may be `close` to something, and of all touching bodies."""
+        return self._inside | self.touches.names
 
     def close(self, name: str, gap: m) -> bool:
-        """Whether a body touches another one or is nearer to it than `gap`."""
+        """Whether a body touches another one or is closer to it than `gap`."""
         kept = self._bodies[name]
         # The solver forgets what a guest touched only in its next step, which may never come.
         if kept.guest and name not in self._inside:
-            touches = self.touches.contacts
-            return name not in self._carried and any(name in (it.a, it.b) for it in touches)
+            return name not in self._carried and name in self.touches.names
         return is_close(self._box2d, kept.body, gap)
 
     def dismiss(self, name: str) -> None:
-        """Let a guest touch nothing until it is given to a step again."""
+        """Disable contacts of a guest until it is passed to a step again."""
         self._carried.discard(name)
         if name in self._inside and self._bodies[name].guest:
             self._admit(name, within=False)
             self._inside.remove(name)
 
     def carry(self, name: str, moving: Moving) -> None:
-        """Move a guest away from whatever it touched."""
+        """Teleport a guest, which ends its contacts."""
         self.dismiss(name)
         self.put(name, moving)
         self._carried.add(name)

@@ -1,1 +1,1 @@
-"""The ground of a world: heights, slopes, friction, and how vehicles stand on it."""
+"""Ground of a world: heights, slopes, friction, and the attitude of vehicles on it."""

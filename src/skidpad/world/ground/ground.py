@@ -1,23 +1,23 @@
-"""The ground under vehicles: how they ride and lie on it, what it pulls, friction of regions.
+"""Ground under vehicles: their height and attitude, gravity on slopes, friction of regions.
 
-`Ground` does all of it for a world; `Footing` is where the vehicles of one group stand. Each of the
-points on which a vehicle stands rides on the ground, or falls freely with the vertical velocity
+`Ground` does all of this for a world; `Footing` is the state of one group on the ground. Each of
+the support points of a vehicle rides on the ground, or falls freely with the vertical velocity
 with which it left (`Ride`, `advance`). The vehicle lies on the plane through them: with all points
 in the air it is in free flight, with constant rates of pitch and roll. With some of them in the air
-this is a body whose dynamic index k²/(l_f l_r) is 1 in pitch and in roll, so that one end falls as
-if the other were not there. A point leaves the ground where the ground falls away from its free
-fall by more than tyre and suspension extend (`GIVE`), or more steeply than 45°. It lands without a
+this is a body whose dynamic index k²/(l_f l_r) is 1 in pitch and in roll, so that each end falls
+independently of the other. A point leaves the ground where the ground drops below its free fall by
+more than the extension of tyre and suspension (`GIVE`), or more steeply than 45°. It lands without
 rebound: the normal velocity is lost, the horizontal one stays.
 
 `Regions` are boxes of the world in which a property has a value; of those that overlap, the first
-in the file counts. `spans` says how high things stand and reach, so that those on different floors
+in the file counts. `spans` gives the height ranges of bodies, so that those on different floors
 do not touch. `Stillness` skips all of this while the ground cannot have changed: on flat pieces
-that do not move, it is the same all around a vehicle as far as the nearest edge of a piece.
+that do not move, it is constant around a vehicle up to the nearest edge of a piece.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import inf, isfinite
 from typing import Any, NamedTuple
 
@@ -33,7 +33,7 @@ from ...road.records import FullGrip
 from ...road.road import Road
 from ...units import m, m_s2, rad, s
 from ..contact.solids import Moving
-from ..motion.build import BuiltVehicle
+from ..motion.build import Built
 from ..motion.groups import Bodies
 from ..scene import (
     ElevationMap,
@@ -44,23 +44,25 @@ from ..scene import (
     WorldError,
     warn_of,
 )
-from .terrain import Terrain
+from .terrain import MotionOf, Terrain
 
 GIVE = 0.1
-"""Distance in radii by which the ground may fall away below a wheel that stays on it."""
+"""Extension of tyre and suspension in wheel radii: a drop of the ground that a wheel
+follows."""
 _EDGE: m = 2e-3
-"""Distance beyond a slope of 45° that the ground may fall in a step without being an edge."""
+"""Drop beyond a slope of 45° within a step that does not count as an edge."""
 
 Flags = NDArray[np.bool_]
 
 
 class Ride(NamedTuple):
-    """Motion of the points of vehicles on and above the ground; arrays (B, n) unless noted."""
+    """Vertical motion of the support points of vehicles; arrays (B, n) unless noted."""
 
     heights: Array
     """Heights of the points, in m."""
     free: Array
-    """Heights in free fall since the ground was last touched; those of `heights` in the air."""
+    """Heights in free fall since the last ground contact, equal to `heights` in the air;
+    in m."""
     rates: Array
     """Rates of `free`, in m/s."""
     in_air: Flags
@@ -75,32 +77,23 @@ class Ride(NamedTuple):
         return np.logical_and.reduce(self.in_air, axis=1)
 
     def part(self, rows: slice) -> Ride:
-        """The ride of some of the vehicles."""
         return Ride._make(values[rows] for values in self)
 
 
 def standing(heights: Array) -> Ride:
-    """The ride of vehicles at rest on ground of these heights (B, n)."""
-    count = len(heights)
-    none = np.zeros(heights.shape, dtype=bool)
-    return Ride(
-        heights,
-        heights,
-        np.zeros(heights.shape),
-        none,
-        np.zeros(count, dtype=bool),
-        np.zeros((count, 3)),
-    )
+    """Ride of vehicles at rest on ground of these heights (B, n)."""
+    count, none = len(heights), np.zeros(heights.shape, dtype=bool)
+    loose, velocity = np.zeros(count, dtype=bool), np.zeros((count, 3))
+    return Ride(heights, heights, np.zeros(heights.shape), none, loose, velocity)
 
 
 def advance(ride: Ride, ground: Array, give: Array, speeds: Array, g: m_s2, dt: s) -> Ride:
-    """The ride one step later.
+    """Ride one step later.
 
     Args:
         ride: at the beginning of the step.
         ground: heights of the ground under the points at its end, (B, n).
-        give: distance by which the ground may fall away below points that stay on it, (B, n),
-            in m.
+        give: drop of the ground that points follow without leaving it, (B, n), in m.
         speeds: of the vehicles, (B,), in m/s.
         g: gravity in m/s².
         dt: length of the step in s.
@@ -143,7 +136,7 @@ def local_slopes(ground: Array, around: Any, reach: m) -> tuple[Array, Array]:
         reach: this distance, in m.
 
     Returns:
-        Slopes ahead and to the left. Of the two one-sided differences the smaller one counts: an
+        Slopes ahead and to the left. The smaller of the two one-sided differences counts, since an
         edge next to a point is not a slope under it.
     """
     ahead, behind, left, right = around
@@ -158,14 +151,14 @@ def _smaller(a: Array, b: Array) -> Array:
 
 
 Span = tuple[m, m]
-"""Lowest and highest point of a thing in the world."""
+"""Lowest and highest point of a body in the world."""
 
 
 def spans(scene: Scene, terrain: Terrain) -> dict[str, Span]:
-    """Spans of everything but vehicles and grids, by the names that contacts have.
+    """Height ranges of all bodies but vehicles and grids, by their names in the contacts.
 
-    On an elevation map a thing may be anywhere between its lowest and highest place, on a road
-    anywhere at all.
+    On an elevation map a body may be anywhere between its lowest and highest point, on a road at
+    any height.
     """
     maps = [e.heights for e in scene.elements if isinstance(e, ElevationMap)]
     lowest = min((float(heights.min()) for heights in maps), default=0.0)
@@ -190,7 +183,7 @@ def spans(scene: Scene, terrain: Terrain) -> dict[str, Span]:
 
 
 NUMBERS = ("friction_mu", "friction_C_rr")
-"""Properties that are a number of 0 or more."""
+"""Properties with a numeric value of 0 or more."""
 SWITCHES = ("gps_no_coverage",)
 """Properties that are true or false."""
 
@@ -206,14 +199,14 @@ class Regions:
         return bool(self._regions)
 
     def at(self, x: m, y: m, z: m) -> float | bool | None:
-        """The value at a point of the world; None outside of all regions."""
+        """Value at a point of the world; None outside of all regions."""
         values = (region.value for region in self._regions if (x, y, z) in region)
         value = next(values, None)
         assert not isinstance(value, str)
         return value
 
     def numbers(self, x: Array, y: Array, z: Array, outside: float) -> Array:
-        """The values at points of the world, and another one outside of all regions."""
+        """Values at points of the world; `outside` outside of all regions."""
         values = np.full(np.shape(x), outside)
         # Backwards, so that the first of those that overlap is the last to be written.
         for r in reversed(self._regions):
@@ -223,7 +216,7 @@ class Regions:
 
 
 def _checked(region: PropertyRegion) -> PropertyRegion:
-    """The region; raises if its value is not one that the property can have."""
+    """The region; raises if its value is not allowed for the property."""
     value = region.value
     if region.name in SWITCHES and not isinstance(value, bool):
         expected = "true or false, given as <value_bool>"
@@ -239,12 +232,12 @@ def _checked(region: PropertyRegion) -> PropertyRegion:
 
 
 class Stillness:
-    """How far vehicles may go until the ground under them may be another.
+    """Distance that vehicles may move before the ground under them can differ.
 
     Args:
-        bodies: the vehicles, by groups.
-        radii: of the circles around them within which they feel the ground, (B,).
-        edges: of the flat pieces, (n, 4); None: the ground is not made of such.
+        bodies: the vehicles, by group.
+        radii: of the circles around them within which the ground affects them, (B,).
+        edges: of the flat pieces, (n, 4); None if the ground is not made of flat pieces.
     """
 
     def __init__(self, bodies: Sequence[Bodies], radii: Array, edges: Array | None) -> None:
@@ -254,7 +247,7 @@ class Stillness:
 
     @property
     def holds(self) -> bool:
-        """Whether no vehicle has gone too far since `note`."""
+        """Whether no vehicle has moved too far since `note`."""
         if self._seen is None:
             return False
         moved = (self._places() - self._seen).ravel()
@@ -262,7 +255,7 @@ class Stillness:
         return bool(moved.dot(moved) < self._room2)
 
     def note(self) -> None:
-        """Remember where the vehicles are now, the ground under them having been looked up."""
+        """Record the current positions, for which the ground has just been evaluated."""
         self._seen = None
         if self._edges is None or not len(self._radii):
             return
@@ -273,7 +266,7 @@ class Stillness:
             self._seen, self._room2 = places.copy(), nearest * nearest
 
     def forget(self) -> None:
-        """Look anew next time."""
+        """Force a new evaluation."""
         self._seen = None
 
     def _places(self) -> Array:
@@ -281,68 +274,70 @@ class Stillness:
         return tables[0] if len(tables) == 1 else np.concatenate(tables)
 
 
-def warn_of_own_roads(built: Mapping[str, BuiltVehicle], road: Road | None) -> None:
-    """Name the vehicles that are on a road in a world that is not."""
+def warn_of_own_roads(built: Built, road: Road | None) -> None:
+    """Warn of vehicles that are on a road of their own in a world without it."""
     flat = Road().record
-    own = [
-        f"{name} ({made.vehicle.name})"
-        for name, made in sorted(built.items())
-        if road is None and getattr(made.vehicle.params, "road", flat) != flat
-    ]
     text = (
         "the ground of the world is level, while vehicles are on a road of their own, which "
         "World(scene, road=road) makes that of all"
     )
+    own = _where(built, lambda own: road is None and own not in (None, flat))
     warn_of(own, text, stacklevel=4)
 
 
-def warn_of_no_grip(built: Mapping[str, BuiltVehicle], road: Road | None) -> None:
-    """Name the vehicles whose models the grip of a road does nothing to."""
+def warn_of_no_grip(built: Built, road: Road | None) -> None:
+    """Warn of vehicles whose models ignore the grip of a road."""
     if road is None or isinstance(road.friction, FullGrip):
         return
-    without = [
-        f"{name} ({made.vehicle.name})"
-        for name, made in sorted(built.items())
-        if getattr(getattr(made.vehicle.params, "road", None), "grip", None) != road.friction
-    ]
     text = (
         "the grip of the road does nothing to vehicles whose models have no friction that it could "
         "change"
     )
+    without = _where(built, lambda own: getattr(own, "grip", None) != road.friction)
     warn_of(without, text, stacklevel=4)
 
 
+def _where(built: Built, holds: Callable[[Any], bool]) -> list[str]:
+    """Names of the vehicles for whose own road, or None, this holds."""
+    return [
+        f"{name} ({made.vehicle.name})"
+        for name, made in sorted(built.items())
+        if holds(getattr(made.vehicle.params, "road", None))
+    ]
+
+
 _CLIMB: m = 0.3
-"""How high vehicles without wheels get onto things."""
+"""Step height that vehicles without wheels can climb."""
 
 _AROUND: m = 0.02
-"""Distance around a point over which the slope of the ground under it is measured."""
+"""Distance around a point over which the slope of the ground is measured."""
 _SAME_SLOPE = 0.02
-"""Largest difference of slope between a vehicle's plane and the ground under its wheels with which
-it counts as lying on that ground."""
+"""Largest difference of slope between a vehicle's plane and the ground under its wheels for the
+vehicle to count as lying on that ground."""
 _ALL = slice(None)
 
 
 class Footing:
-    """Where the vehicles of a group stand on the ground.
+    """State of the vehicles of a group on the ground.
 
-    They lie on the plane that fits best, in the sense of least squares, the heights at their
-    `standing_points`, which ride on the ground or fall: see `flight`.
+    They lie on the least-squares plane through the heights of their support points, which ride
+    on the ground or fall; see `Ride`.
     """
 
     def __init__(self, bodies: Bodies, start: dict[str, m], road: Road | None = None) -> None:
         self.bodies = bodies
         own = getattr(bodies.group.vehicles[0].params, "road", None)
         self.feels_road = road is not None and own is not None and own.surface == road.surface
-        """Whether their models contain the road of the world: it is among their parameters."""
+        """Whether their parameters include the road of the world, so that their models
+        respond to it."""
         names = bodies.group.names
         shapes = [vehicle.geometry for vehicle in bodies.group.vehicles]
         self.wheels = len(shapes[0].wheels)
-        """How many wheels each of them has."""
         self._wheel_places = np.array([[(w.x, w.y) for w in shape.wheels] for shape in shapes])
         feelers = np.array([_feelers(shape) for shape in shapes])
         self._points, self._reach = feelers[:, :, :2], feelers[:, :, 2]
-        """Where heights are read, (B, n, 2) from the reference points, and how far up, (B, n)."""
+        """Support points, (B, n, 2) from the reference points, and their reach upwards,
+        (B, n)."""
         self._fit = np.linalg.pinv(
             np.concatenate([np.ones((*self._points.shape[:2], 1)), self._points], axis=2)
         )
@@ -350,32 +345,32 @@ class Footing:
         self._give = np.full_like(self._reach, inf) if self.feels_road else GIVE * self._reach
         start_heights = np.array([[start[name]] for name in names])
         self.ride = standing(np.tile(start_heights, self._points.shape[1]))
-        """Ride of those points when the ground was last evaluated."""
+        """Ride of the support points at the last evaluation of the ground."""
         self._last: Ride | None = None
         self._at: s = 0.0
-        """The ride a step before, if that was looked at."""
+        """Time of `_last`, the ride one step before."""
         self._fresh = np.ones(len(names), dtype=bool)
-        """Whether vehicles were put somewhere and have not moved since, (B,)."""
+        """Whether vehicles were teleported and have not moved since, (B,)."""
 
     @property
     def heights(self) -> Array:
-        """At which those points ride, (B, n), when the ground was last looked at."""
+        """Heights of the support points at the last evaluation, (B, n)."""
         return self.ride.heights
 
     def put(self, row: int, height: m) -> None:
-        """Let a vehicle stand on ground of one height."""
+        """Put a vehicle on ground of a constant height."""
         one = standing(np.full((1, self.heights.shape[1]), height))
         for own, new in zip(self.ride, one, strict=True):
             own[row] = new[0]
         self._fresh[row], self._last = True, None
 
     def road_heights(self, terrain: Terrain, poses: Array) -> Array:
-        """Heights of the road alone where the vehicles stand, (B, n)."""
+        """Heights of the road alone at the support points, (B, n)."""
         return terrain.road_height(*in_world(poses, self._points))
 
     @property
     def poses(self) -> Array:
-        """Poses x, y, yaw (B, 3) of the vehicles as they are now."""
+        """Current poses x, y, yaw (B, 3) of the vehicles."""
         return self.bodies.poses
 
     def wheel_places(self, poses: Array) -> tuple[Array, Array]:
@@ -384,18 +379,18 @@ class Footing:
 
     @property
     def wheel_heights(self) -> Array:
-        """Heights of the ground under the wheels, (B, wheels), when it was last looked at."""
+        """Heights of the ground under the wheels, (B, wheels), at the last evaluation."""
         return self.heights.reshape(len(self.heights), self.wheels, -1).mean(axis=2)
 
     def heights_under(self, terrain: Terrain, time: s, poses: Array, rows: slice = _ALL) -> Array:
-        """Heights of the ground where some of the vehicles stand, (rows, n)."""
+        """Heights of the ground at the support points of some vehicles, (rows, n)."""
         x, y = in_world(poses, self._points[rows])
         return terrain.height(x, y, self.heights[rows] + self._reach[rows], time)
 
     def ride_on(self, terrain: Terrain, time: s, poses: Array, g: m_s2, dt: s) -> None:
-        """Let the vehicles ride on the ground under them, a step after it was looked at.
+        """Advance the ride by a step to the ground under the vehicles' current poses.
 
-        Of two calls for the same time the second replaces the first.
+        A second call for the same time replaces the first.
         """
         if self._last is not None and time == self._at:
             self.ride = self._last
@@ -412,14 +407,17 @@ class Footing:
         self._fresh = np.zeros_like(fresh)
 
     def lie_on(self, ground: Array) -> None:
-        """Let all points be on ground of these heights, wherever they were."""
+        """Set the heights of all points, without free fall."""
         self.ride = self.ride._replace(heights=ground)
 
     def heights_after(
         self, terrain: Terrain, time: s, rows: slice, g: m_s2, dt: s, *, falls: bool
     ) -> Array:
-        """Heights at which the points of some vehicles ride where these are now, a step after
-        the ground was looked at; if it `falls` away, they fall."""
+        """Heights of the points of some vehicles at their current poses, one step after the last
+        evaluation.
+
+        With `falls`, points fall where the ground drops away.
+        """
         ground = self.heights_under(terrain, time, self.poses[rows], rows)
         if not falls or self._fresh[rows].any():
             return ground
@@ -427,10 +425,11 @@ class Footing:
         return advance(self.ride.part(rows), ground, give, speeds, g, dt).heights
 
     def felt(self, terrain: Terrain, time: s, poses: Array) -> tuple[Array, Array]:
-        """Pitch and roll of the ground that the vehicles feel, (B,) each.
+        """Pitch and roll of the ground that acts on the vehicles, (B,) each.
 
-        It is the plane that they lie on, but under those that are loose the ground at the points
-        that touch it: across an edge, both may be level. It does not act in free flight.
+        That is the plane on which they lie; for vehicles that are `loose` it is the ground at
+        the touching points, since both sides of an edge may be level. It has no effect in free
+        flight.
         """
         _, pitch, roll = self.lying(self.heights)
         for row in np.flatnonzero(self.ride.loose).tolist():
@@ -441,8 +440,8 @@ class Footing:
         return pitch, roll
 
     def tighten(self, terrain: Terrain, time: s, poses: Array, hung: Flags) -> None:
-        """Let vehicles be loose no more that lie on the ground again; not those that are `hung`
-        with the chassis over an edge, (B,)."""
+        """Clear `loose` of vehicles that lie on the ground again, except those that are `hung` with
+        the chassis over an edge, (B,)."""
         _, pitch, roll = self.lying(self.heights)
         for row in np.flatnonzero(self.ride.loose & ~hung).tolist():
             slope = self._local_slope(terrain, time, poses, row)
@@ -456,7 +455,7 @@ class Footing:
     def _local_slope(
         self, terrain: Terrain, time: s, poses: Array, row: int
     ) -> tuple[float, float]:
-        """Mean slope ahead and to the left under the points that hold a vehicle up."""
+        """Mean slope ahead and to the left under the points that support a vehicle."""
         # Those that only tyre and suspension keep on ground that falls away are not held up by it.
         touching = self.ride.free[row] <= self.ride.heights[row]
         touching &= ~self.ride.in_air[row]
@@ -472,16 +471,14 @@ class Footing:
 
     @property
     def in_air(self) -> Flags:
-        """Whether wheels touch nothing, (B, wheels)."""
+        """Whether wheels are in the air, (B, wheels)."""
         count = len(self.heights)
         return np.logical_and.reduce(self.ride.in_air.reshape(count, self.wheels, -1), axis=2)
 
     def snapshot(self) -> tuple[Any, ...]:
-        """Copies of everything that changes."""
         return _copy(self.ride), self._fresh.copy()
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
-        """Put back what `snapshot` gave."""
         ride, fresh = snapshot
         self.ride, self._fresh = _copy(ride), fresh.copy()
         self._last = None
@@ -499,12 +496,12 @@ def _copy(ride: Ride) -> Ride:
 
 
 def in_world(poses: Array, points: Array) -> tuple[Array, Array]:
-    """World coordinates of points (B, n, 2) seen from poses (B, 3)."""
+    """World coordinates of points (B, n, 2) relative to poses (B, 3)."""
     return to_world(poses.T[:, :, None], points[..., 0], points[..., 1])
 
 
 def _feelers(shape: Geometry) -> list[tuple[m, m, m]]:
-    """Points of a vehicle under which heights are read, and how far up it gets there."""
+    """Support points of a vehicle, and the height each can climb."""
     if not shape.wheels:
         x, y = zip(*(point for outline in shape.outlines for point in outline), strict=True)
         return [(a, b, _CLIMB) for a in (min(x), max(x)) for b in (min(y), max(y))]
@@ -516,14 +513,15 @@ def _feelers(shape: Geometry) -> list[tuple[m, m, m]]:
 
 
 def down(pitch: Any, roll: Any) -> Down:
-    """Where down is for vehicles that lie so; pitch positive nose down, roll right side down."""
+    """Direction of gravity in the frame of a vehicle; pitch positive nose down, roll right side
+    down."""
     return Down(np.sin(pitch), 0.0 - np.cos(pitch) * np.sin(roll))
 
 
 def _apply(bodies: Bodies, ground: GroundUnder) -> None:
     """Write the effects of the ground into inputs and disturbances of the vehicles of a group.
 
-    A model without `on_ground` drives on slopes as on level ground.
+    A model without `on_ground` behaves on slopes as on level ground.
     """
     if bodies.body.on_ground is None:
         return
@@ -535,7 +533,7 @@ def _apply(bodies: Bodies, ground: GroundUnder) -> None:
 
 
 def warn_of_no_slopes(groups: Sequence[Bodies]) -> None:
-    """Name the vehicles whose models slopes do nothing to."""
+    """Warn of vehicles whose models ignore slopes."""
     without = [
         f"{name} ({bodies.group.model.name})"
         for bodies in groups
@@ -547,7 +545,7 @@ def warn_of_no_slopes(groups: Sequence[Bodies]) -> None:
 
 
 def _without_grip(under: GroundUnder, in_air: Flags) -> GroundUnder:
-    """The same with no forces at wheels that are in the air, (B, wheels)."""
+    """A copy without forces at wheels that are in the air, (B, wheels)."""
     if not in_air.any():
         return under
     own = (-1.0,) * in_air.shape[1]
@@ -559,21 +557,17 @@ def _without_grip(under: GroundUnder, in_air: Flags) -> GroundUnder:
 
 
 class Ground:
-    """The ground of a scene under the vehicles of some groups.
+    """Ground of a scene under the vehicles of some groups.
 
     Args:
-        scene: what there is.
-        bodies: the vehicles, by groups.
-        built: the same by name.
-        at: where a block is that may be pushed; by default where it starts.
+        scene: the scene.
+        bodies: the vehicles, by group.
+        built: the vehicles by name.
+        at: current motion of a movable block; by default its initial one.
     """
 
     def __init__(
-        self,
-        scene: Scene,
-        bodies: Sequence[Bodies],
-        built: Mapping[str, BuiltVehicle],
-        at: Callable[[str], Moving] | None = None,
+        self, scene: Scene, bodies: Sequence[Bodies], built: Built, at: MotionOf | None = None
     ) -> None:
         self._friction = Regions(scene, "friction_mu")
         self._rolling = Regions(scene, "friction_C_rr")
@@ -592,7 +586,7 @@ class Ground:
         }
         if at is not None:
             self._terrain.follow(at)
-        self._footings = [Footing(them, start, scene.road) for them in bodies]
+        self.footings = [Footing(them, start, scene.road) for them in bodies]
         names = [name for them in bodies for name in them.group.names]
         edges = None if self._regions else self._terrain.edges
         self._still = Stillness(bodies, np.array([built[name].radius for name in names]), edges)
@@ -603,49 +597,45 @@ class Ground:
             warn_of_no_slopes(bodies)
         self._at = {
             name: (footing, row)
-            for footing in self._footings
+            for footing in self.footings
             for row, name in enumerate(footing.bodies.group.names)
         }
 
     @property
     def differs(self) -> bool:
-        """Whether the ground does anything to anyone: only then `act` has to be called."""
+        """Whether the ground affects any vehicle: only then `act` has to be called."""
         return self._regions or not self._terrain.level
 
     @property
     def level(self) -> bool:
-        """Whether it is at z = 0 everywhere, for ever."""
+        """Whether it is at z = 0 everywhere and at all times."""
         return self._terrain.level
 
     def spans(self) -> dict[str, tuple[m, m]]:
-        """Lowest and highest points of what stands or lies on it, vehicles aside."""
+        """Height ranges of all bodies except vehicles, by name."""
         return spans(self._scene, self._terrain)
 
     def heights_at(self, x: Array, y: Array, reach: Array, *, solid: bool = False) -> Array:
-        """Heights of the ground at points of the world, as far as it is not above `reach`.
+        """Heights of the ground at points of the world, ignoring ground above `reach`.
 
-        With `solid`, ramps and bumps with a body count however high they are.
+        With `solid`, ramps and bumps with a body count at any height.
         """
         ground = self._terrain.height(x, y, reach, self._time)
         higher = self._terrain.solid_height(x, y, self._time) if solid else None
         return ground if higher is None else np.fmax(ground, higher)
 
-    def heights_under(self, group: int) -> Array:
-        """Heights of the ground where a group's vehicles stand, (B, n), when last put on it."""
-        return self._footings[group].heights
-
     def wheel_heights(self, group: int) -> Array | None:
         """Heights of the ground under a group's wheels, (B, wheels), or None without wheels."""
-        footing = self._footings[group]
+        footing = self.footings[group]
         return footing.wheel_heights if footing.wheels else None
 
     def lying(self, group: int) -> tuple[Array, Array, Array]:
-        """Heights, pitch and roll of a group's vehicles, (B,) each, when last put on it."""
-        footing = self._footings[group]
+        """Heights, pitch and roll of a group's vehicles, (B,) each, at the last evaluation."""
+        footing = self.footings[group]
         return footing.lying(footing.heights)
 
     def attitude(self, name: str) -> tuple[m, rad, rad]:
-        """Height, pitch and roll of a vehicle where it is now.
+        """Height, pitch and roll of a vehicle at its current position.
 
         Pitch is positive with the nose down, roll with the right side down. A yaw, then this pitch,
         then this roll turn the world's axes into those of the vehicle.
@@ -661,7 +651,7 @@ class Ground:
         return z, pitch, roll
 
     def put(self, name: str, height: m) -> None:
-        """Let a vehicle of a height stand on what is under it where it was put, as at the start."""
+        """Put a vehicle, `height` high, on the ground at its current position, as at the start."""
         footing, row = self._at[name]
         if not self._terrain.level:
             x, y, yaw = footing.poses[row].tolist()
@@ -669,15 +659,15 @@ class Ground:
         self._still.forget()
 
     def act(self, time: s) -> bool:
-        """Set what the ground does to every vehicle in the step that begins at a time.
+        """Apply the ground to every vehicle for the step that begins at `time`.
 
-        Returns whether it may be another than in the step before.
+        Returns whether it may differ from the step before.
         """
         self._time = time
         if not self.differs or self._still.holds:
             return False
         self._still.note()
-        for footing in self._footings:
+        for footing in self.footings:
             poses = footing.poses
             under = GroundUnder(self._gravity)
             # On a road that is level everywhere nothing has to be said.
@@ -717,25 +707,20 @@ class Ground:
             self._still.forget()
 
     def fly(self, group: int, before: AnyArray) -> None:
-        """Move the vehicles of a group that are in free flight on from states (B, nx) before a
-        step, whatever their models made of it."""
-        footing = self._footings[group]
+        """Advance the vehicles of a group that are in free flight from states (B, nx) before a
+        step, overriding their models."""
+        footing, dt = self.footings[group], self._dt
         rows = np.flatnonzero(footing.ride.flying).tolist()
         if not rows:
             return
-        velocities = footing.ride.velocity[rows].tolist()
-        then = footing.bodies.moving(rows, before)
-        dt = self._dt
-        footing.bodies.put(
-            rows,
-            [
-                Moving(at.x + v_x * dt, at.y + v_y * dt, at.yaw + omega * dt, v_x, v_y, omega)
-                for at, (v_x, v_y, omega) in zip(then, velocities, strict=True)
-            ],
+        then = zip(
+            footing.bodies.moving(rows, before), footing.ride.velocity[rows].tolist(), strict=True
         )
+        now = [Moving(*(a + b * dt for a, b in zip(at, v, strict=False)), *v) for at, v in then]
+        footing.bodies.put(rows, now)
 
     def push(self, names: Iterable[str]) -> None:
-        """Take the present velocities of vehicles in free flight for those of their flight."""
+        """Set the flight velocities of vehicles in free flight to their current ones."""
         for name in names:
             footing, row = self._at[name]
             if footing.ride.flying[row]:
@@ -743,20 +728,19 @@ class Ground:
                 footing.ride.velocity[row] = now[3:]
 
     def is_flying(self, name: str) -> bool:
-        """Whether a vehicle is in free flight."""
         footing, row = self._at[name]
         return bool(footing.ride.flying[row])
 
     @property
     def loose(self) -> Flags:
         """Whether vehicles left the ground and may still lie across an edge, (B,) of all groups."""
-        return np.concatenate([footing.ride.loose for footing in self._footings])
+        return np.concatenate([footing.ride.loose for footing in self.footings])
 
     def tighten(self, hung: Flags) -> None:
-        """Let vehicles be loose no more that lie on the ground again and are not `hung` with the
+        """Clear `loose` of vehicles that lie on the ground again and are not `hung` with the
         chassis over an edge, (B,) of all groups."""
         first = 0
-        for footing in self._footings:
+        for footing in self.footings:
             end = first + len(footing.heights)
             footing.tighten(self._terrain, self._time, footing.poses, hung[first:end])
             first = end
@@ -764,7 +748,7 @@ class Ground:
     def _down_off_road(
         self, footing: Footing, poses: Array, pitch: Array, roll: Array
     ) -> Down | None:
-        """Gravity of other ground than the road, for vehicles whose models contain the road."""
+        """Gravity due to ground other than the road, for vehicles whose models include the road."""
         if not self._terrain.has_more:
             return None
         road = footing.road_heights(self._terrain, poses)
@@ -783,16 +767,14 @@ class Ground:
         return under._replace(mu=mu, rolling=rolling)
 
     def forget(self) -> None:
-        """Look anew at the next step, wherever vehicles are."""
+        """Force a new evaluation in the next step."""
         self._still.forget()
 
     def snapshot(self) -> tuple[Any, ...]:
-        """Copies of everything that changes."""
-        return self._time, *(footing.snapshot() for footing in self._footings)
+        return self._time, *(footing.snapshot() for footing in self.footings)
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
-        """Put back what `snapshot` gave."""
         self._time, *footings = snapshot
-        for footing, kept in zip(self._footings, footings, strict=True):
+        for footing, kept in zip(self.footings, footings, strict=True):
             footing.restore(kept)
         self._still.forget()

@@ -1,14 +1,14 @@
-"""How high the ground is: a road, elevation maps, horizontal planes, and the tops of blocks.
+"""Terrain: height of the ground from a road, elevation maps, horizontal planes, and tops of blocks.
 
-A road or an elevation map is the ground itself, nothing is under it. Planes and blocks lie over it,
-one above the other if need be: a wheel stands on the highest that it can roll onto. Elsewhere the
-ground is at z = 0. To upstream an elevation map is like the others: one that begins above a vehicle
-is not seen by it.
+A road or an elevation map is the base ground. Planes and blocks lie above it, possibly stacked: a
+wheel stands on the highest surface that it can roll onto. Elsewhere the ground is at z = 0.
+Upstream treats an elevation map like the others: one that begins above a vehicle does not affect
+it.
 
 A ramp rises along its x axis and a bump is round across it, whether they stand or move, and whether
-or not they are felt as obstacles too. Any other block is ground only if it has no body: then its
-top is a platform. A block carries its top along when it is pushed or animated; vehicles on it are
-lifted and tilted, but not taken along.
+or not they are also obstacles. Any other block is ground only if it has no body: then its top is a
+platform. The top moves with a block that is pushed or animated; vehicles on it are lifted and
+tilted, but not carried along.
 """
 
 from __future__ import annotations
@@ -25,17 +25,19 @@ from ...geometry.pose import to_body
 from ...road.records import FlatRoad
 from ...units import m, s
 from ..contact.solids import CLIMBABLE, Moving
-from ..motion.animation import keyframe_height, keyframe_pose
+from ..motion.build import keyframe_height, keyframe_pose
 from ..scene import BlockSpec, ElevationMap, HorizontalPlane, Pose, Scene
 
 _EDGE: m = 1e-9
-"""How far outside of an outline a point may be by rounding and still count as inside."""
+"""Tolerance by which a point may be outside of an outline and still count as inside."""
+
+
+MotionOf = Callable[[str], Moving]
+"""Current motion of a block by its name."""
 
 
 @dataclass
 class _BlockTop:
-    """The top of one block."""
-
     block: BlockSpec
     edges: list[Array]
     """Edges of its convex pieces, (n, 4) each, counter-clockwise."""
@@ -55,7 +57,7 @@ class _BlockTop:
         return np.where(inside, z + self._rise(u, v), np.nan)
 
     def _rise(self, u: Array, v: Array) -> Array | m:
-        """How far the top is above the reference point, at points seen from it."""
+        """Height of the top above the reference point, at points in the block's frame."""
         g = self.block.geometry
         if g is None or not _is_climbable(self.block):
             return self.block.shape.z_max
@@ -65,16 +67,14 @@ class _BlockTop:
 
 
 class BlockTops:
-    """The tops of blocks, which are added one by one."""
-
     def __init__(self) -> None:
-        self.at: Callable[[str], Moving] | None = None
-        """Where a block is that has a body and may move; None: where it starts."""
+        self.at: MotionOf | None = None
+        """Current motion of a block with a body; None: its initial pose."""
         self._tops: list[_BlockTop] = []
         self._centres, self._radii = np.empty((0, 2)), np.empty(0)
 
     def add(self, block: BlockSpec, z: m) -> None:
-        """Add the top of a block whose reference point is at a height when it is at rest."""
+        """Add the top of a block whose reference point is at height `z` at rest."""
         still = (block.static or block.intangible) and not block.animation
         edges = [edges_at([part]) for part in block.shape.parts]
         self._tops.append(_BlockTop(block, edges, z, moves=not still))
@@ -86,7 +86,7 @@ class BlockTops:
 
     @property
     def sloping(self) -> bool:
-        """Whether one of them is not flat."""
+        """Whether any top is not flat."""
         return any(_is_climbable(top.block) for top in self._tops)
 
     @property
@@ -103,13 +103,13 @@ class BlockTops:
 
     @property
     def solid(self) -> bool:
-        """Whether one of them has a body: nothing can be under that."""
+        """Whether any block has a body, under which nothing can be."""
         return any(not top.block.intangible for top in self._tops)
 
     def heights(self, x: Array, y: Array, time: s, *, solid: bool = False) -> Iterator[Array]:
         """Heights at points of the world, of each top that is near one of them; NaN outside.
 
-        With `solid`, only of those that have a body.
+        With `solid`, only of blocks that have a body.
         """
         if not self._tops:
             return
@@ -154,7 +154,7 @@ class Surface(Protocol):
 
 
 class Terrain:
-    """All ground of a scene, as it lies at the start; see `follow`."""
+    """All ground of a scene at its initial state; see `follow`."""
 
     def __init__(self, scene: Scene) -> None:
         upstream = scene.compat == "upstream"
@@ -180,13 +180,13 @@ class Terrain:
             z = self.start(block.pose, block.shape.z_max) if stands else block.pose.z
             self._tops.add(block, z)
         self.sloping = self._road is not None or bool(lattices) or self._tops.sloping
-        """Whether the ground is anything but horizontal somewhere, edges aside."""
+        """Whether the ground is not horizontal somewhere, edges aside."""
         self.has_more = bool(lattices) or bool(planes) or bool(self._tops)
-        """Whether there is other ground than a road."""
+        """Whether there is ground other than a road."""
 
     @property
     def level(self) -> bool:
-        """Whether the ground is at z = 0 everywhere, for ever."""
+        """Whether the ground is at z = 0 everywhere and at all times."""
         return self._at_zero and not self.sloping and not self._tops
 
     @property
@@ -207,15 +207,15 @@ class Terrain:
         )
         return np.concatenate([tops, *planes])
 
-    def follow(self, at: Callable[[str], Moving]) -> None:
-        """Ask from now on where blocks are that can be pushed."""
+    def follow(self, at: MotionOf) -> None:
+        """Use `at` for the current positions of movable blocks from now on."""
         self._tops.at = at
 
     def height(self, x: Array, y: Array, reach: Array, time: s = 0.0) -> Array:
         """Height in m of the ground at points of the world.
 
-        Planes and blocks above `reach`, in m, are left out: one is under them, or before them as
-        before a wall.
+        Planes and blocks above `reach`, in m, are left out: they are overhead, or obstacles like
+        walls.
         """
         ground = self.road_height(x, y)
         for surface in self._solid:
@@ -234,7 +234,8 @@ class Terrain:
     def solid_height(self, x: Array, y: Array, time: s = 0.0) -> Array | None:
         """Heights of ramps and bumps that have a body, at points of the world; NaN elsewhere.
 
-        However high they are, nothing is under them. None if there are no such things.
+        They count at any height, since nothing can be under them. None if the scene has no such
+        blocks.
         """
         if not self._tops.solid:
             return None
@@ -244,18 +245,19 @@ class Terrain:
         return ground
 
     def start(self, pose: Pose, z_max: m) -> m:
-        """Height of the ground on which something stands at the start.
+        """Height of the ground on which a body stands at the start.
 
-        `z_max` is how high it reaches itself: it is put onto what is not higher than half of that.
+        `z_max` is the height of the body: it is placed on ground up to half of that above `pose.z`.
         """
         x, y, reach = (np.array([v]) for v in (pose.x, pose.y, pose.z + 0.5 * z_max))
         return float(self.height(x, y, reach)[0])
 
 
 class Lattice:
-    """An elevation map: bilinear between the points of its lattice.
+    """Elevation map with bilinear interpolation between the points of its lattice.
 
-    With `flat_triangles` a cell is two of them, split along the diagonal from its lowest corner.
+    With `flat_triangles` each cell is two triangles, split along the diagonal from its lowest
+    corner.
     """
 
     def __init__(self, element: ElevationMap, *, flat_triangles: bool = False) -> None:

@@ -1,1 +1,1 @@
-"""Vehicles and actors of a world in motion."""
+"""Motion of the vehicles and actors of a world."""

@@ -1,17 +1,16 @@
-"""Vehicles and solids of a scene, built for a world: to be stepped, touched and checked.
+"""Construction of the vehicles and solids of a scene, and prescribed motion without collisions.
 
-`built_vehicle` makes the vehicle of a spec; `fill` puts everything that can be touched into the
-contact solver, in the order of names, so that the order of elements in a file does not matter;
-`warn_of_overlaps` names things that lie in each other at the start, which the solver would drive
-apart with a jerk.
+`built_vehicle` makes the vehicle of a spec; `fill` adds all solids to the contact solver, in the
+order of names, so that the order of elements in a file does not matter; `warn_of_overlaps` names
+bodies that overlap at the start, which the solver would separate with a jerk. `keyframe_pose` moves
+animated blocks, `actor_pose` the actors on their paths of waypoints.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import cos, hypot, sin
+from math import atan2, cos, hypot, pi, sin
 from typing import NamedTuple
 
 import numpy as np
@@ -21,69 +20,114 @@ from ...core.arrays import Array
 from ...core.body import Geometry, Outline, Point, Wheel, body_of
 from ...core.model import Vehicle, vehicle_of
 from ...geometry.maps.map import border_segments
-from ...geometry.polygon import cleaned, convex_parts, line_edges
-from ...geometry.pose import moved, rotated, to_world
+from ...geometry.polygon import cleaned, convex_parts, line_edges, rectangle
+from ...geometry.pose import moved, placed, rotated, to_world
 from ...road.road import Road
-from ...units import m, m_s2, rad
+from ...units import m, m_s2, rad, s
 from ...vehicles import wheeled
-from ...vehicles.command_driven.records import NAMES as COMMAND_DRIVEN
+from ...vehicles.registry import COMMAND_DRIVEN
 from ...vehicles.variants import off_road, what_it_lacks
 from ...vehicles.wheeled.description import Description
-from ..contact.solids import (
-    WALL,
-    Inertia,
-    Moving,
-    Part,
-    Points,
-    Pushed,
-    Surface,
-    is_climbed,
-    solid_parts,
-    standing_parts,
-)
+from .. import scene as specs
+from ..contact import solids as bodies
+from ..contact.solids import Moving, Part, Points, Surface, is_climbed, solid_parts, standing_parts
 from ..contact.solver import Contacts, Span
-from ..scene import (
-    ActorSpec,
-    BlockSpec,
-    JointSpec,
-    OccupancyGrid,
-    OwnDynamics,
-    Scene,
-    VehicleSpec,
-    WorldWarning,
-)
-from .animation import actor_pose
+from ..scene import ActorSpec, Keyframe, OccupancyGrid, Pose, Scene, VehicleSpec
+
+
+def keyframe_pose(initial: Pose, frames: Sequence[Keyframe], time: s) -> Moving:
+    """Motion of an animated object: its initial pose displaced by the keyframes, in a loop."""
+    a, b, share = _between(frames, time)
+    x = a.x + share * (b.x - a.x)
+    y = a.y + share * (b.y - a.y)
+    # The shorter way round.
+    turn = (b.yaw - a.yaw + pi) % (2.0 * pi) - pi
+    start = initial.x, initial.y, initial.yaw
+    return Moving(*placed(start, (x, y, a.yaw + share * turn)))
+
+
+def keyframe_height(frames: Sequence[Keyframe], time: s) -> m:
+    """Height of an animated object above its initial pose."""
+    a, b, share = _between(frames, time)
+    return a.z + share * (b.z - a.z)
+
+
+def _between(frames: Sequence[Keyframe], time: s) -> tuple[Pose, Pose, float]:
+    """Keyframe poses before and after a time, and the fraction of the interval."""
+    last = frames[-1].time
+    now = time % last if last > 0.0 else 0.0
+    at = max((k for k, frame in enumerate(frames) if frame.time <= now), default=0)
+    a, b = frames[at], frames[min(at + 1, len(frames) - 1)]
+    span = b.time - a.time
+    return a.pose, b.pose, max((now - a.time) / span, 0.0) if span > 0.0 else 0.0
+
+
+def actor_pose(actor: ActorSpec, time: s) -> Moving:
+    """Motion of an actor on its path: straight from waypoint to waypoint, with its pauses."""
+    legs, total = _legs(actor)
+    if not legs or total <= 0.0:
+        return Moving(actor.pose.x, actor.pose.y, actor.pose.yaw)
+    now = time % total if actor.loop else min(time, total)
+    for start, end, begin, arrive, leave, speed in legs:
+        if now <= arrive:
+            share = (now - begin) / (arrive - begin) if arrive > begin else 1.0
+            heading = atan2(end.y - start.y, end.x - start.x)
+            x, y = start.x + share * (end.x - start.x), start.y + share * (end.y - start.y)
+            return Moving(x, y, heading, speed * cos(heading), speed * sin(heading))
+        if now <= leave:
+            return Moving(end.x, end.y, end.yaw)
+    end = legs[-1][1]
+    return Moving(end.x, end.y, end.yaw)
+
+
+def _legs(actor: ActorSpec) -> tuple[list[tuple[Pose, Pose, s, s, s, float]], s]:
+    """Start, end, times of departure, arrival and continuation, and speed of each leg; and the
+    total time."""
+    legs: list[tuple[Pose, Pose, s, s, s, float]] = []
+    at, time = actor.pose, 0.0
+    for stop in actor.path:
+        speed = actor.running_speed if stop.animation == "run" else actor.walking_speed
+        arrive = time + hypot(stop.pose.x - at.x, stop.pose.y - at.y) / speed
+        legs.append((at, stop.pose, time, arrive, arrive + stop.pause, speed))
+        at, time = stop.pose, arrive + stop.pause
+    if actor.loop and legs:
+        arrive = time + hypot(actor.pose.x - at.x, actor.pose.y - at.y) / actor.walking_speed
+        legs.append((at, actor.pose, time, arrive, arrive, actor.walking_speed))
+        time = arrive
+    return legs, time
+
 
 CHASSIS = Surface(friction=0.0, restitution=0.01)
 WHEEL = Surface(friction=0.5, restitution=0.05, skin=0.01)
-"""How upstream's vehicles feel to touch; wheels have the skin that Box2D gives by itself."""
+"""Contact surface of upstream's vehicles; the skin of wheels is Box2D's default."""
 
 
 class TurningPart(NamedTuple):
-    """A part of a vehicle that turns about a point of it: a steered wheel, a trailer."""
+    """A part of a vehicle that turns about a pivot: a steered wheel or a trailer."""
 
     field: str
     """Field of the state or the outputs with its angle on the vehicle."""
     number: int
-    """Which of the vehicle's parts it is."""
+    """Index among the vehicle's parts."""
     pivot: Point
-    """On the vehicle."""
+    """Pivot in the frame of the vehicle."""
     corners: Outline
-    """Seen from the pivot, at the angle 0."""
+    """Corners relative to the pivot, at angle 0."""
     start: rad = 0.0
-    """The angle at which it is built."""
+    """Angle at which it is built."""
     trails: bool = False
-    """Whether it is a trailer, which is seen as it stands."""
+    """Whether it is a trailer, which is seen at its current angle."""
     ahead: tuple[tuple[str, Point], ...] = ()
-    """Angle and pivot of each trailer between it and the vehicle; `pivot` is then on the last."""
+    """Angle field and pivot of each trailer between it and the vehicle; `pivot` is then on the
+    last."""
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Fields of its angles from the vehicle back."""
+        """Fields of its angles from the vehicle backwards."""
         return (*(field for field, _ in self.ahead), self.field)
 
     def outline(self, *angles: rad) -> Outline:
-        """Corners of the part on the vehicle at these angles."""
+        """Corners of the part in the frame of the vehicle at these angles."""
         corners = _turned(self.pivot, self.corners, angles[-1])
         for (_, pivot), angle in zip(self.ahead[::-1], angles[-2::-1], strict=True):
             corners = _turned(pivot, corners, angle)
@@ -91,33 +135,37 @@ class TurningPart(NamedTuple):
 
     @property
     def reach(self) -> m:
-        """Largest distance from the reference point, at whatever angle."""
+        """Largest distance from the reference point at any angle."""
         ways = (hypot(*pivot) for pivot in (self.pivot, *(pivot for _, pivot in self.ahead)))
         return sum(ways) + max(hypot(x, y) for x, y in self.corners)
 
 
 class BuiltVehicle(NamedTuple):
-    """A vehicle of a scene, ready to be stepped and touched."""
+    """A vehicle of a scene, ready for stepping and contacts."""
 
     vehicle: Vehicle
-    """The vehicle, with the outlines of the scene where it has some."""
+    """The vehicle, with the outlines of the scene if there are any."""
     geometry: Geometry
     height: m
     parts: tuple[Part, ...]
     turning: tuple[TurningPart, ...]
-    inertia: Inertia
+    inertia: bodies.Inertia
     radius: m
     """Largest distance of its outline from the reference point."""
     set_point: dict[str, float]
-    """The reference of its controller at the start."""
+    """Initial set-points of its controller."""
+
+
+Built = Mapping[str, BuiltVehicle]
+"""Vehicles of a scene by name."""
 
 
 def built_vehicle(
     spec: VehicleSpec, compat: str | None, gravity: m_s2, road: Road | None = None
 ) -> BuiltVehicle:
-    """The vehicle of a spec, on as much of a road as its model takes.
+    """Vehicle of a spec, on as much of a road as its model supports.
 
-    Descriptions of wheeled robots hold the gravity already.
+    Descriptions of wheeled robots already include gravity.
     """
     shape, set_point = spec.shape, dict[str, float]()
     if isinstance(spec.dynamics, Description):
@@ -150,15 +198,15 @@ def built_vehicle(
         geometry.height if shape is None else shape.z_max,
         tuple(parts),
         tuple(turning),
-        Inertia(geometry.mass, com_x, com_y, geometry.inertia),
+        bodies.Inertia(geometry.mass, com_x, com_y, geometry.inertia),
         max([*corners, *(part.reach for part in turning)]),
         set_point,
     )
 
 
-def _own(dynamics: OwnDynamics | Vehicle, compat: str | None, gravity: m_s2) -> Vehicle:
-    """One of skidpad's own vehicles, in the gravity of the world; any other as it is."""
-    if not isinstance(dynamics, OwnDynamics):
+def _own(dynamics: specs.OwnDynamics | Vehicle, compat: str | None, gravity: m_s2) -> Vehicle:
+    """One of skidpad's own vehicles with the gravity of the world; any other vehicle unchanged."""
+    if not isinstance(dynamics, specs.OwnDynamics):
         body_of(vehicle_of(dynamics), "a world")
         return dynamics
     name, params = dynamics.name, dict(dynamics.parameters)
@@ -169,7 +217,7 @@ def _own(dynamics: OwnDynamics | Vehicle, compat: str | None, gravity: m_s2) -> 
 
 
 def _on_road(vehicle: Vehicle, road: Road, gravity: m_s2) -> Vehicle:
-    """The vehicle on as much of a road as its model takes: all, its heights alone, or nothing."""
+    """A vehicle with as much of a road as its model supports: all, heights only, or nothing."""
     bare = off_road(vehicle)
     for part in (road, Road(road.surface)):
         if not what_it_lacks(bare, part.record):
@@ -180,7 +228,7 @@ def _on_road(vehicle: Vehicle, road: Road, gravity: m_s2) -> Vehicle:
 
 
 def _turning(geometry: Geometry, first: int) -> Iterator[TurningPart]:
-    """Wheels that steer, and what is towed; `first` is the number of the first wheel."""
+    """Steered wheels and trailers; `first` is the index of the first wheel."""
     for k, wheel in enumerate(geometry.wheels):
         if wheel.steer:
             at = (wheel.x, wheel.y)
@@ -199,13 +247,13 @@ def _turning(geometry: Geometry, first: int) -> Iterator[TurningPart]:
 
 
 def _wheel_outline(wheel: Wheel) -> Outline:
-    """A wheel on its vehicle, not steered."""
+    """Outline of a wheel on its vehicle, unsteered."""
     return _turned((wheel.x, wheel.y), _rectangle(wheel), wheel.yaw)
 
 
 def _rectangle(wheel: Wheel) -> Outline:
     a, b = wheel.radius, 0.5 * wheel.width
-    return ((-a, -b), (a, -b), (a, b), (-a, b))
+    return rectangle(-a, a, -b, b)
 
 
 def _turned(pivot: Point, corners: Outline, angle: rad) -> Outline:
@@ -213,8 +261,8 @@ def _turned(pivot: Point, corners: Outline, angle: rad) -> Outline:
     return tuple(moved(c, s, *pivot, *corner) for corner in corners)
 
 
-def initial_motion(spec: VehicleSpec | BlockSpec) -> Moving:
-    """Pose and velocity in world axes at the start."""
+def initial_motion(spec: VehicleSpec | specs.BlockSpec) -> Moving:
+    """Initial pose and velocity in world axes."""
     pose, v = spec.pose, spec.velocity
     v_x, v_y = v.v_x, v.v_y
     if v.frame == "body":
@@ -222,8 +270,8 @@ def initial_motion(spec: VehicleSpec | BlockSpec) -> Moving:
     return Moving(pose.x, pose.y, pose.yaw, v_x, v_y, v.omega)
 
 
-def fill(contacts: Contacts, scene: Scene, built: Mapping[str, BuiltVehicle]) -> None:
-    """Put a scene into a world of contacts that has nothing in it yet."""
+def fill(contacts: Contacts, scene: Scene, built: Built) -> None:
+    """Add a scene to an empty world of contacts."""
     for spec in sorted(scene.vehicles, key=lambda spec: spec.name):
         vehicle = built[spec.name]
         imposed = body_of(vehicle.vehicle, "a world").imposed
@@ -245,7 +293,7 @@ def fill(contacts: Contacts, scene: Scene, built: Mapping[str, BuiltVehicle]) ->
             surface = Surface(block.lateral_friction, block.restitution)
             parts = solid_parts(block.shape.parts, surface)
             damping = block.linear_damping, block.angular_damping
-            pushed = Pushed(block.mass, block.ground_friction, block.shape.radius, *damping)
+            pushed = bodies.Pushed(block.mass, block.ground_friction, block.shape.radius, *damping)
             start, onto = initial_motion(block), block.name in climbed
             contacts.add_block(block.name, parts, start, pushed, climbed=onto)
     for actor in sorted(scene.actors, key=lambda actor: actor.name):
@@ -260,23 +308,20 @@ def fill(contacts: Contacts, scene: Scene, built: Mapping[str, BuiltVehicle]) ->
 
 
 def _circle(actor: ActorSpec) -> Part:
-    """Outline of an actor."""
     r = actor.collision_radius
     return Part([(r * cos(a), r * sin(a)) for a in (np.arange(8) * np.pi / 4).tolist()])
 
 
-def _ends(joint: JointSpec) -> tuple[str, str, Point, Point]:
+def _ends(joint: specs.JointSpec) -> tuple[str, str, Point, Point]:
     return joint.body_a, joint.body_b, joint.anchor_a, joint.anchor_b
 
 
 DEEP: m = 0.005
-"""Depth of overlap up to which things only touch."""
-_MOST_NAMED = 12
-"""Pairs that a warning names."""
+"""Depth of overlap up to which bodies only touch."""
 
 
 class Solid(NamedTuple):
-    """Something of a scene that can be touched, where it is at the start."""
+    """A solid of a scene at its initial pose."""
 
     name: str
     pieces: list[Array]
@@ -292,12 +337,10 @@ class Solid(NamedTuple):
         return (*corners.min(axis=0).tolist(), *corners.max(axis=0).tolist())
 
 
-def warn_of_overlaps(
-    scene: Scene, built: Mapping[str, BuiltVehicle], meet: Callable[[str, str], bool]
-) -> None:
-    """Name the pairs that lie in each other at the start, in one warning.
+def warn_of_overlaps(scene: Scene, built: Built, meet: Callable[[str, str], bool]) -> None:
+    """Warn of pairs that overlap at the start, in one warning.
 
-    `meet` says whether two things are at the same height.
+    `meet` returns whether two bodies are at the same height.
     """
     joined = {frozenset((joint.body_a, joint.body_b)) for joint in scene.joints}
     pairs = [
@@ -313,18 +356,12 @@ def warn_of_overlaps(
         if one.moves and any(grid.at(points).any() for grid in grids):
             pairs.append(f"{one.name} and an occupied cell")
     if pairs:
-        more = f" and {len(pairs) - _MOST_NAMED} more" if len(pairs) > _MOST_NAMED else ""
-        text = "; ".join(pairs[:_MOST_NAMED]) + more
-        warnings.warn(
-            WorldWarning(
-                f"in each other at the start, and driven apart by the first steps: {text}"
-            ),
-            stacklevel=4,
-        )
+        text = "in each other at the start, and driven apart by the first steps"
+        specs.warn(f"{text}: {specs.first_of(pairs, '; ')}", stacklevel=4)
 
 
-def overlaps(scene: Scene, built: Mapping[str, BuiltVehicle]) -> Iterator[tuple[str, str, m]]:
-    """Names of things that lie in each other at the start, and how far."""
+def overlaps(scene: Scene, built: Built) -> Iterator[tuple[str, str, m]]:
+    """Names of bodies that overlap at the start, and the depth."""
     them = sorted(solids(scene, built), key=lambda one: one.name)
     if len(them) < 2:
         return
@@ -341,8 +378,8 @@ def overlaps(scene: Scene, built: Mapping[str, BuiltVehicle]) -> Iterator[tuple[
                     yield one.name, other.name, depth
 
 
-def solids(scene: Scene, built: Mapping[str, BuiltVehicle]) -> Iterator[Solid]:
-    """Everything of a scene that can be touched, but for occupied cells."""
+def solids(scene: Scene, built: Built) -> Iterator[Solid]:
+    """All solids of a scene except occupied cells."""
     for spec in scene.vehicles:
         outlines = [part.outline for part in built[spec.name].parts]
         pieces = _at(initial_motion(spec), outlines)
@@ -353,7 +390,7 @@ def solids(scene: Scene, built: Mapping[str, BuiltVehicle]) -> Iterator[Solid]:
         yield Solid(name, pieces, moves=False, climbed=name in climbed)
     for block in scene.blocks:
         if not (block.intangible or block.static):
-            outlines = [part.outline for part in solid_parts(block.shape.parts, WALL)]
+            outlines = [part.outline for part in solid_parts(block.shape.parts, bodies.WALL)]
             pieces = _at(initial_motion(block), outlines)
             yield Solid(block.name, pieces, moves=True, climbed=block.name in climbed)
     for actor in scene.actors:
@@ -366,9 +403,9 @@ def _at(pose: Moving, outlines: list[Points]) -> list[Array]:
 
 
 def _depth(a: Array, b: Array) -> m:
-    """How far two convex outlines lie in each other; negative: they are apart.
+    """Penetration depth of two convex outlines; negative if they are apart.
 
-    The least overlap of their shadows along the normals of their edges (separating axes).
+    It is the least overlap of their projections on the normals of their edges (separating axes).
     """
     least = np.inf
     for ring in (a, b):

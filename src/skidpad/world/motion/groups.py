@@ -1,19 +1,18 @@
-"""Vehicles of one model, stepped together: a world step is one call of compiled code per model.
+"""Groups of vehicles of one model: a world step is one call of compiled code per model.
 
-`Group` steps them; `Bodies` is their motion, between their own states and the world's axes; `Halts`
-holds those that cannot be simulated any further; `warn_of_long_steps` names robots whose
-controllers swing with the steps of the world.
+`Group` steps them; `Bodies` converts their motion between their states and world axes; `Halts`
+holds vehicles that cannot be simulated any further; `warn_of_long_steps` names robots whose
+controllers oscillate with the step of the world.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from math import cos, sin
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -27,16 +26,19 @@ from ...core.model import Vehicle
 from ...errors import InvalidValue, SimulationDiverged
 from ...geometry.pose import rotated, turned, turned_back
 from ...run import arguments
-from ...run.failures import cause_of_end
 from ...run.runner import Runner
-from ...run.settings import Settings
+from ...run.settings import Settings, cause_of_end
 from ...units import m, m_s, one, rad, rad_s, s
 from ...vehicles.wheeled.model import Assembly
 from ..contact.solids import Moving
-from ..scene import WorldWarning
+from ..scene import first_of, warn
 
 LONGEST_SUBSTEP = 1e-3
-"""Longest step in s of a model with a derivative: the motors of the cars react in 1 ms."""
+"""Longest step in s of a model with a derivative: the motors of the cars respond within 1
+ms."""
+
+
+Part = Literal["State", "Input", "Disturbance", "Params"]
 
 
 class Group:
@@ -60,34 +62,35 @@ class Group:
         self._runner = Runner(Plant.of(first, method), settings, inputs="commands")
         self._out = arguments.empty(2, count, len(self.fields), self._runner.space, "soa")
         self.state: AnyArray = self._out[0]
-        """States (B, nx); what is written here is what the next step starts from."""
+        """States (B, nx); the next step starts from what is written here."""
         self.inputs: AnyArray = _rows(model.Input, [record.build(model.Input)] * count)
-        """Commands (B, nu)."""
+        """Inputs (B, nu)."""
         self.disturbances: AnyArray = _rows(
             model.Disturbance, [record.build(model.Disturbance)] * count
         )
-        """Disturbances by the surroundings (B, nw)."""
+        """Disturbances from the surroundings, (B, nw)."""
         self.params: AnyArray = _rows(model.Params, [v.params for v in vehicles])
-        """Parameters (B, np); what is written here acts from the next step on."""
+        """Parameters (B, np); changes take effect from the next step."""
         self.state[:] = _rows(model.State, [record.build(model.State)] * count)
         # Views: what is written into the arrays is what the next step gets.
         rows = (self.state, self.inputs, self.disturbances, self.params)
+        kinds: tuple[Part, ...] = ("State", "Input", "Disturbance", "Params")
+        self._tables = dict(zip(kinds, rows, strict=True))
         self._arrays = RolloutArrays(*(array[None] for array in rows))
         self._queue = self._own_queue()
         self.dt = dt
         """Length of a step in s."""
         self._bound: BoundRollout | None = None
         self.steps = 0
-        """Steps made."""
         self._before, self._dropped = self.state, self.inputs
         self.contains = False
-        """Whether vehicles whose states become NaN or infinite are noted in `failed` and stay where
-        they were, instead of an error for all."""
+        """Whether vehicles whose states become NaN or infinite are listed in `failed` and
+        stay where they were, instead of an error for all."""
         self.failed: list[int] = []
         """Rows of the vehicles whose last step failed, if the group `contains` failures."""
 
     def _own_queue(self) -> Late | None:
-        """The queue of delayed commands with a row per vehicle."""
+        """Queue of delayed commands, with a row per vehicle."""
         queue = self._runner.queue(self._arrays)
         if queue is None:
             return None
@@ -99,13 +102,12 @@ class Group:
         # Bound at the first step: a world that is only looked at needs no compiler.
         if self._bound is None:
             self._bound = self._runner.bound(self._arrays, self._out, self._queue)
-        state, queue = self.state, self._queue
+        state, queue, pending = self.state, self._queue, None
         self._before = before = state.copy()
         health = self._bound()
         flat = health.ravel()
         if not math.isfinite(flat.dot(flat)):
             self._judge(health)
-        pending = None
         if queue is not None:
             pending, self._dropped = queue.pending, queue.pending[0].copy()
         # Python answers signals at calls and in loops: what follows is done as a whole.
@@ -117,7 +119,7 @@ class Group:
         return before
 
     def _judge(self, health: AnyArray) -> None:
-        """Note which vehicles failed in a step, or raise; see `contains`."""
+        """Record which vehicles failed in a step, or raise; see `contains`."""
         diverged, bad_input, _ = ~np.isfinite(health)
         if not self.contains or bad_input.any():
             self._runner.judge(self._arrays, self._out, health, self._queue)
@@ -125,14 +127,14 @@ class Group:
         self._out[1][self.failed] = self._before[self.failed]
 
     def clear_inputs(self, row: int) -> None:
-        """Set the inputs and disturbances of a vehicle to their defaults, delayed ones too."""
+        """Reset inputs and disturbances of a vehicle to their defaults, including delayed ones."""
         self.inputs[row] = record.flatten(record.build(self.model.Input))
         self.disturbances[row] = record.flatten(record.build(self.model.Disturbance))
         if self._queue is not None:
             self._queue.pending[:, row] = self.inputs[row]
 
     def take_back(self) -> None:
-        """Undo the last step; inputs and disturbances stay."""
+        """Undo the last step, except for inputs and disturbances."""
         self.state[:] = self._before
         if self._queue is not None:
             pending = self._queue.pending
@@ -142,27 +144,21 @@ class Group:
         self.failed = []
 
     def column(self, name: str) -> AnyArray:
-        """A field of the states (B,); zeros if the model has none of this name."""
+        """Column of the states, (B,); zeros if the model has no field of this name."""
         at = self.fields.get(name)
         return np.zeros(len(self.names)) if at is None else self.state[:, at]
 
+    def record(self, kind: Part, row: int) -> Any:
+        """Current State, Input, Disturbance or Params record of a vehicle."""
+        return record.unflatten(getattr(self.model, kind), self._tables[kind][row].tolist())
+
     def outputs(self, row: int) -> Any:
-        """Outputs of one vehicle, an Outputs record."""
-        vehicle = self.vehicles[row]
-        model = self.model
-        x = record.unflatten(model.State, self.state[row].tolist())
-        u = record.unflatten(model.Input, self.inputs[row].tolist())
-        w = record.unflatten(model.Disturbance, self.disturbances[row].tolist())
-        # Parameters may have been changed since the start.
-        p = record.unflatten(model.Params, self.params[row].tolist())
-        return vehicle.outputs(x, u, w, p)
+        return self.vehicles[row].outputs(*(self.record(kind, row) for kind in self._tables))
 
     def snapshot(self) -> tuple[AnyArray, ...]:
-        """Copies of everything that changes."""
         return tuple(array.copy() for array in self._moving())
 
     def restore(self, snapshot: tuple[AnyArray, ...]) -> None:
-        """Put back what `snapshot` gave."""
         for own, saved in zip(self._moving(), snapshot, strict=True):
             own[:] = saved
 
@@ -178,7 +174,7 @@ def _rows(kind: type, records: Sequence[Any]) -> AnyArray:
 
 
 def group_by_model(vehicles: dict[str, Vehicle], dt: s) -> list[Group]:
-    """The vehicles by model, in the order of names: the same whatever order they came in."""
+    """Vehicles grouped by model, in the order of names, independent of the order of `vehicles`."""
     by_model: dict[int, list[str]] = {}
     for name in sorted(vehicles):
         by_model.setdefault(id(vehicles[name].model), []).append(name)
@@ -187,11 +183,11 @@ def group_by_model(vehicles: dict[str, Vehicle], dt: s) -> list[Group]:
 
 
 class Bodies:
-    """Poses and velocities of the vehicles of a group, in the world's axes and in their own.
+    """Poses and velocities of the vehicles of a group, in world axes and in their own.
 
-    Of the effect of a contact on a vehicle, the part remains that its body can do. What a body
-    reads from the state as it is, or writes into it as it is, is found once, by asking the body
-    about the columns of the state themselves; only what it computes is computed again.
+    Only those components of a contact's effect on a vehicle are applied that its body allows. State
+    columns that the body returns or accepts unchanged are found once, by calling the body with the
+    columns themselves; only computed quantities are evaluated again.
     """
 
     def __init__(self, group: Group) -> None:
@@ -212,23 +208,23 @@ class Bodies:
             *table, lambda: (*body.pose(self.x, self.p), *body.velocity(self.x, self.u, self.p))
         )
         self.jumps = np.zeros(len(group.names), np.int64)
-        """How often each vehicle was put elsewhere (B,): it did not move there."""
+        """Number of teleports of each vehicle, (B,), which are not motion."""
         self._written = self._fields_written()
         self._lean: _Lean | None = None
         self._projected = False
 
     def lie(self, pitch: Array, roll: Array, *, projected: bool = False) -> None:
-        """Let the vehicles lie on ground of these slopes, (B,) each, from the next step on.
+        """Set the attitude of the vehicles on the ground, (B,) each, from the next step on.
 
-        Their velocities are along the ground; on the map they get less far, which those that are
-        on a road have `projected` by themselves.
+        Velocities are along the ground, so that the motion on the map is shorter; models that
+        include the road have it `projected` already.
         """
         self._projected = projected
         level = not (pitch.any() or roll.any())
         self._lean = None if level else _Lean(np.cos(pitch), np.sin(pitch) * np.sin(roll), roll)
 
     def project(self, before: AnyArray) -> None:
-        """Shorten the way that a step made from states (B, nx) to the one on the map."""
+        """Project the displacement of a step from states (B, nx) onto the map."""
         lean, at = self._lean, self._map_columns
         if lean is None or at is None or self._projected:
             return
@@ -243,7 +239,8 @@ class Bodies:
 
     @cached_property
     def _map_columns(self) -> tuple[int, int] | None:
-        """Columns of the state with its position: what the body reads, or by the usual names."""
+        """State columns of the position: those that the body reads, or those with the usual
+        names."""
         fields = self.group.fields
         if self._places.columns is not None:
             x, y = np.arange(len(fields))[self._places.columns].tolist()
@@ -258,7 +255,7 @@ class Bodies:
 
     @property
     def places(self) -> Array:
-        """Positions x, y (B, 2), as they are now: not to be kept."""
+        """Current positions x, y (B, 2); a view that later steps overwrite."""
         return self._places.now()
 
     @property
@@ -267,12 +264,11 @@ class Bodies:
         return self._motions.now().copy()
 
     def motion(self, row: int) -> tuple[Pose, Velocity]:
-        """Pose and velocity of one vehicle."""
         x, y, yaw, *velocity = self._motions.row(row)
         return Pose(x, y, yaw), Velocity._make(velocity)
 
     def speeds(self) -> Array:
-        """How fast each vehicle moves (B,), in m/s."""
+        """Speeds of the vehicles (B,), in m/s."""
         velocities = self._velocities.now()
         return np.hypot(velocities[:, 0], velocities[:, 1])
 
@@ -284,7 +280,7 @@ class Bodies:
         return _stacked(self.body.pose(x, self.p)[:2])
 
     def moving(self, rows: Sequence[int], before: AnyArray) -> list[Moving]:
-        """Poses before the step with the velocities after it, of some vehicles in world axes."""
+        """Poses before the step with the velocities after it, of some vehicles, in world axes."""
         if self._poses.columns is not None:
             then = before[:, self._poses.columns][rows].tolist()
         else:
@@ -337,7 +333,8 @@ class Bodies:
             state[:] = _stacked(record.flatten(model.settle(self.x, self.p)))
 
     def fields(self, names: Sequence[str], rows: Sequence[int], states: AnyArray) -> list[Any]:
-        """Fields of states (B, nx) or of their outputs, of some vehicles: a list for each."""
+        """Fields of states (B, nx) or of their outputs, of some vehicles: a list for each field
+        name."""
         known = self.group.fields
         if all(name in known for name in names):
             return states[rows][:, columns_at([known[name] for name in names])].tolist()
@@ -350,7 +347,8 @@ class Bodies:
         return _stacked(values).tolist()
 
     def _fields_written(self) -> tuple[slice | list[int], Callable[[Any], Any]] | None:
-        """Columns of the state that a motion is written to and what of it; None: it is computed."""
+        """State columns that a motion is written to, and the function that selects their values;
+        None if they are computed."""
         motion = [np.zeros(len(self.group.names)) for _ in range(6)]
         after = self.body.placed(self.x, Pose._make(motion[:3]), Velocity._make(motion[3:]), self.p)
         places = {id(value): k for k, value in enumerate(motion)}
@@ -366,33 +364,32 @@ class Bodies:
 
 
 class _Lean(NamedTuple):
-    """How vehicles lie: what a way along their axes is on the map, in axes turned by the yaw.
+    """Projection between vectors along the ground and on the map, in axes turned by the yaw.
 
     The axes of a vehicle are turned by yaw, pitch and roll in this order.
     """
 
     ahead: Array
-    """Way ahead on the map for one ahead along the ground."""
+    """Distance ahead on the map per distance ahead along the ground."""
     aside: Array
-    """Way ahead on the map for one to the left along the ground."""
+    """Distance ahead on the map per distance to the left along the ground."""
     roll: Array
 
     def of(self, rows: Sequence[int]) -> _Lean:
-        """The lean of some vehicles."""
         return _Lean(*(values[rows] for values in self))
 
     def on_map(self, ahead: Array, left: Array) -> tuple[Array, Array]:
-        """A vector along the ground, seen on the map."""
+        """Project a vector along the ground onto the map."""
         return self.ahead * ahead + self.aside * left, np.cos(self.roll) * left
 
     def along_ground(self, ahead: Array, left: Array) -> tuple[Array, Array]:
-        """A vector on the map, seen along the ground."""
+        """Map vector converted to one along the ground."""
         left = left / np.cos(self.roll)
         return (ahead - self.aside * left) / self.ahead, left
 
 
 class _Table:
-    """Some quantities of all vehicles as one array: columns of the state where they are such."""
+    """Quantities of all vehicles as one array: state columns where possible."""
 
     def __init__(
         self, state: AnyArray, leaves: Sequence[Any], quantities: Callable[[], Sequence[Any]]
@@ -402,25 +399,26 @@ class _Table:
         values = quantities()
         columns = [places[id(value)] for value in values if id(value) in places]
         self.columns = columns_at(columns) if len(columns) == len(values) else None
-        """Columns of the state; None if some of the quantities are computed."""
+        """State columns; None if some of the quantities are computed."""
 
     def now(self) -> Array:
-        """The quantities (B, n) as they are: not to be kept."""
+        """Current quantities (B, n), possibly a view that later steps overwrite."""
         if self.columns is None:
             return _stacked(self._quantities())
         return self._state[:, self.columns]
 
     def row(self, row: int) -> list[float]:
-        """The quantities of one vehicle."""
         values = self.now()[row] if self.columns is None else self._state[row, self.columns]
         return values.tolist()
 
 
 def mean_acceleration(before: Sequence[Any], now: Sequence[Any], dt: Any) -> Acceleration:
-    """Mean acceleration over `dt` seconds, from pose and velocity before and after, six each.
+    """Mean acceleration over `dt` seconds, from pose and velocity before and after, six numbers
+    each.
 
-    It is the change of velocity over the time, impulses of contacts included, in the body axes at
-    the end: turned into the world and summed over steps it gives the change of velocity exactly.
+    It is the change of velocity divided by the time, contact impulses included, in the body axes
+    at the end: turned into the world and summed over steps it gives the change of velocity
+    exactly.
     """
     *_, yaw_before, v_x_before, v_y_before, omega_before = before
     *_, yaw, v_x, v_y, omega = now
@@ -433,17 +431,16 @@ def _in_world(x: m, y: m, yaw: rad, v_x: m_s, v_y: m_s, omega: rad_s) -> Moving:
 
 
 def _record(kind: type, table: AnyArray) -> Any:
-    """A record of the columns of a table (n, fields)."""
+    """Record of the columns of a table (n, fields)."""
     return record.unflatten(kind, list(table.T))
 
 
 def _stacked(values: Sequence[Any]) -> Array:
-    """Columns side by side, (n, columns)."""
     return np.stack(np.broadcast_arrays(*values), axis=1)
 
 
 def columns_at(indices: Sequence[int]) -> slice | list[int]:
-    """Columns of an array as a slice where they lie side by side: NumPy is many times faster."""
+    """Column indices as a slice where they are adjacent, which NumPy indexes many times faster."""
     first = indices[0]
     if list(indices) == list(range(first, first + len(indices))):
         return slice(first, first + len(indices))
@@ -451,21 +448,23 @@ def columns_at(indices: Sequence[int]) -> slice | list[int]:
 
 
 LARGEST_PLACE: m = 1e7
-"""Largest |x| and |y| at which a vehicle can be put: UTM northings end there. Doubles resolve 2 nm,
-and single precision, in which contacts are solved, 1 m before the solver's origin follows."""
+"""Largest |x| and |y| of a placed vehicle: UTM northings end there. Doubles have a resolution
+of 2 nm, and single precision, in which contacts are solved, 1 m before the solver's origin
+follows."""
 LARGEST_YAW: rad = 1e3
-"""Largest |yaw| with which a vehicle can be put: single precision resolves 6e-5 rad there."""
+"""Largest |yaw| of a placed vehicle: single precision has a resolution of 6e-5 rad there."""
 LARGEST_INPUT = 1e7
-"""Largest size of an input in SI units: beyond what any actuator of a ground vehicle gives."""
+"""Largest magnitude of an input in SI units, beyond that of any actuator of a ground
+vehicle."""
 FARTHEST = 1e8
-"""Largest |x|, |y| (m), |yaw| (rad) and velocities of a vehicle that is simulated; rays are cast up
-to 1e9 m."""
+"""Largest |x|, |y| (m), |yaw| (rad) and velocities of a simulated vehicle; rays are cast up to
+1e9 m."""
 _LOOK_EVERY = 64
 """Steps between two checks for vehicles that have run away."""
 
 
 class Halt(NamedTuple):
-    """Why and when a vehicle was stopped."""
+    """Reason and time of a vehicle's stop."""
 
     time: s
     """End of the step in which it happened."""
@@ -473,14 +472,14 @@ class Halt(NamedTuple):
 
 
 def check_place(name: str, x: m, y: m, yaw: rad, extent: m = 0.0) -> None:
-    """Raise if a vehicle cannot be put at a pose; one whose vehicles start up to
-    `extent` m away takes twice that."""
+    """Raise if a vehicle cannot be placed at a pose.
+
+    `extent` is the largest initial distance of the world's vehicles from the origin, in m; up to
+    twice that is allowed.
+    """
     largest = max(LARGEST_PLACE, 2.0 * extent)
-    for what, value, unit, most in (
-        ("x", x, "m", largest),
-        ("y", y, "m", largest),
-        ("yaw", yaw, "rad", LARGEST_YAW),
-    ):
+    on_map = ("x", x, "m", largest), ("y", y, "m", largest)
+    for what, value, unit, most in (*on_map, ("yaw", yaw, "rad", LARGEST_YAW)):
         try:
             fits = abs(float(value)) <= most
         except (TypeError, ValueError, OverflowError):
@@ -506,7 +505,7 @@ def check_sizes(of: str, fields: Any) -> None:
 
 
 class Halts:
-    """The vehicles of a world that cannot be simulated any further: held while others continue.
+    """Vehicles of a world that cannot be simulated any further, held while others continue.
 
     A vehicle is held where it last was, at rest, when its state becomes NaN or infinite, or when it
     has run away beyond `FARTHEST`. It can still be seen, touched and pushed; commands to it have no
@@ -522,7 +521,7 @@ class Halts:
         self._groups, self.raises = groups, raises
         self._farthest = max(FARTHEST, 2.0 * extent)
         self.by_name: dict[str, Halt] = {}
-        """Vehicles that are held, and why."""
+        """Held vehicles and the reasons."""
 
     @property
     def raises(self) -> bool:
@@ -536,14 +535,17 @@ class Halts:
             bodies.group.contains = not raises
 
     def due(self, steps: int) -> bool:
-        """Whether `hold` has something to do after a number of steps."""
+        """Whether `hold` must be called after this number of steps."""
         if self.by_name or not steps % _LOOK_EVERY:
             return True
         return any(bodies.group.failed for bodies in self._groups)
 
     def hold(self, time: s) -> list[str]:
-        """Stop those that failed in the step that ends at a time, and keep all that are stopped at
-        rest. Returns the names of those that were stopped now."""
+        """Stop vehicles that failed in the step that ends at `time`, and keep all stopped ones at
+        rest.
+
+        Returns the names of the newly stopped ones.
+        """
         found = {name: halt for name, halt in self._failures(time) if name not in self.by_name}
         self.by_name |= found
         for bodies in self._groups:
@@ -554,10 +556,9 @@ class Halts:
                     pose = np.clip(bodies.poses[row], -self._farthest, self._farthest).tolist()
                     bodies.restart(row, Moving(*pose))
         for name, halt in found.items():
-            warnings.warn(
+            warn(
                 f"{name} was stopped at t = {time:g} s, the others go on: {halt.reason}. "
                 f"World.place({name!r}, x, y, yaw) or World.reset() lets it go again",
-                WorldWarning,
                 stacklevel=6,
             )
         return list(found)
@@ -568,35 +569,32 @@ class Halts:
             group, motions = bodies.group, bodies.motions
             failed, group.failed = group.failed, []
             for row in failed:
-                state = record.unflatten(group.model.State, group.state[row].tolist())
-                why = cause_of_end(group.vehicles[row], state)
+                why = cause_of_end(group.vehicles[row], group.record("State", row))
                 yield group.names[row], Halt(time, why or "its state became NaN or infinite")
             for row in np.flatnonzero(~(np.abs(motions) <= farthest).all(axis=1)).tolist():
                 x, y, *_ = motions[row].tolist()
                 why = f"it ran away to x = {x:.4g} m, y = {y:.4g} m; allowed are {farthest:g} m"
                 if self.raises:
-                    state = record.unflatten(group.model.State, group.state[row].tolist())
-                    raise SimulationDiverged(
-                        f"{group.names[row]}: {why}", time=time, last_state=state, vehicles=(row,)
-                    )
+                    state, fault = group.record("State", row), f"{group.names[row]}: {why}"
+                    raise SimulationDiverged(fault, time=time, last_state=state, vehicles=(row,))
                 yield group.names[row], Halt(time, why)
 
 
 SPEED: m_s = 1.0
-"""Speed at which growth is computed."""
+"""Speed at which the growth is evaluated."""
 GROWS: one = 1.001
-"""Growth in a step above which a controller swings; that of poses and integrals is 1."""
+"""Growth per step above which a controller oscillates; that of poses and integrals is 1."""
 _SHIFT = 1e-6
-"""Step of the differences by states."""
+"""Step of the finite differences of the states."""
 _MOST_HALVES = 12
 
 
 def growth(model: Any, params: Array, dt: s) -> Array:
-    """The largest growth in one step of any small deviation from driving straight, (B,).
+    """Largest growth per step of any small deviation from straight driving, (B,).
 
-    A controller that acts once in a step and a body that answers it are a loop: with long steps or
-    large gains it swings, and the swing grows until the wheels slide. Computed by differences of
-    the step itself.
+    A controller that acts once per step forms a loop with the body: with long steps or large
+    gains it oscillates, and the oscillation grows until the wheels slide. Computed by finite
+    differences of the step itself.
 
     Args:
         model: of a wheeled robot.
@@ -618,7 +616,7 @@ def growth(model: Any, params: Array, dt: s) -> Array:
 
 
 def longest_calm(model: Any, params: Array, dt: s) -> s:
-    """The longest of dt / 2, dt / 4, … with which nothing grows, for one row of parameters."""
+    """Longest stable step of dt / 2, dt / 4, …, for one row of parameters."""
     for halves in range(1, _MOST_HALVES):
         shorter = dt * 0.5**halves
         if growth(model, params[None], shorter)[0] <= GROWS:
@@ -627,7 +625,7 @@ def longest_calm(model: Any, params: Array, dt: s) -> s:
 
 
 def _driving(model: Any, p: Any) -> tuple[Any, Any, Any]:
-    """Disturbance, input and state in straight driving, its wheels rolling."""
+    """Disturbance, input and state in straight driving with rolling wheels."""
     parts: Assembly = model.update.__self__
     x = record.at_rest(model.State)
     x = model.body.placed(x, model.body.pose(x, p), Velocity(SPEED, 0.0, 0.0), p)
@@ -642,13 +640,10 @@ def _flat(model: Any, u: Any, w: Any, p: Any, states: Array, dt: s) -> Array:
     return np.stack(np.broadcast_arrays(*record.flatten(after), states[0])[:-1])
 
 
-_MOST_NAMED = 12
-
-
 def warn_of_long_steps(groups: Iterable[Group], dt: s) -> None:
-    """Name the robots that swing with steps of this length, in one warning.
+    """Warn of robots that oscillate with steps of this length, in one warning.
 
-    Those that repeat another program do as that does.
+    Vehicles that reproduce another program are excluded.
     """
     names, calm = list[str](), dt
     for group in groups:
@@ -662,14 +657,9 @@ def warn_of_long_steps(groups: Iterable[Group], dt: s) -> None:
             names += [group.names[k] for k in swinging]
             calm = min(calm, longest_calm(model, group.params[int(grown.argmax())], dt))
     if names:
-        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-        remedy = "take smaller gains"
-        if calm:
-            remedy = f"take simul_timestep = {calm:.2g} s, or smaller gains"
-        warnings.warn(
-            WorldWarning(
-                f"steps of {dt:g} s are too long for the controllers of "
-                f"{', '.join(sorted(names)[:_MOST_NAMED])}{more}, whose speeds swing: {remedy}"
-            ),
+        remedy = f"simul_timestep = {calm:.2g} s, or " if calm else ""
+        warn(
+            f"steps of {dt:g} s are too long for the controllers of {first_of(sorted(names))}, "
+            f"whose speeds swing: take {remedy}smaller gains",
             stacklevel=4,
         )

@@ -1,4 +1,4 @@
-"""MVSim's world files: read into a `Scene`, or checked."""
+"""Reading and checking of MVSim's world files."""
 
 from .reader import load, loads, problems
 

@@ -3,7 +3,7 @@
 Expressions, `$f{...}`, are numbers, operators and functions, and nothing else. The notation is that
 of exprtk, which upstream uses: `^` is a power, comparisons and the words `and`, `or`, `not`, `xor`,
 `nand`, `nor`, `xnor` give 1 or 0, there are `if(condition, a, b)` and `condition ? a : b`, and
-names mean the same in small and in capital letters. `Values` replaces all of these in texts.
+names are not case-sensitive. `Values` substitutes all of these in texts.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from pathlib import Path
 from ...errors import InvalidValue
 
 DEEPEST = 60
-"""Most parentheses and powers within one another."""
+"""Largest nesting depth of parentheses and powers."""
 _LONGEST = 120
-"""Characters of an expression that an error shows."""
+"""Most characters of an expression in an error message."""
 _TOKEN = re.compile(
     r"\s*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|(<=|>=|==|!=|<>|&&|\|\||:=|.))",
     re.ASCII,
@@ -48,7 +48,7 @@ _BINARY: tuple[Mapping[str, Callable[[float, float], float]], ...] = (
     {"+": operator.add, "-": operator.sub},
     {"*": operator.mul, "/": operator.truediv, "%": math.fmod},
 )
-"""Operators between two values, those that bind weakest first."""
+"""Binary operators, in order of increasing precedence."""
 _WORDS = {"and", "or", "not", "xor", "nand", "nor", "xnor"}
 CONSTANTS: Mapping[str, float] = {
     "pi": math.pi,
@@ -58,34 +58,7 @@ CONSTANTS: Mapping[str, float] = {
     "epsilon": 1e-10,
     "inf": math.inf,
 }
-"""Names that need no variable; a variable of the same name wins."""
-
-
-class Draws:
-    """Random numbers of a world's expressions, drawn one after another in the order of reading.
-
-    The same seed and the same files give the same world on every machine.
-    """
-
-    def __init__(self, seed: int) -> None:
-        self._source = random.Random(seed)
-
-    def rand(self) -> float:
-        """Uniform from 0 to 1."""
-        return self._source.random()
-
-    def unifrnd(self, low: float, high: float) -> float:
-        """Uniform from `low` to `high`."""
-        return low + (high - low) * self._source.random()
-
-    def randn(self) -> float:
-        """A number of the standard normal distribution."""
-        return self._source.normalvariate(0.0, 1.0)
-
-    def randomize(self, seed: float) -> float:
-        """Start the sequence of another seed; 0."""
-        self._source.seed(int(seed))
-        return 0.0
+"""Predefined names; a variable of the same name overrides them."""
 
 
 def _sign(x: float) -> float:
@@ -93,19 +66,19 @@ def _sign(x: float) -> float:
 
 
 def _round(x: float) -> float:
-    """The nearest whole number, halves away from 0, as in C."""
+    """Nearest integer, halves rounded away from 0, as in C."""
     return math.copysign(math.floor(abs(x) + 0.5), x)
 
 
 def _outside(low: float, x: float, high: float) -> float:
-    """The value kept out of a range: at the nearer end of it."""
+    """Value moved out of a range, to the nearer end of it."""
     if not low < x < high:
         return x
     return low if x < 0.5 * (low + high) else high
 
 
 _ANY = -1
-"""Number of arguments: one or more."""
+"""Argument count that stands for one or more."""
 FUNCTIONS: Mapping[str, tuple[int, Callable[..., float]]] = {
     **{
         name: (1, getattr(math, name))
@@ -154,12 +127,25 @@ FUNCTIONS: Mapping[str, tuple[int, Callable[..., float]]] = {
     "mor": (_ANY, lambda *x: float(any(x))),
 }
 """Functions by name, with their numbers of arguments."""
-DRAWS = {"rand": 0, "randn": 0, "unifrnd": 2, "randomize": 1}
-"""Functions of `Draws`, with their numbers of arguments."""
+
+
+class Draws(dict[str, tuple[int, Callable[..., float]]]):
+    """Functions that draw random numbers, in the order of reading, like `FUNCTIONS`.
+
+    The same seed and the same files give the same world on every machine. `randomize` restarts the
+    sequence with another seed and returns 0.
+    """
+
+    def __init__(self, seed: int) -> None:
+        source = random.Random(seed)
+        self["rand"] = 0, source.random
+        self["randn"] = 0, lambda: source.normalvariate(0.0, 1.0)
+        self["unifrnd"] = 2, lambda low, high: low + (high - low) * source.random()
+        self["randomize"] = 1, lambda seed: float(source.seed(int(seed)) or 0)
 
 
 def evaluate(text: str, variables: Mapping[str, float], draws: Draws) -> float:
-    """The value of an expression; raises for one that has none that is finite."""
+    """Evaluate an expression; raises if it is malformed or its value is not finite."""
     value = _Evaluation(text, variables, draws).value()
     if not math.isfinite(value):
         raise InvalidValue(f"the expression {text.strip()!r} is not finite")
@@ -167,16 +153,13 @@ def evaluate(text: str, variables: Mapping[str, float], draws: Draws) -> float:
 
 
 class _Evaluation:
-    """One walk through the tokens; each method reads one level of the grammar."""
+    """Recursive-descent evaluation of the tokens; each method parses one level of the grammar."""
 
     def __init__(self, text: str, variables: Mapping[str, float], draws: Draws) -> None:
-        self._text = text
-        self._tokens = _tokens(text)
-        self._at = 0
-        self._depth = 0
-        self._variables = variables
+        self._text, self._tokens = text, _tokens(text)
+        self._at = self._depth = 0
+        self._variables, self._draws = variables, draws
         self._small = {name.lower(): value for name, value in variables.items()}
-        self._draws = draws
 
     def value(self) -> float:
         result = self._choice()
@@ -262,13 +245,11 @@ class _Evaluation:
     def _function(self, name: str) -> float:
         arguments = [] if self._skip(")") else self._arguments()
         small = name.lower()
-        if small in DRAWS:
-            needed, function = DRAWS[small], getattr(self._draws, small)
-        elif small in FUNCTIONS:
-            needed, function = FUNCTIONS[small]
-        else:
-            known = sorted([*FUNCTIONS, *DRAWS])
+        functions = {**FUNCTIONS, **self._draws}
+        if small not in functions:
+            known = sorted(functions)
             raise self._error(f"the function {name} is unknown{_nearest(small, known)}")
+        needed, function = functions[small]
         count = len(arguments)
         if count != needed and not (needed == _ANY and count > 0):
             needs = "1 or more" if needed == _ANY else str(needed)
@@ -290,7 +271,8 @@ class _Evaluation:
             raise self._error(f"{name}({shown}) has no finite value") from None
 
     def _skip(self, *signs: str) -> str:
-        """The next token if it is one of these, which is then passed; else empty."""
+        """Consume the next token if it is one of these, and return it; else return an empty
+        text."""
         if self._at < len(self._tokens) and self._tokens[self._at].lower() in signs:
             self._at += 1
             return self._tokens[self._at - 1].lower()
@@ -322,15 +304,15 @@ def _nearest(name: str, known: Sequence[str]) -> str:
 
 
 DIRECTORY = "MVSIM_CURRENT_FILE_DIRECTORY"
-"""Built-in variable: the folder of the file in which it is written."""
+"""Built-in variable: the folder of the file in which it is used."""
 LONGEST_COMMAND = 10.0
-"""Time in s after which a command is given up."""
+"""Timeout of a command in s."""
 LONGEST_TEXT = 100_000
-"""Characters of a text after its variables are replaced."""
+"""Most characters of a text after substitution."""
 MOST_REPLACED = 20_000
-"""Variables and expressions of one text, with those that stand in them."""
+"""Most substitutions in one text, including nested ones."""
 _DEEPEST = 50
-"""Most variables that refer to one another."""
+"""Largest nesting depth of variables."""
 _BEGIN = re.compile(r"\$(?:env\{|f\{|\{|\()")
 _LEADING_NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _CLOSING = {"{": "}", "(": ")"}
@@ -338,28 +320,29 @@ _CLOSING = {"{": "}", "(": ")"}
 
 @dataclass(frozen=True)
 class Scope:
-    """The meaning of names in one reading of one file."""
+    """Name scope of one reading of one file."""
 
     folder: Path
-    """Folder of the file, from which relative paths lead."""
+    """Folder of the file, the base of relative paths."""
     local: Mapping[str, tuple[str, Scope]] = field(default_factory=dict)
-    """Attributes of the `<include>`: their texts, and the scope these were written in."""
+    """Attributes of the `<include>`: their texts, and the scopes in which these were
+    written."""
 
     def having(self, name: str, value: str) -> Scope:
-        """This scope with one name more."""
+        """This scope with an additional name."""
         return Scope(self.folder, {**self.local, name: (value, self)})
 
 
 class Values:
-    """Turns texts of a file into texts without variables and expressions."""
+    """Substitution of variables and expressions in the texts of a file."""
 
     def __init__(
-        self, variables: Mapping[str, str], *, seed: int, allow_shell: bool, upstream: bool
+        self, variables: Mapping[str, str], seed: int, allow_shell: bool, upstream: bool
     ) -> None:
         self.world: dict[str, str] = dict(variables)
         """World variables: those of `<variable>` and `<for>`."""
         self.named: dict[str, str] = {}
-        """NAME and PARENT_NAME of what is being read."""
+        """NAME and PARENT_NAME of the current element."""
         self._draws = Draws(seed)
         self._allow_shell = allow_shell
         self._upstream = upstream
@@ -367,7 +350,7 @@ class Values:
 
     @contextmanager
     def naming(self, **names: str) -> Generator[None]:
-        """A block in which NAME or PARENT_NAME stand for these texts."""
+        """Context in which NAME or PARENT_NAME stand for these texts."""
         around, self.named = self.named, {**self.named, **names}
         try:
             yield
@@ -375,7 +358,7 @@ class Values:
             self.named = around
 
     def expand(self, text: str, scope: Scope, depth: int = 0) -> str:
-        """The text with everything that begins with `$` replaced."""
+        """The text with everything that begins with `$` substituted."""
         if "$" not in text:
             return text
         if depth > _DEEPEST:
@@ -421,10 +404,9 @@ class Values:
             return self.expand(text, written, depth + 1)
         if name == DIRECTORY:
             return scope.folder.as_posix()
-        if name in self.world:
-            return self.world[name]
-        if name in os.environ:
-            return os.environ[name]
+        for values in (self.world, os.environ):
+            if name in values:
+                return values[name]
         if bar:
             return self.expand(default, scope, depth + 1)
         known = sorted({*self.world, *scope.local, *self.named, DIRECTORY})
@@ -439,7 +421,7 @@ class Values:
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
     def _numbers(self, text: str, scope: Scope, depth: int) -> dict[str, float]:
-        """Variables that are numbers, by their bare names."""
+        """Variables with numeric values, by bare name."""
         # Only those in the text: expanding one may draw a random number.
         words = {word.lower() for word in re.findall(r"[A-Za-z_]\w*", text, re.ASCII)}
         texts = {name: value for name, value in self.world.items() if name.lower() in words}
@@ -456,12 +438,7 @@ class Values:
             )
         try:
             process = subprocess.run(
-                command,
-                shell=True,
-                capture_output=True,
-                text=True,
-                timeout=LONGEST_COMMAND,
-                check=False,
+                command, shell=True, capture_output=True, text=True, timeout=LONGEST_COMMAND
             )
         except subprocess.TimeoutExpired:
             raise InvalidValue(f"$({command}) did not end in {LONGEST_COMMAND:g} s") from None
@@ -473,7 +450,7 @@ class Values:
 
 
 def _closing(text: str, begin: int) -> int:
-    """Where the bracket is closed that opens before `begin`."""
+    """Index of the bracket that closes the one before `begin`."""
     opened = text[begin - 1]
     closes, depth = _CLOSING[opened], 1
     for at in range(begin, len(text)):

@@ -1,6 +1,6 @@
-"""Typed values of elements, and notes about what was not read.
+"""Typed values of elements, and warnings about parts that were not read.
 
-`Fields` looks at the children of the elements that describe one thing. `Fields.record` fills in a
+`Fields` looks up children of the elements that describe one object. `Fields.record` fills in a
 record by the tags of its annotations (`scene.Tag`); the functions below parse single values.
 """
 
@@ -15,41 +15,44 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ...units import Allowed, m, positive
-from ..scene import Pose, WorldError, Written, ranges, written
+from ..scene import ORIGIN, Pose, WorldError, Written, ranges, written
 from .markup import Context, Node
 
 T = TypeVar("T")
 Record = TypeVar("Record")
 Tuple = TypeVar("Tuple", bound=Any)
 Parse = Callable[[Node, str, str], T]
-"""Turns a text into a value: of a node, its name for errors, the text."""
+"""Parser of a value: from a node, the name for errors, and the text."""
 LARGEST = 1e15
-"""Magnitude up to which numbers are taken: their squares stay finite in single precision."""
+"""Largest accepted magnitude of numbers: squares stay finite in single precision."""
 SMALLEST: m = 1e-3
-"""Least size of what bodies are made of; contacts need an area."""
+"""Least size of bodies; contacts need an area."""
 _LONGEST = 120
-"""Characters of a value that an error shows."""
+"""Most characters of a value in an error message."""
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}(?:[0-9a-fA-F]{2})?")
 
 
 class Fields:
-    """The children of one or more elements that describe one thing; earlier elements win."""
+    """Children of one or more elements that describe one object; earlier elements take
+    precedence."""
 
     def __init__(self, groups: Sequence[Sequence[Node]], context: Context, owner: Node) -> None:
         self._groups = groups
         self._context = context
         self.owner = owner
-        """The element that the thing is written in."""
         self._known: set[str] = set()
 
     @classmethod
     def of(cls, node: Node) -> Fields:
-        """The children of one element."""
         return cls([node.children()], node.context, node)
 
+    def backwards(self) -> Fields:
+        """The same fields, where later elements take precedence."""
+        return Fields(self._groups[::-1], self._context, self.owner)
+
     def find(self, *tags: str) -> Node | None:
-        """The first child with one of these tags."""
+        """First child with one of these tags, or None."""
         self._known |= set(tags)
         for group in self._groups:
             for tag in tags:
@@ -59,7 +62,6 @@ class Fields:
         return None
 
     def all(self, *tags: str) -> list[Node]:
-        """All children with one of these tags."""
         self._known |= set(tags)
         return [node for group in self._groups for node in group if node.tag in tags]
 
@@ -72,10 +74,11 @@ class Fields:
         attributes_of: Node | None = None,
         children: bool | None = None,
     ) -> T:
-        """The value of a child, or the default.
+        """Value of a child, or the default.
 
-        With `attributes_of` it is an attribute of that element. `children` says whether a child
-        does as well; as upstream's pages say it does, except under compat="upstream".
+        With `attributes_of` it is an attribute of that element. `children` sets whether a child is
+        accepted, too; by default it is, as upstream's documentation says, except under
+        compat="upstream".
         """
         if attributes_of is not None:
             holder, text = attributes_of, attributes_of.written(tag)
@@ -83,13 +86,15 @@ class Fields:
                 return self.attempt(lambda: parse(holder, tag, holder.needed(tag)), default)
             if self._context.upstream if children is None else not children:
                 return default
+        return self.part(tag, lambda node: parse(node, tag, node.text()), default)
+
+    def part(self, tag: str, read: Callable[[Node], T], default: T) -> T:
+        """Result of `read` for a child, or the default."""
         node = self.find(tag)
-        if node is None:
-            return default
-        return self.attempt(lambda: parse(node, tag, node.text()), default)
+        return default if node is None else self.attempt(lambda: read(node), default)
 
     def attempt(self, action: Callable[[], T], default: T) -> T:
-        """The result of an action; while errors are collected, the default if it fails."""
+        """Result of an action; while errors are collected, the default if it fails."""
         try:
             return action()
         except WorldError as error:
@@ -97,62 +102,50 @@ class Fields:
             return default
 
     def number(self, tag: str, default: float, allowed: Allowed | None = None) -> float:
-        """A number; raises if it is not in the range allowed."""
+        """Number in a child; raises if it is out of range."""
         return self.get(tag, ranged(allowed), default)
 
     def switch(self, tag: str, default: bool) -> bool:
-        """True or false."""
+        """Boolean in a child."""
         return self.get(tag, as_switch, default)
 
     def string(self, tag: str, default: str = "") -> str:
-        """A text."""
-        return self.get(tag, lambda node, name, text: text, default)
+        return self.part(tag, Node.text, default)
 
-    def pose(self, *, flat: str, solid: str, default: Pose | None) -> Pose | None:
-        """A pose with three or with six numbers, angles in degrees."""
+    def pose(self, flat: str, solid: str, default: Pose = ORIGIN) -> Pose:
+        """Pose with three or with six numbers, angles in degrees."""
         node = self.find(flat, solid)
-        if node is None:
-            return default
-        return self.attempt(lambda: as_pose(node, node.tag, node.text()), default)
+        return default if node is None else self.attempt(lambda: as_pose(node), default)
 
-    def record(
-        self,
-        template: Record,
-        *,
-        attributes_of: Node | None = None,
-        children: bool | None = None,
-    ) -> Record:
-        """The template with every field replaced that is written here, as of `get`."""
+    def record(self, template: Record, **where: Any) -> Record:
+        """The template with all fields that the file sets; keyword arguments as of `get`."""
         changes: dict[str, Any] = {}
         for name, how in written(type(template)).items():
             parse = partial(as_written, how=how)
             for tag in how.tags:
-                value: Any = self.get(
-                    tag, parse, _NOTHING, attributes_of=attributes_of, children=children
-                )
+                value: Any = self.get(tag, parse, _NOTHING, **where)
                 if value is not _NOTHING:
                     changes[name] = value
                     break
         return replace(template, **changes)  # pyright: ignore[reportArgumentType]
 
     def numbers(self, template: Tuple, tags: Mapping[str, str] | None = None) -> Tuple:
-        """A named tuple of numbers with every field replaced that is written here.
+        """A named tuple of numbers with all fields that the file sets.
 
-        `tags` gives the tags of fields that have another name in files.
+        `tags` maps fields to tags where the names differ.
         """
         names = tags or {}
-        changes = {
-            name: self.number(names.get(name, name), getattr(template, name), allowed)
+        return template._make(
+            self.number(names.get(name, name), getattr(template, name), allowed)
             for name, allowed in ranges(type(template)).items()
-        }
-        return template._replace(**changes)
+        )
 
     def ignore(self, tags: Collection[str]) -> None:
-        """Tags that are known and without a meaning here."""
+        """Accept tags that are known but have no effect here."""
         self._known |= set(tags)
 
     def finish(self) -> None:
-        """Note the children that were not looked up."""
+        """Warn of the children that were not looked up."""
         for group in self._groups:
             for node in group:
                 if node.tag not in self._known:
@@ -160,18 +153,18 @@ class Fields:
 
 
 def note_unknown(node: Node, owner: str, known: Collection[str]) -> None:
-    """Remember to warn of a tag that means nothing where it is."""
+    """Record a warning of a tag that is not known in its place."""
     close = get_close_matches(node.tag, sorted(known), 1, 0.75)
     hint = f", did you mean <{close[0]}>?" if close else ""
     node.context.note("unknown tags", f"<{node.tag}> in <{owner}>{hint}", node.source)
 
 
 _NOTHING: Any = object()
-"""Marks a field that is not written."""
+"""Marks a field that the file does not set."""
 
 
 def as_written(node: Node, name: str, text: str, how: Written) -> Any:
-    """A value as the field needs it."""
+    """Value in the representation of the field."""
     if how.kind in _PARSERS:
         return _PARSERS[how.kind](node, name, text)
     if how.kind == "numbers":
@@ -190,28 +183,27 @@ def as_written(node: Node, name: str, text: str, how: Written) -> Any:
 
 
 def as_number(node: Node, name: str, text: str, allowed: Allowed | None = None) -> float:
-    """One finite number."""
-    values = as_numbers(node, name, text, 1)
-    if allowed is not None and values[0] not in allowed:
-        raise node.error(f"{name} = {text} must be {allowed}")
-    return values[0]
+    """Parse one finite number."""
+    (value,) = as_numbers(node, name, text, 1)
+    node.check(allowed is None or value in allowed, f"{name} = {text} must be {allowed}")
+    return value
 
 
 def ranged(allowed: Allowed | None = None) -> Parse[float]:
-    """A parser of finite numbers in a range."""
+    """Parser of finite numbers in a range."""
     return lambda node, name, text: as_number(node, name, text, allowed)
 
 
 def as_integer(node: Node, name: str, text: str, allowed: Allowed | None = None) -> int:
-    """A whole number; a fraction is cut off."""
+    """Parse an integer; a fraction is truncated."""
     value = int(as_number(node, name, text))
-    if allowed is not None and value not in allowed:
-        raise node.error(f"{name} = {text} must be {allowed}")
+    node.check(allowed is None or value in allowed, f"{name} = {text} must be {allowed}")
     return value
 
 
 def as_numbers(node: Node, name: str, text: str, *counts: int) -> list[float]:
-    """Numbers with spaces or commas between them; one of `counts` of them, if given."""
+    """Parse numbers separated by spaces or commas; their count must be one of `counts`, if
+    given."""
     words = text.replace(",", " ").split()
     for word in words:
         if not _NUMBER.fullmatch(word) or not math.isfinite(float(word)):
@@ -219,38 +211,34 @@ def as_numbers(node: Node, name: str, text: str, *counts: int) -> list[float]:
         if abs(float(word)) > LARGEST:
             raise node.error(f"{name} = {shown(text)}: {word!r} must not exceed {LARGEST:g}")
     if counts and len(words) not in counts:
-        expected = " or ".join(str(count) for count in counts)
-        plural = "" if counts == (1,) else "s"
-        raise node.error(
-            f"{name} = {shown(text)} must be {expected} number{plural}, got {len(words)}"
-        )
+        expected = " or ".join(map(str, counts)) + (" number" if counts == (1,) else " numbers")
+        raise node.error(f"{name} = {shown(text)} must be {expected}, got {len(words)}")
     return [float(word) for word in words]
 
 
 def shown(text: str) -> str:
-    """A value for a message: in quotes, and not without end."""
+    """A quoted value for a message, shortened if it is long."""
     return repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")
 
 
 def as_size(node: Node, name: str, text: str) -> m:
-    """A length that a body has; not so small that nothing could touch it."""
+    """Parse the length of a body; raises if it is too small for contacts."""
     size = as_number(node, name, text, positive)
-    if size < SMALLEST:
-        raise node.error(f"{name} = {text} must be at least {SMALLEST:g} m")
+    node.check(size >= SMALLEST, f"{name} = {text} must be at least {SMALLEST:g} m")
     return size
 
 
 def as_switch(node: Node, name: str, text: str) -> bool:
-    """True or false, as 1 or 0 too."""
-    if text.lower() not in ("true", "false", "1", "0"):
-        raise node.error(f"{name} = {text!r} must be true or false")
+    """Parse a Boolean, 1 and 0 included."""
+    known = text.lower() in ("true", "false", "1", "0")
+    node.check(known, f"{name} = {text!r} must be true or false")
     return text.lower() in ("true", "1")
 
 
 def as_colour(node: Node, name: str, text: str) -> str:
-    """A colour as `#RRGGBB` or `#RRGGBBAA`."""
-    if not _COLOUR.fullmatch(text):
-        raise node.error(f"{name} = {text!r} must be a colour, #RRGGBB or #RRGGBBAA")
+    """Parse a colour as `#RRGGBB` or `#RRGGBBAA`."""
+    fault = f"{name} = {text!r} must be a colour, #RRGGBB or #RRGGBBAA"
+    node.check(_COLOUR.fullmatch(text), fault)
     return text
 
 
@@ -260,26 +248,32 @@ _PARSERS: dict[str, Parse[Any]] = {
     "colour": as_colour,
     "size": as_size,
 }
-"""Parsers of kinds of fields that are no plain numbers."""
+"""Parsers of kinds of fields other than plain numbers."""
 
 
-def as_pose(node: Node, name: str, text: str) -> Pose:
-    """`x y yaw` or `x y z yaw pitch roll`, by the tag; angles in degrees."""
+def as_pose(node: Node) -> Pose:
+    """Parse `x y yaw` or `x y z yaw pitch roll`, depending on the tag; angles in degrees."""
+    name, text = node.tag, node.text()
     length = 6 if "3d" in name or "3D" in name or "WRT" in name else 3
     numbers = as_numbers(node, name, text)
-    if len(numbers) < length:
-        raise node.error(f"{name} = {shown(text)} must be {length} numbers, got {len(numbers)}")
-    if len(numbers) > length:
+    count = len(numbers)
+    node.check(count >= length, f"{name} = {shown(text)} must be {length} numbers, got {count}")
+    if count > length:
         # As upstream, which has such poses in its own worlds.
-        slip = f"{name} = {text!r} has {len(numbers)} numbers: the first {length} are taken"
+        slip = f"{name} = {text!r} has {count} numbers: the first {length} are taken"
         node.context.note("slips", slip, node.source)
-    if length == 3:
-        return Pose(numbers[0], numbers[1], yaw=math.radians(numbers[2]))
-    return Pose(*numbers[:3], *(math.radians(angle) for angle in numbers[3:6]))
+    return pose_in_degrees(*numbers[:length])
+
+
+def pose_in_degrees(x: m, y: m, *rest: float) -> Pose:
+    """Pose from the yaw in degrees, or from z, yaw, pitch and roll."""
+    z, *angles = rest if len(rest) > 1 else (0.0, *rest)
+    return Pose(x, y, z, *map(math.radians, angles))
 
 
 def one_of(node: Node, what: str, word: str, known: Collection[str]) -> str:
-    """The name if it is known; else an error that lists the known ones and the nearest."""
+    """The name if it is known; otherwise raises an error with the known names and the closest
+    one."""
     if word in known:
         return word
     close = get_close_matches(word, list(known), 1, 0.6)

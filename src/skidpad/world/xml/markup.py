@@ -1,14 +1,13 @@
-"""The markup of world files: the XML tree, and includes, loops and conditions in it.
+"""Parser of world files: the XML tree, with includes, loops and conditions.
 
-Upstream reads with rapidxml, which is no strict XML parser, and its own worlds rely on that: they
-have `<` inside attributes, several roots in included files, prefixes without a namespace, and here
-and there a closing tag with another name than the opening one. A strict parser refuses them. So
-`read` is a small parser of its own, whose tree has the place of everything. It has no document
-types and defines no entities, so that nothing in a file can grow or reach for other files; both are
-refused.
+Upstream uses rapidxml, which is not a strict XML parser, and its own worlds rely on that: they
+have `<` inside attributes, several roots in included files, prefixes without a namespace, and
+sometimes a closing tag with another name than the opening one. A strict parser rejects them, so
+`read` is a small parser of its own, whose tree records all source positions. It rejects document
+types and entity definitions, so that a file cannot expand without limit or access other files.
 
-`Node` is an element as the readers of a world see it. `summaries` makes sentences of what there is
-to warn of after a reading: one for each kind of thing, with names and places.
+`Node` is an element as the readers of a world see it. `summaries` turns the collected warnings of a
+reading into sentences: one for each kind, with names and positions.
 """
 
 from __future__ import annotations
@@ -16,12 +15,13 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import accumulate, takewhile
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ...core.files import bytes_of, regular_file
 from ...errors import InvalidValue, MissingFile
@@ -29,7 +29,7 @@ from ..scene import Source, WorldError
 from .expressions import Scope, Values
 
 DEEPEST = 100
-"""Most elements within one another."""
+"""Largest nesting depth of elements."""
 _DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.-]+)["']""")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _NAME = r"[^\s<>/=\"'&!?]+"
@@ -44,30 +44,26 @@ _SKIPPED = {"<!--": "-->", "<?": "?>", "<![CDATA[": "]]>"}
 
 @dataclass
 class Element:
-    """An element with what is in it."""
-
     tag: str
     source: Source
     attributes: dict[str, str] = field(default_factory=dict)
     children: list[Element] = field(default_factory=list["Element"])
     text: str = ""
-    """Everything between its tags that is not in a child."""
+    """All text between its tags that is not in a child."""
     looked_up: set[str] | None = None
-    """Names of attributes that were looked up; None before the first look at the element."""
+    """Names of the attributes that were looked up; None if the element was never read."""
 
 
 @dataclass
 class Document:
-    """A file that was read."""
-
     file: Path
     roots: list[Element] = field(default_factory=list[Element])
     notes: list[tuple[str, Source]] = field(default_factory=list[tuple[str, Source]])
-    """Slips that were tolerated."""
+    """Tolerated syntax errors."""
 
 
 def read(file: Path) -> Document:
-    """The tree in a file; raises for one that cannot be read."""
+    """Parse a file; raises if it cannot be read."""
     try:
         content = bytes_of(file)
     except InvalidValue as error:
@@ -96,14 +92,13 @@ def read(file: Path) -> Document:
 
 
 def parse(text: str, file: Path) -> Document:
-    """The tree in a text; the file is only named."""
+    """Parse a text; the file is used only for messages."""
     return _Parser(text, file).document()
 
 
 class _Parser:
     def __init__(self, text: str, file: Path) -> None:
-        self._text = text
-        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._text, self._lines = text, [0, *(match.end() for match in re.finditer("\n", text))]
         self._document = Document(file)
         self._open: list[Element] = []
 
@@ -111,10 +106,8 @@ class _Parser:
         text, at = self._text, 0
         odd = _CONTROL.search(text)
         if odd is not None:
-            raise self._error(
-                f"not well-formed: the character U+{ord(odd[0]):04X} stands in no text",
-                self._source(odd.start()),
-            )
+            fault = f"not well-formed: the character U+{ord(odd[0]):04X} stands in no text"
+            raise self._error(fault, odd.start())
         while at < len(text):
             begin = text.find("<", at)
             self._characters(at, len(text) if begin < 0 else begin)
@@ -123,19 +116,19 @@ class _Parser:
             at = self._markup(begin)
         if self._open:
             last = self._open[-1]
-            raise self._error(f"<{last.tag}> is never closed", last.source)
+            raise WorldError(f"<{last.tag}> is never closed", last.source)
         if not self._document.roots:
-            raise self._error("the file holds no element", self._source(0))
+            raise self._error("the file holds no element", 0)
         return self._document
 
     def _markup(self, at: int) -> int:
-        """Read what begins with `<`; the end of it."""
+        """Parse the markup that begins with `<` at `at`; returns the end of it."""
         text = self._text
         for begin, end in _SKIPPED.items():
             if text.startswith(begin, at):
                 stop = text.find(end, at + len(begin))
                 if stop < 0:
-                    raise self._error(f"{begin} is never closed by {end}", self._source(at))
+                    raise self._error(f"{begin} is never closed by {end}", at)
                 if begin == "<![CDATA[" and self._open:
                     self._open[-1].text += text[at + len(begin) : stop]
                 return stop + len(end)
@@ -151,51 +144,45 @@ class _Parser:
         stop = self._text.find(">", at)
         words = self._text[at : stop if stop >= 0 else None]
         if stop < 0 or "[" in words or re.search(r"\b(ENTITY|SYSTEM|PUBLIC)\b", words):
-            raise self._error(
-                "document types and entities are refused: no world needs them", self._source(at)
-            )
+            fault = "document types and entities are refused: no world needs them"
+            raise self._error(fault, at)
         return stop + 1
 
     def _opening(self, at: int) -> int:
-        source = self._source(at)
         opening = _OPENING.match(self._text, at)
         if opening is None:
-            raise self._error("not well-formed: < begins no tag here", source)
-        element = Element(opening[1], source)
+            raise self._error("not well-formed: < begins no tag here", at)
+        element = Element(opening[1], self._source(at))
         end = opening.end()
         while attribute := _ATTRIBUTE.match(self._text, end):
             name, value = attribute[1], attribute[2] if attribute[2] is not None else attribute[3]
             if name in element.attributes:
-                raise self._error(
-                    f"not well-formed: <{element.tag}> has the attribute {name} twice",
-                    self._source(attribute.start(1)),
-                )
+                fault = f"not well-formed: <{element.tag}> has the attribute {name} twice"
+                raise self._error(fault, attribute.start(1))
             element.attributes[name] = self._resolved(value, attribute.start(1))
             end = attribute.end()
         stop = _END_OF_TAG.match(self._text, end)
         if stop is None:
-            raise self._error(
-                f"not well-formed: the tag <{element.tag}> is not complete", self._source(end)
-            )
+            raise self._error(f"not well-formed: the tag <{element.tag}> is not complete", end)
         (self._open[-1].children if self._open else self._document.roots).append(element)
         if not stop[1]:
             if len(self._open) >= DEEPEST:
-                raise self._error(f"more than {DEEPEST} elements within one another", source)
+                raise self._error(f"more than {DEEPEST} elements within one another", at)
             self._open.append(element)
         return stop.end()
 
     def _close(self, name: str, at: int) -> None:
-        source = self._source(at)
         if not self._open:
-            raise self._error(f"not well-formed: </{name}> closes nothing", source)
+            raise self._error(f"not well-formed: </{name}> closes nothing", at)
         element = self._open[-1]
         if name != element.tag:
             opened = f"</{name}> closes <{element.tag}> of line {element.source.line}"
             holds_a_value = len(self._open) > 1 and not element.children and element.text.strip()
             if not holds_a_value or any(name == other.tag for other in self._open):
-                raise self._error(f"not well-formed: {opened}", source)
+                raise self._error(f"not well-formed: {opened}", at)
             # A value closed by a name that is open nowhere can only be a slip.
-            self._document.notes.append((f"{opened}: taken for </{element.tag}>", source))
+            note = f"{opened}: taken for </{element.tag}>"
+            self._document.notes.append((note, self._source(at)))
         self._open.pop()
 
     def _characters(self, begin: int, end: int) -> None:
@@ -204,7 +191,7 @@ class _Parser:
             self._open[-1].text += self._resolved(part, begin)
         elif part.strip("\ufeff \t\r\n"):
             inside = begin + len(part) - len(part.lstrip())
-            raise self._error("not well-formed: text outside of all elements", self._source(inside))
+            raise self._error("not well-formed: text outside of all elements", inside)
 
     def _resolved(self, text: str, at: int) -> str:
         """The text with its character references replaced."""
@@ -219,10 +206,8 @@ class _Parser:
                     raise ValueError("no character of a text")
                 return letter
             except (KeyError, ValueError, OverflowError):
-                raise self._error(
-                    f"the entity &{name}; is not defined, and entities of files are refused",
-                    self._source(at + match.start()),
-                ) from None
+                fault = f"the entity &{name}; is not defined, and entities of files are refused"
+                raise self._error(fault, at + match.start()) from None
 
         return _REFERENCE.sub(character, text) if "&" in text else text
 
@@ -230,32 +215,30 @@ class _Parser:
         line = bisect_right(self._lines, at)
         return Source(str(self._document.file), line, at - self._lines[line - 1] + 1)
 
-    def _error(self, message: str, source: Source) -> WorldError:
-        return WorldError(message, source=source)
+    def _error(self, message: str, at: int) -> WorldError:
+        return WorldError(message, self._source(at))
 
 
 _MOST_PLACES = 3
-"""Places that a warning names for one thing."""
+"""Most source positions per subject in a warning."""
 _MOST_NAMES = 12
-"""Objects that it names for one thing."""
+"""Most object names per subject in a warning."""
 _OF_XML = ("xmlns", "xsi:", "xml:")
-"""Begin attributes that belong to XML and not to the world."""
+"""Prefixes of attributes that belong to XML rather than to the world."""
 
 
 class Note(NamedTuple):
-    """Something to warn of at the end."""
-
     source: Source
     whom: str = ""
-    """The object it is about, where many may share the subject."""
+    """The object concerned, if several may share the subject."""
 
 
 Notes = Mapping[tuple[str, str], Sequence[Note]]
-"""Notes by kind and subject."""
+"""Warnings by kind and subject."""
 
 
 def summaries(notes: Notes) -> tuple[str, ...]:
-    """Notes as sentences, one for each kind."""
+    """Warnings as sentences, one for each kind."""
     kinds: dict[str, list[str]] = {}
     for (kind, subject), those in notes.items():
         lines = (f"{Path(note.source.file).name}:{note.source.line}" for note in those)
@@ -267,15 +250,15 @@ def summaries(notes: Notes) -> tuple[str, ...]:
 
 
 LONGEST_LINE = 240
-"""Characters of a kind of note in a warning."""
+"""Most characters of one kind of note in a warning."""
 MOST_LINES = 6
-"""Kinds of notes in a warning."""
+"""Most kinds of notes in a warning."""
 
 
 def in_brief(lines: Sequence[str], file: str = "") -> tuple[str, ...]:
-    """Sentences of `summaries` cut to what fits on a screen, with a count of what is left out.
+    """Sentences of `summaries` shortened to fit on a screen, with a count of what is left out.
 
-    What is cut ends with a line that says where all of them are.
+    A shortened list ends with a line that says where the full one is.
     """
     brief = [_shortened(line) for line in lines[:MOST_LINES]]
     if len(lines) > MOST_LINES:
@@ -301,7 +284,7 @@ def _shortened(line: str) -> str:
 
 
 def _listed(words: Iterable[str], most: int) -> str:
-    """Words with commas between them, each once, and how many more there are."""
+    """Unique words separated by commas, and the number of those left out."""
     different = list(dict.fromkeys(words))
     more = f" and {len(different) - most} more" if len(different) > most else ""
     return ", ".join(different[:most]) + more
@@ -310,9 +293,9 @@ def _listed(words: Iterable[str], most: int) -> str:
 def unknown_attributes(
     documents: Iterable[Document], failed: Collection[Source | None] = ()
 ) -> Iterator[tuple[str, Source]]:
-    """Attributes of elements that were read, but not looked up, and their places.
+    """Attributes of the elements read that were not looked up, with their positions.
 
-    Where something `failed`, its element and those around it were not read to their end.
+    Elements that `failed`, and those around them, were not read completely and are skipped.
     """
     for document in documents:
         for element in _all(document.roots):
@@ -334,71 +317,76 @@ def _all(elements: Iterable[Element]) -> Iterator[Element]:
 
 
 TRUE = ("y", "yes", "true", "on")
-"""Conditions that hold, besides numbers other than 0."""
+"""Conditions that are true, besides numbers other than 0."""
 FALSE = ("n", "no", "false", "off")
-"""Conditions that do not, besides 0; so do others, which are warned of."""
+"""Conditions that are false, besides 0; any other text is also false, with a warning."""
 _LEADING_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 MOST_REPEATS = 100_000
-"""Rounds of loops in a world, and includes, if no other limit is given."""
+"""Default limit of loop iterations and includes in a world."""
 MOST_OPEN = 50
-"""Files that include one another in a chain."""
+"""Largest nesting depth of includes."""
 MOST_ELEMENTS = 5_000_000
-"""Elements of a world, those of loops and includes counted as often as they come."""
+"""Most elements of a world; repeated ones in loops and includes count each time."""
+
+
+@dataclass(frozen=True)
+class Models:
+    folder: Path
+    """Folder of cached remote models."""
+    allow_download: bool = False
 
 
 class TooLarge(WorldError):
-    """A world that grows beyond a limit, which ends its reading."""
+    """Error: a world exceeds a limit, which ends its reading."""
 
 
 @dataclass
 class Context:
-    """State that is shared by a whole reading."""
+    """Shared state of one reading."""
 
     values: Values
+    models: Models
     compat: Literal["upstream"] | None = None
     limit: int = MOST_REPEATS
     collecting: bool = False
-    """Whether errors are kept, so that reading continues and finds more of them."""
+    """Whether errors are collected, so that reading continues and finds more of them."""
     errors: list[WorldError] = field(default_factory=list[WorldError])
-    notes: dict[tuple[str, str], list[Note]] = field(
-        default_factory=dict[tuple[str, str], list[Note]]
-    )
-    """Notes to warn of, by kind and subject."""
+    notes: dict[tuple[str, str], list[Note]] = field(default_factory=lambda: defaultdict(list))
+    """Collected warnings, by kind and subject."""
     repeats: int = 0
-    """Rounds of loops so far."""
+    """Number of loop iterations so far."""
     includes: int = 0
-    """Files included so far, each as often as it is."""
+    """Number of includes so far, repeated ones counted each time."""
     elements: int = 0
-    """Elements read so far, those of loops and includes as often as they come."""
+    """Number of elements read so far; repeated ones in loops and includes count each time."""
     open_files: list[Path] = field(default_factory=list[Path])
     documents: dict[Path, Document] = field(default_factory=dict[Path, Document])
-    """Files that were read."""
     _resolved: dict[Path, Path] = field(default_factory=dict[Path, Path])
 
     @property
     def upstream(self) -> bool:
-        """Whether to read as upstream does, errors included."""
+        """Whether to read as upstream does, including its errors."""
         return self.compat == "upstream"
 
     def report(self, error: WorldError) -> None:
-        """Raise an error, or keep it if errors are collected."""
+        """Raise an error, or collect it."""
         if not self.collecting:
             raise error
         if str(error) not in {str(other) for other in self.errors}:
             self.errors.append(error)
 
     def note(self, kind: str, subject: str, source: Source, whom: str = "") -> None:
-        """Keep something to warn of at the end; with `whom`, the subject leads up to a name."""
-        self.notes.setdefault((kind, subject), []).append(Note(source, whom))
+        """Collect a warning; with `whom`, the subject is followed by a name."""
+        self.notes[kind, subject].append(Note(source, whom))
 
     def resolved(self, file: Path) -> Path:
-        """The file without links, looked up once: files may be included many times."""
+        """The file with links resolved; cached, as files may be included many times."""
         if file not in self._resolved:
             self._resolved[file] = file.resolve()
         return self._resolved[file]
 
     def document(self, file: Path) -> Document:
-        """The tree of a file, read once."""
+        """Parsed file, cached."""
         key = self.resolved(file)
         if key not in self.documents:
             tree = read(file)
@@ -410,7 +398,7 @@ class Context:
 
 @dataclass(frozen=True)
 class Node:
-    """An element together with what names mean in it."""
+    """An element with the scope of its names."""
 
     element: Element
     scope: Scope
@@ -418,54 +406,59 @@ class Node:
 
     @property
     def tag(self) -> str:
-        """Name of the element."""
         return self.element.tag
 
     @property
     def source(self) -> Source:
-        """Place of its opening tag."""
+        """Position of its opening tag."""
         return self.element.source
 
     def error(self, message: object) -> WorldError:
-        """An error at this element."""
         return WorldError(str(message), source=self.source, element=self.tag)
 
     def text(self) -> str:
-        """The text between its tags, without variables and spaces around."""
+        """Text between its tags, with variables substituted and surrounding spaces removed."""
         self.expects()
         return self._expanded(self.element.text).strip()
 
     def attribute(self, name: str) -> str | None:
-        """The value of an attribute without variables, or None."""
+        """Value of an attribute with variables substituted, or None."""
         text = self.written(name)
         return None if text is None else self._expanded(text).strip()
 
     def written(self, name: str) -> str | None:
-        """An attribute as the file has it, or None."""
+        """Raw text of an attribute, or None."""
         self.expects(name)
         return self.element.attributes.get(name)
 
     def expects(self, *names: str) -> None:
-        """Attributes that mean something here; the others are warned of."""
+        """Declare the attributes with a meaning here; others cause a warning."""
         if self.element.looked_up is None:
             self.element.looked_up = set()
         self.element.looked_up.update(names)
 
+    def check(self, good: Any, fault: str) -> None:
+        """Raise an error of the element unless `good`."""
+        if not good:
+            raise self.error(fault)
+
     def needed(self, name: str) -> str:
-        """The value of an attribute that has to be there."""
+        """Value of a required attribute."""
         text = self.attribute(name)
         if text is None:
             raise self.error(f'the attribute {name}="..." is missing')
         return text
 
     def path(self, text: str) -> Path:
-        """A path from the folder of the file, without `..` unless links make that another file."""
+        """Path relative to the folder of the file, without `..` unless links make that another
+        file."""
         path = self.scope.folder / text.removeprefix("file://")
         short = Path(os.path.normpath(path))
         return path if path.exists() and not (short.exists() and short.samefile(path)) else short
 
     def regular(self, file: Path) -> Path:
-        """A file that the element names, which MVSim lets lie anywhere; raises unless it is one."""
+        """File named by the element, at any location, as in MVSim; raises unless it is a regular
+        file."""
         try:
             return regular_file(file)
         except MissingFile:
@@ -474,20 +467,20 @@ class Node:
             raise self.error(error) from None
 
     def each(self) -> Iterator[Node]:
-        """The elements in it, with includes, loops and conditions carried out, one at a time."""
+        """Child elements, one at a time, with includes, loops and conditions executed."""
         self.expects()
         return self._carried_out(self.element.children)
 
     def children(self) -> list[Node]:
-        """The elements in it, as `each` gives them."""
+        """List of the child elements from `each`."""
         return list(self.each())
 
     def texts(self) -> dict[str, str]:
-        """The texts of its children by tag."""
+        """Texts of its children by tag."""
         return {child.tag: child.text() for child in self.each()}
 
-    def own_and_included(self) -> tuple[list[Node], list[list[Node]]]:
-        """The children in the file itself, and those of each `<include>` in it."""
+    def included_and_own(self) -> list[list[Node]]:
+        """Children of each `<include>`, and last those in the file itself."""
         self.expects()
         own: list[Node] = []
         included: list[list[Node]] = []
@@ -497,13 +490,11 @@ class Node:
                 included.append(nodes)
             else:
                 own += nodes
-        return own, included
+        return [*included, own]
 
     def _expanded(self, text: str) -> str:
         try:
             return self.context.values.expand(text, self.scope)
-        except WorldError:
-            raise
         except InvalidValue as error:
             raise self.error(error) from None
 
@@ -512,9 +503,7 @@ class Node:
             node = Node(element, self.scope, self.context)
             self.context.elements += 1
             if self.context.elements > MOST_ELEMENTS:
-                raise TooLarge(
-                    f"more than {MOST_ELEMENTS} elements in this world", source=node.source
-                )
+                raise TooLarge(f"more than {MOST_ELEMENTS} elements in this world", node.source)
             try:
                 if element.tag == "include":
                     yield from node.included()
@@ -531,7 +520,7 @@ class Node:
                 self.context.report(error)
 
     def included(self) -> Iterator[Node]:
-        """The elements of the file an `<include>` names."""
+        """Elements of the file named by an `<include>`."""
         file = self.path(self.needed("file"))
         context = self.context
         if context.resolved(file) in map(context.resolved, context.open_files):
@@ -541,14 +530,10 @@ class Node:
         values = {k: v for k, v in self.element.attributes.items() if k != "file"}
         scope = Scope(file.absolute().parent, {k: (v, self.scope) for k, v in values.items()})
         if len(context.open_files) > MOST_OPEN:
-            raise TooLarge(
-                f"more than {MOST_OPEN} files that include one another", source=self.source
-            )
+            raise TooLarge(f"more than {MOST_OPEN} files that include one another", self.source)
         context.includes += 1
         if context.includes > context.limit:
-            raise TooLarge(
-                f"more than limit = {context.limit} includes in this world", source=self.source
-            )
+            raise TooLarge(f"more than limit = {context.limit} includes in this world", self.source)
         context.open_files.append(file)
         try:
             roots = context.document(file).roots
@@ -559,7 +544,7 @@ class Node:
             context.open_files.pop()
 
     def holds(self) -> bool:
-        """Whether the condition of an `<if>` holds."""
+        """Whether the condition of an `<if>` is true."""
         text = self.needed("condition").lower()
         if text in TRUE:
             return True
@@ -575,12 +560,12 @@ class Node:
             return False
 
     def repeated(self) -> Iterator[Node]:
-        """The elements in a `<for>`, once for each value of its variable."""
+        """Elements in a `<for>`, once for each value of its variable."""
         name, first, last = self.needed("var"), self._whole("from"), self._whole("to")
         if self.context.repeats + max(last - first + 1, 0) > self.context.limit:
             raise self.error(
                 f"{last - first + 1} rounds from {first} to {last} make more than "
-                f"{self.context.limit} in this world; raise limit=... if that is meant"
+                f"{self.context.limit} in this world; raise limit=... if this is intended"
             )
         # Upstream takes the first child through all values before it turns to the second.
         groups = [[e] for e in self.element.children] if self.context.upstream else None

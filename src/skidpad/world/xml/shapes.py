@@ -1,9 +1,9 @@
-"""Outlines of vehicles and blocks: polygons, simple solids, 3-D models, and their stand-ins.
+"""Outlines of vehicles and blocks: polygons, simple solids, 3-D models, and stand-ins for models.
 
-Of a model, the convex hull of what one sees from above is taken. Models at remote addresses are
-looked up in a folder of the user's and downloaded only if allowed. The folder is laid out as
-upstream's own cache, so that one may serve both: a file lies there under the last part of its
-address, and an archive `NAME.zip` next to it, unpacked in `NAME.out`.
+The outline of a model is the convex hull of its top view. Remote models are looked up in a folder
+of the user's and downloaded only if allowed. The folder has the layout of upstream's own cache, so
+that both can share it: a file is stored under the last part of its address, and an archive
+`NAME.zip` next to it, unpacked in `NAME.out`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import warnings
 import zipfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -28,49 +28,45 @@ from ...core.arrays import Array
 from ...core.body import Outline, Point
 from ...core.files import bytes_of, open_file, replacing
 from ...errors import InvalidValue, MissingExtra, require
-from ...geometry.polygon import (
-    MOST_CORNERS,
-    cleaned,
-    convex_parts,
-    hull,
-    rectangle,
-    regular,
-    rounded_hull,
-    signed_area,
-)
+from ...geometry import polygon as rings
 from ...units import m
 from ..scene import Geometry, Pose, Shape, Visual
 from .fields import SMALLEST, Fields, as_integer, as_numbers, as_size, as_switch, one_of
-from .markup import Node
+from .markup import Models, Node
 
 FORMATS = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off")
 """Suffixes of models that trimesh reads."""
 _LEAST_AREA = 1e-6
-"""In m²."""
+"""Least area of an outline, in m²."""
 
 
 class NoMesh(Exception):
-    """Why a model could not be read."""
+    """Error: a model could not be read."""
 
 
 def outline_of(
     file: Path, pose: Pose, scale: float, z_min: m | None, z_max: m | None
 ) -> tuple[Outline, m, m]:
-    """Convex outline of a model between two heights, and the heights it takes up there.
+    """Convex outline of a model between two heights, and its height range there.
 
     The model is scaled, then placed at the pose. Raises `NoMesh`.
     """
-    triangles = _placed(_triangles(*_identity(file)), pose, scale)
+    if file.suffix.lower() not in FORMATS:
+        raise NoMesh(f"3D models with the suffix {file.suffix or '(none)'} cannot be read")
+    if not file.is_file():
+        raise NoMesh(f"the model {file} does not exist")
+    stat = file.stat()
+    triangles = _placed(_triangles(str(file), stat.st_mtime_ns, stat.st_size), pose, scale)
     low = -np.inf if z_min is None else z_min
     high = np.inf if z_max is None else z_max
     points = _between(triangles, low, high)
     if len(points) < 3:
         raise NoMesh(f"nothing of {file.name} lies between z = {low:g} and {high:g} m")
     try:
-        corners = rounded_hull([(float(x), float(y)) for x, y in points[:, :2]])
+        corners = rings.rounded_hull([(float(x), float(y)) for x, y in points[:, :2]])
     except InvalidValue as error:
         raise NoMesh(f"{file.name} has no area seen from above: {error}") from None
-    if len(corners) < 3 or signed_area(corners) < _LEAST_AREA:
+    if len(corners) < 3 or rings.signed_area(corners) < _LEAST_AREA:
         raise NoMesh(f"{file.name} has no area seen from above")
     return corners, float(points[:, 2].min()), float(points[:, 2].max())
 
@@ -92,19 +88,10 @@ def segments_of(file: Path) -> Array:
     return _upright(np.concatenate(edges).reshape(-1, 3) * unit, file).reshape(-1, 2, 3)
 
 
-def _identity(file: Path) -> tuple[str, int, int]:
-    """Name, time and size of a file, which identify its content."""
-    if file.suffix.lower() not in FORMATS:
-        raise NoMesh(f"models with the suffix {file.suffix or '(none)'} cannot be read")
-    if not file.is_file():
-        raise NoMesh(f"the model {file} does not exist")
-    stat = file.stat()
-    return str(file), stat.st_mtime_ns, stat.st_size
-
-
 @lru_cache(maxsize=64)
 def _triangles(name: str, time: int, size: int) -> Array:
-    """Triangles of a model in m, shape (triangles, 3 corners, 3); worlds repeat their models."""
+    """Triangles of a model in m, shape (triangles, 3 corners, 3); cached, as worlds repeat their
+    models."""
     file = Path(name)
     with _reading(file):
         trimesh = _module("trimesh")
@@ -124,14 +111,14 @@ def _triangles(name: str, time: int, size: int) -> Array:
 
 def _upright(points: Array, file: Path) -> Array:
     """Points of a COLLADA file in y-up axes, to which upstream's importer converts z-up files;
-    others stay as they are."""
+    others are unchanged."""
     if not re.search(r"<up_axis>\s*Z_UP", _head(file)):
         return points
     return np.stack([points[:, 0], points[:, 2], -points[:, 1]], axis=1)
 
 
 def _head(file: Path) -> str:
-    """The beginning of a COLLADA file, which says unit and axes."""
+    """Beginning of a COLLADA file, which contains unit and axes."""
     with open_file(file) as content:
         return content.read(20_000).decode("utf-8", "replace")
 
@@ -144,9 +131,7 @@ def _check_text(file: Path) -> None:
 
 
 def _placed(triangles: Array, pose: Pose, scale: float) -> Array:
-    cy, sy = np.cos(pose.yaw), np.sin(pose.yaw)
-    cp, sp = np.cos(pose.pitch), np.sin(pose.pitch)
-    cr, sr = np.cos(pose.roll), np.sin(pose.roll)
+    (cy, cp, cr), (sy, sp, sr) = np.cos(pose[3:]), np.sin(pose[3:])
     rotation = np.array(
         [
             [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
@@ -158,7 +143,7 @@ def _placed(triangles: Array, pose: Pose, scale: float) -> Array:
 
 
 def _between(triangles: Array, low: m, high: m) -> Array:
-    """Corners of what the slab between two heights leaves of the triangles."""
+    """Corners of the triangles clipped to the slab between two heights."""
     points = triangles.reshape(-1, 3)
     within = [points[(points[:, 2] >= low) & (points[:, 2] <= high)]]
     begin, end = points, np.roll(triangles, -1, axis=1).reshape(-1, 3)
@@ -174,7 +159,7 @@ def _between(triangles: Array, low: m, high: m) -> Array:
 
 @contextmanager
 def _reading(file: Path) -> Generator[None]:
-    """Calls of the libraries: without their warnings, and all that goes wrong as `NoMesh`."""
+    """Context for library calls that suppresses warnings and converts all errors to `NoMesh`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -194,43 +179,37 @@ def _module(name: str) -> Any:
 
 
 LARGEST = 500_000_000
-"""Size in bytes of the largest file that is downloaded or unpacked."""
+"""Largest file that is downloaded or unpacked, in bytes."""
 _TIMEOUT = 30.0
 
 
 def cache_folder() -> Path:
-    """Where models are looked up if no folder is given: upstream's own cache."""
+    """Default folder of remote models: upstream's own cache."""
     if os.name == "nt":
         return Path(os.environ.get("APPDATA", "~")).expanduser() / "mvsim-storage"
     return Path("~/.cache/mvsim-storage").expanduser()
 
 
 def is_remote(uri: str) -> bool:
-    """Whether a path is an address."""
     return uri.startswith(("http://", "https://"))
 
 
-def local_file(uri: str, folder: Path, *, allow_download: bool) -> Path | None:
-    """The file that holds a remote model; None: it is not there and may not be downloaded.
+def local_file(uri: str, where: Models) -> Path:
+    """Local copy of a remote model, which may be a file `inside` of an archive.
 
-    Raises OSError if a download that is allowed fails.
+    Raises `NotFetched` if it is missing and may not be downloaded, and OSError if a download fails.
     """
-    address, inside = _split(uri)
-    file = folder / PurePosixPath(address).name
+    address, archived, inside = uri.partition(".zip/")
+    address += archived[:-1]
+    file = where.folder / PurePosixPath(address).name
     if not file.is_file():
         unpacked = file.with_suffix(".out") / inside
         if inside and unpacked.is_file():
             return unpacked
-        if not allow_download:
-            return None
+        if not where.allow_download:
+            raise NotFetched(uri, where.folder)
         _download(address, file)
     return _unpacked(file, inside) if inside else file
-
-
-def _split(uri: str) -> tuple[str, str]:
-    """Address of a file or archive, and the path inside the archive."""
-    at = uri.find(".zip/")
-    return (uri, "") if at < 0 else (uri[: at + 4], uri[at + 5 :])
 
 
 def _download(address: str, file: Path) -> None:
@@ -273,48 +252,37 @@ GEOMETRIES = {
     "semi_cylinder_bump": ("lx", "ly", "lz"),
     "ramp": ("lx", "ly", "lz"),
 }
-"""Kinds of `<geometry>` and the attributes each needs."""
+"""Kinds of `<geometry>` and their required attributes."""
 RENDERED = (
     *("show_bounding_box", "model_cull_faces", "model_color", "model_split_size"),
     *("model_cull_face", "material", "animation", "model_emissive", "cast_shadows"),
 )
-"""Tags of `<visual>` that only change the picture."""
+"""Tags of `<visual>` that affect only rendering."""
 
 
 class NotFetched(NoMesh):
-    """A remote model that is not in the folder and may not be downloaded."""
+    """Error: a remote model is not in the folder and may not be downloaded."""
 
     def __init__(self, uri: str, folder: Path) -> None:
         super().__init__(f"{uri} is not in the folder {folder}, and downloads are not allowed")
         self.uri, self.folder = uri, folder
 
 
-@dataclass(frozen=True)
-class Models:
-    """Where models come from."""
-
-    folder: Path
-    """In which remote ones are looked up."""
-    allow_download: bool = False
-
-
 def polygon(node: Node) -> Outline:
-    """The outline in a `<shape>`: three or more `<pt>x y</pt>`."""
+    """Outline of a `<shape>`: three or more `<pt>x y</pt>`."""
     points = corner_points(node)
     try:
-        outline = hull(points) if node.context.upstream else cleaned(points)
+        outline = rings.hull(points) if node.context.upstream else rings.cleaned(points)
     except InvalidValue as error:
         raise node.error(error) from None
-    if signed_area(outline) < SMALLEST * SMALLEST:
-        raise node.error(
-            f"an outline of {signed_area(outline):.3g} m² is too small; its area must be at least "
-            f"{SMALLEST * SMALLEST:g} m²"
-        )
+    area, least = rings.signed_area(outline), SMALLEST * SMALLEST
+    fault = f"an outline of {area:.3g} m² is too small; its area must be at least {least:g} m²"
+    node.check(area >= least, fault)
     return outline
 
 
 def corner_points(node: Node) -> list[Point]:
-    """The points in a `<shape>`, whatever they mean."""
+    """Points of a `<shape>`, unchecked."""
     fields = Fields.of(node)
     points: list[Point] = []
     for point in fields.all("pt"):
@@ -325,9 +293,9 @@ def corner_points(node: Node) -> list[Point]:
 
 
 def solid(node: Node) -> Geometry:
-    """The solid that a `<geometry>` describes."""
+    """Solid of a `<geometry>`."""
     kind = one_of(node, "type of geometry", node.needed("type"), GEOMETRIES)
-    values = {"lx": 0.0, "ly": 0.0, "lz": 0.0, "radius": 0.0, "length": 0.0}
+    values = dict.fromkeys(("lx", "ly", "lz", "radius", "length"), 0.0)
     for name in values:
         text = node.attribute(name)
         if text is not None:
@@ -336,51 +304,50 @@ def solid(node: Node) -> Geometry:
             raise node.error(f'a {kind} needs the attribute {name}="..."')
     count = node.attribute("vertex_count")
     vertices = 10 if count is None else as_integer(node, "vertex_count", count) or 10
-    if vertices < 3:
-        raise node.error(f"vertex_count = {count} must be at least 3")
-    return Geometry(
-        kind,  # pyright: ignore[reportArgumentType]
-        values["lx"],
-        values["ly"],
-        values["lz"],
-        values["radius"],
-        values["length"],
-        vertices,
-    )
+    node.check(vertices >= 3, f"vertex_count = {count} must be at least 3")
+    lengths: Any = values.values()
+    return Geometry(cast("Any", kind), *lengths, vertices=vertices)
 
 
 def outline_of_solid(geometry: Geometry) -> tuple[Outline, m, m]:
     """Outline and heights of a simple solid.
 
-    As upstream has them: a box has one corner at the reference point and a ramp begins there, the
-    others have it in the middle.
+    As in upstream, a box has one corner at the reference point and a ramp begins there; the
+    others are centred on it.
     """
     g = geometry
-    if g.kind == "box":
-        return rectangle(0.0, g.l_x, 0.0, g.l_y), 0.0, g.l_z
-    if g.kind == "ramp":
-        return rectangle(0.0, g.l_x, -0.5 * g.l_y, 0.5 * g.l_y), 0.0, g.l_z
-    if g.kind == "semi_cylinder_bump":
-        half = 0.5 * g.l_x
-        return rectangle(-half, half, -0.5 * g.l_y, 0.5 * g.l_y), 0.0, g.l_z
-    corners = min(g.vertices, MOST_CORNERS)
+    x, y = 0.5 * g.l_x, 0.5 * g.l_y
+    sides = {
+        "box": (0.0, g.l_x, 0.0, g.l_y),
+        "ramp": (0.0, g.l_x, -y, y),
+        "semi_cylinder_bump": (-x, x, -y, y),
+    }
+    if g.kind in sides:
+        return rings.rectangle(*sides[g.kind]), 0.0, g.l_z
+    corners = min(g.vertices, rings.MOST_CORNERS)
     # With fewer corners than in the file, the outline is around the circle and not in it.
-    outside = g.vertices > MOST_CORNERS
+    outside = g.vertices > rings.MOST_CORNERS
     radius = g.radius / math.cos(math.pi / corners) if outside else g.radius
-    heights = (0.0, g.length) if g.kind == "cylinder" else (-g.radius, g.radius)
-    return regular(radius, corners), *heights
+    z = (0.0, g.length) if g.kind == "cylinder" else (-g.radius, g.radius)
+    return rings.regular(radius, corners), *z
 
 
-def shape(outline: Outline, heights: tuple[m, m], made_from: str, upstream: bool) -> Shape:
-    """The shape with an outline that is already clean."""
-    parts = (outline,) if upstream else convex_parts(outline)
-    return Shape(outline, parts, *heights, made_from)  # pyright: ignore[reportArgumentType]
+def shape(outline: Outline, z: tuple[m, m], made_from: str, upstream: bool) -> Shape:
+    """Shape with an outline that is already cleaned."""
+    parts = (outline,) if upstream else rings.convex_parts(outline)
+    return Shape(outline, parts, *z, made_from)  # pyright: ignore[reportArgumentType]
+
+
+def heights(owner: Node, low: m, high: m, otherwise: tuple[m, m]) -> tuple[m, m]:
+    """Least and largest height; while errors are collected, `otherwise` if they are reversed."""
+    if high > low:
+        return low, high
+    owner.context.report(owner.error(f"zmax = {high:g} must be above zmin = {low:g}"))
+    return otherwise
 
 
 def visuals(nodes: Sequence[Node]) -> tuple[Visual, ...]:
-    """The 3-D models of an object."""
-    pictures = [_visual(node) for node in nodes]
-    return tuple(visual for visual in pictures if visual is not None)
+    return tuple(visual for node in nodes if (visual := _visual(node)) is not None)
 
 
 def _visual(node: Node) -> Visual | None:
@@ -398,19 +365,14 @@ def _visual(node: Node) -> Visual | None:
     return replace(visual, uri=str(node.path(visual.uri)))
 
 
-def shape_of_model(
-    models: Sequence[Visual], heights: tuple[m | None, m | None], where: Models
-) -> Shape:
-    """The shape around 3-D models. Raises `NoMesh`."""
+def shape_of_model(models: Sequence[Visual], z: tuple[m | None, m | None], where: Models) -> Shape:
+    """Shape around 3-D models. Raises `NoMesh`."""
     if not models:
         raise NoMesh("there is no <visual> with a model")
-    outlines = [outline_of(_file(one, where), one.pose, one.scale, *heights) for one in models]
-    if len(outlines) == 1:
-        outline, low, high = outlines[0]
-    else:
-        outline = hull([point for corners, _, _ in outlines for point in corners])
-        low, high = min(f[1] for f in outlines), max(f[2] for f in outlines)
-    return Shape(outline, (outline,), low, high, "mesh")
+    each = [outline_of(_file(one, where), one.pose, one.scale, *z) for one in models]
+    outlines, lows, highs = zip(*each, strict=True)
+    outline = outlines[0] if len(each) == 1 else rings.hull([p for o in outlines for p in o])
+    return Shape(outline, (outline,), min(lows), max(highs), "mesh")
 
 
 def _file(visual: Visual, where: Models) -> Path:
@@ -420,24 +382,21 @@ def _file(visual: Visual, where: Models) -> Path:
             # As in `models.zip/robot.dae`.
             zips = [it for it in path.parents if it.suffix == ".zip" and it.is_file()]
             return _unpacked(zips[0], path.relative_to(zips[0]).as_posix()) if zips else path
-        file = local_file(visual.uri, where.folder, allow_download=where.allow_download)
+        return local_file(visual.uri, where)
     except OSError as error:
         raise NoMesh(str(error)) from error
-    if file is None:
-        raise NotFetched(visual.uri, where.folder)
-    return file
 
 
-def stand_in(declared: Shape | None, around: Outline | None, heights: tuple[m, m]) -> Shape:
+def stand_in(declared: Shape | None, around: Outline | None, z: tuple[m, m]) -> Shape:
     """Shape in place of a model: the declared one, one around the wheels, or a box."""
     if declared is not None:
         return replace(declared, made_from="stand-in")
-    outline = around or rectangle(-0.5, 0.5, -0.5, 0.5)
-    return Shape(outline, (outline,), *heights, "stand-in")
+    outline = around or rings.rectangle(-0.5, 0.5, -0.5, 0.5)
+    return Shape(outline, (outline,), *z, "stand-in")
 
 
 def note_stand_in(owner: Node, name: str, reason: NoMesh, shape: str) -> None:
-    """Remember to name an object that got a stand-in; `shape` says what it is."""
+    """Record a warning of an object with a stand-in; `shape` describes it."""
     kind, subject = "stand-in shapes", str(reason)
     if isinstance(reason, NotFetched):
         subject = reason.uri

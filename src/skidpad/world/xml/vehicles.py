@@ -1,14 +1,14 @@
-"""Reading vehicles: their dynamics and friction, their sensors, and what follows a path by itself.
+"""Reader of vehicles: dynamics, friction, sensors, and paths that vehicles follow by themselves.
 
-`vehicle` reads a `<vehicle>` with its `<vehicle:class>`; `dynamics` makes the description of a
-wheeled vehicle of its `<dynamics>` and `<friction>`; `sensor_of` reads a `<sensor>`.
+`vehicle` reads a `<vehicle>` with its `<vehicle:class>`, with a description of a wheeled vehicle
+from `<dynamics>` and `<friction>`; `sensor_of` reads a `<sensor>`.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count, pairwise
 from typing import Any
@@ -18,64 +18,15 @@ from ...core.body import Outline, Point
 from ...core.record import fields as leaves
 from ...errors import InvalidValue
 from ...geometry.polygon import cleaned, rectangle
-from ...units import Allowed, m, non_negative, positive
+from ...units import Allowed, non_negative, positive
 from ...vehicles.parts.wheel_friction import Friction
-from ...vehicles.wheeled.description import (
-    FRICTIONS,
-    KINDS,
-    Chassis,
-    Control,
-    Description,
-    Drivetrain,
-    Wheel,
-    default_description,
-    differential,
-)
-from ..scene import (
-    CAMERA_POSE,
-    SENSORS,
-    Laser,
-    Odometry,
-    OwnDynamics,
-    OwnSensor,
-    Pose,
-    RgbdCamera,
-    Sensor,
-    Shape,
-    TimedPath,
-    TimedPoint,
-    VehicleSpec,
-    Visual,
-    WorldError,
-    written,
-)
-from .fields import Fields, T, as_number, as_numbers, as_pose, as_size, one_of, ranged
+from ...vehicles.wheeled import description as robots
+from ...vehicles.wheeled.description import KINDS, Chassis, Control, Drivetrain, Wheel
+from .. import scene as specs
+from ..scene import OwnDynamics, Sensor, Shape, TimedPath, VehicleSpec, Visual, WorldError
+from . import shapes, things
+from .fields import Fields, as_number, as_numbers, as_pose, as_size, one_of, ranged
 from .markup import Node
-from .shapes import (
-    Models,
-    NoMesh,
-    corner_points,
-    note_stand_in,
-    polygon,
-    shape,
-    shape_of_model,
-    stand_in,
-    visuals,
-)
-from .things import (
-    NOT_DONE,
-    RENDERED,
-    Names,
-    class_of,
-    free_name,
-    initial_pose,
-    initial_velocity,
-    is_enabled,
-    keyframes,
-    note_lights,
-    presence,
-    publish,
-)
 
 _CORNERS = ("rl_wheel", "rr_wheel", "fl_wheel", "fr_wheel")
 CLASSES = {
@@ -87,7 +38,7 @@ CLASSES = {
 }
 """Classes of dynamics, and the tags of their wheels in the order of `KINDS`."""
 STANDING_IN = ("trajectory", "ros2_control")
-"""Controllers of versions of upstream after 1.2, for which others stand in."""
+"""Controllers of versions of upstream after 1.2, which are replaced by others."""
 DRIVES = ("open_front", "open_rear", "open_4wd", "torsen_front", "torsen_rear", "torsen_4wd")
 FRICTION_TAGS = {
     "R_1": "R1",
@@ -95,53 +46,50 @@ FRICTION_TAGS = {
     "alpha_s": "slip_angle_saturation",
     "s_s": "slip_ratio_saturation",
 }
-"""Tags of friction parameters that have another name here."""
+"""Tags of friction parameters whose names differ here."""
 _PICTURE = ("color", "visual", "linked_yaw", "linked_yaw_offset_deg", "joint_name")
 _WHEEL = ("diameter", "width", "mass", "inertia")
 _CHASSIS = ("mass", "zmin", "zmax", "linear_damping", "angular_damping")
-"""Attributes that upstream ignores as children."""
+"""Attributes that upstream ignores if they are children."""
 
 
-def dynamics(
-    node: Node,
-    kind: str,
-    friction: Node | None,
-    name: str,
-    pictures: tuple[Visual, ...],
-    models: Models,
-) -> tuple[Description, Shape]:
-    """The vehicle that a `<dynamics>` describes, and the outline of its chassis."""
+Made = tuple[robots.Description | OwnDynamics, Shape | None]
+"""Dynamics of a vehicle, and the outline of its chassis."""
+
+
+def _dynamics(fields: Fields, pictures: tuple[Visual, ...]) -> Made:
+    """Vehicle of a `<dynamics>` and a `<friction>`."""
+    node, friction = fields.find("dynamics"), fields.find("friction")
+    if node is None:
+        raise fields.owner.error("<dynamics> is missing, here and in its class")
+    kind = node.needed("class")
+    if kind.startswith(OWN):
+        return _own(node, kind.removeprefix(OWN), pictures)
+    one_of(node, "class of dynamics", kind, [*CLASSES, f"{OWN}NAME"])
     fields = Fields.of(node)
     wheels = _wheels(fields, kind)
-    body, outline = chassis(fields, kind, wheels, name, pictures, models)
+    body, outline = chassis(fields, kind, wheels, pictures)
     limit = fields.number("max_steer_ang_deg", 30.0, Allowed(0.0, 89.0, open_low=True))
-    parts = {
+    parts: dict[str, Any] = {
         "chassis": body,
         "wheels": wheels,
-        **_friction(friction),
-        "control": _part(fields, "controller", lambda it: _control(it, kind), Control()),
-        "drivetrain": (
-            _part(fields, "drivetrain", _drivetrain, Drivetrain())
-            if KINDS[kind].one_motor
-            else None
-        ),
-        **({"steer_max": math.radians(limit)} if KINDS[kind].steered else {}),
-        # Not upstream's: whether acceleration moves load between the wheels.
-        "loads": fields.string("wheel_loads", "dynamic"),
+        **({"friction": Friction()} if friction is None else _friction(friction)),
+        "control": fields.part("controller", lambda it: _control(it, kind), Control()),
+        "drivetrain": None,
     }
+    if KINDS[kind].one_motor:
+        parts["drivetrain"] = fields.part("drivetrain", _drivetrain, Drivetrain())
+    if KINDS[kind].steered:
+        parts["steer_max"] = math.radians(limit)
+    # Not upstream's: whether acceleration moves load between the wheels.
+    parts["loads"] = fields.string("wheel_loads", "dynamic")
     # Some of upstream's files carry these whatever the class.
     fields.ignore(("drivetrain", "f_wheels_x", "f_wheels_d"))
     fields.finish()
     try:
-        return default_description(kind, **parts), outline
+        return robots.default_description(kind, **parts), outline
     except InvalidValue as error:
         raise node.error(error) from None
-
-
-def _part(fields: Fields, tag: str, read: Callable[[Node], T], default: T) -> T:
-    """A part that a child describes; the default without that child."""
-    node = fields.find(tag)
-    return default if node is None else fields.attempt(lambda: read(node), default)
 
 
 def _wheels(fields: Fields, kind: str) -> tuple[Wheel, ...]:
@@ -166,100 +114,76 @@ def _wheels(fields: Fields, kind: str) -> tuple[Wheel, ...]:
 
 
 def _wheel(fields: Fields, tag: str, place: Point, *, placed: bool) -> Wheel:
-    """A wheel; one that is `placed` has its place from elsewhere, and only an angle of its own."""
+    """Wheel of a vehicle; a `placed` one gets its position from `place`, and only its angle is
+    read."""
     node = fields.find(tag)
     if node is None:
         return Wheel(*place)
     inner = Fields.of(node)
     inner.ignore((*_PICTURE, *(_WHEEL if node.context.upstream else ())))
     node.expects(*_PICTURE)
-    default = Wheel(*place)
+    x, y, *yaw = place
     text = node.attribute("pos")
-    x, y, *yaw = (
-        [*place]
-        if text is None
-        else inner.attempt(lambda: as_numbers(node, "pos", text, 2, 3), [*place])
-    )
-    if placed:
-        x, y = place
-    wheel = Wheel(
-        x,
-        y,
-        math.radians(yaw[0]) if yaw else 0.0,
-        inner.get("diameter", as_size, default.diameter, attributes_of=node),
-        inner.get("width", as_size, default.width, attributes_of=node),
-        inner.get("mass", ranged(positive), default.mass, attributes_of=node),
-        inner.get("inertia", ranged(positive), None, attributes_of=node),
+    if text is not None:
+        read = inner.attempt(lambda: as_numbers(node, "pos", text, 2, 3), [*place])
+        x, y, *yaw = (*place, *read[2:]) if placed else read
+    default, size = Wheel(x, y, math.radians(yaw[0]) if yaw else 0.0), ranged(positive)
+    wheel = replace(
+        default,
+        diameter=inner.get("diameter", as_size, default.diameter, attributes_of=node),
+        width=inner.get("width", as_size, default.width, attributes_of=node),
+        mass=inner.get("mass", size, default.mass, attributes_of=node),
+        inertia=inner.get("inertia", size, None, attributes_of=node),
     )
     inner.finish()
     return wheel
 
 
 def chassis(
-    fields: Fields,
-    kind: str,
-    wheels: Sequence[Wheel],
-    name: str,
-    pictures: tuple[Visual, ...],
-    models: Models,
+    fields: Fields, kind: str, wheels: Sequence[Wheel], pictures: tuple[Visual, ...]
 ) -> tuple[Chassis, Shape]:
-    """The chassis as the vehicle's dynamics need it, and its outline for contacts."""
-    known = KINDS[kind]
-    upstream = fields.owner.context.upstream
-    node = fields.find("chassis")
+    """Chassis for the vehicle's dynamics, and its outline for contacts."""
+    known, context = KINDS[kind], fields.owner.context
+    node, z = fields.find("chassis"), (known.z_min, known.z_max)
     if node is None:
-        outline = shape(cleaned(known.shape), (known.z_min, known.z_max), "default", upstream)
-        return Chassis(known.mass, known.shape, known.z_min, known.z_max), outline
+        outline = shapes.shape(cleaned(known.shape), z, "default", context.upstream)
+        return Chassis(known.mass, known.shape, *z), outline
     inner = Fields.of(node)
-    inner.ignore((*_PICTURE, *(_CHASSIS if upstream else ())))
+    inner.ignore((*_PICTURE, *(_CHASSIS if context.upstream else ())))
     node.expects(*_PICTURE)
     mass = inner.get("mass", ranged(positive), known.mass, attributes_of=node)
-    heights = _heights(inner, node, (known.z_min, known.z_max))
+    low, high = (
+        inner.get(tag, ranged(), value, attributes_of=node)
+        for tag, value in zip(("zmin", "zmax"), z, strict=True)
+    )
+    z = shapes.heights(node, low, high, z)
     damping: list[float | None] = [
         inner.get(f"{kind}_damping", ranged(non_negative), None, attributes_of=node)
         for kind in ("linear", "angular")
     ]
-    corners, outline = _outline(inner, node, known.shape, heights, upstream)
+    corners: Sequence[Point] = known.shape
+    drawn, made_from = inner.find("shape"), "default"
+    rounded = inner.part("shape", shapes.polygon, cleaned(corners))
+    if drawn is not None:
+        # Upstream spreads the mass over the hull of the corners, in their order.
+        corners = shapes.corner_points(drawn) if context.upstream else rounded
+        made_from = "shape"
+    outline = shapes.shape(rounded, z, made_from, context.upstream)
     if inner.find("shape_from_visual") is not None:
         try:
-            outline = shape_of_model(pictures, heights, models)
-        except NoMesh as error:
-            declared = outline if outline.made_from == "shape" else None
+            outline = shapes.shape_of_model(pictures, z, context.models)
+        except shapes.NoMesh as error:
             around = _around(wheels)
-            outline = stand_in(declared, around, heights)
             what = "the rectangle around its wheels" if around else "a box of 1 m"
-            note_stand_in(node, name, error, what if declared is None else "its <shape>")
+            what = what if drawn is None else "its <shape>"
+            outline = shapes.stand_in(outline if drawn is not None else None, around, z)
+            shapes.note_stand_in(node, context.values.named["NAME"], error, what)
         corners = outline.outline
     inner.finish()
     return Chassis(mass, tuple(corners), outline.z_min, outline.z_max, *damping), outline
 
 
-def _heights(fields: Fields, node: Node, default: tuple[m, m]) -> tuple[m, m]:
-    low, high = (
-        fields.get(tag, ranged(), value, attributes_of=node)
-        for tag, value in zip(("zmin", "zmax"), default, strict=True)
-    )
-    if high > low:
-        return low, high
-    node.context.report(node.error(f"zmax = {high:g} must be above zmin = {low:g}"))
-    return default
-
-
-def _outline(
-    fields: Fields, node: Node, default: Sequence[Point], heights: tuple[m, m], upstream: bool
-) -> tuple[Sequence[Point], Shape]:
-    """Corners as the file has them, and the outline made of them."""
-    drawn = fields.find("shape")
-    if drawn is None:
-        return default, shape(cleaned(default), heights, "default", upstream)
-    outline = fields.attempt(lambda: polygon(drawn), cleaned(default))
-    # Upstream spreads the mass over the hull of the corners, in their order.
-    corners = corner_points(drawn) if upstream else outline
-    return corners, shape(outline, heights, "shape", upstream)
-
-
 def _around(wheels: Sequence[Wheel]) -> Outline | None:
-    """The rectangle around the wheels."""
     if not wheels:
         return None
     x = [wheel.x + side * 0.5 * wheel.diameter for wheel in wheels for side in (-1.0, 1.0)]
@@ -291,7 +215,7 @@ def _control(node: Node, kind: str) -> Control:
 
 
 def _standing_in(node: Node, fields: Fields, name: str) -> str:
-    """The controller with which a vehicle does what one of upstream's later ones makes it do."""
+    """Controller that replaces one of a later version of upstream."""
     if name == "trajectory":
         # `timed_path` reads them; the world gives the commands.
         fields.ignore(("loop", "lookahead_distance", "max_angular_speed", "waypoint"))
@@ -318,7 +242,7 @@ def _form(fields: Fields, gains: Gains) -> Form:
 
 
 def _set_point(fields: Fields, kind: str, controller: str) -> dict[str, float]:
-    """The controller's reference at the start; torques in files are negative forward."""
+    """Initial set-points of the controller; torques in files are negative forward."""
     if controller == "raw":
         if KINDS[kind].one_motor:
             names = {"torque": "tau"}
@@ -350,15 +274,13 @@ def _drivetrain(node: Node) -> Drivetrain:
     return replace(Drivetrain(), kind=kind, splits=splits)
 
 
-def _friction(node: Node | None) -> dict[str, Any]:
-    """The friction model, and whether it limits the whole force: that one is not upstream's."""
-    if node is None:
-        return {"friction": Friction()}
+def _friction(node: Node) -> dict[str, Any]:
+    """Friction model, and whether it limits the total force, which upstream does not."""
     kind = node.attribute("class") or "default"
-    one_of(node, "class of friction", kind, FRICTIONS)
+    one_of(node, "class of friction", kind, robots.FRICTIONS)
     fields = Fields.of(node)
     settings = {
-        "friction": fields.numbers(FRICTIONS[kind](), FRICTION_TAGS),
+        "friction": fields.numbers(robots.FRICTIONS[kind](), FRICTION_TAGS),
         "friction_circle": fields.switch("friction_circle", True),
     }
     fields.finish()
@@ -366,9 +288,7 @@ def _friction(node: Node | None) -> dict[str, Any]:
 
 
 OWN = "skidpad:"
-"""Begins the names of classes that upstream does not have."""
-ALWAYS = ("odometry", "bumper")
-"""Sensors of skidpad's own."""
+"""Prefix of the class names that upstream does not have."""
 SEEN = ("lidar3d", "camera", "rgbd_camera")
 """Classes that need a renderer."""
 _SENSORS_PICTURE = (
@@ -378,11 +298,11 @@ _SENSORS_PICTURE = (
     *("xsize", "ysize", "preview_win_x", "preview_win_y", "fbo_nrows", "fbo_ncols"),
     *("distortion_model", "k1", "k2", "k3", "p1", "p2", "image_noise_std", "fix_type"),
 )
-"""Tags that only change a picture, or that upstream reads and never uses."""
+"""Tags that affect only rendering, or that upstream reads and never uses."""
 
 
 def sensors(nodes: Sequence[Node], parent: str) -> tuple[Sensor, ...]:
-    """The sensors in some elements; those without a name are numbered by class."""
+    """Sensors in some elements; unnamed ones are numbered by class."""
     specs: list[Sensor] = []
     for node in nodes:
         names = {other.name for other in specs}
@@ -394,51 +314,41 @@ def sensors(nodes: Sequence[Node], parent: str) -> tuple[Sensor, ...]:
 
 
 def sensor_of(node: Node, parent: str, taken: set[str]) -> Sensor:
-    """The sensor that an element describes."""
     kind = node.needed("class")
     own = kind.removeprefix(OWN) if kind.startswith(OWN) else None
     if own is None:
-        one_of(node, "class of sensor", kind, [*SENSORS, f"{OWN}NAME"])
+        one_of(node, "class of sensor", kind, [*specs.SENSORS, f"{OWN}NAME"])
     numbered = (f"{own or kind}{number}" for number in count(1))
     name = node.attribute("name") or next(one for one in numbered if one not in taken)
     if name in taken:
         # Upstream's own vehicles have sensors that its worlds add once more.
         of = f" of {parent}" if parent else ""
         node.context.note("names given twice", f"sensor {name}{of}", node.source)
-        name = free_name(name, taken)
+        name = things.free_name(name, taken)
     with node.context.values.naming(NAME=name, PARENT_NAME=parent):
-        return (
-            _upstream_sensor(node, kind, name, parent)
-            if own is None
-            else _own_sensor(node, own, name)
-        )
+        if own is not None:
+            return _own_sensor(node, own, name)
+        return _upstream_sensor(node, kind, name, parent)
 
 
 def _upstream_sensor(node: Node, kind: str, name: str, parent: str) -> Sensor:
     fields = Fields.of(node)
     fields.ignore(_SENSORS_PICTURE)
-    default = CAMERA_POSE if kind == "camera" else Pose()
-    template = SENSORS[kind](name, pose=_pose(fields, default), source=node.source)
-    sensor = fields.record(template)
-    if isinstance(sensor, RgbdCamera):
-        inner = fields.find("relativePoseIntensityWRTDepth")
-        if inner is not None:
-            pose = fields.attempt(lambda: as_pose(inner, inner.tag, inner.text()), sensor.rgb_pose)
-            sensor = replace(sensor, rgb_pose=pose)
+    default = specs.CAMERA_POSE if kind == "camera" else specs.ORIGIN
+    pose = fields.pose("pose", "pose_3d", default)
+    sensor = fields.record(specs.SENSORS[kind](name, pose=pose, source=node.source))
+    if isinstance(sensor, specs.RgbdCamera):
+        pose = fields.part("relativePoseIntensityWRTDepth", as_pose, sensor.rgb_pose)
+        sensor = replace(sensor, rgb_pose=pose)
     sensor = replace(sensor, publish_topic=_topic(fields))
     fields.finish()
     label = f"{kind} {name}" + (" of" if parent else "")
     if kind in SEEN:
-        node.context.note(RENDERED, label, node.source, parent)
-    elif isinstance(sensor, Laser) and sensor.raytrace_3d:
+        node.context.note(things.RENDERED, label, node.source, parent)
+    elif isinstance(sensor, specs.Laser) and sensor.raytrace_3d:
         kind = "lidars simulated in 2-D instead of rendered"
         node.context.note(kind, label, node.source, parent)
     return sensor
-
-
-def _pose(fields: Fields, default: Pose) -> Pose:
-    pose = fields.pose(flat="pose", solid="pose_3d", default=default)
-    return default if pose is None else pose
 
 
 def _topic(fields: Fields) -> str:
@@ -448,31 +358,31 @@ def _topic(fields: Fields) -> str:
     inner = Fields.of(node)
     topic = inner.string("publish_topic")
     inner.finish()
-    if not is_enabled(inner, node):
+    if not things.is_enabled(inner, node):
         return ""
     named = node.context.values.named
     if topic:
         whom = " of ".join(n for n in (named.get("NAME"), named.get("PARENT_NAME")) if n)
-        node.context.note(NOT_DONE, "publish of", node.source, whom)
+        node.context.note(things.NOT_DONE, "publish of", node.source, whom)
     return topic
 
 
-def _own_sensor(node: Node, kind: str, name: str) -> OwnSensor:
-    """One of skidpad's sensors; what it understands is for the world to say."""
+def _own_sensor(node: Node, kind: str, name: str) -> Sensor:
+    """One of skidpad's sensors; the world checks its parameters."""
     fields = Fields.of(node)
-    pose = _pose(fields, Pose())
+    pose = fields.pose("pose", "pose_3d")
     period = fields.number("sensor_period", 0.1)
     topic = _topic(fields)
     known = ("pose", "pose_3d", "sensor_period", "publish", "visual")
     others = {child.tag: child.text() for child in node.children() if child.tag not in known}
-    if kind not in ALWAYS:
+    if kind not in specs.OWN_SENSORS:
         what = "sensors of classes that skidpad does not have"
         node.context.note(what, f"{OWN}{kind} {name}", node.source)
-    return OwnSensor(name, pose, period, topic, node.source, kind, others)
+    return specs.OwnSensor(name, pose, period, topic, node.source, kind, others)
 
 
 def timed_path(vehicle: Fields) -> TimedPath | None:
-    """The path that a vehicle follows by itself; None: it has none."""
+    """Path that a vehicle follows by itself, or None."""
     dynamics = vehicle.find("dynamics")
     controller = None if dynamics is None else Fields.of(dynamics).find("controller")
     if controller is None or controller.attribute("class") != "trajectory":
@@ -482,90 +392,64 @@ def timed_path(vehicle: Fields) -> TimedPath | None:
 
 def _path(node: Node) -> TimedPath:
     fields = Fields.of(node)
-    points = sorted(_point(child) for child in fields.all("waypoint"))
-    if len(points) < 2:
-        raise node.error(
-            f'a trajectory needs two or more <waypoint t=".." x=".." y=".."/>, got {len(points)}'
-        )
+    points = sorted(
+        specs.TimedPoint(*(as_number(child, x, child.attribute(x) or "0") for x in "txy"))
+        for child in fields.all("waypoint")
+    )
+    waypoints = '<waypoint t=".." x=".." y=".."/>'
+    node.check(len(points) > 1, f"a trajectory needs two or more {waypoints}, got {len(points)}")
     for before, after in pairwise(points):
-        if before.time == after.time:
-            raise node.error(f"two waypoints are at t = {after.time:g} s")
+        node.check(before.time < after.time, f"two waypoints are at t = {after.time:g} s")
     # Both as children and as attributes, in either mode.
     path = fields.record(TimedPath(()), attributes_of=node, children=True)
     return replace(path, points=tuple(points))
 
 
-def _point(node: Node) -> TimedPoint:
-    texts = {"t": node.attribute("t"), "x": node.attribute("x"), "y": node.attribute("y")}
-    numbers = [as_number(node, name, text or "0") for name, text in texts.items()]
-    return TimedPoint(*numbers)
-
-
-def vehicle(node: Node, classes: Mapping[str, Node], names: Names, models: Models) -> VehicleSpec:
-    """The vehicle that an element describes, with what its class says."""
+def vehicle(node: Node, classes: things.Classes, names: things.Names) -> VehicleSpec:
+    """Read a vehicle from an element and the class that the element names."""
     name = names.of(node)
-    kind = class_of(node, classes, "vehicle")
-    own, included = node.own_and_included()
-    groups = [*included, own, *([] if kind is None else [kind.children()])]
-    fields = Fields(groups, node.context, node)
+    fields = things.fields_of(node, classes, Node.included_and_own)
     with node.context.values.naming(NAME=name):
-        pictures = visuals(fields.all("visual"))
+        pictures = shapes.visuals(fields.all("visual"))
         # Where it is wrong the rest is read all the same, to find all problems at once.
-        moved_by, shape = fields.attempt(
-            lambda: _dynamics(fields, name, pictures, models), (differential(), None)
-        )
+        nothing: Made = robots.differential(), None
+        moved_by, shape = fields.attempt(lambda: _dynamics(fields, pictures), nothing)
         spec = VehicleSpec(
             name,
-            initial_pose(fields),
+            things.initial_pose(fields),
             moved_by,
             shape,
-            initial_velocity(fields),
+            things.initial_velocity(fields),
             sensors(fields.all("sensor"), name),
-            _odometry(fields),
+            fields.part("odometry", _odometry, specs.Odometry()),
             pictures,
-            keyframes(fields),
-            publish(fields, name),
-            presence(fields, "skip_elevation_adjust"),
+            things.keyframes(fields),
+            things.publish(fields, name),
+            things.presence(fields, "skip_elevation_adjust"),
             class_name=node.attribute("class") or "",
             path=timed_path(fields),
             source=node.source,
         )
         spec = fields.record(spec)
-        note_lights(fields)
+        things.note_lights(fields)
         for tag in ("log_path", "auto_start_recording"):
             if getattr(spec, tag):
-                node.context.note(NOT_DONE, f"{tag} of", node.source, name)
+                node.context.note(things.NOT_DONE, f"{tag} of", node.source, name)
         fields.finish()
         return spec
 
 
-def _dynamics(
-    fields: Fields, name: str, pictures: tuple[Visual, ...], models: Models
-) -> tuple[Description | OwnDynamics, Shape | None]:
-    node = fields.find("dynamics")
-    friction = fields.find("friction")
-    if node is None:
-        raise fields.owner.error("<dynamics> is missing, here and in its class")
-    kind = node.needed("class")
-    if kind.startswith(OWN):
-        return _own(node, kind.removeprefix(OWN), name, pictures, models)
-    one_of(node, "class of dynamics", kind, [*CLASSES, f"{OWN}NAME"])
-    return dynamics(node, kind, friction, name, pictures, models)
+def _own(node: Node, name: str, pictures: tuple[Visual, ...]) -> Made:
+    """One of skidpad's vehicles: parameters, and a chassis shape for contacts."""
+    from ...vehicles.registry import COMMAND_DRIVEN, get, names
 
-
-def _own(
-    node: Node, name: str, owner: str, pictures: tuple[Visual, ...], models: Models
-) -> tuple[OwnDynamics, Shape | None]:
-    """One of skidpad's vehicles: a chassis for contacts, the rest are its parameters."""
-    from ...vehicles.command_driven.records import NAMES
-    from ...vehicles.registry import get, names
-
-    one_of(node, "vehicle of skidpad", name, [*names(), *NAMES])
-    known = None if name in NAMES else [leaf.name for leaf in leaves(get(name).model.Params)]
+    one_of(node, "vehicle of skidpad", name, [*names(), *COMMAND_DRIVEN])
+    is_described = name not in COMMAND_DRIVEN
+    known = [leaf.name for leaf in leaves(get(name).model.Params)] if is_described else None
     fields = Fields.of(node)
     shape: Shape | None = None
     if fields.find("chassis") is not None:
-        shape = chassis(fields, "differential", (), owner, pictures, models)[1]
+        shape = chassis(fields, "differential", (), pictures)[1]
     parameters: dict[str, float] = {}
     for child in node.children():
         if child.tag != "chassis":
@@ -579,7 +463,7 @@ def _own(
 
 
 def _check_own(node: Node, name: str, parameters: Mapping[str, float]) -> None:
-    """Raise for parameters that the vehicle refuses, and note those it does not know."""
+    """Raise for parameters that the vehicle rejects, and warn of unknown ones."""
     from ...vehicles.registry import get
 
     with warnings.catch_warnings(record=True) as caught:
@@ -592,15 +476,12 @@ def _check_own(node: Node, name: str, parameters: Mapping[str, float]) -> None:
         node.context.note("parameters without effect", str(warning.message), node.source)
 
 
-def _odometry(fields: Fields) -> Odometry:
-    node = fields.find("odometry")
-    if node is None:
-        return Odometry()
+def _odometry(node: Node) -> specs.Odometry:
     if node.context.upstream:
         # Upstream reads the factors into too few bytes, so that none of them has an effect.
-        node.expects(*written(Odometry))
-        return Odometry()
+        node.expects(*specs.written(specs.Odometry))
+        return specs.Odometry()
     inner = Fields.of(node)
-    factors = inner.record(Odometry(), attributes_of=node, children=False)
+    factors = inner.record(specs.Odometry(), attributes_of=node, children=False)
     inner.finish()
     return factors

@@ -1,3 +1,4 @@
-"""Powertrains: what one is to a vehicle (`contract`), and the parts that they are made of.
+"""Powertrains: their interface to a vehicle (`contract`) and their parts.
 
-`skidpad.vehicles.parts` offers the parts."""
+`skidpad.vehicles.parts` exports the parts.
+"""

@@ -1,21 +1,22 @@
 """Electric powertrains: motor and inverter, battery or supply, one motor or one for each wheel.
 
-Torque requests follow the pedal with a lag, and are states. What the shaft gets of them is within
-the limits of torque, power and speed of this very moment, whatever the wheels do: a wheel that
-spins up suddenly takes no more than the power there is. Drive and regeneration are separate
-requests, so that a brake that lags behind never becomes a drive the other way.
+Torque requests follow the pedal with a lag, and are states. The torque at the shaft is the request
+within the limits of torque, power and speed at this instant: a wheel that spins up suddenly takes
+no more than the available power. Drive and regeneration are separate requests, so that a lagging
+brake request never becomes a drive in the other direction.
 
-A battery has an open-circuit voltage over charge and an inner resistance: V = ocv - R I. A power P
-at the terminals takes the current I with ocv I - R I² = P. Stored energy is charge times the
+A battery has an open-circuit voltage over charge and an internal resistance: V = ocv - R I. A power
+P at the terminals takes the current I with ocv I - R I² = P. Stored energy is charge times the
 integral of the voltage, so that its rate is -ocv I = -(P + R I²) exactly.
 
-`WheelTorques` and `WheelMotors` have a torque for each wheel as inputs. A car asks either for the
-torques that its wheels get of these inputs (`delivered`), for its outputs (`Outputs`, `powers`) and
-for the spin of a wheel that it cannot drive beyond (`top`).
+`WheelTorques` and `WheelMotors` have a torque for each wheel as inputs. A car calls either for the
+torques that its wheels get from these inputs (`delivered`), for its outputs (`Outputs`, `powers`)
+and for the wheel spin above which it does not drive (`top`).
 """
 
 from __future__ import annotations
 
+from functools import reduce
 from math import inf
 from typing import Annotated, Any, NamedTuple
 
@@ -45,41 +46,30 @@ from ....units import (
 from ..actuators import lag
 from ..assembly import NoStates, widened
 from ..table import at_column, at_row, curve, curve_integral, on_curve, table
-from .contract import (
-    Drive,
-    PowerOutputs,
-    Reflected,
-    Wheels,
-    friction_side,
-    share_within,
-    weighted,
-    within_power,
-)
-from .gearing import FinalDrive, RearWheelDrive
+from . import gearing
 
 SHORT: one = 0.45
-"""Current over that of a short circuit that a battery never exceeds: at one half its power is
-largest, and more current gives less."""
+"""Largest battery current over its short-circuit current, below that of peak power (0.5)."""
 
 
 class PowerLimits(NamedTuple):
-    """Power that may be drawn and given back, both at least 0."""
+    """Largest power drawn and largest power returned, both at least 0."""
 
     discharge: W
     charge: W
 
 
 class PowerFlow(NamedTuple):
-    """What a power at the terminals does."""
+    """State rates, source power and loss of a battery for a power at its terminals."""
 
     rates: Any
-    """Rates of the states."""
+    """Rates of the battery's states."""
     source: W
-    """Power that the stored charge gives."""
+    """Power taken from the stored charge."""
     lost: W
-    """Power that becomes heat inside."""
+    """Power dissipated as heat inside."""
     shown: Any
-    """Outputs."""
+    """Outputs of the battery."""
 
 
 class Charge(NamedTuple):
@@ -90,63 +80,63 @@ class Charge(NamedTuple):
 
 
 class Terminals(NamedTuple):
-    """What is measured at the terminals of a battery."""
+    """Current and voltage at the terminals of a battery."""
 
     I_battery: A
     """Current, negative while it is charged."""
     V_battery: V
-    """Voltage; times the current it is the power drawn."""
+    """Voltage; voltage times current is the power drawn."""
 
 
 class Supply(NamedTuple):
-    """Power without end, up to a limit."""
+    """Ideal source with power limits and unlimited energy."""
 
     P_max: Annotated[W, positive] = 80e3
     """Largest power drawn."""
     P_charge: Annotated[W, non_negative] = 40e3
-    """Largest power given back."""
+    """Largest charging power."""
 
     States = NoStates
     Outputs = NoStates
 
     def limits(self, x: NoStates) -> PowerLimits:
-        """The same at all times."""
+        """Power limits, constant over time."""
         return PowerLimits(self.P_max, self.P_charge)
 
     def flow(self, x: NoStates, P: W) -> PowerFlow:
-        """Without any loss."""
+        """Flow without loss."""
         return PowerFlow(NoStates(), P, 0.0 * P, NoStates())
 
 
 class Pack(NamedTuple):
-    """Numbers of a battery."""
+    """Scalar parameters of a battery."""
 
     R: Annotated[Ohm, positive] = 0.08
-    """Inner resistance."""
+    """Internal resistance."""
     Q: Annotated[A_s, positive] = 60e3
-    """Charge when full, in ampere seconds: 3600 of them are 1 Ah."""
+    """Charge when full, in A·s (3600 A·s are 1 Ah)."""
     I_max: Annotated[A, positive] = 300.0
     """Largest current drawn."""
     I_charge: Annotated[A, non_negative] = 120.0
-    """Largest current given back."""
+    """Largest charging current."""
     P_max: Annotated[W, positive] = 80e3
     """Largest power drawn at the terminals."""
     P_charge: Annotated[W, non_negative] = 40e3
-    """Largest power given back at the terminals."""
+    """Largest charging power at the terminals."""
     soc_low: Annotated[one, Allowed(0.001, 0.5)] = 0.02
-    """Charge below which less and less is given, and as near to full less and less is taken."""
+    """Distance from empty or full (in soc) within which the power limits fade to zero."""
 
 
 def voltage_curve(socs: Any, volts: Any) -> Any:
-    """Open-circuit voltage in V over the state of charge, straight between points."""
+    """Open-circuit voltage in V over the state of charge, piecewise linear."""
     return curve(socs, volts, (one, V))
 
 
 class Battery(NamedTuple):
-    """A battery; the default is one of a race car: 400 V, 6.7 kWh."""
+    """Battery; by default that of a race car: 400 V, 6.7 kWh."""
 
     ocv: Any = voltage_curve((0.0, 0.1, 0.9, 1.0), (340.0, 380.0, 420.0, 440.0))
-    """See `voltage_curve`."""
+    """Open-circuit voltage over state of charge, see `voltage_curve`."""
     pack: Pack = Pack()
 
     __repr__ = brief_repr
@@ -155,15 +145,15 @@ class Battery(NamedTuple):
     Outputs = Terminals
 
     def voltage(self, x: Charge) -> V:
-        """Open-circuit voltage."""
+        """Open-circuit voltage at the state of charge."""
         return on_curve(x.soc, self.ocv)
 
     def stored(self, x: Charge) -> J:
-        """Energy above that of the empty battery."""
+        """Stored energy above that of the empty battery."""
         return self.pack.Q * (curve_integral(x.soc, self.ocv) - curve_integral(0.0, self.ocv))
 
     def limits(self, x: Charge) -> PowerLimits:
-        """What currents, powers and the state of charge allow."""
+        """Power limits by currents, powers and state of charge."""
         p, ocv = self.pack, self.voltage(x)
         I_max = minimum(p.I_max, SHORT * ocv * (1.0 / p.R))
         discharge = minimum(p.P_max, (ocv - p.R * I_max) * I_max)
@@ -173,18 +163,18 @@ class Battery(NamedTuple):
         return PowerLimits(left * discharge, room * charge)
 
     def current(self, x: Charge, P: W) -> A:
-        """Current at a power drawn, which is within the limits; negative while it is charged."""
+        """Current for a power drawn within the limits; negative while charging."""
         ocv = self.voltage(x)
         square = ocv * ocv
         least = (1.0 - 2.0 * SHORT) * (1.0 - 2.0 * SHORT) * square
         return 2.0 * P / (ocv + sqrt(maximum(square - 4.0 * self.pack.R * P, least)))
 
     def rate(self, current: A) -> per_s:
-        """Rate of the state of charge."""
+        """Rate of the state of charge, in 1/s."""
         return -current * (1.0 / self.pack.Q)
 
     def flow(self, x: Charge, P: W) -> PowerFlow:
-        """Charge, source and loss while a power is drawn."""
+        """State rate, source power and loss for a power drawn at the terminals."""
         current = self.current(x, P)
         ocv = self.voltage(x)
         drop = self.pack.R * current
@@ -193,115 +183,109 @@ class Battery(NamedTuple):
 
 
 NEGLIGIBLE: one = 1e-9
-"""Least power that a motor may use, over its torque times `spin_low`: keeps a quotient finite."""
+"""Least power of a motor, over its torque times `spin_low`; keeps a quotient finite."""
 
 
 class MotorStates(NamedTuple):
-    """Torques that are asked of a motor, after its lag."""
+    """Torque requests to a motor, after their lag."""
 
     tau_drive: Nm = 0.0
-    """Asked of the drive, positive forward."""
+    """Drive torque requested, positive forward."""
     tau_regen: Nm = 0.0
-    """Asked of regenerative braking, which is against the motion."""
+    """Regenerative braking torque requested, which acts against the motion."""
 
 
 class PowerEnvelope(NamedTuple):
-    """Largest torque, then largest power, with a round knee between them."""
+    """Torque limit up to a base speed, power limit above it, with a round knee between them."""
 
     tau_max: Annotated[Nm, positive] = 230.0
     """Largest torque."""
     P_max: Annotated[W, positive] = 80e3
     """Largest power at the shaft while it drives."""
     P_regen: Annotated[W, positive] = 40e3
-    """Largest power at the shaft while it brakes."""
+    """Largest power at the shaft while regenerating."""
     knee: Annotated[one, Allowed(0.001, 1.0)] = 0.02
-    """How round the knee is: about the share of the torque that is missing there."""
+    """Roundness of the knee: about the share of the torque that is missing there."""
     spin_low: Annotated[rad_s, positive] = 5.0
-    """Speed below which it does not matter which way the motor turns: about it, driving turns
-    smoothly into braking."""
+    """Speed scale near rest over which drive turns smoothly into regeneration."""
 
     def peak(self) -> Nm:
         """Largest torque at any speed."""
         return self.tau_max
 
     def driving(self, spin: rad_s) -> Nm:
-        """Largest torque that drives at a speed."""
-        return within_power(self.tau_max, self.P_max, spin, self.knee, self.spin_low)
+        """Largest driving torque at a speed."""
+        return gearing.within_power(self.tau_max, self.P_max, spin, self.knee, self.spin_low)
 
     def braking(self, spin: rad_s) -> Nm:
-        """Largest torque that brakes at a speed."""
-        return within_power(self.tau_max, self.P_regen, spin, self.knee, self.spin_low)
+        """Largest braking torque at a speed."""
+        return gearing.within_power(self.tau_max, self.P_regen, spin, self.knee, self.spin_low)
 
 
 class CurveLimits(NamedTuple):
-    """What a measured curve of torque does not say."""
+    """Limits in addition to a measured torque curve."""
 
     P_regen: Annotated[W, positive] = 40e3
-    """Largest power at the shaft while it brakes."""
+    """Largest power at the shaft while regenerating."""
     knee: Annotated[one, Allowed(0.001, 1.0)] = 0.02
-    """How round the knee of braking is."""
+    """Roundness of the knee of regeneration."""
     spin_low: Annotated[rad_s, positive] = 5.0
-    """Speed about which driving turns smoothly into braking."""
+    """Speed scale near rest over which drive turns smoothly into regeneration."""
 
 
 def torque_curve(spins: Any, torques: Any) -> Any:
-    """Largest torque in N·m over speed in rad/s, straight between points."""
+    """Largest torque in N·m over speed in rad/s, piecewise linear."""
     return curve(spins, torques, (rad_s, Nm))
 
 
 class CurveEnvelope(NamedTuple):
-    """Largest torque from a measured curve over speed."""
+    """Torque limit from a measured curve over speed."""
 
     torque: Any = torque_curve(
         (0.0, 350.0, 500.0, 700.0, 1200.0), (230.0, 228.0, 158.0, 113.0, 66.0)
     )
-    """See `torque_curve`."""
+    """Largest torque over speed, see `torque_curve`."""
     limits: CurveLimits = CurveLimits()
-    """The rest."""
+    """Regeneration power and smoothing."""
 
     __repr__ = brief_repr
 
     @property
     def knee(self) -> one:
-        """How round the knees of power are."""
+        """Roundness of the knees."""
         return self.limits.knee
 
     @property
     def spin_low(self) -> rad_s:
-        """Speed about which driving turns smoothly into braking."""
+        """Speed scale near rest over which drive turns smoothly into regeneration."""
         return self.limits.spin_low
 
     def peak(self) -> Nm:
         """Largest torque at any speed."""
-        values = self.torque[type(self.torque).size :]
-        most = values[0]
-        for value in values[1:]:
-            most = maximum(most, value)
-        return most
+        return reduce(maximum, self.torque[type(self.torque).size :])
 
     def driving(self, spin: rad_s) -> Nm:
-        """Largest torque that drives at a speed."""
+        """Largest driving torque at a speed."""
         return on_curve(abs(spin), self.torque)
 
     def braking(self, spin: rad_s) -> Nm:
-        """Largest torque that brakes at a speed."""
+        """Largest braking torque at a speed."""
         tau = on_curve(abs(spin), self.torque)
-        return within_power(tau, self.limits.P_regen, spin, self.knee, self.spin_low)
+        return gearing.within_power(tau, self.limits.P_regen, spin, self.knee, self.spin_low)
 
 
 class LossTerms(NamedTuple):
     """Losses of a motor in three terms."""
 
     copper: Annotated[W_Nm2, non_negative] = 0.05
-    """Loss of the current: by the square of the torque."""
+    """Copper loss per squared torque."""
     iron: Annotated[Nm, non_negative] = 1.0
-    """By the speed: a torque that drags."""
+    """Iron loss per speed: a drag torque."""
     windage: Annotated[Nm_s_rad, non_negative] = 0.0005
-    """By the square of the speed."""
+    """Windage loss per squared speed."""
 
     def lost(self, tau: Nm, spin: rad_s, width: rad_s) -> W:
-        """Power that becomes heat."""
-        turning = self.iron * friction_side(spin, width) + self.windage * spin
+        turning = self.iron * gearing.friction_side(spin, width) + self.windage * spin
         return self.copper * (tau * tau) + turning * spin
 
 
@@ -313,64 +297,63 @@ class LossMap(NamedTuple):
     __repr__ = brief_repr
 
     def lost(self, tau: Nm, spin: rad_s, width: rad_s) -> W:
-        """Power that becomes heat."""
         return at_column(abs(tau), at_row(abs(spin), self.table))
 
 
 def loss_map(spins: Any, torques: Any, losses: Any) -> LossMap:
-    """Losses in W at each of the speeds (rad/s) and torques (N·m), both from 0 on.
+    """Return a loss map: losses in W over speeds (rad/s) and torques (N·m), both from 0 on.
 
-    Of an efficiency eta that is tau spin (1 / eta - 1). Larger torques must lose more, and each
-    further newton metre no less than the one before, up to the largest torque of the motor: the
-    power drawn near rest counts on it.
+    An efficiency eta corresponds to the loss tau spin (1 / eta - 1). The loss must grow with the
+    torque, at a rate that never decreases, up to the largest torque of the motor: the power
+    drawn near rest relies on it.
     """
     return LossMap(table(spins, torques, losses, (rad_s, Nm, W)))
 
 
 class Inverter(NamedTuple):
-    """What feeds the motor."""
+    """Inverter that feeds the motor."""
 
     I_max: Annotated[A, positive] = 400.0
-    """Largest current of a phase."""
+    """Largest phase current."""
     k_t: Annotated[Nm_A, positive] = 0.6
-    """Torque of the motor per current of a phase."""
+    """Motor torque per phase current."""
     efficiency: Annotated[one, Allowed(0.5, 1.0)] = 0.97
-    """Efficiency for power at the shaft, either way."""
+    """Efficiency for power at the shaft, in either direction."""
     P_standby: Annotated[W, non_negative] = 0.0
-    """Power that it always uses."""
+    """Standby power, always drawn."""
 
 
 class SpeedLimit(NamedTuple):
-    """Where a motor stops to drive."""
+    """Speed above which a motor does not drive."""
 
     spin_max: Annotated[rad_s, positive] = 1200.0
-    """Speed from which on nothing drives."""
+    """Speed above which there is no driving torque."""
     fade: Annotated[one, Allowed(0.001, 1.0)] = 0.05
-    """Share of that speed over which the torque goes."""
+    """Share of that speed over which the torque fades to zero."""
 
     def left(self, spin: rad_s) -> one:
-        """Share of the torque that is left at a speed."""
+        """Share of the torque available at a speed."""
         return 1.0 - smooth_step(abs(spin), (1.0 - self.fade) * self.spin_max, self.spin_max)
 
 
 class Rotor(NamedTuple):
-    """What turns, and how it follows the pedal."""
+    """Inertia and pedal response of a motor."""
 
     J: Annotated[kg_m2, non_negative] = 0.03
-    """Inertia at the speed of the motor."""
+    """Inertia of the rotor, at the speed of the motor."""
     t_lag: Annotated[s, positive] = 0.02
-    """Time constant of the torque."""
+    """Time constant of the torque requests."""
     tau_regen: Annotated[Nm, non_negative] = 120.0
-    """Regenerative torque of a throttle of -1."""
+    """Regenerative torque at a throttle of -1."""
 
 
 class ElectricMotor(NamedTuple):
-    """A motor: what limits it, what it loses, what turns."""
+    """Electric motor: torque limits, losses, rotor, inverter."""
 
     envelope: Any = PowerEnvelope()
-    """`PowerEnvelope` or `CurveEnvelope`."""
+    """Torque limit over speed: `PowerEnvelope` or `CurveEnvelope`."""
     losses: Any = LossTerms()
-    """`LossTerms` or `LossMap`."""
+    """Losses: `LossTerms` or `LossMap`."""
     inverter: Inverter = Inverter()
     speed: SpeedLimit = SpeedLimit()
     rotor: Rotor = Rotor()
@@ -378,20 +361,20 @@ class ElectricMotor(NamedTuple):
     __repr__ = brief_repr
 
     def peak(self) -> Nm:
-        """Largest torque at any speed, as motor and inverter allow."""
+        """Largest torque at any speed within the limits of motor and inverter."""
         return minimum(self.envelope.peak(), self.inverter.k_t * self.inverter.I_max)
 
     def lost(self, tau: Nm, spin: rad_s) -> W:
-        """Power that motor and inverter turn into heat."""
+        """Power that motor and inverter dissipate as heat."""
         inverter = (1.0 / self.inverter.efficiency - 1.0) * abs(tau * spin)
         own = self.losses.lost(tau, spin, self.envelope.spin_low)
         return own + inverter + self.inverter.P_standby
 
     def bounds(self, spin: rad_s, power: PowerLimits) -> tuple[Nm, Nm]:
-        """Lowest and highest torque at a speed.
+        """Smallest and largest torque at a speed.
 
-        No torque within them draws more than `power.discharge`, or than none does. None gives back
-        more than `power.charge` from `spin_low` on.
+        No torque between them draws more than `power.discharge`, or more than zero torque does.
+        Above `spin_low` none returns more than `power.charge`.
         """
         env = self.envelope
         driving = self.driving(spin, power)
@@ -403,20 +386,24 @@ class ElectricMotor(NamedTuple):
         return -(driving + ahead * shift), driving + behind * shift
 
     def driving(self, spin: rad_s, power: PowerLimits) -> Nm:
-        """Largest torque that drives at a speed, of what may be drawn."""
+        """Largest driving torque at a speed within the power that may be drawn."""
         env, peak = self.envelope, self.peak()
         top = minimum(env.driving(spin), peak)
         # What the largest torque loses, which is more than a smaller one does: so the power drawn
         # keeps its limit without an equation to solve.
         spare = maximum(power.discharge - self.lost(top, spin), NEGLIGIBLE * peak * env.spin_low)
-        return self.speed.left(spin) * within_power(top, spare, spin, env.knee, env.spin_low)
+        return self.speed.left(spin) * gearing.within_power(
+            top, spare, spin, env.knee, env.spin_low
+        )
 
     def braking(self, spin: rad_s, power: PowerLimits) -> Nm:
-        """Largest torque that brakes at a speed; near rest it draws more than the shaft gives."""
+        """Largest braking torque at a speed; near rest braking takes power."""
         env, peak = self.envelope, self.peak()
         negligible = NEGLIGIBLE * peak * env.spin_low
         low = minimum(env.braking(spin), peak)
-        tau = within_power(low, maximum(power.charge, negligible), spin, env.knee, env.spin_low)
+        tau = gearing.within_power(
+            low, maximum(power.charge, negligible), spin, env.knee, env.spin_low
+        )
         idle = self.lost(0.0 * tau, spin)
         spare = maximum(power.discharge - idle, 0.0)
         lost = self.lost(tau, spin) - idle
@@ -428,12 +415,12 @@ class ElectricMotor(NamedTuple):
         return tau * clip((spare + maximum(gained - lost, 0.0)) / drawn, 0.0, 1.0)
 
     def torque(self, x: MotorStates, spin: rad_s, power: PowerLimits) -> Nm:
-        """Torque at the shaft: what is asked for, within the limits of the moment."""
-        against = friction_side(spin, self.envelope.spin_low)
+        """Torque at the shaft: the request within the present limits."""
+        against = gearing.friction_side(spin, self.envelope.spin_low)
         return clip(x.tau_drive - against * maximum(x.tau_regen, 0.0), *self.bounds(spin, power))
 
     def rates(self, x: MotorStates, throttle: one, direction: one) -> MotorStates:
-        """How the requests follow a throttle: below 0 it asks for regeneration."""
+        """Rates of the torque requests; a negative throttle requests regeneration."""
         t = self.rotor.t_lag
         drive = direction * clip(throttle, 0.0, 1.0) * self.peak()
         regen = clip(-throttle, 0.0, 1.0) * self.rotor.tau_regen
@@ -441,25 +428,25 @@ class ElectricMotor(NamedTuple):
 
 
 class MotorInputs(NamedTuple):
-    """How an electric car is driven."""
+    """Inputs of an electric car."""
 
     throttle: Annotated[one, Allowed(-1.0, 1.0)] = 0.0
-    """Share of the largest torque; below 0, of regenerative braking."""
+    """Throttle: share of the largest torque; if negative, share of regenerative braking."""
     gear: Annotated[one, Allowed(-1.0, 1.0, whole=True)] = 1.0
-    """1 drives forward, -1 backward, 0 not at all; regenerative braking works in each."""
+    """Direction: 1 forward, -1 backward, 0 no drive; regenerative braking works in each."""
 
 
 class MotorDrive(NamedTuple):
-    """One electric motor that drives two or four wheels."""
+    """Powertrain with one electric motor that drives two or four wheels."""
 
     motor: Any = ElectricMotor()
-    """See `ElectricMotor`."""
+    """Motor, see `ElectricMotor`."""
     battery: Any = Battery()
-    """`Battery` or `Supply`."""
-    final: FinalDrive = FinalDrive()
-    """All gears together."""
-    layout: Any = RearWheelDrive()
-    """`RearWheelDrive`, `FrontWheelDrive` or `AllWheelDrive`."""
+    """Source of power: `Battery` or `Supply`."""
+    final: gearing.FinalDrive = gearing.FinalDrive()
+    """Reduction gear: all gears together."""
+    layout: Any = gearing.RearWheelDrive()
+    """Driven wheels: `RearWheelDrive`, `FrontWheelDrive` or `AllWheelDrive`."""
 
     __repr__ = brief_repr
 
@@ -467,23 +454,23 @@ class MotorDrive(NamedTuple):
 
     @property
     def Outputs(self) -> Any:
-        """Powers, and what is measured at the battery."""
-        return widened(PowerOutputs, type(self.battery).Outputs)
+        """Record type of the outputs: powers, and current and voltage of the battery."""
+        return widened(gearing.PowerOutputs, type(self.battery).Outputs)
 
     @property
     def States(self) -> Any:
-        """Torques of the motor, and what the battery has."""
+        """Record type of the states: torque requests and state of charge."""
         return widened(MotorStates, type(self.battery).States)
 
-    def reflected(self) -> Reflected:
-        """Rotor and gears, at the speed of the differential."""
+    def reflected(self) -> gearing.Reflected:
+        """Inertia of rotor and gears, at the speed of the differential."""
         inertia: kg_m2 = self.motor.rotor.J * (self.final.ratio * self.final.ratio) + self.final.J
-        return Reflected(inertia, self.layout.weights())
+        return gearing.Reflected(inertia, self.layout.weights())
 
-    def drive(self, x: Any, u: Any, spins: Wheels) -> Drive:
-        """Torques, rates and powers."""
+    def drive(self, x: Any, u: Any, spins: gearing.Wheels) -> gearing.Drive:
+        """Torques on the wheels, rates of the states, and powers."""
         motor, battery, final = self.motor, self.battery, self.final
-        shaft = weighted(self.layout.weights(), spins)
+        shaft = gearing.weighted(self.layout.weights(), spins)
         spin = final.ratio * shaft
         tau = motor.torque(x, spin, battery.limits(x))
         carried = final.ratio * tau
@@ -493,129 +480,130 @@ class MotorDrive(NamedTuple):
         rates = motor.rates(x, u.throttle, clip(u.gear, -1.0, 1.0))
         torques = self.layout.split(T, spins)
         lost = heat + flow.lost + final.lost(carried, shaft) + self.layout.lost(T, spins)
-        powers = PowerOutputs(spin, tau, flow.source, weighted(torques, spins), lost, 0.0 * lost)
+        powers = gearing.PowerOutputs(
+            spin, tau, flow.source, gearing.weighted(torques, spins), lost, 0.0 * lost
+        )
         named = {**rates._asdict(), **flow.rates._asdict()}
         shown = self.Outputs(*powers, *flow.shown)
-        return Drive(torques, self.reflected(), self.States(**named), shown)
+        return gearing.Drive(torques, self.reflected(), self.States(**named), shown)
 
-    def rotating(self, x: Any, spins: Wheels) -> J:
+    def rotating(self, x: Any, spins: gearing.Wheels) -> J:
         """Kinetic energy of rotor and gears."""
         inertia, weights = self.reflected()
-        shaft = weighted(weights, spins)
+        shaft = gearing.weighted(weights, spins)
         return 0.5 * inertia * (shaft * shaft)
 
-    def coasting(self, x: Any, spins: Wheels) -> Nm:
-        """A released pedal does not slow it."""
+    def coasting(self, x: Any, spins: gearing.Wheels) -> Nm:
+        """Zero: a released pedal does not slow the wheels."""
         return 0.0
 
-    def inertia(self, x: Any, spins: Wheels) -> kg_m2:
-        """Rotor and gears, at the speed of the wheels."""
+    def inertia(self, x: Any, spins: gearing.Wheels) -> kg_m2:
+        """Inertia of rotor and gears, at the speed of the wheels."""
         return self.reflected().J
 
-    def settled(self, x: Any, spins: Wheels) -> Any:
-        """Nothing depends on anything."""
+    def settled(self, x: Any, spins: gearing.Wheels) -> Any:
+        """Return the state unchanged, because no field depends on the others or on the spins."""
         return x
 
-    def pedals(self, x: Any, T: Nm, direction: one, spins: Wheels) -> MotorInputs:
-        """Throttle and direction for a torque on all wheels together."""
+    def pedals(self, x: Any, T: Nm, direction: one, spins: gearing.Wheels) -> MotorInputs:
+        """Throttle and direction for a total torque on all wheels."""
         largest = self.final.ratio * self.final.efficiency * self.motor.peak()
         return MotorInputs(clip(direction * T / largest, 0.0, 1.0), direction)
 
     def peak(self) -> Nm:
-        """Largest torque on all wheels together."""
+        """Largest total torque on all wheels."""
         return self.final.ratio * self.final.efficiency * self.motor.peak()
 
     def top(self) -> rad_s:
-        """Spin of the wheels at which the motor stops to drive."""
+        """Wheel spin above which the motor does not drive."""
         return self.motor.speed.spin_max * (1.0 / self.final.ratio)
 
     def ranges(self) -> dict[str, tuple[float, float]]:
-        """Lowest and highest value of the inputs."""
+        """Range of each input, by name."""
         return {"throttle": (-1.0, 1.0), "gear": (-1.0, 1.0)}
 
 
 class WheelTorques(NamedTuple):
-    """Four torques that act as their inputs, one for each wheel: no powertrain at all."""
+    """Four wheel torques as inputs, without a powertrain model."""
 
     Outputs = NoStates
 
-    def delivered(self, torques: Wheels, spins: Wheels) -> Wheels:
-        """The torques of the inputs."""
+    def delivered(self, torques: gearing.Wheels, spins: gearing.Wheels) -> gearing.Wheels:
+        """Torques on the wheels, equal to the inputs."""
         return torques
 
-    def powers(self, torques: Wheels, spins: Wheels) -> NoStates:
-        """Nothing is known of them."""
+    def powers(self, torques: gearing.Wheels, spins: gearing.Wheels) -> NoStates:
+        """Empty outputs: powers are not modelled."""
         return NoStates()
 
     def top(self) -> rad_s:
-        """This powertrain has no such limit."""
+        """Infinity: no speed limit."""
         return inf
 
 
 class WheelMotorOutputs(NamedTuple):
-    """Where the power of the motors goes: source = wheels + lost."""
+    """Power balance of the wheel motors: source = wheels + lost."""
 
     P_source: W
-    """Power that all motors draw together; negative when they give back."""
+    """Power drawn by all motors together; negative while they regenerate."""
     P_wheels: W
-    """Power handed to the wheels."""
+    """Power delivered to the wheels."""
     P_lost: W
-    """Power that becomes heat, at least 0."""
+    """Power dissipated as heat, at least 0."""
 
 
 class WheelMotors(NamedTuple):
-    """A motor for each wheel, all of them on one source of limited power.
+    """A motor for each wheel, all on one source of limited power.
 
-    Where the torques of the inputs draw more, all are smaller by the same share, whatever the
-    wheels do: one that spins up suddenly takes no more than there is.
+    If the torques of the inputs would draw more than the limit, all are reduced by the same
+    factor at every instant: a wheel that spins up suddenly takes no more than the available
+    power.
     """
 
     P_max: Annotated[W, positive] = 80e3
-    """Largest power that all motors together draw: the rules of Formula Student, EV 2.2."""
+    """Largest power drawn by all motors together: Formula Student rule EV 2.2."""
     efficiency: Annotated[one, Allowed(0.5, 1.0)] = 0.9
-    """Efficiency of motors, inverters and gears, driving and giving back (estimate)."""
+    """Efficiency of motors, inverters and gears, driving and regenerating (estimate)."""
     knee: Annotated[one, Allowed(0.001, 1.0)] = 0.02
-    """How round the limit is: about the share of the torques that is missing at it."""
+    """Roundness of the power limit: about the share of the torques that is missing at it."""
     speed: SpeedLimit = SpeedLimit(spin_max=160.0)
-    """Spin of a wheel from which on its motor drives no more: motors of 20 000 1/min behind gears
-    of 13 to 1 (estimate)."""
+    """Wheel spin above which a motor does not drive: 20 000 1/min geared 13 to 1 (estimate)."""
 
     Outputs = WheelMotorOutputs
 
-    def drawn(self, torques: Wheels, spins: Wheels) -> W:
-        """Power that the motors draw for some torques at the wheels."""
+    def drawn(self, torques: gearing.Wheels, spins: gearing.Wheels) -> W:
+        """Power that the motors draw for torques at the wheels."""
         fl, fr, rl, rr = (
             self.electric(tau * spin) for tau, spin in zip(torques, spins, strict=True)
         )
         return (fl + fr) + (rl + rr)
 
     def electric(self, P: W) -> W:
-        """Power that a motor draws for one at its wheel."""
+        """Power that a motor draws for a power at its wheel."""
         return (1.0 / self.efficiency) * maximum(P, 0.0) - self.efficiency * maximum(-P, 0.0)
 
-    def delivered(self, torques: Wheels, spins: Wheels) -> Wheels:
-        """Torques on the wheels that the inputs give."""
-        pairs = list(zip(torques, spins, strict=True))
-        slower = [self.up_to_speed(tau, spin) for tau, spin in pairs]
-        fl, fr, rl, rr = slower
-        share = share_within(
-            maximum(self.drawn((fl, fr, rl, rr), spins), 0.0), self.P_max, self.knee
+    def delivered(self, torques: gearing.Wheels, spins: gearing.Wheels) -> gearing.Wheels:
+        """Torques on the wheels for the torques of the inputs."""
+        fl, fr, rl, rr = (
+            self.up_to_speed(tau, spin) for tau, spin in zip(torques, spins, strict=True)
         )
+        drawn = maximum(self.drawn((fl, fr, rl, rr), spins), 0.0)
+        share = gearing.share_within(drawn, self.P_max, self.knee)
         return share * fl, share * fr, share * rl, share * rr
 
     def up_to_speed(self, tau: Nm, spin: rad_s) -> Nm:
-        """The torque, of which nothing drives a wheel beyond its largest spin."""
+        """Torque with its driving part faded out at the largest wheel spin."""
         return where(tau * spin > 0.0, self.speed.left(spin) * tau, tau)
 
-    def powers(self, torques: Wheels, spins: Wheels) -> WheelMotorOutputs:
-        """Powers while the wheels get these torques."""
-        source, wheels = self.drawn(torques, spins), weighted(torques, spins)
+    def powers(self, torques: gearing.Wheels, spins: gearing.Wheels) -> WheelMotorOutputs:
+        """Power balance for these torques on the wheels."""
+        source, wheels = self.drawn(torques, spins), gearing.weighted(torques, spins)
         return WheelMotorOutputs(source, wheels, source - wheels)
 
     def top(self) -> rad_s:
-        """Spin of a wheel from which on its motor drives no more."""
+        """Wheel spin above which its motor does not drive."""
         return self.speed.spin_max
 
 
 WHEEL_DRIVES = (WheelTorques, WheelMotors)
-"""Powertrains whose inputs are a torque for each wheel."""
+"""Powertrain classes whose inputs are a torque for each wheel."""

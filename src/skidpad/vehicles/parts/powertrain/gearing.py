@@ -1,12 +1,38 @@
-"""Gears, differentials, and which wheels are driven through which of them.
+"""Interface between powertrain and vehicle.
 
-Losses of gears are friction under the torque that they carry: (1 - efficiency) of it resists the
-turning, whichever way power flows, and vanishes at rest.
+The class of a powertrain record defines what turns the wheels. A vehicle includes its `States` and
+`Inputs` among its own and calls:
 
-A differential gives `share` of its torque to the first output and the rest to the second, less and
-plus what its friction transfers to the slower one: T_1 = share T - c, T_2 = (1 - share) T + c. Its
-input turns with share spin_1 + (1 - share) spin_2, so what is lost is c (spin_1 - spin_2). Every
-`transfer` c has the sign of the slip spin_1 - spin_2: nothing is gained. Sums of torques are exact.
+1. `drive(x, u, spins)`: torques on the wheels fl, fr, rl, rr, the rates of its states and its
+   powers, from its states, its inputs and the spins of the wheels.
+2. `rotating(x, spins)`: energy of rotating and twisting parts other than the wheels.
+3. `settled(x, spins)`: its states made consistent, as after a reset.
+4. `pedals(x, T, direction, spins)`: the inputs for a total torque of about `T` on all driven
+   wheels while it drives forward (`direction` 1) or backward (-1), within the range of the pedal;
+   `coasting(x, spins)`: torque with which a released pedal slows them.
+5. `inertia(x, spins)`: inertia that turns with the wheels, at their speed, while it drives.
+6. `peak()`: largest total torque on all wheels at rest; `top()`: wheel spin above which it does
+   not drive; `ranges()`: range of each of its inputs.
+
+Powertrains with a torque for each wheel as inputs have a smaller interface: see
+`electric.WheelMotors`.
+
+Parts that turn at a fixed ratio to the wheels are a `Reflected` inertia; everything else with
+inertia is a state. All powers balance at every instant: source = wheels + lost + stored.
+
+The end of the module has smooth laws that the parts share: limits with round knees and friction at
+rest.
+
+Gears, differentials, and drive layouts.
+
+Gear losses are friction proportional to the torque: (1 - efficiency) of it resists the rotation,
+whichever way power flows, and vanishes at rest.
+
+A differential gives `share` of its torque to the first output and the rest to the second, and its
+friction transfers c from the faster to the slower one: T_1 = share T - c, T_2 = (1 - share) T + c.
+Its input turns with share spin_1 + (1 - share) spin_2, so the lost power is c (spin_1 - spin_2).
+Every `transfer` c has the sign of the slip spin_1 - spin_2, so the loss is never negative. Sums of
+torques are exact.
 """
 
 from __future__ import annotations
@@ -16,44 +42,150 @@ from typing import Annotated, Any, NamedTuple
 
 from ....core.files import brief_repr
 from ....errors import InvalidValue
-from ....ops import abs, clip, floor, maximum, smooth_step, tan, where
-from ....units import Allowed, Nm, Nm_s_rad, W, kg_m2, m, non_negative, one, positive, rad, rad_s, s
+from ....ops import abs, clip, floor, maximum, smooth_hypot, smooth_step, sqrt, tan, where
+from ....units import (
+    Allowed,
+    Nm,
+    Nm_s_rad,
+    W,
+    kg_m2,
+    m,
+    non_negative,
+    one,
+    positive,
+    rad,
+    rad_s,
+    s,
+)
 from ..actuators import lag
 from ..assembly import NoStates
 from ..table import curve, on_curve
-from .contract import Wheels, friction_side, saturated
+
+Wheels = tuple[Any, Any, Any, Any]
+"""A value for each wheel: fl, fr, rl, rr."""
+
+
+class Reflected(NamedTuple):
+    """Inertia that turns with a weighted mean of the wheel spins."""
+
+    J: kg_m2
+    """Inertia, at the speed of the weighted mean."""
+    weights: Wheels
+    """Weight of each wheel in the mean; they add up to 1."""
+
+    __repr__ = brief_repr
+
+
+class PowerOutputs(NamedTuple):
+    """Outputs of a powertrain: its motor and its power balance."""
+
+    spin_motor: rad_s
+    """Spin of the motor or engine, positive when it drives forward."""
+    tau_motor: Nm
+    """Torque at the shaft of the motor or engine."""
+    P_source: W
+    """Power taken from battery or fuel; negative while charging."""
+    P_wheels: W
+    """Power delivered to the wheels."""
+    P_lost: W
+    """Power dissipated as heat, at least 0."""
+    P_stored: W
+    """Power stored in the spin of an engine behind a clutch and in the twist of its shafts."""
+
+
+class Drive(NamedTuple):
+    """Torques, state rates and outputs of a powertrain at one instant."""
+
+    torques: Wheels
+    """Torque on each wheel, before the reaction of the powertrain's own inertia."""
+    reflected: Reflected
+    rates: Any
+    """Rates of the powertrain's states."""
+    shown: Any
+    """Outputs: `PowerOutputs`, possibly extended."""
+
+    __repr__ = brief_repr
+
+
+def weighted(weights: Wheels, values: Wheels) -> Any:
+    """Weighted sum over the wheels; equal and opposite values on left and right cancel exactly."""
+    fl, fr, rl, rr = (w * v for w, v in zip(weights, values, strict=True))
+    return (fl + fr) + (rl + rr)
+
+
+def spin_rates(torques: Wheels, I_w: kg_m2, reflected: Reflected) -> Wheels:
+    """Angular acceleration of wheels that turn an inertia together.
+
+    (I_w 1 + J w wᵀ) spin' = torques, solved in closed form (Sherman and Morrison).
+    """
+    J, weights = reflected
+    by_I = 1.0 / I_w
+    free = [torque * by_I for torque in torques]
+    mean_rate = weighted(weights, tuple(free)) / (1.0 + (J * by_I) * weighted(weights, weights))
+    reaction = (J * by_I) * mean_rate
+    fl, fr, rl, rr = (a - weight * reaction for a, weight in zip(free, weights, strict=True))
+    return fl, fr, rl, rr
+
+
+def friction_side(spin: Any, width: Any) -> one:
+    """Sign of a speed, smooth over about `width`: from -1 to 1, and 0 at rest."""
+    return spin / smooth_hypot(spin, 0.0, width)
+
+
+def saturated(x: Any) -> Any:
+    """Saturation: x for small x, towards ±1 for large; the friction of a clutch over its slip."""
+    return x / sqrt(1.0 + x * x)
+
+
+def share_within(asked: W, P: W, knee: one) -> one:
+    """Share of a power that keeps it within `P`, with a round knee; see `within_power`."""
+    apart = asked - P
+    return 2.0 * P / (asked + P + sqrt(apart * apart + (4.0 * knee * knee) * (asked * P)))
+
+
+def within_power(tau: Nm, P: W, spin: rad_s, knee: one, width: rad_s) -> Nm:
+    """Smaller of a torque and the torque of a power at this speed, never above either.
+
+    Where the two are equal the result is below them by the share knee / (1 + knee). At rest it
+    is the torque; `width` is a speed that keeps it smooth there. Torque and power are at least
+    0, one of them greater.
+    """
+    asked = tau * smooth_hypot(spin, 0.0, width)
+    apart = asked - P
+    root = sqrt(apart * apart + (4.0 * knee * knee) * (asked * P))
+    return 2.0 * (tau * P) / (asked + P + root)
+
 
 MOST_GEARS = 16.0
 
 
 class FinalDrive(NamedTuple):
-    """The last gear before the differentials; its losses stand for those of all gears."""
+    """Final drive ahead of the differentials; its losses represent those of all gears."""
 
     ratio: Annotated[one, positive] = 9.0
-    """Turns of its input per turn of its output."""
+    """Input turns per output turn."""
     efficiency: Annotated[one, Allowed(0.5, 1.0)] = 0.96
-    """Share of the torque that is left."""
+    """Share of the torque that remains after friction."""
     J: Annotated[kg_m2, non_negative] = 0.05
     """Inertia of shafts and gears, at the speed of the output."""
     spin_low: Annotated[rad_s, positive] = 0.5
-    """Speed of the output below which friction fades."""
+    """Output speed below which friction fades to zero."""
 
     def output(self, T: Nm, spin: rad_s) -> Nm:
-        """Torque behind all gears, of a torque `T` that they would give without friction."""
+        """Torque after gear friction; `T` is the torque without friction."""
         return T - self.friction(T, spin)
 
     def friction(self, T: Nm, spin: rad_s) -> Nm:
-        """Torque against the turning of the output."""
+        """Friction torque against the rotation of the output."""
         return (1.0 - self.efficiency) * abs(T) * friction_side(spin, self.spin_low)
 
     def lost(self, T: Nm, spin: rad_s) -> W:
-        """Power that friction takes, at least 0."""
+        """Power lost to friction, at least 0."""
         return self.friction(T, spin) * spin
 
 
 def gear_ratios(*forward: float, reverse: float) -> Any:
-    """Ratios of the gears 1, 2, ... and of the gear -1, of either sign; in the gear 0 nothing is
-    connected."""
+    """Return gear ratios 1, 2, ... and -1 (`reverse`, either sign) as a record; 0 is neutral."""
     if not 1 <= len(forward) <= MOST_GEARS:
         raise InvalidValue(
             f"gear_ratios takes 1 to {MOST_GEARS:g} forward gears, got {len(forward)}"
@@ -67,20 +199,19 @@ def gear_ratios(*forward: float, reverse: float) -> Any:
 
 
 def gear_count(ratios: Any) -> int:
-    """How many gears go forward."""
     return type(ratios).size - 2
 
 
 def gear_ratio(gear: one, ratios: Any) -> one:
-    """Turns of the input per turn of the output, negative in reverse; between gears in between."""
+    """Input turns per output turn, negative in reverse; linear between gears."""
     return on_curve(gear, ratios)
 
 
 def shifted(spin: rad_s, spin_up: rad_s, band: one, ratios: Any) -> one:
-    """The gear in which an input would turn with less than `spin_up`, from the spin of the output.
+    """Gear in which the gearbox input turns slower than `spin_up`, from the spin of its output.
 
-    It has no memory: about each change, over the share `band` of that speed, it goes smoothly from
-    one gear to the next, and the ratio with it.
+    It has no hysteresis: over the share `band` of each change's speed, the gear and with it the
+    ratio change smoothly to the next.
     """
     count = gear_count(ratios)
     values = ratios[type(ratios).size + 2 :]
@@ -92,78 +223,78 @@ def shifted(spin: rad_s, spin_up: rad_s, band: one, ratios: Any) -> one:
 
 
 class ManualShift(NamedTuple):
-    """The gear is an input: -1, 0, 1, 2, ..."""
+    """Manual gear selection: the gear is an input, -1, 0, 1, 2, ..."""
 
     spin_up: Annotated[rad_s, positive] = 450.0
-    """Spin of the engine from which `Body.command` takes the next gear."""
+    """Engine spin at which `Body.command` selects the next gear."""
 
     States = NoStates
 
     def gear(self, x: Any, u: one, ratios: Any) -> one:
-        """The gear in use."""
+        """Gear in use."""
         return clip(u, -1.0, float(gear_count(ratios)))
 
     def rates(self, x: Any, u: one, spin: rad_s, ratios: Any) -> NoStates:
-        """There are no states."""
+        """Empty rates: a manual gearbox has no states."""
         return NoStates()
 
     def settled(self, spin: rad_s, ratios: Any) -> NoStates:
-        """There are no states."""
+        """Empty state: a manual gearbox has no states."""
         return NoStates()
 
     def asked(self, direction: one, spin: rad_s, ratios: Any) -> tuple[one, one]:
-        """The input to give at a spin of the output, and the gear that comes of it."""
+        """Input to command at a spin of the output, and the gear it leads to."""
         ahead = floor(shifted(spin, self.spin_up, 0.01, ratios) + 0.5)
         gear = clip(direction * ahead, -1.0, float(gear_count(ratios)))
         return gear, gear
 
     def highest(self, ratios: Any) -> float:
-        """The largest input."""
+        """Largest value of the gear input."""
         return float(gear_count(ratios))
 
 
 class GearState(NamedTuple):
-    """The gear of an automatic gearbox."""
+    """State of an automatic gearbox."""
 
     gear_engaged: one = 1.0
-    """Gear in use: between two of them while it changes."""
+    """Gear in use; fractional during a change."""
 
 
 class AutomaticShift(NamedTuple):
-    """The input only says -1 backward, 0 neutral, 1 forward; gears change by speed, smoothly."""
+    """Automatic gear selection by speed; the input is -1 backward, 0 neutral or 1 forward."""
 
     spin_up: Annotated[rad_s, positive] = 450.0
-    """Spin of the engine about which it changes up."""
+    """Engine spin about which the gearbox changes up."""
     band: Annotated[one, Allowed(0.001, 0.3)] = 0.1
-    """Share of the speed of a change over which it takes place, to either side."""
+    """Half width of a gear change, as a share of its speed."""
     t_shift: Annotated[s, positive] = 0.2
-    """Time constant of a change. Without it the ratio would follow every shudder of the shafts."""
+    """Time constant of a change; keeps the ratio from following shaft oscillations."""
 
     States = GearState
 
     def target(self, u: one, spin: rad_s, ratios: Any) -> one:
-        """The gear for an input at a spin of the gearbox's output."""
+        """Target gear for an input at a spin of the gearbox's output."""
         forward = shifted(spin, self.spin_up, self.band, ratios)
         return clip(clip(u, -1.0, 1.0) * forward, -1.0, float(gear_count(ratios)))
 
     def gear(self, x: Any, u: one, ratios: Any) -> one:
-        """The gear in use."""
+        """Gear in use."""
         return clip(x.gear_engaged, -1.0, float(gear_count(ratios)))
 
     def rates(self, x: Any, u: one, spin: rad_s, ratios: Any) -> GearState:
-        """How the gear follows input and speed."""
+        """Rate of the gear towards its target."""
         return GearState(lag(x.gear_engaged, self.target(u, spin, ratios), self.t_shift))
 
     def settled(self, spin: rad_s, ratios: Any) -> GearState:
-        """The forward gear for a speed."""
+        """State with the forward gear for a speed."""
         return GearState(self.target(1.0, spin, ratios))
 
     def asked(self, direction: one, spin: rad_s, ratios: Any) -> tuple[one, one]:
-        """The input to give at a spin of the output, and the gear that comes of it."""
+        """Input to command at a spin of the output, and the gear it leads to."""
         return direction, self.target(direction, spin, ratios)
 
     def highest(self, ratios: Any) -> float:
-        """The largest input."""
+        """Largest value of the gear input."""
         return 1.0
 
 
@@ -173,43 +304,43 @@ slip_width = Annotated[rad_s, positive]
 
 
 class OpenDifferential(NamedTuple):
-    """Shares the torque in fixed proportion, whatever the speeds."""
+    """Open differential, which splits the torque in fixed proportion at any speeds."""
 
     share: share_of_first = 0.5
-    """Share of the first output: left, or front."""
+    """Torque share of the first output: left, or front."""
 
     def transfer(self, T: Nm, slip: rad_s) -> Nm:
-        """Nothing goes from the faster to the slower output."""
+        """Zero: no torque goes from the faster to the slower output."""
         return 0.0 * T
 
 
 class LimitedSlip(NamedTuple):
-    """Clutch packs (Salisbury) that the torque itself presses together, by ramps.
+    """Limited-slip differential of the Salisbury type, whose clutch packs are pressed by ramps.
 
-    The outputs differ by at most preload + |T| mu faces r_clutch / (r_ramp tan(ramp)).
+    The output torques differ by at most preload + |T| mu faces r_clutch / (r_ramp tan(ramp)).
     """
 
     share: share_of_first = 0.5
-    """Share of the first output without friction."""
+    """Torque share of the first output without friction."""
     preload: Annotated[Nm, non_negative] = 60.0
-    """Difference of the outputs' torques that it holds without any drive."""
+    """Difference of the output torques that it holds without drive torque."""
     ramp_drive: ramp = 0.7853981633974483
-    """Angle of the ramps under drive, from the plane of the discs: flatter locks more."""
+    """Ramp angle under drive, from the plane of the discs: flatter ramps lock more."""
     ramp_coast: ramp = 1.0471975511965976
-    """Angle of the ramps under engine braking; at a right angle it does not lock."""
+    """Ramp angle under engine braking; at a right angle there is no locking."""
     mu: Annotated[one, non_negative] = 0.1
-    """Friction of the discs."""
+    """Friction coefficient of the discs."""
     faces: Annotated[one, non_negative] = 4.0
-    """Rubbing faces of the pack on each side."""
+    """Number of friction faces of the pack on each side."""
     r_clutch: Annotated[m, positive] = 0.05
     """Mean radius of the discs."""
     r_ramp: Annotated[m, positive] = 0.04
     """Radius at which the cross shaft bears on the ramps."""
     width: slip_width = 1.0
-    """Slip at which 71 % of the friction is there; less is stiffer."""
+    """Slip at which 71 % of the friction is reached; smaller values are stiffer."""
 
     def locking(self, T: Nm) -> Nm:
-        """Largest difference of the outputs' torques under a torque."""
+        """Largest difference of the output torques at an input torque."""
         lever = self.mu * self.faces * self.r_clutch * (1.0 / self.r_ramp)
         drive, coast = lever / tan(self.ramp_drive), lever / tan(self.ramp_coast)
         return self.preload + drive * maximum(T, 0.0) + coast * maximum(-T, 0.0)
@@ -220,18 +351,18 @@ class LimitedSlip(NamedTuple):
 
 
 class TorsenDifferential(NamedTuple):
-    """Gears whose friction lets one output have up to `bias` times the torque of the other.
+    """Torsen differential: one output gets up to `bias` times the torque of the other.
 
     With unequal shares the ratio of the torques stays within share / (1 - share) times or over the
     bias.
     """
 
     share: share_of_first = 0.5
-    """Share of the first output while both turn alike."""
+    """Torque share of the first output at equal speeds."""
     bias: Annotated[one, Allowed(1.0)] = 2.5
-    """Largest ratio of torques, over that of the shares."""
+    """Largest torque ratio, relative to that of the shares."""
     width: slip_width = 1.0
-    """Slip at which 71 % of it is there; less is stiffer."""
+    """Slip at which 71 % of the friction is reached; smaller values are stiffer."""
 
     def transfer(self, T: Nm, slip: rad_s) -> Nm:
         """Friction torque from the faster to the slower output."""
@@ -243,12 +374,12 @@ class TorsenDifferential(NamedTuple):
 
 
 class LockedDifferential(NamedTuple):
-    """One shaft, nearly: a damper so stiff that the outputs turn alike."""
+    """Locked differential, modelled as a damper stiff enough that the outputs turn alike."""
 
     share: share_of_first = 0.5
-    """Share of the first output while both turn alike."""
+    """Torque share of the first output at equal speeds."""
     damping: Annotated[Nm_s_rad, non_negative] = 1000.0
-    """Torque per slip. More is stiffer."""
+    """Torque per slip; larger values are stiffer."""
 
     def transfer(self, T: Nm, slip: rad_s) -> Nm:
         """Torque from the faster to the slower output."""
@@ -256,14 +387,14 @@ class LockedDifferential(NamedTuple):
 
 
 class ViscousDifferential(NamedTuple):
-    """Sheared oil: torque grows with slip, ever less."""
+    """Viscous differential, whose torque grows with slip and saturates."""
 
     share: share_of_first = 0.5
-    """Share of the first output while both turn alike."""
+    """Torque share of the first output at equal speeds."""
     damping: Annotated[Nm_s_rad, non_negative] = 30.0
-    """Torque per slip, of small slip."""
+    """Torque per slip at small slip."""
     torque_max: Annotated[Nm, positive] = 500.0
-    """Torque that the oil does not exceed at any slip."""
+    """Largest torque at any slip."""
 
     def transfer(self, T: Nm, slip: rad_s) -> Nm:
         """Torque from the faster to the slower output."""
@@ -277,21 +408,21 @@ def split_by(differential: Any, T: Nm, spin_1: rad_s, spin_2: rad_s) -> tuple[Nm
 
 
 def lost_in(differential: Any, T: Nm, spin_1: rad_s, spin_2: rad_s) -> W:
-    """Power that friction takes, at least 0."""
+    """Power lost to friction in the differential, at least 0."""
     slip = spin_1 - spin_2
     return differential.transfer(T, slip) * slip
 
 
 class RearWheelDrive(NamedTuple):
-    """Drives the rear wheels."""
+    """Rear-wheel drive layout."""
 
     differential: Any = LimitedSlip()
-    """Between left and right."""
+    """Differential between left and right."""
 
     __repr__ = brief_repr
 
     def weights(self) -> Wheels:
-        """Share of each wheel in the spin of the input."""
+        """Weight of each wheel in the spin of the input."""
         share = self.differential.share
         return 0.0, 0.0, share, 1.0 - share
 
@@ -302,20 +433,20 @@ class RearWheelDrive(NamedTuple):
         return none, none, left, right
 
     def lost(self, T: Nm, spins: Wheels) -> W:
-        """Power that friction takes."""
+        """Power lost to friction, at least 0."""
         return lost_in(self.differential, T, *spins[2:])
 
 
 class FrontWheelDrive(NamedTuple):
-    """Drives the front wheels."""
+    """Front-wheel drive layout."""
 
     differential: Any = OpenDifferential()
-    """Between left and right."""
+    """Differential between left and right."""
 
     __repr__ = brief_repr
 
     def weights(self) -> Wheels:
-        """Share of each wheel in the spin of the input."""
+        """Weight of each wheel in the spin of the input."""
         share = self.differential.share
         return share, 1.0 - share, 0.0, 0.0
 
@@ -326,24 +457,24 @@ class FrontWheelDrive(NamedTuple):
         return left, right, none, none
 
     def lost(self, T: Nm, spins: Wheels) -> W:
-        """Power that friction takes."""
+        """Power lost to friction, at least 0."""
         return lost_in(self.differential, T, *spins[:2])
 
 
 class AllWheelDrive(NamedTuple):
-    """Drives all wheels: a differential between the axles, and one in each."""
+    """All-wheel drive layout: a centre differential, and one in each axle."""
 
     centre: Any = TorsenDifferential(share=0.4)
-    """Between front and rear: its first output is the front."""
+    """Centre differential; its first output is the front axle."""
     front: Any = OpenDifferential()
-    """Between the front wheels."""
+    """Differential between the front wheels."""
     rear: Any = OpenDifferential()
-    """Between the rear wheels."""
+    """Differential between the rear wheels."""
 
     __repr__ = brief_repr
 
     def weights(self) -> Wheels:
-        """Share of each wheel in the spin of the input."""
+        """Weight of each wheel in the spin of the input."""
         front, rear = self.centre.share, 1.0 - self.centre.share
         left_f, left_r = self.front.share, self.rear.share
         return front * left_f, front * (1.0 - left_f), rear * left_r, rear * (1.0 - left_r)
@@ -362,7 +493,7 @@ class AllWheelDrive(NamedTuple):
         return (*split_by(self.front, T_f, *spins[:2]), *split_by(self.rear, T_r, *spins[2:]))
 
     def lost(self, T: Nm, spins: Wheels) -> W:
-        """Power that friction takes."""
+        """Power lost to friction, at least 0."""
         axles = self.axle_spins(spins)
         T_f, T_r = split_by(self.centre, T, *axles)
         inner = lost_in(self.front, T_f, *spins[:2]) + lost_in(self.rear, T_r, *spins[2:])

@@ -1,0 +1,412 @@
+"""Corrections of an inertial unit: gravity, bias, offsets, mounting angle and place.
+
+An accelerometer measures the specific force, which is the acceleration minus gravity. With the roll
+angle φ (ISO 8855: positive with the right side down) and the pitch angle θ (positive with the nose
+down), gravity g appears in the axes of the body as
+
+    f_y = a_y cos φ + g sin φ        f_x = a_x cos θ - g sin θ
+
+to first order in the other angle: in a left turn a car rolls to the right, and its sensor shows
+more than a_y; in braking its nose dips, and it shows more than the deceleration.
+
+At a place l_x forward and l_y to the left of the point with the velocities v_x and v_y, and turned
+to the left by ψ, a sensor measures, with the acceleration p_x = dv_x/dt - v_y ω and
+p_y = dv_y/dt + v_x ω of that point,
+
+    f_x =  cos ψ (p_x - l_y dω/dt - l_x ω²) + sin ψ (p_y + l_x dω/dt - l_y ω²) + b_x
+    f_y = -sin ψ (p_x - l_y dω/dt - l_x ω²) + cos ψ (p_y + l_x dω/dt - l_y ω²) + b_y
+
+The offsets b are those of the sensor and of its tilt, which cannot be told apart. A latency of f_y
+adds a multiple of its rate, which at constant speed looks like l_x dω/dt. All are found together by
+least squares. Their intervals use sums of residuals over blocks of time that are longer than
+residuals remember, so they hold for disturbances of any colour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...units import m, m_s, m_s2, one, rad, rad_s, s
+from .cleaning import Mask, low_pass, stretches
+
+G: m_s2 = 9.80665
+BLOCK: s = 2.0
+"""Time over which residuals are summed for an interval."""
+_STANDING: m_s = 0.05
+_STANDING_TIME: s = 1.0
+"""A vehicle stands if it is slower for at least this long."""
+_FAST: m_s = 1.0
+"""Speed above which accelerations are compared."""
+_BAND, _SLOW_BAND = 3.0, 0.5
+"""Frequencies in Hz below which accelerations are compared: with the lateral velocity, and without
+it, as its rate then is a disturbance that is small only where motion is slow."""
+_DRIFT = 0.1
+"""Frequency in Hz below which a residual counts as that of a road or a drifting sensor."""
+_TURN_BAND = 1.0
+"""Frequency in Hz below which axes are compared for quarter turns."""
+_TURNED: one = 0.6
+"""Correlation from which axes count as turned."""
+_LEAST_BLOCKS = 4
+_GAIN: one = 0.15
+"""Largest error of the gain of a_y with which a place and a latency are believed."""
+_LEAST_BIAS: rad_s = 2e-4
+_LEAST_OFFSET: m_s2 = 0.02
+_LEAST_ANGLE: rad = 4e-3
+_LEAST_PLACE: m = 0.05
+_WIDEST_PLACE: m = 0.2
+"""Half width of an interval above which a place of the sensor is not used."""
+_WIDEST_TIME: s = 0.02
+"""The same of a latency of a_y."""
+_LEAST_DRIFT: m_s2 = 0.15
+_LEAST_ROLL: one = 0.02
+_MOST_ROLL: one = 0.2
+"""Corrections below these are not made, and not mentioned."""
+
+Rows = Mapping[str, Array]
+
+
+class Estimate(NamedTuple):
+    """A value with its 95 % interval."""
+
+    value: float
+    half: float
+
+    def over(self, least: float) -> bool:
+        """Whether zero is far outside of the interval, and the value is large enough to matter."""
+        return abs(self.value) > max(1.5 * self.half, least)
+
+    def text(self, unit: str, factor: one = 1.0) -> str:
+        """Value and interval with a unit."""
+        value, half = factor * self.value, abs(factor) * self.half
+        return f"{value:.3g} ({value - half:.3g} to {value + half:.3g}) {unit}".rstrip()
+
+
+class Correction(NamedTuple):
+    """A change of a channel, or a remark about it."""
+
+    channel: str
+    text: str
+    changes: bool = True
+    latency: Estimate | None = None
+    """Time by which the channel was late, in s."""
+
+
+def remove_gravity(rows: dict[str, Array], dt: s) -> Iterator[Correction]:
+    """Take gravity out of `a_x` and `a_y` by `pitch` and `roll`, where the log shows that it is in.
+
+    Without these angles, what slow accelerations show of a rolling body or a banked road is only
+    reported.
+    """
+    motion = _Motion.of(rows, dt)
+    if motion is None:
+        return
+    for axis, angle, sign in (("a_y", "roll", 1.0), ("a_x", "pitch", -1.0)):
+        known = motion.along if axis == "a_x" else motion.across
+        if axis not in rows or known is None:
+            continue
+        rest = motion.filtered(rows[axis]) - known
+        if angle not in rows:
+            if axis == "a_y":
+                yield from _road(rest, known, motion)
+            continue
+        pull = sign * G * np.sin(rows[angle])
+        found = _regress(rest, [motion.filtered(pull), np.ones(rest.shape)], motion)
+        if found is None or found[0].half > 0.5:
+            yield Correction(
+                axis, f"{angle} varies too little to tell whether gravity is in", False
+            )
+        elif found[0].value > 0.5:
+            rows[axis] = (rows[axis] - pull) / np.cos(rows[angle])
+            yield Correction(
+                axis, f"gravity taken out by {angle}: {found[0].text('times it')} is in"
+            )
+
+
+def _road(rest: Array, known: Array, motion: _Motion) -> Iterator[Correction]:
+    """Remarks about a lateral acceleration that differs slowly from v_x times omega."""
+    found = _regress(rest, [known, np.ones(rest.shape)], motion)
+    if found is None or not abs(found[0].value) < _MOST_ROLL:
+        return
+    rolls = found[0].over(_LEAST_ROLL) and found[0].value > 0.0
+    if rolls:
+        yield Correction(
+            "a_y",
+            f"{1.0 + found[0].value:.3f} times v_x times omega, as of a sensor on a body that "
+            f"rolls by {np.rad2deg(found[0].value):.2g} degrees at 1 g; left as it is",
+            False,
+        )
+    slow = low_pass(rest - found[0].value * known if rolls else rest, _DRIFT, motion.dt)
+    rows = motion.use & np.isfinite(slow)
+    # The middle of the differences: the ends of a derivative are wrong.
+    drift = 1.48 * float(np.median(np.abs(slow[rows] - np.median(slow[rows]))))
+    if drift > _LEAST_DRIFT:
+        yield Correction(
+            "a_y",
+            f"differs from v_x times omega by a slow {drift:.2g} m/s² (standard deviation), as on "
+            f"a road with a bank of {np.rad2deg(drift / G):.2g} degrees; left as it is",
+            False,
+        )
+
+
+def correct_imu(rows: dict[str, Array], dt: s, place: tuple[m, m] | None) -> Iterator[Correction]:
+    """Correct `omega`, `a_x` and `a_y`, and move the accelerations to the reference point.
+
+    Args:
+        rows: channels on an even grid, changed in place.
+        dt: period of the grid.
+        place: that of the accelerometers, forward and to the left of the reference point; estimated
+            if None and the lateral velocity is known.
+    """
+    if "omega" in rows:
+        yield from _gyro(rows, dt)
+    motion = _Motion.of(rows, dt, place or (0.0, 0.0))
+    found = None if motion is None else _mounting(rows, motion, place is None)
+    if found is not None and "late" in found and abs(found["gain_y"].value - 1.0) > _GAIN:
+        # So far from one that the lateral velocity is mostly noise.
+        motion = _Motion.of({k: v for k, v in rows.items() if k != "v_y"}, dt, place or (0.0, 0.0))
+        found = None if motion is None else _mounting(rows, motion, False)
+    if motion is not None and found is not None:
+        angle, late = found.get("angle"), found.get("late")
+        turned = angle is not None and {"a_x", "a_y"} <= rows.keys() and angle.over(_LEAST_ANGLE)
+        if angle is not None and turned:
+            c, sn = np.cos(angle.value), np.sin(angle.value)
+            a_x, a_y = rows["a_x"], rows["a_y"]
+            rows["a_x"], rows["a_y"] = c * a_x - sn * a_y, sn * a_x + c * a_y
+            text = angle.text("degrees", 180.0 / np.pi)
+            yield Correction("a_x, a_y", f"sensor turned to the left by {text}: turned back")
+        moved = late is not None and late.half < _WIDEST_TIME and late.over(0.6 * dt)
+        if late is not None and moved:
+            t = dt * np.arange(len(rows["a_y"]))
+            shown = rows["a_y"]
+            # Linear in the latency, so that the first estimate of a long one is too small.
+            for _ in range(3):
+                rows["a_y"] = np.interp(t + late.value, t, shown, np.nan, np.nan)
+                more = (_mounting(rows, motion, place is None) or found).get("late", late)
+                late = Estimate(late.value + more.value, more.half)
+            rows["a_y"] = np.interp(t + late.value, t, shown, np.nan, np.nan)
+            yield Correction("a_y", f"{late.text('s')} late: moved earlier", latency=late)
+        if turned or moved:
+            found = _mounting(rows, motion, place is None) or found
+        if place is None and "ahead" in found:
+            ahead, left = found["ahead"], found["left"]
+            if max(ahead.half, left.half) > _WIDEST_PLACE:
+                text = "place of the sensor not found, as speed and turning vary too little: "
+                yield Correction("a_x, a_y", text + "taken as the reference point", False)
+            elif ahead.over(_LEAST_PLACE) or left.over(_LEAST_PLACE):
+                how = f"estimated: forward {ahead.text('m')}, to the left {left.text('m')}"
+                yield from _move(rows, dt, (ahead.value, left.value), how)
+        for axis in ("a_x", "a_y"):
+            offset = found.get(axis)
+            if offset is not None and offset.over(_LEAST_OFFSET):
+                rows[axis] = rows[axis] - offset.value
+                tilt = abs(np.rad2deg(np.arcsin(np.clip(offset.value / G, -1.0, 1.0))))
+                text = f"offset {offset.text('m/s²')}, as of a tilt by {tilt:.2g} degrees"
+                yield Correction(axis, f"{text}: taken out")
+    if place is not None and any(place) and "omega" in rows:
+        yield from _move(rows, dt, place, "as given")
+
+
+def _gyro(rows: dict[str, Array], dt: s) -> Iterator[Correction]:
+    """Take the bias out of the yaw rate: by standing still, or else by the heading."""
+    omega = rows["omega"]
+    speed = rows.get("v_x", rows.get("speed"))
+    bias: Estimate | None = None
+    how = ""
+    if speed is not None:
+        stands = (np.abs(speed) < _STANDING) & np.isfinite(omega)
+        least = int(_STANDING_TIME / dt)
+        # Without the ends, where the vehicle may still rock.
+        parts = [omega[a + least // 5 : b - least // 5] for a, b in stretches(stands)
+                 if b - a >= least]  # fmt: skip
+        if parts:
+            values = np.concatenate(parts)
+            bias, how = _mean(values, dt), f"by {len(values) * dt:.3g} s of standing still"
+    if bias is None and "yaw" in rows:
+        turned = np.gradient(rows["yaw"], dt)
+        both = np.isfinite(turned) & np.isfinite(omega)
+        if both.sum() * dt > _LEAST_BLOCKS * BLOCK:
+            bias, how = _mean((omega - turned)[both], dt), "by yaw"
+    if bias is not None and bias.over(_LEAST_BIAS):
+        rows["omega"] = omega - bias.value
+        yield Correction("omega", f"bias {bias.text('rad/s')}, {how}: taken out")
+
+
+def _mean(values: Array, dt: s) -> Estimate:
+    """Mean with an interval from the means of blocks."""
+    count = int(np.clip(len(values) * dt / BLOCK, 4, 200))
+    means = np.array([part.mean() for part in np.array_split(values, count)])
+    return Estimate(float(values.mean()), _quantile(count) * float(means.std(ddof=1)) / count**0.5)
+
+
+def _move(rows: dict[str, Array], dt: s, place: tuple[m, m], how: str) -> Iterator[Correction]:
+    """Accelerations at the reference point from those of a sensor elsewhere."""
+    ahead, left = place
+    omega = rows["omega"]
+    # The rate of noise is noise that the sensor does not have.
+    rate = np.gradient(low_pass(omega, _BAND, dt), dt)
+    if "a_x" in rows:
+        rows["a_x"] = rows["a_x"] + rate * left + omega**2 * ahead
+    if "a_y" in rows:
+        rows["a_y"] = rows["a_y"] - rate * ahead + omega**2 * left
+    channels = ", ".join(axis for axis in ("a_x", "a_y") if axis in rows)
+    yield Correction(channels, f"moved from ({ahead:.3g}, {left:.3g}) m ({how}) to the "
+                     "reference point")  # fmt: skip
+
+
+def quarter_turn(rows: Rows, dt: s) -> tuple[int, float]:
+    """How the axes of the accelerometers are turned, and the correlation that shows it.
+
+    1 for a quarter turn to the left, so that `a_x` shows the acceleration to the left, -1 to the
+    right, and 0 if the axes are right or nothing tells.
+    """
+    motion = _Motion.of({**rows, "v_y": np.zeros(len(rows["v_x"]))}, dt)
+    if motion is None or motion.across is None:
+        return 0, 0.0
+    a_x, a_y = (low_pass(rows[axis], _TURN_BAND, dt) for axis in ("a_x", "a_y"))
+    p_x, p_y = (low_pass(p, _TURN_BAND, dt) for p in (motion.along, motion.across))
+    known = motion.use & np.isfinite(a_x + a_y + p_x + p_y)
+    if known.sum() * dt < _LEAST_BLOCKS * BLOCK:
+        return 0, 0.0
+
+    def alike(first: Array, second: Array) -> float:
+        a, b = first[known] - first[known].mean(), second[known] - second[known].mean()
+        return float((a * b).mean() / (a.std() * b.std() + 1e-9))
+
+    straight = 0.5 * (alike(a_x, p_x) + alike(a_y, p_y))
+    turned = 0.5 * (alike(a_x, p_y) - alike(a_y, p_x))
+    if abs(turned) < _TURNED or straight > 0.5 * abs(turned):
+        return 0, straight
+    return (1 if turned > 0.0 else -1), abs(turned)
+
+
+class _Motion(NamedTuple):
+    """The acceleration of a point by its velocity, low-pass filtered."""
+
+    dt: s
+    along: Array
+    """To the front."""
+    across: Array | None
+    """To the left; None without a yaw rate."""
+    rate: Array
+    """dω/dt."""
+    square: Array
+    """ω²."""
+    band: float
+    knows_sideways: bool
+    use: Mask
+    """Rows that are compared."""
+
+    def filtered(self, values: Array) -> Array:
+        return low_pass(values, self.band, self.dt)
+
+    @classmethod
+    def of(cls, rows: Rows, dt: s, place: tuple[m, m] = (0.0, 0.0)) -> _Motion | None:
+        """The acceleration at a place; None without a speed."""
+        if "v_x" not in rows:
+            return None
+        v_x, v_y, omega = rows["v_x"], rows.get("v_y"), rows.get("omega")
+        band = min(_SLOW_BAND if v_y is None else _BAND, 0.2 / dt)
+        aside = np.zeros(v_x.shape) if v_y is None else v_y
+        turning = np.zeros(v_x.shape) if omega is None else omega
+        # Filtered before they are differentiated, since filters and derivatives commute.
+        along = np.gradient(low_pass(v_x, band, dt), dt) - low_pass(aside * turning, band, dt)
+        across = np.gradient(low_pass(aside, band, dt), dt) + low_pass(v_x * turning, band, dt)
+        rate, square = (
+            np.gradient(low_pass(turning, band, dt), dt),
+            low_pass(turning**2, band, dt),
+        )
+        use = np.isfinite(along + across + rate + square) & (np.abs(v_x) > _FAST)
+        ahead, left = place
+        along, across = along - left * rate - ahead * square, across + ahead * rate - left * square
+        told = None if omega is None else across
+        return cls(dt, along, told, rate, square, band, v_y is not None, use)
+
+
+def _mounting(rows: Rows, motion: _Motion, with_place: bool) -> dict[str, Estimate] | None:
+    """Offsets and mounting angle; with the lateral velocity also latency and place."""
+    if motion.across is None or not {"a_x", "a_y"} & rows.keys():
+        return None
+    p_x, p_y = motion.along, motion.across
+    zero, unit = np.zeros(p_x.shape), np.ones(p_x.shape)
+    # Gains of both axes are free, so that a rolling body or a wrong wheel radius spoils nothing.
+    names = ["a_x", "gain_x", "a_y", "gain_y", "angle", "late", "ahead", "left", "cross"]
+    # By the sensor itself: positions that are differentiated three times are noise.
+    late = -np.gradient(motion.filtered(rows["a_y"]), motion.dt) if "a_y" in rows else zero
+    terms = {
+        "a_x": (unit, p_x, zero, zero, p_y, zero, -motion.square, -motion.rate, zero),
+        "a_y": (zero, zero, unit, p_y, -p_x, late, motion.rate, -motion.square, zero),
+    }
+    order = [*range(8)] if with_place else [*range(6)]
+    if not motion.knows_sideways:
+        # The term v_y ω that is missing looks like a mounting angle in turns to one side.
+        terms["a_x"] = (unit, p_x, zero, zero, zero, zero, zero, zero, p_y)
+        order = [0, 1, 2, 3, 4, 8]
+    axes = [axis for axis in terms if axis in rows]
+    used = [k for k in order if any(terms[axis][k].any() for axis in axes)]
+    parts: list[tuple[Array, list[Array]]] = []
+    for axis in axes:
+        measured = motion.filtered(rows[axis])
+        columns = [terms[axis][k] for k in used]
+        alone = [column for column in columns if column.any()]
+        scale = _spread(measured, alone, motion)
+        if scale is None:
+            return None
+        parts.append((measured / scale, [column / scale for column in columns]))
+    found = _solve(parts, motion)
+    return None if found is None else dict(zip([names[k] for k in used], found, strict=True))
+
+
+def _spread(measured: Array, columns: list[Array], motion: _Motion) -> float | None:
+    """Standard deviation of what a regression of one axis leaves."""
+    rows = motion.use & np.isfinite(measured + sum(columns))
+    if rows.sum() * motion.dt < _LEAST_BLOCKS * BLOCK:
+        return None
+    table = np.stack([column[rows] for column in columns], axis=1)
+    rest = measured[rows] - table @ np.linalg.lstsq(table, measured[rows], rcond=None)[0]
+    return float(rest.std()) or 1.0
+
+
+def _regress(measured: Array, columns: list[Array], motion: _Motion) -> list[Estimate] | None:
+    if (motion.use & np.isfinite(measured)).sum() * motion.dt < _LEAST_BLOCKS * BLOCK:
+        return None
+    return _solve([(measured, columns)], motion)
+
+
+def _solve(parts: list[tuple[Array, list[Array]]], motion: _Motion) -> list[Estimate] | None:
+    """Least squares over several equations with common unknowns, with intervals by blocks."""
+    rows = motion.use.copy()
+    for measured, columns in parts:
+        rows &= np.isfinite(measured + sum(columns))
+    places = np.flatnonzero(rows)
+    if len(places) * motion.dt < _LEAST_BLOCKS * BLOCK:
+        return None
+    tables = [np.stack([column[rows] for column in columns], axis=1) for _, columns in parts]
+    values = [measured[rows] for measured, _ in parts]
+    table, value = np.concatenate(tables), np.concatenate(values)
+    normal = table.T @ table
+    size = np.sqrt(np.diag(normal))
+    if not (size > 0.0).all() or np.linalg.cond(normal / np.outer(size, size)) > 1e8:
+        return None
+    inverse = np.linalg.inv(normal)
+    answer = inverse @ (table.T @ value)
+    block = (places * motion.dt / BLOCK).astype(int)
+    labels, index = np.unique(block, return_inverse=True)
+    scores = np.zeros((len(labels), len(answer)))
+    for part, told in zip(tables, values, strict=True):
+        np.add.at(scores, index, part * (told - part @ answer)[:, None])
+    count = len(labels)
+    meat = scores.T @ scores * count / max(count - len(answer), 1)
+    deviation = np.sqrt(np.diag(inverse @ meat @ inverse))
+    quantile = _quantile(count - len(answer) + 1)
+    return [Estimate(float(v), quantile * float(d)) for v, d in zip(answer, deviation, strict=True)]
+
+
+def _quantile(count: int) -> float:
+    """Quantile of Student's distribution for a 95 % interval from a number of blocks."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(max(count - 1, 1), 0.975))

@@ -1,0 +1,177 @@
+"""A recorded run: channels over time.
+
+Commands are `u_` and the name of the model's input (`u_steer`), as in a Trajectory; measurements
+have plain names (`v_x`, `steer`).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeVar, cast
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.files import brief_repr
+from ...errors import InvalidValue
+from .tables import Cells
+
+_NO_VALUE = "it has no value in any sample"
+
+
+class Channel(NamedTuple):
+    """One quantity with times of its own."""
+
+    t: Array
+    """Times in s, strictly increasing."""
+    values: Array
+    """Values, NaN for missing samples; `known_samples` removes them."""
+    unit: str = ""
+    """SI unit of the values; empty if it is not known."""
+    source: str = ""
+    """Name and unit in the file, as `Ground Speed [km/h]`; empty if they are the channel's own."""
+
+    __repr__ = brief_repr
+
+
+T = TypeVar("T", Cells, Channel)
+
+
+@dataclass(frozen=True)
+class Log:
+    """The channels of a recorded run."""
+
+    name: str
+    """Name of the file or run, for messages and titles."""
+    channels: Mapping[str, Channel]
+    unread: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Names that could not be read, each with the reason; if also in `channels`, only in part."""
+    notes: tuple[str, ...] = ()
+    """What reading changed, such as units and names."""
+    start: float | None = None
+    """Unix time in s of t = 0; None if the log does not tell."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        empty = {
+            k: _NO_VALUE
+            for k, one in self.channels.items()
+            if one.values.size and np.isnan(one.values).all()
+        }
+        if empty:
+            channels = {k: one for k, one in self.channels.items() if k not in empty}
+            object.__setattr__(self, "channels", channels)
+            object.__setattr__(self, "unread", {**self.unread, **empty})
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.channels
+
+    def __getitem__(self, name: str) -> Channel:
+        if name not in self.channels:
+            raise InvalidValue(
+                f"{self.name} has no channel {name!r}. It has {', '.join(self.channels) or 'none'}"
+            )
+        return self.channels[name]
+
+
+def renamed(log: Log, names: Mapping[str, str]) -> Log:
+    """Log with channels under other names; a minus sign before a name reverses the values."""
+    for old in names:
+        if old in log.unread and old not in log:
+            raise InvalidValue(f"{log.name}: {old} cannot be used: {log.unread[old]}")
+    channels = rename(log.name, dict(log.channels), names)
+    for key, one in channels.items():
+        _check_time(f"{log.name}, {key}", one.t)
+    # Of a topic, under the names of its quantities.
+    partly = {
+        names.get(old, old).removeprefix("-"): reason
+        for topic, reason in log.unread.items()
+        for old in log.channels
+        if old.startswith(f"{topic}.")
+    }
+    return replace(log, channels=channels, unread={**log.unread, **partly})
+
+
+def rename(where: str, columns: dict[str, T], names: Mapping[str, str]) -> dict[str, T]:
+    """Columns under their new names, which replace columns that had these names before.
+
+    A minus sign before a name reverses the sign of the values.
+    """
+    reversed_ = {old for old, new in names.items() if new.startswith("-")}
+    names = {old: new.removeprefix("-") for old, new in names.items()}
+    for old in names:
+        if old not in columns:
+            near = difflib.get_close_matches(old, columns, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else "."
+            raise InvalidValue(
+                f"{where} has no column {old!r}{hint} It has {', '.join(columns) or 'none'}"
+            )
+    if len(set(names.values())) < len(names):
+        twice = next(n for n in names.values() if list(names.values()).count(n) > 1)
+        raise InvalidValue(f"two columns of {where} are both to be {twice!r}; give one")
+    kept = {k: v for k, v in columns.items() if k not in names and k not in names.values()}
+    for old, new in names.items():
+        column = columns[old]
+        if old in reversed_ and column.values is not None:
+            column = cast("T", column._replace(values=-column.values))
+        kept[new] = column
+    return kept
+
+
+def known_samples(
+    where: str, name: str, one: Channel, *, held: bool = False
+) -> tuple[Channel, str]:
+    """A channel without missing samples, and a note on them; empty if none is missing.
+
+    `held` marks a command, which holds until the next one; other channels are interpolated linearly
+    by the callers. Raises InvalidValue for an infinite value.
+    """
+    infinite = np.flatnonzero(np.isinf(one.values))
+    if infinite.size:
+        i = int(infinite[0])
+        raise InvalidValue(
+            f"{where}: {name} is {one.values[i]} in row {i} (t = {one.t[i]:.9g} s) and "
+            f"{infinite.size - 1} others; every value must be finite"
+        )
+    lost = np.isnan(one.values)
+    if not lost.any():
+        return one, ""
+    kept = one._replace(t=one.t[~lost], values=one.values[~lost])
+    first, count = int(lost.argmax()), int(lost.sum())
+    note = (
+        f"{name} has no value in {count} of {len(lost)} samples, the first at t = "
+        f"{one.t[first]:.6g} s: {'the last value is held' if held else 'interpolated'}"
+    )
+    if len(kept.t) > 1:
+        note += f", over {np.diff(kept.t).max():.3g} s at most"
+    ends = [f"before {kept.t[0]:.6g} s"] * bool(lost[0]) + [f"after {kept.t[-1]:.6g} s"] * bool(
+        lost[-1]
+    )
+    return kept, note + (f"; it has none {' and '.join(ends)}" if ends else "")
+
+
+def unread_notes(log: Log, names: Iterable[str]) -> list[str]:
+    """Notes on columns, of those named, whose numbers in the log could not be read."""
+    return [
+        f"{name}: a part of it could not be read: {log.unread[name]}"
+        if name in log
+        else f"{name} is in the log and not used: {log.unread[name]}"
+        for name in names
+        if name in log.unread
+    ]
+
+
+def _check_time(where: str, t: Array) -> None:
+    bad = np.flatnonzero(~np.isfinite(t))
+    if bad.size:
+        raise InvalidValue(f"{where}: the time of row {bad[0]} is {t[bad[0]]}; it must be finite")
+    back = np.flatnonzero(np.diff(t) <= 0.0)
+    if back.size:
+        i = int(back[0])
+        raise InvalidValue(
+            f"{where}: time does not increase from row {i} ({t[i]:.9g} s) to row {i + 1} "
+            f"({t[i + 1]:.9g} s)"
+        )

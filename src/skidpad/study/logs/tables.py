@@ -1,0 +1,381 @@
+"""Tables: text files of any logger with columns, and Parquet of any origin.
+
+A table is returned as `Cells` by the name of each column, before anyone says which column is the
+time. `read_csv` expects a heading in the first line and refuses damaged rows. `read_text_table` is
+for logs: it finds the heading and the delimiter, and leaves out damaged rows with a note.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.files import bytes_of, counted, first_repeated, reading
+from ...errors import InvalidValue, require
+from ...run.trajectory_files import csv_rows, parquet_table
+from .units import to_si
+
+EMPTY = frozenset({"", "na", "n/a", "#n/a", "null", "none", "-"})
+"""Text of cells without a value, in small letters, in addition to those that `float` reads as
+NaN."""
+
+
+class Cells(NamedTuple):
+    """One column of a table."""
+
+    values: Array | None
+    """Values, NaN where a cell is empty; None if the column is not numeric."""
+    unit: str = ""
+    """Unit; empty if the table does not state it."""
+    problem: str = ""
+    """Why there are no values."""
+    start: float | None = None
+    """Unix time in s of the value 0, for dates; None for other values."""
+
+
+class TextTable(NamedTuple):
+    """The columns of a text table and what was left out."""
+
+    columns: dict[str, Cells]
+    notes: list[str]
+
+
+def read_csv(path: Path, separator: str = ",") -> dict[str, Cells]:
+    """The columns of a text table with headings `name` or `name [unit]`; an empty cell is NaN."""
+    header, *rows = [row for row in csv_rows(path, separator) if row] or [[]]
+    if not header:
+        raise InvalidValue(f"{path} is empty: a heading with names of columns is expected")
+    for line, row in enumerate(rows, start=2):
+        if len(row) != len(header):
+            raise InvalidValue(f"{path}, line {line}: {len(row)} values for {len(header)} columns")
+    heads = [_heading(text) for text in header]
+    _check_names(path, [name for name, _ in heads])
+    texts = zip(*rows, strict=True) if rows else [()] * len(header)
+    lines = range(2, len(rows) + 2)
+    return {
+        name: parsed_cells(cells, u, lines) for (name, u), cells in zip(heads, texts, strict=True)
+    }
+
+
+def _heading(text: str) -> tuple[str, str]:
+    """Name and unit of a heading `name [unit]`."""
+    name, bracket, unit = text.strip().rpartition("[")
+    has_unit = bracket and unit.endswith("]") and "]" not in unit[:-1]
+    return (name.strip(), unit[:-1].strip()) if has_unit else (text.strip(), "")
+
+
+def _check_names(path: Path, names: Sequence[str]) -> None:
+    twice = first_repeated(names)
+    if twice is not None:
+        raise InvalidValue(f"{path}: column {twice!r} appears twice; names must differ")
+
+
+MOST_PREAMBLE = 400
+"""Number of lines among which the heading is looked for."""
+MOST_DAMAGED = 0.05
+"""Largest share of rows with a wrong number of cells, and of cells of a column that are text."""
+DELIMITERS = ",;\t|"
+Rows = list[tuple[int, list[str]]]
+"""Rows with the numbers of their lines."""
+
+
+def read_text_table(path: Path) -> TextTable:
+    """The columns of a text table of any logger.
+
+    The delimiter is found (comma, semicolon, tab, bar or spaces), and so are decimal commas. Lines
+    above the heading are skipped. Units stand in the heading, as `speed [km/h]`, `speed (km/h)` or
+    `speed_kmh`, or in a line below. Rows with a wrong number of cells are left out with a note; a
+    table with many of them raises InvalidValue.
+    """
+    text = decoded_text(path)
+    rows = _split(path, text)
+    if not rows:
+        raise InvalidValue(f"{path} is empty: a heading with names of columns is expected")
+    # Lines above the heading may hold numbers too, so the second half of the file counts.
+    width = Counter(len(row) for _, row in rows[len(rows) // 2 :] if any(map(_is_value, row)))
+    usual = max(width, key=lambda n: (width[n], n)) if width else len(rows[0][1])
+    first = _first_data(path, rows, usual)
+    top = first - 1
+    while top > 0 and _belong_together(rows[top - 1], rows[top]):
+        top -= 1
+    heading, *others = [row for _, row in rows[top:first]]
+    heads = _headings(heading, others)
+    data, notes = intact_rows(path, rows[first:], len(heading), heading)
+    commas = _has_decimal_commas([row for _, row in data[:200]])
+    lines = [line for line, _ in data]
+    columns: dict[str, Cells] = {}
+    _check_names(path, [name for name, _ in heads if name])
+    for k, (name, unit) in enumerate(heads):
+        cells = tuple(row[k] for _, row in data)
+        if not name and not any(cell.strip() for cell in cells):
+            continue  # what follows a delimiter at the end of each line
+        name = name or f"column {k + 1}"
+        if commas:
+            cells = tuple(cell.replace(",", ".") for cell in cells)
+        columns[name] = parsed_cells(cells, unit, lines, lenient=True)
+        if columns[name].values is not None and columns[name].problem:
+            notes.append(f"{name}: {columns[name].problem}; left empty")
+    return TextTable(columns, notes)
+
+
+def decoded_text(path: Path) -> str:
+    """Text of a file in UTF-8, UTF-16 with its mark, or Latin-1; raises for binary files."""
+    data = bytes_of(path)
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        text = data.decode("utf-16", errors="replace")
+    else:
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = data.decode("latin-1")  # ° and ² of programs on Windows
+    if "\0" in text:
+        raise InvalidValue(f"{path} is not a text table: it contains zero bytes")
+    return text
+
+
+def _split(path: Path, text: str) -> Rows:
+    """Rows of cells by the delimiter whose cells are numbers most often; no comments."""
+
+    def rows_of(text: str, delimiter: str) -> Rows:
+        if delimiter == " ":
+            parts = ((k, line.split()) for k, line in enumerate(text.splitlines(), start=1))
+            return [(k, row) for k, row in parts if row]
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        try:
+            return [(reader.line_num, row) for row in reader if any(c.strip() for c in row)]
+        except csv.Error as error:
+            raise InvalidValue(f"{path}, line {reader.line_num}: not CSV: {error}") from error
+
+    sample = "\n".join(text[: 1 << 18].splitlines()[:MOST_PREAMBLE])
+
+    def merit(delimiter: str) -> float:
+        widths = Counter[int]()
+        values = Counter[int]()
+        for _, row in rows_of(sample, delimiter):
+            count = sum(map(_is_value if delimiter == "," else _is_value_or_comma, row))
+            widths[len(row)] += 1 if count else 0
+            values[len(row)] += count
+        width, rows = max(widths.items(), key=lambda item: item[1] * (item[0] > 1), default=(1, 0))
+        return values[width] / (width * rows) if width > 1 and rows else 0.0
+
+    best = max(DELIMITERS, key=merit)
+    if merit(best) == 0.0:
+        best = " " if merit(" ") > 0.0 else ","
+    rows = rows_of(text, best)
+    # The heading of some programs is a comment; other comments are left out.
+    plain: Rows = []
+    for k, (line, row) in enumerate(rows):
+        if row[0].lstrip().startswith("#"):
+            after = next((r for _, r in rows[k + 1 :] if not r[0].lstrip().startswith("#")), [])
+            row = [row[0].lstrip().lstrip("#").strip(), *row[1:]]
+            row = row[1:] if best == " " and not row[0] else row
+            if plain or len(row) != len(after) or any(map(_is_value, row)):
+                continue
+        plain.append((line, row))
+    return plain
+
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?(Z|[+-]\d\d:?\d\d))?)?")
+_CLOCK = re.compile(r"(?:(\d+):)?(\d{1,2}):(\d{1,2}(?:[.,]\d+)?)")
+_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+
+
+def _is_value(cell: str) -> bool:
+    """Whether a cell is a number, a date or a time."""
+    try:
+        float(cell)
+    except ValueError:
+        text = cell.strip()
+        return bool(_DATE.fullmatch(text) or _CLOCK.fullmatch(text))
+    return True
+
+
+def _is_value_or_comma(cell: str) -> bool:
+    return _is_value(cell) or _COMMA.fullmatch(cell.strip()) is not None
+
+
+def _has_decimal_commas(rows: Sequence[Sequence[str]]) -> bool:
+    cells = [cell.strip() for row in rows for cell in row]
+    return any(map(_COMMA.fullmatch, cells)) and not any(map(re.compile(r"\d\.\d").search, cells))
+
+
+def _first_data(path: Path, rows: Rows, width: int) -> int:
+    """Index of the first row of numbers below a heading."""
+
+    def is_data(k: int) -> bool:
+        row = rows[k][1]
+        return len(row) == width and any(map(_is_value_or_comma, row))
+
+    def is_heading(k: int) -> bool:
+        row = rows[k][1]
+        texts = sum(bool(cell.strip()) for cell in row)
+        return 2 * texts >= len(row) and not any(map(_is_value_or_comma, row))
+
+    for k in range(min(len(rows), MOST_PREAMBLE)):
+        length = len(rows[k][1])
+        if length not in (width, width - 1) or not is_heading(k):
+            continue
+        first = next((i for i in range(k + 1, min(k + 5, len(rows))) if is_data(i)), 0)
+        # A delimiter at the end of the rows of numbers makes them longer by an empty cell.
+        longer = first > 0 and not rows[first][1][-1].strip()
+        alike = all(len(row) == length for _, row in rows[k:first])
+        if first and alike and (length == width or longer):
+            return first
+    if not any(is_data(k) for k in range(len(rows))):
+        return 1  # a heading without rows
+    line = next(rows[k][0] for k in range(len(rows)) if is_data(k))
+    raise InvalidValue(
+        f"{path} has no heading: a line with the names of the {width} columns is expected above "
+        f"the numbers in line {line}"
+    )
+
+
+def _belong_together(upper: tuple[int, list[str]], lower: tuple[int, list[str]]) -> bool:
+    """Whether two lines of text are parts of one heading: names, and units below them."""
+    adjacent = lower[0] - upper[0] == 1 and len(lower[1]) == len(upper[1])
+    return adjacent and not any(map(_is_value, upper[1]))
+
+
+def _headings(heading: Sequence[str], others: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
+    """Names and units of the columns, from the heading and the lines below it."""
+    units: Sequence[str] = ()
+    for row in others:
+        texts = [cell.strip() for cell in row if cell.strip()]
+        if not units and 2 * sum(to_si(text) is not None for text in texts) >= len(texts) > 0:
+            units = row
+    sources = next((row for row in reversed(others) if row is not units), ())
+    heads: list[tuple[str, str]] = []
+    for k, text in enumerate(heading):
+        name, unit = _heading(text)
+        name = re.sub(r" \*\w+$", "", name)  # of RaceChrono: the source of a value
+        if not unit and (match := re.fullmatch(r"(.+?)\s*\(([^()]+)\)", name)) and to_si(match[2]):
+            name, unit = match[1], match[2].strip()
+        if not unit and k < len(units):
+            unit = units[k].strip()
+        heads.append((name, unit))
+    count = Counter(name for name, _ in heads)
+    for k, (name, unit) in enumerate(heads):
+        source = sources[k].strip() if k < len(sources) else ""
+        if count[name] > 1 and source:
+            heads[k] = f"{name} ({source})", unit
+    return heads
+
+
+def intact_rows(path: Path, rows: Rows, width: int, heading: list[str]) -> tuple[Rows, list[str]]:
+    """Rows with the right number of cells, and notes on the others."""
+    kept: Rows = []
+    damaged: list[tuple[int, int]] = []
+    repeated = 0
+    for line, row in rows:
+        if len(row) > width and not any(cell.strip() for cell in row[width:]):
+            row = row[:width]
+        if row == heading:
+            repeated += 1
+        elif len(row) == width:
+            kept.append((line, row))
+        else:
+            damaged.append((line, len(row)))
+    notes = [f"{counted(repeated, 'repeated heading')} left out"] if repeated else []
+    cut = bool(damaged) and damaged[-1][0] == rows[-1][0]
+    if len(damaged) - cut > MOST_DAMAGED * len(rows):
+        line, cells = damaged[0]
+        raise InvalidValue(
+            f"{path}, line {line}: {cells} values for {width} columns, and so are "
+            f"{len(damaged) - 1} other lines"
+        )
+    if cut:
+        line, cells = damaged.pop()
+        notes.append(f"the last line, {line}, was cut off ({cells} of {width} cells) and left out")
+    if damaged:
+        notes.append(
+            f"{counted(len(damaged), 'row')} with a wrong number of cells left out, the first in "
+            f"line {damaged[0][0]}"
+        )
+    return kept, notes
+
+
+def parsed_cells(
+    cells: tuple[str, ...], unit: str, lines: Sequence[int], *, lenient: bool = False
+) -> Cells:
+    """Numbers of a column. If lenient, a few texts become NaN, and dates and times become s."""
+    try:
+        return Cells(np.array(cells, dtype=str).astype(float), unit)
+    except ValueError:
+        pass
+    values = np.full(len(cells), np.nan)
+    texts: list[int] = []
+    for k, cell in enumerate(cells):
+        try:
+            values[k] = float(cell)
+        except ValueError:
+            if cell.strip().lower() not in EMPTY:
+                texts.append(k)
+    if not texts:
+        return Cells(values, unit)
+    problem = f"line {lines[texts[0]]} has {cells[texts[0]]!r}, which is no number"
+    if lenient and (times := _times(cells)) is not None:
+        return times
+    numbers = int(np.isfinite(values).sum())
+    if not lenient or len(texts) > MOST_DAMAGED * (len(texts) + numbers):
+        return Cells(None, unit, problem)
+    more = f", and {counted(len(texts) - 1, 'other')}" if len(texts) > 1 else ""
+    return Cells(values, unit, problem + more)
+
+
+def _times(cells: Sequence[str]) -> Cells | None:
+    """Seconds of dates (ISO 8601) or clock times; None for other texts."""
+    texts = [cell.strip().replace(",", ".") for cell in cells]
+    first = next((text for text in texts if text), "")
+    if _DATE.fullmatch(first):
+        try:
+            dates = [datetime.fromisoformat(text) if text else None for text in texts]
+        except ValueError:
+            return None
+        utc = [d and (d if d.tzinfo else d.replace(tzinfo=UTC)) for d in dates]
+        origin = next(d for d in utc if d)
+        values = np.array([(d - origin).total_seconds() if d else np.nan for d in utc])
+        return Cells(values, "s", start=origin.timestamp())
+    matches = [_CLOCK.fullmatch(text) for text in texts]
+    if not _CLOCK.fullmatch(first) or any(t and not m for t, m in zip(texts, matches, strict=True)):
+        return None
+    values = np.array([
+        60.0 * (60 * int(m[1] or 0) + int(m[2])) + float(m[3]) if m else np.nan for m in matches
+    ])  # fmt: skip
+    if first.count(":") == 2:
+        known = np.flatnonzero(np.isfinite(values))
+        midnights = np.cumsum(np.diff(values[known], prepend=values[known[:1]]) < -43200.0)
+        values[known] += 86400.0 * midnights
+    return Cells(values, "s")
+
+
+def read_parquet(path: Path) -> dict[str, Cells]:
+    """Columns of a Parquet file, NaN where a value is null; timestamps become seconds."""
+    arrow = require("pyarrow", purpose=f"Reading {path}")
+    with reading(path, "is not a readable Parquet file"):
+        table = parquet_table(path, f"Reading {path}")
+        return {part.name: _of_arrow(part, table.column(part.name), arrow) for part in table.schema}
+
+
+def _of_arrow(part: Any, column: Any, arrow: Any) -> Cells:
+    unit = (part.metadata or {}).get(b"unit", b"").decode()
+    kind = part.type
+    if arrow.types.is_timestamp(kind) or arrow.types.is_duration(kind):
+        ticks = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[kind.unit]
+        # Relative to the first: seconds since 1970 leave no room for microseconds.
+        counts = column.cast(arrow.int64()).to_numpy()
+        begin = counts[:1].sum()
+        is_date = arrow.types.is_timestamp(kind)
+        return Cells((counts - begin) * ticks, "s", start=float(begin * ticks) if is_date else None)
+    numeric = arrow.types.is_integer(kind) or arrow.types.is_floating(kind)
+    if not (numeric or arrow.types.is_boolean(kind)):
+        return Cells(None, unit, f"it holds {kind}, not numbers")
+    return Cells(column.to_numpy().astype(float), unit)
