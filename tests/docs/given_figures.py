@@ -78,9 +78,8 @@ GIVEN = {
     "docs/ros2_planning.md": "0 s, 0 s",
     "docs/ros2_vehicle.md": "0.3 rad, 270 °, 40 Hz",
     "docs/sensors.md": "1 s, 3 s, 50 m, 0.3 m, 0.18 °",
-    "docs/simulator.md": "0.2 rad, 0.005 s, 0.3 s",
+    "docs/simulator.md": "0.2 rad, 0.005 s, 0.3 s, 1 m",
     "docs/trailers.md": "70 kg, 0.6 m",
-    "docs/trajectory.md": "1 m",
     "docs/tutorials/identification.md": "40 ms, 0.6 s, 21 %, 10 %",
     "docs/tutorials/control.md": "3.5 m, 2.5 s",
     "docs/tutorials/learning.md": (

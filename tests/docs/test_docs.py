@@ -49,7 +49,6 @@ def pages_with_python() -> list[Path]:
     "docs/campaigns.md",
     "docs/maps.md",
     "docs/interop.md",
-    "docs/learn_tasks.md",
     "docs/policy.md",
     "docs/tutorials/control.md",
     "docs/engine.md",

@@ -343,25 +343,25 @@ SENTENCES = [
         lambda: [(on_centre.FIRST + Weave().periods) / Weave().frequency],
     ),
     Sentence(
-        "docs/learn_tasks.md", "near the wall, to {} m and {}°",
+        "docs/learn.md", "near the wall, to {} m and {}°",
         lambda: [PARK.near, degrees(PARK.aligned)],
     ),
     Sentence(
-        "docs/learn_tasks.md", "a hitch beyond {} rad has jack-knifed", lambda: [PARK.folded]
+        "docs/learn.md", "a hitch beyond {} rad has jack-knifed", lambda: [PARK.folded]
     ),
     Sentence(
-        "docs/learn_tasks.md", "with the nose {} rad inside",
+        "docs/learn.md", "with the nose {} rad inside",
         lambda: [default(tasks.drift, "sideslip")],
     ),
     Sentence(
-        "docs/learn_tasks.md", "`speeds` ({} m/s to {} m/s)",
+        "docs/learn.md", "`speeds` ({} m/s to {} m/s)",
         lambda: default(tasks.lane_change, "speeds"),
     ),
     Sentence(
-        "docs/learn_tasks.md", "`ice` ({} to {} of that of the road",
+        "docs/learn.md", "`ice` ({} to {} of that of the road",
         lambda: default(tasks.lane_change, "ice"),
     ),
-    Sentence("docs/learn_tasks.md", "and {} m for each radian", lambda: [PARK.arm]),
+    Sentence("docs/learn.md", "and {} m for each radian", lambda: [PARK.arm]),
     Sentence(
         "docs/tutorials/formula_student.md", "a motor at each wheel, {} kW in all",
         lambda: [1e-3 * MOTORS.powertrain.P_max],
@@ -370,7 +370,7 @@ SENTENCES = [
         "docs/tutorials/formula_student.md", "{} m from rest, with the clock started after {} m",
         lambda: [manoeuvres.FormulaAcceleration().way, manoeuvres.FormulaAcceleration().before],
     ),
-    Sentence("docs/learn_tasks.md", "such a car within {} m", lambda: [SIGHT]),
+    Sentence("docs/learn.md", "such a car within {} m", lambda: [SIGHT]),
     Sentence(
         COMMONROAD,
         "(`l_f` {} m, `l_r` {} m, `m` {} kg, `I_z` {} kg·m², `C_f` = `C_r` = {} per rad and load, "

@@ -18,7 +18,7 @@ from skidpad.view import recording
 from skidpad.view.recording import topics
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "versions.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "installation.md").read_text("utf-8")
 FORMATS = {
     "recording": topics.FORMAT,
     "trajectory": trajectory_files.FORMAT,
