@@ -15,9 +15,8 @@ from xml.etree import ElementTree
 import numpy as np
 
 from skidpad.bench.lap_car import CAR, problem, steady_start
-from skidpad.control.optimal.point import PointFunctions
 from skidpad.control.optimal.solver import Evaluations, solve
-from skidpad.control.optimal.transcription import Transcription, mesh_of
+from skidpad.control.optimal.transcription import PointFunctions, Transcription, mesh_of
 
 LAP = "f1_optimal_laptime_catalunya_discrete"
 COLUMNS = (

@@ -63,12 +63,12 @@ from skidpad.compat.autoware import motion as autoware
 from skidpad.compat.truck.model_file import truck_model
 from skidpad.compile import host
 from skidpad.control import keyboard, stanley
-from skidpad.control.optimal import corners
+from skidpad.control.optimal import vehicle as optimal_vehicle
 from skidpad.core import progress
 from skidpad.demo import drift, lane_change
-from skidpad.geometry.maps import cones, grid
+from skidpad.geometry.maps import cones, occupancy
 from skidpad.learn import Task, tasks
-from skidpad.learn.tasks.race_others import SIGHT
+from skidpad.learn.tasks.race import SIGHT
 from skidpad.road import iso8608
 from skidpad.ros2.nodes import world as world_node
 from skidpad.ros2.nodes import world_topics
@@ -519,7 +519,7 @@ SENTENCES = [
     ),
     Sentence(
         "docs/errors.md", "images of more than {} million pixels",
-        lambda: [1e-6 * grid.MOST_CELLS],
+        lambda: [1e-6 * occupancy.MOST_CELLS],
     ),
     Sentence(
         "docs/ros2_nav2.md", "set to zero when older than {} s", lambda: [world_node.OLDEST]
@@ -767,7 +767,7 @@ SENTENCES = [
     ),
     Sentence(
         "docs/lap.md", "are rounded within {} % of the typical size",
-        lambda: [100.0 * corners.ROUNDING],
+        lambda: [100.0 * optimal_vehicle.ROUNDING],
     ),
     Sentence("docs/tyres.md", "`v_x` ({} m/s)", lambda: [default(sp.tyres.Tyre.forces, "v_x")]),
     Sentence(

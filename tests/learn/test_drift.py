@@ -11,7 +11,7 @@ from learn.rollouts import held_to_the_rules
 from skidpad.core.body import Velocity
 from skidpad.learn import Environments, tasks
 from skidpad.learn.course import Place
-from skidpad.learn.tasks.drift import DriftParams, circle, reward, sideslip_of
+from skidpad.learn.tasks.follow import DriftParams, circle, drift_reward, sideslip_of
 
 RADIUS = 20.0
 
@@ -90,13 +90,13 @@ def test_worth_of_a_metre() -> None:
     q = DriftParams()
     place = _place(n=0.0, gained=0.1)
     asked = Velocity(8.0 * np.cos(q.sideslip), -8.0 * np.sin(q.sideslip), 0.4)
-    assert reward(place, asked, q) == pytest.approx(0.1, rel=5e-3)
-    beside = reward(place._replace(n=q.place_scale), asked, q)
+    assert drift_reward(place, asked, q) == pytest.approx(0.1, rel=5e-3)
+    beside = drift_reward(place._replace(n=q.place_scale), asked, q)
     assert beside == pytest.approx(0.1 * (0.6 + 0.4 / np.e), rel=5e-3)
-    grip = reward(place, Velocity(8.0, 0.0, 0.4), q)
+    grip = drift_reward(place, Velocity(8.0, 0.0, 0.4), q)
     assert grip == pytest.approx(0.1 * (0.4 + 0.6 * np.exp(-0.5 / 0.175)), rel=5e-3)
-    assert reward(place._replace(gained=0.0), Velocity(0.0, 0.0, 0.0), q) == 0.0
-    assert reward(place._replace(n=7.0), asked, q) < -19.0
+    assert drift_reward(place._replace(gained=0.0), Velocity(0.0, 0.0, 0.0), q) == 0.0
+    assert drift_reward(place._replace(n=7.0), asked, q) < -19.0
     assert sideslip_of(Velocity(0.0, 0.0, 0.0)) == 0.0
 
 

@@ -10,8 +10,7 @@ from learn.episodes import driven
 from learn.rollouts import held_to_the_rules
 from skidpad.core.body import Pose
 from skidpad.learn import Environments, tasks
-from skidpad.learn.tasks.drift import grip_law
-from skidpad.learn.tasks.lane_change import Ice, LaneChangeParams, disturb, lane_track
+from skidpad.learn.tasks.follow import Ice, LaneChangeParams, disturb, grip_law, lane_track
 from skidpad.study.manoeuvres.cone_courses import double_lane_change
 from skidpad.vehicles import four_wheel, two_track
 

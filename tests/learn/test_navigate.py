@@ -16,7 +16,7 @@ from skidpad.geometry.polygon import distances
 from skidpad.learn import Environments, Lidar, Task
 from skidpad.learn.task import units_of
 from skidpad.learn.tasks import navigate
-from skidpad.learn.tasks.navigate import (
+from skidpad.learn.tasks.park import (
     Room,
     differential_robot,
     loop_through,

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
-from ..control.optimal.point import PointFunctions
 from ..control.optimal.solver import OPTIONS, Evaluations, solve
-from ..control.optimal.transcription import Transcription, mesh_of
+from ..control.optimal.transcription import PointFunctions, Transcription, mesh_of
 from ..core.arrays import Array
 from ..geometry.maps import random_track
 from .lap_car import CAR, problem, steady_start

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..control.optimal.point import Equations, PointProblem, Range, Variable
+from ..control.optimal.transcription import Equations, PointProblem, Range, Variable
 from ..core.arrays import Array
 from ..ops import atan, cos, sin, sqrt, tanh
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..geometry.maps.grid import Grid
+from ..geometry.maps.occupancy import Grid
 from ..run.simulator import Simulator
 from ..units import m, s
 from ..world.scene import OccupancyGrid, Scene

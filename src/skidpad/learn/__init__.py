@@ -19,15 +19,14 @@ if TYPE_CHECKING:
     from . import tasks
     from .course import curvature_ahead, track_point
     from .environments import Environments
+    from .forms import functional, task_policy
     from .gymnasium_envs import SkidpadEnv, SkidpadVectorEnv
-    from .jax_form import functional
     from .parallel_env import SkidpadParallelEnv
-    from .policies import task_policy
     from .registration import stable_baselines_env
     from .saved_task import load_task, save_task
     from .task import Lidar, Start, Task
     from .task_check import check_task, check_vector_env
-    from .tasks.navigate import Room
+    from .tasks.park import Room
 
 __all__ = [
     "Environments", "Lidar", "Room", "SkidpadEnv", "SkidpadParallelEnv", "SkidpadVectorEnv",
@@ -41,14 +40,13 @@ __getattr__ = lazy_attributes(
         ".course": ("curvature_ahead", "track_point"),
         ".environments": ("Environments",),
         ".gymnasium_envs": ("SkidpadEnv", "SkidpadVectorEnv"),
-        ".jax_form": ("functional",),
         ".parallel_env": ("SkidpadParallelEnv",),
-        ".policies": ("task_policy",),
+        ".forms": ("functional", "task_policy"),
         ".saved_task": ("load_task", "save_task"),
         ".registration": ("stable_baselines_env",),
         ".task": ("Lidar", "Start", "Task"),
         ".task_check": ("check_task", "check_vector_env"),
-        ".tasks.navigate": ("Room",),
+        ".tasks.park": ("Room",),
     },
     modules={"tasks": ".tasks"},
     needs={".gymnasium_envs": "gymnasium", ".parallel_env": "pettingzoo"},

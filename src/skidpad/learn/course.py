@@ -24,8 +24,8 @@ from ..core.backends import called
 from ..core.body import Pose, Velocity
 from ..errors import InvalidValue
 from ..geometry.line import Line, LinePoint
-from ..geometry.maps.grid import Grid
 from ..geometry.maps.map import border_segments
+from ..geometry.maps.occupancy import Grid
 from ..geometry.maps.track import Track
 from ..geometry.pose import rotated, to_body
 from ..ops import clip, floor, logical_and, logical_or, maximum, minimum, read, where

@@ -9,7 +9,7 @@ which episodes end and which restart, and samples their parameters, with one thr
 and rules are constants in the source, and all kernels take the same arguments. An error is reported
 in one word, the smallest of all that were reported; once it is set, all rows stop advancing.
 `_SCANNING` simulates the lidars of all rows in one launch, each row on its own track, with the
-arithmetic of `geometry.raycast.cuda_text` in float64.
+arithmetic of `geometry.raycast.cuda` in float64.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ..errors import InvalidValue
 from ..geometry.maps.track import Track
 from ..geometry.polygon import ring_edges
 from ..geometry.raycast.cuda import Tables, grid_of
-from ..geometry.raycast.cuda_text import source as raycast_source
+from ..geometry.raycast.cuda import source as raycast_source
 from ..geometry.raycast.scene import Scene
 from ..random.streams import ROOT_OF_THREE, channel_key, names_as_words
 from .cpu_engine import CHANNEL, TOLERANCE, TaskArrays

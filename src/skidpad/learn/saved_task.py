@@ -29,7 +29,7 @@ from ..core.arrays import AnyArray, ArrayNumber, shared_array
 from ..core.checks import whole
 from ..core.files import LARGEST_BLOCK, brief_repr, json_of, reading, replacing
 from ..errors import InvalidValue
-from ..geometry.maps.grid import Grid
+from ..geometry.maps.occupancy import Grid
 from ..geometry.maps.track import Track
 from ..units import s
 from . import tasks

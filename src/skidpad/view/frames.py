@@ -22,8 +22,8 @@ from ..core.checks import text as check_text
 from ..core.files import brief_repr, shown
 from ..errors import InvalidValue, require
 from ..geometry.maps.cones import CONE_RADII, borders
-from ..geometry.maps.grid import Grid
 from ..geometry.maps.map import Map, segments_of
+from ..geometry.maps.occupancy import Grid
 from ..geometry.pixels import Pixels, colour_cells, empty_shares, fill_polygons
 from ..geometry.polygon import FARTHEST, line_edges, points_of, signed_area, stacked_edges
 from ..geometry.pose import points_to_world

@@ -31,7 +31,7 @@ from ..core.body import Wheel as BodyWheel
 from ..core.files import brief_repr
 from ..core.model import Model, Vehicle, vehicle_of
 from ..errors import InvalidValue
-from ..geometry.maps.grid import Grid as OccupiedGrid
+from ..geometry.maps.occupancy import Grid as OccupiedGrid
 from ..geometry.polygon import FARTHEST, rectangle
 from ..geometry.pose import placed as pose_on
 from ..geometry.pose import points_to_world, to_world, towed

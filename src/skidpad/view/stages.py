@@ -17,7 +17,7 @@ from ..core.arrays import AnyArray, Array
 from ..core.body import body_of
 from ..core.model import Model, Vehicle
 from ..errors import InvalidValue
-from ..geometry.maps.grid import Grid as OccupiedGrid
+from ..geometry.maps.occupancy import Grid as OccupiedGrid
 from ..road.road import Road
 from ..run.trajectory import Trajectory
 from ..sensors.lidar import Scan as Reading

@@ -29,7 +29,7 @@ from ..core.files import brief_repr, first_repeated, listed
 from ..core.model import Vehicle
 from ..core.record import unknown_name
 from ..errors import InvalidValue, MissingFile
-from ..geometry.maps.grid import Grid
+from ..geometry.maps.occupancy import Grid
 from ..road.road import Road
 from ..units import Allowed, kg, m, m_s, m_s2, non_negative, one, per_s, positive, rad, rad_s, s
 from ..vehicles.wheeled.description import Description

@@ -7,9 +7,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 
-from skidpad.control.optimal.point import Equations, PointFunctions, PointProblem, Range, Variable
 from skidpad.control.optimal.solver import Evaluations, solve
-from skidpad.control.optimal.transcription import Transcription, mesh_of
+from skidpad.control.optimal.transcription import (
+    Equations,
+    PointFunctions,
+    PointProblem,
+    Range,
+    Transcription,
+    Variable,
+    mesh_of,
+)
 from skidpad.errors import InvalidValue
 from skidpad.ops import exp, sin
 

@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 from skidpad.errors import InvalidValue
-from skidpad.geometry.maps.grid import Grid
 from skidpad.geometry.maps.map import Map
+from skidpad.geometry.maps.occupancy import Grid
 
 SHADES = [[0, 254], [205, 254], [254, 100]]
 """Rows from the top: occupied free, unknown free, free unknown (occupancy 0.61)."""

@@ -34,12 +34,9 @@ from ...run.trajectory_table import Column
 from ...units import Unit
 from ..reference import Reference
 from ..speed import Grip, speed_profile
-from .path import Path, path_of
-from .point import PointFunctions
-from .sensitivities import Sensitivity, sensitivities
-from .setup import optimise_setup
+from .sensitivities import Sensitivity, optimise_setup, sensitivities
 from .solver import STOPPED, Evaluations, Solution, solve
-from .transcription import ORDERS, Transcription
+from .transcription import ORDERS, Path, PointFunctions, Transcription, path_of
 from .vehicle import SLOWEST, LapModel, lap_model, start_variables
 
 METRE = Unit("m", length=1)
@@ -214,8 +211,8 @@ def minimum_lap(
     """Return the lap of least time of a vehicle on a track.
 
     Commands of the vehicle stay within their limits, the vehicle within the track, and corners of
-    its equations are rounded (`corners`). Ctrl-C ends the search with the best iterate. If it does
-    not converge, `NotOptimal` names the constraint that is violated most, and has the lap.
+    its equations are rounded (`vehicle.smooth`). Ctrl-C ends the search with the best iterate. If
+    it does not converge, `NotOptimal` names the constraint that is violated most, and has the lap.
 
     Args:
         vehicle: a continuous vehicle with a body, such as `single_track` or `formula_student`.

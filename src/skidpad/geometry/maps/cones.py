@@ -32,8 +32,7 @@ from ...errors import InvalidValue
 from ...units import m
 from ..line import Line, arc_length, directions, lengths
 from ..polygon import line_edges
-from .areas import Polygon
-from .map import LINE_COLUMNS, Map, centre_line_of, from_shapes
+from .map import LINE_COLUMNS, Map, Polygon, centre_line_of, from_shapes
 
 _SAME: m = 1e-6
 """Distance below which points are the same."""

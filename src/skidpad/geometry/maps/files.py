@@ -28,11 +28,9 @@ from ...errors import InvalidValue, require
 from ...units import m, rad
 from ..polygon import line_of, ring_of
 from . import cones
-from .areas import INSIDE, Inside, Polygon
 from .cones import CONE_HEADER, LINE_HEADER, POINT_HEADER, TUM_HEADER, Table, read_table
-from .grid import Grid
-from .map import Map, cells_under, from_shapes
-from .occupancy import read_gridmap, read_image, read_occupancy
+from .map import INSIDE, Inside, Map, Polygon, cells_under, from_shapes
+from .occupancy import Grid, read_gridmap, read_image, read_occupancy
 from .track import Track
 
 GEOMETRIES = "Polygon", "MultiPolygon", "LineString", "MultiLineString", "GeometryCollection"
@@ -40,7 +38,7 @@ GEOMETRIES = "Polygon", "MultiPolygon", "LineString", "MultiLineString", "Geomet
 
 
 def read_geojson(path: str | os.PathLike[str], *, inside: Inside = "auto") -> Map:
-    """Map from a GeoJSON file; `inside` is explained at `skidpad.geometry.maps.areas`."""
+    """Map from a GeoJSON file; `inside` is explained at `skidpad.geometry.maps.map`."""
     file = path_of(path)
     return parse_geojson(text_of(file), source=str(file), name=file.stem, inside=inside)
 

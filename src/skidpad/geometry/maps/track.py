@@ -30,8 +30,8 @@ from ...units import m, rad
 from ..line import Crossings, Line, arc_length, blurred, crossings, even_curve, lengths, vertices
 from ..polygon import frozen, line_edges, points_of, ring_edges, signed_area
 from .cones import cone_outlines, line_between
-from .grid import Grid, pose_of
 from .map import DistanceField, Map, distances_to_cells, from_shapes, segments_of
+from .occupancy import Grid, pose_of
 
 _WIDEST_STEP: m = 0.5
 _STEPS_ACROSS = 8.0

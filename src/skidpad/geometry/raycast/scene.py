@@ -27,11 +27,21 @@ from ...core.threads import spread
 from ...errors import InvalidValue
 from ..maps.map import border_segments
 from ..pose import turned
-from .fan import LARGEST_ANGLE, MARGIN, MAX_RANGE, MISSED, Fan, check_size, fan, rising_units, units
+from .lanes import (
+    LARGEST_ANGLE,
+    MARGIN,
+    MAX_RANGE,
+    MISSED,
+    Fan,
+    check_size,
+    fan,
+    rising_units,
+    units,
+)
 
 if TYPE_CHECKING:
-    from ..maps.grid import Grid
     from ..maps.map import Map
+    from ..maps.occupancy import Grid
 
 FIELDS = ("x0", "y0", "x1", "y1", "length", "x", "y", "square")
 """Fields of a segment: ends, length, and the disc (x, y, `square`) that controls back-face

@@ -1,9 +1,22 @@
-"""Path following task: stay on a reference line at its speed, for learned and other controllers."""
+"""Tasks of following a line: a reference with speeds, a circle in a drift, a double lane change.
+
+`follow` stays on a reference line at its speed.
+
+`drift` follows a circle with a large sideslip angle on a low-friction road. The reward is that of
+Cai et al., "High-speed autonomous drifting with deep reinforcement learning", IEEE Robotics and
+Automation Letters 5 (2020): speed along the circle times the accuracy of position and sideslip,
+each an exponential of its error. The heading, which they reward as well, follows from both.
+`grip_law` turns the friction of the ground into a disturbance, also for other tasks.
+
+`lane_change` drives the ISO 3888 cone course as fast as possible, with a patch of ice. Lanes, cones
+and the path of proving-ground drivers are those of `manoeuvres.lane_change`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from math import hypot, pi
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -11,23 +24,28 @@ import numpy as np
 from ...control.reference import Reference, reference_of
 from ...control.speed import Grip, speed_profile
 from ...core import record
-from ...core.arrays import Array, shared_array
-from ...core.body import Body, Velocity, body_of
-from ...core.checks import positive
+from ...core.arrays import Array, shared_array, values_of
+from ...core.body import Body, GroundUnder, Pose, Velocity, body_of
+from ...core.checks import must_be, one_of, positive
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...geometry.line import Line
 from ...geometry.maps.track import Track
-from ...ops import abs, clip, floor, logical_and, read, where
-from ...units import Allowed, Unit, m, m_s, one, per_m, per_s, rad, rad_s, s
+from ...geometry.pose import to_world
+from ...ops import abs, atan2, clip, exp, floor, logical_and, logical_or, read, sqrt, where
+from ...study.manoeuvres.cone_courses import LEAD, DoubleLaneChange, Lane, ObstacleAvoidance, course
+from ...study.manoeuvres.subject import Subject, tyres_needed
+from ...units import Allowed, Unit, m, m_s, m_s2, one, per_m, per_s, rad, rad_s, s
 from ...vehicles.formula import four_wheel
+from ...vehicles.twin_track.model import two_track
+from ...view.stage import Polygon
 from ..course import Course, Place, curvature_ahead, track_point
-from ..task import Start, Task
-from .race import record_hints
+from ..task import Start, Task, box, lane_of
+from .race import RaceObservation, record_hints
 
-AHEAD: tuple[m, ...] = (2.0, 5.0, 10.0, 20.0)
+FOLLOW_AHEAD: tuple[m, ...] = (2.0, 5.0, 10.0, 20.0)
 """Distances ahead at which curvature and speed of the reference are observed."""
-SPACING: m = 0.5
+FOLLOW_SPACING: m = 0.5
 """Approximate spacing of the points of the line and of its speeds."""
 FASTEST: m_s = 60.0
 """Upper bound of an observed speed."""
@@ -58,7 +76,7 @@ class FollowParams(NamedTuple):
     """Cost of a speed error, per (m/s)² and second."""
 
 
-class Seen(NamedTuple):
+class FollowObservation(NamedTuple):
     """Observation of a reference line; curvature and speed ahead are appended."""
 
     v_x: Annotated[m_s, Allowed(-10.0, FASTEST)]
@@ -83,7 +101,7 @@ def follow(
     reference: Reference | Sequence[Reference] | None = None,
     width: m = 3.0,
     randomised: Mapping[str, Any] | None = None,
-    ahead: Sequence[m] = AHEAD,
+    ahead: Sequence[m] = FOLLOW_AHEAD,
     **options: Any,
 ) -> Task:
     """The task of following a reference: a second costs the squares of offset (m), heading error
@@ -108,7 +126,7 @@ def follow(
     _check_speeds(car, references)
     width = positive("width", width, "m")
     speeds = _speeds(references)
-    Observation = _observation(tuple(ahead))
+    Observation = _follow_observation(tuple(ahead))
     draws = {
         "s": {"range": [0.0, 1.0]}, "n": {"range": [-0.1, 0.1]},
         "heading": {"range": [-0.1, 0.1]}, "v": {"range": [0.8, 1.1]},
@@ -122,10 +140,10 @@ def follow(
     return Task(
         vehicle=car,
         Observation=Observation,
-        observe=partial(observe, Observation, body, tuple(ahead)),
-        reward=partial(reward, body),
-        ended=end_reasons,
-        start=partial(start, body),
+        observe=partial(observe_follow, Observation, body, tuple(ahead)),
+        reward=partial(follow_reward, body),
+        ended=follow_ends,
+        start=partial(start_follow, body),
         tracks=tuple(_track(each, width) for each in references),
         **settings,
     )
@@ -147,7 +165,7 @@ def v_error(body: Body, x: Any, u: Any, p: Any, place: Place, q: FollowParams) -
     return body.speed_of(x, u, p) - speed_at(place.course, q, place.s)
 
 
-def observe(
+def observe_follow(
     Observation: type,
     body: Body,
     ahead: tuple[m, ...],
@@ -165,7 +183,7 @@ def observe(
     return Observation(*velocity, *here, *bends, *speeds)
 
 
-def reward(body: Body, x: Any, u: Any, p: Any, place: Place, q: FollowParams, dt: s) -> Any:
+def follow_reward(body: Body, x: Any, u: Any, p: Any, place: Place, q: FollowParams, dt: s) -> Any:
     error = v_error(body, x, u, p, place, q)
     rate = (
         q.n_cost * place.n * place.n
@@ -179,14 +197,14 @@ def is_lost(place: Place, q: FollowParams) -> Any:
     return abs(place.n) > q.width
 
 
-def end_reasons(place: Place, q: FollowParams) -> dict[str, Any]:
+def follow_ends(place: Place, q: FollowParams) -> dict[str, Any]:
     """Reasons for the end: the reference is lost, or the end of an open one is reached."""
     course = place.course
     at_end = logical_and(course.closed < 0.5, place.s >= course.length - 0.5 * course.step)
     return {"lost": is_lost(place, q), "end_of_line": at_end}
 
 
-def start(body: Body, x: Any, p: Any, course: Course, d: Any, q: FollowParams) -> Start:
+def start_follow(body: Body, x: Any, p: Any, course: Course, d: Any, q: FollowParams) -> Start:
     """Start near a reference (in the first half of an open one) and near its speed."""
     s = d.s * course.length * where(course.closed > 0.5, 1.0, 0.5)
     at = track_point(course, s, d.n * q.width)
@@ -195,11 +213,13 @@ def start(body: Body, x: Any, p: Any, course: Course, d: Any, q: FollowParams) -
     return Start(body.placed(x, pose, Velocity(v, 0.0, 0.0), p), s)
 
 
-def _observation(ahead: tuple[m, ...]) -> type:
-    """Record class of `Seen` with the curvature in 1/m and speed in m/s at some distances ahead."""
+def _follow_observation(ahead: tuple[m, ...]) -> type:
+    """`FollowObservation` with the curvature in 1/m and speed in m/s at some distances ahead."""
     bent = {f"curvature_{k}": Annotated[per_m, Allowed(-1.5, 1.5)] for k in range(len(ahead))}
     fast = {f"v_{k}": Annotated[m_s, Allowed(0.0, FASTEST)] for k in range(len(ahead))}
-    return record.define("Observation", {**record_hints(Seen), **bent, **fast}, doc="Observation.")
+    return record.define(
+        "Observation", {**record_hints(FollowObservation), **bent, **fast}, doc="Observation."
+    )
 
 
 def _references(
@@ -235,15 +255,419 @@ def _check_speeds(vehicle: Vehicle, references: Sequence[Reference]) -> None:
 
 def _speeds(references: Sequence[Reference]) -> Array:
     """Speeds of each reference at n equally spaced points from end to end, (k, n)."""
-    count = max(2, *(int(np.ceil(each.length / SPACING)) + 1 for each in references))
+    count = max(2, *(int(np.ceil(each.length / FOLLOW_SPACING)) + 1 for each in references))
     at = np.linspace(0.0, 1.0, count)
     return np.stack([each.at_distance(each.length * at).v for each in references])
 
 
 def _track(reference: Reference, width: m) -> Track:
-    line = reference.line.resampled(SPACING)
+    line = reference.line.resampled(FOLLOW_SPACING)
     width_here = np.full(len(line.vertices), width)
     return Track(
         line.vertices, width_here, width_here, closed=reference.closed, walls=np.empty((0, 4)),
         name="reference",
     )  # fmt: skip
+
+
+CIRCLE_SPACING: m = 0.5
+"""Largest spacing of the points of the circle."""
+SLOW: m_s = 0.5
+"""Speed below which the sideslip angle fades out, as it is undefined at rest.
+
+Driving backwards at this speed counts as a spin.
+"""
+
+
+GripLaw = Callable[[Any, Any, Any, Sequence[one]], Any]
+"""Function for the `Disturbance` from state, input, parameters, wheel friction factors."""
+
+
+def sliding(vehicle: Vehicle, purpose: str) -> Vehicle:
+    """The vehicle; raises if its tyres cannot slide, with `purpose` as in "a drift"."""
+    body_of(vehicle, purpose)
+    lacks = tyres_needed(Subject(vehicle))
+    if lacks:
+        raise InvalidValue(f"{purpose} needs a vehicle on tyres: {lacks}")
+    return vehicle
+
+
+def grip_law(vehicle: Vehicle, purpose: str) -> GripLaw:
+    """Disturbance by the friction under the wheels; raises if the vehicle has no such effect."""
+    body, model = body_of(vehicle, purpose), vehicle.model
+
+    def disturbance(x: Any, u: Any, p: Any, grip: Sequence[one]) -> Any:
+        assert body.on_ground is not None
+        ground = GroundUnder(g=0.0, grip=tuple(grip))
+        return body.on_ground(x, u, record.build(model.Disturbance), ground, p)[1]
+
+    calm = record.build(model.Disturbance)
+    x, u, p = record.build(model.State), record.build(model.Input), vehicle.params
+    half = [0.5] * len(body.geometry(p).wheels)
+    if body.on_ground is None or disturbance(x, u, p, half) == calm:
+        raise InvalidValue(
+            f"{purpose} needs a vehicle whose Disturbance has a factor on friction, as four_wheel "
+            f"(mu_scale) and two_track (mu_fl to mu_rr) have; that of {vehicle.name!r} has "
+            f"{', '.join(record.names(model.Disturbance)) or 'nothing'}"
+        )
+    return disturbance
+
+
+class DriftParams(NamedTuple):
+    """Setpoints of a drift, and weights of its reward."""
+
+    mu: one = 0.4
+    """Friction of the road relative to the road on which the tyres were measured."""
+    sideslip: rad = 0.5
+    """Setpoint of the angle from the velocity to the heading, positive into the circle."""
+    ring: m = 6.0
+    """Distance from the circle to the edge of the road, on either side."""
+    slip_worth: one = 0.6
+    """Weight of the sideslip in the reward per metre; the position has the remaining weight."""
+    slip_scale: rad = 0.175
+    """Sideslip error at which its reward falls to 1/e: 10 degrees, as in Cai et al."""
+    place_scale: m = 2.0
+    """Distance from the circle at which the position's reward falls to 1/e, as in Cai et al."""
+    failed: one = 20.0
+    """Cost of leaving the ring or spinning; a metre of drifting is worth 1."""
+
+
+class DriftObservation(NamedTuple):
+    v_x: Annotated[m_s, Allowed(-30.0, 30.0)]
+    """Longitudinal velocity."""
+    v_y: Annotated[m_s, Allowed(-20.0, 20.0)]
+    """Lateral velocity, positive to the left."""
+    omega: Annotated[rad_s, Allowed(-4.0, 4.0)]
+    """Yaw rate, positive to the left."""
+    sideslip: Annotated[rad, Allowed(-1.6, 1.6)]
+    """Angle from the velocity to the heading, positive into the circle."""
+    n: Annotated[m, Allowed(-10.0, 10.0)]
+    """Offset from the circle, positive inside it."""
+    heading: Annotated[rad, Allowed(-3.2, 3.2)]
+    """Heading relative to the circle, positive to the left."""
+    steer: Annotated[rad, Allowed(-1.0, 1.0)]
+    """Steering angle of the front wheels, positive to the left."""
+
+
+def drift(
+    vehicle: Vehicle | None = None,
+    *,
+    radius: m = 20.0,
+    mu: one = 0.4,
+    sideslip: rad = 0.5,
+    ring: m = 6.0,
+    randomised: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Task:
+    """The task of drifting round a circle to the left: a metre at the demanded sideslip is worth 1,
+    a metre driven without sliding 0.4.
+
+    An episode starts without sliding, on the circle or near it. It ends when the vehicle leaves the
+    ring or spins.
+
+    Args:
+        vehicle: the vehicle; a `two_track` sports car with rear-wheel drive if None.
+        radius: radius of the circle in m.
+        mu: friction of the road relative to the road on which the tyres were measured.
+        sideslip: setpoint in rad, 0.1 to 1.2; positive into the circle.
+        ring: distance from the circle to the edge of the road in m, on either side.
+        randomised: distributions of parameters, see `Task.randomised`; `task.mu` is the friction.
+        options: further fields of the `Task`.
+    """
+    car = sliding(two_track("sports") if vehicle is None else vehicle, "a drift")
+    law, body = grip_law(car, "a drift"), car.model.body
+    assert body is not None
+    radius, ring = positive("radius", radius, "m"), positive("ring", ring, "m")
+    if not ring < radius:
+        raise InvalidValue(f"ring = {ring:g} m must be below radius = {radius:g} m")
+    setpoints = {
+        "mu": positive("mu", mu),
+        "sideslip": must_be("sideslip", sideslip, Allowed(0.1, 1.2), "rad"),
+        "ring": ring,
+    }
+    draws = {"s": {"range": [0.0, 1.0]}, "n": {"range": [-1.0, 1.0]}, "v": {"range": [0.6, 0.9]}}
+    settings: dict[str, Any] = {
+        "name": "drift", "draws": draws, "Params": DriftParams, "params": setpoints,
+        "randomised": randomised or {}, "duration": 20.0,
+        "successes": ("duration",), "integrator": "auto", **options,
+    }  # fmt: skip
+    return Task(
+        vehicle=car,
+        Observation=DriftObservation,
+        observe=partial(observe_drift, body),
+        reward=drift_reward,
+        ended=drift_ends,
+        start=partial(start_drift, body, car.limits.grip, radius),
+        disturb=partial(drift_disturbance, law, len(car.geometry.wheels)),
+        tracks=(circle(radius, ring),),
+        **settings,
+    )
+
+
+def circle(radius: m, ring: m) -> Track:
+    """Circular track about the origin, to the left, with `ring` in m to either border."""
+    count = max(24, int(np.ceil(2.0 * pi * radius / CIRCLE_SPACING)))
+    angle = np.arange(count) * (2.0 * pi / count)
+    centre = radius * np.column_stack([np.cos(angle), np.sin(angle)])
+    width = np.full(count, ring)
+    name = f"circle of {radius:g} m"
+    return Track(centre, width, width, closed=True, walls=np.empty((0, 4)), name=name)
+
+
+def sideslip_of(velocity: Velocity) -> rad:
+    """Angle from the direction of motion to the heading, positive to the left, below π/2."""
+    return -atan2(velocity.v_y, sqrt(velocity.v_x * velocity.v_x + SLOW * SLOW))
+
+
+def observe_drift(
+    body: Body, x: Any, u: Any, p: Any, place: Place, velocity: Velocity
+) -> DriftObservation:
+    assert body.steer is not None
+    slip = sideslip_of(velocity)
+    return DriftObservation(*velocity, slip, place.n, place.heading, body.steer(x, u, p))
+
+
+def drift_ends(place: Place, velocity: Velocity, q: DriftParams) -> dict[str, Any]:
+    """Reasons for the end: off the ring, or spun and moving backwards."""
+    return {"off_track": abs(place.n) > q.ring, "spin": velocity.v_x < -SLOW}
+
+
+def drift_reward(place: Place, velocity: Velocity, q: DriftParams) -> Any:
+    """Progress of the period in m, weighted by the accuracy of position and sideslip."""
+    slid = exp(-abs(sideslip_of(velocity) - q.sideslip) / q.slip_scale)
+    held = exp(-abs(place.n) / q.place_scale)
+    failed = logical_or(*drift_ends(place, velocity, q).values())
+    worth = q.slip_worth * slid + (1.0 - q.slip_worth) * held
+    return place.gained * worth - where(failed, q.failed, 0.0)
+
+
+def drift_disturbance(law: GripLaw, wheels: int, x: Any, u: Any, p: Any, q: DriftParams) -> Any:
+    """Disturbance from the friction of the road, the same under all wheels."""
+    return law(x, u, p, [q.mu] * wheels)
+
+
+def start_drift(
+    body: Body, grip: m_s2, radius: m, x: Any, p: Any, course: Course, d: Any, q: DriftParams
+) -> Start:
+    """Start on the circle, at a fraction of the speed at which the tyres just hold."""
+    s = d.s * course.length
+    v = d.v * sqrt(q.mu * grip * radius)
+    turning = Velocity(v, 0.0, v / radius)
+    return Start(body.placed(x, track_point(course, s, d.n), turning, p), s)
+
+
+COURSES = {"ISO 3888-1": DoubleLaneChange, "ISO 3888-2": ObstacleAvoidance}
+"""Cone courses by the name of their standard."""
+LANE_CHANGE_AHEAD: tuple[m, ...] = (2.0, 5.0, 10.0, 15.0, 20.0, 30.0)
+"""Distances ahead at which the curvature of the path is observed."""
+LANE_SPACING: m = 0.5
+"""Spacing of the points of the path."""
+ROOM: m = 8.0
+"""Distance from the path to the edge of the field, next to and between the lanes."""
+
+
+class LaneChangeParams(NamedTuple):
+    """Weights of the reward, and friction of the road."""
+
+    mu: one = 1.0
+    """Friction of the road outside the ice, relative to that of the tyre measurement."""
+    crash: one = 50.0
+    """Cost of touching a border of a lane or missing a lane; a metre is worth up to 1."""
+
+
+class Ice(NamedTuple):
+    """Memory of a lane change, set at its start: a patch of ice and the entry speed."""
+
+    x: m = 0.0
+    """Centre of the patch, along the course from the first cones."""
+    y: m = 0.0
+    """Centre of the patch across the course, positive to the left."""
+    length: m = 0.0
+    """Length along the course; 0 for no ice."""
+    width: m = 0.0
+    """Width across the course."""
+    mu: one = 1.0
+    """Friction of the patch relative to that of the road."""
+    entry: m_s = 1.0
+    """Speed at the start."""
+
+
+def lane_change(
+    vehicle: Vehicle | None = None,
+    *,
+    standard: str = "ISO 3888-1",
+    speeds: tuple[m_s, m_s] = (12.0, 22.0),
+    ice: tuple[one, one] | None = (0.1, 0.7),
+    randomised: Mapping[str, Any] | None = None,
+    crash: one = 50.0,
+    ahead: Sequence[m] = LANE_CHANGE_AHEAD,
+    **options: Any,
+) -> Task:
+    """The task of a double lane change at the limit: a metre of the path is worth the share of the
+    entry speed that is left, at most 1; touching a border of a lane or missing it costs `crash`.
+
+    An episode ends at such a failure, or when the whole vehicle has passed the course. The ice is
+    not observed.
+
+    Args:
+        vehicle: the vehicle, 1 m to 3 m wide; a `two_track` compact car if None.
+        standard: "ISO 3888-1", the double lane change, or "ISO 3888-2", the obstacle avoidance.
+        speeds: lowest and highest entry speed in m/s.
+        ice: lowest and highest friction of a patch of ice relative to the road; None for no ice.
+        randomised: distributions of parameters, see `Task.randomised`; `task.mu` is the road.
+        crash: cost of touching a border or missing a lane.
+        ahead: distances in m at which the curvature of the path is observed.
+        options: further fields of the `Task`.
+    """
+    car = two_track("compact") if vehicle is None else vehicle
+    one_of("standard", standard, tuple(COURSES))
+    manoeuvre, subject = COURSES[standard](), Subject(car)
+    lacks = manoeuvre.unfit(subject)
+    if lacks:
+        raise InvalidValue(f"a lane change needs another vehicle: {lacks}")
+    law, lanes = grip_law(car, "a lane change"), manoeuvre.lanes(subject)
+    corners = [corner for outline in car.geometry.outlines for corner in outline]
+    wheels = [(wheel.x, wheel.y) for wheel in car.geometry.wheels]
+    reach = max(hypot(*corner) for corner in corners)
+    Observation = _lane_change_observation(tuple(ahead))
+    track = lane_track(lanes, max(y for _, y in corners) - min(y for _, y in corners))
+    settings: dict[str, Any] = {
+        "name": "lane_change", "draws": _lane_change_draws(lanes, speeds, ice),
+        "Params": LaneChangeParams,
+        "params": {"crash": crash}, "randomised": randomised or {}, "duration": 30.0,
+        "successes": ("through",), "integrator": "auto", **options,
+    }  # fmt: skip
+    return Task(
+        vehicle=car,
+        Observation=Observation,
+        observe=partial(observe_lane_change, Observation, tuple(ahead)),
+        reward=partial(lane_change_reward, lanes),
+        ended=partial(lane_change_ends, lanes, reach),
+        start=partial(start_lane_change, car.body),
+        Memory=Ice,
+        disturb=partial(disturb, law, wheels),
+        tracks=(track,),
+        marks=partial(marks, lane_of(track)),
+        **settings,
+    )
+
+
+def lane_track(lanes: Sequence[Lane], width: m) -> Track:
+    """Track along the path through the lanes for this vehicle width; lane borders are walls."""
+    path = course(lanes, width)
+    x, y = (np.asarray(values_of(grid.values)) for grid in (path.x, path.y))
+    driven = x <= lanes[-1].end + LEAD
+    line = Line.through(np.column_stack([x[driven], y[driven]])).resampled(LANE_SPACING)
+    left, right = np.full(len(line.x), ROOM), np.full(len(line.x), ROOM)
+    for lane in lanes:
+        inside = (line.x >= lane.begin) & (line.x <= lane.end)
+        left[inside], right[inside] = lane.left - line.y[inside], line.y[inside] - lane.right
+    return Track(line.points, left, right, closed=False, walls=borders(lanes), name="lane change")
+
+
+def borders(lanes: Sequence[Lane]) -> Array:
+    """Both borders of each lane as segments x0, y0, x1, y1 in m, (n, 4)."""
+    return np.array(
+        [[lane.begin, y, lane.end, y] for lane in lanes for y in (lane.right, lane.left)]
+    )
+
+
+def _lane_change_draws(
+    lanes: Sequence[Lane], speeds: tuple[m_s, m_s], ice: tuple[one, one] | None
+) -> dict[str, Any]:
+    low, high = speeds
+    if not 0.0 < low <= high:
+        raise InvalidValue(f"speeds = {speeds!r} must be positive, the lowest first, in m/s")
+    for share in ice or ():
+        must_be("ice", share, Allowed(0.01, 1.0))
+    across = min(lane.right for lane in lanes), max(lane.left for lane in lanes)
+    return {
+        "s": {"range": [5.0, 15.0]},
+        "v": _between(low, high),
+        "x": {"range": [lanes[0].begin, lanes[-1].end]},
+        "y": {"range": list(across)},
+        "length": {"range": [5.0, 25.0]} if ice else 0.0,
+        "width": {"range": [1.0, 6.0]},
+        "mu": _between(*ice) if ice else 1.0,
+    }
+
+
+def _between(low: float, high: float) -> Any:
+    return {"range": [low, high]} if low != high else low
+
+
+def _lane_change_observation(ahead: tuple[m, ...]) -> type:
+    """Record class: race observation, entry speed, and curvature of the path ahead."""
+    entry = {"entry": Annotated[m_s, Allowed(0.0, 60.0)]}
+    bent = {f"curvature_{k}": Annotated[per_m, Allowed(-0.3, 0.3)] for k in range(len(ahead))}
+    return record.define(
+        "Observation", {**record_hints(RaceObservation), **entry, **bent}, doc="Observation."
+    )
+
+
+def observe_lane_change(
+    Observation: type, ahead: tuple[m, ...], place: Place, velocity: Velocity, m: Ice
+) -> Any:
+    bends = [curvature_ahead(place, distance) for distance in ahead]
+    where_on = (place.n, place.heading, place.left, place.right)
+    return Observation(*velocity, *where_on, m.entry, *bends)
+
+
+def missed(lanes: Sequence[Lane], place: Place, pose: Pose) -> Any:
+    """Whether the reference point is next to a lane instead of in it, or off the field."""
+    beside = abs(place.n) > ROOM
+    for lane in lanes:
+        along = logical_and(pose.x >= lane.begin, pose.x <= lane.end)
+        across = logical_or(pose.y < lane.right, pose.y > lane.left)
+        beside = logical_or(beside, logical_and(along, across))
+    return beside
+
+
+def lane_change_reward(
+    lanes: Sequence[Lane], place: Place, pose: Pose, contact: Any, m: Ice, q: LaneChangeParams
+) -> Any:
+    """Progress of the period in m, times the share of the entry speed, minus failure costs."""
+    kept = clip(place.v_s / m.entry, 0.0, 1.0)
+    crashed = logical_or(contact > 0.5, missed(lanes, place, pose))
+    return place.gained * kept - where(crashed, q.crash, 0.0)
+
+
+def lane_change_ends(
+    lanes: Sequence[Lane], reach: m, place: Place, pose: Pose, contact: Any
+) -> dict[str, Any]:
+    """Reasons for the end: a border was touched, a lane missed, or the whole vehicle is through."""
+    return {
+        "contact": contact > 0.5,
+        "missed_lane": missed(lanes, place, pose),
+        "through": pose.x > lanes[-1].end + reach,
+    }
+
+
+def start_lane_change(body: Body, x: Any, p: Any, course: Course, d: Any) -> Start:
+    """Start on the straight before the lanes, at the entry speed."""
+    velocity = Velocity(d.v, 0.0, 0.0)
+    patch = Ice(d.x, d.y, d.length, d.width, d.mu, d.v)
+    return Start(body.placed(x, track_point(course, d.s), velocity, p), d.s, patch)
+
+
+def marks(lane: Polygon, m: Ice) -> list[Polygon]:
+    ice = [box(f"ice {m.mu:.2f}", m.x, m.y, m.length, m.width)] if m.length > 0.0 else []
+    return [lane, *ice]
+
+
+def disturb(
+    law: GripLaw,
+    wheels: Sequence[tuple[m, m]],
+    x: Any,
+    u: Any,
+    p: Any,
+    pose: Pose,
+    m: Ice,
+    q: LaneChangeParams,
+) -> Any:
+    """Disturbance from the friction under each wheel, on the ice or on the road."""
+    grips: list[Any] = []
+    for wheel in wheels:
+        along, across = to_world(pose, *wheel)
+        on_ice = logical_and(abs(along - m.x) < 0.5 * m.length, abs(across - m.y) < 0.5 * m.width)
+        grips.append(q.mu * where(on_ice, m.mu, 1.0))
+    return law(x, u, p, grips)

@@ -1,7 +1,10 @@
-"""Parking task: back a truck with its trailer into a bay, and stop there.
+"""Tasks with a goal: back a truck into a bay, or drive a robot through a room.
 
-The world frame is that of the bay: the origin is the middle of its end wall, and x points out of
-it into the yard.
+`park` backs a truck with its trailer into a bay and stops there. The world frame is that of the
+bay: the origin is the middle of its end wall, and x points out of it into the yard.
+
+`navigate` drives a robot to a goal among obstacles, using its lidar. The rooms are random; starts
+and goals are positions that the robot can reach from each other.
 """
 
 from __future__ import annotations
@@ -12,21 +15,27 @@ from math import pi, sin
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...control.car import wrapped
 from ...core import record
+from ...core.arrays import Array, Mask
 from ...core.body import Body, Point, Pose, Velocity, body_of
-from ...core.checks import not_negative, positive
+from ...core.checks import not_negative, positive, whole
+from ...core.files import brief_repr
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...geometry.maps.track import Track
-from ...geometry.polygon import line_edges
-from ...geometry.pose import towed
+from ...geometry.polygon import line_edges, rectangle, stacked_edges
+from ...geometry.pose import to_body, towed
 from ...ops import abs, logical_and, logical_or, maximum, smooth_hypot, where
-from ...units import Allowed, m, m_s, one, rad
+from ...random.streams import checked, names_as_words, shares
+from ...units import Allowed, m, m_s, one, rad, rad_s
+from ...vehicles import wheeled
 from ...vehicles.commonroad.single_track import commonroad_kst
 from ...view.stage import Polygon
-from ..task import Lidar, Pace, Start, Task, Unit, box, pace_of, unit_poses, units_of
+from ..course import Course, track_point
+from ..task import Lidar, Pace, Start, Task, Unit, box, disc, pace_of, unit_poses, units_of
 from .race import record_hints
 
 GAP = 0.03
@@ -164,21 +173,22 @@ def park(
     truck = commonroad_kst() if vehicle is None else vehicle
     body, units = body_of(truck, "parking"), units_of(truck)
     bay = Bay.of(units, None if room is None else positive("room", room, "m"))
-    Observation = observation_of(len(units) - 1)
+    Observation = parking_observation(len(units) - 1)
     settings: dict[str, Any] = {
-        "name": "park", "draws": _draws(bay, len(units), aside, askew), "dt": 0.1, "substeps": 5,
+        "name": "park", "draws": _parking_draws(bay, len(units), aside, askew),
+        "dt": 0.1, "substeps": 5,
         "duration": 90.0, "randomised": randomised or {}, "successes": ("parked",), **options,
     }  # fmt: skip
     return Task(
         vehicle=truck,
         Observation=Observation,
-        observe=partial(observe, body, units, Observation),
-        reward=partial(reward, units),
-        ended=partial(end_reasons, units),
-        start=partial(start, body, units),
+        observe=partial(observe_parking, body, units, Observation),
+        reward=partial(parking_reward, units),
+        ended=partial(parking_ends, units),
+        start=partial(start_parking, body, units),
         Memory=ParkMemory,
-        remember=partial(remember, units),
-        marks=partial(marks, units),
+        remember=partial(remember_potential, units),
+        marks=partial(parking_marks, units),
         Action=Pace,
         act=pace_of(truck, positive("pace", pace, "m/s")),
         Params=ParkParams,
@@ -189,7 +199,7 @@ def park(
     )
 
 
-def _draws(bay: Bay, units: int, aside: m | None, askew: rad) -> dict[str, Any]:
+def _parking_draws(bay: Bay, units: int, aside: m | None, askew: rad) -> dict[str, Any]:
     side = ASIDE * bay.length if aside is None else not_negative("aside", aside, "m")
     turn = not_negative("askew", askew, "rad")
     if turn > ASKEWEST:
@@ -211,14 +221,14 @@ def _either_way(most: float) -> Any:
     return {"range": [-most, most]} if most > 0.0 else 0.0
 
 
-def observation_of(trailers: int) -> type:
+def parking_observation(trailers: int) -> type:
     """Record class: `Parking`, then hitch angles in rad, positive if the trailer turns left."""
     hints = record_hints(Parking)
     hints |= {f"hitch_{k}": Annotated[rad, Allowed(-3.2, 3.2)] for k in range(trailers)}
     return record.define("Parking", hints, doc="Observation.")
 
 
-def observe(
+def observe_parking(
     body: Body, units: Sequence[Unit], Observation: type, x: Any, u: Any, p: Any, pose: Pose, q: Any
 ) -> Any:
     last = unit_poses(units, pose, x)[-1]
@@ -233,7 +243,7 @@ def hitches(units: Sequence[Unit], x: Any) -> list[Any]:
     return [leaves[unit.angle] for unit in units[1:]]
 
 
-def marks(units: Sequence[Unit], q: ParkParams) -> list[Polygon]:
+def parking_marks(units: Sequence[Unit], q: ParkParams) -> list[Polygon]:
     corners = [corner for part in units[-1].parts for corner in part]
     (back, front), (right, left) = ((min(side), max(side)) for side in zip(*corners, strict=True))
     return [box("goal", q.goal + 0.5 * (back + front), 0.0, front - back, left - right)]
@@ -253,7 +263,7 @@ def potential(units: Sequence[Unit], x: Any, pose: Pose, q: ParkParams) -> m:
     return -(away + q.arm * turned)
 
 
-def remember(units: Sequence[Unit], x: Any, pose: Pose, q: ParkParams) -> ParkMemory:
+def remember_potential(units: Sequence[Unit], x: Any, pose: Pose, q: ParkParams) -> ParkMemory:
     return ParkMemory(potential(units, x, pose, q))
 
 
@@ -271,7 +281,7 @@ def failures(units: Sequence[Unit], x: Any, contact: Any, q: ParkParams) -> dict
     return {"contact": contact > 0.5, **({"folded": reduce(logical_or, folds)} if folds else {})}
 
 
-def reward(
+def parking_reward(
     units: Sequence[Unit], x: Any, pose: Pose, velocity: Velocity, contact: Any, m: Any, q: Any
 ) -> Any:
     """Change of the potential, plus the reward or cost of an end."""
@@ -281,14 +291,16 @@ def reward(
     return potential(units, x, pose, q) - m.potential + end
 
 
-def end_reasons(
+def parking_ends(
     units: Sequence[Unit], x: Any, pose: Pose, velocity: Velocity, contact: Any, q: Any
 ) -> dict[str, Any]:
     """Reasons for the end: parked, or failed."""
     return {**failures(units, x, contact, q), "parked": parked(units, x, pose, velocity, q)}
 
 
-def start(body: Body, units: Sequence[Unit], x: Any, p: Any, q: ParkParams, d: Any) -> Start:
+def start_parking(
+    body: Body, units: Sequence[Unit], x: Any, p: Any, q: ParkParams, d: Any
+) -> Start:
     """Start at rest in front of the bay, with an offset and an angle."""
     at = Pose(d.ahead, d.aside, d.heading)
     leaves = list(record.flatten(x))
@@ -300,3 +312,311 @@ def start(body: Body, units: Sequence[Unit], x: Any, p: Any, q: ParkParams, d: A
     folded = record.unflatten(type(x), leaves)
     placed = body.placed(folded, at, Velocity(0.0, 0.0, 0.0), p)
     return Start(placed, at.x, ParkMemory(potential(units, placed, at, q)))
+
+
+SIZES: tuple[m, m] = (0.3, 1.0)
+"""Range of the radii of posts and half edges of boxes."""
+MARGIN: m = 0.1
+"""Smallest distance between the robot and an obstacle at the start."""
+CELL: m = 1.0
+"""Edge length of the cells of a room."""
+SIDES = 12
+"""Number of corners of a post's polygon, which lie on its circle."""
+_LINE_WIDTH: m = 0.001
+"""Width of the track's loop, too narrow to be visible: the robot need not follow it."""
+_FEWEST = 16
+_Cell = tuple[int, int]
+
+
+class Room(NamedTuple):
+    """Square room with round obstacles (posts) and square ones (boxes)."""
+
+    edge: m
+    posts: Array
+    """x, y and radius of each post in m, (n, 3)."""
+    boxes: Array
+    """x, y, half edge in m and angle in rad of each box, (n, 4)."""
+
+    __repr__ = brief_repr
+
+    @property
+    def walls(self) -> Array:
+        """Wall segments of the room and of all obstacles, (k, 4)."""
+        half = 0.5 * self.edge
+        rings = [np.array(rectangle(-half, half, -half, half))]
+        rings += [_polygon(x, y, radius, SIDES, 0.0) for x, y, radius in self.posts.tolist()]
+        rings += [
+            _polygon(x, y, np.sqrt(2.0) * size, 4, angle + 0.25 * np.pi)
+            for x, y, size, angle in self.boxes.tolist()
+        ]
+        return stacked_edges(rings)
+
+    def clearance(self, points: Array) -> Array:
+        """Distance in m of points (n, 2) to the nearest obstacle, (n,); boxes count as circles."""
+        boxes = self.boxes[:, :3] * [1.0, 1.0, np.sqrt(2.0)]
+        round_ones = np.concatenate([self.posts, boxes])
+        gaps = 0.5 * self.edge - np.abs(points).max(axis=1)
+        for x, y, radius in round_ones.tolist():
+            gaps = np.minimum(gaps, np.hypot(points[:, 0] - x, points[:, 1] - y) - radius)
+        return gaps
+
+
+def random_room(seed: int, number: int, obstacles: int, edge: m) -> Room:
+    """Room with randomly placed posts and boxes, the same bit for bit on every machine."""
+    words = names_as_words(("kind", "x", "y", "size", "angle"))
+    counters = np.arange(obstacles, dtype=np.uint64) + np.uint64(number << 16)
+    drawn = shares(
+        "learn.room", np.full(obstacles, checked(seed) % 2**64, np.uint64), counters, words
+    )
+    kind, x, y, size, angle = drawn.T
+    size = SIZES[0] + size * (SIZES[1] - SIZES[0])
+    rows = np.column_stack([(x - 0.5) * edge, (y - 0.5) * edge, size, np.pi * angle])
+    return Room(edge, rows[kind < 0.5, :3], rows[kind >= 0.5])
+
+
+def room_track(room: Room, radius: m, number: int) -> Track:
+    """Room as a track whose line is a loop through all positions that the robot can reach.
+
+    Anywhere on it a robot of this radius has room to stand, whatever its heading.
+    """
+    half = CELL * np.floor(0.5 * room.edge / CELL)
+    axis = np.arange(-half, half + 0.5 * CELL, CELL)
+    cells = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1)
+    # The loop leaves a cell in the middle of an edge, a quarter of it aside.
+    needed = radius + MARGIN + CELL * np.hypot(0.5, 0.25)
+    free = room.clearance(cells.reshape(-1, 2)).reshape(cells.shape[:2]) >= needed
+    loop = loop_through(free)
+    if len(loop) < _FEWEST:
+        raise InvalidValue(
+            f"room {number} has {len(loop) // 4} cells of {CELL:g} m for a robot of {radius:.2f} m "
+            f"radius that can be reached from each other; at least {_FEWEST // 4} are needed: "
+            "fewer obstacles, or a larger edge"
+        )
+    centre = axis[0] + CELL * (0.5 * loop - 0.25)
+    width = np.full(len(loop), _LINE_WIDTH)
+    return Track(centre, width, width, walls=room.walls, name=f"room {number}")
+
+
+def loop_through(free: Mask) -> NDArray[np.int64]:
+    """Closed loop through the quarters of all cells in the largest connected part of a lattice.
+
+    Returns the indices of the quarters along both axes, (n, 2); n = 0 if no cell is free. The loop
+    goes round a spanning tree of the cells (Gabriely and Rimon, 2001): the loops round two cells
+    that the tree joins become one.
+    """
+    after: dict[_Cell, _Cell] = {}
+    tree = _largest_tree(free)
+    for cell, _ in tree:
+        a, b, c, d = (_quarter(cell, *side) for side in ((0, 0), (1, 0), (1, 1), (0, 1)))
+        after |= {a: b, b: c, c: d, d: a}
+    for cell, parent in tree:
+        if parent is None:
+            continue
+        low, high = sorted((cell, parent))
+        along = high[0] > low[0]
+        leaving, beside = ((1, 0), (1, 1)) if along else ((1, 1), (0, 1))
+        begin, end = ((0, 0), (0, 1)) if along else ((1, 0), (0, 0))
+        after[_quarter(low, *leaving)] = _quarter(high, *begin)
+        after[_quarter(high, *end)] = _quarter(low, *beside)
+    loop: list[_Cell] = [next(iter(after))] if after else []
+    while loop and after[loop[-1]] != loop[0]:
+        loop.append(after[loop[-1]])
+    return np.array(loop, dtype=np.int64).reshape(-1, 2)
+
+
+def _quarter(cell: _Cell, i: int, j: int) -> _Cell:
+    return 2 * cell[0] + i, 2 * cell[1] + j
+
+
+def _largest_tree(free: Mask) -> list[tuple[_Cell, _Cell | None]]:
+    """Cells of the largest connected part, each with its parent in a spanning tree."""
+    left: dict[_Cell, None] = dict.fromkeys((i, j) for i, j in np.argwhere(free).tolist())
+    largest: list[tuple[_Cell, _Cell | None]] = []
+    while left:
+        root, _ = left.popitem()
+        tree: list[tuple[_Cell, _Cell | None]] = [(root, None)]
+        for (i, j), _ in tree:
+            for near in ((i + 1, j), (i, j + 1), (i - 1, j), (i, j - 1)):
+                if near in left:
+                    del left[near]
+                    tree.append((near, (i, j)))
+        largest = tree if len(tree) > len(largest) else largest
+    return largest
+
+
+def _polygon(x: m, y: m, radius: m, corners: int, angle: rad) -> Array:
+    turn = angle + 2.0 * np.pi * np.arange(corners) / corners
+    return np.column_stack([x + radius * np.cos(turn), y + radius * np.sin(turn)])
+
+
+LIDAR = Lidar(rays=36, view=2.0 * pi, range=10.0)
+CANDIDATES = 3
+"""Number of goal candidates sampled, of which the farthest is used."""
+
+
+class NavigateParams(NamedTuple):
+    """Weights of the navigation reward."""
+
+    arrived: one = 10.0
+    """Reward for arriving; a metre nearer to the goal is worth 1."""
+    crash: one = 10.0
+    """Cost of touching anything."""
+    near: m = 0.5
+    """Distance from the goal that counts as arrived."""
+
+
+class NavigateMemory(NamedTuple):
+    """Memory of the navigation task: the goal of the episode, and its distance."""
+
+    x: m = 0.0
+    """x of the goal in the world frame."""
+    y: m = 0.0
+    """y of the goal in the world frame."""
+    distance: m = 0.0
+    """Distance to the goal one control period ago."""
+
+
+class Heading(NamedTuple):
+    """Observation of the goal and the motion; the lidar ranges are appended."""
+
+    distance: Annotated[m, Allowed(0.0, 60.0)]
+    """Distance to the goal."""
+    ahead: Annotated[one, Allowed(-1.0, 1.0)]
+    """Cosine of the bearing of the goal relative to the heading."""
+    left: Annotated[one, Allowed(-1.0, 1.0)]
+    """Sine of the bearing of the goal relative to the heading, positive to the left."""
+    v_x: Annotated[m_s, Allowed(-5.0, 5.0)]
+    """Longitudinal velocity."""
+    v_y: Annotated[m_s, Allowed(-5.0, 5.0)]
+    """Lateral velocity, positive to the left."""
+    omega: Annotated[rad_s, Allowed(-6.0, 6.0)]
+    """Yaw rate, positive to the left."""
+
+
+def navigate(
+    vehicle: Vehicle | None = None,
+    *,
+    rooms: int | Sequence[Room] = 8,
+    obstacles: int = 12,
+    edge: m = 20.0,
+    seed: int = 0,
+    lidar: Lidar | int | None = LIDAR,
+    randomised: Mapping[str, Any] | None = None,
+    params: Mapping[str, float] | None = None,
+    pace: m_s = 1.5,
+    turning: rad_s = 1.5,
+    **options: Any,
+) -> Task:
+    """The task of reaching a goal: a metre nearer to it is worth 1, arriving 10, and touching
+    anything costs 10; both end the episode.
+
+    Start and goal are free positions in a room, connected by a path wide enough for a robot that
+    turns on the spot.
+
+    Args:
+        vehicle: the vehicle; a differential robot that takes speed and yaw rate if None.
+        rooms: number of random rooms, or the rooms; each episode takes place in one of them.
+        obstacles: number of obstacles in each random room; half of them are round.
+        edge: edge length of random rooms in m.
+        seed: seed of the random rooms.
+        lidar: a `Lidar`, or its number of rays; None for no lidar.
+        randomised: distributions of parameters, see `Task.randomised`.
+        params: weights that differ from `NavigateParams`.
+        pace: maximum speed in m/s.
+        turning: largest yaw rate in rad/s of a robot that takes one.
+        options: further fields of the `Task`.
+    """
+    robot = differential_robot() if vehicle is None else vehicle
+    body = body_of(robot, "navigating")
+    halls = _rooms(rooms, obstacles, edge, seed)
+    radius = max(unit.radius for unit in units_of(robot))
+    settings: dict[str, Any] = {
+        "name": "navigate", "dt": 0.1, "substeps": 20, "duration": 60.0,
+        "randomised": randomised or {}, "successes": ("goal",), **options,
+    }  # fmt: skip
+    return Task(
+        vehicle=robot,
+        Observation=Heading,
+        observe=observe_goal,
+        reward=navigate_reward,
+        ended=navigate_ends,
+        start=partial(start_navigating, body),
+        Memory=NavigateMemory,
+        remember=remember_distance,
+        marks=goal_marks,
+        Action=Pace,
+        act=pace_of(robot, positive("pace", pace, "m/s"), positive("turning", turning, "rad/s")),
+        Params=NavigateParams,
+        params=params,
+        draws=_DRAWS,
+        tracks=tuple(room_track(room, radius, k) for k, room in enumerate(halls)),
+        lidar=Lidar(lidar) if isinstance(lidar, int) else lidar,
+        **settings,
+    )
+
+
+_DRAWS: dict[str, Any] = {
+    "place": {"range": [0.0, 1.0]},
+    **{f"goal_{k}": {"range": [0.0, 1.0]} for k in range(CANDIDATES)},
+    "heading": {"range": [-pi, pi]},
+}
+
+
+def differential_robot() -> Vehicle:
+    """MVSim's two-wheeled differential robot, whose controller takes a speed and a yaw rate."""
+    return wheeled.vehicle(wheeled.differential(control=wheeled.Control("twist_pid")))
+
+
+def _rooms(rooms: int | Sequence[Room], obstacles: int, edge: m, seed: int) -> list[Room]:
+    if not isinstance(rooms, int):
+        if not rooms:
+            raise InvalidValue("rooms is empty; at least 1 room is needed")
+        return list(rooms)
+    count = whole("rooms", rooms, "at least 1", least=1)
+    many = whole("obstacles", obstacles, "at least 0", least=0)
+    return [random_room(seed, k, many, positive("edge", edge, "m")) for k in range(count)]
+
+
+def distance(pose: Pose, goal: Any) -> m:
+    """Distance in m from a pose to a goal (x, y), with a finite gradient at the goal."""
+    return smooth_hypot(goal.x - pose.x, goal.y - pose.y, _SMOOTH)
+
+
+def goal_marks(m: NavigateMemory, q: NavigateParams) -> list[Polygon]:
+    return [disc("goal", m.x, m.y, q.near)]
+
+
+def observe_goal(pose: Pose, velocity: Velocity, m: NavigateMemory) -> Heading:
+    ahead, left = to_body(pose, m.x, m.y)
+    far = distance(pose, m)
+    return Heading(far, ahead / far, left / far, *velocity)
+
+
+def navigate_reward(pose: Pose, contact: Any, m: NavigateMemory, q: NavigateParams) -> Any:
+    """Decrease of the distance to the goal in m, plus the reward or cost of an end."""
+    now = distance(pose, m)
+    won = where(now < q.near, q.arrived, 0.0)
+    return m.distance - now + where(contact > 0.5, -q.crash, won)
+
+
+def navigate_ends(pose: Pose, contact: Any, m: NavigateMemory, q: NavigateParams) -> dict[str, Any]:
+    """Reasons for the end: a contact, or arrival at the goal."""
+    return {"contact": contact > 0.5, "goal": distance(pose, m) < q.near}
+
+
+def remember_distance(pose: Pose, m: NavigateMemory) -> NavigateMemory:
+    return m._replace(distance=distance(pose, m))
+
+
+def start_navigating(body: Body, x: Any, p: Any, course: Course, d: Any) -> Start:
+    """Start at rest at a free position, with the farthest of a few other ones as goal."""
+    s = d.place * course.length
+    place = track_point(course, s)
+    goal = track_point(course, d.goal_0 * course.length)
+    for k in range(1, CANDIDATES):
+        other = track_point(course, getattr(d, f"goal_{k}") * course.length)
+        farther = distance(place, other) > distance(place, goal)
+        goal = Pose(*(where(farther, new, old) for new, old in zip(other, goal, strict=True)))
+    pose = place._replace(yaw=d.heading)
+    placed = body.placed(x, pose, Velocity(0.0, 0.0, 0.0), p)
+    return Start(placed, s, NavigateMemory(goal.x, goal.y, distance(pose, goal)))

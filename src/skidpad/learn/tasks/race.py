@@ -1,21 +1,44 @@
-"""Racing task: drive as far along the track as possible without touching its walls."""
+"""Racing task: drive as far along the track as possible without touching its walls.
+
+Racing task for several cars on one track, which see and hit each other.
+
+They start from a grid, one behind the other, alternately on the left and on the right.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
+from itertools import combinations
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
+
 from ...core import record
-from ...core.body import Body, Velocity, body_of
+from ...core.arrays import Array
+from ...core.body import Body, Pose, Velocity, body_of
+from ...core.checks import positive, whole
 from ...core.model import Vehicle
 from ...errors import InvalidValue
+from ...geometry.line import Line
 from ...geometry.maps.track import Track
-from ...ops import clip, logical_or, where
+from ...geometry.polygon import rectangle
+from ...geometry.pose import rotated, to_body
+from ...ops import clip, floor, logical_and, logical_or, where
 from ...units import Allowed, m, m_s, one, per_m, rad, rad_s, s
 from ...vehicles.formula import four_wheel
-from ..course import Course, Place, borders_at, curvature_ahead, track_point
-from ..task import Lidar, Start, Task, listed_tracks
+from ..course import (
+    Course,
+    Place,
+    PlaceMemory,
+    borders_at,
+    curvature_ahead,
+    place_of,
+    point_at,
+    track_point,
+)
+from ..programs import touch_each_other
+from ..task import Lidar, Other, Start, Task, listed_tracks, units_of
 
 AHEAD: tuple[m, ...] = (3.0, 6.0, 10.0, 15.0, 20.0, 30.0)
 """Distances ahead at which the curvature of the track is observed."""
@@ -44,7 +67,7 @@ class Steered(NamedTuple):
     """Steering angle of the front wheels, positive to the left; 0 without steered wheels."""
 
 
-class Seen(NamedTuple):
+class RaceObservation(NamedTuple):
     """Observation on any track; the curvature ahead is appended."""
 
     v_x: Annotated[m_s, Allowed(-10.0, 60.0)]
@@ -120,9 +143,10 @@ def race(
 
 
 def observation_of(ahead: tuple[m, ...]) -> type:
-    """Record class: `Seen`, then curvatures in 1/m at the distances ahead, positive left."""
+    """`RaceObservation` with the curvature in 1/m at some distances ahead, positive left."""
     bent = {f"curvature_{k}": Annotated[per_m, Allowed(-1.5, 1.5)] for k in range(len(ahead))}
-    return record.define("Observation", {**record_hints(Seen), **bent}, doc="Observation.")
+    hints = {**record_hints(RaceObservation), **bent}
+    return record.define("Observation", hints, doc="Observation.")
 
 
 def record_hints(kind: type) -> dict[str, Any]:
@@ -211,3 +235,267 @@ def _default_tracks() -> tuple[Track, ...]:
     from ...geometry.maps.track import random_track
 
     return tuple(random_track(seed, width=3.0 + 0.25 * seed) for seed in range(8))
+
+
+MARGIN: m = 0.15
+"""Margin around each vehicle at the start."""
+_STEP: m = 0.1
+"""Spacing of the positions at which a grid is checked."""
+
+
+class Grid(NamedTuple):
+    """Starting grid of several vehicles."""
+
+    agents: int
+    gap: m
+    """Distance along the line from one vehicle to the next."""
+    side: m
+    """Offset from the line, to the left for the first vehicle."""
+
+    @classmethod
+    def of(cls, vehicle: Vehicle, tracks: Sequence[Track], agents: int, gap: m | None) -> Grid:
+        """Starting grid of equal vehicles; raises if two of them could touch at the start."""
+        corners = np.concatenate([np.array(part) for part in units_of(vehicle)[0].parts])
+        low, high = corners.min(axis=0) - MARGIN, corners.max(axis=0) + MARGIN
+        least = min(float(np.minimum(track.left, track.right).min()) for track in tracks)
+        side = max(0.0, 0.5 * (least - float(high[1])))
+        grid = cls(agents, 1.5 * float(high[0] - low[0]) if gap is None else gap, side)
+        box = rectangle(low[0], high[0], low[1], high[1])
+        for number, track in enumerate(tracks):
+            grid.check(track, number, box)
+        return grid
+
+    def check(self, track: Track, number: int, box: tuple[tuple[m, m], ...]) -> None:
+        """Raise if two boxes on the grid could touch anywhere on a track."""
+        line = Line.through(track.centre, closed=track.closed)
+        span = self.agents * self.gap
+        if span > line.length:
+            raise InvalidValue(
+                f"tracks[{number}] ({track.name}) is {line.length:.1f} m long; {self.agents} "
+                f"vehicles with a gap of {self.gap:.2f} m need {span:.1f} m"
+            )
+        begin = 0.0 if track.closed else span - self.gap
+        first = np.arange(begin, line.length, _STEP)
+        poses = [self._poses(line, first, slot) for slot in range(self.agents)]
+        for a, b in combinations(poses, 2):
+            hits = np.flatnonzero(np.asarray(touch_each_other(a, b, (box,))) > 0.5)
+            if hits.size:
+                x, y = float(a.x[hits[0]]), float(a.y[hits[0]])
+                raise InvalidValue(
+                    f"gap = {self.gap:g} m is too short: on tracks[{number}] ({track.name}) "
+                    f"vehicles could start in contact near ({x:.1f}, {y:.1f}) m"
+                )
+
+    def _poses(self, line: Line, first: Array, slot: int) -> Any:
+        at = line.at((first - slot * self.gap) % line.length)
+        n = float(self.offset(float(slot)))
+        return Pose(at.x - n * np.sin(at.heading), at.y + n * np.cos(at.heading), at.heading)
+
+    def slot(self, agent: Any, share: Any) -> Any:
+        """Grid position of an agent, counted from 0 at the front; `share` rotates the order."""
+        moved = agent + floor(share * float(self.agents))
+        return moved - float(self.agents) * floor((moved + 0.5) / float(self.agents))
+
+    def front(self, course: Course, share: Any) -> m:
+        """Distance along the line of the front of the grid, in m."""
+        back = (self.agents - 1) * self.gap * (1.0 - course.closed)
+        return back + share * (course.length - back)
+
+    def offset(self, slot: Any) -> m:
+        """Offset of a grid position from the line in m, positive to the left."""
+        return self.side * (1.0 - 2.0 * (slot - 2.0 * floor(0.5 * slot + 0.25)))
+
+
+MOST_CARS = 8
+"""Largest number of cars in a race."""
+SIGHT: m = 50.0
+"""Distance along the track up to which other cars are observed."""
+
+
+class RaceOthersParams(NamedTuple):
+    """Weights of the reward in a race against others."""
+
+    crash: one = 10.0
+    """Cost of touching a wall or another car; a metre of progress is worth 1."""
+    rivalry: one = 0.5
+    """Cost per metre of the other cars' mean progress."""
+
+
+class Near(NamedTuple):
+    """Observation of the nearest cars ahead and behind, appended to that of the track."""
+
+    ahead: Annotated[m, Allowed(0.0, SIGHT)]
+    """Distance along the line to the nearest car ahead.
+
+    If there is no car within sight, the largest value; the other fields are then 0.
+    """
+    ahead_n: Annotated[m, Allowed(-20.0, 20.0)]
+    """Offset of the car ahead minus the vehicle's own, positive to the left."""
+    ahead_v: Annotated[m_s, Allowed(-40.0, 40.0)]
+    """Velocity along the line of the car ahead minus the vehicle's own."""
+    behind: Annotated[m, Allowed(0.0, SIGHT)]
+    """Distance along the line to the nearest car behind; without one as in `ahead`."""
+    behind_n: Annotated[m, Allowed(-20.0, 20.0)]
+    """Offset of the car behind minus the vehicle's own, positive to the left."""
+    behind_v: Annotated[m_s, Allowed(-40.0, 40.0)]
+    """Velocity along the line of the car behind minus the vehicle's own."""
+    rank: Annotated[one, Allowed(0.0, MOST_CARS - 1.0)]
+    """Number of cars in front in the race, laps included."""
+
+
+def race_others(
+    vehicle: Vehicle | None = None,
+    *,
+    agents: int = 2,
+    tracks: Track | Sequence[Track] | None = None,
+    lidar: Lidar | int | None = None,
+    randomised: Mapping[str, Any] | None = None,
+    params: Mapping[str, float] | None = None,
+    ahead: Sequence[m] = AHEAD,
+    gap: m | None = None,
+    **options: Any,
+) -> Task:
+    """The task of racing other cars: a metre of progress is worth 1, minus half the mean progress
+    of the other cars; touching a wall or another car costs 10 and ends the race of all.
+
+    Cars start on a grid anywhere on a track, in random order, at the same speed.
+
+    Args:
+        vehicle: the vehicle, the same for all; `four_wheel` if None.
+        agents: number of cars, 2 to 8.
+        tracks: one or more tracks; each race takes place on one of them.
+        lidar: a `Lidar` for each car, or its number of rays; None for no lidar. It sees the other
+            cars.
+        randomised: distributions of parameters, see `Task.randomised`.
+        params: weights that differ from `RaceOthersParams`.
+        ahead: distances in m at which the curvature of the track is observed.
+        gap: distance between grid positions in m; one and a half vehicle lengths if None.
+        options: further fields of the `Task`.
+    """
+    car = four_wheel() if vehicle is None else vehicle
+    if whole("agents", agents, "from 2 to 8", least=2) > MOST_CARS:
+        raise InvalidValue(f"agents = {agents} must be from 2 to {MOST_CARS}")
+    courses = tracks_of(tracks)
+    check_room(car, courses)
+    grid = Grid.of(car, courses, agents, None if gap is None else positive("gap", gap, "m"))
+    Observation, Memory = rivals_observation(tuple(ahead)), memory_of(agents)
+    settings: dict[str, Any] = {
+        "name": "race_others", "draws": _DRAWS, "randomised": randomised or {},
+        "successes": ("duration", "end_of_track"), **options,
+    }  # fmt: skip
+    return Task(
+        vehicle=car,
+        Observation=Observation,
+        observe=partial(observe_rivals, Observation, tuple(ahead)),
+        reward=rivals_reward,
+        ended=rivals_ends,
+        start=partial(start_on_grid, body_of(car, "a race"), grid, Memory),
+        Memory=Memory,
+        remember=partial(remember_rivals, Memory),
+        Params=RaceOthersParams,
+        params=params,
+        tracks=courses,
+        lidar=Lidar(lidar) if isinstance(lidar, int) else lidar,
+        agents=agents,
+        **settings,
+    )
+
+
+_DRAWS: dict[str, Any] = {
+    "s": {"range": [0.0, 1.0]}, "first": {"range": [0.0, 1.0]}, "v": {"range": [1.0, 8.0]},
+}  # fmt: skip
+
+
+def rivals_observation(ahead: tuple[m, ...]) -> type:
+    hints = {**record_hints(observation_of(ahead)), **record_hints(Near)}
+    return record.define("Observation", hints, doc="Observation.")
+
+
+def memory_of(agents: int) -> type:
+    """Record class for the places of the other cars; their progress counts from the own start."""
+    names = [f"car_{k}" for k in range(agents - 1)]
+    hints: dict[str, Any] = dict.fromkeys(names, PlaceMemory)
+    return record.define("Rivals", hints, dict.fromkeys(names, PlaceMemory()), doc="The others.")
+
+
+def observe_rivals(
+    Observation: type, ahead: tuple[m, ...], place: Place, velocity: Velocity, others: Any, m: Any
+) -> Any:
+    own = observe(observation_of(ahead), ahead, place, velocity)
+    return Observation(*own, *nearest(place, others, m))
+
+
+def nearest(place: Place, others: Sequence[Other], m: Sequence[PlaceMemory]) -> Near:
+    """Observation of the nearest cars, whose places along the line are in the memory."""
+    zero = 0.0 * place.s
+    near = Near(zero + SIGHT, zero, zero, zero + SIGHT, zero, zero, zero)
+    for other, at in zip(others, m, strict=True):
+        gap, n, v = _relative(place, other, at.s)
+        ahead = logical_and(gap >= 0.0, gap < near.ahead)
+        behind = logical_and(gap < 0.0, -gap < near.behind)
+        near = Near(
+            where(ahead, gap, near.ahead), where(ahead, n, near.ahead_n),
+            where(ahead, v, near.ahead_v),
+            where(behind, -gap, near.behind), where(behind, n, near.behind_n),
+            where(behind, v, near.behind_v),
+            near.rank + where(at.progress > place.progress, 1.0, 0.0),
+        )  # fmt: skip
+    return near
+
+
+def _relative(place: Place, other: Other, s: m) -> tuple[m, m, m_s]:
+    """Gap along the line to another car, and its relative offset and velocity."""
+    course = place.course
+    point = point_at(course, s)
+    _, n = to_body(point[:3], other.pose.x, other.pose.y)
+    v, _ = rotated(other.velocity.v_x, other.velocity.v_y, other.pose.yaw - point.heading)
+    gap = s - place.s
+    # On a loop, the shorter way round.
+    laps = floor(gap / course.length + 0.5) * where(course.closed > 0.5, 1.0, 0.0)
+    return gap - laps * course.length, n - place.n, v - place.v_s
+
+
+def remember_rivals(Memory: Any, place: Place, others: Sequence[Other], m: Any) -> Any:
+    return Memory(*(at for _, at in _places(place, others, m)))
+
+
+def _places(
+    place: Place, others: Sequence[Other], m: Sequence[PlaceMemory]
+) -> list[tuple[Place, PlaceMemory]]:
+    pairs = zip(others, m, strict=True)
+    return [place_of(place.course, at, other.pose, other.velocity) for other, at in pairs]
+
+
+def rivals_reward(place: Place, others: Sequence[Other], contact: Any, m: Any, q: Any) -> Any:
+    """Progress of the period in m, minus a share of the others' and the cost of a crash."""
+    theirs: Any = 0.0
+    for other, _ in _places(place, others, m):
+        theirs = theirs + other.gained
+    lost = where(gone(place, contact), q.crash, 0.0)
+    return place.gained - q.rivalry * theirs * (1.0 / len(others)) - lost
+
+
+def rivals_ends(place: Place, contact: Any) -> dict[str, Any]:
+    """Reasons for the end: a contact, off the track, or the end of an open track."""
+    return {
+        "contact": has_crashed(contact),
+        "off_track": place.off_track,
+        "end_of_track": place.at_end,
+    }
+
+
+def start_on_grid(
+    body: Body, grid: Grid, Memory: Any, x: Any, p: Any, course: Course, d: Any, agent: Any
+) -> Start:
+    """Start on the grid, in the direction of the track."""
+    front, slot = grid.front(course, d.s), grid.slot(agent, d.first)
+    s = front - grid.gap * slot
+    pose = track_point(course, s, grid.offset(slot))
+    rivals: list[PlaceMemory] = []
+    for k in range(grid.agents - 1):
+        # The numbers of the others leave out one's own.
+        its = grid.slot(where(agent > k + 0.5, float(k), k + 1.0), d.first)
+        at = front - grid.gap * its
+        laps = floor(at / course.length) * where(course.closed > 0.5, 1.0, 0.0)
+        rivals.append(PlaceMemory(at - laps * course.length, grid.gap * (slot - its)))
+    return Start(body.placed(x, pose, Velocity(d.v, 0.0, 0.0), p), s, Memory(*rivals))

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.arrays import Array, Mask
-from ...geometry.maps.grid import Grid
 from ...geometry.maps.map import cells_under
+from ...geometry.maps.occupancy import Grid
 from ...geometry.polygon import enclosed, ring_edges
 from ...geometry.pose import points_to_world
 from ...units import m, rad, s

@@ -19,9 +19,8 @@ from ...core.checks import positive
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...geometry.line import arc_length
-from ...geometry.maps.areas import Polygon
-from ...geometry.maps.grid import Grid
-from ...geometry.maps.map import Map
+from ...geometry.maps.map import Map, Polygon
+from ...geometry.maps.occupancy import Grid
 from ...geometry.polygon import signed_area
 from ...run.trajectory import Trajectory
 from ...run.trajectory_table import PREFIXES, Column, Role

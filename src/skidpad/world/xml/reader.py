@@ -22,7 +22,7 @@ from ...core.arrays import Array
 from ...core.checks import whole
 from ...core.files import brief_repr, open_file, path_of, reading, regular_file
 from ...errors import InvalidValue, MissingExtra, MissingFile, require
-from ...geometry.maps.grid import Grid
+from ...geometry.maps.occupancy import Grid
 from ...random.streams import checked
 from ...road.road import Road
 from ...units import non_negative, positive, s
