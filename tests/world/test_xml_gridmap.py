@@ -11,7 +11,7 @@ import pytest
 
 from skidpad.errors import InvalidValue
 from skidpad.geometry.maps.map import Map
-from skidpad.geometry.maps.occupancy import read_grid
+from skidpad.geometry.maps.occupancy import read_gridmap
 from world.worlds import refused, world
 
 NAME = b"mrpt::maps::COccupancyGridMap2D"
@@ -54,7 +54,7 @@ def written(folder: Path, content: bytes, name: str = "m.gridmap") -> Path:
 def test_a_map_is_read(tmp_path: Path, bits: int, packed: bool) -> None:
     content = archive(bits=bits)
     file = written(tmp_path, gzip.compress(content) if packed else content)
-    grid = read_grid(file)
+    grid = read_gridmap(file)
     assert grid.occupied.tolist() == [[True, False, False], [True, False, False]]
     assert grid.unknown is not None
     assert grid.unknown.tolist() == [[False, False, True], [False, True, True]]
@@ -71,7 +71,7 @@ def test_it_is_a_map_like_others(tmp_path: Path, name: str) -> None:
 
 
 def test_older_files_hold_probabilities(tmp_path: Path) -> None:
-    grid = read_grid(written(tmp_path, archive([[-100, 90, 0]], version=2)))
+    grid = read_gridmap(written(tmp_path, archive([[-100, 90, 0]], version=2)))
     assert grid.occupied.tolist() == [[True, False, False]]
 
 
@@ -80,7 +80,7 @@ def test_the_oldest_header(tmp_path: Path) -> None:
     length, rest = new[0] & 0x7F, new[1:]
     name, version, rest = rest[:length], rest[length], rest[length + 1 :]
     old = struct.pack("<I", length) + name + struct.pack("<i", version) + rest
-    grid = read_grid(written(tmp_path, old))
+    grid = read_gridmap(written(tmp_path, old))
     assert grid.occupied.sum() == 2
 
 
@@ -116,7 +116,7 @@ def test_what_is_no_map_is_refused(tmp_path: Path, case: str) -> None:
     content, message = BROKEN[case]
     file = written(tmp_path, content)
     with pytest.raises(InvalidValue) as caught:
-        read_grid(file)
+        read_gridmap(file)
     assert message in str(caught.value)
     assert str(file) in str(caught.value)
 
@@ -126,7 +126,7 @@ def test_a_huge_map_is_refused_before_it_is_read(tmp_path: Path) -> None:
     at = 2 + len(NAME) + 1
     huge = content[:at] + struct.pack("<II", 2**31, 2**31) + content[at + 8 :]
     with pytest.raises(InvalidValue, match="2147483648 x 2147483648 cells"):
-        read_grid(written(tmp_path, huge))
+        read_gridmap(written(tmp_path, huge))
 
 
 def test_the_error_has_its_place(tmp_path: Path) -> None:

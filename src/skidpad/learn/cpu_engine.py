@@ -20,7 +20,7 @@ from ..errors import InvalidValue
 from ..geometry.maps.track import Track
 from ..geometry.polygon import ring_edges
 from ..geometry.pose import moved
-from ..geometry.raycast.lanes import fan, units
+from ..geometry.raycast.fan import fan, units
 from ..geometry.raycast.scene import Scene
 from ..random.streams import shaken
 from ..run.settings import PRECISIONS

@@ -10,7 +10,7 @@ from geometry.raycast import cuda_cases, plain_rays
 from geometry.raycast.cuda_cases import ANGLES, LIMIT
 from skidpad.geometry.raycast import Scene, cuda
 from skidpad.geometry.raycast.cuda import source
-from skidpad.geometry.raycast.lanes import units
+from skidpad.geometry.raycast.fan import units
 from skidpad.geometry.raycast.scene import NEVER
 
 CASES = cuda_cases.stored()

@@ -11,7 +11,7 @@ import pytest
 from geometry.raycast import plain_rays
 from skidpad.errors import InvalidValue
 from skidpad.geometry.raycast import Scene
-from skidpad.geometry.raycast.lanes import fan
+from skidpad.geometry.raycast.fan import fan
 
 QUARTERS = 0.5 * np.pi * np.arange(4)
 

@@ -13,7 +13,7 @@ from geometry.raycast import plain_rays
 from skidpad.errors import InvalidValue
 from skidpad.geometry.raycast import Scene
 from skidpad.geometry.raycast import scene as scene_module
-from skidpad.geometry.raycast.lanes import fan
+from skidpad.geometry.raycast.fan import fan
 
 CIRCLE = np.linspace(-np.pi, np.pi, 360, endpoint=False)
 FANS = {

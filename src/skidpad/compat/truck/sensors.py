@@ -18,7 +18,7 @@ from ...core.record import unknown_name
 from ...errors import InvalidValue
 from ...geometry.collision.checker import Checker, Footprint
 from ...geometry.maps.map import Map
-from ...geometry.raycast.lanes import fan
+from ...geometry.raycast.fan import fan
 from ...geometry.raycast.scene import Scene
 from ...random.streams import key_of, normals
 from ...sensors.imu import Imu

@@ -190,7 +190,7 @@ def road_of(file: Path, scenario: Any, boundaries: Boundaries) -> Map:
     return from_shapes([], lines, inside="solid", name=file.stem)
 
 
-Reader = Callable[..., Map]
+Reader = Callable[..., "Map | Grid"]
 READERS: dict[str, Reader] = {
     **dict.fromkeys((".geojson", ".json"), read_geojson),
     **dict.fromkeys((".yaml", ".yml"), read_occupancy),
@@ -228,7 +228,10 @@ def load(path: str | os.PathLike[str], **options: Any) -> Map:
                 f"{file}: {name} is no option of {reader.__name__}; allowed are "
                 f"{', '.join(allowed)}"
             )
-    return reader(file, **options)
+    content = reader(file, **options)
+    if isinstance(content, Map):
+        return content
+    return Map(grid=content, name=file.name.removesuffix(".gz").rpartition(".")[0])
 
 
 def _reader(file: Path) -> Reader:
@@ -393,13 +396,12 @@ def _of_line(file: Path, map_: Map, closed: bool | None, options: dict[str, Any]
 def _of_ring(file: Path, start: tuple[m, m, rad] | None, options: dict[str, Any]) -> Track:
     """Track in the ring of free space of a map."""
     suffix = file.suffix.lower()
-    if suffix in WALLS:
-        map_ = read_geojson(file)
-    else:
-        map_ = read_occupancy(file) if suffix in (".yaml", ".yml") else read_gridmap(file)
+    if suffix not in WALLS:
+        grid = read_occupancy(file) if suffix in (".yaml", ".yml") else read_gridmap(file)
+        with reading(file, "holds no track"):
+            return Track.of_grid(grid, start, name=file.stem, **options)
+    map_ = read_geojson(file)
     with reading(file, "holds no track"):
-        if map_.grid is not None:
-            return Track.of_grid(map_.grid, start, name=file.stem, **options)
         # The walls as cells; what is solid within them encloses nothing, and is no ring.
         x0, y0, x1, y1 = map_.bounds
         size = max(x1 - x0, y1 - y0) / _CELLS

@@ -30,7 +30,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +42,6 @@ from ...errors import InvalidValue, require
 from ...units import m, one, rad
 from ..polygon import FARTHEST, frozen, points_of
 from ..pose import points_to_body, points_to_world
-
-if TYPE_CHECKING:
-    from .map import Map
 
 Mode = Literal["trinary", "scale", "raw"]
 MODES = ("trinary", "scale", "raw")
@@ -72,14 +69,8 @@ class Reading(NamedTuple):
     mode: Mode = "trinary"
 
 
-def _as_map(grid: Grid, name: str) -> Map:
-    from .map import Map  # which has a grid
-
-    return Map(grid=grid, name=name)
-
-
-def read_occupancy(path: str | os.PathLike[str], *, unknown: Unknown = "free") -> Map:
-    """Map from a YAML file and the image it names, relative to the file."""
+def read_occupancy(path: str | os.PathLike[str], *, unknown: Unknown = "free") -> Grid:
+    """Grid from a YAML file and the image it names, relative to the file."""
     one_of("unknown", unknown, UNKNOWN)
     file = path_of(path)
     entries = _entries(file)
@@ -87,8 +78,7 @@ def read_occupancy(path: str | os.PathLike[str], *, unknown: Unknown = "free") -
     if not isinstance(image, str) or not image:
         raise InvalidValue(f"{file}: image = {image!r} must be the path of an image")
     reading = _reading(file, entries)
-    grid = _grid(file.parent / image, reading, unknown)
-    return _as_map(grid, file.stem)
+    return _grid(file.parent / image, reading, unknown)
 
 
 def read_image(
@@ -98,8 +88,8 @@ def read_image(
     origin: tuple[m, m, rad] = (0.0, 0.0, 0.0),
     unknown: Unknown = "free",
     **reading: Any,
-) -> Map:
-    """Map from an image without YAML file; other options are the fields of `Reading`."""
+) -> Grid:
+    """Grid from an image without YAML file; other options are the fields of `Reading`."""
     one_of("unknown", unknown, UNKNOWN)
     file = path_of(path)
     if resolution is None:
@@ -114,7 +104,7 @@ def read_image(
             f"{file}: {', '.join(sorted(unknown_options))} is no option; allowed are unknown, "
             f"{', '.join(Reading._fields)}"
         )
-    return _as_map(_grid(file, _reading(file, entries), unknown), file.stem)
+    return _grid(file, _reading(file, entries), unknown)
 
 
 def _entries(file: Path) -> Mapping[str, Any]:
@@ -247,14 +237,9 @@ class _Head(NamedTuple):
     resolution: float
 
 
-def read_gridmap(path: str | os.PathLike[str]) -> Map:
-    """Map from a file, which may be compressed regardless of its name."""
+def read_gridmap(path: str | os.PathLike[str]) -> Grid:
+    """Grid from a `.gridmap` file, which may be compressed regardless of its name."""
     file = path_of(path)
-    return _as_map(read_grid(file), file.name.split(".")[0])
-
-
-def read_grid(file: Path) -> Grid:
-    """Grid from a file. Raises `InvalidValue` if it is not a map."""
     with reading(file, "cannot be read"), open_file(file) as stream:
         packed = stream.read(2) == b"\x1f\x8b"
         stream.seek(0)

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from ...compile.cuda import EXACT_FLAGS, FAST_FLAGS
 from ...compile.elementary.coefficients import COS, HALF_PI, SIN, TWO_OVER_PI
 from ...compile.gpu import cupy, is_on_device
+from ...compile.program import MAGIC
 from ...errors import InvalidValue
-from .lanes import ROUNDER, Fan, angles_of
+from .fan import Fan, angles_of
 from .scene import FIELDS, NEVER, SPREAD, Scene, limit_of, movers_per_pose, poses_of, single_rows
 
 if TYPE_CHECKING:
@@ -364,7 +365,7 @@ def source(precision: str, result: str) -> str:
         tiny=TINY[precision],
         beyond=BEYOND[precision],
         per_quadrant=repr(TWO_OVER_PI["float64"][0]),
-        rounder=repr(ROUNDER),
+        rounder=repr(MAGIC["float64"]),
         P=[f"({value!r})" for value in HALF_PI["float64"]],
         S=sines,
         C=cosines,

@@ -23,19 +23,11 @@ import math
 from typing import Any
 
 from ..pose import turned, turned_back
+from .fan import COS, MAX_RANGE, MIDDLE, MISSED, SIN, TOP, VIEW, X, Y
 from .lanes import (
-    COS,
-    MAX_RANGE,
-    MIDDLE,
-    MISSED,
-    SIN,
-    TOP,
-    VIEW,
     Block,
     Emitter,
     Lanes,
-    X,
-    Y,
     called,
     constant,
     inlined,

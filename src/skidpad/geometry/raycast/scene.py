@@ -27,17 +27,7 @@ from ...core.threads import spread
 from ...errors import InvalidValue
 from ..maps.map import border_segments
 from ..pose import turned
-from .lanes import (
-    LARGEST_ANGLE,
-    MARGIN,
-    MAX_RANGE,
-    MISSED,
-    Fan,
-    check_size,
-    fan,
-    rising_units,
-    units,
-)
+from .fan import LARGEST_ANGLE, MARGIN, MAX_RANGE, MISSED, Fan, check_size, fan, rising_units, units
 
 if TYPE_CHECKING:
     from ..maps.map import Map

@@ -106,18 +106,15 @@ def _occupancy_grid(fields: Fields, node: Node) -> specs.OccupancyGrid:
 
 
 def _grid(file: Path, resolution: float, origin: tuple[float, float, float]) -> Grid:
-    from ...geometry.maps.occupancy import read_grid, read_image, read_occupancy
+    from ...geometry.maps.occupancy import read_gridmap, read_image, read_occupancy
 
     if file.name.lower().endswith((".gridmap", ".gridmap.gz")):
-        return read_grid(file)
+        return read_gridmap(file)
     if file.suffix.lower() in (".yaml", ".yml"):
-        grid = read_occupancy(file).grid
-    else:
-        # A cell is occupied where the picture is darker than the middle.
-        rule: dict[str, Any] = {"occupied_thresh": 0.5, "free_thresh": 0.5, "mode": "scale"}
-        grid = read_image(file, resolution=resolution, origin=origin, **rule).grid
-    assert grid is not None
-    return grid
+        return read_occupancy(file)
+    # A cell is occupied where the picture is darker than the middle.
+    rule: dict[str, Any] = {"occupied_thresh": 0.5, "free_thresh": 0.5, "mode": "scale"}
+    return read_image(file, resolution=resolution, origin=origin, **rule)
 
 
 def _file(fields: Fields, node: Node) -> tuple[Node, Path]:
