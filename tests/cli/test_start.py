@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console
 
 from skidpad import vehicles
-from skidpad.cli import app, main, models
+from skidpad.cli import app, main
+from skidpad.cli import vehicles as commands
 from skidpad.demo import DEMOS
 from skidpad.errors import EXTRAS
 
@@ -35,7 +36,7 @@ def test_on_80_columns_every_suggestion_is_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = [line.strip() for line in screen(capsys, 80, monkeypatch).splitlines()]
-    for suggestion in models.SUGGESTIONS:
+    for suggestion in commands.SUGGESTIONS:
         (line,) = [line for line in lines if line.startswith(suggestion.purpose)]
         assert line.endswith(f"skidpad {suggestion.command}")
     assert any("skidpad --help" in line for line in lines)
@@ -50,7 +51,7 @@ def test_on_a_narrow_terminal_no_word_is_broken(
 
 
 def test_what_is_suggested_exists() -> None:
-    for suggestion in models.SUGGESTIONS:
+    for suggestion in commands.SUGGESTIONS:
         command, *arguments = suggestion.command.split()
         assert command in COMMANDS | GROUPS
         assert set(suggestion.extras) <= set(EXTRAS)
@@ -62,7 +63,7 @@ def test_what_is_suggested_exists() -> None:
 
 def test_no_suggestion_reads_a_file_that_none_before_it_writes() -> None:
     made = set[str]()
-    for suggestion in models.SUGGESTIONS:
+    for suggestion in commands.SUGGESTIONS:
         command, *arguments = suggestion.command.split()
         files = {word for word in arguments if Path(word).suffix}
         if command == "run":
@@ -74,13 +75,13 @@ def test_no_suggestion_reads_a_file_that_none_before_it_writes() -> None:
 
 
 def test_what_is_missing_for_a_suggestion_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "find_spec", lambda name: None if name == "mcap" else object())
-    assert models.missing_extras() == ["recording"]
+    monkeypatch.setattr(commands, "find_spec", lambda name: None if name == "mcap" else object())
+    assert commands.missing_extras() == ["recording"]
     console = Console(width=80)
     with console.capture() as capture:
-        console.print(models.start_screen())
+        console.print(commands.start_screen())
     assert 'pip install "skidpad[recording]"' in capture.get()
-    monkeypatch.setattr(models, "find_spec", lambda name: object())
+    monkeypatch.setattr(commands, "find_spec", lambda name: object())
     with console.capture() as capture:
-        console.print(models.start_screen())
+        console.print(commands.start_screen())
     assert "pip install" not in capture.get()

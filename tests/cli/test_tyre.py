@@ -9,7 +9,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.cli import main
-from skidpad.cli.tyre import number
+from skidpad.cli.vehicles import number
 
 SETS = Path(__file__).parents[1] / "data" / "tyres" / "sets"
 

@@ -15,7 +15,7 @@ from skidpad.compile.plant import Plant
 from skidpad.core import record
 from skidpad.core.policy import Policy
 from skidpad.integrate import get
-from skidpad.study.manoeuvres.driver import driver
+from skidpad.study.manoeuvres.case import driver
 from skidpad.vehicles.formula import Input
 
 

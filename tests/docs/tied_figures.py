@@ -80,18 +80,15 @@ from skidpad.study.manoeuvres import (
     Subject,
     cone_courses,
     events,
+    linear_handling,
     logs,
-    on_centre,
-    sine_with_dwell,
     transient_response,
 )
 from skidpad.study.manoeuvres.cone_courses import Autocross, LongSlalom
-from skidpad.study.manoeuvres.longitudinal import HillHold, HillStart
-from skidpad.study.manoeuvres.on_centre import Transition, Weave
-from skidpad.study.manoeuvres.ride import Bump, RoughRoad
-from skidpad.study.manoeuvres.sine_with_dwell import SineWithDwell
+from skidpad.study.manoeuvres.linear_handling import Transition, Weave
+from skidpad.study.manoeuvres.roads import Bump, HillHold, HillStart, RoughRoad
 from skidpad.study.manoeuvres.steady_state import ConstantRadius
-from skidpad.study.manoeuvres.transient_response import SingleSine
+from skidpad.study.manoeuvres.transient_response import SineWithDwell, SingleSine
 from skidpad.testing import body as testing_body
 from skidpad.tyres.fitting import least_squares, measurements, stages
 from skidpad.vehicles.parts import FirstOrderSlip
@@ -293,11 +290,11 @@ SENTENCES = [
     ),
     Sentence(
         "docs/proving_ground.md", "stays within {} % of its median",
-        lambda: [100.0 * transient_response.STEADY_SPEED],
+        lambda: [100.0 * linear_handling.STEADY_SPEED],
     ),
     Sentence(
         "docs/proving_ground.md", "a speed within {} % of the median",
-        lambda: [100.0 * transient_response.STEADY_SPEED],
+        lambda: [100.0 * linear_handling.STEADY_SPEED],
     ),
     Sentence(
         "docs/proving_ground.md", "circle of {} m that ISO 4138",
@@ -317,13 +314,13 @@ SENTENCES = [
         "docs/proving_ground.md", "({} to {} m/s²) and where it turns ({} to {} m/s²)",
         lambda: [
             share * Transition().a_y
-            for share in (*on_centre.CENTRE, *on_centre.TURNING)
+            for share in (*linear_handling.CENTRE, *linear_handling.TURNING)
         ],
     ),
     Sentence(
         "docs/proving_ground.md", "between {} and {} g of slow ramps to both sides at {} km/h",
         lambda: [
-            *(a_y / sine_with_dwell.G for a_y in sine_with_dwell.REGRESSION),
+            *(a_y / transient_response.G for a_y in transient_response.REGRESSION),
             3.6 * SineWithDwell().speed,
         ],
     ),
@@ -331,7 +328,7 @@ SENTENCES = [
         "docs/proving_ground.md", "the larger of {} A and {}° of the steering wheel, at most {}°",
         lambda: [
             SineWithDwell().factors[-1],
-            *(degrees(angle) for angle in sine_with_dwell.LAST_ANGLES),
+            *(degrees(angle) for angle in transient_response.LAST_ANGLES),
         ],
     ),
     Sentence(
@@ -340,7 +337,7 @@ SENTENCES = [
     ),
     Sentence(
         "docs/proving_ground.md", "{} s of its sine",
-        lambda: [(on_centre.FIRST + Weave().periods) / Weave().frequency],
+        lambda: [(linear_handling.FIRST + Weave().periods) / Weave().frequency],
     ),
     Sentence(
         "docs/learn.md", "near the wall, to {} m and {}°",

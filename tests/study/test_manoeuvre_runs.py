@@ -15,7 +15,7 @@ import pytest
 import skidpad as sp
 from skidpad.study.experiment import Column, Resources, Rows
 from skidpad.study.manoeuvres import Slalom, StepSteer, Subject, perform
-from skidpad.study.manoeuvres.transient_response import RandomSteer
+from skidpad.study.manoeuvres.linear_handling import RandomSteer
 from skidpad.study.runs import ManoeuvreRuns
 from study.own_manoeuvres import Moody
 from study.test_function_runs import OTHER_PROCESS, TESTS, same

@@ -16,7 +16,7 @@ import skidpad as sp
 from skidpad.control import driver_aids
 from skidpad.core import record
 from skidpad.study.manoeuvres import Acceleration, Subject, perform
-from skidpad.study.manoeuvres.braking import StraightBraking
+from skidpad.study.manoeuvres.longitudinal import StraightBraking
 from skidpad.tyres import Contact
 from skidpad.vehicles.parts import WheelMotors
 from skidpad.vehicles.parts.powertrain.electric import SpeedLimit

@@ -98,9 +98,8 @@ def seconds_of(job: str) -> float:
 
 def manoeuvres() -> dict[str, Any]:
     """Times in s of all manoeuvres of a two-track car and of their report, and their results."""
-    from ..study.manoeuvres.catalogue import STANDARD
     from ..study.manoeuvres.evaluation import Evaluation
-    from ..study.manoeuvres.proving_ground import perform
+    from ..study.manoeuvres.proving_ground import STANDARD, perform
     from ..study.manoeuvres.subject import Subject
 
     for module in LOADED_LATE:

@@ -18,7 +18,7 @@ from typer import Argument, Option
 
 from .. import __version__
 from ..errors import SkidpadError
-from . import campaign, export, identify, lap, models, recordings, ros2, run, test, tune, tyre
+from . import campaign, identify, recordings, run, test, vehicles
 from .options import AsJson, bench_groups, with_options
 from .output import write_everything
 
@@ -88,7 +88,7 @@ def _options(
     if context.invoked_subcommand is None:
         from rich.console import Console
 
-        from .models import start_screen
+        from .vehicles import start_screen
 
         Console().print(start_screen())
 
@@ -125,11 +125,12 @@ def bench(
 
 
 for _command in (
-    *(models.models, demo, bench, identify.log, identify.compare, identify.fit, identify.estimate),
+    *(vehicles.models, demo, bench),
+    *(identify.log, identify.compare, identify.fit, identify.estimate),
     *(recordings.info, recordings.recover, recordings.replay, recordings.html),
-    *(run.run, run.serve, run.check, tyre.tyre, test.test, lap.lap, tune.tune),
+    *(run.run, run.serve, run.check, vehicles.tyre, test.test, test.lap, test.tune),
 ):
     app.command()(with_options(_command))
-app.add_typer(ros2.ros2)
+app.add_typer(run.ros2)
 app.add_typer(campaign.campaign)
-app.add_typer(export.export)
+app.add_typer(vehicles.export)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rich import box
-from rich.cells import cell_len
+from rich.cells import cell_len as cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.console import Group as Group
 from rich.padding import Padding
@@ -26,15 +26,20 @@ _AROUND = 2
 
 
 class Legible:
-    """A table that never wraps its number columns; on narrow screens the cells of a row are
-    stacked."""
+    """A table that never wraps its number columns, or on narrow screens another layout.
 
-    def __init__(self, table: Table) -> None:
-        self.table = table
+    `narrow` is that layout and `least` its width in characters; otherwise, and where it does not
+    fit either, the cells of a row are stacked.
+    """
+
+    def __init__(self, table: Table, narrow: RenderableType | None = None, least: int = 0) -> None:
+        self.table, self.narrow, self.least = table, narrow, least
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         if needed_width(self.table) <= options.max_width:
             yield self.table
+        elif self.narrow is not None and self.least <= options.max_width:
+            yield self.narrow
         else:
             yield from _stacked(self.table)
 

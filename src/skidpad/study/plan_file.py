@@ -36,8 +36,8 @@ from .design_forms import design_of
 from .experiment import Column, Experiment
 from .expressions import TRUTH, Expression
 from .folder import Folder, Keep, PlanText
-from .manoeuvres.catalogue import select
 from .manoeuvres.manoeuvre import Manoeuvre
+from .manoeuvres.proving_ground import select
 from .metrics import READY, Fold, fold_of
 from .named_code import TYRE_NAMES, code_by_text, made_by_call, vehicle_by_text
 from .rollouts import Drive, LogDrive

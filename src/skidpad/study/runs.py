@@ -68,10 +68,9 @@ from .experiment import (
     in_blocks,
     plain,
 )
-from .manoeuvres.catalogue import select
 from .manoeuvres.kernels import Kernels
 from .manoeuvres.manoeuvre import Manoeuvre
-from .manoeuvres.proving_ground import Result, perform, perform_each
+from .manoeuvres.proving_ground import Result, perform, perform_each, select
 from .manoeuvres.subject import Subject
 
 TOGETHER = 16

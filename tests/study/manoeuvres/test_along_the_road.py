@@ -9,10 +9,15 @@ import pytest
 
 import skidpad as sp
 from skidpad.study.manoeuvres import Acceleration, Result, Subject, perform
-from skidpad.study.manoeuvres.braking import StraightBraking, mean_deceleration, stopping_distance
 from skidpad.study.manoeuvres.case_run import from_columns
 from skidpad.study.manoeuvres.logs import measure_drive
-from skidpad.study.manoeuvres.longitudinal import CoastDown, TurningCircle
+from skidpad.study.manoeuvres.longitudinal import (
+    CoastDown,
+    StraightBraking,
+    mean_deceleration,
+    stopping_distance,
+)
+from skidpad.study.manoeuvres.steady_state import TurningCircle
 from study.manoeuvres.fakes import COARSE, KERNELS
 
 

@@ -10,7 +10,7 @@ import pytest
 import skidpad as sp
 from skidpad.study.manoeuvres import STANDARD, Acceleration, Result, Subject, perform
 from skidpad.study.manoeuvres.command_response import CommandSteps, StopFromSpeed
-from skidpad.study.manoeuvres.longitudinal import TurningCircle
+from skidpad.study.manoeuvres.steady_state import TurningCircle
 from skidpad.vehicles import wheeled
 from study.manoeuvres.fakes import KERNELS
 

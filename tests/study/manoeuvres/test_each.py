@@ -9,11 +9,11 @@ import pytest
 
 import skidpad as sp
 from skidpad.study.manoeuvres import Case, Kernels, StepSteer, Subject, perform
-from skidpad.study.manoeuvres.braking import SplitBraking
 from skidpad.study.manoeuvres.case import straight
 from skidpad.study.manoeuvres.kernels import side_by_side
+from skidpad.study.manoeuvres.longitudinal import SplitBraking
 from skidpad.study.manoeuvres.proving_ground import perform_each
-from skidpad.study.manoeuvres.ride import Bump
+from skidpad.study.manoeuvres.roads import Bump
 from skidpad.study.manoeuvres.steady_state import ConstantRadius
 
 FOUR_WHEEL, TWO_TRACK, FULL = sp.vehicles.four_wheel, sp.vehicles.two_track, sp.vehicles.full_car

@@ -10,7 +10,7 @@ import pytest
 import skidpad as sp
 from skidpad.study.manoeuvres import Result, Subject, perform
 from skidpad.study.manoeuvres.case_run import from_columns
-from skidpad.study.manoeuvres.transient_response import (
+from skidpad.study.manoeuvres.linear_handling import (
     BAND,
     QUIET,
     RandomSteer,

@@ -9,8 +9,8 @@ import pytest
 
 import skidpad as sp
 from skidpad.study.manoeuvres import Case, Result, Subject, perform, sensitivity
-from skidpad.study.manoeuvres.braking import StraightBraking, braking, stopping_distance
 from skidpad.study.manoeuvres.case import before
+from skidpad.study.manoeuvres.longitudinal import StraightBraking, braking, stopping_distance
 from skidpad.study.manoeuvres.search import hardest_stop, tyre_deceleration
 from study.manoeuvres.fakes import STOPS
 

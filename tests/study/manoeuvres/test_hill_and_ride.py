@@ -10,20 +10,18 @@ import pytest
 import skidpad as sp
 from skidpad.road import psd
 from skidpad.study.manoeuvres import Case, Result, Subject, perform
-from skidpad.study.manoeuvres.longitudinal import (
+from skidpad.study.manoeuvres.roads import (
     Axles,
+    Bump,
     HillHold,
     HillStart,
-    between,
-    gradients,
-    highest,
-    hill,
-)
-from skidpad.study.manoeuvres.ride import (
-    Bump,
     RoughRoad,
     W_k,
+    between,
+    gradients,
     half_car,
+    highest,
+    hill,
     standard_deviation,
     weighted,
 )

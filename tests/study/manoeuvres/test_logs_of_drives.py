@@ -22,13 +22,17 @@ from skidpad.study.manoeuvres import (
     measured_reference,
     perform,
 )
-from skidpad.study.manoeuvres.braking import BrakingInTurn, SplitBraking, StraightBraking
 from skidpad.study.manoeuvres.case_run import CaseRun, from_columns
-from skidpad.study.manoeuvres.catalogue import STANDARD, names
 from skidpad.study.manoeuvres.logs import measure_drive
-from skidpad.study.manoeuvres.longitudinal import CoastDown
-from skidpad.study.manoeuvres.sine_with_dwell import SineWithDwell
+from skidpad.study.manoeuvres.longitudinal import (
+    BrakingInTurn,
+    CoastDown,
+    SplitBraking,
+    StraightBraking,
+)
+from skidpad.study.manoeuvres.proving_ground import STANDARD, names
 from skidpad.study.manoeuvres.steady_state import ConstantRadius, ConstantSteer
+from skidpad.study.manoeuvres.transient_response import SineWithDwell
 from skidpad.vehicles import wheeled
 from study.manoeuvres.fakes import COARSE, KERNELS
 

@@ -30,12 +30,12 @@ from skidpad.study.manoeuvres import (
     measured_reference,
     perform,
 )
-from skidpad.study.manoeuvres.braking import BrakingInTurn
 from skidpad.study.manoeuvres.case_run import CaseRun
+from skidpad.study.manoeuvres.linear_handling import SineSweep
 from skidpad.study.manoeuvres.logs import measure_drive
-from skidpad.study.manoeuvres.sine_with_dwell import moved_aside
+from skidpad.study.manoeuvres.longitudinal import BrakingInTurn
 from skidpad.study.manoeuvres.steady_state import ConstantRadius
-from skidpad.study.manoeuvres.transient_response import SineSweep, SingleSine
+from skidpad.study.manoeuvres.transient_response import SingleSine, moved_aside
 from study.manoeuvres.fakes import COARSE
 
 CAR = Subject(sp.vehicles.single_track())

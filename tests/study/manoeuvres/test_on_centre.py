@@ -12,7 +12,7 @@ from skidpad.errors import InvalidValue
 from skidpad.study.manoeuvres import Result, Subject, adapt, perform
 from skidpad.study.manoeuvres import sensitivity as derivatives
 from skidpad.study.manoeuvres.case_run import CaseRun, from_columns
-from skidpad.study.manoeuvres.on_centre import Transition, Weave
+from skidpad.study.manoeuvres.linear_handling import Transition, Weave
 from study.manoeuvres.fakes import COARSE, KERNELS
 
 CARS = ("single_track", "two_track", "full_car", "formula_student")

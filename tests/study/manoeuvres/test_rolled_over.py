@@ -17,10 +17,10 @@ from skidpad.study.manoeuvres import (
     Subject,
     perform,
 )
-from skidpad.study.manoeuvres.braking import BrakingInTurn
 from skidpad.study.manoeuvres.cone_courses import DoubleLaneChange, ObstacleAvoidance
-from skidpad.study.manoeuvres.sine_with_dwell import SineWithDwell
+from skidpad.study.manoeuvres.longitudinal import BrakingInTurn
 from skidpad.study.manoeuvres.steady_state import ConstantRadius
+from skidpad.study.manoeuvres.transient_response import SineWithDwell
 from study.manoeuvres.fakes import COARSE
 
 HEIGHT = 1.6

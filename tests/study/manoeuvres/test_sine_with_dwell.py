@@ -10,7 +10,8 @@ import pytest
 import skidpad as sp
 from skidpad.study.manoeuvres import Result, Subject, perform
 from skidpad.study.manoeuvres.case_run import from_columns
-from skidpad.study.manoeuvres.sine_with_dwell import (
+from skidpad.study.manoeuvres.steady_state import angle_line
+from skidpad.study.manoeuvres.transient_response import (
     END,
     REGRESSION,
     SineWithDwell,
@@ -19,7 +20,6 @@ from skidpad.study.manoeuvres.sine_with_dwell import (
     sine_with_dwell,
     yaw_left,
 )
-from skidpad.study.manoeuvres.steady_state import angle_line
 from skidpad.vehicles.parts.steering import SteeringWheel
 from study.manoeuvres.fakes import COARSE
 

@@ -9,8 +9,8 @@ import pytest
 
 import skidpad as sp
 from skidpad.study.manoeuvres import Case, Result, Subject, perform
-from skidpad.study.manoeuvres.braking import LANE, SplitBraking, brake_moment, braking
 from skidpad.study.manoeuvres.case_run import CaseRun
+from skidpad.study.manoeuvres.longitudinal import LANE, SplitBraking, brake_moment, braking
 from study.manoeuvres.fakes import STOPS
 
 CAR = Subject(sp.vehicles.two_track())

@@ -18,16 +18,16 @@ from skidpad.study.manoeuvres import (
     Subject,
     perform,
 )
-from skidpad.study.manoeuvres.braking import (
+from skidpad.study.manoeuvres.case import straight
+from skidpad.study.manoeuvres.linear_handling import SineSweep
+from skidpad.study.manoeuvres.longitudinal import (
+    CoastDown,
     StraightBraking,
     braking,
     mean_deceleration,
     stopping_distance,
 )
-from skidpad.study.manoeuvres.case import straight
-from skidpad.study.manoeuvres.longitudinal import CoastDown, TurningCircle
-from skidpad.study.manoeuvres.steady_state import ConstantRadius, ConstantSteer
-from skidpad.study.manoeuvres.transient_response import SineSweep
+from skidpad.study.manoeuvres.steady_state import ConstantRadius, ConstantSteer, TurningCircle
 from validation.rows.handling import stiffnesses
 from validation.rows.row import Row, compared, recorded
 

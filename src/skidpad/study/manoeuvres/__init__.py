@@ -19,7 +19,6 @@ from ...core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from .case import Case
-    from .catalogue import STANDARD, names, select
     from .cone_courses import Slalom
     from .evaluation import Evaluation, Limits, write_json
     from .events import FormulaAcceleration, FormulaSkidpad
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from .logs import adapt, drive_of_log, measured_reference
     from .longitudinal import Acceleration
     from .manoeuvre import Chart, Curve, Findings, Manoeuvre, Metric, Performing
-    from .proving_ground import Result, perform
+    from .proving_ground import STANDARD, Result, names, perform, select
     from .sensitivities import sensitivity, sobol, spread_out
     from .steady_state import ConstantSpeed, SlowRamp
     from .subject import Subject
@@ -72,7 +71,6 @@ __getattr__ = lazy_attributes(
     __name__,
     {
         ".case": ("Case",),
-        ".catalogue": ("STANDARD", "names", "select"),
         ".cone_courses": ("Slalom",),
         ".evaluation": ("Evaluation", "Limits", "write_json"),
         ".events": ("FormulaAcceleration", "FormulaSkidpad"),
@@ -80,7 +78,7 @@ __getattr__ = lazy_attributes(
         ".logs": ("adapt", "drive_of_log", "measured_reference"),
         ".longitudinal": ("Acceleration",),
         ".manoeuvre": ("Chart", "Curve", "Findings", "Manoeuvre", "Metric", "Performing"),
-        ".proving_ground": ("Result", "perform"),
+        ".proving_ground": ("STANDARD", "Result", "names", "perform", "select"),
         ".sensitivities": ("sensitivity", "sobol", "spread_out"),
         ".steady_state": ("ConstantSpeed", "SlowRamp"),
         ".transient_response": ("StepSteer",),

@@ -23,7 +23,7 @@ from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...units import m_s, m_s2, one, rad, s
 from ..logs.names import how_to_name, nearest
-from .driver import Memory
+from .case import Memory
 
 OK = "done"
 """Outcome of a run in which nothing went wrong."""

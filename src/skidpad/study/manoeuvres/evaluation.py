@@ -39,9 +39,9 @@ from ...core.files import brief_repr, json_of, replacing, yaml_of
 from ...core.record import unknown_name
 from ...errors import InvalidValue
 from ...vehicles.registry import COMMAND_DRIVEN
-from .catalogue import names as manoeuvre_names
 from .manoeuvre import Findings, Manoeuvre, Metric
 from .proving_ground import Result
+from .proving_ground import names as manoeuvre_names
 from .subject import Subject
 
 EVERY = "all"

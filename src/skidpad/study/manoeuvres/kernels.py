@@ -30,9 +30,19 @@ from ...run.fleet import Fleet
 from ...run.stability import AUTO, EXPLICIT, automatic, takes
 from ...units import s
 from ...vehicles.variants import off_road, on_road
-from .case import Case, Signal, path_point, straight
+from .case import (
+    Case,
+    Driving,
+    Memory,
+    Signal,
+    Told,
+    driven_open,
+    driver,
+    is_open,
+    path_point,
+    straight,
+)
 from .case_run import CaseRun, params_of, signals_of
-from .driver import Driving, Memory, Told, driven_open, driver, is_open
 from .subject import Subject
 
 MANY = 64

@@ -1,39 +1,60 @@
-"""Longitudinal manoeuvres on level ground and on a hill, and the tightest turn.
+"""Accelerating, coasting down and braking on level ground.
 
-On level ground: acceleration from rest and coasting down. On a hill: whether the handbrake holds,
-when the vehicle slides, and whether it can start. All gradients are driven at once, each on a road
-of its own; for the kernel they are numbers.
+Braking is in a straight line (ISO 21994), in a turn (ISO 7975), and on split friction (ISO 14512).
+The driver demands a deceleration. Without anti-lock brakes, how hard the vehicle can brake before
+wheels lock is part of the result; the search narrows the demanded deceleration down to the best.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core import record
 from ...core.arrays import Array
+from ...core.body import Wheel
 from ...core.files import brief_repr
-from ...road.road import Road
+from ...errors import InvalidValue
 from ...units import m, m_s, m_s2, one, rad, s
-from .case import Case, before, straight
-from .case_run import MOVING, SLOWER, CaseRun, first_time
-from .cone_courses import corners_of
+from .case import Case, before, steered, straight
+from .case_run import (
+    LOCKED,
+    MOVING,
+    SLOWER,
+    CaseRun,
+    Slowing,
+    endings,
+    first_time,
+    pick,
+    summed,
+    values_at,
+)
 from .manoeuvre import (
-    LABELS,
     Chart,
     Curve,
     Findings,
     Metric,
     Performing,
+    Rounds,
     StandardManoeuvre,
     chart,
     curve,
 )
-from .subject import Subject, drive_needed, road_needed, steering_needed
+from .search import LONGEST, Grid, hardest_stop, time_to_stop, tyre_deceleration
+from .steady_state import steady_angle
+from .subject import (
+    Subject,
+    drive_needed,
+    grip_needed,
+    speed_needed,
+    tyres_needed,
+)
 
 KM_H = 1.0 / 3.6
 LAUNCHES = (0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)
@@ -195,256 +216,453 @@ def _resistance(t: Array, v: Array, slow: m_s) -> Array:
     return np.linalg.lstsq(terms, v[0] - v, rcond=None)[0]
 
 
-@dataclass(frozen=True)
-class TurningCircle(StandardManoeuvre):
-    """Turning circle at walking pace."""
+AT_REST: m_s = 0.1
+"""Speed below which a vehicle counts as stopped."""
 
-    speed: m_s = 1.5
-    duration: s = 12.0
-    name = "turning_circle"
-    title = "Turning circle"
-    source = "ISO 789-3 (kerb to kerb, wall to wall)"
-    needs = (steering_needed,)
+
+def stopping_distance(run: CaseRun) -> Array:
+    """Distance from brake application to rest in m, (V,); NaN for a vehicle that did not stop."""
+    kept = run.since(0.0)
+    when = first_time(kept.t, -kept["v_x"], -AT_REST)
+    return values_at(kept.t, summed(kept.t, kept["speed"]), when, np.nan)
+
+
+def mean_deceleration(run: CaseRun) -> Array:
+    """Mean fully developed deceleration, from 0.8 to 0.1 of the initial speed, in m/s², (V,)."""
+    kept = run.since(0.0)
+    v_0, way = kept["v_x"][0], summed(kept.t, kept["speed"])
+    times = (first_time(kept.t, -kept["v_x"] / v_0, -share) for share in (0.8, 0.1))
+    begin, end = (values_at(kept.t, way, when) for when in times)
+    return (0.8**2 - 0.1**2) * v_0**2 / (2.0 * (end - begin))
+
+
+def spins(run: CaseRun, car: Subject) -> list[Wheel]:
+    """Wheels whose spin is among the signals of a run."""
+    return [wheel for wheel in car.geometry.wheels if f"spin_{wheel.name}" in run]
+
+
+def locked_wheels(run: CaseRun, car: Subject) -> NDArray[np.bool_]:
+    """Whether each wheel was locked while the vehicle moved, (wheels, V).
+
+    One row of False if no spin is known.
+    """
+    kept = run.since(0.2)
+    moving = kept["v_x"] > 3.0
+    rolling = (kept[f"spin_{wheel.name}"] * wheel.radius for wheel in spins(kept, car))
+    slow = (moving & (v < LOCKED * kept["v_x"]) for v in rolling)
+    stood = [each.mean(axis=0) > 0.1 * moving.mean(axis=0) for each in slow]
+    return np.stack(stood or [np.zeros(kept.variants, dtype=bool)])
+
+
+def locks(run: CaseRun, car: Subject) -> NDArray[np.bool_]:
+    """Whether any wheel was locked while the vehicle moved, (V,)."""
+    return np.logical_or.reduce(locked_wheels(run, car), axis=0)
+
+
+HARDER = 2.0
+"""Demand that locks all wheels, relative to the deceleration the tyres can transmit."""
+TRIED = (0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7)
+"""Demands tried to reach a target deceleration, relative to the target."""
+CLOSER = 9
+"""Number of demands in the second round, between two of the first."""
+LONGER = 1.3
+"""Duration of a run that has to reach a target, relative to the duration of a stop at the
+target."""
+BRAKED: s = 3.0
+"""Duration of a run of braking in a turn."""
+TURNING: m_s2 = 0.5
+"""Least lateral acceleration before braking that a log of braking in a turn needs."""
+
+
+def braking(t: Array) -> Array:
+    """Brake signal over time: 0 before time zero, then a ramp to -1."""
+    return -(t >= 0.0).astype(float)
+
+
+def stop_case(speed: m_s, duration: s, a: Array | m_s2) -> Case:
+    """Case of a stop in a straight line; `a` is the demanded deceleration, a number or (V,)."""
+    told: Any = {"hold": before, "a": braking, "a_gain": a}
+    label = f"{np.ravel(a)[0]:.2f} m/s² asked for"
+    return Case(label, duration, speed, speed=speed, path=straight(), rests=True, **told)
+
+
+class _Braking(StandardManoeuvre):
+    """Base of the braking tests, which can have a single deceleration to reach."""
+
+    deceleration: m_s2 | None
+
+    @property
+    def one_drive(self) -> bool:
+        """Whether a deceleration is given; runs that differ in the driver alone count as one."""
+        return self.deceleration is not None
+
+
+@dataclass(frozen=True)
+class StraightBraking(_Braking):
+    """Stop in a straight line from a speed, as hard as possible without locking wheels."""
+
+    speed: m_s = 100.0 / 3.6
+    deceleration: m_s2 | None = None
+    """Deceleration to reach in a single stop, as in a log; None to search for the shortest
+    stop."""
+    name = "straight_braking"
+    title = "Straight braking"
+    source = "ISO 21994:2007"
+    needs = (tyres_needed, speed_needed)
     METRICS = """
-    kerb_to_kerb [m]: Diameter of the path of the outermost wheel.
-    wall_to_wall [m]: Diameter of the path of the outermost corner.
+    stopping_distance [m]: Shortest stopping distance without a locked wheel; theory: all tyres
+        at their longitudinal peak under static loads.
+    mean_deceleration [m/s²]: Mean fully developed deceleration of that stop, from 0.8 to 0.1 of
+        the speed.
+    locked_stopping_distance [m]: Stopping distance with all wheels locked.
     """
 
     def perform(self, car: Subject) -> Performing:
-        """Drive a circle to the left at full lock."""
-        lock, v = car.abilities.steer_max, min(self.speed, 0.9 * car.limits.v_max)
-        (run,) = yield [Case("full lock", self.duration, v, speed=v, steer=lock, rests=True)]
-        end = run.since(run.t[-1] - 1.0)
-        # Where it turns about, seen from the centre of mass.
-        ahead = (-end["v_y"] / end["omega"]).mean(axis=0)
-        aside = (end["v_x"] / end["omega"]).mean(axis=0)
-        com = np.array(car.geometry.centre_of_mass)
-        wheels, corners = np.array([(w.x, w.y) for w in car.geometry.wheels]) - com, corners_of(car)
-        radii = (np.hypot(p[:, :1] - ahead, p[:, 1:] - aside) for p in (wheels, corners))
-        kerb, wall = (2.0 * radius.max(axis=0) for radius in radii)
-        # Of a vehicle without slip whose mean front wheel has the angle.
-        shapes = ((each.geometry.wheel_base, each.geometry.track) for each in car.each)
-        ends = ((base / np.tan(lock) + 0.5 * track, base) for base, track in shapes)
-        theory = [2.0 * float(np.hypot(*end)) for end in ends]
-        values = {"kerb_to_kerb": kerb, "wall_to_wall": wall}
-        metrics = self.metrics(values, {"kerb_to_kerb": theory})
-        path = chart("Path", "x", "y", curve(run, "x", "y", "centre of mass"), equal=True)
-        return Findings(metrics, [path])
+        """Search for the hardest stop without a locked wheel, then drive it and a harder one."""
+        if self.deceleration:
+            return (yield from self._as_demanded(car, self.deceleration))
+        tyres = tyre_deceleration(car)
+
+        def rolling_way(run: CaseRun) -> Array:
+            way = stopping_distance(run)
+            return np.where(np.isnan(way) | locks(run, car), inf, way)
+
+        demand, ways = yield from hardest_stop(
+            self.speed,
+            np.where(np.isfinite(tyres), tyres, car.grip),
+            lambda a, duration: [stop_case(self.speed, duration, a)],
+            rolling_way,
+        )
+        lasts = min(2.0 * time_to_stop(self.speed, ways), LONGEST)
+        most = HARDER * np.fmax(demand, tyres)
+        stop, harder = yield [stop_case(self.speed, lasts, a) for a in (demand, most)]
+        slid = locked_wheels(harder, car).all(axis=0)
+        locked = np.where(slid, stopping_distance(harder), np.nan)
+        metrics = self._of_stop(car, stop, tyres)
+        metrics += self.metrics({"locked_stopping_distance": locked})
+        shown = chart(self.title, "t", "v_x", stop, harder)
+        return Findings(metrics, [shown], _limited_by(car, stop, harder))
+
+    def _as_demanded(self, car: Subject, wanted: m_s2) -> Performing:
+        """Make one stop that reaches the deceleration `wanted`."""
+        case = partial(stop_case, self.speed, LONGER * self.speed / wanted)
+        demand = yield from level_for(wanted, case, lambda run: ~locks(run, car))
+        runs = yield [case(demand)]
+        metrics = self._of_stop(car, runs[0], np.fmin(tyre_deceleration(car), wanted))
+        notes = missed(wanted, runs)
+        if not np.isfinite(metrics[0].value[0]):
+            notes.insert(0, f"no stop with {wanted:.2f} m/s² without a locked wheel")
+        return Findings(metrics, [chart(self.title, "t", "v_x", *runs)], notes)
+
+    def _of_stop(self, car: Subject, run: CaseRun, tyres: Array) -> list[Metric]:
+        """Metrics of a stop, NaN where a wheel locks.
+
+        `tyres` (V,) is the deceleration that the tyres can transmit.
+        """
+        way = np.where(locks(run, car), np.nan, 1.0) * stopping_distance(run)
+        mean = np.where(np.isfinite(way), mean_deceleration(run), np.nan)
+        known = np.isfinite(tyres).any()
+        theory = {"stopping_distance": self.speed**2 / (2.0 * tyres), "mean_deceleration": tyres}
+        values = {"stopping_distance": way, "mean_deceleration": mean}
+        return self.metrics(values, theory if known else None)
+
+    def adapted_to(self, drive: CaseRun) -> StraightBraking:
+        """Return the test with the speed and the deceleration of a log."""
+        stop = stop_of(drive)
+        if drive.locks():  # sliding tyres decelerate as they do, whatever is demanded
+            why = "its deceleration does not tell how hard it brakes"
+            raise InvalidValue(f"a wheel locks in {drive.label}: {why}")
+        return replace(self, speed=stop.v, deceleration=stop.deceleration)
 
 
-G: m_s2 = 9.81
-SLIDES: m_s = 0.5
-"""Speed above which a braked vehicle counts as sliding.
-
-Lower speeds are creep of tyre models without stiction.
-"""
-COARSE, FINE = 0.05, 0.01
-"""Steps between gradients."""
-LEAST: m_s2 = 0.5
-"""Acceleration demanded in excess of gravity along the hill, to test whether the vehicle
-starts."""
-STEEPEST: one = 1.3
-"""Largest gradient tried."""
+def _limited_by(car: Subject, stop: CaseRun, harder: CaseRun) -> list[str]:
+    """A note if something other than locking wheels limits the stop of the first variant."""
+    if locks(stop, car)[0]:
+        return ["no stop without a locked wheel"]
+    if np.isnan(stopping_distance(stop)[0]):
+        return [weak_brakes(harder)]
+    if locks(harder, car)[0] or (np.isfinite(tyre_deceleration(car)[0]) and not spins(harder, car)):
+        return []
+    return [f"no wheel locks: the brakes give no more than {mean_deceleration(harder)[0]:.2f} m/s²"]
 
 
-def hill(gradient: one) -> Road:
-    """Road of constant slope, uphill along x, as a height profile."""
-    return Road.profile(gradient * np.array([-200.0, 400.0]), 600.0, x=-200.0)
+def weak_brakes(run: CaseRun) -> str:
+    """A note for a vehicle whose brakes do not bring it to rest.
+
+    It tells the mean deceleration from 0.5 s after brake application until the first variant almost
+    stops.
+    """
+    kept = run.since(0.5)
+    v = kept["v_x"][:, 0]
+    last = int(np.flatnonzero(v > 0.1 * v[0]).max(initial=0))
+    most = float((v[0] - v[last]) / max(kept.t[last] - kept.t[0], 1e-9))
+    ends = f"brakes and resistance give no more than {most:.2f} m/s²"
+    return f"no stop within {run.t[-1]:.0f} s: {ends}"
 
 
-def percent(gradient: one) -> str:
-    """A gradient as text, such as "20 %"."""
-    return f"{100.0 * gradient:.0f} %"
+def stop_of(drive: CaseRun) -> Slowing:
+    """Speed, time and deceleration of a log that ends at rest; raises InvalidValue if it does
+    not."""
+    if not drive.done[0]:
+        raise InvalidValue(f"the vehicle of {drive.label} is {drive.outcomes[0]}: that is no stop")
+    told, slowest = drive.slowing(), float(drive["v_x"].min())
+    if slowest > AT_REST:
+        change = f"it slows down from {told.v:.1f} m/s to {slowest:.1f} m/s"
+        raise InvalidValue(f"{drive.label} does not come to rest: {change}")
+    return told
 
 
-def gradients(step: one, low: one = 0.0, high: one = STEEPEST) -> Array:
-    """Gradients from `low` (excluded) to `high`."""
-    return low + step * np.arange(1, round((high - low) / step) + 1, dtype=float)
+def level_for(
+    a: m_s2,
+    case: Callable[[m_s2], Case],
+    counts: Callable[[CaseRun], NDArray[np.bool_]] = lambda run: run.done,
+) -> Rounds:
+    """Find the deceleration to demand so that the deceleration `a` is reached: a generator of
+    cases.
+
+    Demanded and reached deceleration differ, because drag and tyres add to the brakes. `case(a)`
+    makes the case for a demand; `counts(run)` says which variants (V,) of a run are valid.
+
+    A second round lies between the first demand that suffices or is invalid and the one before it:
+    near the limit, wheels lock within a few per cent.
+    """
+    every = yield from _levels(a * np.array(TRIED), case, counts)
+    falls_short = every.counts & (every.reached < a)
+    k = max(int(np.argmin(falls_short)), 1)
+    low, high = every.asked[k - 1 : k + 1].tolist()
+    fine = yield from _levels(np.linspace(low, high, CLOSER), case, counts)
+    for levels, fit in ((fine, fine.counts), (every, every.done)):
+        asked, reached = levels.asked[fit], levels.reached[fit]
+        if (reached >= a).any():
+            # Beyond the limit of grip more gives less: the gentlest that reaches it is the one.
+            k = max(int(np.argmax(reached >= a)), 1)
+            return float(np.interp(a, reached[k - 1 : k + 1], asked[k - 1 : k + 1]))
+    return a
 
 
-def highest(tried: Array, mastered: Array) -> Array:
-    """Largest of the gradients (N,) below the first that failed, from `mastered` (N, V); else 0."""
-    first = np.where(mastered.all(axis=0), len(tried), np.argmin(mastered, axis=0))
-    return np.where(first > 0, tried[np.maximum(first - 1, 0)], 0.0)
+class _Levels(NamedTuple):
+    """Demanded decelerations in rising order and what they led to, each (L,)."""
+
+    asked: Array
+    reached: Array
+    """Deceleration reached in m/s²; NaN for a run that failed."""
+    done: NDArray[np.bool_]
+    counts: NDArray[np.bool_]
 
 
-def between(coarse: Array) -> Array:
-    """Finer gradients above the largest one mastered by each variant, (V,)."""
-    steps = [gradients(FINE, low, low + COARSE)[:-1] for low in np.unique(coarse)]
-    return np.unique(np.concatenate(steps).round(6))
+def _levels(
+    asked: Array, case: Callable[[m_s2], Case], counts: Callable[[CaseRun], NDArray[np.bool_]]
+) -> Rounds:
+    runs = yield [case(level) for level in asked.tolist()]
+    done = np.array([run.done[0] for run in runs])
+    reached = [run.slowing().deceleration if run.done[0] else np.nan for run in runs]
+    return _Levels(asked, np.array(reached), done, done & [counts(run)[0] for run in runs])
+
+
+def missed(a: m_s2 | None, runs: Sequence[CaseRun]) -> list[str]:
+    """A note if the first variant misses its target deceleration by more than 3 %."""
+    reached = runs[0].slowing().deceleration if a else 0.0
+    if not a or abs(reached - a) < 0.03 * a:
+        return []
+    return [f"it slows down with {reached:.2f} m/s²; {a:.2f} m/s² were to be reached"]
 
 
 @dataclass(frozen=True)
-class HillHold(StandardManoeuvre):
-    """Holding on a hill with the handbrake."""
+class BrakingInTurn(_Braking):
+    """Braking from a steady turn with the steering wheel held: does the vehicle turn in or run
+    wide?"""
 
-    gradient: one = 0.2
-    """Gradient on which the vehicle has to hold."""
-    duration: s = 10.0
-    name = "hill_hold"
-    title = "Parked on a hill"
-    source = "UN Regulation 13-H, parking brake (20 %)"
-    METRICS = f"""
-    creep_speed [m/s]: Mean speed on {{test.percent}} in the second half of the test.
-    way [m]: Distance rolled down {{test.percent}} in {{test.duration:g}} s.
-    sliding_gradient []: Smallest gradient (rise over horizontal distance) on which the car
-        slides with the handbrake pulled; theory: load on the braked wheels times their largest
-        grip.
-        | found to a gradient of {100.0 * FINE:g} %
-    """
+    radius: float = 100.0
+    """Radius of the turn in m."""
+    a_y: m_s2 = 5.0
+    """Lateral acceleration of the turn before braking."""
+    levels: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+    """Decelerations demanded, in m/s²."""
+    deceleration: m_s2 | None = None
+    """Deceleration to reach in a single run, as in a log; None to demand all of `levels`."""
+    name = "braking_in_turn"
+    title = "Braking in a turn"
+    source = "ISO 7975:2019"
+    needs = (tyres_needed, speed_needed, grip_needed)
+
+    __repr__ = brief_repr
 
     @property
-    def percent(self) -> str:
-        return percent(self.gradient)
+    def speed(self) -> m_s:
+        return float(np.sqrt(self.a_y * self.radius))
+
+    def perform(self, car: Subject) -> Performing:
+        """Find the steering angle in a first run, then drive all decelerations at once."""
+        angle = yield from steady_angle(car, self.speed, self.a_y)
+        levels = self.levels
+        if self.deceleration:
+            levels = ((yield from level_for(self.deceleration, partial(self._case, angle))),)
+        runs = yield [self._case(angle, a) for a in levels]
+        done = np.stack([run.done for run in runs])
+        columns = zip(*(_one_second_after(run) for run in runs), strict=True)
+        ratio, slip = (np.where(done, np.stack(column), np.nan) for column in columns)
+        near = int(np.argmin(np.abs(np.array(levels) - 4.0)))
+        at = round(self.deceleration or levels[near], 2)
+        metrics = [
+            Metric("yaw_ratio_at_1_s", ratio[near], "",
+                   "Yaw rate over that of the turn at the speed left, 1 s after braking at "
+                   f"{at:g} m/s²; above 1: it turns in."),
+            Metric("largest_yaw_ratio", np.fmax.reduce(ratio), "",
+                   "Largest of all decelerations."),
+            Metric("sideslip_change", np.fmax.reduce(np.abs(slip)), "rad",
+                   "Largest change of sideslip within the first second, of all decelerations."),
+        ]  # fmt: skip
+        driven = Curve(np.array(levels), ratio[:, 0], "driven")
+        labels = "deceleration asked for in m/s²", "yaw rate after 1 s over that of the turn"
+        notes = endings(runs) + missed(self.deceleration, runs)
+        return Findings(metrics, [Chart("Braking in a turn", *labels, [driven])], notes)
+
+    def _case(self, angle: Array, a: m_s2) -> Case:
+        turning = steered(f"{a:g} m/s² asked for", BRAKED, self.speed, 1.0, angle, run_in=5.0)
+        return replace(turning, hold=before, a=lambda t: a * braking(t), rests=True)
+
+    def adapted_to(self, drive: CaseRun) -> BrakingInTurn:
+        """Return the test with the turn and the deceleration of a log."""
+        slowing = drive.slowing()
+        drive.must_tell("a_y", "how it turns before it brakes is not told")
+        begun = slowing.when - (1.0 - SLOWER) * slowing.v / slowing.deceleration
+        turn = drive.since(begun - 1.1, begun - 0.1)["a_y"]
+        a_y = float(np.abs(turn.mean())) if len(turn) else 0.0
+        drive.must_turn(a_y, "before it brakes", TURNING)
+        radius, a = slowing.v**2 / a_y, slowing.deceleration
+        return replace(self, radius=radius, a_y=a_y, deceleration=a)
+
+
+def _one_second_after(run: CaseRun) -> tuple[Array, Array]:
+    """Yaw rate ratio and change of sideslip one second after brake application, each (V,).
+
+    The yaw rate is divided by that of the initial curvature at the reduced speed; the change of
+    sideslip, in rad, is the one of largest magnitude within that second.
+    """
+    begin, second = run.since(-1.0, 0.0), run.since(0.0, 1.0)
+    curvature = (begin["omega"] / begin["v_x"]).mean(axis=0)
+    left = second["omega"][-1] / (curvature * np.maximum(second["v_x"][-1], 1.0))
+    change = second["sideslip"] - begin["sideslip"].mean(axis=0)
+    return left, change[np.abs(change).argmax(axis=0), np.arange(run.variants)]
+
+
+GRID = Grid(low=0.5, high=1.0, first=10, at_once=3, resolution=5e-3, rounds=3)
+"""Search grid of demands relative to the mean of both sides of the road; all drivers drive
+each."""
+SPLIT_STYLES = (
+    (0.1, 1.5, 1.5),
+    (0.15, 1.5, 1.5),
+    (0.2, 1.5, 3.0),
+    (0.3, 1.5, 3.0),
+    (0.5, 1.0, 3.0),
+)
+"""Driver styles: settling time in s, first and last settling distance in m, and damping ratio.
+
+The style that suits a vehicle best is used for it.
+"""
+LANE: m = 1.0
+"""Deviation up to which a vehicle counts as having stayed in its lane."""
+
+
+@dataclass(frozen=True)
+class SplitBraking(_Braking):
+    """Braking with the left wheels on a slippery surface; the driver keeps the lane."""
+
+    speed: m_s = 80.0 / 3.6
+    low: one = 0.3
+    """Grip on the left relative to that of the tyres."""
+    deceleration: m_s2 | None = None
+    """Deceleration to reach in a single stop, as in a log; None to search for the shortest
+    stop."""
+    name = "split_braking"
+    title = "Braking with one side on a slippery road"
+    source = "ISO 14512:1999"
+    rough = "of the shortest stop of a grid of decelerations and drivers"
+    METRICS = f"""
+    stopping_distance [m]: Shortest stopping distance at which the car stays within {LANE:g} m
+        of its lane; theory: all tyres at their longitudinal peak.
+    peak_yaw_rate [rad/s]: Largest yaw rate during that stop.
+    deviation [m]: Largest lateral deviation during that stop.
+    yaw_moment [N·m]: Difference between the brake forces of the two sides times half the track,
+        mean over the second after the first half second; positive turns the car to the left.
+    """
 
     def unfit(self, car: Subject) -> str:
-        if not car.limits.handbrake:
-            return f"{car.name} has no handbrake"
-        return drive_needed(car) or road_needed(car, hill(self.gradient))
+        if {"mu_fl", "mu_rl"} <= set(record.names(car.vehicle.model.Disturbance)):
+            return tyres_needed(car) or speed_needed(car, self)
+        own = f"{car.name} has no grip of its own at each wheel"
+        return tyres_needed(car) or speed_needed(car, self) or own
 
     def perform(self, car: Subject) -> Performing:
-        """Drive the gradient of the test, and ever finer ones around that on which the vehicle
-        slides."""
-        coarse = gradients(COARSE)
-        parked, *tried = yield [
-            self._case(self.gradient, self.duration),
-            *(self._case(gradient) for gradient in coarse.tolist()),
-        ]
-        held = highest(coarse, np.stack([holds(run) for run in tried]))
-        fine = between(held)
-        runs = yield [self._case(gradient) for gradient in fine.tolist()]
-        ok = np.stack([holds(run) for run in runs])
-        # Each variant is asked about the gradients above its own.
-        best = [
-            highest(fine[fine > low], ok[fine > low, k : k + 1])[0] for k, low in enumerate(held)
-        ]
-        slides = np.maximum(held, best) + 0.5 * FINE
-        kept = parked.since(0.5 * self.duration)
-        way = np.abs(parked["x"] - parked["x"][0]) * np.hypot(1.0, self.gradient)
-        by_grip = grip_gradient(car, parked, self.gradient, tried)
-        metrics = self.metrics(
-            theory={"creep_speed": 0.0, "way": 0.0, "sliding_gradient": by_grip},
-            creep_speed=np.abs(kept["v_x"]).mean(axis=0),
-            way=way[-1],
-            sliding_gradient=np.where(slides < STEEPEST, slides, np.nan),
-        )
-        down = Curve(parked.t, way[:, 0], self.percent)
-        notes = [] if slides[0] < STEEPEST else [f"it does not slide up to {100.0 * STEEPEST:g} %"]
-        return Findings(metrics, [Chart(self.title, LABELS["t"], "way down in m", [down])], notes)
-
-    def _case(self, gradient: one, duration: s = 4.0) -> Case:
-        told: Any = {"coast": 1.0, "handbrake": 1.0}
-        label, road = percent(gradient), hill(gradient)
-        return Case(label, duration, road=road, rests=True, run_in=0.0, **told)
-
-
-def holds(run: CaseRun) -> Array:
-    """Whether a vehicle does not slide at the end of the run, (V,)."""
-    return np.abs(run["v_x"][-1]) < SLIDES
-
-
-class Axles(NamedTuple):
-    """Longitudinal forces and loads of the front and the rear axle in N, each (T, V)."""
-
-    F_front: Array
-    F_rear: Array
-    load_front: Array
-    load_rear: Array
-
-
-def axles(car: Subject, run: CaseRun) -> Axles:
-    """Forces of the axles of a vehicle; NaN if its wheels have no such signals."""
-    shape, nothing = car.geometry, np.full(run["x"].shape, np.nan)
-    middle = 0.5 * (shape.front_axle + shape.rear_axle)
-
-    def of(kind: str, rear: bool) -> Array:
-        names = [f"{kind}_{wheel.name}" for wheel in shape.wheels if (wheel.x < middle) == rear]
-        told = bool(names) and all(name in run for name in names)
-        return np.sum([run[name] for name in names], axis=0) if told else nothing
-
-    return Axles(of("F_x", False), of("F_x", True), of("F_z", False), of("F_z", True))
-
-
-def grip_gradient(car: Subject, standing: CaseRun, gradient: one, runs: Sequence[CaseRun]) -> Array:
-    """Gradient at which gravity along the hill equals the grip of the driven or braked wheels,
-    (V,).
-
-    With rear wheels μ (l_f + h tan) = L tan, with front ones μ (l_r - h tan) = L tan. The height h
-    of the centre of mass follows from the axle loads on a gradient; μ is the largest friction that
-    these wheels used in the runs. NaN if the wheel forces are unknown.
-    """
-    L, at = car.wheel_base, Axles(*(row[-1] for row in axles(car, standing)))
-    l_f = L - car.l_r
-    h = (at.load_rear / (at.load_front + at.load_rear) * L - l_f) / gradient
-    front, rear = at.F_front > 0.1 * at.F_rear, at.F_rear > 0.1 * at.F_front
-    shares = [
-        (front * each.F_front + rear * each.F_rear)
-        / np.maximum(front * each.load_front + rear * each.load_rear, 1.0)
-        for each in (axles(car, run) for run in runs)
-    ]
-    mu = np.max([share.max(axis=0) for share in shares], axis=0)
-    one_axle = np.where(rear, mu * l_f / (L - mu * h), mu * car.l_r / (L + mu * h))
-    return np.where(front & rear, mu, one_axle)
-
-
-@dataclass(frozen=True)
-class HillStart(StandardManoeuvre):
-    """Start from rest up a hill, with an immediate change from brakes to drive."""
-
-    gradient: one = 0.2
-    speed: m_s = 20.0 / 3.6
-    """Final speed of the time that is reported."""
-    a: m_s2 = 1.5
-    """Acceleration demanded in excess of gravity along the hill."""
-    duration: s = 10.0
-    name = "hill_start"
-    title = "Start on a hill"
-    source = "practice of drivers and drivetrain engineers; there is no standard"
-    needs = (drive_needed, lambda car, test: road_needed(car, hill(test.gradient)))
-    METRICS = f"""
-    roll_back [m]: Largest distance rolled back on {{test.percent}} before the car climbs.
-    time_to_speed [s]: Time from rest to {{test.km_h:.0f}} km/h.
-    steepest_start []: Steepest gradient, in steps of 5 %, on which the car starts with little
-        more drive than the slope force; theory: drive over weight, or load on the driven wheels
-        times their largest grip. | found to a gradient of {100.0 * COARSE:g} %
-    """
-
-    @property
-    def percent(self) -> str:
-        return percent(self.gradient)
-
-    @property
-    def km_h(self) -> float:
-        return 3.6 * self.speed
-
-    def perform(self, car: Subject) -> Performing:
-        """Drive the gradient of the test, and many with little more acceleration than they need."""
-        tried = gradients(COARSE, 0.0, 1.0)
-        started, *runs = yield [
-            self._case(car, self.gradient, self.a, self.duration),
-            *(self._case(car, gradient, LEAST, 5.0) for gradient in tried.tolist()),
-        ]
-        climbs = np.stack([run["x"][-1] - run["x"][0] > 1.0 for run in runs])
-        way = (started["x"] - started["x"][0]) * np.hypot(1.0, self.gradient)
-        drive = car.limits.a_max / G
-        by_drive = drive / np.sqrt(1.0 - drive**2) if drive < 1.0 else inf
-        by_grip = grip_gradient(car, started, self.gradient, runs)
-        theory = {
-            "time_to_speed": self.speed / self.a,
-            "steepest_start": np.fmin(by_drive, by_grip),
+        """Search for the hardest stop within the lane, with drivers of all styles."""
+        tyres = tyre_deceleration(car)
+        most = 0.5 * (1.0 + self.low) * tyres
+        if self.deceleration:
+            longest = LONGER * self.speed / self.deceleration
+            one = partial(self.case, duration=longest, style=SPLIT_STYLES[1])
+            demand = yield from level_for(self.deceleration, one)
+        else:
+            guess = np.where(np.isfinite(tyres), most, 0.5 * (1.0 + self.low) * car.grip)
+            search = hardest_stop(self.speed, guess, self._styles, _way_in_lane, GRID)
+            demand, shortest = yield from search
+            longest = min(time_to_stop(self.speed, shortest), LONGEST)
+        runs = yield self._styles(demand, longest)
+        ways = np.stack([stopping_distance(run) for run in runs])
+        stayed = np.isfinite([_way_in_lane(run) for run in runs])
+        best, column = np.argmin(np.where(stayed, ways, inf), axis=0), np.arange(car.variants)
+        run, in_lane = pick(runs, best), stayed[best, column]
+        values = {
+            "stopping_distance": ways[best, column],
+            "peak_yaw_rate": np.abs(run.since(0.0)["omega"]).max(axis=0),
+            "deviation": np.stack([_aside(run) for run in runs])[best, column],
+            "yaw_moment": brake_moment(car, run),
         }
-        metrics = self.metrics(
-            theory=theory,
-            roll_back=np.maximum(-way.min(axis=0), 0.0),
-            time_to_speed=first_time(started.t, started["v_x"], self.speed),
-            steepest_start=highest(tried, climbs),
-        )
-        return Findings(metrics, [chart("Start on a hill", "t", "v_x", started)])
+        masked = {name: np.where(in_lane, row, np.nan) for name, row in values.items()}
+        a = most if self.deceleration is None else np.fmin(most, self.deceleration)
+        theory = self.speed**2 / (2.0 * a) if np.isfinite(a).any() else None
+        metrics = self.metrics(masked, {"stopping_distance": theory})
+        notes = list[str]()
+        if not in_lane[0]:  # no driver stopped the first variant within its lane
+            stayed = [one for one in runs if _aside(one)[0] < LANE and one.done[0]]
+            left = f"it leaves its lane even with {runs[0].label}"
+            notes.append(weak_brakes(stayed[0]) if stayed else left)
+        notes += missed(self.deceleration, runs)
+        return Findings(metrics, [chart("Path", "x", "y", run)], notes)
 
-    def _case(self, car: Subject, gradient: one, a: m_s2, duration: s) -> Case:
-        # A car with a road of its own makes up for its slope by itself.
-        uphill = G * gradient / float(np.hypot(1.0, gradient))
-        knows = "road" in car.vehicle.model.Params._fields
-        ways: Any = {"road": hill(gradient), "path": straight()}
-        told: Any = {"hold": 0.0, "a": a if knows else a + uphill}
-        return Case(percent(gradient), duration, rests=True, run_in=0.0, **told, **ways)
+    def adapted_to(self, drive: CaseRun) -> SplitBraking:
+        """Return the test with the speed and the deceleration of a log."""
+        told = stop_of(drive)
+        return replace(self, speed=told.v, deceleration=told.deceleration)
+
+    def _styles(self, a: Array | m_s2, duration: s) -> list[Case]:
+        return [self.case(a, duration, style) for style in SPLIT_STYLES]
+
+    def case(self, a: Array | m_s2, duration: s, style: tuple[float, float, float]) -> Case:
+        """Case of a stop by a driver of this style; `a` is the demanded deceleration, a number or
+        (V,)."""
+        ice = {name: lambda t: np.where(t < 0.0, 1.0, self.low) for name in ("mu_fl", "mu_rl")}
+        driving = dict(zip(("settling", "damping", "settling_least"), style, strict=True))
+        return replace(stop_case(self.speed, duration, a), driving=driving, disturbance=ice)
+
+
+def _aside(run: CaseRun) -> Array:
+    """Largest deviation from the lane centre in m, (V,)."""
+    return np.abs(run.since(0.0)["y"]).max(axis=0)
+
+
+def _way_in_lane(run: CaseRun) -> Array:
+    """Stopping distance in m, (V,); infinite without a stop or outside the lane."""
+    way = stopping_distance(run)
+    return np.where((_aside(run) < LANE) & np.isfinite(way) & run.done, way, inf)
+
+
+def brake_moment(car: Subject, run: CaseRun) -> Array:
+    """Mean yaw moment of the longitudinal wheel forces in N·m, positive to the left, (V,).
+
+    The mean is taken from 0.5 to 1.5 s after brake application.
+    """
+    kept = run.since(0.5, 1.5)
+    wheels = car.geometry.wheels
+    if any(f"F_x_{wheel.name}" not in kept for wheel in wheels):
+        return np.full(run.variants, np.nan)
+    return np.sum([-wheel.y * kept[f"F_x_{wheel.name}"] for wheel in wheels], axis=0).mean(axis=0)

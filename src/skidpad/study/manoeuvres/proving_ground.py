@@ -1,11 +1,11 @@
-"""Performs manoeuvres: combines the cases of many manoeuvres and vehicles into few rollouts.
+"""All standard manoeuvres, and `perform`, which drives many of them in few rollouts.
 
 Vehicles with many variants are driven in blocks, so that memory does not grow with their number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -15,13 +15,50 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.checks import positive, steps_in
 from ...core.files import brief_repr
+from ...core.record import unknown_name
 from ...errors import InvalidValue
 from ...units import s
 from .case import Case
 from .case_run import CaseRun
+from .command_response import CommandSteps, SpinInPlace, SquarePath, StopFromSpeed, StraightAndArc
+from .cone_courses import Autocross, DoubleLaneChange, LongSlalom, ObstacleAvoidance, Slalom
+from .events import FormulaAcceleration, FormulaSkidpad
 from .kernels import Kernels
+from .linear_handling import RandomSteer, SineSweep, Transition, Weave
+from .longitudinal import Acceleration, BrakingInTurn, CoastDown, SplitBraking, StraightBraking
 from .manoeuvre import Findings, Manoeuvre, Metric
+from .roads import Bump, HillHold, HillStart, RoughRoad
+from .steady_state import ConstantRadius, ConstantSpeed, ConstantSteer, SlowRamp, TurningCircle
 from .subject import Subject
+from .transient_response import SineWithDwell, SingleSine, StepSteer
+
+STANDARD: tuple[Manoeuvre, ...] = (
+    *(ConstantRadius(), ConstantSpeed(), ConstantSteer(), SlowRamp()),
+    *(StepSteer(), SingleSine(), SineSweep(), RandomSteer(), Weave(), Transition()),
+    *(SineWithDwell(), DoubleLaneChange(), ObstacleAvoidance()),
+    *(StraightBraking(), BrakingInTurn(), SplitBraking(), Acceleration(), CoastDown()),
+    *(TurningCircle(), Slalom(), LongSlalom(), FormulaSkidpad(), FormulaAcceleration()),
+    *(Autocross(), HillHold(), HillStart(), RoughRoad(), Bump(), CommandSteps()),
+    *(StopFromSpeed(), SpinInPlace(), StraightAndArc(), SquarePath()),
+)
+"""All standard manoeuvres, in the order of tables and reports."""
+
+
+def names() -> list[str]:
+    """Names of all standard manoeuvres, in the order of `STANDARD`."""
+    return [manoeuvre.name for manoeuvre in STANDARD]
+
+
+def select(wanted: Iterable[str] | None = None) -> tuple[Manoeuvre, ...]:
+    """Return the standard manoeuvres with these names; all of them for None."""
+    if wanted is None:
+        return STANDARD
+    by_name = {manoeuvre.name: manoeuvre for manoeuvre in STANDARD}
+    for name in (picked := list(wanted)):
+        if name not in by_name:
+            raise InvalidValue(unknown_name("skidpad", name, names(), "manoeuvre"))
+    return tuple(by_name[name] for name in picked)
+
 
 FIRST = 64
 """Number of variants of the first block; vehicles with no more are driven in one block."""

@@ -28,10 +28,9 @@ from ...core.checks import positive
 from ...core.files import brief_repr
 from ...core.model import Vehicle
 from ...errors import InvalidValue
-from .catalogue import select
 from .kernels import Kernels
 from .manoeuvre import Manoeuvre, Metric
-from .proving_ground import perform
+from .proving_ground import perform, select
 from .subject import Subject
 
 MOST_VARIANTS = 100_000

@@ -1,4 +1,4 @@
-"""Steady turning: gradients over lateral acceleration, and the limit.
+"""Steady turning: gradients over lateral acceleration, the limit, and the turning circle.
 
 Steady circular driving (ISO 4138): the angle over lateral acceleration, on a circle of one radius
 at several speeds, at one speed with several angles, or with one angle at several speeds. Each point
@@ -25,8 +25,25 @@ from ...errors import InvalidValue
 from ...units import m, m_s, m_s2, one, rad, s
 from .case import Case, circle, ramp, steered, step
 from .case_run import OK, SIDES, CaseRun, endings, first_time, values_at
-from .manoeuvre import LABELS, Chart, Curve, Findings, Performing, Rounds, StandardManoeuvre
-from .subject import Bicycle, Subject, speed_needed, tyres_needed
+from .cone_courses import corners_of
+from .manoeuvre import (
+    LABELS,
+    Chart,
+    Curve,
+    Findings,
+    Performing,
+    Rounds,
+    StandardManoeuvre,
+    chart,
+    curve,
+)
+from .subject import (
+    Bicycle,
+    Subject,
+    speed_needed,
+    steering_needed,
+    tyres_needed,
+)
 
 A_FIT: m_s2 = 2.0
 """Lateral acceleration up to which gradients are fitted."""
@@ -572,3 +589,40 @@ def _chart(car: Subject, run: CaseRun, bicycle: Bicycle) -> Chart:
     seen = np.isfinite(a_y) & (run.t >= 0.0)
     driven = Curve(a_y[seen], beyond[seen], run.label)
     return _diagram("Handling diagram to the limit", driven, bicycle, 0.0)
+
+
+@dataclass(frozen=True)
+class TurningCircle(StandardManoeuvre):
+    """Turning circle at walking pace."""
+
+    speed: m_s = 1.5
+    duration: s = 12.0
+    name = "turning_circle"
+    title = "Turning circle"
+    source = "ISO 789-3 (kerb to kerb, wall to wall)"
+    needs = (steering_needed,)
+    METRICS = """
+    kerb_to_kerb [m]: Diameter of the path of the outermost wheel.
+    wall_to_wall [m]: Diameter of the path of the outermost corner.
+    """
+
+    def perform(self, car: Subject) -> Performing:
+        """Drive a circle to the left at full lock."""
+        lock, v = car.abilities.steer_max, min(self.speed, 0.9 * car.limits.v_max)
+        (run,) = yield [Case("full lock", self.duration, v, speed=v, steer=lock, rests=True)]
+        end = run.since(run.t[-1] - 1.0)
+        # Where it turns about, seen from the centre of mass.
+        ahead = (-end["v_y"] / end["omega"]).mean(axis=0)
+        aside = (end["v_x"] / end["omega"]).mean(axis=0)
+        com = np.array(car.geometry.centre_of_mass)
+        wheels, corners = np.array([(w.x, w.y) for w in car.geometry.wheels]) - com, corners_of(car)
+        radii = (np.hypot(p[:, :1] - ahead, p[:, 1:] - aside) for p in (wheels, corners))
+        kerb, wall = (2.0 * radius.max(axis=0) for radius in radii)
+        # Of a vehicle without slip whose mean front wheel has the angle.
+        shapes = ((each.geometry.wheel_base, each.geometry.track) for each in car.each)
+        ends = ((base / np.tan(lock) + 0.5 * track, base) for base, track in shapes)
+        theory = [2.0 * float(np.hypot(*end)) for end in ends]
+        values = {"kerb_to_kerb": kerb, "wall_to_wall": wall}
+        metrics = self.metrics(values, {"kerb_to_kerb": theory})
+        path = chart("Path", "x", "y", curve(run, "x", "y", "centre of mass"), equal=True)
+        return Findings(metrics, [path])

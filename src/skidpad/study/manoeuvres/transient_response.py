@@ -1,4 +1,4 @@
-"""Lateral transient response (ISO 7401): step steer, single sine, random steer and sine sweep.
+"""Lateral transient response: step steer and single sine (ISO 7401), sine with dwell (FMVSS 126).
 
 Step steer: delay and size of the response to a sudden change of the steering angle. The angle is
 the one that gives a lateral acceleration in the steady turn; it is found in runs before the test,
@@ -9,35 +9,37 @@ lane change. The amplitude is the one whose first peak of lateral acceleration i
 found in a run before the test. Peaks are compared one by one: the first and the second of the
 response with the first and the second of the angle of the front wheels.
 
-Frequency response (also ISO 8726): gain and phase from the angle of the front wheels to yaw rate
-and lateral acceleration, by averaged spectra of all variants at once, with the coherence. The
-coherence shows how linear the vehicle is and how well it was excited.
+Sine with dwell (also UN R140): whether the vehicle stays stable and still responds. One period of a
+sine of 0.7 Hz that dwells at its second peak, with the throttle released, at ever larger angles.
+The unit of the angle, A in the standards, is that at 0.3 g in slow ramps to both sides, found
+beforehand by linear regression. The angles grow from 1.5 A by 0.5 A to the larger of 6.5 A and 270°
+of the steering wheel, at most 300° (49 CFR 571.126, S7.9.4). That needs a vehicle with a steering
+wheel, or `steering_ratio`; without either the last angle is 6.5 A, and a note says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...core.arrays import AnyArray, Array
+from ...core.arrays import Array
 from ...core.files import brief_repr
 from ...errors import InvalidValue
-from ...units import m_s, m_s2, one, per_s, s
-from .case import Case, steered, step
+from ...units import kg, m_s, m_s2, one, per_s, rad, s
+from .case import Case, before, steered, step
 from .case_run import (
     BEGINNINGS,
     SIDES,
     CaseRun,
     StepResponse,
-    all_done,
     endings,
     first_time,
     peak_of,
     step_response,
+    values_at,
 )
 from .manoeuvre import (
     Chart,
@@ -51,7 +53,7 @@ from .manoeuvre import (
     curve,
     linear_drive,
 )
-from .steady_state import steady_angle
+from .steady_state import angle_line, steady_angle
 from .subject import LinearCar, Subject, grip_needed, speed_needed, tyres_needed
 
 PERIOD: s = 0.002
@@ -301,368 +303,212 @@ def response(theory: LinearCar, frequency: per_s, samples: int) -> dict[str, Arr
     }
 
 
-FALLEN = 1.0 / np.sqrt(2.0)
-"""Share of the low-frequency gain at the bandwidth: -3 dB."""
+FREQUENCY = 0.7
+"""Frequency of the sine in Hz."""
+DWELL: s = 0.5
+"""Dwell time at the second peak."""
+END: s = 1.0 / FREQUENCY + DWELL
+"""Time at which the angle is back at zero."""
+G: m_s2 = 9.81
+UNIT: m_s2 = 0.3 * G
+"""Lateral acceleration that defines the unit of the angle."""
+REGRESSION: tuple[m_s2, m_s2] = 0.1 * G, 0.375 * G
+"""Range of lateral acceleration of the regression of the angle (NHTSA's procedure TP-126)."""
+RAMP: s = 18.0
+"""Duration of a slow ramp, which ends at 0.54 g by linear theory; 0.375 g are needed."""
+LAST_ANGLES: tuple[rad, rad] = np.deg2rad(270.0), np.deg2rad(300.0)
+"""Bounds of the last angle of the steering wheel."""
+MOST_FACTORS = 60
+"""Largest number of angles, for vehicles that need little angle for 0.3 g."""
+LATER = ((1.0, 0.35), (1.75, 0.20))
+"""Times after the end of steering, and the largest allowed yaw rate as a share of its peak."""
+ASIDE_AT: s = 1.07
+"""Time after the beginning at which the lateral displacement is evaluated."""
+HEAVY: kg = 3500.0
+"""Mass above which the required lateral displacement is smaller."""
 
 
-class Response(NamedTuple):
-    """Frequency response from the steering angle to a signal of the vehicle."""
+@dataclass(frozen=True)
+class SineWithDwell(StandardManoeuvre):
+    """Sines with dwell of growing amplitude to both sides."""
 
-    frequency: Array
-    """Frequencies in Hz, (F,)."""
-    gain: AnyArray
-    """Complex gain, (F, V)."""
-    coherence: Array
-    """Coherence, (F, V); 1 where the response is entirely linear in the angle."""
-    averaged: Array
-    """Number of spectra averaged at each frequency, (F,)."""
+    speed: m_s = 80.0 / 3.6
+    factors: tuple[float, ...] = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5)
+    """Amplitudes in units of A; larger ones, up to 270° of the steering wheel, continue in the
+    last step size."""
+    steering_ratio: one | None = None
+    """Angle of the steering wheel over that of the front wheels.
 
-    def where_coherent(self, least: float) -> Response:
-        """The response with NaN for gains at frequencies of low coherence.
+    None for the vehicle's own, if it has a steering wheel.
+    """
+    aside_from: one = 5.0
+    """Factor from which on the lateral displacement is required."""
+    angles: tuple[rad, ...] = ()
+    """Angles of the front wheels instead of `factors`; the unit is then not determined."""
+    sides: tuple[str, ...] = tuple(BEGINNINGS)
+    """Sides to which the sine begins."""
+    name = "sine_with_dwell"
+    title = "Sine with dwell"
+    source = "FMVSS 126, UN Regulation 140"
+    METRICS = """
+    unit_angle [rad]: Angle of the front wheels at 0.3 g, by linear regression from 0.1 to 0.375
+        g.
+    largest_factor_passed []: Largest angle relative to the unit up to which all criteria hold
+        and the car neither spins nor rolls over; 0 if there is no such angle. | the largest of a
+        grid of factors
+    yaw_rate_left_after_1_s []: Largest yaw rate 1 s after the end of steering, relative to its
+        peak; at most 0.35.
+    yaw_rate_left_after_1.75_s []: Largest yaw rate 1.75 s after the end of steering, relative
+        to its peak; at most 0.20.
+    least_displacement [m]: Smallest lateral displacement 1.07 s after the beginning of
+        steering, over the large angles.
+    """
 
-        Low is below `least`, or below the level that noise exceeds with a probability of 5 %:
-        1 - 0.05^(1 / (n - 1)) for n spectra.
+    __repr__ = brief_repr
+
+    def unfit(self, car: Subject) -> str:
+        weak = f"{car.name} has grip for {car.grip:.1f} m/s² alone" * (car.grip < 1.5 * UNIT)
+        return tyres_needed(car) or speed_needed(car, self) or weak
+
+    def perform(self, car: Subject) -> Performing:
+        """Find the unit of the angle in slow ramps, then drive all angles at once."""
+        if self.angles:
+            given = {f"{angle:.4g} rad": np.array(angle) for angle in self.angles}
+            return self._of_angles((yield self._cases(car, given)))
+        v, rate = self.speed, UNIT / car.theory(self.speed).gains["a_y"] / 10.0
+        slow = yield [
+            steered(f"slow ramp {side}", RAMP, v, lambda t: rate * np.maximum(t, 0.0), sign)
+            for side, sign in SIDES.items()
+        ]
+        lines = [angle_line(run, "a_y", *REGRESSION) for run in slow]
+        unit = np.mean([line.at_zero + UNIT * line.slope for line in lines], axis=0)
+        series = self._series(car, unit)
+        runs = yield self._cases(car, series)
+        return self._findings(car, runs, unit, np.stack(list(series.values())) / unit)
+
+    def _series(self, car: Subject, unit: Array) -> dict[str, Array]:
+        """Angles of all runs to one side, each (V,), by label.
+
+        A variant with a shorter series repeats its last angle.
         """
-        chance = 1.0 - 0.05 ** (1.0 / np.maximum(self.averaged - 1.0, 1e-3))
-        with np.errstate(invalid="ignore"):
-            coherent = self.coherence >= np.maximum(least, chance)[:, None]
-        return self._replace(gain=np.where(coherent, self.gain, np.nan))
+        ratio = ratio_of(car, self.steering_ratio)
+        if ratio is None:
+            return {f"{k:g} times": k * unit for k in self.factors}
+        least, most = (angle / ratio for angle in LAST_ANGLES)
+        last = np.minimum(np.maximum(self.factors[-1] * unit, least), most)
+        factors = list(self.factors)
+        step = factors[-1] - factors[-2] if len(factors) > 1 else 0.5
+        while factors[-1] + step < np.max(last / unit) and len(factors) < MOST_FACTORS:
+            factors.append(factors[-1] + step)
+        series = {f"{k:g} times": np.minimum(k * unit, last) for k in factors}
+        return series | {"last angle": last}
 
     @property
-    def bandwidth(self) -> Array:
-        """Bandwidth in Hz, (V,); NaN where the gain does not fall within the band."""
-        columns = np.abs(self.gain).T
-        return np.array([bandwidth_of(self.frequency, column) for column in columns])
+    def one_drive(self) -> bool:
+        """Whether the test has a single angle to one side."""
+        return len(self.angles) == len(self.sides) == 1
 
-    def phase_at(self, frequency: float) -> Array:
-        """Phase in rad, (V,), unwrapped from the lowest frequency on; NaN where it is unknown."""
-        return np.array([self._phase_at(frequency, gain) for gain in self.gain.T])
+    def adapted_to(self, drive: CaseRun) -> SineWithDwell:
+        """Return the test with the speed, the largest angle and the side of a log."""
+        steering = drive.steering()
+        begin = steering.when - np.arcsin(0.5) / (2.0 * np.pi * FREQUENCY)
+        angle = steering.side * drive["steer"][:, 0] / steering.angle
+        what = f"sine of {FREQUENCY:g} Hz that pauses for {DWELL:g} s at its second peak"
+        drive.must_follow(angle, sine_with_dwell(drive.t - begin), what)
+        drive.must_last(drive.t[-1] - steering.when, END + LATER[-1][0])
+        sides = steering.named(BEGINNINGS)
+        return replace(self, speed=steering.v, angles=(steering.angle,), sides=sides)
 
-    def _phase_at(self, frequency: float, gain: AnyArray) -> float:
-        phase, known = np.angle(gain), np.isfinite(gain)
-        phase[known] = np.unwrap(phase[known])
-        ends = {"left": np.nan, "right": np.nan}
-        return float(np.interp(frequency, self.frequency, phase, **ends))
+    def _cases(self, car: Subject, angles: Mapping[str, Array]) -> list[Case]:
+        v, most = self.speed, car.limits.steer_max
+        amplitudes = {
+            f"{label}, {side}": np.clip(BEGINNINGS[side] * angle, -most, most)
+            for label, angle in angles.items()
+            for side in self.sides
+        }
+        told: Any = {"speed": v, "hold": before, "steer": sine_with_dwell}
+        return [Case(n, END + 2.0, v, amplitude=a, **told) for n, a in amplitudes.items()]
 
+    def _of_angles(self, runs: Sequence[CaseRun]) -> Findings:
+        left, aside = _left(runs), np.stack([moved_aside(run) for run in runs])
+        notes = endings(runs)
+        if any("y" in run.source.steady for run in runs):
+            notes.append("the way aside is not known: the log has neither v_y nor y")
+        return Findings(self._criteria(left, aside), [self._chart(runs)], notes)
 
-def bandwidth_of(frequency: Array, gain: Array) -> float:
-    """Frequency in Hz at which a gain first falls below 0.707 of its first value; NaN if
-    nowhere."""
-    low = gain < FALLEN * gain[0]
-    if not low.any():
-        return float("nan")
-    k = int(np.argmax(low))
-    share = (gain[k - 1] - FALLEN * gain[0]) / (gain[k - 1] - gain[k])
-    return float(frequency[k - 1] + share * (frequency[k] - frequency[k - 1]))
+    def _findings(
+        self, car: Subject, runs: Sequence[CaseRun], unit: Array, factors: Array
+    ) -> Findings:
+        """Findings of the runs; `factors` are the amplitudes in units of `unit`, (angles, V)."""
+        left, aside = _left(runs), np.stack([moved_aside(run) for run in runs])
+        factors = np.repeat(factors, len(self.sides), axis=0)
+        pairs = zip(left, LATER, strict=True)
+        stable = np.logical_and.reduce([share <= most for share, (_, most) in pairs])
+        least = np.array([1.52 if v.geometry.mass > HEAVY else 1.83 for v in car.each])
+        responds = (aside >= least) | (factors < self.aside_from - 1e-9)
+        done = np.stack([run.done for run in runs])
+        failed = np.where(stable & responds & done, np.inf, factors).min(axis=0)
+        passed = np.where(factors < failed, factors, 0.0).max(axis=0)
+        large = np.where(factors >= self.aside_from - 1e-9, aside, np.inf)
+        metrics = self.metrics({"unit_angle": unit, "largest_factor_passed": passed})
+        notes = endings(runs)
+        if ratio_of(car, self.steering_ratio) is None:
+            notes.append(
+                f"the last angle is {self.factors[-1]:g} times the unit: of a vehicle without a "
+                "steering wheel only steering_ratio tells what 270° of it are"
+            )
+        return Findings([*metrics, *self._criteria(left, large)], [self._chart(runs)], notes)
 
+    def _criteria(self, left: Sequence[Array], aside: Array) -> list[Metric]:
+        pairs = zip(LATER, left, strict=True)
+        yaw = {f"yaw_rate_left_after_{t:g}_s": share.max(axis=0) for (t, _), share in pairs}
+        return self.metrics(yaw, least_displacement=aside.min(axis=0))
 
-def estimated_response(
-    runs: Sequence[CaseRun], angle: str, response: str, band: tuple[float, float]
-) -> Response:
-    """Frequency response by the H1 estimator, from spectra averaged over runs and neighbours."""
-    cross: AnyArray = np.zeros(1)
-    own = other = np.zeros(1)
-    dt = runs[0].t[1] - runs[0].t[0]
-    for run in runs:
-        pair = (run[name] - run[name].mean(axis=0) for name in (angle, response))
-        u, y = (np.fft.rfft(signal, axis=0) for signal in pair)
-        cross, own, other = cross + y * u.conj(), own + np.abs(u) ** 2, other + np.abs(y) ** 2
-    frequency = np.fft.rfftfreq(len(runs[0].t), dt)
-    # The last sample makes a drive a little longer, and so no frequency exactly the band's end.
-    near = 0.5 * frequency[1]
-    kept = (frequency > band[0] - near) & (frequency < band[1] + near)
-    cross, own, other = (_smoothed(part, frequency)[kept] for part in (cross, own, other))
-    coherence = np.real(np.abs(cross) ** 2 / (own * other))
-    low, high = _neighbours(frequency)
-    averaged = len(runs) * (high - low)[kept].astype(float)
-    return Response(frequency[kept], cross / own, coherence, averaged)
-
-
-def _neighbours(
-    frequency: Array, octaves: float = 0.06
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """First and last index of the neighbours of each frequency, within a part of an octave."""
-    step = frequency[1]
-    low = np.floor(frequency * 2.0 ** (-0.5 * octaves) / step).astype(int)
-    high = np.ceil(frequency * 2.0 ** (0.5 * octaves) / step).astype(int) + 1
-    return low, np.minimum(high, len(frequency))
-
-
-def _smoothed(spectrum: AnyArray, frequency: Array) -> AnyArray:
-    """Spectrum averaged over neighbouring frequencies, more of them at high frequencies."""
-    sums = np.concatenate([np.zeros_like(spectrum[:1]), np.cumsum(spectrum, axis=0)])
-    low, high = _neighbours(frequency)
-    return (sums[high] - sums[low]) / (high - low)[:, None]
+    def _chart(self, runs: Sequence[CaseRun]) -> Chart:
+        return chart("Sine with dwell", "t", "omega", *runs[:: len(self.sides)])
 
 
-BAND = (0.2, 4.0)
-"""Frequencies in Hz that are shown and evaluated."""
-QUIET: s = 2.0
-"""Time at the end of a run in which the response dies away."""
-COHERENT: one = 0.8
-"""Least coherence of a frequency of a log; below it, a fifth of the response has other
-causes."""
-STEADY_SPEED: one = 0.1
-"""Share by which the speed of a log may differ from its median where a response is
-estimated."""
-COVERED: one = 0.9
-"""Least share of coherent frequencies in a band for a peak in it to be determined."""
-PERIODS = 3
-"""Least duration of a log in periods of the lowest frequency."""
-RESPONSES = {"omega": "yaw_rate", "a_y": "lateral_acceleration", "roll": "roll"}
-"""Signals and their names in metrics."""
-STEADY_GAIN = "_steady_gain"
-"""Suffix of the only metric of a signal that is valid in a steady state only."""
+def ratio_of(car: Subject, supplied: one | None) -> Array | None:
+    """Steering ratio, steering wheel over front wheels, (V,) or (); None without a steering
+    wheel."""
+    if supplied is not None:
+        return np.array(supplied)
+    ratios = [getattr(getattr(v.params, "steering", None), "ratio", None) for v in car.each]
+    known = [float(ratio) for ratio in ratios if ratio is not None]
+    return np.array(known) if len(known) == len(ratios) else None
 
 
-class _FrequencyResponse(StandardManoeuvre):
-    """Base of both frequency response tests."""
-
-    speed: m_s
-    needs = (tyres_needed, speed_needed)
-
-    def adapted_to(self, drive: CaseRun) -> Any:
-        """Return the test with the mean speed of a log."""
-        drive.steering()
-        settings: Any = self
-        return replace(settings, speed=float(_at_one_speed(drive)["v_x"].mean()))
-
-    def measure(self, car: Subject, drive: CaseRun) -> Findings:
-        """Findings from a whole log, whatever its steering signal."""
-        part = _at_one_speed(drive)
-        whole = CaseRun(drive.label, part.t - part.t[0], part.signals, source=drive.source)
-        drive.steering()
-        found = _findings(car, [whole], float(part["v_x"].mean()), COHERENT)
-        if len(part.t) == len(drive.t):
-            return found
-        note = (
-            f"taken from {part.t[0]:.4g} to {part.t[-1]:.4g} s of the log, where the speed is "
-            f"within {100.0 * STEADY_SPEED:g} % of its median, {np.median(drive['v_x']):.4g} m/s"
-        )
-        return replace(found, notes=[*found.notes, note])
+def _left(runs: Sequence[CaseRun]) -> list[Array]:
+    """Yaw rate ratios at the times of `LATER`, each (runs, V)."""
+    return [np.stack([yaw_left(run, after) for run in runs]) for after, _ in LATER]
 
 
-@dataclass(frozen=True)
-class RandomSteer(_FrequencyResponse):
-    """Random steering with a flat spectrum over the band, in several runs."""
-
-    speed: m_s = 100.0 / 3.6
-    a_y: m_s2 = 1.0
-    """Lateral acceleration at low frequency; within the linear range."""
-    drives: int = 8
-    duration: s = 20.0
-    seed: int = 0
-    name = "random_steer"
-    title = "Frequency response to random steering"
-    source = "ISO 7401:2011, random input"
-
-    def perform(self, car: Subject) -> Performing:
-        v, T = self.speed, self.duration
-        angle = self.a_y / car.theory(v).gains["a_y"]
-        seeds = range(self.seed, self.seed + self.drives)
-        runs = yield [steered(f"seed {k}", T, v, random_steer(k, T), angle) for k in seeds]
-        return _findings(car, runs, v)
+def sine_with_dwell(t: Array) -> Array:
+    """Steering signal over time, of amplitude 1."""
+    pause = 0.75 / FREQUENCY
+    after = np.where(t < pause, t, np.maximum(t - DWELL, pause))
+    wave = np.sin(2.0 * np.pi * FREQUENCY * after)
+    return np.where((t < 0.0) | (t > END), 0.0, wave)
 
 
-@dataclass(frozen=True)
-class SineSweep(_FrequencyResponse):
-    """Sine sweep with the same number of periods in each octave."""
-
-    speed: m_s = 100.0 / 3.6
-    a_y: m_s2 = 1.0
-    """Lateral acceleration at low frequency."""
-    duration: s = 40.0
-    name = "sine_sweep"
-    title = "Frequency response to a sine sweep"
-    source = "ISO 7401:2011, continuous sinusoidal input"
-
-    def perform(self, car: Subject) -> Performing:
-        """Drive one sweep that begins to the left and one that begins to the right."""
-        v, T = self.speed, self.duration
-        angle = self.a_y / car.theory(v).gains["a_y"]
-        runs = yield [
-            steered(label, T, v, _sweep(T), side * angle) for label, side in BEGINNINGS.items()
-        ]
-        return _findings(car, runs, v)
+def yaw_left(run: CaseRun, after: s) -> Array:
+    """Yaw rate at a time after the steering, relative to its peak since the sign change, (V,)."""
+    # The second peak is the one after the angle has gone through zero.
+    turned = run.since(0.5 / FREQUENCY, END)
+    peak = np.abs(turned["omega"]).max(axis=0)
+    then = values_at(run.t, run["omega"], np.full(run.variants, END + after))
+    return np.where(np.isfinite(then), np.abs(then) / np.maximum(peak, 1e-9), np.inf)
 
 
-def _at_one_speed(drive: CaseRun) -> CaseRun:
-    """Longest part of a log at about its median speed; raises InvalidValue if it is too short."""
-    lasts, least = float(np.ptp(drive.t)), PERIODS / BAND[0]
-    takes = f"{PERIODS} periods of {BAND[0]:g} Hz take {least:g} s"
-    if lasts < least:
-        raise InvalidValue(f"{drive.label} lasts {lasts:.1f} s; {takes}")
-    v = drive["v_x"][:, 0]
-    about = float(np.median(v))
-    steady = np.abs(v - about) <= STEADY_SPEED * abs(about)
-    edges = np.flatnonzero(np.diff(np.r_[0, steady.astype(int), 0]))
-    begin, end = max(edges.reshape(-1, 2).tolist(), key=lambda part: part[1] - part[0])
-    part = drive.since(float(drive.t[begin]), float(drive.t[end - 1]))
-    if np.ptp(part.t) < least:
-        raise InvalidValue(
-            f"{drive.label} has speeds from {v.min():.1f} to {v.max():.1f} m/s and stays within "
-            f"{100.0 * STEADY_SPEED:g} % of {about:.1f} m/s for at most {np.ptp(part.t):.1f} s; a "
-            f"frequency response needs one speed throughout, and {takes}"
-        )
-    return part
+def moved_aside(run: CaseRun) -> Array:
+    """Lateral displacement of the centre of mass at `ASIDE_AT`, across its initial direction, (V,).
 
-
-def _swell(t: Array, duration: s) -> Array:
-    """Window that rises from 0 to 1 and falls back before the end, so that all responses die away.
-
-    Spectra of the whole run are then exact.
+    NaN for a log that lacks the signals for it.
     """
-    return np.clip(np.minimum(t, duration - QUIET - t), 0.0, 1.0)
-
-
-def random_steer(seed: int, duration: s) -> Callable[[Array], Array]:
-    """Sum of sines of the band with random phases, of root mean square 1, with a fade-in and
-    fade-out."""
-    draw = np.random.default_rng(seed)
-    frequencies = np.arange(0.5 * BAND[0], 1.3 * BAND[1], 1.0 / duration)
-    phases = draw.uniform(0.0, 2.0 * np.pi, len(frequencies))
-    share = np.sqrt(2.0 / len(frequencies))
-
-    def angle(t: Array) -> Array:
-        # The frequencies are in even steps: a polynomial of the turn by one step, by Horner.
-        turn, waves = np.exp(2.0j * np.pi / duration * t), np.zeros(t.shape, dtype=complex)
-        for phase in phases[::-1]:
-            waves *= turn
-            waves += np.exp(1.0j * phase)
-        waves *= np.exp(2.0j * np.pi * frequencies[0] * t)
-        return share * waves.imag * _swell(t, duration)
-
-    return angle
-
-
-def _sweep(duration: s) -> Callable[[Array], Array]:
-    low, high = 0.5 * BAND[0], 1.3 * BAND[1]
-    rate = np.log(high / low) / duration
-
-    def angle(t: Array) -> Array:
-        turned = 2.0 * np.pi * low / rate * np.expm1(rate * np.clip(t, 0.0, duration))
-        return np.sin(turned) * _swell(t, duration)
-
-    return angle
-
-
-def _findings(
-    car: Subject, runs: Sequence[CaseRun], v: m_s, coherent: one | None = None
-) -> Findings:
-    """Findings of runs; with `coherent`, only frequencies of at least that coherence."""
-    parts = [run.since(0.0) for run in runs]
-    seen = {
-        signal: estimated_response(parts, "steer", signal, BAND)
-        for signal in RESPONSES
-        if all(signal in part for part in parts)
-    }
-    notes: list[str] = []
-    if coherent is not None:
-        all_of, seen = seen, {name: each.where_coherent(coherent) for name, each in seen.items()}
-        notes = [n for name in seen for n in _left_out(name, all_of[name], seen[name], coherent)]
-    done = all_done(runs)
-    slow = {signal for signal in seen if any(signal in part.source.steady for part in parts)}
-    metrics = [
-        replace(metric, value=np.where(done & told, metric.value, np.nan))
-        for signal in seen
-        for metric in _metrics(car, signal, seen[signal], v)
-        for told in [signal not in slow or metric.name.endswith(STEADY_GAIN)]
-    ]
-    known = {signal: response for signal, response in seen.items() if signal not in slow}
-    return Findings(metrics, _charts(car, known, v), [*endings(runs), *notes])
-
-
-def _left_out(signal: str, seen: Response, known: Response, least: one) -> list[str]:
-    """A note on the frequencies of a log that are left out because the coherence is too low."""
-    coherent = np.isfinite(known.gain[:, 0])
-    if coherent.all() or not np.isfinite(seen.gain[:, 0]).any():
-        return []
-    f, low = seen.frequency, seen.coherence[~coherent, 0]
-    ends = f[coherent][[0, -1]] if coherent.any() else None
-    where = "" if ends is None else f", from {ends[0]:.3g} to {ends[1]:.3g} Hz"
-    first = f"{seen.coherence[0, 0]:.2g} at {f[0]:.3g} Hz"
-    slow = "" if coherent[0] else f"; it is {first}: no steady gain"
-    return [
-        f"{RESPONSES[signal]} has a coherence of {least:g} with the angle at {coherent.sum()} of "
-        f"{len(f)} frequencies{where}; at the others, down to {low.min():.2g}, there is no value"
-        f"{slow}"
-    ]
-
-
-def _largest(seen: Response) -> Array:
-    """Largest gain up to the bandwidth, (V,); NaN if too little of that range is known."""
-    gain, f = np.abs(seen.gain), seen.frequency[:, None]
-    within = ~(f > seen.bandwidth)  # all of them where there is no bandwidth
-    share = (np.isfinite(gain) & within).sum(axis=0) / within.sum(axis=0)
-    largest = np.where(np.isfinite(gain), gain, -np.inf).max(axis=0)
-    return np.where(share >= COVERED, largest, np.nan)
-
-
-def _metrics(car: Subject, signal: str, seen: Response, v: m_s) -> list[Metric]:
-    name, unit = RESPONSES[signal], {"omega": "1/s", "a_y": "m/(s²·rad)", "roll": ""}[signal]
-    band = np.linspace(*BAND, 400)
-    slow, steady, at_one = seen.frequency[0], np.abs(seen.gain[0]), None
-    theory: Any = [None, None]
-    theories = car.theories(v)
-    if signal in theories[0].OUTPUTS:
-        theory = [
-            [abs(own.to_angle(slow)[signal][0]) for own in theories],
-            [bandwidth_of(band, np.abs(own.to_angle(band)[signal])) for own in theories],
-        ]
-        at_one = np.angle([own.to_angle(1.0)[signal][0] for own in theories])
-    return [
-        Metric(
-            f"{name}{STEADY_GAIN}",
-            steady,
-            unit,
-            f"Gain at the lowest frequency, {BAND[0]:g} Hz, per angle of the front wheels.",
-            theory[0],
-        ),
-        Metric(
-            f"{name}_bandwidth",
-            seen.bandwidth,
-            "Hz",
-            "Where the gain falls below 0.707 of that at the lowest frequency.",
-            theory[1],
-        ),
-        Metric(
-            f"{name}_phase_at_1_hz",
-            seen.phase_at(1.0),
-            "rad",
-            "Phase behind the angle at 1 Hz, negative: behind.",
-            at_one,
-        ),
-        Metric(
-            f"{name}_peak_ratio",
-            _largest(seen) / steady,
-            "",
-            "Largest gain of the band over that at the lowest frequency.",
-        ),
-        Metric(f"{name}_coherence", seen.coherence.min(axis=0), "", "Least coherence of the band."),
-    ]
-
-
-def _charts(car: Subject, seen: dict[str, Response], v: m_s) -> list[Chart]:
-    """Charts of gain and phase of each response of the first variant, and of the coherence."""
-    charts: list[Chart] = []
-    theory = car.theories(v)[0]
-    across = "frequency in Hz"
-    for signal, response in seen.items():
-        name, known = RESPONSES[signal].replace("_", " "), np.isfinite(response.gain[:, 0])
-        if not known.any():
-            continue
-        f, own = response.frequency[known], response.gain[known, 0]
-        gain, phase = np.abs(own), np.unwrap(np.angle(own))
-        gains, phases = [Curve(f, gain, "driven")], [Curve(f, np.rad2deg(phase), "driven")]
-        if signal in theory.OUTPUTS:
-            linear = theory.to_angle(f)[signal]
-            gains.append(Curve(f, np.abs(linear), "linear theory", "theory"))
-            degrees = np.rad2deg(np.unwrap(np.angle(linear)))
-            phases.append(Curve(f, degrees, "linear theory", "theory"))
-        charts.append(Chart(f"Gain of {name}", across, "gain per rad", gains, x_log=True))
-        charts.append(Chart(f"Phase of {name}", across, "phase in degrees", phases, x_log=True))
-    curves = [
-        Curve(r.frequency, r.coherence[:, 0], RESPONSES[name].replace("_", " "))
-        for name, r in seen.items()
-    ]
-    return [*charts, Chart("Coherence", across, "coherence", curves, x_log=True)]
+    if "y" in run.source.steady:
+        return np.full(run.variants, np.nan)
+    begin = run.since(0.0)
+    c, sine = np.cos(begin["yaw"][0]), np.sin(begin["yaw"][0])
+    across = -sine * (begin["x"] - begin["x"][0]) + c * (begin["y"] - begin["y"][0])
+    aside = values_at(begin.t, np.abs(across), np.full(run.variants, ASIDE_AT))
+    return np.nan_to_num(aside, nan=0.0)

@@ -1,7 +1,11 @@
-"""Ride on a rough road and over a bump: acceleration at the seat and variation of the wheel loads.
+"""Manoeuvres on roads: holding and starting on a hill, ride on a rough road and over a bump.
 
-For vehicles with a sprung body. The linear theory is that of the car's own springs, dampers and
-tyres about rest, times the spectrum of the road; both tracks have the same heights:
+On a hill: whether the handbrake holds, when the vehicle slides, and whether it can start. All
+gradients are driven at once, each on a road of its own; for the kernel they are numbers.
+
+Ride: acceleration at the seat and variation of the wheel loads, for vehicles with a sprung body.
+The linear theory is that of the car's own springs, dampers and tyres about rest, times the spectrum
+of the road; both tracks have the same heights:
 
     m z'' = S_f + S_r,    I_y θ'' = -l_f S_f + l_r S_r,    m_u u'' = -S + k_t (h - u) + c_t (h - u)'
 
@@ -17,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,13 +32,240 @@ from ...core.files import brief_repr
 from ...core.model import Vehicle
 from ...road.iso8608 import WAVELENGTHS, psd
 from ...road.road import Road
-from ...units import N, N_m, N_s_m, kg, kg_m2, m, m_s, s
+from ...units import N, N_m, N_s_m, kg, kg_m2, m, m_s, m_s2, one, s
 from ...vehicles.parts.chassis import sprung_mass
 from ...vehicles.parts.suspension import IndependentSuspension, corner_force, tyre_stiffness
 from .case import Case, straight
-from .case_run import CaseRun
-from .manoeuvre import LABELS, Chart, Curve, Findings, Performing, StandardManoeuvre, curve
-from .subject import Subject, road_needed, speed_needed
+from .case_run import CaseRun, first_time
+from .manoeuvre import (
+    LABELS,
+    Chart,
+    Curve,
+    Findings,
+    Performing,
+    StandardManoeuvre,
+    chart,
+    curve,
+)
+from .subject import Subject, drive_needed, road_needed, speed_needed
+
+G: m_s2 = 9.81
+SLIDES: m_s = 0.5
+"""Speed above which a braked vehicle counts as sliding.
+
+Lower speeds are creep of tyre models without stiction.
+"""
+COARSE, FINE = 0.05, 0.01
+"""Steps between gradients."""
+LEAST: m_s2 = 0.5
+"""Acceleration demanded in excess of gravity along the hill, to test whether the vehicle
+starts."""
+STEEPEST: one = 1.3
+"""Largest gradient tried."""
+
+
+def hill(gradient: one) -> Road:
+    """Road of constant slope, uphill along x, as a height profile."""
+    return Road.profile(gradient * np.array([-200.0, 400.0]), 600.0, x=-200.0)
+
+
+def percent(gradient: one) -> str:
+    """A gradient as text, such as "20 %"."""
+    return f"{100.0 * gradient:.0f} %"
+
+
+def gradients(step: one, low: one = 0.0, high: one = STEEPEST) -> Array:
+    """Gradients from `low` (excluded) to `high`."""
+    return low + step * np.arange(1, round((high - low) / step) + 1, dtype=float)
+
+
+def highest(tried: Array, mastered: Array) -> Array:
+    """Largest of the gradients (N,) below the first that failed, from `mastered` (N, V); else 0."""
+    first = np.where(mastered.all(axis=0), len(tried), np.argmin(mastered, axis=0))
+    return np.where(first > 0, tried[np.maximum(first - 1, 0)], 0.0)
+
+
+def between(coarse: Array) -> Array:
+    """Finer gradients above the largest one mastered by each variant, (V,)."""
+    steps = [gradients(FINE, low, low + COARSE)[:-1] for low in np.unique(coarse)]
+    return np.unique(np.concatenate(steps).round(6))
+
+
+@dataclass(frozen=True)
+class HillHold(StandardManoeuvre):
+    """Holding on a hill with the handbrake."""
+
+    gradient: one = 0.2
+    """Gradient on which the vehicle has to hold."""
+    duration: s = 10.0
+    name = "hill_hold"
+    title = "Parked on a hill"
+    source = "UN Regulation 13-H, parking brake (20 %)"
+    METRICS = f"""
+    creep_speed [m/s]: Mean speed on {{test.percent}} in the second half of the test.
+    way [m]: Distance rolled down {{test.percent}} in {{test.duration:g}} s.
+    sliding_gradient []: Smallest gradient (rise over horizontal distance) on which the car
+        slides with the handbrake pulled; theory: load on the braked wheels times their largest
+        grip.
+        | found to a gradient of {100.0 * FINE:g} %
+    """
+
+    @property
+    def percent(self) -> str:
+        return percent(self.gradient)
+
+    def unfit(self, car: Subject) -> str:
+        if not car.limits.handbrake:
+            return f"{car.name} has no handbrake"
+        return drive_needed(car) or road_needed(car, hill(self.gradient))
+
+    def perform(self, car: Subject) -> Performing:
+        """Drive the gradient of the test, and ever finer ones around that on which the vehicle
+        slides."""
+        coarse = gradients(COARSE)
+        parked, *tried = yield [
+            self._case(self.gradient, self.duration),
+            *(self._case(gradient) for gradient in coarse.tolist()),
+        ]
+        held = highest(coarse, np.stack([holds(run) for run in tried]))
+        fine = between(held)
+        runs = yield [self._case(gradient) for gradient in fine.tolist()]
+        ok = np.stack([holds(run) for run in runs])
+        # Each variant is asked about the gradients above its own.
+        best = [
+            highest(fine[fine > low], ok[fine > low, k : k + 1])[0] for k, low in enumerate(held)
+        ]
+        slides = np.maximum(held, best) + 0.5 * FINE
+        kept = parked.since(0.5 * self.duration)
+        way = np.abs(parked["x"] - parked["x"][0]) * np.hypot(1.0, self.gradient)
+        by_grip = grip_gradient(car, parked, self.gradient, tried)
+        metrics = self.metrics(
+            theory={"creep_speed": 0.0, "way": 0.0, "sliding_gradient": by_grip},
+            creep_speed=np.abs(kept["v_x"]).mean(axis=0),
+            way=way[-1],
+            sliding_gradient=np.where(slides < STEEPEST, slides, np.nan),
+        )
+        down = Curve(parked.t, way[:, 0], self.percent)
+        notes = [] if slides[0] < STEEPEST else [f"it does not slide up to {100.0 * STEEPEST:g} %"]
+        return Findings(metrics, [Chart(self.title, LABELS["t"], "way down in m", [down])], notes)
+
+    def _case(self, gradient: one, duration: s = 4.0) -> Case:
+        told: Any = {"coast": 1.0, "handbrake": 1.0}
+        label, road = percent(gradient), hill(gradient)
+        return Case(label, duration, road=road, rests=True, run_in=0.0, **told)
+
+
+def holds(run: CaseRun) -> Array:
+    """Whether a vehicle does not slide at the end of the run, (V,)."""
+    return np.abs(run["v_x"][-1]) < SLIDES
+
+
+class Axles(NamedTuple):
+    """Longitudinal forces and loads of the front and the rear axle in N, each (T, V)."""
+
+    F_front: Array
+    F_rear: Array
+    load_front: Array
+    load_rear: Array
+
+
+def axles(car: Subject, run: CaseRun) -> Axles:
+    """Forces of the axles of a vehicle; NaN if its wheels have no such signals."""
+    shape, nothing = car.geometry, np.full(run["x"].shape, np.nan)
+    middle = 0.5 * (shape.front_axle + shape.rear_axle)
+
+    def of(kind: str, rear: bool) -> Array:
+        names = [f"{kind}_{wheel.name}" for wheel in shape.wheels if (wheel.x < middle) == rear]
+        told = bool(names) and all(name in run for name in names)
+        return np.sum([run[name] for name in names], axis=0) if told else nothing
+
+    return Axles(of("F_x", False), of("F_x", True), of("F_z", False), of("F_z", True))
+
+
+def grip_gradient(car: Subject, standing: CaseRun, gradient: one, runs: Sequence[CaseRun]) -> Array:
+    """Gradient at which gravity along the hill equals the grip of the driven or braked wheels,
+    (V,).
+
+    With rear wheels μ (l_f + h tan) = L tan, with front ones μ (l_r - h tan) = L tan. The height h
+    of the centre of mass follows from the axle loads on a gradient; μ is the largest friction that
+    these wheels used in the runs. NaN if the wheel forces are unknown.
+    """
+    L, at = car.wheel_base, Axles(*(row[-1] for row in axles(car, standing)))
+    l_f = L - car.l_r
+    h = (at.load_rear / (at.load_front + at.load_rear) * L - l_f) / gradient
+    front, rear = at.F_front > 0.1 * at.F_rear, at.F_rear > 0.1 * at.F_front
+    shares = [
+        (front * each.F_front + rear * each.F_rear)
+        / np.maximum(front * each.load_front + rear * each.load_rear, 1.0)
+        for each in (axles(car, run) for run in runs)
+    ]
+    mu = np.max([share.max(axis=0) for share in shares], axis=0)
+    one_axle = np.where(rear, mu * l_f / (L - mu * h), mu * car.l_r / (L + mu * h))
+    return np.where(front & rear, mu, one_axle)
+
+
+@dataclass(frozen=True)
+class HillStart(StandardManoeuvre):
+    """Start from rest up a hill, with an immediate change from brakes to drive."""
+
+    gradient: one = 0.2
+    speed: m_s = 20.0 / 3.6
+    """Final speed of the time that is reported."""
+    a: m_s2 = 1.5
+    """Acceleration demanded in excess of gravity along the hill."""
+    duration: s = 10.0
+    name = "hill_start"
+    title = "Start on a hill"
+    source = "practice of drivers and drivetrain engineers; there is no standard"
+    needs = (drive_needed, lambda car, test: road_needed(car, hill(test.gradient)))
+    METRICS = f"""
+    roll_back [m]: Largest distance rolled back on {{test.percent}} before the car climbs.
+    time_to_speed [s]: Time from rest to {{test.km_h:.0f}} km/h.
+    steepest_start []: Steepest gradient, in steps of 5 %, on which the car starts with little
+        more drive than the slope force; theory: drive over weight, or load on the driven wheels
+        times their largest grip. | found to a gradient of {100.0 * COARSE:g} %
+    """
+
+    @property
+    def percent(self) -> str:
+        return percent(self.gradient)
+
+    @property
+    def km_h(self) -> float:
+        return 3.6 * self.speed
+
+    def perform(self, car: Subject) -> Performing:
+        """Drive the gradient of the test, and many with little more acceleration than they need."""
+        tried = gradients(COARSE, 0.0, 1.0)
+        started, *runs = yield [
+            self._case(car, self.gradient, self.a, self.duration),
+            *(self._case(car, gradient, LEAST, 5.0) for gradient in tried.tolist()),
+        ]
+        climbs = np.stack([run["x"][-1] - run["x"][0] > 1.0 for run in runs])
+        way = (started["x"] - started["x"][0]) * np.hypot(1.0, self.gradient)
+        drive = car.limits.a_max / G
+        by_drive = drive / np.sqrt(1.0 - drive**2) if drive < 1.0 else inf
+        by_grip = grip_gradient(car, started, self.gradient, runs)
+        theory = {
+            "time_to_speed": self.speed / self.a,
+            "steepest_start": np.fmin(by_drive, by_grip),
+        }
+        metrics = self.metrics(
+            theory=theory,
+            roll_back=np.maximum(-way.min(axis=0), 0.0),
+            time_to_speed=first_time(started.t, started["v_x"], self.speed),
+            steepest_start=highest(tried, climbs),
+        )
+        return Findings(metrics, [chart("Start on a hill", "t", "v_x", started)])
+
+    def _case(self, car: Subject, gradient: one, a: m_s2, duration: s) -> Case:
+        # A car with a road of its own makes up for its slope by itself.
+        uphill = G * gradient / float(np.hypot(1.0, gradient))
+        knows = "road" in car.vehicle.model.Params._fields
+        ways: Any = {"road": hill(gradient), "path": straight()}
+        told: Any = {"hold": 0.0, "a": a if knows else a + uphill}
+        return Case(percent(gradient), duration, rests=True, run_in=0.0, **told, **ways)
+
 
 NUDGE = 1e-3
 """Travel in m and rate in m/s of the difference quotients about rest."""
