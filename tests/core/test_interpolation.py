@@ -19,7 +19,7 @@ from skidpad.compile.trace import trace
 from skidpad.core import record
 from skidpad.errors import InvalidValue
 from skidpad.ops import CubicGrid2, Grid1, Grid2, Grid3, called, grid, grid_type, interpolate, read
-from skidpad.testing.dimensions import DimensionError, Quantity
+from skidpad.testing.equations import DimensionError, Quantity
 
 RANDOM = np.random.default_rng(5)
 SIZES = {1: (9,), 2: (9, 6), 3: (9, 6, 7)}

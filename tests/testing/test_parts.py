@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from skidpad import ops
 from skidpad.core import record
 from skidpad.testing import subject
-from skidpad.testing.dimensions import DimensionError, Quantity, symbol
+from skidpad.testing.equations import DimensionError, Quantity, symbol
 from skidpad.testing.subject import Subject, lock, sample, sampling_range
 from skidpad.units import Nm, m_s, non_negative, one
 from testing.cart import Params, State, cart

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from skidpad.core import record
-from skidpad.testing.dimensions import NUMBER, Quantity, fits_anything, same
+from skidpad.testing.equations import NUMBER, Quantity, fits_anything, same
 from skidpad.tyres import Contact, TyreForces
 from skidpad.tyres.magic_formula.formula import Everything, evaluate
 from skidpad.tyres.magic_formula.radii import rolling_spin

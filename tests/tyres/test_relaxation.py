@@ -13,7 +13,7 @@ import pytest
 
 from skidpad.core import record
 from skidpad.ops import atan
-from skidpad.testing.dimensions import Quantity
+from skidpad.testing.equations import Quantity
 from skidpad.tyres import (
     BrushTyre,
     Contact,

@@ -12,7 +12,7 @@ import pytest
 from skidpad import tyres
 from skidpad.core import record
 from skidpad.errors import InvalidValue
-from skidpad.testing.dimensions import Quantity
+from skidpad.testing.equations import Quantity
 from skidpad.tyres import BrushTyre, Contact, LinearTyre, LoadSensitiveTyre, ProportionalTyre
 from skidpad.tyres.contract import Carcass, Tyre, above_zero, mounted, record_of
 from skidpad.tyres.simple import LoadSensitiveLaw, MagicFormula

@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterable
 from ..core import record
 from ..core.model import Model, Vehicle, VehicleFactory
 from ..errors import InvalidValue, MissingExtra
-from .body import driving, shape
-from .dimensions import dimensions
-from .physics import energy, frame, gradients, mirror, motion, purity, rest, standing
+from .body import driving, motion, rest, shape, standing
+from .equations import dimensions, energy, frame, gradients, mirror, purity
 from .subject import ConformanceError, NotApplicable, Report, Result, Subject
 
 __all__ = ["ConformanceError", "check", "checks"]

@@ -1,20 +1,44 @@
-"""Checks of the body: it is physically plausible, and it can be driven."""
+"""Checks of the body: it is plausible, stands, is driven, and moves as the model does.
+
+* `shape`: outline, wheels, axles, mass and limits are plausible.
+* `driving`: the vehicle responds to demands.
+* `rest`: a vehicle at rest without drive stays at rest, and residual motion decays.
+* `standing`: the vehicle stands in a world, is detected by others and carries sensors.
+* `motion`: the body moves as the model does.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..core import record
-from ..core.body import Demand, Geometry, Limits, Wheel
+from ..core.body import Acceleration, Body, Demand, Geometry, Limits, Pose, Velocity, Wheel
 from ..errors import InvalidValue
 from ..geometry.polygon import cleaned, convex_parts
+from ..sensors.motion import over_ground
 from ..units import m_s, m_s2, s
-from ..world.scene import Pose, Scene, Settings, VehicleSpec, Velocity
+from ..world import scene
 from ..world.vehicle import WorldVehicle
 from ..world.world import World
-from .subject import Subject
+from .equations import SHIFT, TOLERANCE, TURN
+from .subject import (
+    Point,
+    Subject,
+    arguments,
+    column,
+    differences,
+    headings,
+    is_motion,
+    lock,
+    position_pairs,
+    symbols,
+    table,
+    tokens,
+)
 
 GYRATION = (0.05, 1.05)
 """Allowed radius of gyration, relative to the distance of the farthest point from the centre of
@@ -169,16 +193,16 @@ def driving(subject: Subject) -> list[str]:
     body, p = subject.body, subject.params
     limits = body.limits(p)
     drives = list(_drives(limits, body.geometry(p)))
-    scene = Scene(
-        settings=Settings(timestep=DT),
-        vehicles=tuple(
-            VehicleSpec(
-                drive.name, Pose(0.0, APART * k), subject.vehicle, velocity=Velocity(drive.start)
-            )
-            for k, drive in enumerate(drives)
-        ),
-    )
-    world, begun = World(scene), dict[str, m_s]()
+    cars = [
+        scene.VehicleSpec(
+            drive.name,
+            scene.Pose(0.0, APART * k),
+            subject.vehicle,
+            velocity=scene.Velocity(drive.start),
+        )
+        for k, drive in enumerate(drives)
+    ]
+    world, begun = World(scene.Scene(scene.Settings(timestep=DT), vehicles=tuple(cars))), {}
     for k in range(round(DURATION / DT)):
         if k == round(SETTLING / DT):
             begun = {drive.name: world.vehicles[drive.name].truth.v_x for drive in drives}
@@ -252,3 +276,231 @@ def _outside(u: Any, limits: Limits, drive: Run) -> list[str]:
         if not low - slack <= values[name] <= high + slack:
             faults.append(f"{name} = {values[name]:g} is not from {low:g} to {high:g}")
     return [f"driven {drive.name} with {drive.demand}, the input {fault}" for fault in faults]
+
+
+RESIDUAL = 0.05
+"""Residual lateral velocity in m/s and yaw rate in rad/s that must decay."""
+
+
+def rest(subject: Subject) -> list[str]:
+    """Check that pose and velocity stay at rest without drive, and that residual motion decays."""
+    State, p = subject.model.State, subject.params
+    faults: list[str] = []
+    for steer in (0.0, lock(p), -lock(p)):
+        rates = record.flatten(subject.rate(*_parked(subject, steer), p))
+        faults += [
+            f"at rest with steering {steer:g} rad, the rate of {leaf.name} is {value:.6g} "
+            f"{leaf.unit}/s"
+            for leaf, value in zip(record.fields(State), rates, strict=True)
+            if is_motion(leaf.name) and not abs(value) <= TOLERANCE
+        ]
+    for name in (name for name in ("v_y", "omega") if name in record.names(State)):
+        point = _parked(subject, **{name: RESIDUAL})
+        residual, rate = getattr(point.x, name), getattr(subject.rate(*point, p), name)
+        # It must decay, unless the model ties it to the speed.
+        if residual != 0.0 and not residual * rate < 0.0:
+            faults.append(
+                f"at standstill {name} = {residual:g} does not die out: its rate is {rate:.6g}"
+            )
+    return faults
+
+
+def _parked(subject: Subject, steer: float = 0.0, **moving: float) -> Point:
+    """Point at rest with some pose and steering angle, and with matching actuator targets."""
+    state = subject.model.State
+    poses = {name for pair in position_pairs(state) for name in pair} | set(headings(state))
+
+    def value(leaf: record.Field) -> float:
+        if leaf.name in moving:
+            return moving[leaf.name]
+        if leaf.unit.symbol == "rad" and {"steer", "steering", "delta"} & set(tokens(leaf.name)):
+            return steer
+        return 2.5 if leaf.name in poses else 0.0
+
+    fields = (record.fields(state), record.fields(subject.model.Input))
+    return subject.point(*([value(leaf) for leaf in leaves] for leaves in fields))
+
+
+COUNT = 5
+"""Number of vehicles, the same as in `driving`, so that nothing more has to be compiled."""
+GAP = 15.0
+"""Gap between two vehicles in m."""
+STANDING = 0.21
+"""Duration in s, long enough for two readings of each sensor."""
+
+
+def standing(subject: Subject) -> list[str]:
+    """Check several vehicles behind each other on level ground: the second detects the first."""
+    length = _length(subject.body.geometry(subject.params))
+    laser = scene.Laser("scan", fov=math.pi, nrays=3, max_range=2.0 * GAP, period=0.1)
+    sensors = laser, scene.Imu("imu")
+    places = [scene.Pose(-k * (GAP + length), 0.0) for k in range(COUNT)]
+    cars = [
+        scene.VehicleSpec(str(k), place, subject.vehicle, sensors=sensors)
+        for k, place in enumerate(places)
+    ]
+    world = World(scene.Scene(scene.Settings(timestep=DT), vehicles=tuple(cars)))
+    world.run(STANDING)
+    shown, truth = world.vehicles["1"].sensors, world.vehicles["0"].truth
+    faults: list[str] = []
+    if not all(math.isfinite(value) for value in truth):
+        faults.append(f"after {STANDING} s it is at {truth}")
+    ahead = shown["scan"].ranges[1]
+    if not 0.0 < ahead < 2.0 * GAP:
+        faults.append(f"a laser straight ahead does not see it, {GAP} m away: {ahead} m")
+    force = (shown["imu"].f_x, shown["imu"].f_y, shown["imu"].f_z)
+    if not all(math.isfinite(value) for value in force):
+        faults.append(f"an inertial unit on it shows {force}")
+    return faults
+
+
+def _length(shape: Geometry) -> float:
+    """Distance in m of the farthest point from the reference point, trailers included."""
+    reach = max(math.hypot(x, y) for outline in shape.outlines for x, y in outline)
+    distance = 0.0
+    for trailer in shape.trailers:
+        distance += abs(trailer.hitch_x) + trailer.drawbar
+        behind = max(math.hypot(x, y) for outline in trailer.outlines for x, y in outline)
+        reach = max(reach, distance + behind)
+    return reach
+
+
+SHORT = 1e-5
+"""Step in s over which the pose of a discrete model is compared with its velocity."""
+PUSH = 4.0
+"""Speed in m/s above which a body keeps an assigned velocity."""
+
+
+def motion(subject: Subject) -> list[str]:
+    """Check velocity and acceleration against derivatives, after a teleport, and at rest."""
+    body = subject.body
+    faults = _derivatives(subject, body) if subject.model.continuous else _steps(subject, body)
+    return faults + _put_elsewhere(subject, body) + _at_rest(subject, body)
+
+
+def _derivatives(subject: Subject, body: Body) -> list[str]:
+    """Faults of the velocity against the exact rate of the pose, and of the acceleration against
+    that of the velocity."""
+    import casadi as ca
+
+    symbol, p = symbols(subject), subject.params
+    x, u, _, q = symbol.records
+    rate = subject.rate(*symbol.records)
+    pose, velocity = column(body.pose(x, q)), column(body.velocity(x, u, q))
+    x_column, along = symbol.columns[0], column(rate)
+    (d_x, d_y, turn), change = (
+        ca.vertsplit(ca.jtimes(value, x_column, along)) for value in (pose, velocity)
+    )
+    c, s = ca.cos(pose[2]), ca.sin(pose[2])
+    exact_velocity = ca.vertcat(c * d_x + s * d_y, c * d_y - s * d_x, turn)
+    exact = over_ground(Velocity._make(ca.vertsplit(velocity)), Velocity._make(change))
+    function = ca.Function("motion", list(symbol.columns), [exact_velocity, ca.vertcat(*exact)])
+    points = subject.calm_points
+    rows = [function(*arguments(subject, point)) for point in points]
+    want_v, want_a = (np.array([np.asarray(row[k]).ravel() for row in rows]) for k in (0, 1))
+    values = table([body.velocity(pt.x, pt.u, p) for pt in points])
+    what = "velocity, from the rate of the pose"
+    faults = differences(what, Velocity, values, want_v, TOLERANCE, points, 1.0)
+    if body.acceleration is None:
+        return faults
+    rates = (subject.rate(*point, p) for point in points)
+    actual = table(
+        [body.acceleration(pt.x, rate, p) for pt, rate in zip(points, rates, strict=True)]
+    )
+    what = "acceleration, from the rate of the velocity"
+    return faults + differences(what, Acceleration, actual, want_a, TOLERANCE, points, 1.0)
+
+
+def _steps(subject: Subject, body: Body) -> list[str]:
+    """Faults if the displacement in a short step is not between the velocities around it."""
+    p, update = subject.params, subject.updated
+    faults: list[str] = []
+    for point in subject.calm_points:
+        # A first step makes the state consistent.
+        before = update(*point, p, SHORT)
+        after = update(before, point.u, point.w, p, SHORT)
+        old, new = (np.array(body.velocity(x, point.u, p), float) for x in (before, after))
+        a, b = (np.array(body.pose(x, p), float) for x in (before, after))
+        d_x, d_y, turn = (b - a) / SHORT
+        c, s = np.cos(0.5 * (a[2] + b[2])), np.sin(0.5 * (a[2] + b[2]))
+        way = np.array([c * d_x + s * d_y, c * d_y - s * d_x, turn])
+        # The model may use any heading within the step.
+        slack = np.abs(new - old) + SHORT * (1.0 + np.abs(old).max()) ** 2
+        for name, value, low, reach in zip(Velocity._fields, way, old, slack, strict=True):
+            if not abs(value - low) <= reach:
+                faults.append(
+                    f"velocity, from the way of a step: {name} is {low:.9g}, expected "
+                    f"{value:.9g}, at {before}"
+                )
+        if faults:
+            break
+    return faults
+
+
+def _put_elsewhere(subject: Subject, body: Body) -> list[str]:
+    """Faults if a body that is moved together with its velocity lacks the pose or moves
+    differently."""
+    p, points = subject.params, subject.calm_points
+    poses = [body.pose(point.x, p) for point in points]
+    speeds = [body.velocity(point.x, point.u, p) for point in points]
+    c, s = np.cos(TURN), np.sin(TURN)
+    goals = [
+        Pose(c * q.x - s * q.y + SHIFT[0], s * q.x + c * q.y + SHIFT[1], q.yaw + TURN)
+        for q in poses
+    ]
+    states = [
+        body.placed(point.x, goal, velocity, p)
+        for point, goal, velocity in zip(points, goals, speeds, strict=True)
+    ]
+    values = table([body.pose(x, p) for x in states])
+    want = table(goals)
+    if np.array_equal(values[:, 2], table(poses)[:, 2]):
+        # A model without heading cannot be turned.
+        want[:, 2] = values[:, 2]
+    faults = differences("pose, put elsewhere", Pose, values, want, TOLERANCE, points, 1.0)
+    moving = table([body.velocity(x, q.u, p) for x, q in zip(states, points, strict=True)])
+    before = table(speeds)
+    # Slow cars may follow their wheels instead.
+    fast = np.abs(before[:, 0]) >= PUSH
+    those = [point for point, is_fast in zip(points, fast, strict=True) if is_fast]
+    what = "velocity, put elsewhere"
+    faults += differences(what, Velocity, moving[fast], before[fast], TOLERANCE, those, 1.0)
+    return faults + _pushed(subject, body, states)
+
+
+def _pushed(subject: Subject, body: Body, states: Sequence[Any]) -> list[str]:
+    """Faults if the velocity after a push is not one of the model: setting it again must change
+    nothing."""
+    p, faults = subject.params, list[str]()
+    for x, point in zip(states, subject.calm_points, strict=True):
+        pose = body.pose(x, p)
+        once = body.placed(x, pose, Velocity(PUSH, 0.3, 0.2), p)
+        kept = body.velocity(once, point.u, p)
+        again = body.velocity(body.placed(once, pose, kept, p), point.u, p)
+        if not kept.v_x > 0.0:
+            faults.append(f"pushed ahead with {PUSH} m/s it moves with v_x = {kept.v_x:g}, at {x}")
+        if not np.allclose(kept, again, rtol=1e-9, atol=1e-9):
+            faults.append(f"put with the velocity {kept} it has, it moves with {again}, at {x}")
+        if faults:
+            break
+    return faults
+
+
+def _at_rest(subject: Subject, body: Body) -> list[str]:
+    """Faults if a function of the body is not finite at rest."""
+    p, model = subject.params, subject.model
+    x = subject.settled(record.build(model.State))
+    u, w = record.build(model.Input), record.build(model.Disturbance)
+    values: dict[str, Any] = {
+        "pose": body.pose(x, p),
+        "velocity": body.velocity(x, u, p),
+        "placed": body.placed(x, Pose(0.0, 0.0, 0.0), Velocity(0.0, 0.0, 0.0), p),
+        "command": body.command(x, Demand(), p),
+    }
+    if body.acceleration is not None and model.continuous:
+        values["acceleration"] = body.acceleration(x, subject.rate(x, u, w, p), p)
+    return [
+        f"{what} is {value} at rest"
+        for what, value in values.items()
+        if not np.isfinite(np.array(record.flatten(value), float)).all()
+    ]

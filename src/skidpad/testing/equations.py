@@ -1,36 +1,37 @@
-"""Checks of the physics of a model: changes that must not affect it, and its balances.
+"""Checks of the equations of a model: changes that must not affect it, its balances and units.
 
 * `frame`: no position or direction of the world is special on a plane.
 * `mirror`: a symmetric vehicle behaves in a mirror as its mirror image.
-* `rest`: a vehicle at rest without drive stays at rest, and residual motion decays.
-* `standing`: the vehicle stands in a world, is detected by others and carries sensors.
 * `purity`: the same call gives the same result on every kind of number, and has no side effects.
 * `energy`: no energy is created without drive.
-* `motion`: the body moves as the model does.
 * `gradients`: values and gradients are finite, also at rest and at full lock.
+* `dimensions`: every equation balances in its units, checked by evaluating it with units.
+
+A `Quantity` carries its dimension through a model function: adding metres to seconds raises, and so
+does the sine of a length. A plain number is dimensionless, but 0 and infinity fit every dimension.
+The value is carried along so that comparisons have a result.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from .. import ops
 from ..core import record
 from ..core.arrays import Array
-from ..core.body import Acceleration, Body, Demand, Geometry, Pose, Velocity
-from ..errors import require
+from ..core.body import Demand, Pose, Velocity
+from ..errors import SkidpadError, require
 from ..geometry.pose import rotated
-from ..sensors.motion import over_ground
 from ..units import Unit
-from ..world.scene import Imu, Laser, Scene, Settings, VehicleSpec
-from ..world.scene import Pose as standing_Pose
-from ..world.world import World
-from .body import DT as WORLD_DT
 from .subject import (
     DEMAND,
     DT,
@@ -43,7 +44,6 @@ from .subject import (
     differences,
     headings,
     is_effort,
-    is_motion,
     lock,
     mirror_signs,
     mirrored,
@@ -147,96 +147,6 @@ def _mirrored_table(kind: type, rows: Array, signs: Mapping[str, float]) -> Arra
     for j, values in enumerate(record.flatten(columns)):
         result[:, j] = values
     return result
-
-
-RESIDUAL = 0.05
-"""Residual lateral velocity in m/s and yaw rate in rad/s that must decay."""
-
-
-def rest(subject: Subject) -> list[str]:
-    """Check that pose and velocity stay at rest without drive, and that residual motion decays."""
-    State, p = subject.model.State, subject.params
-    faults: list[str] = []
-    for steer in (0.0, lock(p), -lock(p)):
-        rates = record.flatten(subject.rate(*_parked(subject, steer), p))
-        faults += [
-            f"at rest with steering {steer:g} rad, the rate of {leaf.name} is {value:.6g} "
-            f"{leaf.unit}/s"
-            for leaf, value in zip(record.fields(State), rates, strict=True)
-            if is_motion(leaf.name) and not abs(value) <= TOLERANCE
-        ]
-    for name in (name for name in ("v_y", "omega") if name in record.names(State)):
-        point = _parked(subject, **{name: RESIDUAL})
-        residual, rate = getattr(point.x, name), getattr(subject.rate(*point, p), name)
-        # It must decay, unless the model ties it to the speed.
-        if residual != 0.0 and not residual * rate < 0.0:
-            faults.append(
-                f"at standstill {name} = {residual:g} does not die out: its rate is {rate:.6g}"
-            )
-    return faults
-
-
-def _parked(subject: Subject, steer: float = 0.0, **moving: float) -> Point:
-    """Point at rest with some pose and steering angle, and with matching actuator targets."""
-    state = subject.model.State
-    poses = {name for pair in position_pairs(state) for name in pair} | set(headings(state))
-
-    def value(leaf: record.Field) -> float:
-        if leaf.name in moving:
-            return moving[leaf.name]
-        if leaf.unit.symbol == "rad" and {"steer", "steering", "delta"} & set(tokens(leaf.name)):
-            return steer
-        return 2.5 if leaf.name in poses else 0.0
-
-    fields = (record.fields(state), record.fields(subject.model.Input))
-    return subject.point(*([value(leaf) for leaf in leaves] for leaves in fields))
-
-
-COUNT = 5
-"""Number of vehicles, the same as in `driving`, so that nothing more has to be compiled."""
-GAP = 15.0
-"""Gap between two vehicles in m."""
-DURATION = 0.21
-"""Duration in s, long enough for two readings of each sensor."""
-
-
-def standing(subject: Subject) -> list[str]:
-    """Check several vehicles behind each other on level ground: the second detects the first."""
-    length = _length(subject.body.geometry(subject.params))
-    sensors = (Laser("scan", fov=math.pi, nrays=3, max_range=2.0 * GAP, period=0.1), Imu("imu"))
-    scene = Scene(
-        settings=Settings(timestep=WORLD_DT),
-        vehicles=tuple(
-            VehicleSpec(
-                str(k), standing_Pose(-k * (GAP + length), 0.0), subject.vehicle, sensors=sensors
-            )
-            for k in range(COUNT)
-        ),
-    )
-    world = World(scene)
-    world.run(DURATION)
-    shown, truth = world.vehicles["1"].sensors, world.vehicles["0"].truth
-    faults: list[str] = []
-    if not all(math.isfinite(value) for value in truth):
-        faults.append(f"after {DURATION} s it is at {truth}")
-    ahead = shown["scan"].ranges[1]
-    if not 0.0 < ahead < 2.0 * GAP:
-        faults.append(f"a laser straight ahead does not see it, {GAP} m away: {ahead} m")
-    force = (shown["imu"].f_x, shown["imu"].f_y, shown["imu"].f_z)
-    if not all(math.isfinite(value) for value in force):
-        faults.append(f"an inertial unit on it shows {force}")
-    return faults
-
-
-def _length(shape: Geometry) -> float:
-    """Distance in m of the farthest point from the reference point, trailers included."""
-    reach = max(math.hypot(x, y) for outline in shape.outlines for x, y in outline)
-    distance = 0.0
-    for trailer in shape.trailers:
-        distance += abs(trailer.hitch_x) + trailer.drawbar
-        behind = max(math.hypot(x, y) for outline in trailer.outlines for x, y in outline)
-        reach = max(reach, distance + behind)
-    return reach
 
 
 PURITY_TOLERANCE = 1e-12
@@ -424,147 +334,6 @@ def _power(subject: Subject, points: list[Point]) -> tuple[Array, Array]:
     return table.sum(axis=1), np.abs(table).sum(axis=1)
 
 
-SHORT = 1e-5
-"""Step in s over which the pose of a discrete model is compared with its velocity."""
-PUSH = 4.0
-"""Speed in m/s above which a body keeps an assigned velocity."""
-
-
-def motion(subject: Subject) -> list[str]:
-    """Check velocity and acceleration against derivatives, after a teleport, and at rest."""
-    body = subject.body
-    faults = _derivatives(subject, body) if subject.model.continuous else _steps(subject, body)
-    return faults + _put_elsewhere(subject, body) + _at_rest(subject, body)
-
-
-def _derivatives(subject: Subject, body: Body) -> list[str]:
-    """Faults of the velocity against the exact rate of the pose, and of the acceleration against
-    that of the velocity."""
-    import casadi as ca
-
-    symbol, p = symbols(subject), subject.params
-    x, u, _, q = symbol.records
-    rate = subject.rate(*symbol.records)
-    pose, velocity = column(body.pose(x, q)), column(body.velocity(x, u, q))
-    x_column, along = symbol.columns[0], column(rate)
-    (d_x, d_y, turn), change = (
-        ca.vertsplit(ca.jtimes(value, x_column, along)) for value in (pose, velocity)
-    )
-    c, s = ca.cos(pose[2]), ca.sin(pose[2])
-    exact_velocity = ca.vertcat(c * d_x + s * d_y, c * d_y - s * d_x, turn)
-    exact = over_ground(Velocity._make(ca.vertsplit(velocity)), Velocity._make(change))
-    function = ca.Function("motion", list(symbol.columns), [exact_velocity, ca.vertcat(*exact)])
-    points = subject.calm_points
-    rows = [function(*arguments(subject, point)) for point in points]
-    want_v, want_a = (np.array([np.asarray(row[k]).ravel() for row in rows]) for k in (0, 1))
-    values = table([body.velocity(pt.x, pt.u, p) for pt in points])
-    what = "velocity, from the rate of the pose"
-    faults = differences(what, Velocity, values, want_v, TOLERANCE, points, 1.0)
-    if body.acceleration is None:
-        return faults
-    rates = (subject.rate(*point, p) for point in points)
-    actual = table(
-        [body.acceleration(pt.x, rate, p) for pt, rate in zip(points, rates, strict=True)]
-    )
-    what = "acceleration, from the rate of the velocity"
-    return faults + differences(what, Acceleration, actual, want_a, TOLERANCE, points, 1.0)
-
-
-def _steps(subject: Subject, body: Body) -> list[str]:
-    """Faults if the displacement in a short step is not between the velocities around it."""
-    p, update = subject.params, subject.updated
-    faults: list[str] = []
-    for point in subject.calm_points:
-        # A first step makes the state consistent.
-        before = update(*point, p, SHORT)
-        after = update(before, point.u, point.w, p, SHORT)
-        old, new = (np.array(body.velocity(x, point.u, p), float) for x in (before, after))
-        a, b = (np.array(body.pose(x, p), float) for x in (before, after))
-        d_x, d_y, turn = (b - a) / SHORT
-        c, s = np.cos(0.5 * (a[2] + b[2])), np.sin(0.5 * (a[2] + b[2]))
-        way = np.array([c * d_x + s * d_y, c * d_y - s * d_x, turn])
-        # The model may use any heading within the step.
-        slack = np.abs(new - old) + SHORT * (1.0 + np.abs(old).max()) ** 2
-        for name, value, low, reach in zip(Velocity._fields, way, old, slack, strict=True):
-            if not abs(value - low) <= reach:
-                faults.append(
-                    f"velocity, from the way of a step: {name} is {low:.9g}, expected "
-                    f"{value:.9g}, at {before}"
-                )
-        if faults:
-            break
-    return faults
-
-
-def _put_elsewhere(subject: Subject, body: Body) -> list[str]:
-    """Faults if a body that is moved together with its velocity lacks the pose or moves
-    differently."""
-    p, points = subject.params, subject.calm_points
-    poses = [body.pose(point.x, p) for point in points]
-    speeds = [body.velocity(point.x, point.u, p) for point in points]
-    c, s = np.cos(TURN), np.sin(TURN)
-    goals = [
-        Pose(c * q.x - s * q.y + SHIFT[0], s * q.x + c * q.y + SHIFT[1], q.yaw + TURN)
-        for q in poses
-    ]
-    states = [
-        body.placed(point.x, goal, velocity, p)
-        for point, goal, velocity in zip(points, goals, speeds, strict=True)
-    ]
-    values = table([body.pose(x, p) for x in states])
-    want = table(goals)
-    if np.array_equal(values[:, 2], table(poses)[:, 2]):
-        # A model without heading cannot be turned.
-        want[:, 2] = values[:, 2]
-    faults = differences("pose, put elsewhere", Pose, values, want, TOLERANCE, points, 1.0)
-    moving = table([body.velocity(x, q.u, p) for x, q in zip(states, points, strict=True)])
-    before = table(speeds)
-    # Slow cars may follow their wheels instead.
-    fast = np.abs(before[:, 0]) >= PUSH
-    those = [point for point, is_fast in zip(points, fast, strict=True) if is_fast]
-    what = "velocity, put elsewhere"
-    faults += differences(what, Velocity, moving[fast], before[fast], TOLERANCE, those, 1.0)
-    return faults + _pushed(subject, body, states)
-
-
-def _pushed(subject: Subject, body: Body, states: Sequence[Any]) -> list[str]:
-    """Faults if the velocity after a push is not one of the model: setting it again must change
-    nothing."""
-    p, faults = subject.params, list[str]()
-    for x, point in zip(states, subject.calm_points, strict=True):
-        pose = body.pose(x, p)
-        once = body.placed(x, pose, Velocity(PUSH, 0.3, 0.2), p)
-        kept = body.velocity(once, point.u, p)
-        again = body.velocity(body.placed(once, pose, kept, p), point.u, p)
-        if not kept.v_x > 0.0:
-            faults.append(f"pushed ahead with {PUSH} m/s it moves with v_x = {kept.v_x:g}, at {x}")
-        if not np.allclose(kept, again, rtol=1e-9, atol=1e-9):
-            faults.append(f"put with the velocity {kept} it has, it moves with {again}, at {x}")
-        if faults:
-            break
-    return faults
-
-
-def _at_rest(subject: Subject, body: Body) -> list[str]:
-    """Faults if a function of the body is not finite at rest."""
-    p, model = subject.params, subject.model
-    x = subject.settled(record.build(model.State))
-    u, w = record.build(model.Input), record.build(model.Disturbance)
-    values: dict[str, Any] = {
-        "pose": body.pose(x, p),
-        "velocity": body.velocity(x, u, p),
-        "placed": body.placed(x, Pose(0.0, 0.0, 0.0), Velocity(0.0, 0.0, 0.0), p),
-        "command": body.command(x, Demand(), p),
-    }
-    if body.acceleration is not None and model.continuous:
-        values["acceleration"] = body.acceleration(x, subject.rate(x, u, w, p), p)
-    return [
-        f"{what} is {value} at rest"
-        for what, value in values.items()
-        if not np.isfinite(np.array(record.flatten(value), float)).all()
-    ]
-
-
 TORQUE = 50.0
 """Torque applied at standstill, in N·m."""
 
@@ -645,3 +414,241 @@ def _place(
         return turning if leaf.name == "omega" else 0.0
 
     return subject.point(values(subject.model.State), values(subject.model.Input))
+
+
+Dimension = tuple[float, float, float]
+"""Exponents of metre, kilogram and second."""
+NUMBER: Dimension = (0.0, 0.0, 0.0)
+
+
+class DimensionError(SkidpadError, TypeError):
+    """Quantities of different dimensions were combined, or a function does not accept one."""
+
+
+class Quantity:
+    """A value with its dimension, the exponents of metre, kilogram and second; `skidpad.ops`
+    accepts it."""
+
+    __slots__ = ("dimension", "value")
+    __skidpad_ops__: Any
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, value: float, dimension: Dimension = NUMBER) -> None:
+        self.value = float(value)
+        self.dimension = dimension
+
+    def __repr__(self) -> str:
+        return f"{self.value:g} {symbol(self.dimension)}"
+
+    def __add__(self, other: Any) -> Quantity:
+        return Quantity(self.value + _value(other), _common("add", self, other))
+
+    def __sub__(self, other: Any) -> Quantity:
+        return Quantity(self.value - _value(other), _common("subtract", self, other))
+
+    def __rsub__(self, other: Any) -> Quantity:
+        return Quantity(_value(other) - self.value, _common("subtract", self, other))
+
+    def __mul__(self, other: Any) -> Quantity:
+        return Quantity(self.value * _value(other), _product(self, other, 1.0))
+
+    def __truediv__(self, other: Any) -> Quantity:
+        return Quantity(_quotient(self.value, _value(other)), _product(self, other, -1.0))
+
+    def __rtruediv__(self, other: Any) -> Quantity:
+        return Quantity(_quotient(_value(other), self.value), _product(other, self, -1.0))
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __pow__(self, n: Any) -> Quantity:
+        return power(self, n)
+
+    def __neg__(self) -> Quantity:
+        return Quantity(-self.value, self.dimension)
+
+    def __pos__(self) -> Quantity:
+        return self
+
+    def __abs__(self) -> Quantity:
+        return Quantity(abs(self.value), self.dimension)
+
+    def __lt__(self, other: Any) -> bool:
+        return _compared(self, other, lambda a, b: a < b)
+
+    def __le__(self, other: Any) -> bool:
+        return _compared(self, other, lambda a, b: a <= b)
+
+    def __gt__(self, other: Any) -> bool:
+        return _compared(self, other, lambda a, b: a > b)
+
+    def __ge__(self, other: Any) -> bool:
+        return _compared(self, other, lambda a, b: a >= b)
+
+    def __eq__(self, other: object) -> bool:
+        return _compared(self, other, lambda a, b: a == b)
+
+    def __ne__(self, other: object) -> bool:
+        return _compared(self, other, lambda a, b: a != b)
+
+
+def symbol(dimension: Dimension) -> str:
+    """Text of a dimension in SI base units, such as `m·s^-2`."""
+    parts = [
+        name if exponent == 1 else f"{name}^{exponent:g}"
+        for name, exponent in zip(("m", "kg", "s"), dimension, strict=True)
+        if exponent != 0
+    ]
+    return "·".join(parts) or "1"
+
+
+def same(a: Dimension, b: Dimension) -> bool:
+    """Whether two dimensions agree to within rounding, as exponents may come from roots."""
+    return all(math.isclose(p, q, abs_tol=1e-9) for p, q in zip(a, b, strict=True))
+
+
+def power(x: Any, n: Any) -> Quantity:
+    if isinstance(n, Quantity):
+        raise DimensionError(f"the exponent must be a plain number, got {n!r}")
+    exponents = _dimension(x)
+    value = ops.pow(_value(x), float(n))
+    return Quantity(value, (exponents[0] * n, exponents[1] * n, exponents[2] * n))
+
+
+def fits_anything(x: Any) -> bool:
+    """Whether x is a literal 0 or infinity, which fit every dimension."""
+    return not isinstance(x, Quantity) and (x == 0 or math.isinf(x))
+
+
+def _value(x: Any) -> float:
+    return x.value if isinstance(x, Quantity) else float(x)
+
+
+def _dimension(x: Any) -> Dimension:
+    return x.dimension if isinstance(x, Quantity) else NUMBER
+
+
+def _common(verb: str, a: Any, b: Any) -> Dimension:
+    if fits_anything(a):
+        return _dimension(b)
+    if fits_anything(b) or same(_dimension(a), _dimension(b)):
+        return _dimension(a)
+    raise DimensionError(f"cannot {verb} {symbol(_dimension(a))} and {symbol(_dimension(b))}")
+
+
+def _product(a: Any, b: Any, sign: float) -> Dimension:
+    return _combine(_dimension(a), _dimension(b), sign)
+
+
+def _combine(p: Dimension, q: Dimension, sign: float) -> Dimension:
+    return (p[0] + sign * q[0], p[1] + sign * q[1], p[2] + sign * q[2])
+
+
+def _quotient(a: float, b: float) -> float:
+    return a / b if b != 0.0 else math.nan
+
+
+def _compared(a: Any, b: Any, holds: Callable[[float, float], bool]) -> bool:
+    _common("compare", a, b)
+    return holds(_value(a), _value(b))
+
+
+def _of_numbers(name: str) -> Callable[..., Quantity]:
+    """Wrap a function of dimensionless numbers, such as the sine."""
+    function = getattr(ops, name)
+
+    def applied(x: Any) -> Quantity:
+        if not same(_dimension(x), NUMBER):
+            raise DimensionError(
+                f"{name} takes a pure number or an angle, got {symbol(x.dimension)}"
+            )
+        return Quantity(function(_value(x)))
+
+    return applied
+
+
+def _of_two(name: str, *, pure: bool = False) -> Callable[..., Quantity]:
+    """Wrap a function of two quantities of the same dimension; `pure` if its result is
+    dimensionless."""
+    function = getattr(ops, name)
+
+    def applied(a: Any, b: Any) -> Quantity:
+        dimension = _common(f"take {name} of", a, b)
+        return Quantity(function(_value(a), _value(b)), NUMBER if pure else dimension)
+
+    return applied
+
+
+def _where(condition: Any, a: Any, b: Any) -> Quantity:
+    dimension = _common("choose between", a, b)
+    return Quantity(_value(a) if _value(condition) else _value(b), dimension)
+
+
+def _read(number: Any, index: Any) -> Quantity:
+    """Element of a shared array; the array's number carries the dimension of its elements."""
+    if not same(_dimension(index), NUMBER):
+        raise DimensionError(f"read takes a pure number as index, got {symbol(index.dimension)}")
+    return Quantity(ops.read(_value(number), _value(index)), _dimension(number))
+
+
+_PURE = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "floor")
+
+Quantity.__skidpad_ops__ = SimpleNamespace(
+    **{name: _of_numbers(name) for name in _PURE},
+    atan2=_of_two("atan2", pure=True),
+    hypot=_of_two("hypot"),
+    minimum=_of_two("minimum"),
+    maximum=_of_two("maximum"),
+    sqrt=lambda x: power(x, 0.5),
+    pow=power,
+    abs=abs,
+    sign=lambda x: Quantity(ops.sign(_value(x))),
+    where=_where,
+    read=_read,
+    logical_and=lambda a, b: bool(_value(a)) and bool(_value(b)),
+    logical_or=lambda a, b: bool(_value(a)) or bool(_value(b)),
+    logical_not=lambda a: not _value(a),
+)
+
+SECOND = Unit("s", time=1)
+JOULE: Dimension = (2.0, 1.0, -2.0)
+_HERE = {Path(ops.__file__ or ""), Path(__file__)}
+
+
+def dimensions(subject: Subject) -> list[str]:
+    """Check that rates have the unit of the state per second, and outputs their own units."""
+    model = subject.model
+    x, u, w = (_with_units(part) for part in subject.points[0])
+    p = _with_units(subject.params)
+    per_second = {
+        leaf.name: _combine(leaf.unit.dimension, SECOND.dimension, -1.0)
+        for leaf in record.fields(model.State)
+    }
+    declared = {leaf.name: leaf.unit.dimension for leaf in record.fields(model.Outputs)}
+    dt = Quantity(DT, SECOND.dimension)
+    faults = _faults("the rate of ", lambda: subject.rate(x, u, w, p, dt), per_second)
+    faults += _faults("the output ", lambda: subject.vehicle.outputs(x, u, w, p), declared)
+    if (energy := model.energy) is not None:
+        faults += _faults("the ", lambda: (energy(x, p),), {"energy": JOULE})
+    return faults
+
+
+def _with_units(value: Any) -> Any:
+    leaves = zip(record.fields(type(value)), record.flatten(value), strict=True)
+    return record.unflatten(
+        type(value), [Quantity(number, leaf.unit.dimension) for leaf, number in leaves]
+    )
+
+
+def _faults(what: str, call: Callable[[], Any], expected: dict[str, Dimension]) -> list[str]:
+    try:
+        leaves = record.flatten(call())
+    except DimensionError as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        last = [frame for frame in frames if Path(frame.filename) not in _HERE][-1]
+        return [f"{error}, in {Path(last.filename).name}, line {last.lineno}: {last.line}"]
+    return [
+        f"{what}{name} comes out in {symbol(_dimension(leaf))}, expected {symbol(want)}"
+        for (name, want), leaf in zip(expected.items(), leaves, strict=True)
+        if not fits_anything(leaf) and not same(_dimension(leaf), want)
+    ]
