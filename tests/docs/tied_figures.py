@@ -97,11 +97,11 @@ from skidpad.vehicles.registry import COMMAND_DRIVEN
 from skidpad.vehicles.twin_track.sets import SETS
 from skidpad.vehicles.twin_track.trailers import CARAVAN
 from skidpad.view import film
+from skidpad.view.live import app as live_app
 from skidpad.view.live import messages as live_messages
-from skidpad.view.live import room as live_room
 from skidpad.view.live import server as live_gate
 from skidpad.view.pages import page
-from skidpad.view.recording import mcap, recorder, topics, world_recorder
+from skidpad.view.recording import mcap, recorder, topics
 from skidpad.world.contact import solver
 from skidpad.world.motion import build, groups
 from skidpad.world.scene import Scene
@@ -437,7 +437,7 @@ SENTENCES = [
         holds=lambda slope, v, far: rounded(v * cos(atan(0.01 * slope)), f"{far:g}"),
     ),
     Sentence(
-        "docs/live.md", "reads nothing for {} s is dropped", lambda: [live_room.STUCK]
+        "docs/live.md", "reads nothing for {} s is dropped", lambda: [live_app.STUCK]
     ),
     Sentence(
         "docs/live.md", "complete request within {} s is ended", lambda: [live_gate.ASKING]
@@ -815,7 +815,7 @@ SENTENCES = [
     ),
     Sentence(
         "docs/recording.md", "every sample, up to {} Hz",
-        lambda: [world_recorder.ODOMETRY_RATE],
+        lambda: [recorder.ODOMETRY_RATE],
     ),
     Sentence(
         "docs/recording.md", "of the span of their channel ({} mm in {} km)",
@@ -897,10 +897,10 @@ SENTENCES = [
     ),
     Sentence(
         "docs/recording.md", "| 100 robots at {} Hz of their time",
-        lambda: [world_recorder.RATE],
+        lambda: [recorder.RATE],
     ),
     Sentence(
-        "docs/recording.md", "and states at {} Hz: first", lambda: [world_recorder.RATE]
+        "docs/recording.md", "and states at {} Hz: first", lambda: [recorder.RATE]
     ),
     Sentence("docs/recording.md", "A car with 45 channels at {} Hz", lambda: [page.FPS]),
     Sentence(

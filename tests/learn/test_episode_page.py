@@ -15,8 +15,8 @@ from skidpad.learn.pictures import Pictures
 from skidpad.learn.task import disc
 from skidpad.units import m
 from skidpad.view.live.messages import Frame, Take, decode
+from skidpad.view.live.server import WatchedEpisode
 from skidpad.view.live.session import LetGo
-from skidpad.view.live.sources import WatchedEpisode
 from skidpad.view.stage import Stage
 
 

@@ -15,7 +15,7 @@ from gymnasium.utils.env_checker import check_env
 from learn.small_tasks import Seen, lapping_task, small_task
 from skidpad.errors import InvalidValue, SimulationDiverged
 from skidpad.learn import Environments, SkidpadEnv, Task
-from skidpad.view.live.sources import EpisodePage
+from skidpad.view.live.server import EpisodePage
 
 
 @pytest.fixture(scope="module")

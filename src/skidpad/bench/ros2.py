@@ -86,10 +86,9 @@ def serve_node(scene: Scene, *, lock_step: bool) -> None:
 
 def serve_page(kind: str) -> None:
     """Serve the live page of a crowd at 30 frames/s, or of the playground at 60."""
-    from ..view.live.arena import Arena
+    from ..view.live.arena import Arena, playground
     from ..view.live.server import LiveServer
     from ..view.live.session import Session
-    from ..view.live.sources import playground
     from .world import crowd
 
     if kind == "crowd":

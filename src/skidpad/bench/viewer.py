@@ -27,8 +27,7 @@ from ..errors import require_extras
 from ..run.simulator import Simulator
 from ..vehicles.formula import four_wheel
 from ..view.film import Film, ScanAt
-from ..view.recording.recorder import Recorder
-from ..view.recording.world_recorder import WorldRecorder
+from ..view.recording.recorder import Recorder, WorldRecorder
 from ..view.stage import Body, Channel, Scan, Stage, Wheel
 from ..view.stages import trajectory_stage
 from .timing import (

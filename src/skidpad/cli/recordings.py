@@ -443,7 +443,7 @@ def _world_place(target: str, driving: Driving, reading: WorldReading) -> Place:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WorldWarning)
         if target == PLAYGROUND:
-            from ..view.live.sources import playground
+            from ..view.live.arena import playground
 
             refuse(reading._asdict(), "a world file")
             play = playground()

@@ -381,8 +381,7 @@ def serve(
 def _arena(file: Path | None, seed: int, reading: WorldReading) -> Arena:
     """World of a file, or the playground; notes on unsupported elements go to stderr."""
 
-    from ..view.live.arena import Arena
-    from ..view.live.sources import playground
+    from ..view.live.arena import Arena, playground
     from ..world.scene import WorldWarning
     from ..world.xml.markup import in_brief
 

@@ -420,7 +420,7 @@ def tyre(
         for value in pressures
     ]
     if plot is not None:
-        from ..view.plots.tyre_sheet import sheet
+        from ..view.plots.tyres import sheet
 
         cambers = None if camber is None else angles
         sheet(tyres, loads=loads, cambers=cambers, pressures=pressures, path=plot)

@@ -28,8 +28,7 @@ from ..run.trajectory import Trajectory
 from ..units import m, per_s, s
 from ..view.film import Film, ScanAt
 from ..view.recording.reading import Recording
-from ..view.recording.recorder import Recorder
-from ..view.recording.world_recorder import WorldRecorder
+from ..view.recording.recorder import Recorder, WorldRecorder
 from ..view.stage import Stage
 from ..view.stages import WorldStage, trajectory_stage
 from ..world.world import World

@@ -74,7 +74,7 @@ class Rendering:
         if not self.human:
             return self._pictures.frame(0) if self._mode else None
         if self._page is None:
-            from ..view.live.sources import EpisodePage
+            from ..view.live.server import EpisodePage
 
             self._page = EpisodePage(self._environments.task)
         self._page.show(self._pictures.moment(0))

@@ -274,7 +274,7 @@ class MonteCarlo:
 
         The options are those of `skidpad.view.plots.fan`.
         """
-        from ..view.plots.fans import fan
+        from ..view.plots.comparison import fan
 
         return fan(self, quantities or self.quantities, **options)
 

@@ -811,7 +811,7 @@ class WorldRuns(ExperimentBase, Constant):
     def record(self, rows: Rows, path: str | os.PathLike[str], rate: float | None = 30.0) -> None:
         """Write the single run of `rows` to an MCAP file with everything in the world, at `rate`
         samples per second; None for every step."""
-        from ..view.recording.world_recorder import WorldRecorder
+        from ..view.recording.recorder import WorldRecorder
 
         self._replayed(rows, lambda world: WorldRecorder(world, path, rate=rate))
 

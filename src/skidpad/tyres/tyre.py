@@ -481,7 +481,7 @@ class Tyre:
             title: title in place of the tyre's name.
             size: width and height in inches.
         """
-        from ..view.plots.tyre_sheet import sheet
+        from ..view.plots.tyres import sheet
 
         return sheet(
             (self, *others), loads=loads, cambers=cambers, pressures=pressures, path=path,
@@ -489,7 +489,7 @@ class Tyre:
         )  # fmt: skip
 
     def _repr_html_(self) -> str:
-        from ..view.plots.tyre_sheet import tyre_html
+        from ..view.plots.notebook import tyre_html
 
         return tyre_html(self)
 

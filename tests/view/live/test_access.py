@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skidpad.view.live.access import COOKIE, Access, is_local, new_token
+from skidpad.view.live.app import COOKIE, Access, is_local, new_token
 
 LOCAL = Access("127.0.0.1")
 OPEN = Access("0.0.0.0", "secret")

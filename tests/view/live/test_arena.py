@@ -12,8 +12,7 @@ import pytest
 from skidpad import Vehicle
 from skidpad.control.keyboard import Axes
 from skidpad.errors import InvalidValue
-from skidpad.view.live.arena import MOST, Arena
-from skidpad.view.live.sources import playground
+from skidpad.view.live.arena import MOST, Arena, playground
 from skidpad.view.stage import Line
 from skidpad.world.scene import WorldWarning
 from view.live.worlds import CAR, ROBOT, arena, run

@@ -158,7 +158,7 @@ def test_the_connection_of_a_viewer_who_reads_nothing_is_gone(
 ) -> None:
     """What is still to be sent to them never will be: waiting for it keeps the socket for ever."""
     monkeypatch.setattr(gate, "LINGER", SHORT)
-    monkeypatch.setattr("skidpad.view.live.room.STUCK", 1.0)
+    monkeypatch.setattr("skidpad.view.live.app.STUCK", 1.0)
     with served(Session(arena(BROAD))) as server, socket.socket() as deaf:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         deaf.connect(("127.0.0.1", server.port))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
+from skidpad.view.live.app import SLOWEST, Bucket, Verdict, Viewer, Wheel
 from skidpad.view.live.messages import Frame, Moment, Outbox, decode
-from skidpad.view.live.room import SLOWEST, Bucket, Verdict, Viewer, Wheel
 from skidpad.view.stage import Ranges
 
 

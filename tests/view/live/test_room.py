@@ -11,8 +11,8 @@ import pytest
 
 from skidpad.errors import InvalidValue, MissingExtra
 from skidpad.view.live import messages as said
+from skidpad.view.live.app import MOST_VIEWERS, STUCK, Room, Viewer
 from skidpad.view.live.messages import Frame, Moment, Said
-from skidpad.view.live.room import MOST_VIEWERS, STUCK, Room, Viewer
 from skidpad.view.live.server import LiveServer
 from skidpad.view.live.session import LetGo
 

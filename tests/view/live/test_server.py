@@ -302,7 +302,7 @@ BROAD = """
 def test_a_client_that_reads_nothing_is_dropped_and_nobody_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("skidpad.view.live.room.STUCK", 3.0)
+    monkeypatch.setattr("skidpad.view.live.app.STUCK", 3.0)
     with served(Session(arena(BROAD))) as server, socket.socket() as deaf:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         # The other is there before, so that it hears of the one however soon that one is gone.

@@ -12,7 +12,7 @@ import pytest
 
 from chromium import CHROMIUM, complaints
 from skidpad.study.identify.comparison import Comparison, compare
-from skidpad.view.pages.comparison_report import comparison_html
+from skidpad.view.pages.identification_report import comparison_html
 from view.pages.test_log_page import prepared
 from view.pages.test_report import Page
 

@@ -13,7 +13,7 @@ import skidpad as sp
 from chromium import CHROMIUM, complaints
 from skidpad.study.identify.fitting import Fit, fit
 from skidpad.study.logs.preparation import prepare
-from skidpad.view.pages.fit_report import correlation_table, fit_html
+from skidpad.view.pages.identification_report import correlation_table, fit_html
 from view.pages.test_comparison_report import check_page, rows_of
 from view.pages.test_log_page import drive
 

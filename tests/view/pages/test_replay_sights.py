@@ -306,7 +306,7 @@ def test_lines_do_not_count_as_walls(opened: Open, tmp_path: Path) -> None:
 
 
 def test_regions_say_what_is_so_in_them() -> None:
-    from skidpad.view.live.sources import playground
+    from skidpad.view.live.arena import playground
     from skidpad.view.stage import still_life
     from skidpad.world.scene import PropertyRegion
 

@@ -11,18 +11,16 @@ import numpy as np
 import pytest
 
 from chromium import CHROMIUM, complaints
-from skidpad.view.pages.charts import Trace
-from skidpad.view.pages.log_page import zoomed_charts
-from skidpad.view.pages.report_shell import document
-from skidpad.view.pages.time_charts import (
+from skidpad.view.pages.charts import (
     FINE,
+    Trace,
     interval_svg,
     map_html,
     sparkline_svg,
-    style,
     time_chart_svg,
-    zoom_script,
 )
+from skidpad.view.pages.log_page import zoomed_charts
+from skidpad.view.pages.page import asset, document
 
 
 def drawn_lines(svg: str, kind: str = "run") -> list[np.ndarray[Any, Any]]:
@@ -128,7 +126,9 @@ def zoomed_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         figures = [("One", "one in m", curves), ("Two", "two in m", curves)]
         body += zoomed_charts(figures, (begin, begin + 60.0))
     path = tmp_path_factory.mktemp("zoomed") / "page.html"
-    path.write_text(document("Zoom", body, zoom_script(), style()), "utf-8")
+    script = f"<script>{asset('identification/zoom.js')}</script>"
+    style = asset("identification/identification.css")
+    path.write_text(document("Zoom", body, script, style), "utf-8")
     return path
 
 

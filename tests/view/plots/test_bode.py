@@ -14,7 +14,7 @@ from skidpad.errors import InvalidValue
 from skidpad.run.linearisation import steady, straight
 from skidpad.vehicles.parts import FrontWheelDrive, MotorDrive, OpenDifferential, RearWheelDrive
 from skidpad.view.plots import steering_response
-from skidpad.view.plots.frequency import phase, steering_system
+from skidpad.view.plots.handling import phase, steering_system
 from view.plots.drawn import curves, diagrams, keys, titles
 from view.plots.renamed import renamed
 

@@ -202,13 +202,3 @@ def test_ranges_leave_room_and_keep_constants_readable():
     assert room([np.array([0.0, 10.0])], 0.1) == (-1.0, 11.0)
     assert room([np.array([100.0, 100.0])]) == (90.0, 110.0)
     assert room([np.array([np.nan])]) == (None, None)
-
-
-def test_paths_from_before_lead_to_the_same():
-    from skidpad.view.plots import frequency
-    from skidpad.view.plots import frequency as former
-    from skidpad.view.plots.style import STYLE
-    from skidpad.view.plots.style import STYLE as former_style
-
-    assert former is frequency
-    assert former_style is STYLE

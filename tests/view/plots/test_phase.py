@@ -9,7 +9,7 @@ import skidpad as sp
 from skidpad.core import record
 from skidpad.errors import InvalidValue
 from skidpad.vehicles.parts import SteadySlip
-from skidpad.view.plots.phase_plane import STEP, Plane, boundary, fixed_points, streams
+from skidpad.view.plots.handling import STEP, Plane, boundary, fixed_points, streams
 from view.plots.drawn import diagrams, keys, labelled
 from view.plots.renamed import renamed
 

@@ -20,8 +20,7 @@ from ...core.body import Demand, Pose
 from ...core.checks import positive
 from ...errors import InvalidValue, SkidpadError
 from ...units import m_s, m_s2, rad, rad_s, s
-from ...view.live.server import LiveServer
-from ...view.live.sources import WatchedWorld
+from ...view.live.server import LiveServer, WatchedWorld
 from ...world.motion.groups import LARGEST_INPUT
 from ...world.scene import Scene, WorldWarning
 from ...world.sensing import NotSimulated

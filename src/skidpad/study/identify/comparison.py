@@ -125,7 +125,7 @@ class Comparison:
 
     def report(self, path: str | os.PathLike[str], *, date: str = "") -> Path:
         """Write the report, one HTML page; `date` is printed below its title."""
-        from ...view.pages.comparison_report import comparison_report
+        from ...view.pages.identification_report import comparison_report
 
         comparison_report(self, path, date=date)
         return Path(path)

@@ -203,7 +203,7 @@ class Fit:
 
     def report(self, path: str | os.PathLike[str], *, date: str = "") -> Path:
         """Write the report, one HTML page; `date` is printed below its title."""
-        from ...view.pages.fit_report import fit_report
+        from ...view.pages.identification_report import fit_report
 
         fit_report(self, path, date=date)
         return Path(path)

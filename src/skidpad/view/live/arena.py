@@ -2,6 +2,7 @@
 
 An `Arena` is a world, a `Pilot` for each vehicle (keys, the controller of its file, or a line
 follower), parameters that can be changed during the run, and obstacles dropped into the world.
+`playground` is the default world of `skidpad serve`: a track of cones and objects to run into.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from math import atan, ceil, cos, dist, hypot, isfinite, pi, sin
+from math import atan, atan2, ceil, cos, dist, hypot, isfinite, pi, sin
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,19 +21,30 @@ from ...control.keyboard import Axes, Memory, demand_of_keys, demand_to_stop
 from ...control.pure_pursuit import arc
 from ...control.speed import Course, Grip
 from ...core import record
-from ...core.body import Demand, Pose, Velocity
+from ...core.body import Demand, Outline, Pose, Velocity
 from ...core.record import unknown_name
 from ...errors import InvalidValue, SimulationDiverged, SkidpadError
-from ...geometry.line import Line, lengths, vertices
+from ...geometry.line import Line, lengths, smooth_loop, vertices
 from ...geometry.polygon import rectangle
 from ...geometry.pose import to_body
-from ...units import Allowed, m, one, s
-from ...world.scene import BlockSpec, Scene, Shape, TimedPath
+from ...units import Allowed, m, one, rad, s
+from ...world.scene import (
+    BlockSpec,
+    Laser,
+    OwnDynamics,
+    PropertyRegion,
+    Scene,
+    Settings,
+    Shape,
+    TimedPath,
+    VehicleSpec,
+    WallSpec,
+)
 from ...world.scene import Pose as ScenePose
 from ...world.vehicle import Route, WorldVehicle
 from ...world.world import World
 from ..stage import Line as GroundLine
-from ..stage import Ranges, Stage
+from ..stage import Ranges, Stage, as_points, shape_of
 from ..stages import WorldStage
 
 MOST = 200
@@ -508,3 +520,123 @@ def _start_world(scene: Scene, seed: int) -> World:
     """A world in which a diverging vehicle is stopped alone, if there are others."""
     alone = len(scene.vehicles) == 1
     return World(scene, seed=seed, on_diverge="raise" if alone else "stop")
+
+
+_CORNERS = (
+    *((-30.0, -18.0), (-8.0, -19.5), (14.0, -18.0), (31.0, -15.0), (36.5, -4.0)),
+    *((27.0, 2.5), (14.0, -2.0), (4.0, -4.5), (-4.0, 2.0), (3.0, 11.0), (0.0, 19.0)),
+    *((-12.0, 20.0), (-22.0, 12.5), (-33.0, 8.0), (-38.5, -5.0)),
+)
+"""Points on the centre line of the track, counter-clockwise."""
+_WIDTH: m = 5.0
+_CONES_EVERY: m = 4.5
+_HALF_X, _HALF_Y, _THICK = 47.0, 29.0, 0.5
+"""Half lengths of the yard around the track, and thickness of its walls, in m."""
+_LEFT, _RIGHT = "#2f6fde", "#e8b90c"
+_PIT = ScenePose(-22.0, -25.0)
+"""Waiting place of the car next to the straight."""
+_GAP = (-14.0, 6.0)
+"""Range of x without cones between the pit and the track, in m."""
+
+
+class Playground(NamedTuple):
+    """Arguments of an `Arena`."""
+
+    scene: Scene
+    lines: tuple[GroundLine, ...]
+    starts: dict[str, str]
+    title: str
+
+
+def playground() -> Playground:
+    """World with a Formula Student car on a track of cones, a second car, a robot, boxes and
+    ice."""
+    middle = _middle()
+    scene = Scene(
+        settings=Settings(timestep=0.005),
+        vehicles=(
+            _car("car", _PIT, lidar=True),
+            _car("pace", _on(middle, 0.1)),
+            _robot("robot", ScenePose(20.0, 14.0, yaw=pi)),
+        ),
+        blocks=(*_cones(middle), *_boxes()),
+        walls=_walls(),
+        elements=(
+            PropertyRegion("friction_mu", 0.25, x_min=-44.0, x_max=-30.0, y_min=15.0, y_max=26.0),
+        ),
+    )
+    starts = {"car": KEYBOARD, "pace": PATH}
+    return Playground(scene, (GroundLine(as_points(middle), "centre"),), starts, "Playground")
+
+
+def _middle() -> NDArray[np.float64]:
+    """Closed centre line of the track, a point every half metre, the first one repeated at the
+    end."""
+    points = smooth_loop(np.array(_CORNERS), 0.5)
+    return np.vstack([points, points[:1]])
+
+
+def _on(middle: NDArray[np.float64], share: float) -> ScenePose:
+    """ScenePose on the track, in its direction, at a share of its length."""
+    k = round(share * (len(middle) - 1))
+    (x, y), (d_x, d_y) = middle[k].tolist(), (middle[k + 1] - middle[k]).tolist()
+    return ScenePose(x, y, yaw=atan2(d_y, d_x))
+
+
+def _cones(middle: NDArray[np.float64]) -> list[BlockSpec]:
+    line = Line.through(middle[:-1], closed=True)
+    blocks: list[BlockSpec] = []
+    for side, colour, name in ((0.5, _LEFT, "left"), (-0.5, _RIGHT, "right")):
+        edge = Line.through(line.beside(side * _WIDTH), closed=True)
+        for x, y in edge.resampled(_CONES_EVERY).vertices.tolist():
+            if not (y < -20.0 and _GAP[0] < x < _GAP[1]):
+                blocks.append(cone(f"{name} {len(blocks) + 1}", x, y, colour))
+    return blocks
+
+
+def _boxes() -> list[BlockSpec]:
+    pitch = BOX_SIDE + 0.02
+    places = [(24.0 + pitch * row, 19.0 + pitch * (k + 0.5 * row), 0.0)
+              for row in range(4) for k in range(4 - row)]  # fmt: skip
+    places += [(-17.0 + 1.6 * cos(a), -4.0 + 1.6 * sin(a), a) for a in np.arange(5) * 1.2566]
+    return [box(f"crate {k + 1}", x, y, yaw) for k, (x, y, yaw) in enumerate(places)]
+
+
+def _car(name: str, pose: ScenePose, *, lidar: bool = False) -> VehicleSpec:
+    from ...vehicles.twin_track.model import formula_student
+
+    rays: Any = {"fov": 1.5 * pi, "nrays": 271, "max_range": 25.0}
+    sensors = (Laser("lidar", ScenePose(0.9, 0.0, 0.3), period=0.05, **rays),) if lidar else ()
+    # It collides with the box around body and wheels.
+    car = shape_of(formula_student())
+    x = [x for outline in car.outlines for x, _ in outline]
+    half = max(abs(w.y) + 0.5 * w.width for w in car.wheels)
+    box = rectangle(min(x), max(x), -half, half)
+    shape = Shape(box, (box,), 0.1, 1.1, "default")
+    return VehicleSpec(name, pose, OwnDynamics("formula_student"), shape, sensors=sensors)
+
+
+def _robot(name: str, pose: ScenePose) -> VehicleSpec:
+    """A small robot that can turn on the spot."""
+    from ...vehicles import wheeled
+
+    described = wheeled.differential(control=wheeled.Control("twist_pid"))
+    outline: Outline = described.chassis.shape
+    around: rad = 2.0 * pi * 359.0 / 360.0
+    lidar = Laser("lidar", ScenePose(0.0, 0.0, 0.4), fov=around, nrays=180, max_range=12.0)
+    shape = Shape(outline, (outline,), 0.05, 0.6)
+    return VehicleSpec(name, pose, described, shape, sensors=(lidar,))
+
+
+def _walls() -> tuple[WallSpec, ...]:
+    x, y, t = _HALF_X, _HALF_Y, _THICK
+    sides = {
+        "south": ((-x - t, -y - t), (x + t, -y)),
+        "north": ((-x - t, y), (x + t, y + t)),
+        "west": ((-x - t, -y), (-x, y)),
+        "east": ((x, -y), (x + t, y)),
+    }
+    return tuple(
+        WallSpec(f"{name} wall", a, b, rectangle(a[0], b[0], a[1], b[1]), height=1.0, thickness=t)
+        for name, (a, b) in sides.items()
+    )

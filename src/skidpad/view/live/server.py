@@ -1,8 +1,11 @@
-"""Live server: listening, start and stop, and the limit on connections.
+"""Live server: listening, start and stop, the limit on connections, and worlds without drivers.
 
 Unauthenticated clients cannot exhaust the server: connections are counted and timed from the start.
 Idle connections are closed, and so are closing ones whose peer does not read the rest. Over the
 limit, the oldest connection that is not a viewer's makes room for a new one.
+
+A `WatchedWorld` is stepped by its owner, and an `EpisodePage` shows an environment in real time;
+neither can be driven from the page.
 """
 
 from __future__ import annotations
@@ -15,14 +18,27 @@ import socket
 import sys
 import threading
 import time
-from typing import Any
+import webbrowser
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ...errors import InvalidValue, require_extras
-from ...units import s
-from .access import Access, is_local, new_token
-from .messages import MOST_BYTES
-from .session import Source
+from ...units import per_s, s
+from ...world.world import World
+from ..stage import Ranges, Scan
+from ..stages import EpisodeStage, WorldStage
+from .messages import MOST_BYTES, Frame, Message, Moment, Outbox
+from .session import LetGo, Source
+
+if TYPE_CHECKING:
+    from ...learn.pictures import SeenMoment
+    from ...learn.task import Task
+
 
 PORT = 8000
 _TRIES = 50
@@ -51,7 +67,7 @@ class LiveServer:
         require_extras("viewer", purpose="skidpad serve")
         import uvicorn
 
-        from .app import application
+        from .app import Access, application, is_local, new_token
 
         if token is None and not is_local(host):
             token = new_token()
@@ -247,3 +263,173 @@ def guarded_protocol(gate: Gate) -> type[asyncio.Protocol]:
                 gate.ask(self.transport)
 
     return Guarded
+
+
+_STATUS_PERIOD: s = 0.5
+"""Period of status messages."""
+_REASON = "an environment runs here; it is driven by its actions"
+_EPISODE_RATE = 60.0
+
+
+class _Watched:
+    """Source that cannot be driven; `reason` is sent to clients who try."""
+
+    def __init__(self, reason: str, rate: per_s) -> None:
+        self.outbox, self.rate = Outbox(), rate
+        self._reason, self._sequence = reason, 0
+
+    def stop(self) -> None:
+        """Stop the source; the world it shows continues."""
+
+    def submit(self, client: int, message: Message) -> None:
+        """Refuse a client's message."""
+        if not isinstance(message, LetGo):
+            self.outbox.say("error", to=client, text=self._reason)
+
+    def _put_frame(
+        self, time: s, row: NDArray[np.float64], scans: Sequence[tuple[Ranges, bool]]
+    ) -> None:
+        """Queue a frame; each scan comes with whether it is new."""
+        self._sequence += 1
+        moment = Moment(self._sequence, 0, time, row, [scan for scan, _ in scans])
+        self.outbox.frame(Frame(moment, frozenset(scan.scan for scan, new in scans if new)))
+
+
+class WatchedWorld(_Watched):
+    """Source that shows a world stepped by its owner, in the owner's thread.
+
+    Args:
+        world: the world.
+        reason: why it cannot be driven, for clients who try.
+        title: title of the view.
+        rate: frame rate.
+        clock: a monotonic clock in s.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        reason: str,
+        *,
+        title: str = "",
+        rate: per_s = 30.0,
+        clock: Callable[[], s] = perf_counter,
+    ) -> None:
+        super().__init__(reason, rate)
+        self._world, self._title, self._clock = world, title, clock
+        self._next_frame = self._next_status = clock()
+        self._noted = clock(), world.time
+        self._view = WorldStage(world, title)
+        self._stage = self._view.stage
+
+    def start(self) -> None:
+        """Queue the description of the stage."""
+        self.outbox.say_stage(self._stage)
+        self.outbox.say("vehicles", vehicles=[])
+        self._report(0.0)
+
+    def show(self) -> None:
+        """Queue a frame if one is due; call it in the thread that steps the world."""
+        now = self._clock()
+        if now >= self._next_frame:
+            self._next_frame = max(self._next_frame + 1.0 / self.rate, now)
+            self._put_frame(self._world.time, self._view.row(), self._view.scans_now())
+        if now >= self._next_status:
+            self._next_status = now + _STATUS_PERIOD
+            (then, before), self._noted = self._noted, (now, self._world.time)
+            self._report((self._world.time - before) / (now - then) if now > then else 0.0)
+
+    def renew(self) -> None:
+        """Show a restarted world; call it in the thread that steps it."""
+        self._view = WorldStage(self._world, self._title)
+        self._noted = self._clock(), self._world.time
+        self._next_frame = self._clock()
+
+    def _report(self, reached: float) -> None:
+        factor = round(max(reached, 0.0), 3)
+        self.outbox.say_status(real_time_factor=factor, watched=self._reason)
+
+
+class WatchedEpisode(_Watched):
+    """Episode of a learning environment as a `Source`."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(_REASON, _EPISODE_RATE)
+        self._task = task
+        self._names = [f"car_{k}" for k in range(task.agents)]
+        self._shown: tuple[Any, ...] = ()
+        self._view: EpisodeStage | None = None
+
+    def start(self) -> None:
+        """Queue the description of the stage."""
+        self.outbox.say("vehicles", vehicles=[])
+        self.outbox.say_status(watched=_REASON)
+
+    def show(self, seen: SeenMoment) -> None:
+        """Queue a frame of this moment, on the stage of its track."""
+        if self._view is None or (seen.track, seen.marks) != self._shown:
+            self._view, self._shown = self._stage(seen), (seen.track, seen.marks)
+            self.outbox.say_stage(self._view.stage)
+        row = self._view.row([one[:3] for one in seen.vehicles])
+        scans = [(Ranges(k, v.ranges), True) for k, v in enumerate(seen.vehicles) if len(v.ranges)]
+        self._put_frame(seen.time, row, scans)
+
+    def _stage(self, seen: SeenMoment) -> EpisodeStage:
+        task = self._task
+        track = None if seen.track is None else task.tracks[seen.track]
+        scans: list[Scan] = []
+        if (lidar := task.lidar) is not None:
+            first, second = lidar.angles[:2].tolist()
+            rays = (first, second - first, lidar.rays, lidar.range)
+            scans = [Scan("lidar", name, lidar.x, lidar.y, 0.0, *rays) for name in self._names]
+        title = task.name if track is None else f"{task.name}: {track.name}"
+        ground: dict[str, Any] = {}
+        if track is not None:
+            ground = {"walls": track.walls, "grid": track.grid}
+        kind, names = task.vehicle, self._names
+        return EpisodeStage(title, kind, names, polygons=seen.marks, scans=scans, **ground)
+
+
+class EpisodePage:
+    """Server that shows an environment's episodes in a browser on this machine.
+
+    Args:
+        task: task of the environment.
+        clock: a monotonic clock in s.
+        sleep: waits for a time in s.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        clock: Callable[[], s] = perf_counter,
+        sleep: Callable[[s], None] = time.sleep,
+    ) -> None:
+        self._source = WatchedEpisode(task)
+        self._clock, self._sleep = clock, sleep
+        self._begun = self._next_frame = clock()
+        self._server = LiveServer(self._source)
+        self._server.start()
+        self.url = self._server.url
+        print(f"the environment is at {self.url}", file=sys.stderr)
+        if has_display():
+            webbrowser.open(self.url)
+
+    def show(self, seen: SeenMoment) -> None:
+        """Wait until this moment is due in real time, then show it."""
+        now = self._clock()
+        if seen.time == 0.0:
+            self._begun = self._next_frame = now
+        due = self._begun + seen.time
+        if now < due:
+            self._sleep(due - now)
+        else:
+            # Who is late has missed that time: nothing is caught up.
+            self._begun = now - seen.time
+        if max(now, due) >= self._next_frame:
+            self._next_frame = max(now, due) + 1.0 / _EPISODE_RATE
+            self._source.show(seen)
+
+    def close(self) -> None:
+        """Stop the server."""
+        self._server.stop()

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from ...control.keyboard import Axes
 from ...errors import InvalidValue, SkidpadError
 from ...units import one, per_s, s
-from ..recording.world_recorder import WorldRecorder
+from ..recording.recorder import WorldRecorder
 from . import messages as said
 from .arena import Arena
 from .messages import DIVERGED, PAUSED, RECORDING, Frame, Message, Moment, Outbox

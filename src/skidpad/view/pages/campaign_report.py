@@ -9,7 +9,6 @@ import json
 import os
 from collections.abc import Collection, Mapping, Sequence
 from html import escape
-from importlib.resources import files
 from math import isfinite
 from threading import Thread
 from time import perf_counter, sleep
@@ -50,11 +49,12 @@ from .campaign_data import (
     totals_of,
 )
 from .charts import BarGroup, bars_svg, histogram_svg, response_svg, surface_html
-from .page import PageServer, write_page
-from .report_shell import (
+from .page import (
     LEAST_ROOM,
     ROOM,
+    PageServer,
     Replay,
+    asset,
     badge,
     contents,
     document,
@@ -70,6 +70,7 @@ from .report_shell import (
     replay_section,
     section,
     side_by_side,
+    write_page,
 )
 
 MOST_FAILED = 10
@@ -359,7 +360,7 @@ def campaign_page(study: Study, *, date: str = "", replay: bool = True, level: f
         *(section(anchor, *pair) for anchor, pair in shown.items()),
         replay_section(list(films.values()), "Run"),
     ]
-    style = files("skidpad.view.pages").joinpath("campaign/campaign.css").read_text("utf-8")
+    style = asset("campaign/campaign.css")
     title = f"Campaign: {study.plan['name']}"
     return document(title, "".join(body), replay_data(list(films.values())), style)
 
@@ -690,7 +691,7 @@ class LivePage:
     def __init__(self, monitor: ProgressMonitor, port: int = 0) -> None:
         self._monitor = monitor
         self._asked = -_ATTENTION
-        page = files("skidpad.view.pages").joinpath("progress", "page.html").read_text("utf-8")
+        page = asset("progress/page.html")
         name = escape(str(monitor.plain()["name"]))
         self._server = PageServer(page.replace("{{name}}", name), port, self._data)
         self.url = self._server.url

@@ -20,9 +20,17 @@ from ...study.logs.names import UNIT_OF
 from ...study.manoeuvres.evaluation import number_text
 from ...units import s
 from ..sheet import Html, Sheet
-from .charts import Trace, legend_html
-from .page import write_page
-from .report_shell import (
+from .charts import (
+    MOST_TIME_POINTS,
+    Trace,
+    legend_html,
+    map_html,
+    sparkline_svg,
+    time_chart_svg,
+    zoom_bar,
+)
+from .page import (
+    asset,
     badge,
     contents,
     document,
@@ -33,15 +41,7 @@ from .report_shell import (
     remark,
     section,
     side_by_side,
-)
-from .time_charts import (
-    MOST_POINTS,
-    map_html,
-    sparkline_svg,
-    style,
-    time_chart_svg,
-    zoom_bar,
-    zoom_script,
+    write_page,
 )
 
 if TYPE_CHECKING:
@@ -126,7 +126,8 @@ def sections_page(title: str, head: str, sections: Mapping[str, tuple[str, str]]
     shown = {anchor: pair for anchor, pair in sections.items() if pair[1]}
     entries = contents({anchor: heading for anchor, (heading, _) in shown.items()})
     body = [head, entries, *(section(anchor, *pair) for anchor, pair in shown.items())]
-    return document(title, "".join(body), zoom_script(), style())
+    script = f"<script>{asset('identification/zoom.js')}</script>"
+    return document(title, "".join(body), script, asset("identification/identification.css"))
 
 
 def _is_doubt(line: Line) -> bool:
@@ -249,7 +250,7 @@ def zoomed_charts(
     if not figures:
         return ""
     count = sum(len(curves) for _, _, curves in figures)
-    most = min(MOST_POINTS, int(share * _POINTS / count))
+    most = min(MOST_TIME_POINTS, int(share * _POINTS / count))
     drawn = (
         figure(
             escape(title),

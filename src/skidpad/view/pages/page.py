@@ -1,18 +1,20 @@
-"""Assembly of the HTML page from its files, for a server, for disk or for a notebook.
+"""HTML pages: assembly of the replay page, parts that all reports share, and a server of one page.
 
 ES modules import each other by names such as `skidpad/view.js`; an import map in the page resolves
 them to addresses of a server, or to `data:` addresses inside one self-contained file.
+
+A report is one page without external requests, for screens and paper. Its replays are films shown
+in one frame of the page and chosen from a list.
 """
 
 from __future__ import annotations
 
 import base64
-import html
 import json
 import os
 import secrets
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from html import escape
@@ -22,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ... import __version__
 from ...core.files import replacing
 from ...core.model import Vehicle
 from ...errors import InvalidValue
@@ -37,13 +40,13 @@ KINDS = {
     ".svg": "image/svg+xml",
 }
 """Content types by suffix; all text is UTF-8."""
-_FOLDER = files("skidpad.view.pages").joinpath("replay")
+_FILES = files("skidpad.view.pages")
 
 
 @cache
 def names() -> tuple[str, ...]:
     """Sorted names of the files of the page."""
-    entries = (entry.name for entry in _FOLDER.iterdir())
+    entries = (entry.name for entry in _FILES.joinpath("replay").iterdir())
     return tuple(sorted(name for name in entries if name.endswith(tuple(KINDS))))
 
 
@@ -52,7 +55,12 @@ def text(name: str) -> str:
     """Content of a file of the page; KeyError if there is no such file."""
     if name not in names():
         raise KeyError(name)
-    return _FOLDER.joinpath(name).read_text("utf-8")
+    return asset(f"replay/{name}")
+
+
+def asset(path: str) -> str:
+    """Text of a file next to this module, such as "evaluation/report.css"."""
+    return _FILES.joinpath(path).read_text("utf-8")
 
 
 def module_sources() -> dict[str, str]:
@@ -101,7 +109,7 @@ def _assemble(
     """Page template with its gaps filled; the film comes last, so that a truncated file still
     starts."""
     gaps = {
-        "title": html.escape(title),
+        "title": escape(title),
         "mode": mode,
         "style": text("page.css") + style,
         "entry": entry,
@@ -285,3 +293,156 @@ class PageServer:
     def stop(self) -> None:
         """End `run`, from another thread."""
         self._server.shutdown()
+
+
+REPLAY_FPS = 25.0
+"""Frame rate of replays."""
+ROOM = 5.5e6
+"""Budget of all films together, in bytes."""
+LEAST_ROOM = 30e3
+"""Least budget of one film in bytes; below it, fewer films are shown."""
+
+
+class Replay(NamedTuple):
+    """Film of a drive in a report."""
+
+    manoeuvre: str
+    """Title of its group."""
+    label: str
+    film: str
+    """Film data for the replay page, deflated and in base64."""
+
+    @classmethod
+    def of(cls, group: str, label: str, film: Film, room: float) -> Replay:
+        """Replay of a film, thinned to `room` bytes."""
+        return cls(group, label, base64_text(pack_film(film.thinned(REPLAY_FPS), room)))
+
+
+ICON = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Cg "
+    "fill='none' stroke='%230b6bcb' stroke-width='4'%3E%3Ccircle cx='16' cy='9.5' r='6.5'/%3E"
+    "%3Ccircle cx='16' cy='22.5' r='6.5'/%3E%3C/g%3E%3C/svg%3E"
+)
+
+
+def document(title: str, body: str, data: str = "", style: str = "") -> str:
+    """The whole page; `style` is appended to the reports' style, `data` to the body."""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<title>{escape(title)}</title><link rel="icon" href="{ICON}">'
+        f"<style>{asset('evaluation/report.css')}{style}</style></head><body><main>{body}</main>"
+        f"{data}</body></html>\n"
+    )
+
+
+def section(anchor: str, heading: str, inner: str) -> str:
+    """Section element; `anchor` is the name of a manoeuvre, or has a hyphen, which no manoeuvre
+    has."""
+    return f'<section id="{escape(anchor)}"><h2>{escape(heading)}</h2>{inner}</section>'
+
+
+def header(title: str, date: str, badges: str, *inner: str) -> str:
+    """Head of a report: title, date and program, and badges."""
+    made = ", ".join(filter(None, [date, f"skidpad {__version__}"]))
+    return (
+        f"<header><h1>{escape(title)}</h1><p class='made'>{escape(made)} {badges}</p>"
+        f"{''.join(inner)}</header>"
+    )
+
+
+def badge(kind: str, text: str) -> str:
+    """A word in a coloured box; `kind` is good, bad or dim."""
+    return f'<span class="badge {kind}">{escape(text)}</span>'
+
+
+def facts_list(facts: Mapping[str, str]) -> str:
+    """List of names and values; those without a value are left out."""
+    lines = "".join(
+        f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items() if text
+    )
+    return f"<dl>{lines}</dl>"
+
+
+def fact_cards(facts: Mapping[str, str], notes: Mapping[str, str] | None = None) -> str:
+    """Cards with a value in large print, and a note below where there is one."""
+    cards = "".join(
+        f'<div class="card"><h3>{escape(name)}</h3><p><b>{escape(text)}</b>'
+        f"<small>{escape((notes or {}).get(name, ''))}</small></p></div>"
+        for name, text in facts.items()
+    )
+    return f'<div class="cards">{cards}</div>'
+
+
+def percent(share: float) -> str:
+    """A share as a percentage, such as 95 % or 0.123 %."""
+    return f"{100.0 * share:.3g} %".replace("-", "−")
+
+
+def notes_list(notes: Iterable[str]) -> str:
+    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    return f'<ul class="notes">{items}</ul>' if items else ""
+
+
+def remark(text: str) -> str:
+    """Paragraph in a lighter colour."""
+    return f'<p class="source">{escape(text)}</p>'
+
+
+def figure(caption: str, inner: str) -> str:
+    """Figure element; the caption is HTML."""
+    return f"<figure><figcaption>{caption}</figcaption>{inner}</figure>"
+
+
+def side_by_side(figures: Iterable[str], kind: str = "charts") -> str:
+    drawn = "".join(figures)
+    return f'<div class="{kind}">{drawn}</div>' if drawn else ""
+
+
+def contents(entries: Mapping[str, str]) -> str:
+    """Table of contents: titles by anchor."""
+    links = "".join(
+        f'<li><a href="#{escape(name)}">{escape(title)}</a></li>' for name, title in entries.items()
+    )
+    return f"<nav aria-label='Contents'><ul>{links}</ul></nav>" if links else ""
+
+
+def play_link(film: int) -> str:
+    """Link that shows a film in the frame."""
+    return f'<a class="play" href="#replay-section" data-film="{film}">replay</a>'
+
+
+def replay_section(films: Sequence[Replay], what: str) -> str:
+    """Frame with the list that a film is chosen from; `what` names an entry, such as "Drive"."""
+    if not films:
+        return ""
+    groups: dict[str, list[str]] = {}
+    for k, film in enumerate(films):
+        option = f'<option value="{k}">{escape(film.label)}</option>'
+        groups.setdefault(film.manoeuvre, []).append(option)
+    options = "".join(
+        f'<optgroup label="{escape(title)}">{"".join(own)}</optgroup>'
+        for title, own in groups.items()
+    )
+    return section(
+        "replay-section",
+        "Replay",
+        f'<p><label>{escape(what)} <select id="replay-drive">{options}</select></label></p>'
+        f'<iframe id="replay-frame" title="Replay of a {escape(what.lower())}" '
+        'sandbox="allow-scripts"></iframe>',
+    )
+
+
+def replay_data(films: Sequence[Replay]) -> str:
+    """Data of the frame: the replay page once, and the films."""
+    if not films:
+        return ""
+    page = base64_text(replay_page("Replay", b"").encode())
+    kind = 'type="application/octet-stream"'
+    blocks = "".join(
+        f'<script {kind} id="film-{k}">{film.film}</script>' for k, film in enumerate(films)
+    )
+    return (
+        f'<script {kind} id="replay-page">{page}</script>{blocks}'
+        f"<script>{asset('evaluation/report.js')}</script>"
+    )

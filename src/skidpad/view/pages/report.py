@@ -11,7 +11,10 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 
+from ...core import record
 from ...core.arrays import Array
+from ...run.trajectory import Trajectory
+from ...study.manoeuvres.case_run import CaseRun
 from ...study.manoeuvres.evaluation import (
     FAIL,
     NONE,
@@ -26,9 +29,13 @@ from ...study.manoeuvres.manoeuvre import Chart, Curve, Manoeuvre
 from ...study.manoeuvres.proving_ground import Result
 from ...study.manoeuvres.subject import Subject
 from ...units import Unit
+from ..film import Film
+from ..stage import Disc
+from ..stages import trajectory_stage
 from .charts import INK, Trace, chart_svg, legend_html
-from .page import write_page
-from .report_shell import (
+from .page import (
+    LEAST_ROOM,
+    ROOM,
     Replay,
     badge,
     contents,
@@ -40,9 +47,9 @@ from .report_shell import (
     play_link,
     replay_data,
     replay_section,
-    replays,
     section,
     side_by_side,
+    write_page,
 )
 
 KEYS = (
@@ -370,6 +377,91 @@ def _of_several(layer: Layer) -> list[Trace]:
         opacity = 1.0 if many else FADING**k
         drawn.append(Trace(curve.x, curve.y, label, curve.kind, layer.number, opacity))
     return drawn
+
+
+MOST_DRIVES = 8
+"""Most replays per manoeuvre; of more drives, evenly chosen ones with the first and the
+last."""
+CONE_RADIUS = 0.15
+"""Radius of drawn cones, in m."""
+
+
+def replays(evaluation: Evaluation) -> list[Replay]:
+    """Replays of every manoeuvre; vehicles that drove the same case share a film."""
+    reference = evaluation.reference
+    by_manoeuvre: dict[str, list[Result]] = {}
+    for result in (*evaluation.results, *(reference.results if reference is not None else ())):
+        if result.runs:
+            by_manoeuvre.setdefault(result.manoeuvre.name, []).append(result)
+    drives = [
+        (own[0].manoeuvre.title, label, runs, cones_of(own))
+        for own in by_manoeuvre.values()
+        for label, runs in _drives(own)
+    ]
+    if len(drives) * LEAST_ROOM > ROOM:
+        kept = np.unique(np.linspace(0, len(drives) - 1, int(ROOM / LEAST_ROOM)).astype(int))
+        drives = [drives[k] for k in kept.tolist()]
+    return [
+        Replay.of(title, label, film, ROOM / len(drives))
+        for title, label, runs, cones in drives
+        if (film := _film(f"{title}: {label}", runs, cones)) is not None
+    ]
+
+
+def _drives(results: Sequence[Result]) -> list[tuple[str, dict[str, tuple[Result, CaseRun]]]]:
+    """Label and runs by vehicle of each case: runs with the same label if there are any, else with
+    the same index."""
+    first = results[0]
+    count = len(first.runs)
+    chosen = np.unique(np.linspace(0, count - 1, min(count, MOST_DRIVES)).round().astype(int))
+    listed: list[tuple[str, dict[str, tuple[Result, CaseRun]]]] = []
+    for k in chosen.tolist():
+        label = first.runs[k].label
+        runs = {
+            result.car.name: (result, own[0])
+            for result in results
+            if (own := [*(r for r in result.runs if r.label == label), *result.runs[k : k + 1]])
+        }
+        listed.append((label, runs))
+    return listed
+
+
+def cones_of(results: Sequence[Result]) -> tuple[Disc, ...]:
+    """Cones of all vehicles' ground charts; some positions depend on the width of the vehicle."""
+    places: dict[tuple[float, float], None] = {}
+    for result in results:
+        charts = result.findings.charts if result.findings is not None else ()
+        cones = ([c for c in chart.curves if c.kind == "cones"] for chart in charts if chart.equal)
+        for curve in next(filter(None, cones), ()):
+            places |= dict.fromkeys(zip(curve.x.tolist(), curve.y.tolist(), strict=True))
+    return tuple(Disc(float(x), float(y), CONE_RADIUS) for x, y in places)
+
+
+def _film(
+    title: str, runs: dict[str, tuple[Result, CaseRun]], cones: tuple[Disc, ...]
+) -> Film | None:
+    """Film of a case, for the first variants of the vehicles; None if nothing can be drawn."""
+    drives = {name: _trajectory(result, run) for name, (result, run) in runs.items()}
+    seen = {name: drive for name, drive in drives.items() if drive is not None}
+    vehicles = {name: runs[name][0].car.each[0] for name in seen}
+    return Film.of(*trajectory_stage(seen, vehicles, title=title, discs=cones)) if seen else None
+
+
+def _trajectory(result: Result, run: CaseRun) -> Trajectory | None:
+    """Samples until the run diverges; None if fewer than two are left, or if the run's states are
+    not those of the vehicle."""
+    if run.states is None or run.inputs is None:
+        return None
+    vehicle, part = result.car.vehicle, run.since(0.0)
+    states: Any = part.states
+    inputs: Any = part.inputs
+    finite = np.isfinite(states[:, 0]).all(axis=-1) & np.isfinite(inputs[:, 0]).all(axis=-1)
+    end = len(finite) if finite.all() else int(np.argmin(finite))
+    fits = states.shape[-1] == record.size(vehicle.State)
+    if end < 2 or not fits:
+        return None
+    driven = (vehicle.State, states[:end, 0]), (vehicle.Input, inputs[:end, 0])
+    return Trajectory.from_arrays(part.t[:end], *driven, name=vehicle.name)
 
 
 def write_report(

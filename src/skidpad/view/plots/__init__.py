@@ -18,10 +18,8 @@ from typing import TYPE_CHECKING
 from ...core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from .comparison import compare, gg
-    from .fans import fan
-    from .frequency import bode, steering_response
-    from .phase_plane import phase_portrait
+    from .comparison import compare, fan, gg
+    from .handling import bode, phase_portrait, steering_response
     from .runs import path, trajectory
     from .tyres import tyre_curves
 
@@ -41,10 +39,8 @@ __all__ = [
 __getattr__ = lazy_attributes(
     __name__,
     {
-        ".comparison": ("compare", "gg"),
-        ".fans": ("fan",),
-        ".frequency": ("bode", "steering_response"),
-        ".phase_plane": ("phase_portrait",),
+        ".comparison": ("compare", "fan", "gg"),
+        ".handling": ("bode", "phase_portrait", "steering_response"),
         ".runs": ("path", "trajectory"),
         ".tyres": ("tyre_curves",),
     },

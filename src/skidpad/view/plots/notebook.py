@@ -30,12 +30,14 @@ from ...run.monte_carlo import MonteCarlo
 from ...run.monte_carlo_runs import Probability
 from ...run.trajectory import Trajectory
 from ...run.trajectory_table import ROLES, span
+from ...tyres.characteristics import Summary, summary
+from ...tyres.tyre import Tyre
 from ...world.world import World
 from ..sheet import Sheet
 from ..stage import Body, PlacedUnit, Stage, place_bodies
 from ..stages import WorldStage
 from . import style
-from .fans import draw_fans, study_fans
+from .comparison import draw_fans, study_fans
 from .runs import (
     BLOCK,
     WALL,
@@ -51,6 +53,7 @@ from .runs import (
     travelled,
 )
 from .style import COLOURS, INK, equal_axes, new_figure, room
+from .tyres import draw_force, tyre_subjects
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -446,3 +449,44 @@ def draw_vehicles(axes: Axes, bodies: list[tuple[Body, PlacedUnit]]) -> None:
         at = (float(top[:, 0].mean()), float(top[:, 1].max()))
         look = {"ha": "center", "va": "bottom"}
         style.label_at(axes, style.literal(body.name), at, xytext=(0, 4), **look)
+
+
+def tyre_html(tyre: Tyre) -> str:
+    facts = summary(tyre)
+    about = f"{facts.model}, {facts.side}"
+    left_out = fold(f"{len(facts.filled)} keys were left out", ", ".join(facts.filled))
+    return page(
+        heading(facts.name, about if facts.name != facts.model else facts.side),
+        beside(_tyre_drawing(tyre), _tyre_table(facts)),
+        *map(warning, facts.warnings),
+        left_out if facts.filled else "",
+    )
+
+
+def _tyre_drawing(tyre: Tyre) -> str:
+    def draw(figure: Any, grid: Any) -> None:
+        both = [figure.add_subplot(grid[0, k]) for k in range(2)]
+        for axes, what in zip(both, ("F_y", "F_x"), strict=True):
+            draw_force(axes, tyre_subjects([tyre], None, [None]), what)
+
+    return drawing(tyre.name, new_figure((3.4, 3.4), (2.6,)), draw)
+
+
+def _tyre_table(facts: Summary) -> str:
+    """Summary of the tyre at the middle of the loads."""
+    at = facts.at[len(facts.at) // 2]
+    angle = None if at.alpha_peak is None else float(np.rad2deg(at.alpha_peak))
+    rows = [
+        ("load", at.F_z, "N"),
+        ("free radius", facts.radius, "m"),
+        ("peak friction, driving", at.mu_x, ""),
+        ("peak friction, lateral", at.mu_y, ""),
+        ("slip stiffness", at.K_x, "N"),
+        ("cornering stiffness", at.K_y, "N/rad"),
+        ("angle of the lateral peak", angle, "°"),
+        ("trail at small slip", at.trail, "m"),
+        ("relaxation across", at.sigma_y, "m"),
+        ("effective radius", at.effective, "m"),
+    ]
+    known = [(name, short(value), unit) for name, value, unit in rows if value is not None]
+    return Sheet(("", "value", "unit"), known, [1]).notebook()

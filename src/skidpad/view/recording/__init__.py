@@ -15,12 +15,11 @@ from ...core.lazy import lazy_attributes
 from .bag_tools import info, recover
 from .mcap import RecordingFailed
 from .reading import read
-from .recorder import Recorder
+from .recorder import Recorder, WorldRecorder
 from .topics import SensorMount
 
 if TYPE_CHECKING:
     from .bags import BagWriter
-    from .world_recorder import WorldRecorder
 
 __all__ = [
     "BagWriter",
@@ -33,8 +32,6 @@ __all__ = [
     "recover",
 ]
 
-__getattr__ = lazy_attributes(
-    __name__, {".bags": ("BagWriter",), ".world_recorder": ("WorldRecorder",)}
-)
+__getattr__ = lazy_attributes(__name__, {".bags": ("BagWriter",)})
 
 record.document_all()

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from html import escape
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,38 +19,298 @@ from ...errors import SkidpadError
 from ...study.identify.axle_curves import AxleCurves, axle_curves
 from ...study.identify.model_choice import ReplayedLog
 from ...study.identify.replay import Guess, Replay
-from ...study.manoeuvres.evaluation import difference_text
+from ...study.logs.names import UNIT_OF
+from ...study.manoeuvres.evaluation import difference_text, number_text
 from ...units import s
 from ..sheet import Html, Sheet
-from .charts import INK, Trace, chart_svg, legend_html
-from .log_page import drawn_unit, preparation_table, sections_page
-from .page import write_page
-from .replay_charts import (
-    MOST_LOGS,
-    Overlay,
-    channel_words,
-    error_text,
-    horizon_charts,
-    horizon_trace,
-    in_order,
-    log_sections,
-    value_text,
-)
-from .report_shell import (
-    badge,
-    fact_cards,
-    figure,
-    header,
-    notes_list,
-    remark,
-    side_by_side,
-)
-from .time_charts import interval_svg
+from .charts import INK, Trace, chart_svg, interval_svg, legend_html
+from .log_page import drawn_unit, map_figure, preparation_table, sections_page, zoomed_charts
+from .page import badge, fact_cards, figure, header, notes_list, remark, side_by_side, write_page
 
 if TYPE_CHECKING:
     from ...core.model import Vehicle
+    from ...study.identify.comparison import Comparison, Error
     from ...study.identify.fitting import Estimate, Fit
+    from ...study.identify.model_choice import Pair
     from ...study.identify.training import ErrorRow
+
+
+WORDS = {
+    "omega": "yaw rate",
+    "v_y": "lateral velocity",
+    "sideslip": "sideslip angle",
+    "a_y": "lateral acceleration",
+    "v_x": "longitudinal velocity",
+    "speed": "speed",
+    "a_x": "longitudinal acceleration",
+    "steer": "angle of the front wheels",
+    "position": "position",
+    "yaw": "heading",
+    "x": "position x",
+    "y": "position y",
+}
+"""Channels in words, in the order of the page; others follow by their own names."""
+MOST_LOGS = 4
+"""Most logs that are drawn over time."""
+DIVERGED = "diverged"
+"""Text in place of the error of a run that diverged."""
+
+
+def value_text(value: float) -> str:
+    """A number with four digits, without an exponent below a million."""
+    large = 1e4 <= abs(value) < 1e6
+    return f"{float(f'{value:.4g}'):.0f}".replace("-", "−") if large else number_text(value)
+
+
+def in_order(channels: Sequence[str]) -> list[str]:
+    """Channels in the order of the page, without repetition."""
+    known = [name for name in WORDS if name in channels]
+    return [*known, *(name for name in dict.fromkeys(channels) if name not in WORDS)]
+
+
+def channel_words(channel: str) -> str:
+    return WORDS.get(channel, channel)
+
+
+def error_text(value: float, unit: str = "") -> str:
+    """An error with its unit, or that the run diverged."""
+    if not isfinite(value):
+        return DIVERGED
+    return f"{number_text(float(f'{value:.3g}'))} {unit}".rstrip()
+
+
+class Overlay(NamedTuple):
+    """Replays of one log by one vehicle, drawn over the measurement."""
+
+    label: str
+    runs: Sequence[ReplayedLog]
+    """Replays of separate parts of the log."""
+    kind: str
+    """Kind of its curves, see `charts.ORDER`."""
+    colour: int
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for run in self.runs for name in run.channels))
+
+    def series(self, channel: str, what: str) -> tuple[Array, Array]:
+        """Times and values of a channel, "measured", "replayed" or "errors", in windows that do
+        not overlap. A gap replaces the last sample of each window."""
+        parts: list[tuple[Array, Array]] = []
+        for run in self.runs:
+            rows = run.in_sequence
+            t, values = run.t[rows], np.full((len(rows), run.t.shape[1]), np.nan)
+            if channel in run.channels:
+                values = getattr(run, what)[run.channels.index(channel), rows].copy()
+            t[:, -1] -= 0.5 * (t[:, -1] - t[:, -2])
+            values[:, -1] = np.nan
+            parts.append((t.ravel(), values.ravel()))
+        t, values = (np.concatenate(own) for own in zip(*parts, strict=True))
+        order = np.argsort(t, kind="stable")
+        return t[order], values[order]
+
+    @property
+    def starts(self) -> list[s]:
+        """Times at which the windows start."""
+        return [float(t) for run in self.runs for t in run.t[run.in_sequence, 0]]
+
+
+def horizon_trace(
+    points: Sequence[tuple[s, float]], unit: str, label: str, kind: str, colour: int
+) -> list[Trace]:
+    """Errors over the horizon, as a line with dots; nothing without errors."""
+    if not any(isfinite(value) for _, value in points):
+        return []
+    x, y = np.array(sorted(points)).T
+    y = drawn_unit(unit).factor * np.where(np.isfinite(y), y, np.nan)
+    return [Trace(x, y, label, kind, colour), Trace(x, y, "", "marks", colour)]
+
+
+def horizon_charts(curves: Mapping[str, list[Trace]], units: Mapping[str, str]) -> str:
+    """Charts of errors over the time since the start of a window, by channel."""
+    figures = [
+        figure(
+            escape(channel_words(name).capitalize()),
+            chart_svg(
+                # The first one is a point that is not drawn, so that the axes begin at zero.
+                [Trace(np.zeros(1), np.zeros(1), "", "run", 0), *curves[name]],
+                "time since the start of the window in s",
+                f"error in {drawn_unit(units[name]).unit}",
+            )
+            + legend_html(curves[name]),
+        )
+        for name in in_order(list(curves))
+        if curves[name]
+    ]
+    about = (
+        "Root mean square over the windows of simulated minus measured, at one time after the "
+        "start of the free run."
+    )
+    heading = "<h3>Over the horizon</h3>"
+    return heading + remark(about) + side_by_side(figures, "charts three") if figures else ""
+
+
+def log_sections(
+    logs: Mapping[str, Sequence[Overlay]],
+    shaded: Mapping[str, Sequence[tuple[s, s]]] | None = None,
+    about: str = "",
+) -> dict[str, tuple[str, str]]:
+    """A section for each log with overlays over time, and a map of the error of the first one."""
+    found: dict[str, tuple[str, str]] = {}
+    for k, (name, overlays) in enumerate(list(logs.items())[:MOST_LOGS]):
+        own = (shaded or {}).get(name, ())
+        share = 1.0 / min(len(logs), MOST_LOGS)
+        inner = remark(about) if about else ""
+        inner += overlay_charts(overlays, own, share)
+        drawn = error_map(overlays[0])
+        inner += f"<h3>Map of the drive</h3>{drawn}" if drawn else ""
+        found[f"log-{k}"] = (f"Measured and simulated: {name}", inner)
+    if len(logs) > MOST_LOGS:
+        others = listed(list(logs)[MOST_LOGS:])
+        found["logs-not-drawn"] = ("Other logs", remark(f"Not drawn: {others}."))
+    return found
+
+
+def overlay_charts(
+    overlays: Sequence[Overlay], shaded: Sequence[tuple[s, s]] = (), share: float = 1.0
+) -> str:
+    """Measured and simulated channels of one log over time, in windows that do not overlap."""
+    figures: list[tuple[str, str, list[Trace]]] = []
+    every = [c for one in overlays for c in one.channels if c not in ("x", "y")]
+    for name in in_order(every):
+        unit, factor = drawn_unit(UNIT_OF.get(name, ""))
+        drawn = [(one, "replayed") for one in overlays if name in one.channels]
+        first = drawn[0][0]._replace(label="measured", kind="measured", colour=INK)
+        curves: list[Trace] = []
+        for one, what in [(first, "measured"), *drawn]:
+            t, values = one.series(name, what)
+            curves.append(Trace(t, factor * values, one.label, one.kind, one.colour))
+        words = channel_words(name)
+        label = f"{words} in {unit}" if unit not in ("", "1") else words
+        figures.append((words.capitalize(), label, curves))
+    t = np.concatenate([run.t.ravel() for one in overlays for run in one.runs])
+    span = float(t.min()), float(t.max())
+    return zoomed_charts(figures, span, marks=overlays[0].starts, shaded=shaded, share=share)
+
+
+def error_map(overlay: Overlay) -> str:
+    """Measured path coloured by the error of the yaw rate, or of the first channel there is."""
+    if not {"x", "y"} <= set(overlay.channels):
+        return ""
+    name = in_order(overlay.channels)[0]
+    unit, factor = drawn_unit(UNIT_OF.get(name, ""))
+    x, y = (overlay.series(axis, "measured")[1] for axis in ("x", "y"))
+    error = factor * overlay.series(name, "errors")[1]
+    label = f"Colour: error of the {channel_words(name)} in {unit}, {overlay.label}"
+    return map_figure(x, y, error, label)
+
+
+MOST_VEHICLES = 5
+"""Most vehicles that are drawn over time: those with the smallest errors."""
+
+
+def comparison_report(
+    comparison: Comparison, path: str | os.PathLike[str], *, date: str = ""
+) -> None:
+    """Write the report of a comparison.
+
+    Args:
+        comparison: errors of some vehicles over the same windows of some logs.
+        path: HTML file, written atomically.
+        date: printed below the title.
+    """
+    write_page(comparison_html(comparison, date=date), path)
+
+
+def comparison_html(comparison: Comparison, *, date: str = "") -> str:
+    """Text of the report of a comparison."""
+    names = list(comparison.vehicles)
+    means = {pair.vehicle: pair.difference for pair in comparison.pairs}
+    order = sorted(names, key=lambda name: means.get(name, 0.0 if comparison.pairs else np.inf))
+    shown = {name: names.index(name) for name in order[:MOST_VEHICLES]}
+    logs: dict[str, list[Overlay]] = {log: [] for log in comparison.logs}
+    for name, colour in shown.items():
+        for run in comparison.replays:
+            if run.vehicle == name:
+                logs[run.log].append(Overlay(name, [run], "run", colour))
+    sections: dict[str, tuple[str, str]] = {
+        "all-models": ("Vehicles", _pair_table(comparison.pairs)),
+        "all-errors": ("Errors", _model_table(comparison) + _horizons_of_models(comparison)),
+        **log_sections(logs),
+        "all-notes": ("Notes", notes_list(comparison.notes)),
+    }
+    title = f"Comparison: {', '.join(names)}"
+    about = (
+        f"{counted(comparison.windows, 'window')} of {comparison.window:.3g} s of "
+        f"{listed(list(comparison.logs))}, replayed by every vehicle from the same measured state."
+    )
+    verdict = f'<p class="verdict">{escape(comparison.verdict)}</p>' if comparison.verdict else ""
+    head = header(title, date, "", verdict, f"<p>{escape(about)}</p>")
+    return sections_page(title, head, sections)
+
+
+def _model_table(comparison: Comparison) -> str:
+    """Errors of all samples of the windows: a row for each vehicle, a column for each channel."""
+    whole = [e for e in comparison.errors if e.horizon == 0.0]
+    units = {e.channel: e.unit for e in whole}
+    channels = in_order(list(units))
+    best = {c: min((e.rmse for e in whole if e.channel == c), default=np.inf) for c in channels}
+    rows: list[list[str]] = []
+    for name in comparison.vehicles:
+        own = {e.channel: e for e in whole if e.vehicle == name}
+        diverged = max((e.diverged for e in own.values()), default=0)
+        note = f"{counted(diverged, 'window')} diverged" if diverged else ""
+        cells = [Html(f"{escape(name)}<small>{note}</small>")]
+        cells += [_cell(own.get(c), best[c]) for c in channels]
+        rows.append(cells)
+    heads = ["vehicle", *(f"{channel_words(c)} in {units[c]}" for c in channels)]
+    about = (
+        "Root mean square of simulated minus measured, over all samples of the windows. The "
+        "smallest error of each channel is in bold, the largest single error is below."
+    )
+    return remark(about) + Sheet(heads, rows, range(1, len(heads))).report()
+
+
+def _cell(error: Error | None, best: float) -> str:
+    if error is None:
+        return ""
+    if not isfinite(error.rmse):
+        return DIVERGED
+    text = error_text(error.rmse)
+    text = f"<b>{text}</b>" if error.rmse == best else text
+    return Html(f"{text}<small>{error_text(error.max)}</small>")
+
+
+def _pair_table(pairs: Sequence[Pair]) -> str:
+    """Vehicles against the best one, with intervals."""
+    if not pairs:
+        return ""
+    rows: list[tuple[str, ...]] = []
+    ends = [1.0 + v for pair in pairs for v in (pair.low, pair.high) if isfinite(v)]
+    scale = min([1.0, *ends]), max([1.0, *ends])
+    for pair in pairs:
+        value, low, high = (1.0 + one for one in (pair.difference, pair.low, pair.high))
+        known = f"{max(low, 0.0):.3g} to {high:.3g}" if isfinite(low) else "–"
+        certain = "certainly worse" if pair.is_certain else "may be equal"
+        picture = Html(interval_svg(value, low, high, 1.0, scale))
+        rows.append((pair.vehicle, f"{value:.3g}", known, picture, certain, str(pair.windows)))
+    about = (
+        f"Errors of all channels together as multiples of that of {pairs[0].other}, window by "
+        "window. In the pictures the line is at 1: a bar that crosses it may be chance."
+    )
+    heads = ("vehicle", "multiple", "95 % interval", "", "", "windows")
+    return remark(about) + Sheet(heads, rows, (1, 2, 5)).report()
+
+
+def _horizons_of_models(comparison: Comparison) -> str:
+    curves: dict[str, list[Trace]] = {}
+    for channel, unit in comparison.channels.items():
+        for k, name in enumerate(comparison.vehicles):
+            own = [e for e in comparison.errors if (e.vehicle, e.channel) == (name, channel)]
+            points = [(e.horizon, e.rmse) for e in own if e.horizon]
+            curves.setdefault(channel, []).extend(horizon_trace(points, unit, name, "run", k))
+    return horizon_charts(curves, comparison.channels)
+
 
 MOST_CORRELATED = 12
 """Most unknowns whose correlations are shown."""
