@@ -197,7 +197,7 @@ def roads(file: Path) -> None:
     import matplotlib.pyplot as plt
 
     from skidpad.road import class_limits, psd
-    from skidpad.road.iso8608 import track_heights
+    from skidpad.road.road import track_heights
     from skidpad.view.plots.style import COLOURS, GREY, STYLE
 
     with plt.rc_context(STYLE):

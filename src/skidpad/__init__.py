@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from .run.simulator import Simulator
     from .run.trajectory import Trajectory
     from .study.campaign import Campaign
-    from .vehicles.parts.disturbance import with_disturbance
+    from .vehicles.parts.assembly import with_disturbance
     from .world.world import World
 
 __version__ = "0.1.0"
@@ -106,7 +106,7 @@ __getattr__ = lazy_attributes(
         ".run.simulator": ("Simulator",),
         ".run.trajectory": ("Trajectory",),
         ".study.campaign": ("Campaign",),
-        ".vehicles.parts.disturbance": ("with_disturbance",),
+        ".vehicles.parts.assembly": ("with_disturbance",),
         ".world.world": ("World",),
     },
     modules={

@@ -17,7 +17,7 @@ from skidpad.core import record
 from skidpad.errors import InvalidValue
 from skidpad.run.linearisation import steady
 from skidpad.vehicles.parts import Battery, HydraulicBrakes, MotorDrive
-from skidpad.vehicles.parts.powertrain.electric import Supply
+from skidpad.vehicles.parts.electric import Supply
 from unstable import unstable_fleet
 
 DT = 0.05

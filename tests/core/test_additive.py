@@ -13,7 +13,7 @@ from skidpad import Model, Vehicle, with_disturbance
 from skidpad.core import record
 from skidpad.errors import InvalidValue
 from skidpad.units import m, m_s, one, s
-from skidpad.vehicles.parts.disturbance import additive
+from skidpad.vehicles.parts.assembly import additive
 
 
 class Inner(NamedTuple):

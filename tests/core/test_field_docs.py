@@ -48,7 +48,6 @@ def test_help_in_a_fresh_interpreter(statement: str, wanted: tuple[str, ...]) ->
 PACKAGES = [
     *(
         "",
-        "vehicles.parts.powertrain",
         "tyres.magic_formula",
         "control",
         "vehicles",

@@ -69,7 +69,7 @@ from skidpad.demo import drift, lane_change
 from skidpad.geometry.maps import cones, occupancy
 from skidpad.learn import Task, tasks
 from skidpad.learn.tasks.race import SIGHT
-from skidpad.road import iso8608
+from skidpad.road import road as iso8608
 from skidpad.ros2.nodes import world as world_node
 from skidpad.ros2.nodes import world_topics
 from skidpad.run import stability

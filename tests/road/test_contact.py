@@ -10,7 +10,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.road import plane_motion, wheel_contact
-from skidpad.road.contact import plane_under
+from skidpad.road.records import plane_under
 from skidpad.vehicles.parts.on_road import road_under_car
 
 PLACES = ((1.2, 0.7), (1.2, -0.7), (-1.4, 0.75), (-1.4, -0.75))

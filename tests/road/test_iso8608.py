@@ -10,9 +10,10 @@ import pytest
 from scipy.special import k1
 
 import skidpad as sp
-from skidpad.road import class_limits, class_of, iso8608, psd
-from skidpad.road import iso8608 as exact
-from skidpad.road.iso8608 import bessel_x_k1, cosine, exponential, fourier_sum, sine
+from skidpad.road import class_limits, class_of, psd
+from skidpad.road import road as exact
+from skidpad.road import road as iso8608
+from skidpad.road.road import bessel_x_k1, cosine, exponential, fourier_sum, sine
 
 STEP = 0.05
 COUNT = 1 << 16

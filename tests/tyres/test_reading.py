@@ -13,7 +13,7 @@ import pytest
 from skidpad import tyres
 from skidpad.core import record
 from skidpad.errors import InvalidValue, MissingFile, SkidpadError
-from skidpad.tyres import tir_keys
+from skidpad.tyres import tir_file
 from skidpad.tyres.magic_formula.coefficients import NoTurnSlip, TurnSlip
 from skidpad.tyres.magic_formula.records import (
     BookAngles,
@@ -76,7 +76,7 @@ def test_every_key_of_a_file_reaches_its_leaf(name: str) -> None:
     tyre = quiet(SETS[name])
     assert tyre.document is not None
     leaves = dict(zip(record.names(type(tyre.record)), record.flatten(tyre.record), strict=True))
-    places = {(key.section, key.name): key.leaf for key in tir_keys.keys_of(type(tyre.record))}
+    places = {(key.section, key.name): key.leaf for key in tir_file.keys_of(type(tyre.record))}
     given = {(s, k): v for s, ks in tyre.document.values.items() for k, v in ks.items()}
     for place, leaf in places.items():
         if place in given:
@@ -149,7 +149,7 @@ def test_what_is_no_leaf_is_there_in_si_too() -> None:
 def test_what_a_file_with_few_keys_is_filled_with() -> None:
     tyre = quiet(SETS["reduced61"])
     given = {e.key for e in Document.parsed(SETS["reduced61"].read_bytes()).entries}
-    leaves = [key.name for key in tir_keys.keys_of(type(tyre.record))]
+    leaves = [key.name for key in tir_file.keys_of(type(tyre.record))]
     assert tyre.filled == tuple(name for name in leaves if name not in given)
     assert tyre.record.rolling.QSY7 == 0.85
     assert tyre.record.aligning.QBZ9 == 10.0

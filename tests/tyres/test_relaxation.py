@@ -24,7 +24,7 @@ from skidpad.tyres import (
     Relaxation,
     SlipStiffness,
 )
-from skidpad.tyres.relaxation import (
+from skidpad.tyres.contract import (
     LowSpeed,
     SlipState,
     Steady,

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skidpad.errors import InvalidValue
-from skidpad.tyres.tir_file import Document
-from skidpad.tyres.tir_keys import FileUnits, decimal_text, number_in_si, values_in_si
+from skidpad.tyres.tir_file import Document, FileUnits, decimal_text, number_in_si, values_in_si
 
 DATA = Path(__file__).parents[1] / "data" / "tyres" / "syntax"
 

@@ -17,8 +17,7 @@ from skidpad.tyres import reading
 from skidpad.tyres.magic_formula.formula import MagicFormula52
 from skidpad.tyres.magic_formula.records import FrictionEllipse
 from skidpad.tyres.reading import FOLDER, Options, document_of, tyre_of
-from skidpad.tyres.tir_file import Document
-from skidpad.tyres.tir_keys import constants_of, keys_of
+from skidpad.tyres.tir_file import Document, constants_of, keys_of
 
 DATA = Path(__file__).parents[1] / "data" / "tyres"
 FILES = sorted([*DATA.glob("sets/*.tir"), *DATA.glob("syntax/*.tir"), *FOLDER.glob("*.tir")])

@@ -19,7 +19,7 @@ from skidpad.study.manoeuvres import Acceleration, Subject, perform
 from skidpad.study.manoeuvres.longitudinal import StraightBraking
 from skidpad.tyres import Contact
 from skidpad.vehicles.parts import WheelMotors
-from skidpad.vehicles.parts.powertrain.electric import SpeedLimit
+from skidpad.vehicles.parts.electric import SpeedLimit
 from skidpad.vehicles.twin_track.sets import SETS
 
 WHEELS = ("fl", "fr", "rl", "rr")

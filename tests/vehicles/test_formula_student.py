@@ -16,7 +16,7 @@ from skidpad.core import record
 from skidpad.tyres import BrushTyre
 from skidpad.vehicles import two_track
 from skidpad.vehicles.parts import HydraulicBrakes, MotorDrive, SteadySlip, WheelMotors
-from skidpad.vehicles.parts.powertrain.electric import SpeedLimit, WheelTorques
+from skidpad.vehicles.parts.electric import SpeedLimit, WheelTorques
 
 formula_student = sp.vehicles.formula_student
 CAR = formula_student()

@@ -33,8 +33,8 @@ from skidpad.vehicles.parts.suspension import (
     independent_suspension,
     roll_stiffness,
 )
+from skidpad.vehicles.twin_track.model import KINDS
 from skidpad.vehicles.twin_track.sets import SETS
-from skidpad.vehicles.twin_track.suspended import KINDS
 from vehicles.two_track_turns import steady_turn
 
 full_car, two_track = sp.vehicles.full_car, sp.vehicles.two_track

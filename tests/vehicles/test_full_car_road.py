@@ -11,7 +11,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.core import record
-from skidpad.road import iso8608
+from skidpad.road import road as iso8608
 from skidpad.tyres import LinearTyre
 from skidpad.tyres.contract import Carcass
 from skidpad.vehicles.parts.chassis import Acting, Pressed

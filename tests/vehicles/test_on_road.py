@@ -13,7 +13,7 @@ import pytest
 import skidpad as sp
 from skidpad.core import record
 from skidpad.road import Patch, fitted_plane, wheel_contact
-from skidpad.road.contact import plane_under
+from skidpad.road.records import plane_under
 from skidpad.vehicles import on_road, wheeled
 from skidpad.vehicles.parts.wheel_friction import Friction
 from skidpad.vehicles.wheeled.description import default_description

@@ -30,9 +30,8 @@ from skidpad.vehicles.parts import (
     RearWheelDrive,
     ViscousDifferential,
 )
-from skidpad.vehicles.parts.alignment import LinearAlignment, alignment_tables
 from skidpad.vehicles.parts.chassis import QuasiStatic, RollPitch
-from skidpad.vehicles.parts.steering import SteeringWheel
+from skidpad.vehicles.parts.steering import LinearAlignment, SteeringWheel, alignment_tables
 
 WHEELS = ("fl", "fr", "rl", "rr")
 SLOPE, G = 0.2, 9.81

@@ -13,7 +13,6 @@ import skidpad as sp
 from skidpad.core import record
 from skidpad.tyres import Contact
 from skidpad.vehicles.parts.air import Aerodynamics, AirShape, aero_map
-from skidpad.vehicles.parts.alignment import LinearAlignment
 from skidpad.vehicles.parts.chassis import (
     QuasiStatic,
     RollPitch,
@@ -24,7 +23,7 @@ from skidpad.vehicles.parts.chassis import (
     sprung_mass,
 )
 from skidpad.vehicles.parts.spinning_wheel import FirstOrderSlip
-from skidpad.vehicles.parts.steering import SteeringWheel
+from skidpad.vehicles.parts.steering import LinearAlignment, SteeringWheel
 from vehicles.two_track_turns import LINEAR, SENSITIVE, spinning_height, steady_turn
 
 two_track = sp.vehicles.two_track

@@ -13,10 +13,9 @@ import skidpad as sp
 from skidpad.core import record
 from skidpad.vehicles import parts
 from skidpad.vehicles.parts.air import Aerodynamics, aero_map
-from skidpad.vehicles.parts.alignment import LinearAlignment, alignment_tables
 from skidpad.vehicles.parts.chassis import QuasiStatic, RollPitch, RollShare, Suspension
 from skidpad.vehicles.parts.spinning_wheel import FirstOrderSlip
-from skidpad.vehicles.parts.steering import SteeringWheel
+from skidpad.vehicles.parts.steering import LinearAlignment, SteeringWheel, alignment_tables
 from skidpad.vehicles.twin_track.records import PART_DUTIES
 
 two_track = sp.vehicles.two_track

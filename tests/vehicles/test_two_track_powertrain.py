@@ -31,15 +31,15 @@ from skidpad.vehicles.parts import (
     RearWheelDrive,
     gear_ratios,
 )
-from skidpad.vehicles.parts.hydraulic_brakes import BrakeTorques
-from skidpad.vehicles.parts.powertrain.electric import (
+from skidpad.vehicles.parts.drive_command import BrakeTorques
+from skidpad.vehicles.parts.electric import (
     CurveEnvelope,
     ElectricMotor,
     Supply,
     WheelTorques,
     loss_map,
 )
-from skidpad.vehicles.parts.powertrain.gearing import FinalDrive
+from skidpad.vehicles.parts.gearing import FinalDrive
 from vehicles.two_track_turns import LINEAR
 
 two_track = sp.vehicles.two_track

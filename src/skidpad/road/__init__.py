@@ -2,9 +2,8 @@
 
 from ..core import record
 from ..random.patches import Patch, strip
-from .contact import fitted_plane, plane_motion, wheel_contact
-from .iso8608 import class_limits, class_of, psd
-from .records import PolygonPatch
+from .records import PolygonPatch, fitted_plane, plane_motion, wheel_contact
+from .road import class_limits, class_of, psd
 
 __all__ = [
     "Patch",

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from .characteristics import summary
     from .contract import Contact, Peaks, Radii, Relaxation, SlipStiffness, TyreForces
     from .fitting.least_squares import fit
-    from .fitting.measurement_files import measurements
-    from .fitting.measurements import Measurements
+    from .fitting.measurements import Measurements, measurements
     from .fitting.stages import MAGIC_FORMULA_STAGES, Stage
     from .magic_formula.formula import MagicFormula62
     from .reading import get, names, read, write
@@ -41,8 +40,7 @@ __getattr__ = lazy_attributes(
         ".characteristics": ("summary",),
         ".contract": ("Contact", "Peaks", "Radii", "Relaxation", "SlipStiffness", "TyreForces"),
         ".fitting.least_squares": ("fit",),
-        ".fitting.measurement_files": ("measurements",),
-        ".fitting.measurements": ("Measurements",),
+        ".fitting.measurements": ("Measurements", "measurements"),
         ".fitting.stages": ("MAGIC_FORMULA_STAGES", "Stage"),
         ".magic_formula.formula": ("MagicFormula62",),
         ".reading": ("get", "names", "read", "write"),

@@ -27,12 +27,13 @@ from ..errors import InvalidValue
 from .magic_formula import records as mf
 from .magic_formula.coefficients import NoTurnSlip, TurnSlip
 from .magic_formula.formula import magic_formula_type
-from .tir_file import Document, Entry
-from .tir_keys import (
+from .tir_file import (
     ASYMMETRIC,
     RANGES,
     SECTIONS,
     SIDE,
+    Document,
+    Entry,
     FileUnits,
     Key,
     UseMode,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .command_driven import autoware
     from .commonroad.bicycles import commonroad_dynamic_bicycle, commonroad_kinematic_bicycle
     from .commonroad.bicycles import double_integrator as double_integrator
-    from .commonroad.initial_state import start
+    from .commonroad.cars import start
     from .commonroad.multi_body import commonroad_mb as commonroad_mb
     from .commonroad.single_track import commonroad_ks as commonroad_ks
     from .commonroad.single_track import commonroad_kst as commonroad_kst
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from .commonroad.single_track import commonroad_std as commonroad_std
     from .formula import four_wheel, kinematic_bicycle
     from .truck import ackermann_truck
-    from .twin_track.model import formula_student, two_track
-    from .twin_track.suspended import full_car
+    from .twin_track.model import formula_student, full_car, two_track
     from .variants import on_road, with_brakes, with_smooth_limits
 
 __all__ = [
@@ -55,7 +54,7 @@ __getattr__ = lazy_attributes(
     {
         **{home: tuple(n for n, at in LISTED.items() if at == home) for home in LISTED.values()},
         ".command_driven": ("autoware",),
-        ".commonroad.initial_state": ("start",),
+        ".commonroad.cars": ("start",),
         ".variants": ("on_road", "with_brakes", "with_smooth_limits"),
     },
     modules={"wheeled": ".wheeled"},

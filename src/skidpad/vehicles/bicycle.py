@@ -30,13 +30,13 @@ from ..geometry.pose import turned, turned_back
 from ..ops import atan, cos, sin
 from ..tyres.contract import (
     Contact,
+    SlipState,
     each_tyre,
     effective_radius,
     mounted,
     tyre_set_type,
     use,
 )
-from ..tyres.relaxation import SlipState
 from ..units import (
     Allowed,
     J,
@@ -56,7 +56,7 @@ from ..units import (
     rad_s,
     s,
 )
-from .commonroad.records import FORD_ESCORT
+from .commonroad.cars import FORD_ESCORT
 from .parts.actuators import lag, limited, rate_limited_lag
 from .parts.air import downforce
 from .parts.assembly import geometry_about_axles, redefined, sliding_car, tyres_among, weight_along

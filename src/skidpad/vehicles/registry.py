@@ -27,7 +27,7 @@ LISTED = {
     "double_integrator": ".commonroad.bicycles",
     "formula_student": ".twin_track.model",
     "four_wheel": ".formula",
-    "full_car": ".twin_track.suspended",
+    "full_car": ".twin_track.model",
     "kinematic_bicycle": ".formula",
     "single_track": ".bicycle",
     "two_track": ".twin_track.model",

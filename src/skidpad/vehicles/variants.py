@@ -46,15 +46,19 @@ from ..core.record import made_once
 from ..errors import InvalidValue
 from ..geometry.pose import moved, turned_back
 from ..ops import cos, maximum, minimum, sin, sqrt, where
-from ..road.contact import (
+from ..road.records import (
+    FLAT,
+    FlatRoad,
+    FullGrip,
     RoadPlane,
     StandingPull,
     fitted_plane,
     fitted_pull,
     plane_motion,
+    record_of,
+    road_type,
     wheel_contact,
 )
-from ..road.records import FLAT, FlatRoad, FullGrip, record_of, road_type
 from ..units import m_s, m_s2, one, positive
 from .bicycle import derivative as single_track_derivative
 from .formula import Input, State, actuator_rates, torque_for, torques

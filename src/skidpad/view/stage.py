@@ -35,8 +35,7 @@ from ..geometry.maps.occupancy import Grid as OccupiedGrid
 from ..geometry.polygon import FARTHEST, rectangle
 from ..geometry.pose import placed as pose_on
 from ..geometry.pose import points_to_world, to_world, towed
-from ..road.contact import fitted_plane, wheel_contact
-from ..road.records import FlatRoad, FullGrip, GripGrid
+from ..road.records import FlatRoad, FullGrip, GripGrid, fitted_plane, wheel_contact
 from ..road.road import Road
 from ..units import m
 from ..world.contact.solids import standing_parts

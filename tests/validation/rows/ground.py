@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 import skidpad as sp
-from skidpad.road import iso8608, psd
+from skidpad.road import psd
+from skidpad.road import road as iso8608
 from validation.rows.row import Row, compared
 from vehicles.parts.test_quarter_car import C, K, P, linear
 from vehicles.test_full_car_road import driven, response, rolling

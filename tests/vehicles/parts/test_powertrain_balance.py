@@ -19,7 +19,7 @@ from skidpad.vehicles.parts import (
     RearWheelDrive,
 )
 from skidpad.vehicles.parts.assembly import assembled
-from skidpad.vehicles.parts.powertrain.electric import ElectricMotor, PowerEnvelope, Supply
+from skidpad.vehicles.parts.electric import ElectricMotor, PowerEnvelope, Supply
 
 SPIN = st.floats(-20.0, 140.0)
 SPINS = st.tuples(SPIN, SPIN, SPIN, SPIN)

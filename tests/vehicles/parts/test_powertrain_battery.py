@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skidpad.vehicles.parts import Battery, Pack
-from skidpad.vehicles.parts.powertrain.electric import Charge, Supply, voltage_curve
+from skidpad.vehicles.parts.electric import Charge, Supply, voltage_curve
 
 BATTERY = Battery()
 SOC = st.floats(0.0, 1.0)

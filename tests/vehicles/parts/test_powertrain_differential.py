@@ -20,7 +20,7 @@ from skidpad.vehicles.parts import (
     TorsenDifferential,
     ViscousDifferential,
 )
-from skidpad.vehicles.parts.powertrain.gearing import Reflected, lost_in, spin_rates, split_by
+from skidpad.vehicles.parts.gearing import Reflected, lost_in, spin_rates, split_by
 
 KINDS = (
     OpenDifferential(),

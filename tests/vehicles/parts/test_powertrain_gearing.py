@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skidpad.vehicles.parts import AutomaticShift, ManualShift, gear_ratios
-from skidpad.vehicles.parts.powertrain.combustion import Clutch
-from skidpad.vehicles.parts.powertrain.gearing import FinalDrive, GearState, gear_ratio
+from skidpad.vehicles.parts.gearing import Clutch, FinalDrive, GearState, gear_ratio
 
 RATIOS = gear_ratios(3.5, 2.0, 1.2, reverse=3.2)
 ANY = st.floats(-300.0, 300.0)

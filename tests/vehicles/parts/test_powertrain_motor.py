@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skidpad.vehicles.parts.powertrain.electric import (
+from skidpad.vehicles.parts.electric import (
     CurveEnvelope,
     ElectricMotor,
     Inverter,
@@ -18,7 +18,7 @@ from skidpad.vehicles.parts.powertrain.electric import (
     PowerLimits,
     loss_map,
 )
-from skidpad.vehicles.parts.powertrain.gearing import within_power
+from skidpad.vehicles.parts.gearing import within_power
 
 MOTOR = ElectricMotor()
 COPPER = LossTerms().copper

@@ -8,16 +8,17 @@ from typing import Any, NamedTuple
 import pytest
 
 import skidpad as sp
-from skidpad.vehicles.parts.alignment import (
+from skidpad.vehicles.parts.chassis import Travel
+from skidpad.vehicles.parts.spinning_wheel import WheelForces
+from skidpad.vehicles.parts.steering import (
     AlignmentState,
+    DirectSteering,
     FixedAlignment,
     Give,
     LinearAlignment,
+    SteeringWheel,
     alignment_tables,
 )
-from skidpad.vehicles.parts.chassis import Travel
-from skidpad.vehicles.parts.spinning_wheel import WheelForces
-from skidpad.vehicles.parts.steering import DirectSteering, SteeringWheel
 
 LEVEL = Travel(0.0, 0.0, 0.0)
 SIDES = (1.0, -1.0, 1.0, -1.0)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from skidpad.vehicles.parts import WheelMotors
-from skidpad.vehicles.parts.powertrain.electric import WheelTorques
+from skidpad.vehicles.parts.electric import WheelTorques
 
 MOTORS = WheelMotors()
 SOME = 5000

@@ -8,7 +8,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.vehicles import wheeled
-from skidpad.vehicles.wheeled.model import com_velocity
+from skidpad.vehicles.wheeled.build import com_velocity
 
 
 def over_ground(x, p) -> tuple[float, float]:

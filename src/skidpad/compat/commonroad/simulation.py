@@ -31,7 +31,7 @@ from ...run.fleet import Fleet
 from ...run.trajectory import Trajectory
 from ...run.trajectory_table import Layout, TrajectoryMode
 from ...sensors.models import FullStateFeedback, SensorModel
-from ...vehicles.parts.disturbance import with_disturbance
+from ...vehicles.parts.assembly import with_disturbance
 from .motion import Grid, Motion, grid, motion, own_integrator, solver_class
 
 if TYPE_CHECKING:

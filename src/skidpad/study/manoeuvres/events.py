@@ -24,7 +24,7 @@ from ...ops import Grid1, grid, interpolate
 from ...run.fastest_turn import FastestTurn, fastest_turn
 from ...tyres.contract import Contact, each_tyre
 from ...units import m, m_s, m_s2, rad, s
-from ...vehicles.parts.powertrain.electric import WHEEL_DRIVES, WheelMotors
+from ...vehicles.parts.electric import WHEEL_DRIVES, WheelMotors
 from .case import POINTS, WHEELS, Case, Path, path_of_curvature, straight
 from .case_run import OK, CaseRun, cubic_at, passing_time
 from .cone_courses import CONE, box_of, cones_curve, reach, struck, width_needed

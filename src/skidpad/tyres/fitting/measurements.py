@@ -1,4 +1,4 @@
-"""`Measurements`: rows of contact conditions, forces and moments of a tyre test, in SI.
+"""Tyre measurements: rows of contact conditions, forces and moments in SI, and readers of files.
 
 Signs and axes are those of `Contact` and `TyreForces` (ISO 8855 wheel axes, TYDEX W), whatever the
 conventions of the file. Every method returns a new table; nothing is changed in place. A table
@@ -6,6 +6,21 @@ written as CSV or Parquet is read back bit for bit.
 
 Loads, cambers and pressures are held in steps. A rig moves from one step to the next in ramps,
 which belong to no step and are left out.
+
+Formats of files are detected by content, not by name. TYDEX 1.3 has fixed columns, one file per
+sweep, and constants as well as measured channels. Names are in columns 1 to 10, descriptions in 11
+to 40, units in 41 to 50 and values from 51 on. Axes are W, those of the contact patch; forces in
+other axes (`FYC`, `FZH`) are not used.
+
+Files of the Formula SAE Tire Test Consortium are text or MAT-files of version 5. Their signs are
+those of SAE J670 with z down: slip angle, lateral force, load and aligning moment are negated on
+reading; longitudinal force, overturning moment and inclination are not. Of the two slip ratios `SL`
+is used, which is 0 for a freely rolling wheel; `SR` is based on the loaded radius. In cornering
+tests the spin is not measured (`N`, `RE`) and is left out.
+
+MAT-files are parsed here because SciPy's reader trusts the lengths in a damaged file and can crash
+the process: every length is checked before it is used. Layout: MathWorks, "MAT-File Format",
+version 5.
 """
 
 from __future__ import annotations
@@ -13,19 +28,31 @@ from __future__ import annotations
 import csv
 import math
 import os
+import struct
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...core.arrays import AnyArray, Array, Mask
 from ...core.checks import positive
-from ...core.files import brief_repr, reading, replacing
+from ...core.files import (
+    LARGEST_BLOCK,
+    brief_repr,
+    bytes_of,
+    first_repeated,
+    path_of,
+    reading,
+    replacing,
+)
 from ...core.record import check_names
 from ...errors import InvalidValue, require
+from ...run.trajectory_files import csv_rows, parquet_table
+from ...study.logs.tables import Cells, read_csv, read_parquet
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -394,3 +421,471 @@ def usable(
             arrays = {name: a[known] if a.ndim else a for name, a in arrays.items()}
             label = label[known] if np.ndim(label) else label
         return Measurements(**arrays, label=label, notes=notes)
+
+
+_WIDTH = 10
+"""Characters per number."""
+_MOST_CHANNELS = 1000
+"""Largest number of channels in a file; real files have some dozens."""
+_COLUMNS = {
+    "RUNTIME": "time", "LONGVEL": "v_x", "WHROTSPD": "omega", "SLIPANGL": "alpha",
+    "LONGSLIP": "kappa", "INCLANGL": "gamma", "INFLPRES": "p", "FX": "F_x", "FXW": "F_x",
+    "FYW": "F_y", "FZW": "F_z", "MXW": "M_x", "MYW": "M_y", "MZW": "M_z", "DSTGRWHC": "R_l",
+}  # fmt: skip
+"""Names of TYDEX channels and the corresponding columns."""
+_SPEED = "TRAJVELW"
+"""Speed over ground; its component along the wheel is used if there is no LONGVEL."""
+_GAPS = frozenset({"NOTAVAIL", ""})
+
+
+class _TydexChannel(NamedTuple):
+    name: str
+    unit: str
+    factor: float
+    offset_measured: float
+    offset_physical: float
+    line: int
+
+
+def read_tydex(file: Path) -> Measurements:
+    """Read the measured data and the constants of a TYDEX file."""
+    sections: dict[str, list[tuple[int, str]]] = {}
+    for name, number, line in _lines(file):
+        sections.setdefault(name, []).append((number, line))
+    for needed in ("MEASURCHANNELS", "MEASURDATA"):
+        if not sections.get(needed):
+            raise InvalidValue(f"{file} has no section **{needed} with anything in it")
+    if len(sections["MEASURCHANNELS"]) > _MOST_CHANNELS:
+        count = len(sections["MEASURCHANNELS"])
+        raise InvalidValue(f"{file} has {count} channels; allowed are {_MOST_CHANNELS}")
+    channels = [_channel(file, number, line) for number, line in sections["MEASURCHANNELS"]]
+    twice = first_repeated(channel.name for channel in channels)
+    if twice is not None:
+        line = next(c.line for c in reversed(channels) if c.name == twice)
+        raise InvalidValue(f"{file}, line {line}: channel {twice!r} appears twice")
+    rows = [_row(file, number, line, channels) for number, line in sections["MEASURDATA"]]
+    table = np.array(rows, dtype=float).reshape(len(rows), len(channels)).T
+    columns: dict[str, Any] = {}
+    for number, line in sections.get("CONSTANTS", []):
+        name, unit, text = line[:10].strip(), line[40:50].strip(), line[50:].strip()
+        if name in _COLUMNS or name == _SPEED:
+            value = _number(file, number, name, text)
+            columns[_ours(name)] = _in_si(f"{file}, line {number}, {name}", name, unit, value)
+    for channel, raw in zip(channels, table, strict=True):
+        if channel.name in _COLUMNS or channel.name == _SPEED:
+            with np.errstate(all="ignore"):  # what overflows is refused below
+                physical = channel.factor * (raw - channel.offset_measured)
+                physical = physical + channel.offset_physical
+            where = f"{file}, line {channel.line}, {channel.name}"
+            columns[_ours(channel.name)] = _in_si(where, channel.name, channel.unit, physical)
+    return _of_columns(file, columns, sections)
+
+
+def _of_columns(file: Path, columns: dict[str, Any], sections: Any) -> Measurements:
+    if "F_z" not in columns:
+        raise InvalidValue(
+            f"{file} has no FZW, neither among its channels nor among its constants; loads in "
+            "other axes (FZC, FZH) are not used"
+        )
+    speed = columns.pop(_SPEED, None)
+    if speed is not None and "v_x" not in columns:
+        with np.errstate(all="ignore"):
+            columns["v_x"] = speed * np.cos(columns.get("alpha", 0.0))
+    named = (line[50:].strip() for _, line in sections.get("HEADER", []) if line[:6] == "MEASID")
+    return usable(file, columns, next(named, "") or file.stem)
+
+
+def _lines(file: Path) -> Iterator[tuple[str, int, str]]:
+    """Section, line number and text of the non-empty lines, up to the end section."""
+    section = ""
+    for number, line in enumerate(bytes_of(file).decode("latin-1").splitlines(), start=1):
+        if line.startswith("**"):
+            section = (line[2:].split() or [""])[0].upper()  # some write a count behind it
+            if section == "END":
+                return
+        elif line.strip() and not line.lstrip().startswith("!"):
+            if not section:
+                raise InvalidValue(
+                    f"{file}, line {number}: {line[:40]!r} comes before the first section"
+                )
+            yield section, number, line
+
+
+def _channel(file: Path, number: int, line: str) -> _TydexChannel:
+    name, unit = line[:10].strip(), line[40:50].strip()
+    if not name:
+        raise InvalidValue(f"{file}, line {number}: columns 1 to 10 must hold a channel's name")
+    texts = (line[at : at + _WIDTH].strip() for at in range(50, 50 + 3 * _WIDTH, _WIDTH))
+    usual = zip(texts, (1.0, 0.0, 0.0), strict=True)
+    numbers = (_number(file, number, name, text) if text else value for text, value in usual)
+    return _TydexChannel(name, unit, *numbers, line=number)
+
+
+def _row(file: Path, number: int, line: str, channels: list[_TydexChannel]) -> list[float]:
+    """Numbers in columns of 10 characters; in longer lines they are separated by blanks."""
+    count = len(channels)
+    cells = [line[k * _WIDTH : (k + 1) * _WIDTH].strip() for k in range(count)]
+    apart = line.split()
+    if len(line.rstrip()) > count * _WIDTH or any(" " in cell for cell in cells):
+        if len(apart) != count:
+            raise InvalidValue(f"{file}, line {number}: {len(apart)} values for {count} channels")
+        cells = apart
+    return [_number(file, number, c.name, t) for c, t in zip(channels, cells, strict=True)]
+
+
+def _number(file: Path, number: int, name: str, text: str) -> float:
+    if text.upper() in _GAPS:
+        return float("nan")
+    try:
+        return float(text)
+    except ValueError as error:
+        raise InvalidValue(
+            f"{file}, line {number}, column {name}: {text[:40]!r} is no number"
+        ) from error
+
+
+def _ours(name: str) -> str:
+    return _COLUMNS.get(name, name)
+
+
+def _in_si(where: str, name: str, unit: str, values: Array | float) -> Any:
+    si = "m/s" if name == _SPEED else UNITS[_COLUMNS[name]]
+    with np.errstate(over="ignore"):
+        return values * factor(unit, si, where)
+
+
+_HEADER = 128
+_NUMBERS = {
+    1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8",
+}  # fmt: skip
+_TEXTS = {16: "utf-8", 17: "utf-16", 18: "utf-32"}
+_MATRIX, _COMPRESSED = 14, 15
+_CELL, _STRUCT, _TEXT = 1, 2, 4
+_NUMERIC = range(6, 16)
+"""Class codes of numeric arrays."""
+MOST_VARIABLES = 10_000
+
+
+class _Element(NamedTuple):
+    kind: int
+    data: memoryview
+
+
+def variables(content: bytes) -> dict[str, Any]:
+    """Variables of a MAT-file by name: numeric arrays, text, lists of cells, dicts of structures.
+
+    Other kinds are left out. Raises ValueError if the content violates the format.
+    """
+    order = {b"IM": "<", b"MI": ">"}.get(content[126:128])
+    if order is None:
+        raise ValueError("it does not state the byte order")
+    values: dict[str, Any] = {}
+    for element in _elements(memoryview(content)[_HEADER:], order):
+        inner = _unpacked(element, order) if element.kind == _COMPRESSED else element
+        if inner.kind == _MATRIX:
+            name, value = _matrix(inner.data, order)
+            if value is not None:
+                values[name] = value
+        if len(values) > MOST_VARIABLES:
+            raise ValueError(f"it has more than {MOST_VARIABLES} variables")
+    return values
+
+
+def _elements(data: memoryview, order: str) -> Iterator[_Element]:
+    """Iterate over data elements, using the length stored in each."""
+    at = 0
+    while len(data) - at >= 8:
+        first, size = struct.unpack_from(f"{order}II", data, at)
+        start = at + 8
+        if first >> 16:  # a small one holds its data within the 8 bytes
+            kind, size, start = first & 0xFFFF, first >> 16, at + 4
+            if size > 4:
+                raise ValueError(f"a small element says it has {size} bytes; it has 4")
+            at += 8
+        else:
+            kind, at = first, start + size
+            if kind != _COMPRESSED:
+                at += -at % 8
+        if start + size > len(data):
+            raise ValueError(f"an element says it has {size} bytes; {len(data) - start} are left")
+        yield _Element(kind, data[start : start + size])
+
+
+def _unpacked(element: _Element, order: str) -> _Element:
+    data = zlib.decompressobj().decompress(element.data, LARGEST_BLOCK)
+    return next(_elements(memoryview(data), order), _Element(0, memoryview(b"")))
+
+
+def _matrix(data: memoryview, order: str) -> tuple[str, Any]:
+    """Name and value of an array; the value is None for kinds that are not read."""
+    parts = list(_elements(data, order))
+    if len(parts) < 3:
+        return "", None  # an empty cell
+    flags = _mat_file_numbers(parts[0], order)
+    if not flags.size:
+        raise ValueError("an array does not state its class")
+    shape = tuple(int(n) for n in _mat_file_numbers(parts[1], order))
+    name, rest, class_ = bytes(parts[2].data).decode("latin-1"), parts[3:], int(flags[0]) & 0xFF
+    if class_ in _NUMERIC:
+        values = _mat_file_numbers(rest[0], order) if rest else np.empty(0)
+        if values.size != np.prod(shape, dtype=float):
+            raise ValueError(f"{name or 'an array'} has {values.size} numbers for shape {shape}")
+        return name, values.reshape(shape, order="F")
+    if class_ == _TEXT:
+        return name, _text(rest[0], order) if rest else ""
+    if class_ == _CELL:
+        return name, [_matrix(part.data, order)[1] for part in rest]
+    if class_ == _STRUCT:
+        return name, _structure(rest, order)
+    return name, None
+
+
+def _structure(parts: list[_Element], order: str) -> dict[str, Any]:
+    """Fields of the first structure in an array of structures."""
+    if len(parts) < 2:
+        raise ValueError("a structure does not name its fields")
+    lengths = _mat_file_numbers(parts[0], order)
+    length = int(lengths[0]) if lengths.size else 0
+    if not 0 < length <= 1024:
+        raise ValueError(f"names of fields are {length} characters long")
+    text = bytes(parts[1].data)
+    cuts = range(0, len(text), length)
+    names = [text[k : k + length].split(b"\0")[0].decode("latin-1") for k in cuts]
+    values = [_matrix(part.data, order)[1] for part in parts[2 : 2 + len(names)]]
+    return dict(zip(names, values, strict=False))
+
+
+def _mat_file_numbers(element: _Element, order: str) -> Any:
+    if element.kind not in _NUMBERS:
+        raise ValueError(f"numbers are of the unknown type {element.kind}")
+    kind = np.dtype(order + _NUMBERS[element.kind])
+    return np.frombuffer(element.data, kind, len(element.data) // kind.itemsize)
+
+
+def _text(element: _Element, order: str) -> str:
+    if element.kind in _TEXTS:
+        suffix = "" if element.kind == 16 else ("-le" if order == "<" else "-be")
+        return bytes(element.data).decode(_TEXTS[element.kind] + suffix, "replace")
+    codes = _mat_file_numbers(element, order)
+    if codes.dtype.kind == "f":
+        raise ValueError("a text holds numbers that are no characters")
+    return "".join(map(chr, codes[codes < 0xD800].tolist())) if (codes >= 0).all() else ""
+
+
+class _Channel(NamedTuple):
+    column: str
+    si: str
+    sign: float = 1.0
+
+
+_CHANNELS = {
+    "ET": _Channel("time", "s"), "V": _Channel("v_x", "m/s"), "N": _Channel("omega", "rad/s"),
+    "SA": _Channel("alpha", "rad", -1.0), "IA": _Channel("gamma", "rad"),
+    "RL": _Channel("R_l", "m"), "P": _Channel("p", "Pa"), "FX": _Channel("F_x", "N"),
+    "FY": _Channel("F_y", "N", -1.0), "FZ": _Channel("F_z", "N", -1.0),
+    "MX": _Channel("M_x", "N·m"), "MY": _Channel("M_y", "N·m", -1.0),
+    "MZ": _Channel("M_z", "N·m", -1.0), "SL": _Channel("kappa", "1"),
+}  # fmt: skip
+_NEEDED = ("SA", "IA", "FZ", "SL")
+_SPINS_AS_SAID = 0.5
+"""Largest relative deviation of a measured spin from that of speed, radius and slip."""
+
+
+def _heading_at(lines: list[str]) -> int | None:
+    """Index of the line with the channel names among the first lines, or None."""
+    for k, line in enumerate(lines[:2]):
+        if {"SA", "FZ"} <= {name.strip().upper() for name in line.split("\t")}:
+            return k
+    return None
+
+
+def read_ttc_text(file: Path) -> Measurements:
+    """Read a TTC text file: a title, names, units, then rows of numbers, all separated by tabs."""
+    lines = bytes_of(file).decode("latin-1").splitlines()
+    head = _heading_at(lines) or 0
+    if len(lines) < head + 2:
+        raise InvalidValue(f"{file} ends before the line of units (line {head + 2})")
+    names = [name.strip().upper() for name in lines[head].split("\t")]
+    units = [unit.strip() for unit in lines[head + 1].split("\t")]
+    while names and not names[-1]:
+        names.pop()  # a tab at the end of the line
+    twice = first_repeated(names)
+    if twice is not None:
+        raise InvalidValue(f"{file}, line {head + 1}: channel {twice!r} appears twice")
+    if len(units) < len(names):
+        raise InvalidValue(f"{file}, line {head + 2}: {len(units)} units for {len(names)} channels")
+    rows: list[list[float]] = []
+    for number, line in enumerate(lines[head + 2 :], start=head + 3):
+        if line.strip():
+            rows.append(_numbers(file, number, line, names))
+    if not rows:
+        raise InvalidValue(f"{file} has no rows of numbers after line {head + 2}")
+    table = np.array(rows, dtype=float).T
+    channels = {
+        name: (values, unit) for name, values, unit in zip(names, table, units, strict=False)
+    }
+    return _of_channels(file, channels, (lines[0].strip() if head else "") or file.stem)
+
+
+def _numbers(file: Path, number: int, line: str, names: list[str]) -> list[float]:
+    cells = line.rstrip("\t").split("\t")
+    if len(cells) != len(names):
+        raise InvalidValue(f"{file}, line {number}: {len(cells)} values for {len(names)} channels")
+    try:
+        return [float(cell) for cell in cells]
+    except ValueError:
+        pass
+    for name, cell in zip(names, cells, strict=True):
+        try:
+            float(cell)
+        except ValueError as error:
+            raise InvalidValue(
+                f"{file}, line {number}, column {name}: {cell!r} is no number"
+            ) from error
+    raise AssertionError("one of the cells is no number")
+
+
+def read_ttc_mat(file: Path) -> Measurements:
+    """Read a TTC MAT-file of version 5: a vector per channel; `channel` has names and units."""
+    with reading(file, "is not a readable MAT-file of version 5"):
+        content = variables(bytes_of(file))
+        units = _units(content.get("channel"))
+        vectors = {name.upper(): value for name, value in content.items()}
+        channels = {
+            name: (_vector(name, vectors[name]), unit)
+            for name, unit in units.items()
+            if name in vectors and name in _CHANNELS
+        }
+    label = content.get("testid", "")
+    title = label.strip()[:200] if isinstance(label, str) else ""
+    return _of_channels(file, channels, title or file.stem)
+
+
+def _units(about: Any) -> dict[str, str]:
+    lists: list[Any] = [about[part] for part in ("name", "units") if _has(about, part)]
+    if len(lists) < 2:
+        raise InvalidValue(
+            "it has no structure 'channel' with the fields name and units, which say in what units "
+            "the channels are"
+        )
+    names, units = lists
+    if len(names) != len(units):
+        raise InvalidValue(f"channel has {len(names)} names and {len(units)} units")
+    return {str(n).strip().upper(): str(u).strip() for n, u in zip(names, units, strict=True)}
+
+
+def _has(about: Any, part: str) -> bool:
+    return isinstance(about, dict) and isinstance(about.get(part), list)
+
+
+def _vector(name: str, values: Any) -> Array:
+    if not isinstance(values, np.ndarray) or values.size != max(values.shape, default=0):
+        raise InvalidValue(f"channel {name} is no vector of numbers")
+    return values.ravel().astype(float)
+
+
+def _of_channels(file: Path, channels: Mapping[str, tuple[Array, str]], label: str) -> Measurements:
+    for name in _NEEDED:
+        if name not in channels:
+            hint = "; SR is built on the loaded radius and not used" * (name == "SL")
+            raise InvalidValue(f"{file} has no channel {name}{hint}. It has {', '.join(channels)}")
+    columns: dict[str, Any] = {}
+    for name, (values, unit) in channels.items():
+        if name in _CHANNELS:
+            column, si, sign = _CHANNELS[name]
+            # Overflow is infinite, and that is refused below.
+            with np.errstate(over="ignore"):
+                columns[column] = sign * factor(unit, si, f"{file}, channel {name}") * values
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise InvalidValue(f"{file}: channels differ in length: {lengths}")
+    with np.errstate(all="ignore"):
+        if "v_x" in columns:
+            # The road's speed; along the wheel is what slip is a part of.
+            columns["v_x"] = columns["v_x"] * np.cos(columns["alpha"])
+        if "omega" in columns:
+            columns["omega"] = _spin(columns)
+    return usable(file, columns, label)
+
+
+def _spin(columns: Mapping[str, Array]) -> Array:
+    """Measured spin, where it is close to the value that speed, radius and slip imply."""
+    if not {"v_x", "R_l"} <= set(columns):
+        return np.full_like(columns["omega"], np.nan)
+    rolling = columns["v_x"] / columns["R_l"]
+    said = rolling * (1.0 + columns["kappa"])
+    near = np.abs(columns["omega"] - said) < _SPINS_AS_SAID * np.abs(rolling)
+    return np.where(near, columns["omega"], np.nan)
+
+
+_LOOK = 4096
+"""Bytes at the beginning of a file that are used to detect its format."""
+
+
+def measurements(path: str | os.PathLike[str]) -> Measurements:
+    """Read tyre measurements from a file, converted to SI units and ISO signs.
+
+    The format is detected from the content: our own CSV and Parquet (headings `F_z [N]`, `alpha
+    [deg]`, ...; SI if there is no unit; cells separated by commas, semicolons or tabs, empty where
+    nothing was measured), files of the Tire Test Consortium (text `.dat` and `.mat` of version 5)
+    and TYDEX 1.3. Errors name the file, the line and the column.
+    """
+    file = path_of(path)
+    start = bytes_of(file)[:_LOOK]
+    if start[:4] == b"PAR1":
+        return _of_table(file, read_parquet(file), _parquet_labels(file))
+    if start[124:128] in (b"\x00\x01IM", b"\x01\x00MI"):
+        return read_ttc_mat(file)
+    if start[:19] == b"MATLAB 7.3 MAT-file" or start[:8] == b"\x89HDF\r\n\x1a\n":
+        raise InvalidValue(
+            f"{file} is a MAT-file of version 7.3; write it as version 5 (save with '-v7')"
+        )
+    text = start.decode("latin-1")
+    lines = [line for line in text.splitlines() if line.strip()]
+    if next((line for line in lines if not line.startswith("!")), "").startswith("**"):
+        return read_tydex(file)
+    if _heading_at(text.splitlines()) is not None:
+        return read_ttc_text(file)
+    # Of the names in the first line: comma, semicolon or tab.
+    separator = max(",;\t", key="".join(lines[:1]).count)
+    cells = read_csv(file, separator)
+    cells.pop("", None)  # numbers of rows, as pandas writes them
+    return _of_table(file, cells, _csv_labels(file, separator))
+
+
+def _of_table(file: Path, cells: Mapping[str, Cells], labels: Any) -> Measurements:
+    """Table from cells with our own column names."""
+    unknown = [name for name in cells if name not in UNITS and name != LABEL]
+    if "F_z" not in cells or not any(name in cells for name in RESPONSES):
+        single = "; cells are separated by commas, semicolons or tabs" * (len(cells) == 1)
+        raise InvalidValue(
+            f"{file} has no column F_z with loads and one of {', '.join(RESPONSES)}; it has "
+            f"{', '.join(cells)}{single}. Columns of measurements are {', '.join(UNITS)} and "
+            f"{LABEL}"
+        )
+    columns: dict[str, Any] = {}
+    for name, cell in cells.items():
+        if name not in UNITS:
+            continue
+        if cell.values is None:
+            raise InvalidValue(f"{file}, column {name}: {cell.problem}")
+        with np.errstate(over="ignore"):
+            columns[name] = cell.values * factor(cell.unit, UNITS[name], f"{file}, column {name}")
+    notes = (f"columns that are not known were left out: {', '.join(unknown)}",) if unknown else ()
+    return usable(file, columns, labels, notes)
+
+
+def _csv_labels(file: Path, separator: str) -> Any:
+    header, *rows = [row for row in csv_rows(file, separator) if row]
+    names = [text.strip() for text in header]
+    if LABEL not in names:
+        return file.stem
+    place = names.index(LABEL)
+    return np.array([row[place] for row in rows], dtype=str)
+
+
+def _parquet_labels(file: Path) -> Any:
+    table = parquet_table(file, f"Reading {file}")
+    if LABEL not in table.column_names:
+        return file.stem
+    return np.array([str(text) for text in table.column(LABEL).to_pylist()], dtype=str)

@@ -51,15 +51,8 @@ from ..parts.drive_command import demanded_acceleration
 from ..parts.kinematics import Acceleration as PlaneAcceleration
 from ..parts.load_transfer import Velocity as WheelVelocity
 from ..parts.load_transfer import in_wheel_frame, on_road, pitch_loads, smooth_slip_angle
-from . import body as cars
-from .records import (
-    BMW_3_SERIES,
-    CONTROL,
-    AxleOutputs,
-    BicycleInput,
-    BicycleParams,
-    CommonRoadFactory,
-)
+from . import cars
+from .cars import BMW_3_SERIES, CONTROL, AxleOutputs, BicycleInput, BicycleParams, CommonRoadFactory
 
 
 class KinematicBicycleState(NamedTuple):

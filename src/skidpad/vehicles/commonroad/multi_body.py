@@ -3,13 +3,17 @@
 29 states: besides the planar motion the body leans, squats and drops, each axle leans, drops and
 moves sideways under it, and every wheel spins on a tyre of its own. Equations as facts from
 `commonroad-vehicle-models` 3.0.2 (`vehicle_dynamics_mb`), which goes back to the vehicle dynamics
-model of the US Department of Transportation. Wheels are in the order fr, fl, rr, rl, as in the
-state. The end of the module has the motion as that program computes it, errors included.
+model of the US Department of Transportation (R. W. Allen and others). Wheels are in the order fr,
+fl, rr, rl, as in the state. The end of the module has the motion as that program computes it,
+errors included.
 
 The signs are upstream's, whose equations hold in axes with y to the right and z down as well as in
 those of its output, with y to the left. Read with y to the left, upstream's left wheel is the right
 one, a positive roll angle has the left side down, a positive pitch angle the nose up, and a
-positive height is below. The names here are chosen accordingly: lean, squat, drop.
+positive height is below. The names here are chosen accordingly: lean, squat, drop. An axle has
+lean, its rotation about the forward axis with its left side down, and drop, its distance below the
+height at which its tyres begin to carry. The body likewise has lean, squat (nose up), and drop
+below its static height. `right` and `left` are the sides of the car.
 """
 
 from __future__ import annotations
@@ -40,6 +44,8 @@ from ...units import (
     m_s2,
     non_negative,
     one,
+    per_m,
+    per_m2,
     positive,
     rad,
     rad_s,
@@ -52,6 +58,7 @@ from ..parts.load_transfer import (
     Friction,
     Velocity,
     in_wheel_frame,
+    on_road,
     smooth_slip_angle,
     steered,
 )
@@ -62,24 +69,229 @@ from ..parts.spinning_wheel import (
     spin_rate,
     upstream_slip,
 )
-from . import records
-from .body import Motion, car_command, car_model, on_slope, on_spinning_wheels, spinning_limits
-from .records import share
-from .suspended_axle import (
-    Axle,
-    AxleParams,
-    Body,
-    Pair,
-    Suspension,
-    axle_moment,
-    body_moment,
-    suspension,
+from . import cars
+from .cars import (
+    Motion,
+    car_command,
+    car_model,
+    on_slope,
+    on_spinning_wheels,
+    share,
+    spinning_limits,
 )
 from .tyre import UPSTREAM_TYRE, Coefficients, Slip, right_tyre_force, tyre_force
 
 
+class AxleParams(NamedTuple):
+    """Parameters that differ between the axles of the car."""
+
+    m: Annotated[kg, positive]
+    """Mass of the axle with its wheels."""
+    I: Annotated[kg_m2, positive]  # noqa: E741 (the symbol of the books)
+    """Inertia of the axle about the forward axis."""
+    track: Annotated[m, positive]
+    """Distance between its wheels."""
+    K_s: Annotated[N_m, non_negative]
+    """Stiffness of a spring."""
+    K_sd: Annotated[N_s_m, non_negative]
+    """Damping of a damper."""
+    K_ts: Nm
+    """Stiffness of the anti-roll bar per rad of lean between body and axle; negative resists."""
+    D: per_m
+    """Camber per spring deflection."""
+    E: per_m2
+    """Camber per squared spring deflection."""
+    h_ra: m
+    """Height of the roll centre above the road."""
+
+
+class Body(NamedTuple):
+    """Position and velocity of the sprung mass relative to the road."""
+
+    lean: rad
+    lean_rate: rad_s
+    squat: rad
+    squat_rate: rad_s
+    drop: m
+    drop_rate: m_s
+    h: m
+    """Height of the centre of mass above the road at rest."""
+
+
+class Axle(NamedTuple):
+    """Position and velocity of an axle."""
+
+    lean: rad
+    lean_rate: rad_s
+    drop: m
+    drop_rate: m_s
+    shift: m
+    """Lateral offset of the body from the axle, positive to the left."""
+    shift_rate: m_s
+
+
+class Pair(NamedTuple):
+    """A value for the right and the left wheel."""
+
+    right: float
+    left: float
+
+    @property
+    def sum(self) -> float:
+        """Sum of both values."""
+        return self.right + self.left
+
+
+class Levers(NamedTuple):
+    """Lever arms of the forces between an axle and the body, in the axes of the leaning body."""
+
+    aside: m
+    """Offset to the left of the axle's middle, where the resultant of the springs acts."""
+    below: m
+    """Distance of the roll centre below the body's centre of mass."""
+    above: m
+    """Distance of the roll centre above the middle of the axle."""
+
+
+class Suspension(NamedTuple):
+    """Forces, cambers and lever arms of the suspension of one axle."""
+
+    load: Pair
+    """Load on each tyre."""
+    spring: Pair
+    """Force of spring, damper and anti-roll bar on each side; positive pushes the body up."""
+    camber: Pair
+    joint: N
+    """Lateral force at the roll centre; positive pushes the body to the left."""
+    levers: Levers
+
+
+def suspension(
+    axle: Axle, body: Body, at: m, static: N, car: Any, p: AxleParams, *, upstream: bool = False
+) -> Suspension:
+    """Forces between the road and the body at one axle.
+
+    Args:
+        at: distance of the axle ahead of the centre of mass, negative behind it.
+        static: force of one spring at rest.
+        car: parameters of the car.
+        upstream: as in CommonRoad's program, a tyre that has left the road pulls, and the body
+            stays above its axles however far it is displaced sideways.
+    """
+    travel = upstream_spring_travel if upstream else spring_travel
+    deflection, rate = travel(axle, body, at, car.R_w, p)
+    # Tyre deflections; negative for a wheel in the air.
+    middle = axle.drop + car.R_w * (cos(axle.lean) - 1.0)
+    side = 0.5 * p.track * sin(axle.lean)
+    load = Pair((middle - side) * car.K_zt, (middle + side) * car.K_zt)
+    roll_bar = (body.lean - axle.lean) * p.K_ts * (1.0 / p.track)
+    return Suspension(
+        load=load if upstream else Pair(*map(on_road, load)),
+        spring=Pair(
+            static - deflection.right * p.K_s - rate.right * p.K_sd + roll_bar,
+            static - deflection.left * p.K_s - rate.left * p.K_sd - roll_bar,
+        ),
+        camber=Pair(
+            body.lean + deflection.right * (p.D + p.E * deflection.right),
+            body.lean - deflection.left * (p.D + p.E * deflection.left),
+        ),
+        joint=joint_force(axle, body, car, p),
+        levers=(upstream_levers if upstream else levers)(axle, body, car.R_w, p),
+    )
+
+
+def height_above(axle: Axle, body: Body, R_w: m) -> m:
+    """Height of the body's centre of mass above the middle of an axle."""
+    return body.h - R_w + axle.drop - body.drop
+
+
+def levers(axle: Axle, body: Body, R_w: m, p: AxleParams) -> Levers:
+    """Lever arms from the positions of body and axle."""
+    above, arm = height_above(axle, body, R_w), p.h_ra - R_w
+    c, s = cos(body.lean), sin(body.lean)
+    link = arm * cos(body.lean - axle.lean)
+    return Levers(above * s - axle.shift * c, above * c + axle.shift * s - link, link)
+
+
+def upstream_levers(axle: Axle, body: Body, R_w: m, p: AxleParams) -> Levers:
+    """Lever arms as upstream computes them: springs always below the body's centre of mass."""
+    above = body.h - body.drop - R_w + axle.drop
+    below = (above - (p.h_ra - R_w) * cos(axle.lean)) / cos(body.lean)
+    return Levers(0.0 * body.h, below, p.h_ra - R_w)
+
+
+def spring_travel(axle: Axle, body: Body, at: m, R_w: m, p: AxleParams) -> tuple[Pair, Pair]:
+    """Extension of each spring from its static length, and the rate of extension."""
+    above, above_rate = height_above(axle, body, R_w), axle.drop_rate - body.drop_rate
+    c, s = cos(body.lean), sin(body.lean)
+    middle = above * c + axle.shift * s - (body.h - R_w) + at * body.squat
+    aside = above * s - axle.shift * c
+    turning = above_rate * c + axle.shift_rate * s - aside * body.lean_rate
+    return _by_side(middle, turning + at * body.squat_rate, axle, body, p)
+
+
+def upstream_spring_travel(
+    axle: Axle, body: Body, at: m, R_w: m, p: AxleParams
+) -> tuple[Pair, Pair]:
+    """Spring travel as upstream computes it: body above its axles, lean rate ignored."""
+    height = body.h - R_w
+    middle = (height + axle.drop - body.drop) / cos(body.lean) - height + at * body.squat
+    middle_rate = axle.drop_rate - body.drop_rate + at * body.squat_rate
+    return _by_side(middle, middle_rate, axle, body, p)
+
+
+def _by_side(
+    middle: m, middle_rate: m_s, axle: Axle, body: Body, p: AxleParams
+) -> tuple[Pair, Pair]:
+    side = 0.5 * (body.lean - axle.lean) * p.track
+    side_rate = 0.5 * (body.lean_rate - axle.lean_rate) * p.track
+    return (
+        Pair(middle + side, middle - side),
+        Pair(middle_rate + side_rate, middle_rate - side_rate),
+    )
+
+
+def joint_force(axle: Axle, body: Body, car: Any, p: AxleParams) -> N:
+    """Force of the compliant roll-centre joint, parallel to the floor of the leaning body."""
+    c, s = cos(body.lean), sin(body.lean)
+    above = height_above(axle, body, car.R_w)
+    between = body.lean - axle.lean
+    arm = p.h_ra - car.R_w
+    offset = above * s - axle.shift * c - arm * sin(between)
+    rate = (
+        (above * c + axle.shift * s) * body.lean_rate
+        + (axle.drop_rate - body.drop_rate) * s
+        - axle.shift_rate * c
+        - arm * cos(between) * (body.lean_rate - axle.lean_rate)
+    )
+    return offset * car.K_ras + rate * car.K_rad
+
+
+def axle_moment(axle: Axle, now: Suspension, across: Pair, F_y: N, car: Any, p: AxleParams) -> Nm:
+    """Moment on the axle about the forward axis; positive leans it to the left.
+
+    `across` are the lateral forces in the axes of the wheels; each moves its contact patch by
+    `car.K_lt` times the force. `F_y` is their sum in the axes of the car.
+    """
+    half = 0.5 * p.track
+    c, s = half * cos(axle.lean), car.R_w * sin(axle.lean)
+    return (
+        half * (now.spring.left - now.spring.right)
+        - now.joint * now.levers.above
+        + now.load.right * (s + c - car.K_lt * across.right)
+        + now.load.left * (s - c - car.K_lt * across.left)
+        - F_y * (car.R_w - axle.drop)
+    )
+
+
+def body_moment(now: Suspension, p: AxleParams) -> Nm:
+    """Moment of an axle on the body about the forward axis; positive leans it to the left."""
+    apart = 0.5 * p.track * (now.spring.right - now.spring.left)
+    return apart - now.spring.sum * now.levers.aside - now.joint * now.levers.below
+
+
 def _axle(which: str) -> AxleParams:
-    return AxleParams(**{name: records.BMW_320I[f"{which}.{name}"] for name in AxleParams._fields})
+    return AxleParams(**{name: cars.BMW_320I[f"{which}.{name}"] for name in AxleParams._fields})
 
 
 class State(NamedTuple):
@@ -150,38 +362,38 @@ MIRROR_ODD = {name: True for name in State._fields if name.startswith(("lean", "
 
 
 @extended
-class Params(records.CarParams):
+class Params(cars.CarParams):
     """Masses, springs, tyres and limits; by default CommonRoad's vehicle 2, a BMW 320i."""
 
-    m: Annotated[kg, positive] = records.BMW_320I["m"]
+    m: Annotated[kg, positive] = cars.BMW_320I["m"]
     """Mass of the whole car."""
-    m_s: Annotated[kg, positive] = records.BMW_320I["m_s"]
+    m_s: Annotated[kg, positive] = cars.BMW_320I["m_s"]
     """Sprung mass."""
-    I_x_s: Annotated[kg_m2, positive] = records.BMW_320I["I_x_s"]
+    I_x_s: Annotated[kg_m2, positive] = cars.BMW_320I["I_x_s"]
     """Inertia of the sprung mass about the forward axis."""
-    I_y_s: Annotated[kg_m2, positive] = records.BMW_320I["I_y_s"]
+    I_y_s: Annotated[kg_m2, positive] = cars.BMW_320I["I_y_s"]
     """Inertia of the sprung mass about the lateral axis."""
-    I_z: Annotated[kg_m2, positive] = records.BMW_320I["I_z"]
+    I_z: Annotated[kg_m2, positive] = cars.BMW_320I["I_z"]
     """Yaw inertia of the whole car."""
-    I_xz_s: kg_m2 = records.BMW_320I["I_xz_s"]
+    I_xz_s: kg_m2 = cars.BMW_320I["I_xz_s"]
     """Product of inertia of the sprung mass between lean and yaw."""
-    h_s: Annotated[m, non_negative] = records.BMW_320I["h_s"]
+    h_s: Annotated[m, non_negative] = cars.BMW_320I["h_s"]
     """Height of the centre of the sprung mass."""
-    R_w: Annotated[m, positive] = records.BMW_320I["R_w"]
+    R_w: Annotated[m, positive] = cars.BMW_320I["R_w"]
     """Radius of the wheels."""
-    I_w: Annotated[kg_m2, positive] = records.BMW_320I["I_w"]
+    I_w: Annotated[kg_m2, positive] = cars.BMW_320I["I_w"]
     """Inertia of a wheel about its axle."""
-    K_zt: Annotated[N_m, positive] = records.BMW_320I["K_zt"]
+    K_zt: Annotated[N_m, positive] = cars.BMW_320I["K_zt"]
     """Vertical stiffness of a tyre."""
-    K_lt: Annotated[m_N, non_negative] = records.BMW_320I["K_lt"]
+    K_lt: Annotated[m_N, non_negative] = cars.BMW_320I["K_lt"]
     """Lateral shift of a tyre's contact patch per lateral force."""
-    K_ras: Annotated[N_m, non_negative] = records.BMW_320I["K_ras"]
+    K_ras: Annotated[N_m, non_negative] = cars.BMW_320I["K_ras"]
     """Lateral stiffness of the joint between an axle and the body."""
-    K_rad: Annotated[N_s_m, non_negative] = records.BMW_320I["K_rad"]
+    K_rad: Annotated[N_s_m, non_negative] = cars.BMW_320I["K_rad"]
     """Lateral damping of the joint between an axle and the body."""
-    brake_split: share = records.BMW_320I["brake_split"]
+    brake_split: share = cars.BMW_320I["brake_split"]
     """Share of the brake torque on the front axle."""
-    engine_split: share = records.BMW_320I["engine_split"]
+    engine_split: share = cars.BMW_320I["engine_split"]
     """Share of the engine torque on the front axle."""
     g: Annotated[m_s2, non_negative] = 9.81
     """Gravity."""
@@ -471,12 +683,12 @@ def suspended(
     return rates
 
 
-def motion(x: State, u: records.CarInput, p: Params) -> Motion:
+def motion(x: State, u: cars.CarInput, p: Params) -> Motion:
     """State rates, wheel forces and suspension forces, at any speed, forwards and in reverse."""
     # The engine drives the wheels through open differentials.
     fr, fl, rr, rl = spins_of(x)
     engine = 0.5 * (p.engine_split * (fr + fl) + (1.0 - p.engine_split) * (rr + rl))
-    acting = records.torque_limited(u, x.steer, x.v_x, p.R_w * engine, p)
+    acting = cars.limit_torque_commands(u, x.steer, x.v_x, p.R_w * engine, p)
     now = take_apart(x, p)
     rolling = wheels(x, now, p)
     share = dynamic_share(x.v_x, p)
@@ -520,7 +732,7 @@ def net_torques(x: State, a: m_s2, rolling: Sequence[Wheel], p: Params) -> list[
 def assembled(
     x: State,
     pose: kinematics.PoseRate,
-    acting: records.Limited,
+    acting: cars.Limited,
     over_ground: Planar,
     inside: dict[str, Any],
     spins: Sequence[rad_s2],
@@ -543,15 +755,15 @@ def assembled(
     )
 
 
-def upstream_motion(x: State, u: records.CarInput, p: Params) -> Motion:
+def upstream_motion(x: State, u: cars.CarInput, p: Params) -> Motion:
     """State rates as upstream computes them: without slip (first six) below v_kin."""
-    acting = records.limited(u, x.steer, x.v_x, p)
+    acting = cars.limit_commands(u, x.steer, x.v_x, p)
     now = take_apart(x, p, upstream=True)
     four = wheels(x, now, p, upstream=True)
     front, rear = on_axles(x, [wheel.force for wheel in four])
     slide = planar(x, front, rear, now, p)
     slow = abs(x.v_x) < p.v_kin
-    line_rate = records.upstream_rolling_rate(x.v_x, x.lean, x.steer, acting, p.l_f, p.l_r)
+    line_rate = cars.upstream_rolling_rate(x.v_x, x.lean, x.steer, acting, p.l_f, p.l_r)
     over_ground = Planar(
         where(slow, acting.a, slide.v_x), slide.v_y, where(slow, line_rate.omega, slide.omega)
     )
@@ -570,7 +782,7 @@ def upstream_motion(x: State, u: records.CarInput, p: Params) -> Motion:
     return Motion(assembled(x, pose, acting, over_ground, inside, spins, p), Acting(four, now))
 
 
-def upstream_velocity(x: State, u: records.CarInput, p: Params) -> BodyVelocity:
+def upstream_velocity(x: State, u: cars.CarInput, p: Params) -> BodyVelocity:
     """Velocity over ground as upstream computes it: in reverse the car moves forwards."""
     slow, line = abs(x.v_x) < p.v_kin, kinematics.centre_track_rolling(x.v_x, x.steer, p.l_f, p.l_r)
     way: one = where(x.v_x < 0.0, -1.0, 1.0)
@@ -672,7 +884,7 @@ def shown(x: State, now: Motion, p: Params) -> Sequence[float]:
 
 
 def _model(
-    move: Callable[[State, records.CarInput, Params], Motion], body: CarBody, **others: Any
+    move: Callable[[State, cars.CarInput, Params], Motion], body: CarBody, **others: Any
 ) -> Model:
     return car_model(
         "commonroad_mb",
@@ -693,7 +905,7 @@ _BACKWARDS = "the slip of a wheel that rolls backwards is a quotient by 0, and s
 UPSTREAM_MODEL = _model(
     upstream_motion,
     _body(upstream_velocity),
-    reproduces=records.VEHICLE_MODELS,
+    reproduces=cars.VEHICLE_MODELS,
     exempt={
         "purity": _BACKWARDS,
         "mirror": "left and right tyres are alike, not mirror images, and all pull to one side",
@@ -705,4 +917,4 @@ UPSTREAM_MODEL = _model(
     },
 )
 
-commonroad_mb = records.CommonRoadFactory(MODEL, upstream=UPSTREAM_MODEL, sets=(1, 2, 3))
+commonroad_mb = cars.CommonRoadFactory(MODEL, upstream=UPSTREAM_MODEL, sets=(1, 2, 3))

@@ -64,9 +64,8 @@ from ..parts.spinning_wheel import (
     spin_rate,
     upstream_slip,
 )
-from . import body as cars
-from . import records
-from .records import share
+from . import cars
+from .cars import share
 from .tyre import UPSTREAM_TYRE, Coefficients, Slip, axle_force, tyre_force
 
 
@@ -96,9 +95,9 @@ class KsOutputs(NamedTuple):
     """Yaw rate, positive to the left."""
 
 
-def ks_motion(x: Any, u: records.CarInput, p: Any) -> cars.Motion:
+def ks_motion(x: Any, u: cars.CarInput, p: Any) -> cars.Motion:
     """State rates and limited commands of a car whose rear axle rolls."""
-    acting = records.limited(u, x.steer, x.v, p)
+    acting = cars.limit_commands(u, x.steer, x.v, p)
     pose = kinematics.rolling(x.yaw, x.v, x.steer, p.l_f + p.l_r)
     return cars.Motion(KsState(pose.x, pose.y, acting.steer_rate, acting.a, pose.yaw), acting)
 
@@ -128,7 +127,7 @@ def rear_axle_body(geometry: Callable[[Any], Geometry]) -> Body:
 KS_MODEL = cars.car_model(
     "commonroad_ks",
     KsState,
-    records.CarParams,
+    cars.CarParams,
     KsOutputs,
     ks_motion,
     ks_shown,
@@ -136,7 +135,7 @@ KS_MODEL = cars.car_model(
     summary="CommonRoad KS: kinematic single track, rear axle",
 )
 
-commonroad_ks = records.CommonRoadFactory(KS_MODEL, sets=(1, 2, 3, 4))
+commonroad_ks = cars.CommonRoadFactory(KS_MODEL, sets=(1, 2, 3, 4))
 
 TRAILER_TAIL = 0.3
 """Share of a trailer's length behind its axle."""
@@ -157,33 +156,33 @@ class KstState(KsState):
 class KstParams(NamedTuple):
     """Geometry and limits; by default CommonRoad's vehicle 4, a truck with its trailer."""
 
-    l_f: Annotated[m, positive] = records.TRUCK_WITH_TRAILER["l_f"]
+    l_f: Annotated[m, positive] = cars.TRUCK_WITH_TRAILER["l_f"]
     """Distance from the tractor's centre of mass to its front axle."""
-    l_r: Annotated[m, positive] = records.TRUCK_WITH_TRAILER["l_r"]
+    l_r: Annotated[m, positive] = cars.TRUCK_WITH_TRAILER["l_r"]
     """Distance from the tractor's centre of mass to its rear axle."""
-    l_trailer: Annotated[m, positive] = records.TRUCK_WITH_TRAILER["l_trailer"]
+    l_trailer: Annotated[m, positive] = cars.TRUCK_WITH_TRAILER["l_trailer"]
     """Distance from the tractor's rear axle, where the hitch is, to the trailer's axle."""
     hitch_max: Annotated[rad, positive] = 0.5 * pi
     """Largest hitch angle, either side."""
-    steer_max: Annotated[rad, non_negative] = records.TRUCK_WITH_TRAILER["steer_max"]
+    steer_max: Annotated[rad, non_negative] = cars.TRUCK_WITH_TRAILER["steer_max"]
     """Largest steering angle, either side."""
-    steer_rate_max: Annotated[rad_s, non_negative] = records.TRUCK_WITH_TRAILER["steer_rate_max"]
+    steer_rate_max: Annotated[rad_s, non_negative] = cars.TRUCK_WITH_TRAILER["steer_rate_max"]
     """Largest steering rate, either side."""
-    a_max: Annotated[m_s2, non_negative] = records.TRUCK_WITH_TRAILER["a_max"]
+    a_max: Annotated[m_s2, non_negative] = cars.TRUCK_WITH_TRAILER["a_max"]
     """Largest acceleration, either way."""
-    v_switch: Annotated[m_s, positive] = records.TRUCK_WITH_TRAILER["v_switch"]
+    v_switch: Annotated[m_s, positive] = cars.TRUCK_WITH_TRAILER["v_switch"]
     """Speed above which engine power limits the forward acceleration."""
-    v_min: Annotated[m_s, Allowed(high=0.0)] = records.TRUCK_WITH_TRAILER["v_min"]
+    v_min: Annotated[m_s, Allowed(high=0.0)] = cars.TRUCK_WITH_TRAILER["v_min"]
     """Largest speed in reverse, negative."""
-    v_max: Annotated[m_s, positive] = records.TRUCK_WITH_TRAILER["v_max"]
+    v_max: Annotated[m_s, positive] = cars.TRUCK_WITH_TRAILER["v_max"]
     """Largest speed forwards."""
-    length: Annotated[m, positive] = records.TRUCK_WITH_TRAILER["length"]
+    length: Annotated[m, positive] = cars.TRUCK_WITH_TRAILER["length"]
     """Length of the body; it does not influence the motion."""
-    width: Annotated[m, positive] = records.TRUCK_WITH_TRAILER["width"]
+    width: Annotated[m, positive] = cars.TRUCK_WITH_TRAILER["width"]
     """Width of the body; it does not influence the motion."""
-    trailer_length: Annotated[m, positive] = records.TRUCK_WITH_TRAILER["trailer_length"]
+    trailer_length: Annotated[m, positive] = cars.TRUCK_WITH_TRAILER["trailer_length"]
     """Length of the trailer; it does not influence the motion."""
-    trailer_width: Annotated[m, positive] = records.TRUCK_WITH_TRAILER["trailer_width"]
+    trailer_width: Annotated[m, positive] = cars.TRUCK_WITH_TRAILER["trailer_width"]
     """Width of the trailer; it does not influence the motion."""
 
 
@@ -238,7 +237,7 @@ def kst_shown(x: KstState, now: cars.Motion, p: KstParams) -> Sequence[float]:
 
 
 def _kst_model(fold: Callable[[KstState, rad_s, KstParams], rad_s], **others: Any) -> Model:
-    def motion(x: KstState, u: records.CarInput, p: KstParams) -> cars.Motion:
+    def motion(x: KstState, u: cars.CarInput, p: KstParams) -> cars.Motion:
         tractor = ks_motion(x, u, p)
         # A trailer without slip, before the limit at `hitch_max`.
         free = -x.v * sin(x.hitch) * (1.0 / p.l_trailer) - tractor.rate.yaw
@@ -259,9 +258,9 @@ def _kst_model(fold: Callable[[KstState, rad_s, KstParams], rad_s], **others: An
 
 
 KST_MODEL = _kst_model(folding)
-KST_UPSTREAM_MODEL = _kst_model(upstream_folding, reproduces=records.VEHICLE_MODELS)
+KST_UPSTREAM_MODEL = _kst_model(upstream_folding, reproduces=cars.VEHICLE_MODELS)
 
-commonroad_kst = records.CommonRoadFactory(
+commonroad_kst = cars.CommonRoadFactory(
     KST_MODEL, upstream=KST_UPSTREAM_MODEL, sets=(1, 2, 3, 4), own=("l_trailer",)
 )
 
@@ -286,14 +285,14 @@ class StState(NamedTuple):
 
 
 @extended
-class StParams(records.CarParams):
+class StParams(cars.CarParams):
     """Masses, tyres and limits; by default CommonRoad's vehicle 2, a BMW 320i."""
 
-    m: Annotated[kg, positive] = records.BMW_320I["m"]
+    m: Annotated[kg, positive] = cars.BMW_320I["m"]
     """Mass."""
-    I_z: Annotated[kg_m2, positive] = records.BMW_320I["I_z"]
+    I_z: Annotated[kg_m2, positive] = cars.BMW_320I["I_z"]
     """Yaw inertia about the centre of mass."""
-    h_s: Annotated[m, non_negative] = records.BMW_320I["h_s"]
+    h_s: Annotated[m, non_negative] = cars.BMW_320I["h_s"]
     """Height that load transfer between the axles is computed with: that of the sprung mass."""
     C_f: Annotated[one, non_negative] = 21.92
     """Cornering stiffness of the front axle over its load, in 1/rad: -p_ky1 of the tyre."""
@@ -365,7 +364,7 @@ def slipping_body(**others: Any) -> Body:
     return sliding_car(**usual | others)
 
 
-def _blended(x: Any, acting: records.Limited, p: Any) -> tuple[one, kinematics.PoseRate, Turning]:
+def _blended(x: Any, acting: cars.Limited, p: Any) -> tuple[one, kinematics.PoseRate, Turning]:
     """Weight of the tyre forces in the motion, pose rate, and turning of rolling wheels."""
     share, line = dynamic_share(x.v, p), kinematics.centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
     line_rate = kinematics.rolling_rate(x.v, acting.a, x.steer, acting.steer_rate, p.l_f, p.l_r)
@@ -394,9 +393,9 @@ def sliding(x: StState, force: StForces, speed: m_s, p: StParams) -> Turning:
     )
 
 
-def st_motion(x: StState, u: records.CarInput, p: StParams) -> cars.Motion:
+def st_motion(x: StState, u: cars.CarInput, p: StParams) -> cars.Motion:
     """State rates and forces, valid at any speed, forwards and in reverse."""
-    acting = records.limited(u, x.steer, x.v, p)
+    acting = cars.limit_commands(u, x.steer, x.v, p)
     speed = floored_speed(x.v, p.v_dyn)
     loads = pitch_loads(acting.a, p.m, p.g, p.l_f, p.l_r, p.h_s)
     force = st_forces(x, [on_road(F_z) for F_z in loads], speed, p)
@@ -408,15 +407,15 @@ def st_motion(x: StState, u: records.CarInput, p: StParams) -> cars.Motion:
     )
 
 
-def st_upstream_motion(x: StState, u: records.CarInput, p: StParams) -> cars.Motion:
+def st_upstream_motion(x: StState, u: cars.CarInput, p: StParams) -> cars.Motion:
     """State rates as upstream computes them: kinematic below v_kin, and at -v as at v."""
-    acting = records.limited(u, x.steer, x.v, p)
+    acting = cars.limit_commands(u, x.steer, x.v, p)
     slow = abs(x.v) < p.v_kin
     # Both branches are evaluated, so the one not taken needs a speed to divide by too.
     speed = where(slow, p.v_kin, x.v)
     force = st_forces(x, pitch_loads(acting.a, p.m, p.g, p.l_f, p.l_r, p.h_s), speed, p)
     slide = sliding(x, force, speed, p)
-    line = records.upstream_rolling_rate(x.v, x.beta, x.steer, acting, p.l_f, p.l_r)
+    line = cars.upstream_rolling_rate(x.v, x.beta, x.steer, acting, p.l_f, p.l_r)
     pose = kinematics.pose_rate(x.yaw, *st_upstream_velocity(x, u, p))
     turning = (where(slow, line.omega, slide.omega), where(slow, line.beta, slide.beta))
     return cars.Motion(
@@ -424,7 +423,7 @@ def st_upstream_motion(x: StState, u: records.CarInput, p: StParams) -> cars.Mot
     )
 
 
-def st_upstream_velocity(x: StState, u: records.CarInput, p: StParams) -> Velocity:
+def st_upstream_velocity(x: StState, u: cars.CarInput, p: StParams) -> Velocity:
     """Velocity over ground as upstream computes it: below v_kin that of rolling wheels."""
     slow, line = abs(x.v) < p.v_kin, kinematics.centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
     beta = where(slow, line.beta, x.beta)
@@ -436,13 +435,13 @@ def _over_ground(x: Any, rate: Any) -> kinematics.Acceleration:
 
 
 def _st_model(
-    move: Callable[[StState, records.CarInput, StParams], cars.Motion], body: Body, **others: Any
+    move: Callable[[StState, cars.CarInput, StParams], cars.Motion], body: Body, **others: Any
 ) -> Any:
     return cars.car_model(
         "commonroad_st",
         StState,
         StParams,
-        records.AxleOutputs,
+        cars.AxleOutputs,
         move,
         lambda x, now, p: (*_over_ground(x, now.rate), *now.acting),
         body=body,
@@ -455,11 +454,11 @@ ST_MODEL = _st_model(st_motion, slipping_body(geometry=cars.seen_from_the_mass))
 ST_UPSTREAM_MODEL = _st_model(
     st_upstream_motion,
     slipping_body(geometry=cars.seen_from_the_mass, velocity=st_upstream_velocity),
-    reproduces=records.VEHICLE_MODELS,
+    reproduces=cars.VEHICLE_MODELS,
     exempt={"rest": "below 0.1 m/s it integrates increments of the yaw rate and forgets no error"},
 )
 
-commonroad_st = records.CommonRoadFactory(ST_MODEL, upstream=ST_UPSTREAM_MODEL, sets=(1, 2, 3))
+commonroad_st = cars.CommonRoadFactory(ST_MODEL, upstream=ST_UPSTREAM_MODEL, sets=(1, 2, 3))
 
 
 @extended
@@ -473,22 +472,22 @@ class StdState(StState):
 
 
 @extended
-class StdParams(records.CarParams):
+class StdParams(cars.CarParams):
     """Masses, wheels, tyres and limits; by default CommonRoad's vehicle 2, a BMW 320i."""
 
-    m: Annotated[kg, positive] = records.BMW_320I["m"]
+    m: Annotated[kg, positive] = cars.BMW_320I["m"]
     """Mass."""
-    I_z: Annotated[kg_m2, positive] = records.BMW_320I["I_z"]
+    I_z: Annotated[kg_m2, positive] = cars.BMW_320I["I_z"]
     """Yaw inertia about the centre of mass."""
-    h_s: Annotated[m, non_negative] = records.BMW_320I["h_s"]
+    h_s: Annotated[m, non_negative] = cars.BMW_320I["h_s"]
     """Height that load transfer between the axles is computed with: that of the sprung mass."""
-    R_w: Annotated[m, positive] = records.BMW_320I["R_w"]
+    R_w: Annotated[m, positive] = cars.BMW_320I["R_w"]
     """Radius of the wheels."""
-    I_w: Annotated[kg_m2, positive] = records.BMW_320I["I_w"]
+    I_w: Annotated[kg_m2, positive] = cars.BMW_320I["I_w"]
     """Inertia of a wheel about its axle; of both wheels of an axle under compat="upstream"."""
-    brake_split: share = records.BMW_320I["brake_split"]
+    brake_split: share = cars.BMW_320I["brake_split"]
     """Share of the brake torque on the front axle."""
-    engine_split: share = records.BMW_320I["engine_split"]
+    engine_split: share = cars.BMW_320I["engine_split"]
     """Share of the engine torque on the front axle."""
     g: Annotated[m_s2, non_negative] = 9.81
     """Gravity."""
@@ -596,11 +595,11 @@ def std_sliding(x: StdState, axles: Sequence[StdAxle], by_speed: float, p: StdPa
     )
 
 
-def std_motion(x: StdState, u: records.CarInput, p: StdParams) -> cars.Motion:
+def std_motion(x: StdState, u: cars.CarInput, p: StdParams) -> cars.Motion:
     """State rates and axles, valid at any speed, forwards and in reverse."""
     # The engine drives both axles through an open differential.
     engine = p.engine_split * x.omega_f + (1.0 - p.engine_split) * x.omega_r
-    acting = records.torque_limited(u, x.steer, x.v, p.R_w * engine, p)
+    acting = cars.limit_torque_commands(u, x.steer, x.v, p.R_w * engine, p)
     axles = std_axles(x, acting.a, p)
     speed = floored_speed(x.v, p.v_dyn)
     slide = std_sliding(x, axles, x.v / (speed * speed), p)
@@ -636,17 +635,17 @@ def rolling_wheels(x: StdState, p: StdParams) -> StdState:
     return x._replace(omega_f=front, omega_r=rear)
 
 
-def std_upstream_motion(x: StdState, u: records.CarInput, p: StdParams) -> cars.Motion:
+def std_upstream_motion(x: StdState, u: cars.CarInput, p: StdParams) -> cars.Motion:
     """State rates as upstream computes them: without tyre forces in reverse.
 
     They are blended with those of a car without slip around 2 v_kin. Wheels never turn backwards.
     """
-    acting = records.limited(u, x.steer, x.v, p)
+    acting = cars.limit_commands(u, x.steer, x.v, p)
     axles = _upstream_axles(x, acting.a, p)
     fast = x.v > p.v_kin
     slide = std_sliding(x, axles, 1.0 / where(fast, x.v, p.v_kin), p)
     share = _slip_share(x, p)
-    line = records.upstream_rolling_rate(x.v, x.beta, x.steer, acting, p.l_f, p.l_r)
+    line = cars.upstream_rolling_rate(x.v, x.beta, x.steer, acting, p.l_f, p.l_r)
     pose = kinematics.pose_rate(x.yaw, *std_upstream_velocity(x, u, p))
     torque = axle_torques(acting.a, acting.a <= 0.0, p.m, p.R_w, p.brake_split, p.engine_split)
     spins: list[rad_s2] = []
@@ -673,7 +672,7 @@ def _slip_share(x: StdState, p: StdParams) -> one:
     return 0.5 * (1.0 + tanh((x.v - 2.0 * p.v_kin) * (2.0 / p.v_kin)))
 
 
-def std_upstream_velocity(x: StdState, u: records.CarInput, p: StdParams) -> Velocity:
+def std_upstream_velocity(x: StdState, u: cars.CarInput, p: StdParams) -> Velocity:
     """Velocity over ground as upstream computes it.
 
     A slow car has the kinematic yaw rate, but the slip angle of its state.
@@ -713,7 +712,7 @@ def std_shown(x: StdState, now: cars.Motion, p: StdParams) -> Sequence[float]:
 
 
 def _std_model(
-    move: Callable[[Any, records.CarInput, Any], cars.Motion], velocity: Any, **others: Any
+    move: Callable[[Any, cars.CarInput, Any], cars.Motion], velocity: Any, **others: Any
 ) -> Model:
     return cars.car_model(
         "commonroad_std",
@@ -739,7 +738,7 @@ STD_MODEL = _std_model(
 STD_UPSTREAM_MODEL = _std_model(
     std_upstream_motion,
     std_upstream_velocity,
-    reproduces=records.VEHICLE_MODELS,
+    reproduces=cars.VEHICLE_MODELS,
     exempt={
         "mirror": "one tyre per axle, which pulls to its side under drive or brake",
         "dimensions": "the vertical shift of the longitudinal force, in N, is added to an angle",
@@ -747,4 +746,4 @@ STD_UPSTREAM_MODEL = _std_model(
     },
 )
 
-commonroad_std = records.CommonRoadFactory(STD_MODEL, upstream=STD_UPSTREAM_MODEL, sets=(1, 2, 3))
+commonroad_std = cars.CommonRoadFactory(STD_MODEL, upstream=STD_UPSTREAM_MODEL, sets=(1, 2, 3))

@@ -18,33 +18,33 @@ from ...core.lazy import lazy_attributes
 if TYPE_CHECKING:
     from .air import Aerodynamics as Aerodynamics
     from .air import aero_map as aero_map
-    from .alignment import LinearAlignment as LinearAlignment
-    from .alignment import alignment_tables as alignment_tables
     from .assembly import rolling_car as rolling_car
     from .chassis import QuasiStatic as QuasiStatic
     from .chassis import RollPitch as RollPitch
     from .chassis import Suspension as Suspension
     from .drive_command import AccelerationCommand as AccelerationCommand
-    from .hydraulic_brakes import HydraulicBrakes as HydraulicBrakes
-    from .powertrain.combustion import EngineDrive as EngineDrive
-    from .powertrain.electric import Battery as Battery
-    from .powertrain.electric import MotorDrive as MotorDrive
-    from .powertrain.electric import Pack as Pack
-    from .powertrain.electric import WheelMotors as WheelMotors
-    from .powertrain.gearing import AllWheelDrive as AllWheelDrive
-    from .powertrain.gearing import AutomaticShift as AutomaticShift
-    from .powertrain.gearing import FrontWheelDrive as FrontWheelDrive
-    from .powertrain.gearing import LimitedSlip as LimitedSlip
-    from .powertrain.gearing import LockedDifferential as LockedDifferential
-    from .powertrain.gearing import ManualShift as ManualShift
-    from .powertrain.gearing import OpenDifferential as OpenDifferential
-    from .powertrain.gearing import RearWheelDrive as RearWheelDrive
-    from .powertrain.gearing import TorsenDifferential as TorsenDifferential
-    from .powertrain.gearing import ViscousDifferential as ViscousDifferential
-    from .powertrain.gearing import gear_ratios as gear_ratios
+    from .drive_command import HydraulicBrakes as HydraulicBrakes
+    from .electric import Battery as Battery
+    from .electric import MotorDrive as MotorDrive
+    from .electric import Pack as Pack
+    from .electric import WheelMotors as WheelMotors
+    from .gearing import AllWheelDrive as AllWheelDrive
+    from .gearing import AutomaticShift as AutomaticShift
+    from .gearing import EngineDrive as EngineDrive
+    from .gearing import FrontWheelDrive as FrontWheelDrive
+    from .gearing import LimitedSlip as LimitedSlip
+    from .gearing import LockedDifferential as LockedDifferential
+    from .gearing import ManualShift as ManualShift
+    from .gearing import OpenDifferential as OpenDifferential
+    from .gearing import RearWheelDrive as RearWheelDrive
+    from .gearing import TorsenDifferential as TorsenDifferential
+    from .gearing import ViscousDifferential as ViscousDifferential
+    from .gearing import gear_ratios as gear_ratios
     from .spinning_wheel import FirstOrderSlip as FirstOrderSlip
     from .spinning_wheel import SteadySlip as SteadySlip
+    from .steering import LinearAlignment as LinearAlignment
     from .steering import SteeringWheel as SteeringWheel
+    from .steering import alignment_tables as alignment_tables
     from .suspension import AntiRollBar as AntiRollBar
     from .suspension import BumpStop as BumpStop
     from .suspension import KneedDamper as KneedDamper
@@ -57,14 +57,12 @@ if TYPE_CHECKING:
 
 _HOMES = {
     ".air": ("Aerodynamics", "aero_map"),
-    ".alignment": ("LinearAlignment", "alignment_tables"),
     ".assembly": ("rolling_car",),
     ".chassis": ("QuasiStatic", "RollPitch", "Suspension"),
-    ".drive_command": ("AccelerationCommand",),
-    ".hydraulic_brakes": ("HydraulicBrakes",),
-    ".powertrain.combustion": ("EngineDrive",),
-    ".powertrain.electric": ("Battery", "MotorDrive", "Pack", "WheelMotors"),
-    ".powertrain.gearing": (
+    ".drive_command": ("AccelerationCommand", "HydraulicBrakes"),
+    ".electric": ("Battery", "MotorDrive", "Pack", "WheelMotors"),
+    ".gearing": (
+        "EngineDrive",
         "AllWheelDrive",
         "AutomaticShift",
         "FrontWheelDrive",
@@ -78,7 +76,7 @@ _HOMES = {
         "gear_ratios",
     ),
     ".spinning_wheel": ("FirstOrderSlip", "SteadySlip"),
-    ".steering": ("SteeringWheel",),
+    ".steering": ("LinearAlignment", "SteeringWheel", "alignment_tables"),
     ".suspension": (
         "AntiRollBar",
         "BumpStop",

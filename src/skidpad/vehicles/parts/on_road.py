@@ -18,8 +18,11 @@ from typing import Any, NamedTuple
 
 from ...geometry.pose import moved, turned_back
 from ...ops import cos, sin, sqrt
-from ...road.contact import (
+from ...road.records import (
+    FlatRoad,
+    FullGrip,
     PlaneMotion,
+    PlaneRoad,
     RoadPlane,
     StandingPull,
     WheelContact,
@@ -28,7 +31,6 @@ from ...road.contact import (
     standing_pull,
     wheel_contact,
 )
-from ...road.records import FlatRoad, FullGrip, PlaneRoad
 from ...units import m, m_s, m_s2, one, rad, rad_s
 from .kinematics import Acceleration, PoseRate, pose_rate
 from .load_transfer import floored_speed

@@ -11,11 +11,14 @@ from typing import Annotated, Any, NamedTuple
 
 from ...core.backends import called
 from ...ops import abs, atan, clip, pow, where
-from ...tyres.contract import Contact, effective_radius, held_sign, mounted
-from ...tyres.relaxation import (
+from ...tyres.contract import (
+    Contact,
     LowSpeed,
     SlipState,
+    effective_radius,
     full_slip,
+    held_sign,
+    mounted,
     slip_of_forces,
     slip_rates,
     steady_slip,

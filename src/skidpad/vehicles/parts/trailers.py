@@ -33,8 +33,7 @@ from ...core.record import Recipe, made_once, recipe_of
 from ...errors import InvalidValue
 from ...geometry.pose import turned, turned_back
 from ...ops import atan2, clip, cos, sin, sqrt
-from ...road.contact import wheel_contact
-from ...road.records import FlatRoad, FullGrip
+from ...road.records import FlatRoad, FullGrip, wheel_contact
 from ...tyres.contract import record_of
 from ...tyres.simple import LoadSensitiveTyre
 from ...units import (
@@ -472,7 +471,7 @@ def world_place(place: Place, x: Any, road: Any) -> tuple[m, m, rad]:
 
 
 def _seen_from_above(ahead: Any, aside: Any, x: Any, road: Any) -> tuple[Any, Any]:
-    """Projection onto the map of a vector in road axes under the car; see `road.contact`."""
+    """Projection onto the map of a vector in road axes under the car; see `road.records`."""
     under = wheel_contact(road, x.x, x.y, x.yaw)
     e_2 = 1.0 + under.slope * under.slope
     e, n = sqrt(e_2), sqrt(e_2 + under.bank * under.bank)

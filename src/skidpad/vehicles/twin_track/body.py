@@ -29,12 +29,11 @@ from ...tyres.contract import Contact, each_tyre
 from ...units import J, N, Nm, kg, m, m_s, one
 from ..parts.actuators import limited, limited_lag
 from ..parts.assembly import geometry_about_axles, sliding_car, weight_along
-from ..parts.drive_command import slows, way_of
-from ..parts.hydraulic_brakes import BrakeTorques
+from ..parts.drive_command import BrakeTorques, slows, way_of
+from ..parts.electric import WHEEL_DRIVES, WheelTorques
+from ..parts.gearing import Reflected, Wheels, spin_rates, weighted
 from ..parts.load_transfer import standing_loads
 from ..parts.on_road import road_under_car
-from ..parts.powertrain.electric import WHEEL_DRIVES, WheelTorques
-from ..parts.powertrain.gearing import Reflected, Wheels, spin_rates, weighted
 from ..parts.spinning_wheel import WheelForces, rolling_radius, wheel_spin_rate
 from ..parts.trailers import SIDES, trailer_motions
 from .records import Input, Params, State, input_type, outputs_type

@@ -27,15 +27,14 @@ from ...units import (
     s,
 )
 from .. import formula
-from ..commonroad.records import FORD_ESCORT
+from ..commonroad.cars import FORD_ESCORT
 from ..parts.air import PlainAir
-from ..parts.alignment import FixedAlignment
 from ..parts.assembly import assembled, base_of, redefined, widened
 from ..parts.chassis import FOLLOWED, RollShare
-from ..parts.hydraulic_brakes import BrakeTorques
-from ..parts.powertrain.electric import WHEEL_DRIVES, WheelTorques
+from ..parts.drive_command import BrakeTorques
+from ..parts.electric import WHEEL_DRIVES, WheelTorques
 from ..parts.spinning_wheel import SteadySlip
-from ..parts.steering import DirectSteering
+from ..parts.steering import DirectSteering, FixedAlignment
 from ..parts.trailers import NoTrailers, trailer_disturbances, trailer_outputs, trailer_states
 
 share = Annotated[one, Allowed(0.0, 1.0)]

@@ -26,7 +26,7 @@ from ...tyres.contract import Carcass
 from ...tyres.simple import LinearTyre, LoadSensitiveLaw, LoadSensitiveTyre, ProportionalTyre
 from ...tyres.simple import MagicFormula as Friction
 from ..parts.drive_command import ForceCommand
-from ..parts.powertrain.electric import WheelMotors
+from ..parts.electric import WheelMotors
 from ..parts.spinning_wheel import FirstOrderSlip, SteadySlip
 
 

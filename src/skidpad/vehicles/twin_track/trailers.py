@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 from ...errors import InvalidValue
 from ...geometry.pose import turned
 from ...ops import abs, logical_or, where
-from ...tyres.contract import Carcass
-from ...tyres.relaxation import SlipState
+from ...tyres.contract import Carcass, SlipState
 from ...tyres.simple import LoadSensitiveLaw, LoadSensitiveTyre
 from ...units import J, N, Nm, kg, m, m_s, one
 from ..parts import trailers as chains

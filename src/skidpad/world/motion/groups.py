@@ -29,7 +29,7 @@ from ...run import arguments
 from ...run.runner import Runner
 from ...run.settings import Settings, cause_of_end
 from ...units import m, m_s, one, rad, rad_s, s
-from ...vehicles.wheeled.model import Assembly
+from ...vehicles.wheeled.build import Assembly
 from ..contact.solids import Moving
 from ..scene import first_of, warn
 

@@ -1,4 +1,4 @@
-"""Common elements of CommonRoad's vehicles: parameter sets, inputs, limits and factories.
+"""Common elements of CommonRoad's vehicles: parameter sets, commands, geometry and factories.
 
 The parameter sets 1 to 4 are plain numbers in SI units from `parameters/parameters_vehicle1.yaml`
 to `parameters_vehicle4.yaml` of the package `commonroad-vehicle-models` 3.0.2 (M. Althoff, G.
@@ -13,15 +13,20 @@ moves within one stage of an integrator, and no further. Source: M. Althoff and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, NamedTuple
 
 from ...core import record
-from ...core.model import Model, Vehicle, VehicleFactory
+from ...core.body import Demand, Geometry, GroundUnder, Limits
+from ...core.checks import finite
+from ...core.model import Model, NoDisturbance, Vehicle, VehicleFactory, vehicle_of
 from ...errors import InvalidValue
-from ...ops import abs, clip, logical_and, logical_or, maximum, smooth_step, tan, where
-from ...units import Allowed, N, m, m_s, m_s2, non_negative, one, positive, rad, rad_s
+from ...ops import abs, clip, cos, logical_and, logical_or, maximum, sin, smooth_step, tan, where
+from ...units import Allowed, N, m, m_s, m_s2, non_negative, one, positive, rad, rad_s, s
+from ..parts.actuators import limited, rate_limited_lag
+from ..parts.assembly import additive, geometry_about_axles
+from ..parts.drive_command import demanded_acceleration
 from ..parts.kinematics import NoSlipRate, centre_track_yaw_acceleration
 
 _MEASURED = {
@@ -284,7 +289,7 @@ def _steering_rate(u: CarInput, steer: rad, p: Any) -> rad_s:
     return where(at_lock, 0.0, clip(u.steer_rate, -p.steer_rate_max, p.steer_rate_max))
 
 
-def limited(u: CarInput, steer: rad, v: m_s, p: Any) -> Limited:
+def limit_commands(u: CarInput, steer: rad, v: m_s, p: Any) -> Limited:
     """Commands within the limits of a car that is driven by an acceleration.
 
     It is at most `a_max` in either direction; forwards above `v_switch` at most a_max v_switch / v
@@ -296,7 +301,7 @@ def limited(u: CarInput, steer: rad, v: m_s, p: Any) -> Limited:
     return Limited(steer_rate, a)
 
 
-def torque_limited(u: CarInput, steer: rad, v: m_s, v_engine: m_s, p: Any) -> Limited:
+def limit_torque_commands(u: CarInput, steer: rad, v: m_s, v_engine: m_s, p: Any) -> Limited:
     """Commands within limits, for an acceleration whose torque m R a acts on spinning wheels.
 
     A command against the motion acts through the brakes, up to `a_max`. A driving command acts
@@ -337,3 +342,193 @@ def upstream_rolling_rate(
         v, acting.a, beta, beta_rate, steer, acting.steer_rate, l_f + l_r
     )
     return NoSlipRate(beta_rate, omega_rate)
+
+
+STEER_TIME: s = 0.1
+"""Time constant with which the steering rate brings the wheels to the demanded angle."""
+HEIGHT: m = 1.45
+"""Height of the cars, for drawing."""
+
+
+class Motion(NamedTuple):
+    """Quantities of one instant that both the derivative and the outputs need."""
+
+    rate: Any
+    """Rates of the state."""
+    acting: Any
+    """Quantities behind these rates: commands within their limits, or forces."""
+
+
+def car_model(
+    name: str,
+    State: type,
+    Params: type,
+    Outputs: Any,
+    move: Callable[[Any, Any, Any], Motion],
+    shown: Callable[[Any, Motion, Any], Sequence[Any]],
+    Input: type = CarInput,
+    **others: Any,
+) -> Model:
+    """Return a model with additive disturbances from its motion at one instant.
+
+    Args:
+        move: motion from state, input and parameters.
+        shown: values of the outputs from state, motion and parameters.
+        others: further arguments of the `Model`.
+    """
+
+    def derivative(x: Any, u: Any, w: NoDisturbance, p: Any) -> Any:
+        return move(x, u, p).rate
+
+    def outputs(x: Any, u: Any, w: NoDisturbance, p: Any) -> Any:
+        return Outputs._make(shown(x, move(x, u, p), p))
+
+    kinds: dict[str, Any] = {"State": State, "Input": Input, "Params": Params, "Outputs": Outputs}
+    return additive(Model(name, **kinds, derivative=derivative, outputs=outputs, **others))
+
+
+def command(Input: Any, a_max: Callable[[Any], m_s2]) -> Callable[[Any, Demand, Any], Any]:
+    """Return a command function whose input is steering rate and acceleration."""
+
+    def by_rate(x: Any, demand: Demand, p: Any) -> Any:
+        """Steer to the demanded angle, drive as demanded; a demand to slow down stops the car."""
+        rate = rate_limited_lag(x.steer, demand.steer, STEER_TIME, p.steer_max, p.steer_rate_max)
+        along = x.v if "v" in type(x)._fields else x.v_x
+        return Input(steer_rate=rate, a=limited(demanded_acceleration(demand, along), a_max(p)))
+
+    return by_rate
+
+
+car_command = command(CarInput, lambda p: p.a_max)
+bicycle_command = command(BicycleInput, lambda p: p.a_long_max)
+
+
+def sized(p: Any, rear: bool = False, **others: Any) -> Geometry:
+    """Outline and wheels about the axles; with `rear` the reference point is the rear axle."""
+    return geometry_about_axles(p, p.l_r if rear else 0.0, height=HEIGHT, **others)
+
+
+def seen_from_the_mass(p: Any) -> Geometry:
+    """Geometry of a car whose reference point is the centre of mass."""
+    return sized(p, mass=p.m, inertia=p.I_z)
+
+
+def on_spinning_wheels(p: Any, letters: int, **others: Any) -> Geometry:
+    """Geometry with wheel spins from states named omega_ and the first letters of the wheel.
+
+    With one letter the wheels of an axle spin alike.
+    """
+    shape = sized(p, mass=p.m, inertia=p.I_z, wheel_radius=p.R_w, **others)
+    wheels = (replace(wheel, spin=f"omega_{wheel.name[:letters]}") for wheel in shape.wheels)
+    return replace(shape, wheels=tuple(wheels))
+
+
+def limits(p: Any) -> Limits:
+    """Limits of the cars KS to MB, which their models apply."""
+    return Limits(
+        steer_max=p.steer_max,
+        steer_rate_max=p.steer_rate_max,
+        v_max=p.v_max,
+        v_min=p.v_min,
+        a_max=p.a_max,
+        a_min=-p.a_max,
+        inputs=_ranges(p.steer_rate_max, p.a_max),
+    )
+
+
+def spinning_limits(p: Any) -> Limits:
+    """Limits of STD and MB, whose speed limit does not hold.
+
+    A car that has spun slides backwards at the speed it had.
+    """
+    return replace(limits(p), not_kept=("v",))
+
+
+def bicycle_limits(p: Any) -> Limits:
+    """Limits of the bicycles, which their models do not apply; the controller has to keep them."""
+    return Limits(
+        not_kept=("steer",),
+        steer_max=p.steer_max,
+        steer_rate_max=p.steer_rate_max,
+        a_max=p.a_long_max,
+        a_min=-p.a_long_max,
+        grip=p.a_lat_max,
+        inputs=_ranges(p.steer_rate_max, p.a_long_max),
+    )
+
+
+def _ranges(steer_rate: rad_s, a: float) -> dict[str, tuple[float, float]]:
+    return {"steer_rate": (-steer_rate, steer_rate), "a": (-a, a)}
+
+
+def on_slope(*fields: str) -> Callable[[Any, Any, Any, GroundUnder, Any], tuple[Any, Any]]:
+    """Return an `on_ground` that adds gravity to the rates of these velocities.
+
+    The first field is the velocity along the car, the others are across it. A car without a lateral
+    velocity is held by its wheels.
+    """
+
+    def on_ground(x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> tuple[Any, Any]:
+        if ground.down is None:
+            return u, w
+        along, across = ground.g * ground.down.x, ground.g * ground.down.y
+        pulls = {name: across if k else along for k, name in enumerate(fields)}
+        return u, w._replace(**pulls)
+
+    return on_ground
+
+
+def start(
+    vehicle: Vehicle, *, x: m = 0.0, y: m = 0.0, steer: rad = 0.0, v: m_s = 0.0, yaw: rad = 0.0,
+    omega: rad_s = 0.0, beta: rad = 0.0, hitch: rad = 0.0,
+) -> Any:  # fmt: skip
+    """State of a CommonRoad vehicle that drives at `v` in the direction `beta` from its heading.
+
+    Quantities that the model lacks are ignored. Wheels roll without slip, and the multi-body car
+    is in balance on its springs. Under `compat="upstream"` the state is that of upstream's
+    `init_std` and `init_mb`: wheel spins follow from v alone, and the springs are not in
+    balance.
+    """
+    from . import bicycles, multi_body, single_track
+
+    kinds = (
+        bicycles.KinematicBicycleState,
+        bicycles.DynamicBicycleState,
+        single_track.KsState,
+        single_track.KstState,
+        single_track.StState,
+        single_track.StdState,
+        multi_body.State,
+    )
+    kind, p = vehicle_of(vehicle).State, vehicle.params
+    v, beta = finite("v", v, "m/s"), finite("beta", beta, "rad")
+    values: dict[str, float] = {
+        "x": x, "y": y, "steer": steer, "yaw": yaw, "omega": omega, "hitch": hitch, "beta": beta,
+        "v": v, "v_x": v * cos(beta), "v_y": v * sin(beta),
+    }  # fmt: skip
+    if kind not in kinds:
+        raise InvalidValue(
+            f"{vehicle.name!r} is no car of CommonRoad with a place and a steering angle"
+        )
+    state = record.build(
+        kind, {name: value for name, value in values.items() if name in kind._fields}
+    )
+    if vehicle.model.settle is not None:
+        return vehicle.model.settle(state, p)
+    if not vehicle.model.reproduces:
+        return state
+    # Wheel spins and tyre deflections as upstream's initialisers set them.
+    if kind is single_track.StdState:
+        rim = state.v * cos(state.beta) * (1.0 / p.R_w)
+        return state._replace(omega_f=rim * cos(state.steer), omega_r=rim)
+    if kind is multi_body.State:
+        front, rear = multi_body.standing_tyres(p)
+        rim = state.v_x * (1.0 / p.R_w)
+        return state._replace(
+            drop_f=front,
+            drop_r=rear,
+            v_y_f=state.v_y + p.l_f * state.omega,
+            v_y_r=state.v_y - p.l_r * state.omega,
+            **dict.fromkeys(multi_body.SPINS, rim),
+        )
+    return state

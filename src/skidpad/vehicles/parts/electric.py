@@ -20,9 +20,9 @@ from functools import reduce
 from math import inf
 from typing import Annotated, Any, NamedTuple
 
-from ....core.files import brief_repr
-from ....ops import abs, clip, maximum, minimum, smooth_step, sqrt, where
-from ....units import (
+from ...core.files import brief_repr
+from ...ops import abs, clip, maximum, minimum, smooth_step, sqrt, where
+from ...units import (
     A,
     A_s,
     Allowed,
@@ -43,10 +43,10 @@ from ....units import (
     rad_s,
     s,
 )
-from ..actuators import lag
-from ..assembly import NoStates, widened
-from ..table import at_column, at_row, curve, curve_integral, on_curve, table
 from . import gearing
+from .actuators import lag
+from .assembly import NoStates, widened
+from .table import at_column, at_row, curve, curve_integral, on_curve, table
 
 SHORT: one = 0.45
 """Largest battery current over its short-circuit current, below that of peak power (0.5)."""

@@ -1,4 +1,0 @@
-"""Powertrains: their interface to a vehicle (`contract`) and their parts.
-
-`skidpad.vehicles.parts` exports the parts.
-"""
