@@ -40,8 +40,8 @@ from .contract import (
     mounted,
     record_of,
 )
-from .magic_formula.coefficients import rolling_spin as magic_spin
 from .magic_formula.formula import Everything, evaluate
+from .magic_formula.radii import rolling_spin as magic_spin
 from .tir_file import Document, has_key, values_in_si, version_of, with_other_keys
 
 if TYPE_CHECKING:

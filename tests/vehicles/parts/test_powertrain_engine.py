@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skidpad.vehicles.parts.electric import torque_curve
-from skidpad.vehicles.parts.gearing import Crankshaft, Engine, EngineStates
+from skidpad.vehicles.parts.gearing import Crankshaft, Engine, EngineStates, torque_curve
 
 ENGINE = Engine()
 CRANK = ENGINE.crank

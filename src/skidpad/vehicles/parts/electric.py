@@ -233,18 +233,13 @@ class CurveLimits(NamedTuple):
     """Speed scale near rest over which drive turns smoothly into regeneration."""
 
 
-def torque_curve(spins: Any, torques: Any) -> Any:
-    """Largest torque in N·m over speed in rad/s, piecewise linear."""
-    return curve(spins, torques, (rad_s, Nm))
-
-
 class CurveEnvelope(NamedTuple):
     """Torque limit from a measured curve over speed."""
 
-    torque: Any = torque_curve(
+    torque: Any = gearing.torque_curve(
         (0.0, 350.0, 500.0, 700.0, 1200.0), (230.0, 228.0, 158.0, 113.0, 66.0)
     )
-    """Largest torque over speed, see `torque_curve`."""
+    """Largest torque over speed, see `gearing.torque_curve`."""
     limits: CurveLimits = CurveLimits()
     """Regeneration power and smoothing."""
 

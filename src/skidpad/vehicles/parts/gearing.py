@@ -70,7 +70,6 @@ from ...units import (
 )
 from .actuators import lag
 from .assembly import NoStates, redefined, widened
-from .electric import torque_curve
 from .table import curve, on_curve
 
 Wheels = tuple[Any, Any, Any, Any]
@@ -510,6 +509,11 @@ class AllWheelDrive(NamedTuple):
         T_f, T_r = split_by(self.centre, T, *axles)
         inner = lost_in(self.front, T_f, *spins[:2]) + lost_in(self.rear, T_r, *spins[2:])
         return lost_in(self.centre, T, *axles) + inner
+
+
+def torque_curve(spins: Any, torques: Any) -> Any:
+    """Largest torque in N·m over speed in rad/s, piecewise linear."""
+    return curve(spins, torques, (rad_s, Nm))
 
 
 class EngineStates(NamedTuple):
