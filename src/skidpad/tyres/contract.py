@@ -46,62 +46,45 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
+from .. import units as si
 from ..core import record
 from ..core.files import shortened
 from ..core.record import made_once
 from ..errors import InvalidValue
 from ..ops import abs, clip, maximum, smooth_step, sqrt, where
-from ..units import (
-    N,
-    N_m,
-    N_rad,
-    Nm,
-    Pa,
-    m,
-    m_s,
-    m_s2,
-    non_negative,
-    one,
-    per_m,
-    per_s,
-    positive,
-    rad,
-    rad_s,
-    s,
-)
 
 
 class Blend(Protocol):
     """Parameters of the blending."""
 
     @property
-    def v_kin(self) -> m_s:
+    def v_kin(self) -> si.m_s:
         """Speed up to which the motion is purely kinematic."""
         ...
 
     @property
-    def v_dyn(self) -> m_s:
+    def v_dyn(self) -> si.m_s:
         """Speed from which the motion is purely dynamic."""
         ...
 
     @property
-    def t_kin(self) -> s:
+    def t_kin(self) -> si.s:
         """Time constant with which a slow car aligns with its wheels."""
         ...
 
 
-def dynamic_share(v: m_s, p: Blend) -> one:
+def dynamic_share(v: si.m_s, p: Blend) -> si.one:
     """Weight of the dynamic rate: 0 up to v_kin, 1 from v_dyn on, forwards and backwards."""
     # By the squared speed, which unlike the speed is smooth at rest.
     return smooth_step(v * v, p.v_kin * p.v_kin, p.v_dyn * p.v_dyn)
 
 
-def mixed(share: one, dynamic: Any, kinematic: Any) -> Any:
+def mixed(share: si.one, dynamic: Any, kinematic: Any) -> Any:
     """Blend of both rates; exactly `dynamic` if the share is 1."""
     return share * dynamic + (1.0 - share) * kinematic
 
 
-def led(value: Any, goal: Any, goal_rate: Any, t: s) -> Any:
+def led(value: Any, goal: Any, goal_rate: Any, t: si.s) -> Any:
     """Rate of a value that follows a moving goal and converges to it with time constant t.
 
     Integrating the goal's rate alone would preserve any initial error.
@@ -109,7 +92,7 @@ def led(value: Any, goal: Any, goal_rate: Any, t: s) -> Any:
     return goal_rate + (goal - value) * (1.0 / t)
 
 
-def held_sign(omega: rad_s, omega_lock: rad_s) -> one:
+def held_sign(omega: si.rad_s, omega_lock: si.rad_s) -> si.one:
     """Sign of a spin, smooth through zero: exactly ±1 beyond ±`omega_lock`.
 
     A brake resists the rotation of its wheel and holds it at rest; the odd quintic t (15 - 10 t² +
@@ -133,28 +116,28 @@ def above_zero(x: Any, width: Any) -> Any:
 class Contact(NamedTuple):
     """Contact of a wheel with the road: load, slip, motion and grip, in the axes of the wheel."""
 
-    F_z: N
+    F_z: si.N
     """Load, positive when pressed on the road; a negative one counts as 0."""
-    kappa: one = 0.0
+    kappa: si.one = 0.0
     """Longitudinal slip (omega R_e - v_x) / |v_x|: -1 if locked, positive when driving."""
-    alpha: rad = 0.0
+    alpha: si.rad = 0.0
     """Slip angle, positive when the patch drifts to the left: the force is then to the right."""
-    gamma: rad = 0.0
+    gamma: si.rad = 0.0
     """Camber, positive when the top of the wheel leans to the right."""
-    phi_t: per_m = 0.0
+    phi_t: si.per_m = 0.0
     """Turn slip: minus the yaw rate of the wheel over its speed."""
-    v_x: m_s = 0.0
+    v_x: si.m_s = 0.0
     """Velocity of the contact patch along the wheel, positive forward."""
-    v_y: m_s = 0.0
+    v_y: si.m_s = 0.0
     """Velocity of the contact patch to the left.
 
     In steady state `v_y = |v_x| tan(alpha)`; with a relaxation length `alpha` lags behind.
     """
-    omega: rad_s = 0.0
+    omega: si.rad_s = 0.0
     """Spin of the wheel, positive when it rolls forward."""
-    p: Pa = 0.0
+    p: si.Pa = 0.0
     """Inflation pressure; the tyre's own value is its `pressure`."""
-    mu: Annotated[one, non_negative] = 1.0
+    mu: Annotated[si.one, si.non_negative] = 1.0
     """Friction of the road relative to the road on which the tyre was measured.
 
     It scales the peak of the forces and does not affect the stiffness at small slip.
@@ -164,51 +147,51 @@ class Contact(NamedTuple):
 class TyreForces(NamedTuple):
     """Forces and moments of the road on a wheel, at the contact patch, in the axes of the wheel."""
 
-    F_x: N
+    F_x: si.N
     """Force along the wheel, positive forward."""
-    F_y: N
+    F_y: si.N
     """Force across the wheel, positive to the left."""
-    M_x: Nm
+    M_x: si.Nm
     """Overturning moment about the x axis."""
-    M_y: Nm
+    M_y: si.Nm
     """Rolling resistance moment about the y axis; negative when the wheel rolls forward."""
-    M_z: Nm
+    M_z: si.Nm
     """Aligning moment, positive to the left."""
 
 
 class SlipStiffness(NamedTuple):
     """Slopes of the pure-slip forces at zero force; both are at least 0."""
 
-    K_x: N
+    K_x: si.N
     """Slip stiffness: longitudinal force over longitudinal slip."""
-    K_y: N_rad
+    K_y: si.N_rad
     """Cornering stiffness: lateral force over slip angle, as an absolute value."""
 
 
 class Peaks(NamedTuple):
     """Friction coefficients: largest force over load in pure slip; both are at least 0."""
 
-    mu_x: one
-    mu_y: one
+    mu_x: si.one
+    mu_y: si.one
 
 
 class Relaxation(NamedTuple):
     """Relaxation lengths: distance rolled until 63 % of a small step in slip has become force."""
 
-    sigma_x: m
-    sigma_y: m
+    sigma_x: si.m
+    sigma_y: si.m
 
 
 class Radii(NamedTuple):
     """Radii and vertical stiffness of a loaded wheel."""
 
-    free: m
+    free: si.m
     """Radius without load at the current spin."""
-    loaded: m
+    loaded: si.m
     """Height of the wheel centre above the road."""
-    effective: m
+    effective: si.m
     """Effective rolling radius: speed over spin of a freely rolling wheel."""
-    C_z: N_m
+    C_z: si.N_m
     """Vertical stiffness: load over deflection."""
 
 
@@ -220,12 +203,12 @@ class Tyre(Protocol):
     """
 
     @property
-    def measured_on(self) -> one:
+    def measured_on(self) -> si.one:
         """Side of the car for which `forces` holds: 1 left, -1 right."""
         ...
 
     @property
-    def pressure(self) -> Pa:
+    def pressure(self) -> si.Pa:
         """Default inflation pressure of the tyre; 0 if the model ignores pressure."""
         ...
 
@@ -250,7 +233,7 @@ class Tyre(Protocol):
         ...
 
 
-def effective_radius(tyre: Any, at: Contact) -> m:
+def effective_radius(tyre: Any, at: Contact) -> si.m:
     """Effective rolling radius at a contact, in m.
 
     `radii(at).effective`, or `effective_radius(at)` of a tyre that has it because its other radii
@@ -260,7 +243,7 @@ def effective_radius(tyre: Any, at: Contact) -> m:
     return tyre.radii(at).effective if own is None else own(at)
 
 
-def mounted(tyre: Any, at: Contact, side: one) -> TyreForces:
+def mounted(tyre: Any, at: Contact, side: si.one) -> TyreForces:
     """Forces of a tyre mounted on one side of the car: 1 left, -1 right.
 
     On the other side than the one it was measured on, a tyre is its own mirror image.
@@ -285,17 +268,17 @@ def record_of(tyre: Any) -> Any:
 class Carcass(NamedTuple):
     """Carcass of a simple tyre: radius, stiffness, relaxation lengths, rolling resistance."""
 
-    radius: Annotated[m, positive] = 0.3
+    radius: Annotated[si.m, si.positive] = 0.3
     """Radius of the wheel without load."""
-    C_z: Annotated[N_m, positive] = 2e5
+    C_z: Annotated[si.N_m, si.positive] = 2e5
     """Vertical stiffness: load over deflection."""
-    sigma_x: Annotated[m, positive] = 0.2
+    sigma_x: Annotated[si.m, si.positive] = 0.2
     """Relaxation length along the wheel."""
-    sigma_y: Annotated[m, positive] = 0.4
+    sigma_y: Annotated[si.m, si.positive] = 0.4
     """Relaxation length across the wheel."""
-    rolling: Annotated[one, non_negative] = 0.01
+    rolling: Annotated[si.one, si.non_negative] = 0.01
     """Rolling resistance coefficient: resistance over load."""
-    v_rolling: Annotated[m_s, positive] = 0.1
+    v_rolling: Annotated[si.m_s, si.positive] = 0.1
     """Tread speed above which rolling resistance is complete; below, it fades to 0 at rest."""
 
     def relaxation(self) -> Relaxation:
@@ -313,7 +296,7 @@ class Carcass(NamedTuple):
             self.radius, self.radius - deflection, self.radius - deflection * (1.0 / 3.0), self.C_z
         )
 
-    def resistance(self, at: Contact) -> Nm:
+    def resistance(self, at: Contact) -> si.Nm:
         """Rolling resistance moment, which always opposes the spin."""
         load = maximum(at.F_z, 0.0)
         return (
@@ -329,13 +312,13 @@ class Use(NamedTuple):
     different load the force is firm * limit + sliding * (limit at that load), to first order.
     """
 
-    firm: one
-    sliding: one
-    across: one
+    firm: si.one
+    sliding: si.one
+    across: si.one
     """Share left for cornering: `sqrt(1 - (firm + sliding)²)`, above 0."""
 
 
-def use(demand: N, limit: N, most: one, floor: N) -> Use:
+def use(demand: si.N, limit: si.N, most: si.one, floor: si.N) -> Use:
     """Shares of the friction limit `limit` taken by a demanded longitudinal force.
 
     `most`, below 1, is the largest share. The share follows r = demand / limit up to about 0.7 and
@@ -393,9 +376,9 @@ def each_tyre(tyres: Any) -> tuple[Any, Any, Any, Any]:
 class SlipState(NamedTuple):
     """Slip state of a tyre, which lags behind the slip of its wheel by the relaxation lengths."""
 
-    kappa: one = 0.0
+    kappa: si.one = 0.0
     """Longitudinal slip, positive when driving; times sigma_x it is the tyre's deflection."""
-    tan_alpha: one = 0.0
+    tan_alpha: si.one = 0.0
     """Tangent of the slip angle, positive when the patch drifts to the left."""
 
 
@@ -412,25 +395,25 @@ class LowSpeed(NamedTuple):
     Near standstill the slip of a wheel is unbounded.
     """
 
-    v_low: Annotated[m_s, positive] = 2.0
+    v_low: Annotated[si.m_s, si.positive] = 2.0
     """Speed along the wheel from which the slip of the forces is the state alone."""
-    v_round: Annotated[m_s, positive] = 0.01
+    v_round: Annotated[si.m_s, si.positive] = 0.01
     """Speed below which |v_x| is rounded, so that rates are smooth when a wheel reverses."""
-    wound: Annotated[one, positive] = 0.5
+    wound: Annotated[si.one, si.positive] = 0.5
     """Share of the full slip up to which a slow tyre winds up; 0.5 holds 7/8 of a brush's
     friction.
 
     The remaining force of a sliding wheel comes from the damping, which stores no energy that
     could push a car back after it stops.
     """
-    damping: Annotated[one, non_negative] = 0.3
+    damping: Annotated[si.one, si.non_negative] = 0.3
     """Damping ratio at standstill of the spring of stiffness K / sigma, for the mass on the
     wheel.
 
     A freely turning wheel is much lighter, and stiff with this damping: beyond 0.4, RK4 needs
     steps below 5 ms on a typical car.
     """
-    rate_max: Annotated[per_s, positive] = 400.0
+    rate_max: Annotated[si.per_s, si.positive] = 400.0
     """Largest rate at which slip relaxes.
 
     The relaxation length of a wheel that loses its load goes to 0, so the rate |v_x| / sigma is
@@ -438,16 +421,16 @@ class LowSpeed(NamedTuple):
     exactly those of the tyre. Explicit steps should not exceed 2 / rate_max, which
     `integrator="auto"` does not check: it considers wheels that carry load.
     """
-    F_floor: Annotated[N, positive] = 1.0
+    F_floor: Annotated[si.N, si.positive] = 1.0
     """Load, and stiffness per slip, below which a tyre counts as off the road."""
-    K_floor: Annotated[N, positive] = 1e3
+    K_floor: Annotated[si.N, si.positive] = 1e3
     """Stiffness per slip below which the damping fades, as for a wheel in the air."""
-    g: Annotated[m_s2, positive] = 9.81
+    g: Annotated[si.m_s2, si.positive] = 9.81
     """Gravitational acceleration: load over it is the mass that a wheel carries."""
 
 
 def full_slip(
-    stiffness: SlipStiffness, peaks: Peaks, F_z: N, p: LowSpeed | None = None
+    stiffness: SlipStiffness, peaks: Peaks, F_z: si.N, p: LowSpeed | None = None
 ) -> SlipState:
     """Slip in each direction at which most tyres reach their largest force.
 
@@ -462,9 +445,9 @@ def full_slip(
 
 def slip_rates(
     state: Slip,
-    v_sx: m_s,
-    v_sy: m_s,
-    v_x: m_s,
+    v_sx: si.m_s,
+    v_sy: si.m_s,
+    v_x: si.m_s,
     relaxation: Relaxation,
     full: SlipState,
     p: LowSpeed,
@@ -489,7 +472,7 @@ def slip_rates(
     )
 
 
-def _renewal(v_sx: m_s, v_sy: m_s, v_x: m_s, full: SlipState, p: LowSpeed) -> m_s:
+def _renewal(v_sx: si.m_s, v_sy: si.m_s, v_x: si.m_s, full: SlipState, p: LowSpeed) -> si.m_s:
     """Speed at which the tread is renewed: 0 at rest, where the tyre is a spring."""
     rolling = v_x * held_sign(v_x, p.v_round)
     along, across = v_sx / (p.wound * full.kappa), v_sy / (p.wound * full.tan_alpha)
@@ -502,12 +485,12 @@ def _renewal(v_sx: m_s, v_sy: m_s, v_x: m_s, full: SlipState, p: LowSpeed) -> m_
 
 def slip_of_forces(
     state: Slip,
-    v_sx: m_s,
-    v_sy: m_s,
-    v_x: m_s,
+    v_sx: si.m_s,
+    v_sy: si.m_s,
+    v_x: si.m_s,
     stiffness: SlipStiffness,
     relaxation: Relaxation,
-    F_z: N,
+    F_z: si.N,
     p: LowSpeed,
 ) -> SlipState:
     """Slip used in the forces: the state plus, near standstill, the damping of its spring.
@@ -527,11 +510,11 @@ def slip_of_forces(
     )
 
 
-def steady_slip(v_sx: m_s, v_sy: m_s, v_x: m_s, p: LowSpeed) -> SlipState:
+def steady_slip(v_sx: si.m_s, v_sy: si.m_s, v_x: si.m_s, p: LowSpeed) -> SlipState:
     """Instantaneous slip: sliding speed over |v_x|, with at least 3/8 of `v_low` as divisor."""
     speed = above_zero(v_x, p.v_low)
     return SlipState(-v_sx / speed, v_sy / speed)
 
 
-def _above_floor(K: N, floor: N) -> N:
+def _above_floor(K: si.N, floor: si.N) -> si.N:
     return sqrt(K * K + floor * floor)

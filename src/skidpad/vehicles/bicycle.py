@@ -21,6 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
+from .. import units as si
 from ..core import record
 from ..core.body import Demand, Geometry, GroundUnder, Limits
 from ..core.model import Model, Vehicle, VehicleFactory, built_once
@@ -36,25 +37,6 @@ from ..tyres.contract import (
     mounted,
     tyre_set_type,
     use,
-)
-from ..units import (
-    Allowed,
-    J,
-    N,
-    N_s2_m2,
-    Nm,
-    kg,
-    kg_m2,
-    m,
-    m_s,
-    m_s2,
-    non_negative,
-    one,
-    per_s,
-    positive,
-    rad,
-    rad_s,
-    s,
 )
 from .commonroad.cars import FORD_ESCORT
 from .parts.actuators import lag, limited, rate_limited_lag
@@ -91,23 +73,23 @@ from .twin_track.sets import set_values
 class State(NamedTuple):
     """Pose, velocity, actuators and the lagged acceleration that sets the axle loads."""
 
-    x: m = 0.0
+    x: si.m = 0.0
     """Position of the centre of mass in the world frame."""
-    y: m = 0.0
+    y: si.m = 0.0
     """Position of the centre of mass in the world frame."""
-    yaw: rad = 0.0
+    yaw: si.rad = 0.0
     """Heading from the world x axis, positive to the left, not wrapped."""
-    v_x: m_s = 0.0
+    v_x: si.m_s = 0.0
     """Velocity of the centre of mass along the car, forward positive."""
-    v_y: m_s = 0.0
+    v_y: si.m_s = 0.0
     """Velocity of the centre of mass across the car, positive to the left."""
-    omega: rad_s = 0.0
+    omega: si.rad_s = 0.0
     """Yaw rate, positive to the left."""
-    steer: rad = 0.0
+    steer: si.rad = 0.0
     """Angle of the front wheels, positive to the left."""
-    F_drive: N = 0.0
+    F_drive: si.N = 0.0
     """Longitudinal force that drive and brakes demand of the tyres, forward positive."""
-    load_a_x: m_s2 = 0.0
+    load_a_x: si.m_s2 = 0.0
     """Longitudinal acceleration by tyre forces that the axle loads respond to; follows the
     forces with the time constant `t_load`. Wheel moments count as a force at the road."""
 
@@ -116,50 +98,50 @@ class State(NamedTuple):
 class FirstOrderState(State):
     """State with the lagged slip of the tyres of each axle."""
 
-    tan_alpha_f: one = 0.0
+    tan_alpha_f: si.one = 0.0
     """Tangent of the lagged slip angle of the front tyres, positive when they drift to the
     left; the opposite sign of the output `alpha_f`."""
-    tan_alpha_r: one = 0.0
+    tan_alpha_r: si.one = 0.0
     """Tangent of the lagged slip angle of the rear tyres, same sign as `tan_alpha_f`."""
 
 
 class External(NamedTuple):
     """Disturbances: external forces, yaw moment and grip. The defaults do nothing."""
 
-    F_x: N = 0.0
+    F_x: si.N = 0.0
     """Force at the centre of mass along the car, forward positive."""
-    F_y: N = 0.0
+    F_y: si.N = 0.0
     """Force at the centre of mass across the car, positive to the left."""
-    M_z: Nm = 0.0
+    M_z: si.Nm = 0.0
     """Yaw moment, positive to the left."""
-    mu_f: Annotated[one, non_negative] = 1.0
+    mu_f: Annotated[si.one, si.non_negative] = 1.0
     """Friction of the road under the front wheels, relative to that of the tyre measurement."""
-    mu_r: Annotated[one, non_negative] = 1.0
+    mu_r: Annotated[si.one, si.non_negative] = 1.0
     """Friction of the road under the rear wheels, relative to that of the tyre measurement."""
 
 
 class Outputs(NamedTuple):
     """Accelerations; load, slip angle and force of each axle (both wheels together)."""
 
-    a_x: m_s2
+    a_x: si.m_s2
     """Acceleration of the centre of mass along the car, v_x' - v_y omega."""
-    a_y: m_s2
+    a_y: si.m_s2
     """Acceleration of the centre of mass across the car, v_y' + v_x omega, positive to the left."""
-    F_z_f: N
+    F_z_f: si.N
     """Load of the front axle."""
-    F_z_r: N
+    F_z_r: si.N
     """Load of the rear axle."""
-    alpha_f: rad
+    alpha_f: si.rad
     """Slip angle of the front wheels, positive when the tyres push to the left."""
-    alpha_r: rad
+    alpha_r: si.rad
     """Slip angle of the rear wheels, positive when the tyres push to the left."""
-    F_x_f: N
+    F_x_f: si.N
     """Force along the front wheels."""
-    F_x_r: N
+    F_x_r: si.N
     """Force along the rear wheels."""
-    F_y_f: N
+    F_y_f: si.N
     """Force across the front wheels, positive to the left."""
-    F_y_r: N
+    F_y_r: si.N
     """Force across the rear wheels, positive to the left."""
 
 
@@ -170,52 +152,52 @@ class Params(NamedTuple):
     them; estimates are marked.
     """
 
-    m: Annotated[kg, positive] = FORD_ESCORT["m"]
+    m: Annotated[si.kg, si.positive] = FORD_ESCORT["m"]
     """Mass. The rotational inertia of the wheels does not add to it."""
-    I_z: Annotated[kg_m2, positive] = FORD_ESCORT["I_z"]
+    I_z: Annotated[si.kg_m2, si.positive] = FORD_ESCORT["I_z"]
     """Yaw inertia about the centre of mass."""
-    I_w: Annotated[kg_m2, non_negative] = FORD_ESCORT["I_w"]
+    I_w: Annotated[si.kg_m2, si.non_negative] = FORD_ESCORT["I_w"]
     """Inertia of a wheel about its axle; spinning the wheels up moves axle load."""
-    l_f: Annotated[m, positive] = FORD_ESCORT["l_f"]
+    l_f: Annotated[si.m, si.positive] = FORD_ESCORT["l_f"]
     """Distance from the centre of mass to the front axle."""
-    l_r: Annotated[m, positive] = FORD_ESCORT["l_r"]
+    l_r: Annotated[si.m, si.positive] = FORD_ESCORT["l_r"]
     """Distance from the centre of mass to the rear axle."""
-    z_cg: Annotated[m, non_negative] = 0.567
+    z_cg: Annotated[si.m, si.non_negative] = 0.567
     """Height of the centre of mass; the value of `two_track`."""
-    t_load: Annotated[s, positive] = 0.05
+    t_load: Annotated[si.s, si.positive] = 0.05
     """Time constant with which the axle loads follow the tyre forces (estimate)."""
-    F_lift: Annotated[N, positive] = 50.0
+    F_lift: Annotated[si.N, si.positive] = 50.0
     """Load below which an axle lifts off, smoothly; also the least grip in the use of grip."""
-    g: Annotated[m_s2, non_negative] = 9.81
+    g: Annotated[si.m_s2, si.non_negative] = 9.81
     """Gravity."""
-    C_drag: Annotated[N_s2_m2, non_negative] = 0.8
+    C_drag: Annotated[si.N_s2_m2, si.non_negative] = 0.8
     """Drag coefficient: air drag is ½ C_drag v_x², at the centre of mass (estimate: 1.2 kg/m³,
     c 0.33, 2 m²)."""
-    C_down: Annotated[N_s2_m2, non_negative] = 0.0
+    C_down: Annotated[si.N_s2_m2, si.non_negative] = 0.0
     """Downforce coefficient: downforce is ½ C_down v_x²."""
     down_front: share = 0.5
     """Share of the downforce on the front axle."""
-    use_max: Annotated[one, Allowed(0.0, 0.999, open_low=True)] = 0.95
+    use_max: Annotated[si.one, si.Allowed(0.0, 0.999, open_low=True)] = 0.95
     """Largest share of the longitudinal grip that drive and brakes may use."""
     drive_front: share = FORD_ESCORT["engine_split"]
     """Share of the drive force on the front axle."""
     brake_front: share = FORD_ESCORT["brake_split"]
     """Share of the brake force on the front axle."""
-    v_brake: Annotated[m_s, positive] = 0.5
+    v_brake: Annotated[si.m_s, si.positive] = 0.5
     """Speed above which a force against the motion is taken from the brakes alone."""
-    t_drive: Annotated[s, positive] = 0.05
+    t_drive: Annotated[si.s, si.positive] = 0.05
     """Time constant of drive and brakes (estimate)."""
-    t_steer: Annotated[s, positive] = 0.05
+    t_steer: Annotated[si.s, si.positive] = 0.05
     """Time constant of the steering (estimate)."""
-    steer_max: Annotated[rad, non_negative] = 0.6
+    steer_max: Annotated[si.rad, si.non_negative] = 0.6
     """Largest steering target, either side (estimate)."""
-    steer_rate_max: Annotated[rad_s, non_negative] = 0.8
+    steer_rate_max: Annotated[si.rad_s, si.non_negative] = 0.8
     """Largest steering rate, either side (estimate)."""
-    length: Annotated[m, positive] = FORD_ESCORT["length"]
+    length: Annotated[si.m, si.positive] = FORD_ESCORT["length"]
     """Length of the outline; does not influence the motion."""
-    width: Annotated[m, positive] = FORD_ESCORT["width"]
+    width: Annotated[si.m, si.positive] = FORD_ESCORT["width"]
     """Width of the outline; does not influence the motion."""
-    height: Annotated[m, positive] = 1.4
+    height: Annotated[si.m, si.positive] = 1.4
     """Height of the outline; does not influence the motion (estimate)."""
     drive: ForceCommand = ForceCommand()
     """Kind of input for drive and brakes: force or acceleration."""
@@ -245,7 +227,7 @@ def standing_contacts(p: Params) -> list[tuple[Any, Contact]]:
     return [(tyre, Contact(F_z=0.5 * load, p=tyre.pressure)) for tyre, load in pairs]
 
 
-def standing_grips(p: Params) -> list[one]:
+def standing_grips(p: Params) -> list[si.one]:
     """Peak lateral friction coefficient of the tyres of each axle, for the car at rest."""
     return [tyre.peaks(at).mu_y for tyre, at in standing_contacts(p)]
 
@@ -298,17 +280,17 @@ BODY = sliding_car(
 class AxleMotion(NamedTuple):
     """Motion and load of an axle in the axes of its wheels, and the force demanded of it."""
 
-    F_z: N
+    F_z: si.N
     """Load of both wheels."""
-    v_x: m_s
+    v_x: si.m_s
     """Velocity of the middle of the axle along the wheels."""
-    v_y: m_s
+    v_y: si.m_s
     """Velocity of the middle of the axle across the wheels, positive to the left."""
-    omega: rad_s
+    omega: si.rad_s
     """Yaw rate, positive to the left."""
-    mu: one
+    mu: si.one
     """Friction of the road, relative to that of the tyre measurement."""
-    demand: N
+    demand: si.N
     """Longitudinal force that drive and brakes demand, forward positive."""
 
 
@@ -317,39 +299,39 @@ class AxleSlip(NamedTuple):
 
     contact: Contact
     """Contact of one wheel, without its slip."""
-    tan_alpha: one
+    tan_alpha: si.one
     """Tangent of the slip angle that makes force, positive when the patch drifts to the left."""
-    tan_alpha_rate: per_s
+    tan_alpha_rate: si.per_s
     """Rate of `tan_alpha`, if it is a state."""
 
 
 class AxleForces(NamedTuple):
     """Forces and moments of the road on both wheels of an axle, in the axes of the wheels."""
 
-    F_x: N
+    F_x: si.N
     """Force along the wheels, rolling resistance included; forward positive."""
-    F_y: N
+    F_y: si.N
     """Force across the wheels, positive to the left."""
-    M_y: Nm
+    M_y: si.Nm
     """Rolling resistance moment; negative when the wheels roll forward."""
-    M_z: Nm
+    M_z: si.Nm
     """Aligning moment, positive to the left."""
-    R_e: m
+    R_e: si.m
     """Effective rolling radius."""
-    tan_alpha_rate: per_s
+    tan_alpha_rate: si.per_s
     """Rate of the tangent of the slip angle, if it is a state."""
 
 
 class GripShare(NamedTuple):
     """Limits on how much grip drive and brakes may use."""
 
-    most: one
+    most: si.one
     """Largest usable share of the longitudinal grip, below 1."""
-    F_floor: N
+    F_floor: si.N
     """Least grip used in the division by grip, for an axle that lifts off."""
 
 
-def axle_slip(tyre: Any, law: Any, tan_alpha: one, at: AxleMotion) -> AxleSlip:
+def axle_slip(tyre: Any, law: Any, tan_alpha: si.one, at: AxleMotion) -> AxleSlip:
     """Contact and slip of an axle's tyres; `tan_alpha` is the lagged slip, if `law` has one."""
     contact = Contact(
         F_z=0.5 * at.F_z,
@@ -368,7 +350,7 @@ def axle_slip(tyre: Any, law: Any, tan_alpha: one, at: AxleMotion) -> AxleSlip:
 
 
 def axle_forces(
-    tyre: Any, law: Any, tan_alpha: one, at: AxleMotion, share: GripShare
+    tyre: Any, law: Any, tan_alpha: si.one, at: AxleMotion, share: GripShare
 ) -> AxleForces:
     """Forces of an axle's tyres; `tan_alpha` is the lagged slip, if `law` has one."""
     contact, acting, rate = axle_slip(tyre, law, tan_alpha, at)
@@ -387,7 +369,7 @@ def axle_forces(
     )
 
 
-def pitched_loads(at_rest: AxleWeights, a_x: m_s2, p: Any) -> AxleWeights:
+def pitched_loads(at_rest: AxleWeights, a_x: si.m_s2, p: Any) -> AxleWeights:
     """Axle loads when the tyres push the car with the force m `a_x`; never negative.
 
     The sum is that of `at_rest`: what would be a negative load on one axle is taken off the other.
@@ -408,13 +390,13 @@ class Motion(NamedTuple):
     axles: tuple[AxleMotion, AxleMotion]
     front: AxleForces
     rear: AxleForces
-    pushed: m_s2
+    pushed: si.m_s2
     """Longitudinal acceleration by tyre forces and wheel moments, which moves load."""
     a: Acceleration
-    moment: Nm
+    moment: si.Nm
 
 
-def slips(x: Any, p: Params) -> tuple[one, one]:
+def slips(x: Any, p: Params) -> tuple[si.one, si.one]:
     """Lagged slip of the front and the rear axle; zeros if slip is not a state."""
     return (x.tan_alpha_f, x.tan_alpha_r) if p.slip.states else (0.0, 0.0)
 
@@ -475,7 +457,7 @@ def outputs(x: Any, u: Any, w: External, p: Params) -> Outputs:
     return Outputs._make((*now.a, *loads, *angles, *forces))
 
 
-def energy(x: State, p: Params) -> J:
+def energy(x: State, p: Params) -> si.J:
     return kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z)
 
 

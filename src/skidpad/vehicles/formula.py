@@ -18,33 +18,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
+from .. import units as si
 from ..core.body import Demand, Geometry, GroundUnder, Limits, Outline, Pose, box, four_wheels
 from ..core.body import Velocity as BodyVelocity
 from ..core.model import Model, NoDisturbance, VehicleFactory
 from ..core.record import extended
 from ..ops import clip, cos, logical_and, maximum, minimum, sin, tan, where
 from ..tyres.simple import MagicFormula, friction_on_road
-from ..units import (
-    J,
-    N,
-    N_Nm,
-    N_s2_m2,
-    N_s_m,
-    Nm,
-    kg,
-    kg_m2,
-    m,
-    m_s,
-    m_s2,
-    non_negative,
-    one,
-    per_m,
-    positive,
-    rad,
-    rad_s,
-    rad_s2,
-    s,
-)
 from .parts.actuators import limited, limited_lag, rate_limited_lag
 from .parts.air import downforce, resistance
 from .parts.assembly import sliding_car, weight_along
@@ -82,103 +62,103 @@ from .parts.load_transfer import (
 class State(NamedTuple):
     """Pose, velocity and actuator positions of a car. ISO 8855: x forward, y left, z up."""
 
-    x: m = 0.0
+    x: si.m = 0.0
     """Position of the centre of mass in the world frame."""
-    y: m = 0.0
+    y: si.m = 0.0
     """Position of the centre of mass in the world frame."""
-    yaw: rad = 0.0
+    yaw: si.rad = 0.0
     """Heading from the world x axis, positive to the left, not wrapped."""
-    v_x: m_s = 0.0
+    v_x: si.m_s = 0.0
     """Velocity of the centre of mass along the car, forward positive."""
-    v_y: m_s = 0.0
+    v_y: si.m_s = 0.0
     """Velocity of the centre of mass across the car, positive to the left."""
-    omega: rad_s = 0.0
+    omega: si.rad_s = 0.0
     """Yaw rate, positive to the left."""
-    steer: rad = 0.0
+    steer: si.rad = 0.0
     """Steering angle of both front wheels, positive to the left."""
-    tau_fl: Nm = 0.0
+    tau_fl: si.Nm = 0.0
     """Torque at the front left wheel, positive drives forward."""
-    tau_fr: Nm = 0.0
+    tau_fr: si.Nm = 0.0
     """Torque at the front right wheel."""
-    tau_rl: Nm = 0.0
+    tau_rl: si.Nm = 0.0
     """Torque at the rear left wheel."""
-    tau_rr: Nm = 0.0
+    tau_rr: si.Nm = 0.0
     """Torque at the rear right wheel."""
 
 
 class Input(NamedTuple):
     """Targets of the five actuators."""
 
-    steer: rad = 0.0
+    steer: si.rad = 0.0
     """Target steering angle, positive to the left."""
-    tau_fl: Nm = 0.0
+    tau_fl: si.Nm = 0.0
     """Target torque at the front left wheel, positive drives forward; negative brakes and, from
     standstill, drives backwards (with `vehicles.with_brakes` it brakes and holds)."""
-    tau_fr: Nm = 0.0
+    tau_fr: si.Nm = 0.0
     """Target torque at the front right wheel, positive drives forward."""
-    tau_rl: Nm = 0.0
+    tau_rl: si.Nm = 0.0
     """Target torque at the rear left wheel, positive drives forward."""
-    tau_rr: Nm = 0.0
+    tau_rr: si.Nm = 0.0
     """Target torque at the rear right wheel, positive drives forward."""
 
 
 class External(NamedTuple):
     """Disturbances: external forces, yaw moment and grip. The defaults do nothing."""
 
-    F_x: N = 0.0
+    F_x: si.N = 0.0
     """Force at the centre of mass along the car, forward positive."""
-    F_y: N = 0.0
+    F_y: si.N = 0.0
     """Force at the centre of mass across the car, positive to the left."""
-    M_z: Nm = 0.0
+    M_z: si.Nm = 0.0
     """Yaw moment, positive to the left."""
-    mu_scale: Annotated[one, non_negative] = 1.0
+    mu_scale: Annotated[si.one, si.non_negative] = 1.0
     """Factor on the peak friction of all tyres; their stiffness at small slip is unchanged."""
 
 
 class Outputs(NamedTuple):
     """Accelerations; load, slip angle and force of each wheel."""
 
-    a_x: m_s2
+    a_x: si.m_s2
     """Acceleration of the centre of mass along the car, v_x' - v_y omega."""
-    a_y: m_s2
+    a_y: si.m_s2
     """Acceleration of the centre of mass across the car, v_y' + v_x omega, positive to the left."""
-    F_z_fl: N
+    F_z_fl: si.N
     """Load on the front left wheel, positive when pressed on the road."""
-    F_z_fr: N
+    F_z_fr: si.N
     """Load on the front right wheel."""
-    F_z_rl: N
+    F_z_rl: si.N
     """Load on the rear left wheel."""
-    F_z_rr: N
+    F_z_rr: si.N
     """Load on the rear right wheel."""
-    alpha_fl: rad
+    alpha_fl: si.rad
     """Slip angle of the front left wheel, positive when the tyre pushes to the left."""
-    alpha_fr: rad
+    alpha_fr: si.rad
     """Slip angle of the front right wheel."""
-    alpha_rl: rad
+    alpha_rl: si.rad
     """Slip angle of the rear left wheel."""
-    alpha_rr: rad
+    alpha_rr: si.rad
     """Slip angle of the rear right wheel."""
-    F_x_fl: N
+    F_x_fl: si.N
     """Force along the front left wheel (wheel frame)."""
-    F_x_fr: N
+    F_x_fr: si.N
     """Force along the front right wheel."""
-    F_x_rl: N
+    F_x_rl: si.N
     """Force along the rear left wheel."""
-    F_x_rr: N
+    F_x_rr: si.N
     """Force along the rear right wheel."""
-    F_y_fl: N
+    F_y_fl: si.N
     """Force across the front left wheel (wheel frame), positive to the left."""
-    F_y_fr: N
+    F_y_fr: si.N
     """Force across the front right wheel."""
-    F_y_rl: N
+    F_y_rl: si.N
     """Force across the rear left wheel."""
-    F_y_rr: N
+    F_y_rr: si.N
     """Force across the rear right wheel."""
-    wheel_lift: one
+    wheel_lift: si.one
     """1 if a wheel has left the road, else 0; each vehicle documents its behaviour then."""
 
 
-def torques(x: Any) -> tuple[Nm, Nm, Nm, Nm]:
+def torques(x: Any) -> tuple[si.Nm, si.Nm, si.Nm, si.Nm]:
     """Torques of the wheels fl, fr, rl, rr in a state or an input."""
     return x.tau_fl, x.tau_fr, x.tau_rl, x.tau_rr
 
@@ -201,46 +181,46 @@ def least(values: Sequence[Any]) -> Any:
     return minimum(minimum(fl, fr), minimum(rl, rr))
 
 
-def energy(x: State, p: Any) -> J:
+def energy(x: State, p: Any) -> si.J:
     """Kinetic energy of the body; wheels and actuators store no energy in these models."""
     return kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z)
 
 
-WHEEL_RADIUS: m = 0.20809
+WHEEL_RADIUS: si.m = 0.20809
 
 
 class RollingCarParams(NamedTuple):
     """Parameters of a car with four driven wheels and one steering angle."""
 
-    m: Annotated[kg, positive] = 230.0
+    m: Annotated[si.kg, si.positive] = 230.0
     """Mass with driver."""
-    I_z: Annotated[kg_m2, positive] = 200.0
+    I_z: Annotated[si.kg_m2, si.positive] = 200.0
     """Yaw inertia about the centre of mass."""
-    l_f: Annotated[m, positive] = 0.7853
+    l_f: Annotated[si.m, si.positive] = 0.7853
     """Distance from the centre of mass to the front axle."""
-    l_r: Annotated[m, positive] = 0.7853
+    l_r: Annotated[si.m, si.positive] = 0.7853
     """Distance from the centre of mass to the rear axle."""
-    track: Annotated[m, positive] = 1.24
+    track: Annotated[si.m, si.positive] = 1.24
     """Distance between the wheels of an axle."""
-    C_m0: Annotated[N_Nm, non_negative] = 1.0 / WHEEL_RADIUS
+    C_m0: Annotated[si.N_Nm, si.non_negative] = 1.0 / WHEEL_RADIUS
     """Drive force per wheel torque: one over the radius of the wheels, or less with losses."""
-    C_r0: Annotated[N, non_negative] = 350.0
+    C_r0: Annotated[si.N, si.non_negative] = 350.0
     """Constant driving resistance."""
-    C_r1: Annotated[N_s_m, non_negative] = 20.0
+    C_r1: Annotated[si.N_s_m, si.non_negative] = 20.0
     """Driving resistance per speed."""
-    C_r2: Annotated[N_s2_m2, non_negative] = 3.0
+    C_r2: Annotated[si.N_s2_m2, si.non_negative] = 3.0
     """Driving resistance per speed squared."""
-    t_tau: Annotated[s, positive] = 0.001
+    t_tau: Annotated[si.s, si.positive] = 0.001
     """Time constant of the wheel torques."""
-    t_steer: Annotated[s, positive] = 0.02
+    t_steer: Annotated[si.s, si.positive] = 0.02
     """Time constant of the steering."""
-    tau_max: Annotated[Nm, non_negative] = 276.75
+    tau_max: Annotated[si.Nm, si.non_negative] = 276.75
     """Largest torque target of a wheel, either sign."""
-    steer_max: Annotated[rad, non_negative] = 0.5
+    steer_max: Annotated[si.rad, si.non_negative] = 0.5
     """Largest steering target, either side."""
-    steer_rate_max: Annotated[rad_s, non_negative] = 1.0
+    steer_rate_max: Annotated[si.rad_s, si.non_negative] = 1.0
     """Largest steering rate, either side."""
-    v_0: Annotated[m_s, positive] = 0.1
+    v_0: Annotated[si.m_s, si.positive] = 0.1
     """Speed below which the driving resistance fades to zero."""
 
 
@@ -248,23 +228,23 @@ class RollingCarParams(NamedTuple):
 class TyreCarParams(RollingCarParams):
     """Parameters of a car with four driven wheels on tyres, which carry loads."""
 
-    z_cg: Annotated[m, non_negative] = 0.295
+    z_cg: Annotated[si.m, si.non_negative] = 0.295
     """Height of the centre of mass."""
-    g: Annotated[m_s2, non_negative] = 9.81
+    g: Annotated[si.m_s2, si.non_negative] = 9.81
     """Gravity."""
-    C_down: Annotated[N_s2_m2, non_negative] = 3.96864
+    C_down: Annotated[si.N_s2_m2, si.non_negative] = 3.96864
     """Downforce coefficient: downforce is ½ C_down v_x²."""
     tyre: MagicFormula = MagicFormula()
     """Tyre model: lateral force of each tyre."""
 
 
-WHEEL_WIDTH: m = 0.19
+WHEEL_WIDTH: si.m = 0.19
 """Width of a 16 x 7.5 inch tyre, usual in Formula Student."""
-HEIGHT: m = 1.15
+HEIGHT: si.m = 1.15
 """Height of the main hoop."""
-HOLD_TIME: s = 0.05
+HOLD_TIME: si.s = 0.05
 """Time constant with which braking brings the car to rest and holds it there."""
-CREEP: m_s = 0.6
+CREEP: si.m_s = 0.6
 """Speed below which the handbrake force fades out, so that it does not reverse the car."""
 
 
@@ -279,7 +259,7 @@ def geometry(p: Any, *, forces: bool = False) -> Geometry:
     return Geometry(front, rear, wheels, outlines, HEIGHT, p.m, p.I_z)
 
 
-def open_wheeler(front: m, rear: m, track: m) -> tuple[Outline, ...]:
+def open_wheeler(front: si.m, rear: si.m, track: si.m) -> tuple[Outline, ...]:
     """Outlines of rear wing, front wing, and a tub with side pods."""
     base, half = front - rear, 0.5 * track
     nose, tail, middle = front + 0.3 * base, rear - 0.18 * base, rear + 0.5 * base
@@ -300,7 +280,7 @@ def open_wheeler(front: m, rear: m, track: m) -> tuple[Outline, ...]:
     )
 
 
-def torque_for(a: m_s2, v_x: m_s, p: Any) -> Nm:
+def torque_for(a: si.m_s2, v_x: si.m_s, p: Any) -> si.Nm:
     """Torque at each of four wheels for an acceleration, driving resistance included."""
     against = resistance(v_x, p.C_r0, p.C_r1, p.C_r2, p.v_0)
     return (a * p.m - against) / (4.0 * p.C_m0)
@@ -363,11 +343,11 @@ CAR = sliding_car(
 class Params(TyreCarParams):
     """Parameters of the four-wheel car; v_eps is the constant 0.001 m/s in brains2's equations."""
 
-    v_eps: Annotated[m_s, positive] = 0.001
+    v_eps: Annotated[si.m_s, si.positive] = 0.001
     """Rolling speed below which slip angles are held finite."""
 
 
-def slip_angles(x: State, c: one, s: one, p: Params) -> FourWheels:
+def slip_angles(x: State, c: si.one, s: si.one, p: Params) -> FourWheels:
     """Slip angles of the wheels; `c`, `s` are cosine and sine of the steering angle."""
     v = contact_velocities(x.v_x, x.v_y, x.omega, p.l_f, p.l_r, p.track)
     return FourWheels(
@@ -378,14 +358,16 @@ def slip_angles(x: State, c: one, s: one, p: Params) -> FourWheels:
     )
 
 
-def body_frame(mu: FourWheels, c: one, s: one) -> tuple[AxleFriction, AxleFriction]:
+def body_frame(mu: FourWheels, c: si.one, s: si.one) -> tuple[AxleFriction, AxleFriction]:
     """Friction of the front and the rear axle in the body frame."""
     front = axle_friction(steered_lateral(mu.fl, c, s), steered_lateral(mu.fr, c, s))
     rear = axle_friction(Friction(0.0, mu.rl), Friction(0.0, mu.rr))
     return front, rear
 
 
-def drive_forces(x: State, c: one, s: one, p: RollingCarParams) -> tuple[AxleForce, AxleForce]:
+def drive_forces(
+    x: State, c: si.one, s: si.one, p: RollingCarParams
+) -> tuple[AxleForce, AxleForce]:
     """Drive force at the front and the rear axle in the body frame."""
     front = drive_force(p.C_m0 * x.tau_fl, p.C_m0 * x.tau_fr, c, s)
     rear = drive_force(p.C_m0 * x.tau_rl, p.C_m0 * x.tau_rr, 1.0, 0.0)
@@ -396,7 +378,7 @@ class Motion(NamedTuple):
     """Quantities of one instant that both the derivative and the outputs need."""
 
     a: Acceleration
-    moment: Nm
+    moment: si.Nm
     alpha: FourWheels
     mu: FourWheels
     law: LoadLaw
@@ -465,15 +447,15 @@ four_wheel = VehicleFactory(MODEL)
 class RollingOutputs(NamedTuple):
     """Accelerations, and curvature of the path."""
 
-    a_x: m_s2
+    a_x: si.m_s2
     """Acceleration of the centre of mass along the car, v_x' - v_y omega."""
-    a_y: m_s2
+    a_y: si.m_s2
     """Acceleration of the centre of mass across the car, v_y' + v_x omega, positive to the left."""
-    curvature: per_m
+    curvature: si.per_m
     """Curvature of the path of the rear axle, positive to the left."""
 
 
-def path_curvature(steer: rad, p: RollingCarParams) -> per_m:
+def path_curvature(steer: si.rad, p: RollingCarParams) -> si.per_m:
     """Curvature of the rear axle's path at a steering angle: omega = v_x times curvature."""
     return tan(steer) * (1.0 / (p.l_f + p.l_r))
 
@@ -484,7 +466,7 @@ def no_slip(x: State, p: RollingCarParams) -> State:
     return x._replace(v_y=p.l_r * omega, omega=omega)
 
 
-def turning_inertia(p: RollingCarParams) -> kg_m2:
+def turning_inertia(p: RollingCarParams) -> si.kg_m2:
     """Yaw inertia about the middle of the rear axle."""
     return p.m * p.l_r * p.l_r + p.I_z
 
@@ -492,12 +474,12 @@ def turning_inertia(p: RollingCarParams) -> kg_m2:
 class RollingMotion(NamedTuple):
     """Rates of v_x and of the lateral velocity and yaw rate that follow from it."""
 
-    v_x: m_s2
-    v_y: m_s2
-    omega: rad_s2
+    v_x: si.m_s2
+    v_y: si.m_s2
+    omega: si.rad_s2
 
 
-def rolling_motion(x: State, steer_rate: rad_s, p: RollingCarParams) -> RollingMotion:
+def rolling_motion(x: State, steer_rate: si.rad_s, p: RollingCarParams) -> RollingMotion:
     """v_x', v_y' and omega' of the constrained car while its steering moves at `steer_rate`.
 
     The energy ½ M v_x² changes only by the power of drive and resistance, as the lateral forces

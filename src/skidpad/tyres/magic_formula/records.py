@@ -16,25 +16,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Annotated, Any, NamedTuple, TypeVar, get_type_hints
 
+from ... import units as si
 from ...core import record
 from ...ops import abs as absolute
 from ...ops import clip, cos, maximum, minimum, sin, tan, where
-from ...units import (
-    N,
-    N_m,
-    N_rad,
-    N_s_m,
-    Nm,
-    Pa,
-    kg,
-    m,
-    m_s,
-    non_negative,
-    one,
-    per_m,
-    positive,
-    rad,
-)
 from ..contract import Contact
 from . import coefficients as c
 from .coefficients import Aligning, Lateral, Longitudinal, Overturning, Rolling, sign1
@@ -69,76 +54,76 @@ def selected(other: Any, keys: str) -> Callable[[type[Section]], type[Section]]:
 class Model(NamedTuple):
     """Section [MODEL]: speeds and side of the measurement."""
 
-    LONGVL: Annotated[m_s, positive]
+    LONGVL: Annotated[si.m_s, si.positive]
     """Speed at which the tyre was measured, V_0."""
-    VXLOW: Annotated[m_s, non_negative] = 1.0
+    VXLOW: Annotated[si.m_s, si.non_negative] = 1.0
     """Speed below which slip is reduced and signs change with the direction of travel."""
-    side: one = 1.0
+    side: si.one = 1.0
     """Side of the car on which the tyre was measured (`TYRESIDE`): 1 left, -1 right."""
 
 
 class Dimension(NamedTuple):
     """Section [DIMENSION]: size of tyre and rim."""
 
-    UNLOADED_RADIUS: Annotated[m, positive]
+    UNLOADED_RADIUS: Annotated[si.m, si.positive]
     """Free radius of the tyre at rest, R_0."""
-    WIDTH: m = 0.0
+    WIDTH: si.m = 0.0
     """Nominal section width."""
-    ASPECT_RATIO: one = 0.0
+    ASPECT_RATIO: si.one = 0.0
     """Section height over section width."""
-    RIM_RADIUS: m = 0.0
+    RIM_RADIUS: si.m = 0.0
     """Nominal radius of the rim."""
-    RIM_WIDTH: m = 0.0
+    RIM_WIDTH: si.m = 0.0
     """Width of the rim."""
 
 
 class Operating(NamedTuple):
     """Inflation pressures."""
 
-    INFLPRES: Annotated[Pa, non_negative] = 220000.0
+    INFLPRES: Annotated[si.Pa, si.non_negative] = 220000.0
     """Default inflation pressure of the tyre."""
-    NOMPRES: Annotated[Pa, positive] = 220000.0
+    NOMPRES: Annotated[si.Pa, si.positive] = 220000.0
     """Pressure at which the tyre was measured, p_0."""
 
 
 class Vertical61(NamedTuple):
     """Load, deflection and rolling radius, MF 6.1."""
 
-    FNOMIN: Annotated[N, positive]
+    FNOMIN: Annotated[si.N, si.positive]
     """Nominal load, F_z0."""
-    VERTICAL_STIFFNESS: Annotated[N_m, positive]
+    VERTICAL_STIFFNESS: Annotated[si.N_m, si.positive]
     """Stiffness at nominal load and pressure, C_z0."""
-    VERTICAL_DAMPING: N_s_m = 0.0
+    VERTICAL_DAMPING: si.N_s_m = 0.0
     """Damping of the deflection."""
-    BREFF: one = 0.0
+    BREFF: si.one = 0.0
     """Stiffness factor of the rolling radius over load at small load."""
-    DREFF: one = 0.0
+    DREFF: si.one = 0.0
     """Peak of the rolling radius over load."""
-    FREFF: one = 0.0
+    FREFF: si.one = 0.0
     """Slope of the rolling radius over load at high load."""
-    Q_RE0: one = 1.0
+    Q_RE0: si.one = 1.0
     """Free radius at rest over `UNLOADED_RADIUS`."""
-    Q_V1: one = 0.0
+    Q_V1: si.one = 0.0
     """Growth of the free radius with the square of the spin."""
-    Q_V2: one = 0.0
+    Q_V2: si.one = 0.0
     """Stiffening with spin."""
-    Q_FZ2: one = 0.0
+    Q_FZ2: si.one = 0.0
     """Quadratic part of load over deflection."""
-    Q_FCX: one = 0.0
+    Q_FCX: si.one = 0.0
     """Softening by longitudinal force."""
-    Q_FCY: one = 0.0
+    Q_FCY: si.one = 0.0
     """Softening by lateral force."""
-    Q_CAM: one = 0.0
+    Q_CAM: si.one = 0.0
     """Softening by camber as in some other programs; not used by these equations."""
-    PFZ1: one = 0.0
+    PFZ1: si.one = 0.0
     """Stiffening with pressure."""
-    BOTTOM_OFFST: m = 0.0
+    BOTTOM_OFFST: si.m = 0.0
     """Height above the rim at which the tyre bottoms out."""
-    BOTTOM_STIFF: N_m = 0.0
+    BOTTOM_STIFF: si.N_m = 0.0
     """Stiffness of the bottomed-out tyre; not used by these equations."""
-    MC_CONTOUR_A: one = 0.0
+    MC_CONTOUR_A: si.one = 0.0
     """Half axis of an elliptic cross-section; not used by these equations."""
-    MC_CONTOUR_B: one = 0.0
+    MC_CONTOUR_B: si.one = 0.0
     """Half axis of an elliptic cross-section; not used by these equations."""
 
 
@@ -153,137 +138,137 @@ class Vertical61(NamedTuple):
 class Vertical62(NamedTuple):
     """Load, deflection and rolling radius, MF 6.2."""
 
-    Q_FCY2: one = 0.0
+    Q_FCY2: si.one = 0.0
     """Exponent of the deflection in the softening by lateral force."""
-    Q_CAM1: one = 0.0
+    Q_CAM1: si.one = 0.0
     """Deflection due to camber, part proportional to the radius."""
-    Q_CAM2: per_m = 0.0
+    Q_CAM2: si.per_m = 0.0
     """Deflection due to camber, part with the square of the radius."""
-    Q_CAM3: one = 0.0
+    Q_CAM3: si.one = 0.0
     """Deflection due to camber, part proportional to the deflection."""
-    Q_FYS1: N_rad = 0.0
+    Q_FYS1: si.N_rad = 0.0
     """Lateral force due to camber that does not soften the tyre."""
-    Q_FYS2: N_rad = 0.0
+    Q_FYS2: si.N_rad = 0.0
     """Change of `Q_FYS1` with the radius."""
-    Q_FYS3: N_rad = 0.0
+    Q_FYS3: si.N_rad = 0.0
     """Change of `Q_FYS1` with the square of the radius."""
 
 
 class Structural(NamedTuple):
     """Stiffness of the tyre at rest, which determines its relaxation lengths."""
 
-    LONGITUDINAL_STIFFNESS: Annotated[N_m, positive] = 300000.0
+    LONGITUDINAL_STIFFNESS: Annotated[si.N_m, si.positive] = 300000.0
     """Longitudinal stiffness of the tyre at rest."""
-    LATERAL_STIFFNESS: Annotated[N_m, positive] = 100000.0
+    LATERAL_STIFFNESS: Annotated[si.N_m, si.positive] = 100000.0
     """Lateral stiffness of the tyre at rest."""
-    YAW_STIFFNESS: Nm = 5000.0
+    YAW_STIFFNESS: si.Nm = 5000.0
     """Yaw stiffness of the tyre at rest, per radian; not used by these equations."""
-    PCFX1: one = 0.0
+    PCFX1: si.one = 0.0
     """Change of the longitudinal stiffness with load."""
-    PCFX2: one = 0.0
+    PCFX2: si.one = 0.0
     """Change of the longitudinal stiffness with the square of the load."""
-    PCFX3: one = 0.0
+    PCFX3: si.one = 0.0
     """Change of the longitudinal stiffness with pressure."""
-    PCFY1: one = 0.0
+    PCFY1: si.one = 0.0
     """Change of the lateral stiffness with load."""
-    PCFY2: one = 0.0
+    PCFY2: si.one = 0.0
     """Change of the lateral stiffness with the square of the load."""
-    PCFY3: one = 0.0
+    PCFY3: si.one = 0.0
     """Change of the lateral stiffness with pressure."""
-    PCMZ1: one = 0.0
+    PCMZ1: si.one = 0.0
     """Change of the yaw stiffness with pressure; not used by these equations."""
 
 
 class ContactPatch(NamedTuple):
     """Coefficients of the size of the contact patch."""
 
-    Q_RA1: one = 0.0
+    Q_RA1: si.one = 0.0
     """Half length of the contact patch, part with the square root of the deflection."""
-    Q_RA2: one = 0.0
+    Q_RA2: si.one = 0.0
     """Half length of the contact patch, part proportional to the deflection."""
-    Q_RB1: one = 0.0
+    Q_RB1: si.one = 0.0
     """Half width of the contact patch, part with the cube root of the deflection."""
-    Q_RB2: one = 0.0
+    Q_RB2: si.one = 0.0
     """Half width of the contact patch, part proportional to the deflection."""
 
 
 class Ranges(NamedTuple):
     """Ranges in which the coefficients are valid; `UsualLimits` clips the inputs to them."""
 
-    PRESMIN: Pa = 10000.0
+    PRESMIN: si.Pa = 10000.0
     """Lowest pressure for which the coefficients are valid."""
-    PRESMAX: Pa = 1000000.0
+    PRESMAX: si.Pa = 1000000.0
     """Highest pressure for which the coefficients are valid."""
-    FZMIN: Annotated[N, non_negative] = 100.0
+    FZMIN: Annotated[si.N, si.non_negative] = 100.0
     """Lowest load for which the coefficients are valid; below it moments fade to 0."""
-    FZMAX: N = 10000.0
+    FZMAX: si.N = 10000.0
     """Highest load for which the coefficients are valid."""
-    KPUMIN: one = -1.5
+    KPUMIN: si.one = -1.5
     """Lowest longitudinal slip for which the coefficients are valid."""
-    KPUMAX: one = 1.5
+    KPUMAX: si.one = 1.5
     """Highest longitudinal slip for which the coefficients are valid."""
-    ALPMIN: rad = -1.5
+    ALPMIN: si.rad = -1.5
     """Lowest slip angle for which the coefficients are valid."""
-    ALPMAX: rad = 1.5
+    ALPMAX: si.rad = 1.5
     """Highest slip angle for which the coefficients are valid."""
-    CAMMIN: rad = -0.175
+    CAMMIN: si.rad = -0.175
     """Lowest camber for which the coefficients are valid."""
-    CAMMAX: rad = 0.175
+    CAMMAX: si.rad = 0.175
     """Highest camber for which the coefficients are valid."""
 
 
 class Scaling(NamedTuple):
     """Scaling factors, which modify a tyre without a new fit."""
 
-    LFZO: Annotated[one, positive] = 1.0
+    LFZO: Annotated[si.one, si.positive] = 1.0
     """Factor of the nominal load."""
-    LCX: one = 1.0
+    LCX: si.one = 1.0
     """Factor of the shape of F_x."""
-    LMUX: one = 1.0
+    LMUX: si.one = 1.0
     """Factor of the peak friction of F_x."""
-    LEX: one = 1.0
+    LEX: si.one = 1.0
     """Factor of the curvature of F_x."""
-    LKX: one = 1.0
+    LKX: si.one = 1.0
     """Factor of the slip stiffness."""
-    LHX: one = 1.0
+    LHX: si.one = 1.0
     """Factor of the horizontal shift of F_x."""
-    LVX: one = 1.0
+    LVX: si.one = 1.0
     """Factor of the vertical shift of F_x."""
-    LCY: one = 1.0
+    LCY: si.one = 1.0
     """Factor of the shape of F_y."""
-    LMUY: Annotated[one, non_negative] = 1.0
+    LMUY: Annotated[si.one, si.non_negative] = 1.0
     """Factor of the peak friction of F_y."""
-    LEY: one = 1.0
+    LEY: si.one = 1.0
     """Factor of the curvature of F_y."""
-    LKY: one = 1.0
+    LKY: si.one = 1.0
     """Factor of the cornering stiffness."""
-    LKYC: one = 1.0
+    LKYC: si.one = 1.0
     """Factor of the camber stiffness."""
-    LKZC: one = 1.0
+    LKZC: si.one = 1.0
     """Factor of the camber torque stiffness."""
-    LHY: one = 1.0
+    LHY: si.one = 1.0
     """Factor of the horizontal shift of F_y."""
-    LVY: one = 1.0
+    LVY: si.one = 1.0
     """Factor of the vertical shift of F_y."""
-    LTR: one = 1.0
+    LTR: si.one = 1.0
     """Factor of the pneumatic trail."""
-    LRES: one = 1.0
+    LRES: si.one = 1.0
     """Factor of the residual torque."""
-    LXAL: one = 1.0
+    LXAL: si.one = 1.0
     """Factor of the influence of slip angle on F_x."""
-    LYKA: one = 1.0
+    LYKA: si.one = 1.0
     """Factor of the influence of longitudinal slip on F_y."""
-    LVYKA: one = 1.0
+    LVYKA: si.one = 1.0
     """Factor of the lateral force induced by longitudinal slip."""
-    LS: one = 1.0
+    LS: si.one = 1.0
     """Factor of the lever arm of F_x."""
-    LMX: one = 1.0
+    LMX: si.one = 1.0
     """Factor of the overturning moment."""
-    LVMX: one = 1.0
+    LVMX: si.one = 1.0
     """Factor of the vertical shift of the overturning moment."""
-    LMY: one = 1.0
+    LMY: si.one = 1.0
     """Factor of the rolling resistance moment."""
-    LMP: one = 1.0
+    LMP: si.one = 1.0
     """Factor of the parking torque (the torque when turning on the spot)."""
 
 
@@ -293,25 +278,25 @@ PI = 3.141592653589793
 class Slip(NamedTuple):
     """Slips and load of a contact after the limits."""
 
-    F_z: N
-    F_least: N
+    F_z: si.N
+    F_least: si.N
     """Load in the aligning moment and for the deflection."""
-    kappa: one
-    alpha: rad
-    gamma: rad
-    phi_t: per_m
-    direction: one
+    kappa: si.one
+    alpha: si.rad
+    gamma: si.rad
+    phi_t: si.per_m
+    direction: si.one
     """Direction of travel: 1 forwards, -1 backwards; the transition depends on the limits."""
-    awake: one
+    awake: si.one
     """Share of the shifts: 0 at a standstill, 1 at speed."""
 
 
 class NoLimits(NamedTuple):
     """The equations without limits, smooth everywhere: the default."""
 
-    small_force: Annotated[N, positive] = 1e-6
+    small_force: Annotated[si.N, si.positive] = 1e-6
     """Small force or stiffness that keeps divisions finite, as in Pacejka's book."""
-    small_speed: Annotated[m_s, positive] = 1e-6
+    small_speed: Annotated[si.m_s, si.positive] = 1e-6
     """Small speed that keeps divisions finite, as in Pacejka's book."""
 
     def limited(self, s: Slip, v_x: Any, model: Model, _ranges: Ranges) -> Slip:
@@ -325,15 +310,15 @@ class NoLimits(NamedTuple):
         direction = t * (1.875 + t2 * (0.375 * t2 - 1.25))
         return s._replace(direction=direction, awake=direction * direction)
 
-    def pressure(self, p: Pa, _ranges: Ranges) -> Pa:
+    def pressure(self, p: si.Pa, _ranges: Ranges) -> si.Pa:
         """Inflation pressure, unchanged."""
         return p
 
-    def curvature(self, E: one) -> one:
+    def curvature(self, E: si.one) -> si.one:
         """Curvature factor, unchanged."""
         return E
 
-    def rolling(self, w: Any, _v_x: Any, model: Model) -> one:
+    def rolling(self, w: Any, _v_x: Any, model: Model) -> si.one:
         """Sign of the rolling resistance, from the circumferential speed of the wheel."""
         return clip(w * (1.0 / low_speed(self, model)), -1.0, 1.0)
 
@@ -344,9 +329,9 @@ class UsualLimits(NamedTuple):
     They cause jumps: of the residual torque at zero load, and at zero speed if there is slip.
     """
 
-    small_force: Annotated[N, positive] = 1e-6
+    small_force: Annotated[si.N, si.positive] = 1e-6
     """Small force or stiffness that keeps divisions finite, as in Pacejka's book."""
-    small_speed: Annotated[m_s, positive] = 1e-6
+    small_speed: Annotated[si.m_s, si.positive] = 1e-6
     """Small speed that keeps divisions finite, as in Pacejka's book."""
 
     def limited(self, s: Slip, v_x: Any, model: Model, ranges: Ranges) -> Slip:
@@ -371,15 +356,15 @@ class UsualLimits(NamedTuple):
             awake=awake,
         )
 
-    def pressure(self, p: Pa, ranges: Ranges) -> Pa:
+    def pressure(self, p: si.Pa, ranges: Ranges) -> si.Pa:
         """Inflation pressure, clipped to its range."""
         return clip(p, ranges.PRESMIN, ranges.PRESMAX)
 
-    def curvature(self, E: one) -> one:
+    def curvature(self, E: si.one) -> si.one:
         """Curvature factor, at most 1."""
         return minimum(E, 1.0)
 
-    def rolling(self, w: Any, v_x: Any, model: Model) -> one:
+    def rolling(self, w: Any, v_x: Any, model: Model) -> si.one:
         """Sign of the rolling resistance.
 
         If the wheel turns against its motion, the limit of the ramp mixes units, as in the programs
@@ -393,7 +378,7 @@ class UsualLimits(NamedTuple):
         return d * where(forward < backwards, -1.0, ramp)
 
 
-def low_speed(limits: NoLimits | UsualLimits, model: Model) -> m_s:
+def low_speed(limits: NoLimits | UsualLimits, model: Model) -> si.m_s:
     """Speed below which a wheel counts as slow; above 0 whatever the value in the file."""
     return maximum(model.VXLOW, 1e3 * limits.small_speed)
 
@@ -421,9 +406,9 @@ class FrictionEllipse(NamedTuple):
 class Operating52(NamedTuple):
     """Inflation pressure, which MF 5.2 does not use."""
 
-    INFLPRES: Annotated[Pa, non_negative] = 0.0
+    INFLPRES: Annotated[si.Pa, si.non_negative] = 0.0
     """Inflation pressure; the equations of 5.2 do not depend on it."""
-    NOMPRES: Pa = 0.0
+    NOMPRES: si.Pa = 0.0
     """Nominal pressure; the equations of 5.2 do not depend on it."""
 
 
@@ -437,9 +422,9 @@ class Operating52(NamedTuple):
 class Vertical52(NamedTuple):
     """Load, deflection and rolling radius, MF 5.2."""
 
-    Q_A1: one = 0.0
+    Q_A1: si.one = 0.0
     """Half length of the contact patch, part with the square root of the load."""
-    Q_A2: one = 0.0
+    Q_A2: si.one = 0.0
     """Half length of the contact patch, part proportional to the load."""
 
 
@@ -461,19 +446,19 @@ class NoContactPatch(NamedTuple):
 class Scaling52(NamedTuple):
     """Scaling factors of MF 5.2, which modify a tyre without a new fit."""
 
-    LGAX: one = 1.0
+    LGAX: si.one = 1.0
     """Factor of the camber in F_x."""
-    LGAY: one = 1.0
+    LGAY: si.one = 1.0
     """Factor of the camber in F_y."""
-    LGAZ: one = 1.0
+    LGAZ: si.one = 1.0
     """Factor of the camber in M_z."""
-    LSGKP: one = 1.0
+    LSGKP: si.one = 1.0
     """Factor of the relaxation length of F_x."""
-    LSGAL: one = 1.0
+    LSGAL: si.one = 1.0
     """Factor of the relaxation length of F_y."""
-    LGYR: one = 1.0
+    LGYR: si.one = 1.0
     """Factor of the gyroscopic moment; not used by these equations."""
-    LCZ: one = 1.0
+    LCZ: si.one = 1.0
     """Factor of the vertical stiffness; not used by these equations."""
 
 
@@ -487,11 +472,11 @@ class Scaling52(NamedTuple):
 class Longitudinal52(NamedTuple):
     """Coefficients of F_x in MF 5.2: pure slip (P), and its decay with slip angle (R)."""
 
-    PTX1: one = 0.0
+    PTX1: si.one = 0.0
     """Relaxation length of F_x over radius and load at nominal load."""
-    PTX2: one = 0.0
+    PTX2: si.one = 0.0
     """Change of the relaxation length with load."""
-    PTX3: one = 0.0
+    PTX3: si.one = 0.0
     """Exponential change of the relaxation length with load."""
 
 
@@ -510,11 +495,11 @@ class Overturning52(NamedTuple):
 class Lateral52(NamedTuple):
     """Coefficients of F_y in MF 5.2: pure slip (P), and its decay with longitudinal slip (R)."""
 
-    PHY3: one = 0.0
+    PHY3: si.one = 0.0
     """Change of the horizontal shift with camber."""
-    PTY1: one = 0.0
+    PTY1: si.one = 0.0
     """Largest relaxation length of F_y over radius."""
-    PTY2: one = 1.0
+    PTY2: si.one = 1.0
     """Load of the largest relaxation length over nominal load."""
 
 
@@ -533,9 +518,9 @@ class Rolling52(NamedTuple):
 class Aligning52(NamedTuple):
     """Coefficients of the aligning moment M_z in MF 5.2: trail, residual torque, arm of F_x."""
 
-    QTZ1: one = 0.0
+    QTZ1: si.one = 0.0
     """Coefficient of the gyroscopic moment; not used by these equations."""
-    MBELT: kg = 0.0
+    MBELT: si.kg = 0.0
     """Mass of the belt; not used by these equations."""
 
 
@@ -590,27 +575,27 @@ class Inputs(NamedTuple):
     """Inputs of the equations, computed from a contact."""
 
     slip: Slip
-    mu: one
+    mu: si.one
     F_unlimited: Any
     """Load before limits, at least 0."""
-    n: one
+    n: si.one
     """Load over the product of nominal load and LFZO."""
-    dfz: one
-    dpi: one
-    a: one
+    dfz: si.one
+    dpi: si.one
+    a: si.one
     """Slip angle used in the force equations, alpha*."""
-    side: one
+    side: si.one
     """Factor of the shifts of slip angle: 1, or the direction of travel with `BookAngles`."""
-    g: one
+    g: si.one
     """Camber used in the force equations, gamma*; times LGAY in MF 5.2."""
-    g_plain: one
+    g_plain: si.one
     """Camber used in F_x; times LGAX in MF 5.2."""
-    g_star: one
+    g_star: si.one
     """gamma* without a scaling factor."""
-    g_z: one
+    g_z: si.one
     """gamma* used in M_z; times LGAZ in MF 5.2."""
-    g_z_plain: one
-    cos_alpha: one
+    g_z_plain: si.one
+    cos_alpha: si.one
     """cos'(alpha): cosine of the slip angle, negative backwards, 0 at a standstill."""
     by_speed: Any
     """1 over the speed of the contact patch, or 1 over VXLOW if VXLOW is larger."""
@@ -645,13 +630,13 @@ def inputs(tyre: Tyre, at: Contact) -> Inputs:
     )
 
 
-def _angles(kind: Any, s: Slip) -> tuple[rad, rad, one]:
+def _angles(kind: Any, s: Slip) -> tuple[si.rad, si.rad, si.one]:
     if isinstance(kind, BookAngles):
         return tan(s.alpha), sin(s.gamma), s.direction
     return s.alpha, s.gamma, 1.0
 
 
-def pressure_change(tyre: Tyre, p: Pa) -> one:
+def pressure_change(tyre: Tyre, p: si.Pa) -> si.one:
     """Relative deviation of the limited pressure from nominal pressure; 0 in MF 5.2.
 
     A pressure of 0 stands for the tyre's own pressure.

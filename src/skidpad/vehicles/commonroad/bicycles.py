@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple
 
+from ... import units as si
 from ...core.body import (
     Acceleration,
     Body,
@@ -31,19 +32,6 @@ from ...core.model import Model
 from ...core.record import extended
 from ...geometry.pose import unrotated
 from ...ops import atan, cos, pow, sin, tan
-from ...units import (
-    kg,
-    kg_m2,
-    m,
-    m_s,
-    m_s2,
-    non_negative,
-    one,
-    positive,
-    rad,
-    rad_s,
-    s,
-)
 from ..parts import kinematics
 from ..parts.actuators import limited
 from ..parts.assembly import sliding_car
@@ -58,33 +46,33 @@ from .cars import BMW_3_SERIES, CONTROL, AxleOutputs, BicycleInput, BicycleParam
 class KinematicBicycleState(NamedTuple):
     """Pose, speed and steering angle. ISO 8855: x forward, y left."""
 
-    x: m = 0.0
+    x: si.m = 0.0
     """Position of the centre of mass in the world frame."""
-    y: m = 0.0
+    y: si.m = 0.0
     """Position of the centre of mass in the world frame."""
-    v: m_s = 0.0
+    v: si.m_s = 0.0
     """Speed of the centre of mass, negative in reverse."""
-    yaw: rad = 0.0
+    yaw: si.rad = 0.0
     """Heading from the world x axis, positive to the left, not wrapped."""
-    steer: rad = 0.0
+    steer: si.rad = 0.0
     """Steering angle, positive to the left."""
 
 
 class KinematicBicycleOutputs(NamedTuple):
     """Accelerations, yaw rate and slip angle of the kinematic bicycle."""
 
-    a_x: m_s2
+    a_x: si.m_s2
     """Acceleration of the centre of mass over ground, along the car."""
-    a_y: m_s2
+    a_y: si.m_s2
     """Acceleration of the centre of mass over ground, across the car, positive to the left."""
-    a_long: m_s2
+    a_long: si.m_s2
     """Acceleration along the path, as commanded: what `a_long_max` limits."""
-    a_lat: m_s2
+    a_lat: si.m_s2
     """Centripetal acceleration at the present steering angle, v omega: what `a_lat_max` limits.
     `a_y` also contains the effect of a steering rate."""
-    omega: rad_s
+    omega: si.rad_s
     """Yaw rate, positive to the left."""
-    beta: rad
+    beta: si.rad
     """Slip angle at the centre of mass, positive to the left."""
 
 
@@ -168,19 +156,19 @@ commonroad_kinematic_bicycle = CommonRoadFactory(KINEMATIC_BICYCLE_MODEL)
 class DynamicBicycleState(NamedTuple):
     """Pose, velocity and steering angle. ISO 8855: x forward, y left."""
 
-    x: m = 0.0
+    x: si.m = 0.0
     """Position of the centre of mass in the world frame."""
-    y: m = 0.0
+    y: si.m = 0.0
     """Position of the centre of mass in the world frame."""
-    v_x: m_s = 0.0
+    v_x: si.m_s = 0.0
     """Velocity of the centre of mass along the car, forward positive."""
-    v_y: m_s = 0.0
+    v_y: si.m_s = 0.0
     """Velocity of the centre of mass across the car, positive to the left."""
-    yaw: rad = 0.0
+    yaw: si.rad = 0.0
     """Heading from the world x axis, positive to the left, not wrapped."""
-    omega: rad_s = 0.0
+    omega: si.rad_s = 0.0
     """Yaw rate, positive to the left."""
-    steer: rad = 0.0
+    steer: si.rad = 0.0
     """Steering angle, positive to the left."""
 
 
@@ -188,19 +176,19 @@ class DynamicBicycleState(NamedTuple):
 class DynamicBicycleParams(BicycleParams):
     """Masses, tyres and limits; by default the BMW 3 series of commonroad-control."""
 
-    m: Annotated[kg, positive] = BMW_3_SERIES["m"]
+    m: Annotated[si.kg, si.positive] = BMW_3_SERIES["m"]
     """Mass."""
-    I_z: Annotated[kg_m2, positive] = BMW_3_SERIES["I_z"]
+    I_z: Annotated[si.kg_m2, si.positive] = BMW_3_SERIES["I_z"]
     """Yaw inertia about the centre of mass."""
-    C_f: Annotated[one, non_negative] = BMW_3_SERIES["C_f"]
+    C_f: Annotated[si.one, si.non_negative] = BMW_3_SERIES["C_f"]
     """Cornering stiffness of the front axle over its load, in 1/rad."""
-    C_r: Annotated[one, non_negative] = BMW_3_SERIES["C_r"]
+    C_r: Annotated[si.one, si.non_negative] = BMW_3_SERIES["C_r"]
     """Cornering stiffness of the rear axle over its load, in 1/rad."""
-    z_cg: Annotated[m, non_negative] = BMW_3_SERIES["z_cg"]
+    z_cg: Annotated[si.m, si.non_negative] = BMW_3_SERIES["z_cg"]
     """Height of the centre of mass."""
-    g: Annotated[m_s2, non_negative] = BMW_3_SERIES["g"]
+    g: Annotated[si.m_s2, si.non_negative] = BMW_3_SERIES["g"]
     """Gravity."""
-    v_blend: Annotated[m_s, positive] = 1.2
+    v_blend: Annotated[si.m_s, si.positive] = 1.2
     """Rolling speed below which slip angles have a smooth floor; upstream has none. The fastest
     motion at rest then decays with 480 1/s (760 1/s under the largest acceleration), which RK4
     follows in steps of 5 ms (3.5 ms)."""
@@ -283,47 +271,47 @@ commonroad_dynamic_bicycle = CommonRoadFactory(
     DYNAMIC_BICYCLE_MODEL, upstream=DYNAMIC_BICYCLE_UPSTREAM_MODEL
 )
 
-TURN_TIME: s = 0.3
+TURN_TIME: si.s = 0.3
 """Time constant with which a command changes the velocity across the path."""
 
 
 class DoubleIntegratorState(NamedTuple):
     """Position and velocity in path coordinates: along the path and to its left."""
 
-    s: m = 0.0
+    s: si.m = 0.0
     """Distance along the path."""
-    d: m = 0.0
+    d: si.m = 0.0
     """Distance from the path, positive to the left."""
-    v_s: m_s = 0.0
+    v_s: si.m_s = 0.0
     """Velocity along the path."""
-    v_d: m_s = 0.0
+    v_d: si.m_s = 0.0
     """Velocity across the path, positive to the left."""
 
 
 class Input(NamedTuple):
     """Acceleration inputs, applied without limits."""
 
-    a_s: m_s2 = 0.0
+    a_s: si.m_s2 = 0.0
     """Acceleration along the path."""
-    a_d: m_s2 = 0.0
+    a_d: si.m_s2 = 0.0
     """Acceleration across the path, positive to the left."""
 
 
 class DoubleIntegratorParams(NamedTuple):
     """Acceleration limits; the motion itself does not apply them."""
 
-    a_long_max: Annotated[m_s2, positive] = BMW_3_SERIES["a_long_max"]
+    a_long_max: Annotated[si.m_s2, si.positive] = BMW_3_SERIES["a_long_max"]
     """Largest acceleration along the path, either way; see `skidpad.linearise`."""
-    a_lat_max: Annotated[m_s2, positive] = BMW_3_SERIES["a_lat_max"]
+    a_lat_max: Annotated[si.m_s2, si.positive] = BMW_3_SERIES["a_lat_max"]
     """Largest acceleration across the path, either side."""
 
 
 class Outputs(NamedTuple):
     """Accelerations along and across the path."""
 
-    a_long: m_s2
+    a_long: si.m_s2
     """Acceleration along the path."""
-    a_lat: m_s2
+    a_lat: si.m_s2
     """Acceleration across the path, positive to the left."""
 
 

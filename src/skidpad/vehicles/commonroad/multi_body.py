@@ -23,7 +23,7 @@ from functools import reduce
 from operator import add
 from typing import Annotated, Any, NamedTuple
 
-from ... import units
+from ... import units as si
 from ...core.body import Body as CarBody
 from ...core.body import Geometry, Pose
 from ...core.body import Velocity as BodyVelocity
@@ -31,26 +31,6 @@ from ...core.model import Model
 from ...core.record import extended
 from ...ops import abs, atan, cos, logical_and, maximum, pow, sin, where
 from ...tyres.contract import dynamic_share, led, mixed
-from ...units import (
-    N,
-    N_m,
-    N_s_m,
-    Nm,
-    kg,
-    kg_m2,
-    m,
-    m_N,
-    m_s,
-    m_s2,
-    non_negative,
-    one,
-    per_m,
-    per_m2,
-    positive,
-    rad,
-    rad_s,
-    rad_s2,
-)
 from ..parts import kinematics
 from ..parts.assembly import sliding_car, sliding_placed
 from ..parts.load_transfer import (
@@ -85,49 +65,49 @@ from .tyre import UPSTREAM_TYRE, Coefficients, Slip, right_tyre_force, tyre_forc
 class AxleParams(NamedTuple):
     """Parameters that differ between the axles of the car."""
 
-    m: Annotated[kg, positive]
+    m: Annotated[si.kg, si.positive]
     """Mass of the axle with its wheels."""
-    I: Annotated[kg_m2, positive]  # noqa: E741 (the symbol of the books)
+    I: Annotated[si.kg_m2, si.positive]  # noqa: E741 (the symbol of the books)
     """Inertia of the axle about the forward axis."""
-    track: Annotated[m, positive]
+    track: Annotated[si.m, si.positive]
     """Distance between its wheels."""
-    K_s: Annotated[N_m, non_negative]
+    K_s: Annotated[si.N_m, si.non_negative]
     """Stiffness of a spring."""
-    K_sd: Annotated[N_s_m, non_negative]
+    K_sd: Annotated[si.N_s_m, si.non_negative]
     """Damping of a damper."""
-    K_ts: Nm
+    K_ts: si.Nm
     """Stiffness of the anti-roll bar per rad of lean between body and axle; negative resists."""
-    D: per_m
+    D: si.per_m
     """Camber per spring deflection."""
-    E: per_m2
+    E: si.per_m2
     """Camber per squared spring deflection."""
-    h_ra: m
+    h_ra: si.m
     """Height of the roll centre above the road."""
 
 
 class Body(NamedTuple):
     """Position and velocity of the sprung mass relative to the road."""
 
-    lean: rad
-    lean_rate: rad_s
-    squat: rad
-    squat_rate: rad_s
-    drop: m
-    drop_rate: m_s
-    h: m
+    lean: si.rad
+    lean_rate: si.rad_s
+    squat: si.rad
+    squat_rate: si.rad_s
+    drop: si.m
+    drop_rate: si.m_s
+    h: si.m
     """Height of the centre of mass above the road at rest."""
 
 
 class Axle(NamedTuple):
     """Position and velocity of an axle."""
 
-    lean: rad
-    lean_rate: rad_s
-    drop: m
-    drop_rate: m_s
-    shift: m
+    lean: si.rad
+    lean_rate: si.rad_s
+    drop: si.m
+    drop_rate: si.m_s
+    shift: si.m
     """Lateral offset of the body from the axle, positive to the left."""
-    shift_rate: m_s
+    shift_rate: si.m_s
 
 
 class Pair(NamedTuple):
@@ -145,11 +125,11 @@ class Pair(NamedTuple):
 class Levers(NamedTuple):
     """Lever arms of the forces between an axle and the body, in the axes of the leaning body."""
 
-    aside: m
+    aside: si.m
     """Offset to the left of the axle's middle, where the resultant of the springs acts."""
-    below: m
+    below: si.m
     """Distance of the roll centre below the body's centre of mass."""
-    above: m
+    above: si.m
     """Distance of the roll centre above the middle of the axle."""
 
 
@@ -161,13 +141,20 @@ class Suspension(NamedTuple):
     spring: Pair
     """Force of spring, damper and anti-roll bar on each side; positive pushes the body up."""
     camber: Pair
-    joint: N
+    joint: si.N
     """Lateral force at the roll centre; positive pushes the body to the left."""
     levers: Levers
 
 
 def suspension(
-    axle: Axle, body: Body, at: m, static: N, car: Any, p: AxleParams, *, upstream: bool = False
+    axle: Axle,
+    body: Body,
+    at: si.m,
+    static: si.N,
+    car: Any,
+    p: AxleParams,
+    *,
+    upstream: bool = False,
 ) -> Suspension:
     """Forces between the road and the body at one axle.
 
@@ -200,12 +187,12 @@ def suspension(
     )
 
 
-def height_above(axle: Axle, body: Body, R_w: m) -> m:
+def height_above(axle: Axle, body: Body, R_w: si.m) -> si.m:
     """Height of the body's centre of mass above the middle of an axle."""
     return body.h - R_w + axle.drop - body.drop
 
 
-def levers(axle: Axle, body: Body, R_w: m, p: AxleParams) -> Levers:
+def levers(axle: Axle, body: Body, R_w: si.m, p: AxleParams) -> Levers:
     """Lever arms from the positions of body and axle."""
     above, arm = height_above(axle, body, R_w), p.h_ra - R_w
     c, s = cos(body.lean), sin(body.lean)
@@ -213,14 +200,14 @@ def levers(axle: Axle, body: Body, R_w: m, p: AxleParams) -> Levers:
     return Levers(above * s - axle.shift * c, above * c + axle.shift * s - link, link)
 
 
-def upstream_levers(axle: Axle, body: Body, R_w: m, p: AxleParams) -> Levers:
+def upstream_levers(axle: Axle, body: Body, R_w: si.m, p: AxleParams) -> Levers:
     """Lever arms as upstream computes them: springs always below the body's centre of mass."""
     above = body.h - body.drop - R_w + axle.drop
     below = (above - (p.h_ra - R_w) * cos(axle.lean)) / cos(body.lean)
     return Levers(0.0 * body.h, below, p.h_ra - R_w)
 
 
-def spring_travel(axle: Axle, body: Body, at: m, R_w: m, p: AxleParams) -> tuple[Pair, Pair]:
+def spring_travel(axle: Axle, body: Body, at: si.m, R_w: si.m, p: AxleParams) -> tuple[Pair, Pair]:
     """Extension of each spring from its static length, and the rate of extension."""
     above, above_rate = height_above(axle, body, R_w), axle.drop_rate - body.drop_rate
     c, s = cos(body.lean), sin(body.lean)
@@ -231,7 +218,7 @@ def spring_travel(axle: Axle, body: Body, at: m, R_w: m, p: AxleParams) -> tuple
 
 
 def upstream_spring_travel(
-    axle: Axle, body: Body, at: m, R_w: m, p: AxleParams
+    axle: Axle, body: Body, at: si.m, R_w: si.m, p: AxleParams
 ) -> tuple[Pair, Pair]:
     """Spring travel as upstream computes it: body above its axles, lean rate ignored."""
     height = body.h - R_w
@@ -241,7 +228,7 @@ def upstream_spring_travel(
 
 
 def _by_side(
-    middle: m, middle_rate: m_s, axle: Axle, body: Body, p: AxleParams
+    middle: si.m, middle_rate: si.m_s, axle: Axle, body: Body, p: AxleParams
 ) -> tuple[Pair, Pair]:
     side = 0.5 * (body.lean - axle.lean) * p.track
     side_rate = 0.5 * (body.lean_rate - axle.lean_rate) * p.track
@@ -251,7 +238,7 @@ def _by_side(
     )
 
 
-def joint_force(axle: Axle, body: Body, car: Any, p: AxleParams) -> N:
+def joint_force(axle: Axle, body: Body, car: Any, p: AxleParams) -> si.N:
     """Force of the compliant roll-centre joint, parallel to the floor of the leaning body."""
     c, s = cos(body.lean), sin(body.lean)
     above = height_above(axle, body, car.R_w)
@@ -267,7 +254,9 @@ def joint_force(axle: Axle, body: Body, car: Any, p: AxleParams) -> N:
     return offset * car.K_ras + rate * car.K_rad
 
 
-def axle_moment(axle: Axle, now: Suspension, across: Pair, F_y: N, car: Any, p: AxleParams) -> Nm:
+def axle_moment(
+    axle: Axle, now: Suspension, across: Pair, F_y: si.N, car: Any, p: AxleParams
+) -> si.Nm:
     """Moment on the axle about the forward axis; positive leans it to the left.
 
     `across` are the lateral forces in the axes of the wheels; each moves its contact patch by
@@ -284,7 +273,7 @@ def axle_moment(axle: Axle, now: Suspension, across: Pair, F_y: N, car: Any, p: 
     )
 
 
-def body_moment(now: Suspension, p: AxleParams) -> Nm:
+def body_moment(now: Suspension, p: AxleParams) -> si.Nm:
     """Moment of an axle on the body about the forward axis; positive leans it to the left."""
     apart = 0.5 * p.track * (now.spring.right - now.spring.left)
     return apart - now.spring.sum * now.levers.aside - now.joint * now.levers.below
@@ -297,63 +286,63 @@ def _axle(which: str) -> AxleParams:
 class State(NamedTuple):
     """Motion of the body, both axles and the four wheels, in upstream's order."""
 
-    x: m = 0.0
+    x: si.m = 0.0
     """Position of the centre of mass in the world frame."""
-    y: m = 0.0
+    y: si.m = 0.0
     """Position of the centre of mass in the world frame."""
-    steer: rad = 0.0
+    steer: si.rad = 0.0
     """Steering angle of the front wheels, positive to the left."""
-    v_x: m_s = 0.0
+    v_x: si.m_s = 0.0
     """Velocity along the car, forward positive."""
-    yaw: rad = 0.0
+    yaw: si.rad = 0.0
     """Heading from the world x axis, positive to the left, not wrapped."""
-    omega: rad_s = 0.0
+    omega: si.rad_s = 0.0
     """Yaw rate, positive to the left."""
-    lean: rad = 0.0
+    lean: si.rad = 0.0
     """Lean of the body, positive with its left side down: minus the roll angle of ISO 8855."""
-    lean_rate: rad_s = 0.0
+    lean_rate: si.rad_s = 0.0
     """Rate of the body's lean."""
-    squat: rad = 0.0
+    squat: si.rad = 0.0
     """Squat of the body, positive with its nose up: minus the pitch angle of ISO 8855."""
-    squat_rate: rad_s = 0.0
+    squat_rate: si.rad_s = 0.0
     """Rate of the body's squat."""
-    v_y: m_s = 0.0
+    v_y: si.m_s = 0.0
     """Velocity of the body across the car, positive to the left."""
-    drop: m = 0.0
+    drop: si.m = 0.0
     """Distance of the body below its height on unloaded tyres, positive downwards."""
-    drop_rate: m_s = 0.0
+    drop_rate: si.m_s = 0.0
     """Velocity of the body, positive downwards."""
-    lean_f: rad = 0.0
+    lean_f: si.rad = 0.0
     """Lean of the front axle."""
-    lean_rate_f: rad_s = 0.0
+    lean_rate_f: si.rad_s = 0.0
     """Rate of the front axle's lean."""
-    v_y_f: m_s = 0.0
+    v_y_f: si.m_s = 0.0
     """Velocity of the front axle across the car, positive to the left."""
-    drop_f: m = 0.0
+    drop_f: si.m = 0.0
     """Deflection of the front tyres, positive when compressed."""
-    drop_rate_f: m_s = 0.0
+    drop_rate_f: si.m_s = 0.0
     """Velocity of the front axle, positive downwards."""
-    lean_r: rad = 0.0
+    lean_r: si.rad = 0.0
     """Lean of the rear axle."""
-    lean_rate_r: rad_s = 0.0
+    lean_rate_r: si.rad_s = 0.0
     """Rate of the rear axle's lean."""
-    v_y_r: m_s = 0.0
+    v_y_r: si.m_s = 0.0
     """Velocity of the rear axle across the car, positive to the left."""
-    drop_r: m = 0.0
+    drop_r: si.m = 0.0
     """Deflection of the rear tyres, positive when compressed."""
-    drop_rate_r: m_s = 0.0
+    drop_rate_r: si.m_s = 0.0
     """Velocity of the rear axle, positive downwards."""
-    omega_fr: rad_s = 0.0
+    omega_fr: si.rad_s = 0.0
     """Spin of the front right wheel, positive rolls forward; upstream's left front."""
-    omega_fl: rad_s = 0.0
+    omega_fl: si.rad_s = 0.0
     """Spin of the front left wheel; upstream's right front."""
-    omega_rr: rad_s = 0.0
+    omega_rr: si.rad_s = 0.0
     """Spin of the rear right wheel; upstream's left rear."""
-    omega_rl: rad_s = 0.0
+    omega_rl: si.rad_s = 0.0
     """Spin of the rear left wheel; upstream's right rear."""
-    shift_f: m = 0.0
+    shift_f: si.m = 0.0
     """Lateral offset of the body from the front axle, positive to the left."""
-    shift_r: m = 0.0
+    shift_r: si.m = 0.0
     """Lateral offset of the body from the rear axle, positive to the left."""
 
 
@@ -365,49 +354,49 @@ MIRROR_ODD = {name: True for name in State._fields if name.startswith(("lean", "
 class Params(cars.CarParams):
     """Masses, springs, tyres and limits; by default CommonRoad's vehicle 2, a BMW 320i."""
 
-    m: Annotated[kg, positive] = cars.BMW_320I["m"]
+    m: Annotated[si.kg, si.positive] = cars.BMW_320I["m"]
     """Mass of the whole car."""
-    m_s: Annotated[kg, positive] = cars.BMW_320I["m_s"]
+    m_s: Annotated[si.kg, si.positive] = cars.BMW_320I["m_s"]
     """Sprung mass."""
-    I_x_s: Annotated[kg_m2, positive] = cars.BMW_320I["I_x_s"]
+    I_x_s: Annotated[si.kg_m2, si.positive] = cars.BMW_320I["I_x_s"]
     """Inertia of the sprung mass about the forward axis."""
-    I_y_s: Annotated[kg_m2, positive] = cars.BMW_320I["I_y_s"]
+    I_y_s: Annotated[si.kg_m2, si.positive] = cars.BMW_320I["I_y_s"]
     """Inertia of the sprung mass about the lateral axis."""
-    I_z: Annotated[kg_m2, positive] = cars.BMW_320I["I_z"]
+    I_z: Annotated[si.kg_m2, si.positive] = cars.BMW_320I["I_z"]
     """Yaw inertia of the whole car."""
-    I_xz_s: kg_m2 = cars.BMW_320I["I_xz_s"]
+    I_xz_s: si.kg_m2 = cars.BMW_320I["I_xz_s"]
     """Product of inertia of the sprung mass between lean and yaw."""
-    h_s: Annotated[m, non_negative] = cars.BMW_320I["h_s"]
+    h_s: Annotated[si.m, si.non_negative] = cars.BMW_320I["h_s"]
     """Height of the centre of the sprung mass."""
-    R_w: Annotated[m, positive] = cars.BMW_320I["R_w"]
+    R_w: Annotated[si.m, si.positive] = cars.BMW_320I["R_w"]
     """Radius of the wheels."""
-    I_w: Annotated[kg_m2, positive] = cars.BMW_320I["I_w"]
+    I_w: Annotated[si.kg_m2, si.positive] = cars.BMW_320I["I_w"]
     """Inertia of a wheel about its axle."""
-    K_zt: Annotated[N_m, positive] = cars.BMW_320I["K_zt"]
+    K_zt: Annotated[si.N_m, si.positive] = cars.BMW_320I["K_zt"]
     """Vertical stiffness of a tyre."""
-    K_lt: Annotated[m_N, non_negative] = cars.BMW_320I["K_lt"]
+    K_lt: Annotated[si.m_N, si.non_negative] = cars.BMW_320I["K_lt"]
     """Lateral shift of a tyre's contact patch per lateral force."""
-    K_ras: Annotated[N_m, non_negative] = cars.BMW_320I["K_ras"]
+    K_ras: Annotated[si.N_m, si.non_negative] = cars.BMW_320I["K_ras"]
     """Lateral stiffness of the joint between an axle and the body."""
-    K_rad: Annotated[N_s_m, non_negative] = cars.BMW_320I["K_rad"]
+    K_rad: Annotated[si.N_s_m, si.non_negative] = cars.BMW_320I["K_rad"]
     """Lateral damping of the joint between an axle and the body."""
     brake_split: share = cars.BMW_320I["brake_split"]
     """Share of the brake torque on the front axle."""
     engine_split: share = cars.BMW_320I["engine_split"]
     """Share of the engine torque on the front axle."""
-    g: Annotated[m_s2, non_negative] = 9.81
+    g: Annotated[si.m_s2, si.non_negative] = 9.81
     """Gravity."""
-    v_kin: Annotated[m_s, non_negative] = 0.1
+    v_kin: Annotated[si.m_s, si.non_negative] = 0.1
     """Speed up to which the car moves as its wheels roll, without slip."""
-    v_dyn: Annotated[m_s, positive] = 2.0
+    v_dyn: Annotated[si.m_s, si.positive] = 2.0
     """Speed from which the motion follows from tyre forces alone; above v_kin.
 
     The spin of a wheel then settles at 2300 1/s, less at other speeds: RK4 needs steps of at
     most 1 ms.
     """
-    t_kin: Annotated[units.s, positive] = 0.02
+    t_kin: Annotated[si.s, si.positive] = 0.02
     """Time constant with which a slow car and its wheels approach rolling without slip."""
-    omega_lock: Annotated[rad_s, positive] = 3.0
+    omega_lock: Annotated[si.rad_s, si.positive] = 3.0
     """Spin below which a brake holds its wheel rather than slowing it."""
     front: AxleParams = _axle("front")
     """Parameters of the front axle."""
@@ -420,49 +409,49 @@ class Params(cars.CarParams):
 class Outputs(NamedTuple):
     """Accelerations, loads, slip and forces of the wheels; forces in the axes of the wheels."""
 
-    a_x: m_s2
+    a_x: si.m_s2
     """Acceleration over ground along the car."""
-    a_y: m_s2
+    a_y: si.m_s2
     """Acceleration of the body over ground, across the car, positive to the left."""
-    F_z_fl: N
+    F_z_fl: si.N
     """Load on the front left tyre."""
-    F_z_fr: N
+    F_z_fr: si.N
     """Load on the front right tyre."""
-    F_z_rl: N
+    F_z_rl: si.N
     """Load on the rear left tyre."""
-    F_z_rr: N
+    F_z_rr: si.N
     """Load on the rear right tyre."""
-    alpha_fl: rad
+    alpha_fl: si.rad
     """Slip angle of the front left wheel, positive when its tyre pushes to the left."""
-    alpha_fr: rad
+    alpha_fr: si.rad
     """Slip angle of the front right wheel."""
-    alpha_rl: rad
+    alpha_rl: si.rad
     """Slip angle of the rear left wheel."""
-    alpha_rr: rad
+    alpha_rr: si.rad
     """Slip angle of the rear right wheel."""
-    kappa_fl: one
+    kappa_fl: si.one
     """Longitudinal slip of the front left wheel, positive when it drives."""
-    kappa_fr: one
+    kappa_fr: si.one
     """Longitudinal slip of the front right wheel."""
-    kappa_rl: one
+    kappa_rl: si.one
     """Longitudinal slip of the rear left wheel."""
-    kappa_rr: one
+    kappa_rr: si.one
     """Longitudinal slip of the rear right wheel."""
-    F_x_fl: N
+    F_x_fl: si.N
     """Force along the front left wheel."""
-    F_x_fr: N
+    F_x_fr: si.N
     """Force along the front right wheel."""
-    F_x_rl: N
+    F_x_rl: si.N
     """Force along the rear left wheel."""
-    F_x_rr: N
+    F_x_rr: si.N
     """Force along the rear right wheel."""
-    F_y_fl: N
+    F_y_fl: si.N
     """Force across the front left wheel, positive to the left."""
-    F_y_fr: N
+    F_y_fr: si.N
     """Force across the front right wheel."""
-    F_y_rl: N
+    F_y_rl: si.N
     """Force across the rear left wheel."""
-    F_y_rr: N
+    F_y_rr: si.N
     """Force across the rear right wheel."""
 
 
@@ -486,9 +475,9 @@ class Wheel(NamedTuple):
 class Planar(NamedTuple):
     """Rates of the motion over ground."""
 
-    v_x: m_s2
-    v_y: m_s2
-    omega: rad_s2
+    v_x: si.m_s2
+    v_y: si.m_s2
+    omega: si.rad_s2
 
 
 class Acting(NamedTuple):
@@ -498,7 +487,7 @@ class Acting(NamedTuple):
     parts: Parts
 
 
-def shift_rates(x: State, p: Params) -> tuple[m_s, m_s]:
+def shift_rates(x: State, p: Params) -> tuple[si.m_s, si.m_s]:
     """Velocity of the body relative to the front and the rear axle, positive to the left."""
     return x.v_y + p.l_f * x.omega - x.v_y_f, x.v_y - p.l_r * x.omega - x.v_y_r
 
@@ -541,7 +530,7 @@ def corners(x: State, p: Params) -> list[Corner]:
     return four
 
 
-def steering(x: State) -> list[tuple[one, one]]:
+def steering(x: State) -> list[tuple[si.one, si.one]]:
     c, s = cos(x.steer), sin(x.steer)
     return [(c, s), (c, s), (1.0, 0.0), (1.0, 0.0)]
 
@@ -550,7 +539,7 @@ SPINS = ("omega_fr", "omega_fl", "omega_rr", "omega_rl")
 """States of the wheel spins."""
 
 
-def spins_of(x: State) -> tuple[rad_s, rad_s, rad_s, rad_s]:
+def spins_of(x: State) -> tuple[si.rad_s, si.rad_s, si.rad_s, si.rad_s]:
     return x.omega_fr, x.omega_fl, x.omega_rr, x.omega_rl
 
 
@@ -590,9 +579,9 @@ def wheels(x: State, now: Parts, p: Params, *, upstream: bool = False) -> list[W
 class OnAxle(NamedTuple):
     """Forces of the two tyres of an axle on the car, in the car's axes."""
 
-    x: N
-    y: N
-    difference: N
+    x: si.N
+    y: si.N
+    difference: si.N
     """Longitudinal force of the right tyre minus that of the left one."""
     across: Pair
     """Lateral force of each wheel, in the wheel's axes."""
@@ -610,7 +599,7 @@ def on_axles(x: State, forces: Sequence[Force]) -> tuple[OnAxle, OnAxle]:
     return pair[0], pair[1]
 
 
-def yaw_and_lean(front: OnAxle, rear: OnAxle, now: Parts, p: Params) -> tuple[rad_s2, rad_s2]:
+def yaw_and_lean(front: OnAxle, rear: OnAxle, now: Parts, p: Params) -> tuple[si.rad_s2, si.rad_s2]:
     """Angular accelerations of the car about the vertical and of its body about the forward axis.
 
     The product of inertia couples them.
@@ -628,7 +617,7 @@ def yaw_and_lean(front: OnAxle, rear: OnAxle, now: Parts, p: Params) -> tuple[ra
     )
 
 
-def _coupled(own: Any, other: Any, I_own: kg_m2, I_other: kg_m2, I_xz: kg_m2) -> rad_s2:
+def _coupled(own: Any, other: Any, I_own: si.kg_m2, I_other: si.kg_m2, I_xz: si.kg_m2) -> si.rad_s2:
     share = I_xz * (1.0 / I_other)
     return (own + share * other) * (1.0 / (I_own - share * I_xz))
 
@@ -643,7 +632,7 @@ def planar(x: State, front: OnAxle, rear: OnAxle, now: Parts, p: Params) -> Plan
     )
 
 
-def pitch_moment(x: State, along: N, spinning: Nm, now: Parts, p: Params) -> Nm:
+def pitch_moment(x: State, along: si.N, spinning: si.Nm, now: Parts, p: Params) -> si.Nm:
     """Moment on the body about the lateral axis, positive nose up.
 
     `along` is the longitudinal force of all tyres. It acts at the ground and accelerates body
@@ -659,7 +648,7 @@ def pitch_moment(x: State, along: N, spinning: Nm, now: Parts, p: Params) -> Nm:
 
 
 def suspended(
-    x: State, front: OnAxle, rear: OnAxle, squat: Nm, now: Parts, p: Params
+    x: State, front: OnAxle, rear: OnAxle, squat: si.Nm, now: Parts, p: Params
 ) -> dict[str, Any]:
     """Accelerations of body and axles relative to each other; `squat` is the pitch moment."""
     c, s = cos(x.lean), sin(x.lean)
@@ -708,7 +697,7 @@ def motion(x: State, u: cars.CarInput, p: Params) -> Motion:
     across, turn = mixed(share, x.v_y, p.l_r * line.omega), mixed(share, x.omega, line.omega)
     pose = kinematics.pose_rate(x.yaw, x.v_x, across, turn)
     inside = suspended(x, front, rear, squat, now, p)
-    spins: list[rad_s2] = []
+    spins: list[si.rad_s2] = []
     for net_torque, omega, corner, (c, s) in zip(
         turning, spins_of(x), corners(x, p), steering(x), strict=True
     ):
@@ -718,7 +707,7 @@ def motion(x: State, u: cars.CarInput, p: Params) -> Motion:
     return Motion(rate, Acting(rolling, now))
 
 
-def net_torques(x: State, a: m_s2, rolling: Sequence[Wheel], p: Params) -> list[Nm]:
+def net_torques(x: State, a: si.m_s2, rolling: Sequence[Wheel], p: Params) -> list[si.Nm]:
     """Net torque on each wheel: that of engine or brake minus that of the road."""
     # What slows the car, either way, comes from the brakes; at rest the engine sets it going.
     torque = axle_torques(a, a * x.v_x < 0.0, p.m, p.R_w, p.brake_split, p.engine_split)
@@ -735,7 +724,7 @@ def assembled(
     acting: cars.Limited,
     over_ground: Planar,
     inside: dict[str, Any],
-    spins: Sequence[rad_s2],
+    spins: Sequence[si.rad_s2],
     p: Params,
 ) -> State:
     """Assemble the derivative of the state."""
@@ -785,7 +774,7 @@ def upstream_motion(x: State, u: cars.CarInput, p: Params) -> Motion:
 def upstream_velocity(x: State, u: cars.CarInput, p: Params) -> BodyVelocity:
     """Velocity over ground as upstream computes it: in reverse the car moves forwards."""
     slow, line = abs(x.v_x) < p.v_kin, kinematics.centre_track_rolling(x.v_x, x.steer, p.l_f, p.l_r)
-    way: one = where(x.v_x < 0.0, -1.0, 1.0)
+    way: si.one = where(x.v_x < 0.0, -1.0, 1.0)
     return BodyVelocity(
         where(slow, x.v_x * cos(line.beta), way * x.v_x),
         where(slow, x.v_x * sin(line.beta), way * x.v_y),
@@ -797,7 +786,7 @@ _BY_SIDE = (1, 0, 3, 2)
 """Indices of fl, fr, rl, rr in the wheel order of the state."""
 
 
-def standing_tyres(p: Params) -> tuple[m, m]:
+def standing_tyres(p: Params) -> tuple[si.m, si.m]:
     """Static deflection of the front and the rear tyres."""
     by_wheelbase = 1.0 / (p.l_f + p.l_r)
     by_tyres = 0.5 * p.g * (1.0 / p.K_zt)

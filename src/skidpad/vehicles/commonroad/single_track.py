@@ -24,28 +24,13 @@ from dataclasses import replace
 from math import pi
 from typing import Annotated, Any, NamedTuple
 
+from ... import units as si
 from ...core.body import Body, Geometry, GroundUnder, Pose, Trailer, Velocity, Wheel, box
 from ...core.model import Model
 from ...core.record import extended
 from ...geometry.pose import unrotated
 from ...ops import abs, atan, atan2, cos, logical_and, logical_or, maximum, sin, sqrt, tanh, where
 from ...tyres.contract import dynamic_share, led, mixed
-from ...units import (
-    Allowed,
-    N,
-    kg,
-    kg_m2,
-    m,
-    m_s,
-    m_s2,
-    non_negative,
-    one,
-    positive,
-    rad,
-    rad_s,
-    rad_s2,
-    s,
-)
 from ..parts import kinematics
 from ..parts.assembly import rolling_car, sliding_car
 from ..parts.load_transfer import (
@@ -72,26 +57,26 @@ from .tyre import UPSTREAM_TYRE, Coefficients, Slip, axle_force, tyre_force
 class KsState(NamedTuple):
     """Pose of the rear axle, speed and steering angle. ISO 8855: x forward, y left."""
 
-    x: m = 0.0
+    x: si.m = 0.0
     """Position of the middle of the rear axle in the world frame."""
-    y: m = 0.0
+    y: si.m = 0.0
     """Position of the middle of the rear axle in the world frame."""
-    steer: rad = 0.0
+    steer: si.rad = 0.0
     """Steering angle, positive to the left."""
-    v: m_s = 0.0
+    v: si.m_s = 0.0
     """Velocity of the rear axle, negative in reverse."""
-    yaw: rad = 0.0
+    yaw: si.rad = 0.0
     """Heading from the world x axis, positive to the left, not wrapped."""
 
 
 class KsOutputs(NamedTuple):
     """Accelerations of the centre of mass, and the yaw rate."""
 
-    a_x: m_s2
+    a_x: si.m_s2
     """Acceleration of the centre of mass over ground, along the car."""
-    a_y: m_s2
+    a_y: si.m_s2
     """Acceleration of the centre of mass over ground, across the car, positive to the left."""
-    omega: rad_s
+    omega: si.rad_s
     """Yaw rate, positive to the left."""
 
 
@@ -139,67 +124,67 @@ commonroad_ks = cars.CommonRoadFactory(KS_MODEL, sets=(1, 2, 3, 4))
 
 TRAILER_TAIL = 0.3
 """Share of a trailer's length behind its axle."""
-TRUCK_WHEEL: m = 0.5
-TRUCK_TYRE: m = 0.3
+TRUCK_WHEEL: si.m = 0.5
+TRUCK_TYRE: si.m = 0.3
 """Wheel radius and width of the truck and its trailer."""
-TRUCK_HEIGHT: m = 3.9
+TRUCK_HEIGHT: si.m = 3.9
 
 
 @extended
 class KstState(KsState):
     """Pose of the tractor's rear axle, speed, steering angle and hitch angle."""
 
-    hitch: rad = 0.0
+    hitch: si.rad = 0.0
     """Hitch angle: heading of the trailer minus that of the tractor, positive to the left."""
 
 
 class KstParams(NamedTuple):
     """Geometry and limits; by default CommonRoad's vehicle 4, a truck with its trailer."""
 
-    l_f: Annotated[m, positive] = cars.TRUCK_WITH_TRAILER["l_f"]
+    l_f: Annotated[si.m, si.positive] = cars.TRUCK_WITH_TRAILER["l_f"]
     """Distance from the tractor's centre of mass to its front axle."""
-    l_r: Annotated[m, positive] = cars.TRUCK_WITH_TRAILER["l_r"]
+    l_r: Annotated[si.m, si.positive] = cars.TRUCK_WITH_TRAILER["l_r"]
     """Distance from the tractor's centre of mass to its rear axle."""
-    l_trailer: Annotated[m, positive] = cars.TRUCK_WITH_TRAILER["l_trailer"]
+    l_trailer: Annotated[si.m, si.positive] = cars.TRUCK_WITH_TRAILER["l_trailer"]
     """Distance from the tractor's rear axle, where the hitch is, to the trailer's axle."""
-    hitch_max: Annotated[rad, positive] = 0.5 * pi
+    hitch_max: Annotated[si.rad, si.positive] = 0.5 * pi
     """Largest hitch angle, either side."""
-    steer_max: Annotated[rad, non_negative] = cars.TRUCK_WITH_TRAILER["steer_max"]
+    steer_max: Annotated[si.rad, si.non_negative] = cars.TRUCK_WITH_TRAILER["steer_max"]
     """Largest steering angle, either side."""
-    steer_rate_max: Annotated[rad_s, non_negative] = cars.TRUCK_WITH_TRAILER["steer_rate_max"]
+    steer_rate_max: Annotated[si.rad_s, si.non_negative] = cars.TRUCK_WITH_TRAILER["steer_rate_max"]
     """Largest steering rate, either side."""
-    a_max: Annotated[m_s2, non_negative] = cars.TRUCK_WITH_TRAILER["a_max"]
+    a_max: Annotated[si.m_s2, si.non_negative] = cars.TRUCK_WITH_TRAILER["a_max"]
     """Largest acceleration, either way."""
-    v_switch: Annotated[m_s, positive] = cars.TRUCK_WITH_TRAILER["v_switch"]
+    v_switch: Annotated[si.m_s, si.positive] = cars.TRUCK_WITH_TRAILER["v_switch"]
     """Speed above which engine power limits the forward acceleration."""
-    v_min: Annotated[m_s, Allowed(high=0.0)] = cars.TRUCK_WITH_TRAILER["v_min"]
+    v_min: Annotated[si.m_s, si.Allowed(high=0.0)] = cars.TRUCK_WITH_TRAILER["v_min"]
     """Largest speed in reverse, negative."""
-    v_max: Annotated[m_s, positive] = cars.TRUCK_WITH_TRAILER["v_max"]
+    v_max: Annotated[si.m_s, si.positive] = cars.TRUCK_WITH_TRAILER["v_max"]
     """Largest speed forwards."""
-    length: Annotated[m, positive] = cars.TRUCK_WITH_TRAILER["length"]
+    length: Annotated[si.m, si.positive] = cars.TRUCK_WITH_TRAILER["length"]
     """Length of the body; it does not influence the motion."""
-    width: Annotated[m, positive] = cars.TRUCK_WITH_TRAILER["width"]
+    width: Annotated[si.m, si.positive] = cars.TRUCK_WITH_TRAILER["width"]
     """Width of the body; it does not influence the motion."""
-    trailer_length: Annotated[m, positive] = cars.TRUCK_WITH_TRAILER["trailer_length"]
+    trailer_length: Annotated[si.m, si.positive] = cars.TRUCK_WITH_TRAILER["trailer_length"]
     """Length of the trailer; it does not influence the motion."""
-    trailer_width: Annotated[m, positive] = cars.TRUCK_WITH_TRAILER["trailer_width"]
+    trailer_width: Annotated[si.m, si.positive] = cars.TRUCK_WITH_TRAILER["trailer_width"]
     """Width of the trailer; it does not influence the motion."""
 
 
 class KstOutputs(NamedTuple):
     """Accelerations of the tractor, and pose of the trailer's axle."""
 
-    a_x: m_s2
+    a_x: si.m_s2
     """Acceleration of the tractor's centre of mass over ground, along the tractor."""
-    a_y: m_s2
+    a_y: si.m_s2
     """Acceleration of the tractor's centre of mass over ground, positive to the left."""
-    omega: rad_s
+    omega: si.rad_s
     """Yaw rate of the tractor, positive to the left."""
-    x_trailer: m
+    x_trailer: si.m
     """Position of the trailer's axle in the world frame."""
-    y_trailer: m
+    y_trailer: si.m
     """Position of the trailer's axle in the world frame."""
-    yaw_trailer: rad
+    yaw_trailer: si.rad
     """Heading of the trailer."""
 
 
@@ -216,13 +201,13 @@ def with_trailer(p: KstParams) -> Geometry:
     return replace(cars.sized(p, rear=True), trailer=trailer, height=TRUCK_HEIGHT)
 
 
-def folding(x: KstState, free: rad_s, p: KstParams) -> rad_s:
+def folding(x: KstState, free: si.rad_s, p: KstParams) -> si.rad_s:
     """Hitch rate with the limit: at `hitch_max` the trailer may return but folds no further."""
     stopped = logical_and(abs(x.hitch) >= p.hitch_max, free * x.hitch > 0.0)
     return where(stopped, 0.0, free)
 
 
-def upstream_folding(x: KstState, free: rad_s, p: KstParams) -> rad_s:
+def upstream_folding(x: KstState, free: si.rad_s, p: KstParams) -> si.rad_s:
     """Hitch rate as upstream computes it: beyond the limit the trailer stays for ever.
 
     The program also moves the state of its caller back to the limit, which a function cannot.
@@ -236,7 +221,7 @@ def kst_shown(x: KstState, now: cars.Motion, p: KstParams) -> Sequence[float]:
     return *tractor, x.x - p.l_trailer * cos(yaw), x.y - p.l_trailer * sin(yaw), yaw
 
 
-def _kst_model(fold: Callable[[KstState, rad_s, KstParams], rad_s], **others: Any) -> Model:
+def _kst_model(fold: Callable[[KstState, si.rad_s, KstParams], si.rad_s], **others: Any) -> Model:
     def motion(x: KstState, u: cars.CarInput, p: KstParams) -> cars.Motion:
         tractor = ks_motion(x, u, p)
         # A trailer without slip, before the limit at `hitch_max`.
@@ -268,19 +253,19 @@ commonroad_kst = cars.CommonRoadFactory(
 class StState(NamedTuple):
     """Pose, speed, slip angle and steering angle. ISO 8855: x forward, y left."""
 
-    x: m = 0.0
+    x: si.m = 0.0
     """Position of the centre of mass in the world frame."""
-    y: m = 0.0
+    y: si.m = 0.0
     """Position of the centre of mass in the world frame."""
-    steer: rad = 0.0
+    steer: si.rad = 0.0
     """Steering angle, positive to the left."""
-    v: m_s = 0.0
+    v: si.m_s = 0.0
     """Speed of the centre of mass, negative in reverse."""
-    yaw: rad = 0.0
+    yaw: si.rad = 0.0
     """Heading from the world x axis, positive to the left, not wrapped."""
-    omega: rad_s = 0.0
+    omega: si.rad_s = 0.0
     """Yaw rate, positive to the left."""
-    beta: rad = 0.0
+    beta: si.rad = 0.0
     """Slip angle: direction of travel less heading, positive to the left."""
 
 
@@ -288,42 +273,42 @@ class StState(NamedTuple):
 class StParams(cars.CarParams):
     """Masses, tyres and limits; by default CommonRoad's vehicle 2, a BMW 320i."""
 
-    m: Annotated[kg, positive] = cars.BMW_320I["m"]
+    m: Annotated[si.kg, si.positive] = cars.BMW_320I["m"]
     """Mass."""
-    I_z: Annotated[kg_m2, positive] = cars.BMW_320I["I_z"]
+    I_z: Annotated[si.kg_m2, si.positive] = cars.BMW_320I["I_z"]
     """Yaw inertia about the centre of mass."""
-    h_s: Annotated[m, non_negative] = cars.BMW_320I["h_s"]
+    h_s: Annotated[si.m, si.non_negative] = cars.BMW_320I["h_s"]
     """Height that load transfer between the axles is computed with: that of the sprung mass."""
-    C_f: Annotated[one, non_negative] = 21.92
+    C_f: Annotated[si.one, si.non_negative] = 21.92
     """Cornering stiffness of the front axle over its load, in 1/rad: -p_ky1 of the tyre."""
-    C_r: Annotated[one, non_negative] = 21.92
+    C_r: Annotated[si.one, si.non_negative] = 21.92
     """Cornering stiffness of the rear axle over its load, in 1/rad."""
-    g: Annotated[m_s2, non_negative] = 9.81
+    g: Annotated[si.m_s2, si.non_negative] = 9.81
     """Gravity."""
-    v_kin: Annotated[m_s, non_negative] = 0.1
+    v_kin: Annotated[si.m_s, si.non_negative] = 0.1
     """Speed up to which the car moves as its wheels roll, without slip."""
-    v_dyn: Annotated[m_s, positive] = 1.0
+    v_dyn: Annotated[si.m_s, si.positive] = 1.0
     """Speed from which the motion follows from tyre forces alone; above v_kin."""
-    t_kin: Annotated[s, positive] = 0.02
+    t_kin: Annotated[si.s, si.positive] = 0.02
     """Time constant with which the yaw rate of a slow car approaches that of rolling wheels."""
 
 
 class StForces(NamedTuple):
     """Slip, lateral force and load of both axles."""
 
-    alpha_f: rad
-    alpha_r: rad
-    F_y_f: N
-    F_y_r: N
-    F_z_f: N
-    F_z_r: N
+    alpha_f: si.rad
+    alpha_r: si.rad
+    F_y_f: si.N
+    F_y_r: si.N
+    F_z_f: si.N
+    F_z_r: si.N
 
 
 class Turning(NamedTuple):
     """Rates of yaw rate and slip angle, the two states that tyre forces turn."""
 
-    omega: rad_s2
-    beta: rad_s
+    omega: si.rad_s2
+    beta: si.rad_s
 
 
 def slipping_velocity(x: Any, u: Any, p: Any) -> Velocity:
@@ -364,7 +349,7 @@ def slipping_body(**others: Any) -> Body:
     return sliding_car(**usual | others)
 
 
-def _blended(x: Any, acting: cars.Limited, p: Any) -> tuple[one, kinematics.PoseRate, Turning]:
+def _blended(x: Any, acting: cars.Limited, p: Any) -> tuple[si.one, kinematics.PoseRate, Turning]:
     """Weight of the tyre forces in the motion, pose rate, and turning of rolling wheels."""
     share, line = dynamic_share(x.v, p), kinematics.centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
     line_rate = kinematics.rolling_rate(x.v, acting.a, x.steer, acting.steer_rate, p.l_f, p.l_r)
@@ -373,7 +358,7 @@ def _blended(x: Any, acting: cars.Limited, p: Any) -> tuple[one, kinematics.Pose
     return share, pose, Turning(omega_rate, line_rate.beta)
 
 
-def st_forces(x: StState, loads: Sequence[N], speed: m_s, p: StParams) -> StForces:
+def st_forces(x: StState, loads: Sequence[si.N], speed: si.m_s, p: StParams) -> StForces:
     """Linear tyre forces; `speed` is the divisor in the slip angles."""
     by_speed = 1.0 / speed
     alpha_f = (x.v * (x.steer - x.beta) - p.l_f * x.omega) * by_speed
@@ -384,7 +369,7 @@ def st_forces(x: StState, loads: Sequence[N], speed: m_s, p: StParams) -> StForc
     )
 
 
-def sliding(x: StState, force: StForces, speed: m_s, p: StParams) -> Turning:
+def sliding(x: StState, force: StForces, speed: si.m_s, p: StParams) -> Turning:
     """Rates of yaw rate and slip angle under the tyre forces."""
     across = (force.F_y_f + force.F_y_r) * (1.0 / p.m)
     return Turning(
@@ -465,9 +450,9 @@ commonroad_st = cars.CommonRoadFactory(ST_MODEL, upstream=ST_UPSTREAM_MODEL, set
 class StdState(StState):
     """Pose, speed, slip angle, steering angle and wheel spin. ISO 8855: x forward, y left."""
 
-    omega_f: rad_s = 0.0
+    omega_f: si.rad_s = 0.0
     """Spin of the front wheels, positive rolls forward."""
-    omega_r: rad_s = 0.0
+    omega_r: si.rad_s = 0.0
     """Spin of the rear wheels, positive rolls forward."""
 
 
@@ -475,33 +460,33 @@ class StdState(StState):
 class StdParams(cars.CarParams):
     """Masses, wheels, tyres and limits; by default CommonRoad's vehicle 2, a BMW 320i."""
 
-    m: Annotated[kg, positive] = cars.BMW_320I["m"]
+    m: Annotated[si.kg, si.positive] = cars.BMW_320I["m"]
     """Mass."""
-    I_z: Annotated[kg_m2, positive] = cars.BMW_320I["I_z"]
+    I_z: Annotated[si.kg_m2, si.positive] = cars.BMW_320I["I_z"]
     """Yaw inertia about the centre of mass."""
-    h_s: Annotated[m, non_negative] = cars.BMW_320I["h_s"]
+    h_s: Annotated[si.m, si.non_negative] = cars.BMW_320I["h_s"]
     """Height that load transfer between the axles is computed with: that of the sprung mass."""
-    R_w: Annotated[m, positive] = cars.BMW_320I["R_w"]
+    R_w: Annotated[si.m, si.positive] = cars.BMW_320I["R_w"]
     """Radius of the wheels."""
-    I_w: Annotated[kg_m2, positive] = cars.BMW_320I["I_w"]
+    I_w: Annotated[si.kg_m2, si.positive] = cars.BMW_320I["I_w"]
     """Inertia of a wheel about its axle; of both wheels of an axle under compat="upstream"."""
     brake_split: share = cars.BMW_320I["brake_split"]
     """Share of the brake torque on the front axle."""
     engine_split: share = cars.BMW_320I["engine_split"]
     """Share of the engine torque on the front axle."""
-    g: Annotated[m_s2, non_negative] = 9.81
+    g: Annotated[si.m_s2, si.non_negative] = 9.81
     """Gravity."""
-    v_kin: Annotated[m_s, non_negative] = 0.1
+    v_kin: Annotated[si.m_s, si.non_negative] = 0.1
     """Speed up to which the car moves as its wheels roll, without slip."""
-    v_dyn: Annotated[m_s, positive] = 2.0
+    v_dyn: Annotated[si.m_s, si.positive] = 2.0
     """Speed from which the motion follows from tyre forces alone; above v_kin.
 
     The wheel spin then settles at rates up to 3500 1/s, less at other speeds: RK4 needs
     steps below 0.8 ms, Radau does not.
     """
-    t_kin: Annotated[s, positive] = 0.02
+    t_kin: Annotated[si.s, si.positive] = 0.02
     """Time constant with which a slow car and its wheels approach rolling without slip."""
-    omega_lock: Annotated[rad_s, positive] = 3.0
+    omega_lock: Annotated[si.rad_s, si.positive] = 3.0
     """Spin below which a brake holds its wheel rather than slowing it."""
     tyre: Coefficients = Coefficients()
     """The tyres, two on each axle."""
@@ -510,29 +495,29 @@ class StdParams(cars.CarParams):
 class StdOutputs(NamedTuple):
     """Accelerations, slip, forces and loads of the axles; forces in the axes of the wheels."""
 
-    a_x: m_s2
+    a_x: si.m_s2
     """Acceleration of the centre of mass over ground, along the car."""
-    a_y: m_s2
+    a_y: si.m_s2
     """Acceleration of the centre of mass over ground, across the car, positive to the left."""
-    alpha_f: rad
+    alpha_f: si.rad
     """Slip angle of the front wheels, positive when their tyres push to the left."""
-    alpha_r: rad
+    alpha_r: si.rad
     """Slip angle of the rear wheels, positive when their tyres push to the left."""
-    kappa_f: one
+    kappa_f: si.one
     """Longitudinal slip of the front wheels, positive when they drive."""
-    kappa_r: one
+    kappa_r: si.one
     """Longitudinal slip of the rear wheels, positive when they drive."""
-    F_x_f: N
+    F_x_f: si.N
     """Force along the front wheels."""
-    F_x_r: N
+    F_x_r: si.N
     """Force along the rear wheels."""
-    F_y_f: N
+    F_y_f: si.N
     """Force across the front wheels, positive to the left."""
-    F_y_r: N
+    F_y_r: si.N
     """Force across the rear wheels, positive to the left."""
-    F_z_f: N
+    F_z_f: si.N
     """Load on the front axle."""
-    F_z_r: N
+    F_z_r: si.N
     """Load on the rear axle."""
 
 
@@ -545,18 +530,18 @@ class StdAxle(NamedTuple):
 
     v: WheelVelocity
     """Velocity over ground."""
-    spin: rad_s
+    spin: si.rad_s
     slip: Slip
     force: Force
-    F_z: N
+    F_z: si.N
 
 
 class Sliding(NamedTuple):
     """Rates of speed, yaw rate and slip angle under the tyre forces."""
 
-    v: m_s2
-    omega: rad_s2
-    beta: rad_s
+    v: si.m_s2
+    omega: si.rad_s2
+    beta: si.rad_s
 
 
 def wheel_velocities(x: StdState, p: StdParams) -> tuple[WheelVelocity, WheelVelocity]:
@@ -567,7 +552,7 @@ def wheel_velocities(x: StdState, p: StdParams) -> tuple[WheelVelocity, WheelVel
     return front, WheelVelocity(v_x, v_y - p.l_r * x.omega)
 
 
-def std_axles(x: StdState, a: m_s2, p: StdParams) -> list[StdAxle]:
+def std_axles(x: StdState, a: si.m_s2, p: StdParams) -> list[StdAxle]:
     """Both axles, valid at any speed and in reverse; the acceleration `a` moves load."""
     moving = list(zip(wheel_velocities(x, p), (x.omega_f, x.omega_r), strict=True))
     slips: list[Slip] = []
@@ -606,7 +591,7 @@ def std_motion(x: StdState, u: cars.CarInput, p: StdParams) -> cars.Motion:
     share, pose, line = _blended(x, acting, p)
     # What slows the car, either way, comes from the brakes; at rest the engine sets it going.
     torque = axle_torques(acting.a, acting.a * x.v < 0.0, p.m, p.R_w, p.brake_split, p.engine_split)
-    spins: list[rad_s2] = []
+    spins: list[si.rad_s2] = []
     for driving, axle in zip((torque.front, torque.rear), axles, strict=True):
         net_torque = on_wheel(driving, torque.braking, axle.spin, p.omega_lock)
         slipping = spin_rate(net_torque, axle.force.x, p.R_w, WHEELS * p.I_w)
@@ -648,7 +633,7 @@ def std_upstream_motion(x: StdState, u: cars.CarInput, p: StdParams) -> cars.Mot
     line = cars.upstream_rolling_rate(x.v, x.beta, x.steer, acting, p.l_f, p.l_r)
     pose = kinematics.pose_rate(x.yaw, *std_upstream_velocity(x, u, p))
     torque = axle_torques(acting.a, acting.a <= 0.0, p.m, p.R_w, p.brake_split, p.engine_split)
-    spins: list[rad_s2] = []
+    spins: list[si.rad_s2] = []
     for driving, axle in zip((torque.front, torque.rear), axles, strict=True):
         free = spin_rate(driving, axle.force.x, p.R_w, p.I_w)
         slipping = where(axle.spin >= 0.0, free, 0.0)
@@ -667,7 +652,7 @@ def std_upstream_motion(x: StdState, u: cars.CarInput, p: StdParams) -> cars.Mot
     return cars.Motion(StdState._make(rate), axles)
 
 
-def _slip_share(x: StdState, p: StdParams) -> one:
+def _slip_share(x: StdState, p: StdParams) -> si.one:
     """Weight of the dynamic rates in the blend with the kinematic ones, 0 to 1."""
     return 0.5 * (1.0 + tanh((x.v - 2.0 * p.v_kin) * (2.0 / p.v_kin)))
 
@@ -682,7 +667,7 @@ def std_upstream_velocity(x: StdState, u: cars.CarInput, p: StdParams) -> Veloci
     return Velocity(x.v * cos(x.beta), x.v * sin(x.beta), omega)
 
 
-def _upstream_axles(x: StdState, a: m_s2, p: StdParams) -> list[StdAxle]:
+def _upstream_axles(x: StdState, a: si.m_s2, p: StdParams) -> list[StdAxle]:
     """Slip and force of both axles as upstream computes them: wheels never roll backwards."""
     front, rear = wheel_velocities(x, p)
     v_y, fast = x.v * sin(x.beta), x.v > p.v_kin

@@ -42,27 +42,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
+from ... import units as si
 from ...errors import InvalidValue
 from ...ops import logical_or, maximum, smooth_step, where
-from ...units import (
-    Allowed,
-    J,
-    N,
-    N_m,
-    N_s_m,
-    Nm,
-    kg,
-    kg_m2,
-    m,
-    m_s,
-    m_s2,
-    non_negative,
-    one,
-    positive,
-    rad,
-    rad_s,
-    rad_s2,
-)
 from .actuators import ramp
 from .assembly import NoStates
 from .kinematics import Acceleration
@@ -78,7 +60,7 @@ from .load_transfer import (
 from .on_road import RoadUnderCar
 from .spinning_wheel import WheelForces
 
-link_share = Annotated[one, Allowed(-2.0, 2.0)]
+link_share = Annotated[si.one, si.Allowed(-2.0, 2.0)]
 """Share of a load transfer carried by links; above 1 the body rises instead of diving."""
 
 
@@ -89,25 +71,25 @@ class Suspension(NamedTuple):
     centres are on the ground and whose links carry nothing.
     """
 
-    m_u_f: Annotated[kg, non_negative] = 65.67256321742863
+    m_u_f: Annotated[si.kg, si.non_negative] = 65.67256321742863
     """Unsprung mass of the front axle, both wheels."""
-    m_u_r: Annotated[kg, non_negative] = 65.67256321742863
+    m_u_r: Annotated[si.kg, si.non_negative] = 65.67256321742863
     """Unsprung mass of the rear axle, both wheels."""
-    h_u_f: Annotated[m, non_negative] = 0.344
+    h_u_f: Annotated[si.m, si.non_negative] = 0.344
     """Height of the centre of the front unsprung mass."""
-    h_u_r: Annotated[m, non_negative] = 0.344
+    h_u_r: Annotated[si.m, si.non_negative] = 0.344
     """Height of the centre of the rear unsprung mass."""
-    h_rc_f: m = 0.0
+    h_rc_f: si.m = 0.0
     """Height of the front roll centre."""
-    h_rc_r: m = 0.0
+    h_rc_r: si.m = 0.0
     """Height of the rear roll centre."""
-    k_f: Annotated[N_m, positive] = 21898.332429625985
+    k_f: Annotated[si.N_m, si.positive] = 21898.332429625985
     """Wheel rate of a front spring: load per travel of the wheel."""
-    k_r: Annotated[N_m, positive] = 21898.332429625985
+    k_r: Annotated[si.N_m, si.positive] = 21898.332429625985
     """Wheel rate of a rear spring: load per travel of the wheel."""
-    bar_f: Annotated[Nm, non_negative] = 12880.270509148304
+    bar_f: Annotated[si.Nm, si.non_negative] = 12880.270509148304
     """Roll stiffness of the front anti-roll bar, moment per rad."""
-    bar_r: Annotated[Nm, non_negative] = 0.0
+    bar_r: Annotated[si.Nm, si.non_negative] = 0.0
     """Roll stiffness of the rear anti-roll bar, moment per rad."""
     anti_dive: link_share = 0.0
     """Share of the load added to the front axle in braking that the links carry."""
@@ -117,36 +99,36 @@ class Suspension(NamedTuple):
     """Share of the load added to the rear axle in driving that the links carry."""
     anti_lift_f: link_share = 0.0
     """Share of the load removed from the front axle in driving that the links carry."""
-    a_blend: Annotated[m_s2, positive] = 0.5
+    a_blend: Annotated[si.m_s2, si.positive] = 0.5
     """Acceleration range, either sign, over which shares of braking blend into driving."""
 
 
 class SprungMass(NamedTuple):
     """Mass and position of the body without its axles; a function of parameters alone."""
 
-    m: kg
-    l_f: m
+    m: si.kg
+    l_f: si.m
     """Distance from its centre of mass to the front axle."""
-    l_r: m
-    front: kg
+    l_r: si.m
+    front: si.kg
     """Part of its mass that the front axle carries."""
-    rear: kg
-    arm: m
+    rear: si.kg
+    arm: si.m
     """Height of its centre of mass above the roll axis."""
-    z: m
+    z: si.m
     """Height of its centre of mass."""
 
 
 class Travel(NamedTuple):
     """Position of the body relative to its axles."""
 
-    roll: rad
+    roll: si.rad
     """Roll angle, positive with the right side down."""
-    front: m
+    front: si.m
     """Compression of the front axle from its static position."""
-    rear: m
+    rear: si.m
     """Compression of the rear axle from its static position."""
-    wheels: tuple[m, m, m, m] | None = None
+    wheels: tuple[si.m, si.m, si.m, si.m] | None = None
     """Travel of each wheel towards the body, for independent wheels; `front` and `rear` then
     are the sinking of the body towards the road, tyre deflection included."""
 
@@ -163,7 +145,7 @@ def sprung_mass(s: Any, p: Any) -> SprungMass:
     return SprungMass(mass, l_f, l_r, on_front * mass, on_rear * mass, height - axis, height)
 
 
-def roll_stiffness(s: Suspension, p: Any) -> tuple[Nm, Nm]:
+def roll_stiffness(s: Suspension, p: Any) -> tuple[si.Nm, si.Nm]:
     """Roll stiffness of each axle, springs and anti-roll bar together: moment per rad of roll."""
     return (
         (0.5 * s.k_f) * (p.track_f * p.track_f) + s.bar_f,
@@ -171,7 +153,7 @@ def roll_stiffness(s: Suspension, p: Any) -> tuple[Nm, Nm]:
     )
 
 
-def roll_inertia(body: SprungMass, I_x: kg_m2, p: Any) -> kg_m2:
+def roll_inertia(body: SprungMass, I_x: si.kg_m2, p: Any) -> si.kg_m2:
     """Roll inertia: that of the body, and of body and wheels moving in opposite directions."""
     return I_x + body.m * (body.arm * body.arm) * (1.0 - body.m * (1.0 / p.m))
 
@@ -195,7 +177,7 @@ def roll_levers(s: Any, p: Any) -> tuple[Any, Any]:
     return body.front * s.h_rc_f + s.m_u_f * s.h_u_f, body.rear * s.h_rc_r + s.m_u_r * s.h_u_r
 
 
-def link_shares(a_x: m_s2, s: Suspension) -> tuple[one, one]:
+def link_shares(a_x: si.m_s2, s: Suspension) -> tuple[si.one, si.one]:
     """Share of each axle's load transfer that the links carry at a longitudinal acceleration."""
     driving = smooth_step(a_x, -s.a_blend, s.a_blend)
     return (
@@ -204,7 +186,7 @@ def link_shares(a_x: m_s2, s: Suspension) -> tuple[one, one]:
     )
 
 
-def wheel_travel(travel: Travel, p: Any) -> tuple[m, m, m, m]:
+def wheel_travel(travel: Travel, p: Any) -> tuple[si.m, si.m, si.m, si.m]:
     """Travel of each wheel towards the body: its own, or that by axle compression and roll."""
     if travel.wheels is not None:
         return travel.wheels
@@ -229,7 +211,7 @@ def check_unsprung(s: Any, p: Any) -> None:
             )
 
 
-def check_sprung(s: Any, p: Any, stiffness: Nm, parts: str) -> None:
+def check_sprung(s: Any, p: Any, stiffness: si.Nm, parts: str) -> None:
     """Raise if no sprung mass is left, or if its weight overcomes the roll stiffness of `parts`."""
     check_unsprung(s, p)
     body = sprung_mass(s, p)
@@ -246,30 +228,30 @@ def check_springs(s: Suspension, p: Any) -> None:
     check_sprung(s, p, sum(roll_stiffness(s, p)), "k_f, k_r, bar_f and bar_r")
 
 
-def pitch_transfer(a_x: m_s2, p: Any) -> N:
+def pitch_transfer(a_x: si.m_s2, p: Any) -> si.N:
     """Load moved from the front to the rear axle while the tyres push with m a_x."""
     return (p.m * p.z_cg * (1.0 / (p.l_f + p.l_r))) * a_x
 
 
-_LOWEST: one = 1e-3
+_LOWEST: si.one = 1e-3
 """Least height of the centre of mass used in a division, over the wheelbase."""
 
 
 class Pressed(NamedTuple):
     """Aerodynamic load on each axle, positive downwards."""
 
-    front: N
-    rear: N
+    front: si.N
+    rear: si.N
 
 
 class WheelMoments(NamedTuple):
     """Moments of the wheels on the body, in addition to their forces at the road, in body axes."""
 
-    roll: Nm = 0.0
+    roll: si.Nm = 0.0
     """Moment by the tyres and by the spin that yaws with the car; positive right side down."""
-    pitch: Nm = 0.0
+    pitch: si.Nm = 0.0
     """Moment by the tyres minus that which accelerates the wheel spin; positive nose down."""
-    inertia: kg_m2 = 0.0
+    inertia: si.kg_m2 = 0.0
     """Inertia of the wheels that pitches with the body, because a powertrain couples them."""
 
 
@@ -293,11 +275,11 @@ class Acting(NamedTuple):
 class Bumped(NamedTuple):
     """Effect of road bumps on a car in the plane of the road."""
 
-    F_x: N
+    F_x: si.N
     """Longitudinal force at the centre of mass."""
-    F_y: N
+    F_y: si.N
     """Lateral force at the centre of mass."""
-    M_z: Nm
+    M_z: si.Nm
     """Yaw moment."""
 
 
@@ -305,7 +287,7 @@ FOLLOWED = ("load_a_x", "load_a_y")
 """Names of the lagged accelerations that loads may follow."""
 
 
-def spin_momentum(spins: tuple[rad_s, ...], I_w: kg_m2) -> Any:
+def spin_momentum(spins: tuple[si.rad_s, ...], I_w: si.kg_m2) -> Any:
     """Angular momentum of the four wheels about their axles, in kg·m²/s."""
     fl, fr, rl, rr = spins
     return I_w * ((fl + fr) + (rl + rr))
@@ -313,10 +295,10 @@ def spin_momentum(spins: tuple[rad_s, ...], I_w: kg_m2) -> Any:
 
 def wheel_moments(
     wheels: list[WheelForces],
-    spins: tuple[rad_s, ...],
-    spin_rates: tuple[rad_s2, ...],
-    omega: rad_s,
-    I_w: kg_m2,
+    spins: tuple[si.rad_s, ...],
+    spin_rates: tuple[si.rad_s2, ...],
+    omega: si.rad_s,
+    I_w: si.kg_m2,
 ) -> WheelMoments:
     """Moments of four wheels on the body by Euler's equation, neglecting steering.
 
@@ -331,7 +313,7 @@ def wheel_moments(
     )
 
 
-def leaning_arm(p: Any) -> m:
+def leaning_arm(p: Any) -> si.m:
     """Height of the centre of mass with a positive lower bound, to divide moments by."""
     return maximum(p.z_cg, _LOWEST * (p.l_f + p.l_r))
 
@@ -342,7 +324,7 @@ def push_of(moments: WheelMoments, p: Any) -> Acceleration:
     return Acceleration(-by * moments.pitch, by * moments.roll)
 
 
-def alike(x: m_s, y: m_s) -> tuple[Velocity, Velocity, Velocity, Velocity]:
+def alike(x: si.m_s, y: si.m_s) -> tuple[Velocity, Velocity, Velocity, Velocity]:
     """Same velocity for all four contact patches."""
     v = Velocity(x, y)
     return v, v, v, v
@@ -360,9 +342,9 @@ def unless_moving(own: Any, balance: Any) -> Any:
 class Posture(NamedTuple):
     """Roll and pitch of a body without states of its own."""
 
-    roll: rad
+    roll: si.rad
     """Roll angle, positive with the right side down, as in a turn to the left."""
-    pitch: rad
+    pitch: si.rad
     """Pitch angle, positive with the nose down, as in braking."""
 
 
@@ -464,27 +446,27 @@ class QuasiStatic(NamedTuple):
 class RollPitchState(NamedTuple):
     """Motion of the body on its springs."""
 
-    roll: rad = 0.0
+    roll: si.rad = 0.0
     """Roll angle, positive with the right side down, as in a turn to the left."""
-    roll_rate: rad_s = 0.0
+    roll_rate: si.rad_s = 0.0
     """Rate of roll."""
-    pitch: rad = 0.0
+    pitch: si.rad = 0.0
     """Pitch angle, positive with the nose down, as in braking."""
-    pitch_rate: rad_s = 0.0
+    pitch_rate: si.rad_s = 0.0
     """Rate of pitch."""
-    heave: m = 0.0
+    heave: si.m = 0.0
     """Height of the sprung centre of mass above its static height, positive upwards."""
-    heave_rate: m_s = 0.0
+    heave_rate: si.m_s = 0.0
     """Rate of heave."""
 
 
 class Compression(NamedTuple):
     """Compression of each axle, and its rate."""
 
-    front: m
-    rear: m
-    front_rate: m_s
-    rear_rate: m_s
+    front: si.m
+    rear: si.m
+    front_rate: si.m_s
+    rear_rate: si.m_s
 
 
 class RollPitch(NamedTuple):
@@ -492,13 +474,13 @@ class RollPitch(NamedTuple):
 
     suspension: Suspension = Suspension()
     """Masses, springs and links."""
-    I_x: Annotated[kg_m2, positive] = 244.04723069965206
+    I_x: Annotated[si.kg_m2, si.positive] = 244.04723069965206
     """Roll inertia of the sprung mass about its centre of mass."""
-    I_y: Annotated[kg_m2, positive] = 1342.2597688480864
+    I_y: Annotated[si.kg_m2, si.positive] = 1342.2597688480864
     """Pitch inertia of the sprung mass about its centre of mass."""
-    c_f: Annotated[N_s_m, non_negative] = 1459.3902937206362
+    c_f: Annotated[si.N_s_m, si.non_negative] = 1459.3902937206362
     """Damping of a front wheel, force per rate of its travel."""
-    c_r: Annotated[N_s_m, non_negative] = 1459.3902937206362
+    c_r: Annotated[si.N_s_m, si.non_negative] = 1459.3902937206362
     """Damping of a rear wheel, force per rate of its travel."""
 
     States = RollPitchState
@@ -581,13 +563,13 @@ class RollPitch(NamedTuple):
             (up_f + up_r) * (1.0 / body.m),
         )
 
-    def tilt_rate(self, x: Any, p: Any) -> rad_s:
+    def tilt_rate(self, x: Any, p: Any) -> si.rad_s:
         """Roll rate times the share of wheel moments that rolls the body; balances power."""
         body = sprung_mass(self.suspension, p)
         lever = body.m * body.arm / (p.m * leaning_arm(p))
         return lever * x.roll_rate
 
-    def energy(self, x: Any, press: m_s2, p: Any) -> J:
+    def energy(self, x: Any, press: si.m_s2, p: Any) -> si.J:
         """Energy of roll, pitch and heave: kinetic, springs, bars, and weight in roll."""
         s, at, body = self.suspension, self.compression(x, p), sprung_mass(self.suspension, p)
         K_f, K_r = roll_stiffness(s, p)

@@ -20,43 +20,23 @@ from functools import reduce
 from math import inf
 from typing import Annotated, Any, NamedTuple
 
+from ... import units as si
 from ...core.files import brief_repr
 from ...ops import abs, clip, maximum, minimum, smooth_step, sqrt, where
-from ...units import (
-    A,
-    A_s,
-    Allowed,
-    J,
-    Nm,
-    Nm_A,
-    Nm_s_rad,
-    Ohm,
-    V,
-    W,
-    W_Nm2,
-    drifting,
-    kg_m2,
-    non_negative,
-    one,
-    per_s,
-    positive,
-    rad_s,
-    s,
-)
 from . import gearing
 from .actuators import lag
 from .assembly import NoStates, widened
 from .table import at_column, at_row, curve, curve_integral, on_curve, table
 
-SHORT: one = 0.45
+SHORT: si.one = 0.45
 """Largest battery current over its short-circuit current, below that of peak power (0.5)."""
 
 
 class PowerLimits(NamedTuple):
     """Largest power drawn and largest power returned, both at least 0."""
 
-    discharge: W
-    charge: W
+    discharge: si.W
+    charge: si.W
 
 
 class PowerFlow(NamedTuple):
@@ -64,9 +44,9 @@ class PowerFlow(NamedTuple):
 
     rates: Any
     """Rates of the battery's states."""
-    source: W
+    source: si.W
     """Power taken from the stored charge."""
-    lost: W
+    lost: si.W
     """Power dissipated as heat inside."""
     shown: Any
     """Outputs of the battery."""
@@ -75,25 +55,25 @@ class PowerFlow(NamedTuple):
 class Charge(NamedTuple):
     """State of a battery."""
 
-    soc: Annotated[one, drifting] = 0.8
+    soc: Annotated[si.one, si.drifting] = 0.8
     """State of charge: 0 is empty, 1 is full."""
 
 
 class Terminals(NamedTuple):
     """Current and voltage at the terminals of a battery."""
 
-    I_battery: A
+    I_battery: si.A
     """Current, negative while it is charged."""
-    V_battery: V
+    V_battery: si.V
     """Voltage; voltage times current is the power drawn."""
 
 
 class Supply(NamedTuple):
     """Ideal source with power limits and unlimited energy."""
 
-    P_max: Annotated[W, positive] = 80e3
+    P_max: Annotated[si.W, si.positive] = 80e3
     """Largest power drawn."""
-    P_charge: Annotated[W, non_negative] = 40e3
+    P_charge: Annotated[si.W, si.non_negative] = 40e3
     """Largest charging power."""
 
     States = NoStates
@@ -103,7 +83,7 @@ class Supply(NamedTuple):
         """Power limits, constant over time."""
         return PowerLimits(self.P_max, self.P_charge)
 
-    def flow(self, x: NoStates, P: W) -> PowerFlow:
+    def flow(self, x: NoStates, P: si.W) -> PowerFlow:
         """Flow without loss."""
         return PowerFlow(NoStates(), P, 0.0 * P, NoStates())
 
@@ -111,25 +91,25 @@ class Supply(NamedTuple):
 class Pack(NamedTuple):
     """Scalar parameters of a battery."""
 
-    R: Annotated[Ohm, positive] = 0.08
+    R: Annotated[si.Ohm, si.positive] = 0.08
     """Internal resistance."""
-    Q: Annotated[A_s, positive] = 60e3
+    Q: Annotated[si.A_s, si.positive] = 60e3
     """Charge when full, in A·s (3600 A·s are 1 Ah)."""
-    I_max: Annotated[A, positive] = 300.0
+    I_max: Annotated[si.A, si.positive] = 300.0
     """Largest current drawn."""
-    I_charge: Annotated[A, non_negative] = 120.0
+    I_charge: Annotated[si.A, si.non_negative] = 120.0
     """Largest charging current."""
-    P_max: Annotated[W, positive] = 80e3
+    P_max: Annotated[si.W, si.positive] = 80e3
     """Largest power drawn at the terminals."""
-    P_charge: Annotated[W, non_negative] = 40e3
+    P_charge: Annotated[si.W, si.non_negative] = 40e3
     """Largest charging power at the terminals."""
-    soc_low: Annotated[one, Allowed(0.001, 0.5)] = 0.02
+    soc_low: Annotated[si.one, si.Allowed(0.001, 0.5)] = 0.02
     """Distance from empty or full (in soc) within which the power limits fade to zero."""
 
 
 def voltage_curve(socs: Any, volts: Any) -> Any:
     """Open-circuit voltage in V over the state of charge, piecewise linear."""
-    return curve(socs, volts, (one, V))
+    return curve(socs, volts, (si.one, si.V))
 
 
 class Battery(NamedTuple):
@@ -144,11 +124,11 @@ class Battery(NamedTuple):
     States = Charge
     Outputs = Terminals
 
-    def voltage(self, x: Charge) -> V:
+    def voltage(self, x: Charge) -> si.V:
         """Open-circuit voltage at the state of charge."""
         return on_curve(x.soc, self.ocv)
 
-    def stored(self, x: Charge) -> J:
+    def stored(self, x: Charge) -> si.J:
         """Stored energy above that of the empty battery."""
         return self.pack.Q * (curve_integral(x.soc, self.ocv) - curve_integral(0.0, self.ocv))
 
@@ -162,18 +142,18 @@ class Battery(NamedTuple):
         room = smooth_step(1.0 - x.soc, 0.0, p.soc_low)
         return PowerLimits(left * discharge, room * charge)
 
-    def current(self, x: Charge, P: W) -> A:
+    def current(self, x: Charge, P: si.W) -> si.A:
         """Current for a power drawn within the limits; negative while charging."""
         ocv = self.voltage(x)
         square = ocv * ocv
         least = (1.0 - 2.0 * SHORT) * (1.0 - 2.0 * SHORT) * square
         return 2.0 * P / (ocv + sqrt(maximum(square - 4.0 * self.pack.R * P, least)))
 
-    def rate(self, current: A) -> per_s:
+    def rate(self, current: si.A) -> si.per_s:
         """Rate of the state of charge, in 1/s."""
         return -current * (1.0 / self.pack.Q)
 
-    def flow(self, x: Charge, P: W) -> PowerFlow:
+    def flow(self, x: Charge, P: si.W) -> PowerFlow:
         """State rate, source power and loss for a power drawn at the terminals."""
         current = self.current(x, P)
         ocv = self.voltage(x)
@@ -182,42 +162,42 @@ class Battery(NamedTuple):
         return PowerFlow(Charge(self.rate(current)), ocv * current, drop * current, shown)
 
 
-NEGLIGIBLE: one = 1e-9
+NEGLIGIBLE: si.one = 1e-9
 """Least power of a motor, over its torque times `spin_low`; keeps a quotient finite."""
 
 
 class MotorStates(NamedTuple):
     """Torque requests to a motor, after their lag."""
 
-    tau_drive: Nm = 0.0
+    tau_drive: si.Nm = 0.0
     """Drive torque requested, positive forward."""
-    tau_regen: Nm = 0.0
+    tau_regen: si.Nm = 0.0
     """Regenerative braking torque requested, which acts against the motion."""
 
 
 class PowerEnvelope(NamedTuple):
     """Torque limit up to a base speed, power limit above it, with a round knee between them."""
 
-    tau_max: Annotated[Nm, positive] = 230.0
+    tau_max: Annotated[si.Nm, si.positive] = 230.0
     """Largest torque."""
-    P_max: Annotated[W, positive] = 80e3
+    P_max: Annotated[si.W, si.positive] = 80e3
     """Largest power at the shaft while it drives."""
-    P_regen: Annotated[W, positive] = 40e3
+    P_regen: Annotated[si.W, si.positive] = 40e3
     """Largest power at the shaft while regenerating."""
-    knee: Annotated[one, Allowed(0.001, 1.0)] = 0.02
+    knee: Annotated[si.one, si.Allowed(0.001, 1.0)] = 0.02
     """Roundness of the knee: about the share of the torque that is missing there."""
-    spin_low: Annotated[rad_s, positive] = 5.0
+    spin_low: Annotated[si.rad_s, si.positive] = 5.0
     """Speed scale near rest over which drive turns smoothly into regeneration."""
 
-    def peak(self) -> Nm:
+    def peak(self) -> si.Nm:
         """Largest torque at any speed."""
         return self.tau_max
 
-    def driving(self, spin: rad_s) -> Nm:
+    def driving(self, spin: si.rad_s) -> si.Nm:
         """Largest driving torque at a speed."""
         return gearing.within_power(self.tau_max, self.P_max, spin, self.knee, self.spin_low)
 
-    def braking(self, spin: rad_s) -> Nm:
+    def braking(self, spin: si.rad_s) -> si.Nm:
         """Largest braking torque at a speed."""
         return gearing.within_power(self.tau_max, self.P_regen, spin, self.knee, self.spin_low)
 
@@ -225,11 +205,11 @@ class PowerEnvelope(NamedTuple):
 class CurveLimits(NamedTuple):
     """Limits in addition to a measured torque curve."""
 
-    P_regen: Annotated[W, positive] = 40e3
+    P_regen: Annotated[si.W, si.positive] = 40e3
     """Largest power at the shaft while regenerating."""
-    knee: Annotated[one, Allowed(0.001, 1.0)] = 0.02
+    knee: Annotated[si.one, si.Allowed(0.001, 1.0)] = 0.02
     """Roundness of the knee of regeneration."""
-    spin_low: Annotated[rad_s, positive] = 5.0
+    spin_low: Annotated[si.rad_s, si.positive] = 5.0
     """Speed scale near rest over which drive turns smoothly into regeneration."""
 
 
@@ -246,24 +226,24 @@ class CurveEnvelope(NamedTuple):
     __repr__ = brief_repr
 
     @property
-    def knee(self) -> one:
+    def knee(self) -> si.one:
         """Roundness of the knees."""
         return self.limits.knee
 
     @property
-    def spin_low(self) -> rad_s:
+    def spin_low(self) -> si.rad_s:
         """Speed scale near rest over which drive turns smoothly into regeneration."""
         return self.limits.spin_low
 
-    def peak(self) -> Nm:
+    def peak(self) -> si.Nm:
         """Largest torque at any speed."""
         return reduce(maximum, self.torque[type(self.torque).size :])
 
-    def driving(self, spin: rad_s) -> Nm:
+    def driving(self, spin: si.rad_s) -> si.Nm:
         """Largest driving torque at a speed."""
         return on_curve(abs(spin), self.torque)
 
-    def braking(self, spin: rad_s) -> Nm:
+    def braking(self, spin: si.rad_s) -> si.Nm:
         """Largest braking torque at a speed."""
         tau = on_curve(abs(spin), self.torque)
         return gearing.within_power(tau, self.limits.P_regen, spin, self.knee, self.spin_low)
@@ -272,14 +252,14 @@ class CurveEnvelope(NamedTuple):
 class LossTerms(NamedTuple):
     """Losses of a motor in three terms."""
 
-    copper: Annotated[W_Nm2, non_negative] = 0.05
+    copper: Annotated[si.W_Nm2, si.non_negative] = 0.05
     """Copper loss per squared torque."""
-    iron: Annotated[Nm, non_negative] = 1.0
+    iron: Annotated[si.Nm, si.non_negative] = 1.0
     """Iron loss per speed: a drag torque."""
-    windage: Annotated[Nm_s_rad, non_negative] = 0.0005
+    windage: Annotated[si.Nm_s_rad, si.non_negative] = 0.0005
     """Windage loss per squared speed."""
 
-    def lost(self, tau: Nm, spin: rad_s, width: rad_s) -> W:
+    def lost(self, tau: si.Nm, spin: si.rad_s, width: si.rad_s) -> si.W:
         turning = self.iron * gearing.friction_side(spin, width) + self.windage * spin
         return self.copper * (tau * tau) + turning * spin
 
@@ -291,7 +271,7 @@ class LossMap(NamedTuple):
 
     __repr__ = brief_repr
 
-    def lost(self, tau: Nm, spin: rad_s, width: rad_s) -> W:
+    def lost(self, tau: si.Nm, spin: si.rad_s, width: si.rad_s) -> si.W:
         return at_column(abs(tau), at_row(abs(spin), self.table))
 
 
@@ -302,31 +282,31 @@ def loss_map(spins: Any, torques: Any, losses: Any) -> LossMap:
     torque, at a rate that never decreases, up to the largest torque of the motor: the power
     drawn near rest relies on it.
     """
-    return LossMap(table(spins, torques, losses, (rad_s, Nm, W)))
+    return LossMap(table(spins, torques, losses, (si.rad_s, si.Nm, si.W)))
 
 
 class Inverter(NamedTuple):
     """Inverter that feeds the motor."""
 
-    I_max: Annotated[A, positive] = 400.0
+    I_max: Annotated[si.A, si.positive] = 400.0
     """Largest phase current."""
-    k_t: Annotated[Nm_A, positive] = 0.6
+    k_t: Annotated[si.Nm_A, si.positive] = 0.6
     """Motor torque per phase current."""
-    efficiency: Annotated[one, Allowed(0.5, 1.0)] = 0.97
+    efficiency: Annotated[si.one, si.Allowed(0.5, 1.0)] = 0.97
     """Efficiency for power at the shaft, in either direction."""
-    P_standby: Annotated[W, non_negative] = 0.0
+    P_standby: Annotated[si.W, si.non_negative] = 0.0
     """Standby power, always drawn."""
 
 
 class SpeedLimit(NamedTuple):
     """Speed above which a motor does not drive."""
 
-    spin_max: Annotated[rad_s, positive] = 1200.0
+    spin_max: Annotated[si.rad_s, si.positive] = 1200.0
     """Speed above which there is no driving torque."""
-    fade: Annotated[one, Allowed(0.001, 1.0)] = 0.05
+    fade: Annotated[si.one, si.Allowed(0.001, 1.0)] = 0.05
     """Share of that speed over which the torque fades to zero."""
 
-    def left(self, spin: rad_s) -> one:
+    def left(self, spin: si.rad_s) -> si.one:
         """Share of the torque available at a speed."""
         return 1.0 - smooth_step(abs(spin), (1.0 - self.fade) * self.spin_max, self.spin_max)
 
@@ -334,11 +314,11 @@ class SpeedLimit(NamedTuple):
 class Rotor(NamedTuple):
     """Inertia and pedal response of a motor."""
 
-    J: Annotated[kg_m2, non_negative] = 0.03
+    J: Annotated[si.kg_m2, si.non_negative] = 0.03
     """Inertia of the rotor, at the speed of the motor."""
-    t_lag: Annotated[s, positive] = 0.02
+    t_lag: Annotated[si.s, si.positive] = 0.02
     """Time constant of the torque requests."""
-    tau_regen: Annotated[Nm, non_negative] = 120.0
+    tau_regen: Annotated[si.Nm, si.non_negative] = 120.0
     """Regenerative torque at a throttle of -1."""
 
 
@@ -355,17 +335,17 @@ class ElectricMotor(NamedTuple):
 
     __repr__ = brief_repr
 
-    def peak(self) -> Nm:
+    def peak(self) -> si.Nm:
         """Largest torque at any speed within the limits of motor and inverter."""
         return minimum(self.envelope.peak(), self.inverter.k_t * self.inverter.I_max)
 
-    def lost(self, tau: Nm, spin: rad_s) -> W:
+    def lost(self, tau: si.Nm, spin: si.rad_s) -> si.W:
         """Power that motor and inverter dissipate as heat."""
         inverter = (1.0 / self.inverter.efficiency - 1.0) * abs(tau * spin)
         own = self.losses.lost(tau, spin, self.envelope.spin_low)
         return own + inverter + self.inverter.P_standby
 
-    def bounds(self, spin: rad_s, power: PowerLimits) -> tuple[Nm, Nm]:
+    def bounds(self, spin: si.rad_s, power: PowerLimits) -> tuple[si.Nm, si.Nm]:
         """Smallest and largest torque at a speed.
 
         No torque between them draws more than `power.discharge`, or more than zero torque does.
@@ -380,7 +360,7 @@ class ElectricMotor(NamedTuple):
         shift = braking - driving
         return -(driving + ahead * shift), driving + behind * shift
 
-    def driving(self, spin: rad_s, power: PowerLimits) -> Nm:
+    def driving(self, spin: si.rad_s, power: PowerLimits) -> si.Nm:
         """Largest driving torque at a speed within the power that may be drawn."""
         env, peak = self.envelope, self.peak()
         top = minimum(env.driving(spin), peak)
@@ -391,7 +371,7 @@ class ElectricMotor(NamedTuple):
             top, spare, spin, env.knee, env.spin_low
         )
 
-    def braking(self, spin: rad_s, power: PowerLimits) -> Nm:
+    def braking(self, spin: si.rad_s, power: PowerLimits) -> si.Nm:
         """Largest braking torque at a speed; near rest braking takes power."""
         env, peak = self.envelope, self.peak()
         negligible = NEGLIGIBLE * peak * env.spin_low
@@ -409,12 +389,12 @@ class ElectricMotor(NamedTuple):
         drawn = maximum(lost - gained, maximum(env.knee * lost, negligible))
         return tau * clip((spare + maximum(gained - lost, 0.0)) / drawn, 0.0, 1.0)
 
-    def torque(self, x: MotorStates, spin: rad_s, power: PowerLimits) -> Nm:
+    def torque(self, x: MotorStates, spin: si.rad_s, power: PowerLimits) -> si.Nm:
         """Torque at the shaft: the request within the present limits."""
         against = gearing.friction_side(spin, self.envelope.spin_low)
         return clip(x.tau_drive - against * maximum(x.tau_regen, 0.0), *self.bounds(spin, power))
 
-    def rates(self, x: MotorStates, throttle: one, direction: one) -> MotorStates:
+    def rates(self, x: MotorStates, throttle: si.one, direction: si.one) -> MotorStates:
         """Rates of the torque requests; a negative throttle requests regeneration."""
         t = self.rotor.t_lag
         drive = direction * clip(throttle, 0.0, 1.0) * self.peak()
@@ -425,9 +405,9 @@ class ElectricMotor(NamedTuple):
 class MotorInputs(NamedTuple):
     """Inputs of an electric car."""
 
-    throttle: Annotated[one, Allowed(-1.0, 1.0)] = 0.0
+    throttle: Annotated[si.one, si.Allowed(-1.0, 1.0)] = 0.0
     """Throttle: share of the largest torque; if negative, share of regenerative braking."""
-    gear: Annotated[one, Allowed(-1.0, 1.0, whole=True)] = 1.0
+    gear: Annotated[si.one, si.Allowed(-1.0, 1.0, whole=True)] = 1.0
     """Direction: 1 forward, -1 backward, 0 no drive; regenerative braking works in each."""
 
 
@@ -459,7 +439,9 @@ class MotorDrive(NamedTuple):
 
     def reflected(self) -> gearing.Reflected:
         """Inertia of rotor and gears, at the speed of the differential."""
-        inertia: kg_m2 = self.motor.rotor.J * (self.final.ratio * self.final.ratio) + self.final.J
+        inertia: si.kg_m2 = (
+            self.motor.rotor.J * (self.final.ratio * self.final.ratio) + self.final.J
+        )
         return gearing.Reflected(inertia, self.layout.weights())
 
     def drive(self, x: Any, u: Any, spins: gearing.Wheels) -> gearing.Drive:
@@ -482,17 +464,17 @@ class MotorDrive(NamedTuple):
         shown = self.Outputs(*powers, *flow.shown)
         return gearing.Drive(torques, self.reflected(), self.States(**named), shown)
 
-    def rotating(self, x: Any, spins: gearing.Wheels) -> J:
+    def rotating(self, x: Any, spins: gearing.Wheels) -> si.J:
         """Kinetic energy of rotor and gears."""
         inertia, weights = self.reflected()
         shaft = gearing.weighted(weights, spins)
         return 0.5 * inertia * (shaft * shaft)
 
-    def coasting(self, x: Any, spins: gearing.Wheels) -> Nm:
+    def coasting(self, x: Any, spins: gearing.Wheels) -> si.Nm:
         """Zero: a released pedal does not slow the wheels."""
         return 0.0
 
-    def inertia(self, x: Any, spins: gearing.Wheels) -> kg_m2:
+    def inertia(self, x: Any, spins: gearing.Wheels) -> si.kg_m2:
         """Inertia of rotor and gears, at the speed of the wheels."""
         return self.reflected().J
 
@@ -500,16 +482,16 @@ class MotorDrive(NamedTuple):
         """Return the state unchanged, because no field depends on the others or on the spins."""
         return x
 
-    def pedals(self, x: Any, T: Nm, direction: one, spins: gearing.Wheels) -> MotorInputs:
+    def pedals(self, x: Any, T: si.Nm, direction: si.one, spins: gearing.Wheels) -> MotorInputs:
         """Throttle and direction for a total torque on all wheels."""
         largest = self.final.ratio * self.final.efficiency * self.motor.peak()
         return MotorInputs(clip(direction * T / largest, 0.0, 1.0), direction)
 
-    def peak(self) -> Nm:
+    def peak(self) -> si.Nm:
         """Largest total torque on all wheels."""
         return self.final.ratio * self.final.efficiency * self.motor.peak()
 
-    def top(self) -> rad_s:
+    def top(self) -> si.rad_s:
         """Wheel spin above which the motor does not drive."""
         return self.motor.speed.spin_max * (1.0 / self.final.ratio)
 
@@ -531,7 +513,7 @@ class WheelTorques(NamedTuple):
         """Empty outputs: powers are not modelled."""
         return NoStates()
 
-    def top(self) -> rad_s:
+    def top(self) -> si.rad_s:
         """Infinity: no speed limit."""
         return inf
 
@@ -539,11 +521,11 @@ class WheelTorques(NamedTuple):
 class WheelMotorOutputs(NamedTuple):
     """Power balance of the wheel motors: source = wheels + lost."""
 
-    P_source: W
+    P_source: si.W
     """Power drawn by all motors together; negative while they regenerate."""
-    P_wheels: W
+    P_wheels: si.W
     """Power delivered to the wheels."""
-    P_lost: W
+    P_lost: si.W
     """Power dissipated as heat, at least 0."""
 
 
@@ -555,25 +537,25 @@ class WheelMotors(NamedTuple):
     power.
     """
 
-    P_max: Annotated[W, positive] = 80e3
+    P_max: Annotated[si.W, si.positive] = 80e3
     """Largest power drawn by all motors together: Formula Student rule EV 2.2."""
-    efficiency: Annotated[one, Allowed(0.5, 1.0)] = 0.9
+    efficiency: Annotated[si.one, si.Allowed(0.5, 1.0)] = 0.9
     """Efficiency of motors, inverters and gears, driving and regenerating (estimate)."""
-    knee: Annotated[one, Allowed(0.001, 1.0)] = 0.02
+    knee: Annotated[si.one, si.Allowed(0.001, 1.0)] = 0.02
     """Roundness of the power limit: about the share of the torques that is missing at it."""
     speed: SpeedLimit = SpeedLimit(spin_max=160.0)
     """Wheel spin above which a motor does not drive: 20 000 1/min geared 13 to 1 (estimate)."""
 
     Outputs = WheelMotorOutputs
 
-    def drawn(self, torques: gearing.Wheels, spins: gearing.Wheels) -> W:
+    def drawn(self, torques: gearing.Wheels, spins: gearing.Wheels) -> si.W:
         """Power that the motors draw for torques at the wheels."""
         fl, fr, rl, rr = (
             self.electric(tau * spin) for tau, spin in zip(torques, spins, strict=True)
         )
         return (fl + fr) + (rl + rr)
 
-    def electric(self, P: W) -> W:
+    def electric(self, P: si.W) -> si.W:
         """Power that a motor draws for a power at its wheel."""
         return (1.0 / self.efficiency) * maximum(P, 0.0) - self.efficiency * maximum(-P, 0.0)
 
@@ -586,7 +568,7 @@ class WheelMotors(NamedTuple):
         share = gearing.share_within(drawn, self.P_max, self.knee)
         return share * fl, share * fr, share * rl, share * rr
 
-    def up_to_speed(self, tau: Nm, spin: rad_s) -> Nm:
+    def up_to_speed(self, tau: si.Nm, spin: si.rad_s) -> si.Nm:
         """Torque with its driving part faded out at the largest wheel spin."""
         return where(tau * spin > 0.0, self.speed.left(spin) * tau, tau)
 
@@ -595,7 +577,7 @@ class WheelMotors(NamedTuple):
         source, wheels = self.drawn(torques, spins), gearing.weighted(torques, spins)
         return WheelMotorOutputs(source, wheels, source - wheels)
 
-    def top(self) -> rad_s:
+    def top(self) -> si.rad_s:
         """Wheel spin above which its motor does not drive."""
         return self.speed.spin_max
 

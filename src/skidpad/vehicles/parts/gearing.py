@@ -48,26 +48,11 @@ from __future__ import annotations
 from math import inf
 from typing import Annotated, Any, NamedTuple
 
+from ... import units as si
 from ...core.files import brief_repr
 from ...core.record import extended, made_once
 from ...errors import InvalidValue
 from ...ops import abs, clip, floor, maximum, minimum, smooth_hypot, smooth_step, sqrt, tan, where
-from ...units import (
-    Allowed,
-    J,
-    Nm,
-    Nm_rad,
-    Nm_s_rad,
-    W,
-    kg_m2,
-    m,
-    non_negative,
-    one,
-    positive,
-    rad,
-    rad_s,
-    s,
-)
 from .actuators import lag
 from .assembly import NoStates, redefined, widened
 from .table import curve, on_curve
@@ -79,7 +64,7 @@ Wheels = tuple[Any, Any, Any, Any]
 class Reflected(NamedTuple):
     """Inertia that turns with a weighted mean of the wheel spins."""
 
-    J: kg_m2
+    J: si.kg_m2
     """Inertia, at the speed of the weighted mean."""
     weights: Wheels
     """Weight of each wheel in the mean; they add up to 1."""
@@ -90,17 +75,17 @@ class Reflected(NamedTuple):
 class PowerOutputs(NamedTuple):
     """Outputs of a powertrain: its motor and its power balance."""
 
-    spin_motor: rad_s
+    spin_motor: si.rad_s
     """Spin of the motor or engine, positive when it drives forward."""
-    tau_motor: Nm
+    tau_motor: si.Nm
     """Torque at the shaft of the motor or engine."""
-    P_source: W
+    P_source: si.W
     """Power taken from battery or fuel; negative while charging."""
-    P_wheels: W
+    P_wheels: si.W
     """Power delivered to the wheels."""
-    P_lost: W
+    P_lost: si.W
     """Power dissipated as heat, at least 0."""
-    P_stored: W
+    P_stored: si.W
     """Power stored in the spin of an engine behind a clutch and in the twist of its shafts."""
 
 
@@ -124,7 +109,7 @@ def weighted(weights: Wheels, values: Wheels) -> Any:
     return (fl + fr) + (rl + rr)
 
 
-def spin_rates(torques: Wheels, I_w: kg_m2, reflected: Reflected) -> Wheels:
+def spin_rates(torques: Wheels, I_w: si.kg_m2, reflected: Reflected) -> Wheels:
     """Angular acceleration of wheels that turn an inertia together.
 
     (I_w 1 + J w wᵀ) spin' = torques, solved in closed form (Sherman and Morrison).
@@ -138,7 +123,7 @@ def spin_rates(torques: Wheels, I_w: kg_m2, reflected: Reflected) -> Wheels:
     return fl, fr, rl, rr
 
 
-def friction_side(spin: Any, width: Any) -> one:
+def friction_side(spin: Any, width: Any) -> si.one:
     """Sign of a speed, smooth over about `width`: from -1 to 1, and 0 at rest."""
     return spin / smooth_hypot(spin, 0.0, width)
 
@@ -148,13 +133,13 @@ def saturated(x: Any) -> Any:
     return x / sqrt(1.0 + x * x)
 
 
-def share_within(asked: W, P: W, knee: one) -> one:
+def share_within(asked: si.W, P: si.W, knee: si.one) -> si.one:
     """Share of a power that keeps it within `P`, with a round knee; see `within_power`."""
     apart = asked - P
     return 2.0 * P / (asked + P + sqrt(apart * apart + (4.0 * knee * knee) * (asked * P)))
 
 
-def within_power(tau: Nm, P: W, spin: rad_s, knee: one, width: rad_s) -> Nm:
+def within_power(tau: si.Nm, P: si.W, spin: si.rad_s, knee: si.one, width: si.rad_s) -> si.Nm:
     """Smaller of a torque and the torque of a power at this speed, never above either.
 
     Where the two are equal the result is below them by the share knee / (1 + knee). At rest it
@@ -173,24 +158,24 @@ MOST_GEARS = 16.0
 class FinalDrive(NamedTuple):
     """Final drive ahead of the differentials; its losses represent those of all gears."""
 
-    ratio: Annotated[one, positive] = 9.0
+    ratio: Annotated[si.one, si.positive] = 9.0
     """Input turns per output turn."""
-    efficiency: Annotated[one, Allowed(0.5, 1.0)] = 0.96
+    efficiency: Annotated[si.one, si.Allowed(0.5, 1.0)] = 0.96
     """Share of the torque that remains after friction."""
-    J: Annotated[kg_m2, non_negative] = 0.05
+    J: Annotated[si.kg_m2, si.non_negative] = 0.05
     """Inertia of shafts and gears, at the speed of the output."""
-    spin_low: Annotated[rad_s, positive] = 0.5
+    spin_low: Annotated[si.rad_s, si.positive] = 0.5
     """Output speed below which friction fades to zero."""
 
-    def output(self, T: Nm, spin: rad_s) -> Nm:
+    def output(self, T: si.Nm, spin: si.rad_s) -> si.Nm:
         """Torque after gear friction; `T` is the torque without friction."""
         return T - self.friction(T, spin)
 
-    def friction(self, T: Nm, spin: rad_s) -> Nm:
+    def friction(self, T: si.Nm, spin: si.rad_s) -> si.Nm:
         """Friction torque against the rotation of the output."""
         return (1.0 - self.efficiency) * abs(T) * friction_side(spin, self.spin_low)
 
-    def lost(self, T: Nm, spin: rad_s) -> W:
+    def lost(self, T: si.Nm, spin: si.rad_s) -> si.W:
         """Power lost to friction, at least 0."""
         return self.friction(T, spin) * spin
 
@@ -213,12 +198,12 @@ def gear_count(ratios: Any) -> int:
     return type(ratios).size - 2
 
 
-def gear_ratio(gear: one, ratios: Any) -> one:
+def gear_ratio(gear: si.one, ratios: Any) -> si.one:
     """Input turns per output turn, negative in reverse; linear between gears."""
     return on_curve(gear, ratios)
 
 
-def shifted(spin: rad_s, spin_up: rad_s, band: one, ratios: Any) -> one:
+def shifted(spin: si.rad_s, spin_up: si.rad_s, band: si.one, ratios: Any) -> si.one:
     """Gear in which the gearbox input turns slower than `spin_up`, from the spin of its output.
 
     It has no hysteresis: over the share `band` of each change's speed, the gear and with it the
@@ -236,24 +221,24 @@ def shifted(spin: rad_s, spin_up: rad_s, band: one, ratios: Any) -> one:
 class ManualShift(NamedTuple):
     """Manual gear selection: the gear is an input, -1, 0, 1, 2, ..."""
 
-    spin_up: Annotated[rad_s, positive] = 450.0
+    spin_up: Annotated[si.rad_s, si.positive] = 450.0
     """Engine spin at which `Body.command` selects the next gear."""
 
     States = NoStates
 
-    def gear(self, x: Any, u: one, ratios: Any) -> one:
+    def gear(self, x: Any, u: si.one, ratios: Any) -> si.one:
         """Gear in use."""
         return clip(u, -1.0, float(gear_count(ratios)))
 
-    def rates(self, x: Any, u: one, spin: rad_s, ratios: Any) -> NoStates:
+    def rates(self, x: Any, u: si.one, spin: si.rad_s, ratios: Any) -> NoStates:
         """Empty rates: a manual gearbox has no states."""
         return NoStates()
 
-    def settled(self, spin: rad_s, ratios: Any) -> NoStates:
+    def settled(self, spin: si.rad_s, ratios: Any) -> NoStates:
         """Empty state: a manual gearbox has no states."""
         return NoStates()
 
-    def asked(self, direction: one, spin: rad_s, ratios: Any) -> tuple[one, one]:
+    def asked(self, direction: si.one, spin: si.rad_s, ratios: Any) -> tuple[si.one, si.one]:
         """Input to command at a spin of the output, and the gear it leads to."""
         ahead = floor(shifted(spin, self.spin_up, 0.01, ratios) + 0.5)
         gear = clip(direction * ahead, -1.0, float(gear_count(ratios)))
@@ -267,40 +252,40 @@ class ManualShift(NamedTuple):
 class GearState(NamedTuple):
     """State of an automatic gearbox."""
 
-    gear_engaged: one = 1.0
+    gear_engaged: si.one = 1.0
     """Gear in use; fractional during a change."""
 
 
 class AutomaticShift(NamedTuple):
     """Automatic gear selection by speed; the input is -1 backward, 0 neutral or 1 forward."""
 
-    spin_up: Annotated[rad_s, positive] = 450.0
+    spin_up: Annotated[si.rad_s, si.positive] = 450.0
     """Engine spin about which the gearbox changes up."""
-    band: Annotated[one, Allowed(0.001, 0.3)] = 0.1
+    band: Annotated[si.one, si.Allowed(0.001, 0.3)] = 0.1
     """Half width of a gear change, as a share of its speed."""
-    t_shift: Annotated[s, positive] = 0.2
+    t_shift: Annotated[si.s, si.positive] = 0.2
     """Time constant of a change; keeps the ratio from following shaft oscillations."""
 
     States = GearState
 
-    def target(self, u: one, spin: rad_s, ratios: Any) -> one:
+    def target(self, u: si.one, spin: si.rad_s, ratios: Any) -> si.one:
         """Target gear for an input at a spin of the gearbox's output."""
         forward = shifted(spin, self.spin_up, self.band, ratios)
         return clip(clip(u, -1.0, 1.0) * forward, -1.0, float(gear_count(ratios)))
 
-    def gear(self, x: Any, u: one, ratios: Any) -> one:
+    def gear(self, x: Any, u: si.one, ratios: Any) -> si.one:
         """Gear in use."""
         return clip(x.gear_engaged, -1.0, float(gear_count(ratios)))
 
-    def rates(self, x: Any, u: one, spin: rad_s, ratios: Any) -> GearState:
+    def rates(self, x: Any, u: si.one, spin: si.rad_s, ratios: Any) -> GearState:
         """Rate of the gear towards its target."""
         return GearState(lag(x.gear_engaged, self.target(u, spin, ratios), self.t_shift))
 
-    def settled(self, spin: rad_s, ratios: Any) -> GearState:
+    def settled(self, spin: si.rad_s, ratios: Any) -> GearState:
         """State with the forward gear for a speed."""
         return GearState(self.target(1.0, spin, ratios))
 
-    def asked(self, direction: one, spin: rad_s, ratios: Any) -> tuple[one, one]:
+    def asked(self, direction: si.one, spin: si.rad_s, ratios: Any) -> tuple[si.one, si.one]:
         """Input to command at a spin of the output, and the gear it leads to."""
         return direction, self.target(direction, spin, ratios)
 
@@ -309,9 +294,9 @@ class AutomaticShift(NamedTuple):
         return 1.0
 
 
-share_of_first = Annotated[one, Allowed(0.0, 1.0)]
-ramp = Annotated[rad, Allowed(0.05, 1.5707963267948966)]
-slip_width = Annotated[rad_s, positive]
+share_of_first = Annotated[si.one, si.Allowed(0.0, 1.0)]
+ramp = Annotated[si.rad, si.Allowed(0.05, 1.5707963267948966)]
+slip_width = Annotated[si.rad_s, si.positive]
 
 
 class OpenDifferential(NamedTuple):
@@ -320,7 +305,7 @@ class OpenDifferential(NamedTuple):
     share: share_of_first = 0.5
     """Torque share of the first output: left, or front."""
 
-    def transfer(self, T: Nm, slip: rad_s) -> Nm:
+    def transfer(self, T: si.Nm, slip: si.rad_s) -> si.Nm:
         """Zero: no torque goes from the faster to the slower output."""
         return 0.0 * T
 
@@ -333,30 +318,30 @@ class LimitedSlip(NamedTuple):
 
     share: share_of_first = 0.5
     """Torque share of the first output without friction."""
-    preload: Annotated[Nm, non_negative] = 60.0
+    preload: Annotated[si.Nm, si.non_negative] = 60.0
     """Difference of the output torques that it holds without drive torque."""
     ramp_drive: ramp = 0.7853981633974483
     """Ramp angle under drive, from the plane of the discs: flatter ramps lock more."""
     ramp_coast: ramp = 1.0471975511965976
     """Ramp angle under engine braking; at a right angle there is no locking."""
-    mu: Annotated[one, non_negative] = 0.1
+    mu: Annotated[si.one, si.non_negative] = 0.1
     """Friction coefficient of the discs."""
-    faces: Annotated[one, non_negative] = 4.0
+    faces: Annotated[si.one, si.non_negative] = 4.0
     """Number of friction faces of the pack on each side."""
-    r_clutch: Annotated[m, positive] = 0.05
+    r_clutch: Annotated[si.m, si.positive] = 0.05
     """Mean radius of the discs."""
-    r_ramp: Annotated[m, positive] = 0.04
+    r_ramp: Annotated[si.m, si.positive] = 0.04
     """Radius at which the cross shaft bears on the ramps."""
     width: slip_width = 1.0
     """Slip at which 71 % of the friction is reached; smaller values are stiffer."""
 
-    def locking(self, T: Nm) -> Nm:
+    def locking(self, T: si.Nm) -> si.Nm:
         """Largest difference of the output torques at an input torque."""
         lever = self.mu * self.faces * self.r_clutch * (1.0 / self.r_ramp)
         drive, coast = lever / tan(self.ramp_drive), lever / tan(self.ramp_coast)
         return self.preload + drive * maximum(T, 0.0) + coast * maximum(-T, 0.0)
 
-    def transfer(self, T: Nm, slip: rad_s) -> Nm:
+    def transfer(self, T: si.Nm, slip: si.rad_s) -> si.Nm:
         """Friction torque from the faster to the slower output."""
         return 0.5 * self.locking(T) * saturated(slip * (1.0 / self.width))
 
@@ -370,12 +355,12 @@ class TorsenDifferential(NamedTuple):
 
     share: share_of_first = 0.5
     """Torque share of the first output at equal speeds."""
-    bias: Annotated[one, Allowed(1.0)] = 2.5
+    bias: Annotated[si.one, si.Allowed(1.0)] = 2.5
     """Largest torque ratio, relative to that of the shares."""
     width: slip_width = 1.0
     """Slip at which 71 % of the friction is reached; smaller values are stiffer."""
 
-    def transfer(self, T: Nm, slip: rad_s) -> Nm:
+    def transfer(self, T: si.Nm, slip: si.rad_s) -> si.Nm:
         """Friction torque from the faster to the slower output."""
         rest, both = 1.0 - self.share, self.share * (1.0 - self.share)
         down = both * (self.bias - 1.0) / (self.share + self.bias * rest)
@@ -389,10 +374,10 @@ class LockedDifferential(NamedTuple):
 
     share: share_of_first = 0.5
     """Torque share of the first output at equal speeds."""
-    damping: Annotated[Nm_s_rad, non_negative] = 1000.0
+    damping: Annotated[si.Nm_s_rad, si.non_negative] = 1000.0
     """Torque per slip; larger values are stiffer."""
 
-    def transfer(self, T: Nm, slip: rad_s) -> Nm:
+    def transfer(self, T: si.Nm, slip: si.rad_s) -> si.Nm:
         """Torque from the faster to the slower output."""
         return self.damping * slip
 
@@ -402,23 +387,25 @@ class ViscousDifferential(NamedTuple):
 
     share: share_of_first = 0.5
     """Torque share of the first output at equal speeds."""
-    damping: Annotated[Nm_s_rad, non_negative] = 30.0
+    damping: Annotated[si.Nm_s_rad, si.non_negative] = 30.0
     """Torque per slip at small slip."""
-    torque_max: Annotated[Nm, positive] = 500.0
+    torque_max: Annotated[si.Nm, si.positive] = 500.0
     """Largest torque at any slip."""
 
-    def transfer(self, T: Nm, slip: rad_s) -> Nm:
+    def transfer(self, T: si.Nm, slip: si.rad_s) -> si.Nm:
         """Torque from the faster to the slower output."""
         return self.torque_max * saturated((self.damping * (1.0 / self.torque_max)) * slip)
 
 
-def split_by(differential: Any, T: Nm, spin_1: rad_s, spin_2: rad_s) -> tuple[Nm, Nm]:
+def split_by(
+    differential: Any, T: si.Nm, spin_1: si.rad_s, spin_2: si.rad_s
+) -> tuple[si.Nm, si.Nm]:
     """Torques of both outputs; they add up to `T`."""
     moved = differential.transfer(T, spin_1 - spin_2)
     return differential.share * T - moved, (1.0 - differential.share) * T + moved
 
 
-def lost_in(differential: Any, T: Nm, spin_1: rad_s, spin_2: rad_s) -> W:
+def lost_in(differential: Any, T: si.Nm, spin_1: si.rad_s, spin_2: si.rad_s) -> si.W:
     """Power lost to friction in the differential, at least 0."""
     slip = spin_1 - spin_2
     return differential.transfer(T, slip) * slip
@@ -437,13 +424,13 @@ class RearWheelDrive(NamedTuple):
         share = self.differential.share
         return 0.0, 0.0, share, 1.0 - share
 
-    def split(self, T: Nm, spins: Wheels) -> Wheels:
+    def split(self, T: si.Nm, spins: Wheels) -> Wheels:
         """Torque on each wheel."""
         left, right = split_by(self.differential, T, *spins[2:])
         none = 0.0 * T
         return none, none, left, right
 
-    def lost(self, T: Nm, spins: Wheels) -> W:
+    def lost(self, T: si.Nm, spins: Wheels) -> si.W:
         """Power lost to friction, at least 0."""
         return lost_in(self.differential, T, *spins[2:])
 
@@ -461,13 +448,13 @@ class FrontWheelDrive(NamedTuple):
         share = self.differential.share
         return share, 1.0 - share, 0.0, 0.0
 
-    def split(self, T: Nm, spins: Wheels) -> Wheels:
+    def split(self, T: si.Nm, spins: Wheels) -> Wheels:
         """Torque on each wheel."""
         left, right = split_by(self.differential, T, *spins[:2])
         none = 0.0 * T
         return left, right, none, none
 
-    def lost(self, T: Nm, spins: Wheels) -> W:
+    def lost(self, T: si.Nm, spins: Wheels) -> si.W:
         """Power lost to friction, at least 0."""
         return lost_in(self.differential, T, *spins[:2])
 
@@ -490,7 +477,7 @@ class AllWheelDrive(NamedTuple):
         left_f, left_r = self.front.share, self.rear.share
         return front * left_f, front * (1.0 - left_f), rear * left_r, rear * (1.0 - left_r)
 
-    def axle_spins(self, spins: Wheels) -> tuple[rad_s, rad_s]:
+    def axle_spins(self, spins: Wheels) -> tuple[si.rad_s, si.rad_s]:
         """Spin of the shafts to the front and to the rear axle."""
         left_f, left_r = self.front.share, self.rear.share
         return (
@@ -498,12 +485,12 @@ class AllWheelDrive(NamedTuple):
             left_r * spins[2] + (1.0 - left_r) * spins[3],
         )
 
-    def split(self, T: Nm, spins: Wheels) -> Wheels:
+    def split(self, T: si.Nm, spins: Wheels) -> Wheels:
         """Torque on each wheel."""
         T_f, T_r = split_by(self.centre, T, *self.axle_spins(spins))
         return (*split_by(self.front, T_f, *spins[:2]), *split_by(self.rear, T_r, *spins[2:]))
 
-    def lost(self, T: Nm, spins: Wheels) -> W:
+    def lost(self, T: si.Nm, spins: Wheels) -> si.W:
         """Power lost to friction, at least 0."""
         axles = self.axle_spins(spins)
         T_f, T_r = split_by(self.centre, T, *axles)
@@ -513,36 +500,36 @@ class AllWheelDrive(NamedTuple):
 
 def torque_curve(spins: Any, torques: Any) -> Any:
     """Largest torque in N·m over speed in rad/s, piecewise linear."""
-    return curve(spins, torques, (rad_s, Nm))
+    return curve(spins, torques, (si.rad_s, si.Nm))
 
 
 class EngineStates(NamedTuple):
     """Spin and combustion torque of an engine."""
 
-    spin_engine: rad_s = 0.0
+    spin_engine: si.rad_s = 0.0
     """Spin of the crankshaft; if a reset leaves it 0, the engine starts at idle."""
-    tau_engine: Nm = 0.0
+    tau_engine: si.Nm = 0.0
     """Combustion torque, after its lag."""
 
 
 class Crankshaft(NamedTuple):
     """Parameters of a combustion engine: inertia, idle governor, speed limit, efficiency."""
 
-    J: Annotated[kg_m2, positive] = 0.15
+    J: Annotated[si.kg_m2, si.positive] = 0.15
     """Inertia with flywheel, at the crankshaft."""
-    t_lag: Annotated[s, positive] = 0.08
+    t_lag: Annotated[si.s, si.positive] = 0.08
     """Time constant of the combustion torque."""
-    spin_idle: Annotated[rad_s, positive] = 85.0
+    spin_idle: Annotated[si.rad_s, si.positive] = 85.0
     """Spin that the idle governor maintains."""
-    idle_gain: Annotated[Nm_s_rad, non_negative] = 1.0
+    idle_gain: Annotated[si.Nm_s_rad, si.non_negative] = 1.0
     """Torque of the idle governor per missing spin."""
-    spin_max: Annotated[rad_s, positive] = 680.0
+    spin_max: Annotated[si.rad_s, si.positive] = 680.0
     """Rev limit: spin above which there is no combustion torque."""
-    fade: Annotated[one, Allowed(0.001, 1.0)] = 0.03
+    fade: Annotated[si.one, si.Allowed(0.001, 1.0)] = 0.03
     """Share of the rev limit over which the torque fades to zero."""
-    efficiency: Annotated[one, Allowed(0.01, 1.0)] = 0.38
+    efficiency: Annotated[si.one, si.Allowed(0.01, 1.0)] = 0.38
     """Combustion work over fuel heat."""
-    spin_low: Annotated[rad_s, positive] = 5.0
+    spin_low: Annotated[si.rad_s, si.positive] = 5.0
     """Spin below which the drag torque fades to zero."""
 
 
@@ -557,11 +544,11 @@ class Engine(NamedTuple):
 
     __repr__ = brief_repr
 
-    def most(self, spin: rad_s) -> Nm:
+    def most(self, spin: si.rad_s) -> si.Nm:
         """Largest combustion torque: full load plus drag."""
         return on_torque(spin, self.full) + on_torque(spin, self.drag)
 
-    def burning(self, x: EngineStates) -> Nm:
+    def burning(self, x: EngineStates) -> si.Nm:
         """Present combustion torque; 0 beyond the rev limit and at standstill."""
         c, spin = self.crank, x.spin_engine
         left = 1.0 - smooth_step(spin, (1.0 - c.fade) * c.spin_max, c.spin_max)
@@ -571,11 +558,11 @@ class Engine(NamedTuple):
             * clip(x.tau_engine, 0.0, self.most(x.spin_engine))
         )
 
-    def dragging(self, spin: rad_s) -> Nm:
+    def dragging(self, spin: si.rad_s) -> si.Nm:
         """Drag torque, against the rotation."""
         return on_torque(spin, self.drag) * friction_side(spin, self.crank.spin_low)
 
-    def torque_rate(self, x: EngineStates, throttle: one) -> Any:
+    def torque_rate(self, x: EngineStates, throttle: si.one) -> Any:
         """Rate of the combustion torque at a throttle from 0 to 1."""
         c, most = self.crank, self.most(x.spin_engine)
         missing = c.idle_gain * (c.spin_idle - x.spin_engine)
@@ -583,16 +570,16 @@ class Engine(NamedTuple):
         asked = maximum(clip(throttle, 0.0, 1.0) * most, clip(idling, 0.0, most))
         return lag(x.tau_engine, asked, c.t_lag)
 
-    def throttle(self, tau: Nm, spin: rad_s) -> one:
+    def throttle(self, tau: si.Nm, spin: si.rad_s) -> si.one:
         """Throttle for a torque at the shaft."""
         return clip((tau + on_torque(spin, self.drag)) / self.most(spin), 0.0, 1.0)
 
-    def fuel(self, x: EngineStates) -> W:
+    def fuel(self, x: EngineStates) -> si.W:
         """Heat flow of the fuel."""
         return self.burning(x) * x.spin_engine * (1.0 / self.crank.efficiency)
 
 
-def on_torque(spin: rad_s, curve: Any) -> Nm:
+def on_torque(spin: si.rad_s, curve: Any) -> si.Nm:
     """Value of a torque curve at a spin of either sign."""
     return on_curve(abs(spin), curve)
 
@@ -600,32 +587,32 @@ def on_torque(spin: rad_s, curve: Any) -> Nm:
 class ClutchTorque(NamedTuple):
     """Torque and twist rate of a clutch at one instant."""
 
-    torque: Nm
+    torque: si.Nm
     """Torque from the engine to the gearbox."""
-    twist_rate: rad_s
+    twist_rate: si.rad_s
 
 
 class Clutch(NamedTuple):
     """Automatic clutch that closes as the engine revs up, so that the engine never stalls."""
 
-    capacity: Annotated[Nm, positive] = 350.0
+    capacity: Annotated[si.Nm, si.positive] = 350.0
     """Largest torque of the closed clutch."""
-    spin_engage: Annotated[rad_s, positive] = 110.0
+    spin_engage: Annotated[si.rad_s, si.positive] = 110.0
     """Engine spin at which the clutch begins to close."""
-    spin_closed: Annotated[rad_s, positive] = 180.0
+    spin_closed: Annotated[si.rad_s, si.positive] = 180.0
     """Engine spin above which the clutch is closed."""
-    k: Annotated[Nm_rad, positive] = 500.0
+    k: Annotated[si.Nm_rad, si.positive] = 500.0
     """Stiffness of clutch and shafts, referred to the engine."""
-    damping: Annotated[Nm_s_rad, non_negative] = 2.0
+    damping: Annotated[si.Nm_s_rad, si.non_negative] = 2.0
     """Damping of the twist."""
-    t_release: Annotated[s, positive] = 0.05
+    t_release: Annotated[si.s, si.positive] = 0.05
     """Time constant with which an open clutch untwists."""
 
-    def closed(self, engine: rad_s, gear: one) -> one:
+    def closed(self, engine: si.rad_s, gear: si.one) -> si.one:
         """Engagement of the clutch, 0 open to 1 closed; 0 in neutral."""
         return smooth_step(engine, self.spin_engage, self.spin_closed) * minimum(gear * gear, 1.0)
 
-    def transmitted(self, twist: rad, closed: one, slip: rad_s) -> ClutchTorque:
+    def transmitted(self, twist: si.rad, closed: si.one, slip: si.rad_s) -> ClutchTorque:
         """Torque and twist rate; `slip` is the engine spin minus that of the gearbox input."""
         by_capacity = 1.0 / self.capacity
         spring, felt = self.k * twist, closed * slip
@@ -637,7 +624,7 @@ class Clutch(NamedTuple):
         rate = felt - abs(felt) * (spring * by_capacity) - untwisting
         return ClutchTorque(closed * (spring + damping), rate)
 
-    def stored(self, twist: rad) -> J:
+    def stored(self, twist: si.rad) -> si.J:
         """Energy stored in the twist."""
         return 0.5 * self.k * (twist * twist)
 
@@ -645,16 +632,16 @@ class Clutch(NamedTuple):
 class EngineInputs(NamedTuple):
     """Inputs of a car with an engine."""
 
-    throttle: Annotated[one, Allowed(0.0, 1.0)] = 0.0
+    throttle: Annotated[si.one, si.Allowed(0.0, 1.0)] = 0.0
     """Throttle: share of full load."""
-    gear: Annotated[one, Allowed(-1.0, MOST_GEARS, whole=True)] = 1.0
+    gear: Annotated[si.one, si.Allowed(-1.0, MOST_GEARS, whole=True)] = 1.0
     """Gear: -1 for reverse, 0 for neutral; with an automatic gearbox -1, 0 or 1."""
 
 
 @made_once
 def inputs_up_to(highest: float) -> Any:
     """Record type of the inputs for a gearbox with this highest gear."""
-    gear = Annotated[one, Allowed(-1.0, highest, whole=True)]
+    gear = Annotated[si.one, si.Allowed(-1.0, highest, whole=True)]
     return redefined(EngineInputs, {"gear": gear})
 
 
@@ -662,7 +649,7 @@ def inputs_up_to(highest: float) -> Any:
 class EngineDriveStates(EngineStates):
     """States of the engine, and the twist of clutch and shafts."""
 
-    twist_clutch: rad = 0.0
+    twist_clutch: si.rad = 0.0
     """Twist of clutch and shafts, referred to the engine, positive when the engine drives."""
 
 
@@ -727,14 +714,14 @@ class EngineDrive(NamedTuple):
         rates = self.States(rate, torque_rate, clutch.twist_rate, *shifting)
         return Drive(torques, self.reflected(), rates, powers)
 
-    def rotating(self, x: Any, spins: Wheels) -> J:
+    def rotating(self, x: Any, spins: Wheels) -> si.J:
         """Kinetic energy of engine, shafts and gears, and energy of the twist."""
         inertia, weights = self.reflected()
         shaft, spin = weighted(weights, spins), x.spin_engine
         turning = 0.5 * inertia * (shaft * shaft) + 0.5 * self.engine.crank.J * (spin * spin)
         return turning + self.clutch.stored(x.twist_clutch)
 
-    def effective_ratio(self, x: Any, spins: Wheels) -> tuple[one, one]:
+    def effective_ratio(self, x: Any, spins: Wheels) -> tuple[si.one, si.one]:
         """Overall ratio from engine to wheels in the gear for their speed, and clutch engagement.
 
         The engagement is from 0 (open) to 1 (closed).
@@ -744,12 +731,12 @@ class EngineDrive(NamedTuple):
         ratio = self.final.ratio * gear_ratio(gear, self.ratios)
         return ratio, self.clutch.closed(x.spin_engine, gear)
 
-    def coasting(self, x: Any, spins: Wheels) -> Nm:
+    def coasting(self, x: Any, spins: Wheels) -> si.Nm:
         """Torque of engine drag at the wheels, gear friction included."""
         ratio, closed = self.effective_ratio(x, spins)
         return (2.0 - self.final.efficiency) * closed * ratio * self.engine.dragging(x.spin_engine)
 
-    def inertia(self, x: Any, spins: Wheels) -> kg_m2:
+    def inertia(self, x: Any, spins: Wheels) -> si.kg_m2:
         """Inertia at the wheels: shafts, and the engine by the clutch's engagement."""
         ratio, closed = self.effective_ratio(x, spins)
         return self.final.J + closed * self.engine.crank.J * (ratio * ratio)
@@ -764,7 +751,7 @@ class EngineDrive(NamedTuple):
         fresh = {"spin_engine": started, **gears._asdict()}
         return x._replace(**{n: where(turning, getattr(x, n), v) for n, v in fresh.items()})
 
-    def pedals(self, x: Any, T: Nm, direction: one, spins: Wheels) -> EngineInputs:
+    def pedals(self, x: Any, T: si.Nm, direction: si.one, spins: Wheels) -> EngineInputs:
         """Throttle and gear for a total torque on all wheels."""
         spin = self.final.ratio * weighted(self.layout.weights(), spins)
         asked, gear = self.shift.asked(direction, spin, self.ratios)
@@ -773,12 +760,12 @@ class EngineDrive(NamedTuple):
         # Without a demand a car idles, so that it stops.
         return EngineInputs(where(T == 0.0, 0.0, throttle), asked)
 
-    def peak(self) -> Nm:
+    def peak(self) -> si.Nm:
         """Largest total torque on all wheels, in first gear."""
         first, full = gear_ratio(1.0, self.ratios), self.engine.full
         return self.final.ratio * self.final.efficiency * first * max(full[type(full).size :])
 
-    def top(self) -> rad_s:
+    def top(self) -> si.rad_s:
         """Spin of the wheels at the rev limit in the highest gear."""
         return self.engine.crank.spin_max / (self.final.ratio * self.ratios[-1])
 

@@ -35,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple
 
+from ... import units as si
 from ...core import record
 from ...errors import InvalidValue
 from ...geometry.pose import turned
@@ -52,23 +53,6 @@ from ...ops import (
     tan,
     where,
 )
-from ...units import (
-    N,
-    Nm,
-    Unit,
-    kg_m2,
-    m,
-    m_s,
-    non_negative,
-    one,
-    positive,
-    rad,
-    rad_m,
-    rad_N,
-    rad_Nm,
-    rad_s,
-    s,
-)
 from .actuators import limited, rk4
 from .assembly import NoStates, assembled
 from .chassis import Travel, wheel_travel
@@ -80,11 +64,11 @@ from .table import at_column, at_row, checked_table
 class DirectSteering(NamedTuple):
     """Steering input that is the angle of a virtual wheel in the middle of the front axle."""
 
-    def wheel_angle(self, turned: rad) -> rad:
+    def wheel_angle(self, turned: si.rad) -> si.rad:
         """Angle of the virtual middle wheel for an input."""
         return turned
 
-    def input_angle(self, steer: rad) -> rad:
+    def input_angle(self, steer: si.rad) -> si.rad:
         """Input for an angle of the virtual middle wheel."""
         return steer
 
@@ -92,85 +76,85 @@ class DirectSteering(NamedTuple):
 class SteeringWheel(NamedTuple):
     """Steering input that is the angle of a steering wheel, positive to the left."""
 
-    ratio: Annotated[one, positive] = 16.0
+    ratio: Annotated[si.one, si.positive] = 16.0
     """Angle of the steering wheel over that of a wheel in the middle of the front axle."""
 
-    def wheel_angle(self, turned: rad) -> rad:
+    def wheel_angle(self, turned: si.rad) -> si.rad:
         """Angle of the virtual middle wheel for an input."""
         return (1.0 / self.ratio) * turned
 
-    def input_angle(self, steer: rad) -> rad:
+    def input_angle(self, steer: si.rad) -> si.rad:
         """Input for an angle of the virtual middle wheel."""
         return self.ratio * steer
 
 
-Nm_s_rad = Annotated[float, Unit("N·m·s/rad", length=2, mass=1, time=-1)]
-rad_s_total = Annotated[float, Unit("rad·s", time=1)]
+Nm_s_rad = Annotated[float, si.Unit("N·m·s/rad", length=2, mass=1, time=-1)]
+rad_s_total = Annotated[float, si.Unit("rad·s", time=1)]
 
 
 class MechanicalSteering(NamedTuple):
     """Parameters of the mechanical steering: column, controller and assistance."""
 
-    kp: Nm
+    kp: si.Nm
     """Torque demand per angle error, in N·m/rad."""
-    ki: Annotated[float, Unit("N·m/s", length=2, mass=1, time=-3)]
+    ki: Annotated[float, si.Unit("N·m/s", length=2, mass=1, time=-3)]
     """Torque demand per integrated angle error."""
     kd: Nm_s_rad
     """Torque demand per rate of the angle error."""
-    ff_gain: Nm
+    ff_gain: si.Nm
     """Torque demand per demanded angle, in N·m/rad."""
-    angle_limit: Annotated[rad, non_negative]
+    angle_limit: Annotated[si.rad, si.non_negative]
     """Largest angle, either side."""
-    rate_limit: Annotated[rad_s, non_negative]
+    rate_limit: Annotated[si.rad_s, si.non_negative]
     """Largest rate of the angle and of its target, in either direction."""
-    dead_zone_threshold: Annotated[Nm, non_negative]
+    dead_zone_threshold: Annotated[si.Nm, si.non_negative]
     """Torque below which a column at rest, or one turning against it, does not move."""
-    poly_a: Annotated[float, Unit("1/(N·m)²", -4, -2, 4)]
+    poly_a: Annotated[float, si.Unit("1/(N·m)²", -4, -2, 4)]
     """Torque per demand cubed."""
-    poly_b: Annotated[float, Unit("1/(N·m)", -2, -1, 2)]
+    poly_b: Annotated[float, si.Unit("1/(N·m)", -2, -1, 2)]
     """Torque per demand squared."""
-    poly_c: one
+    poly_c: si.one
     """Torque per demand."""
-    poly_d: Annotated[float, Unit("N·m·s³/m³", -1, 1, 1)]
+    poly_d: Annotated[float, si.Unit("N·m·s³/m³", -1, 1, 1)]
     """Torque per speed cubed."""
-    poly_e: Annotated[float, Unit("N·m·s²/m²", 0, 1, 0)]
+    poly_e: Annotated[float, si.Unit("N·m·s²/m²", 0, 1, 0)]
     """Torque per speed squared."""
-    poly_f: Annotated[float, Unit("N·m·s/m", 1, 1, -1)]
+    poly_f: Annotated[float, si.Unit("N·m·s/m", 1, 1, -1)]
     """Torque per speed."""
-    poly_g: Annotated[float, Unit("s/m", -1, 0, 1)]
+    poly_g: Annotated[float, si.Unit("s/m", -1, 0, 1)]
     """Torque per demand and speed."""
-    poly_h: Nm
+    poly_h: si.Nm
     """Constant torque, at zero demand and standstill."""
-    inertia: Annotated[kg_m2, positive]
+    inertia: Annotated[si.kg_m2, si.positive]
     """Inertia of the column."""
     damping: Nm_s_rad
     """Torque that opposes the rate, per rate."""
-    stiffness: Nm
+    stiffness: si.Nm
     """Restoring torque per angle, in N·m/rad."""
-    friction: Nm
+    friction: si.Nm
     """Torque that opposes the motion, at any rate."""
-    steering_torque_limit: Annotated[Nm, non_negative]
+    steering_torque_limit: Annotated[si.Nm, si.non_negative]
     """Largest torque, either direction."""
-    torque_delay_time: Annotated[s, non_negative]
+    torque_delay_time: Annotated[si.s, si.non_negative]
     """Age that the first torque must have before the column may move."""
-    least_dt: Annotated[s, positive] = 1e-6
+    least_dt: Annotated[si.s, si.positive] = 1e-6
     """Step below which the rate of the error counts as 0."""
 
 
 class Column(NamedTuple):
     """State of column and controller other than the angle; by default that after a reset."""
 
-    rate: rad_s = 0.0
+    rate: si.rad_s = 0.0
     """Rate of the angle, positive to the left."""
     integral: rad_s_total = 0.0
     """Time integral of the angle error."""
-    error: rad = 0.0
+    error: si.rad = 0.0
     """Mean angle error over the last step."""
-    stuck: one = 0.0
+    stuck: si.one = 0.0
     """1 if the column is stuck in the dead zone, else 0."""
-    clock: s = 0.0
+    clock: si.s = 0.0
     """Time since the reset."""
-    front: s = -1.0
+    front: si.s = -1.0
     """Time of the torque whose age releases the column; -1 before there is one.
 
     It is the first torque or, with a queue, the oldest queued one.
@@ -180,13 +164,13 @@ class Column(NamedTuple):
 class _Turning(NamedTuple):
     """Angle and rate of the column, and mean angle error and torque over the step."""
 
-    angle: rad
-    rate: rad_s
-    error: rad
-    torque: Nm
+    angle: si.rad
+    rate: si.rad_s
+    error: si.rad
+    torque: si.Nm
 
 
-def limited_target(target: rad, before: rad, dt: s, p: MechanicalSteering) -> rad:
+def limited_target(target: si.rad, before: si.rad, dt: si.s, p: MechanicalSteering) -> si.rad:
     """Target within its angle limit and within the rate limit from the previous target.
 
     `before` is the previous demand before limits: this limits jumps of the command, it is not a
@@ -196,7 +180,7 @@ def limited_target(target: rad, before: rad, dt: s, p: MechanicalSteering) -> ra
     return limited(before + limited(limited(target, p.angle_limit) - before, most), p.angle_limit)
 
 
-def assisted_torque(demand: Nm, speed: m_s, p: MechanicalSteering) -> Nm:
+def assisted_torque(demand: si.Nm, speed: si.m_s, p: MechanicalSteering) -> si.Nm:
     """Torque at the column for a controller demand; `speed` of the car is not negative."""
     by_demand = ((p.poly_a * demand + p.poly_b) * demand + p.poly_c) * demand
     by_speed = ((p.poly_d * speed + p.poly_e) * speed + p.poly_f) * speed
@@ -204,22 +188,22 @@ def assisted_torque(demand: Nm, speed: m_s, p: MechanicalSteering) -> Nm:
     return limited(by_demand + by_speed + both + p.poly_h, p.steering_torque_limit)
 
 
-def is_stuck(rate: rad_s, stuck: bool, torque: Nm, p: MechanicalSteering) -> bool:
+def is_stuck(rate: si.rad_s, stuck: bool, torque: si.Nm, p: MechanicalSteering) -> bool:
     """Whether the torque is too small to move a column that was stuck or turns against it."""
     turns_back = (torque < 0.0) != (rate < 0.0)
     return logical_and(abs(torque) < p.dead_zone_threshold, logical_or(turns_back, stuck))
 
 
 def steered(
-    angle: rad,
-    target: rad,
-    speed: m_s,
+    angle: si.rad,
+    target: si.rad,
+    speed: si.m_s,
     before: Column,
-    dt: s,
+    dt: si.s,
     p: MechanicalSteering,
     *,
     queued: bool = False,
-) -> tuple[rad, Column]:
+) -> tuple[si.rad, Column]:
     """Angle and column state after `dt` under the controller; `target` is already limited.
 
     `queued` takes one torque from upstream's queue in every step that moves, as if all steps had
@@ -269,11 +253,11 @@ def steered(
 class Heading(NamedTuple):
     """Cosine and sine of a wheel's steering angle relative to the car, positive to the left."""
 
-    c: one
-    s: one
+    c: si.one
+    s: si.one
 
 
-def four_headings(steer: rad, p: Any) -> tuple[Heading, Heading, Heading, Heading]:
+def four_headings(steer: si.rad, p: Any) -> tuple[Heading, Heading, Heading, Heading]:
     """Headings of the wheels fl, fr, rl, rr for an angle of the virtual middle wheel.
 
     With the share e of Ackermann geometry the front wheels have tan(steer) / (1 -+ e b tan(steer))
@@ -291,16 +275,16 @@ def four_headings(steer: rad, p: Any) -> tuple[Heading, Heading, Heading, Headin
     )
 
 
-def _unit(x: one, y: one) -> Heading:
+def _unit(x: si.one, y: si.one) -> Heading:
     by_length = 1.0 / sqrt(x * x + y * y)
     return Heading(x * by_length, y * by_length)
 
 
-SMALLEST_RATIO: one = 1e-5
+SMALLEST_RATIO: si.one = 1e-5
 """Lower bound of the ratio, so that every steering wheel angle has a tyre angle."""
 
 
-def gear_ratio(v_x: m_s, wheel: rad, a: one, b: float, c: float) -> one:
+def gear_ratio(v_x: si.m_s, wheel: si.rad, a: si.one, b: float, c: float) -> si.one:
     """Steering wheel angle per tyre angle at a speed and a steering wheel angle.
 
     `b` is in s²/m², `c` in 1/rad.
@@ -308,7 +292,7 @@ def gear_ratio(v_x: m_s, wheel: rad, a: one, b: float, c: float) -> one:
     return maximum(a + b * (v_x * v_x) - c * abs(wheel), SMALLEST_RATIO)
 
 
-def wheel_angle(v_x: m_s, steer: rad, a: one, b: float, c: float) -> rad:
+def wheel_angle(v_x: si.m_s, steer: si.rad, a: si.one, b: float, c: float) -> si.rad:
     """Steering wheel angle that holds the tyres at `steer`, before the ratio reaches its floor.
 
     It is the solution of wheel = ratio(wheel) steer.
@@ -316,21 +300,23 @@ def wheel_angle(v_x: m_s, steer: rad, a: one, b: float, c: float) -> rad:
     return (a + b * (v_x * v_x)) * steer / (1.0 + c * abs(steer))
 
 
-def tyre_target(v_x: m_s, steer: rad, wheel: rad, a: one, b: float, c: float) -> rad:
+def tyre_target(v_x: si.m_s, steer: si.rad, wheel: si.rad, a: si.one, b: float, c: float) -> si.rad:
     """Tyre angle demanded by a steering wheel angle, with the ratio at the present tyre angle."""
     return wheel / gear_ratio(v_x, wheel_angle(v_x, steer, a, b, c), a, b, c)
 
 
-ON_THE_SPOT: m_s = 1e-12
+ON_THE_SPOT: si.m_s = 1e-12
 """Least speed in the turning radius; keeps the angle's derivative finite at rest."""
 
 
-def wheel_angles(steer: rad, steer_max: rad, wheel_base: m, track: m) -> FrontWheels:
+def wheel_angles(steer: si.rad, steer_max: si.rad, wheel_base: si.m, track: si.m) -> FrontWheels:
     """Angles of both front wheels, which roll about one point on the line of the rear axle."""
     return front_wheels(curvature_of(limited(steer, steer_max), wheel_base), wheel_base, track)
 
 
-def upstream_wheel_angles(steer: rad, steer_max: rad, wheel_base: m, track: m) -> FrontWheels:
+def upstream_wheel_angles(
+    steer: si.rad, steer_max: si.rad, wheel_base: si.m, track: si.m
+) -> FrontWheels:
     """Angles of both front wheels as MVSim computes them.
 
     An inner wheel that would have to turn by more than a right angle is turned the other way.
@@ -340,13 +326,13 @@ def upstream_wheel_angles(steer: rad, steer_max: rad, wheel_base: m, track: m) -
     return FrontWheels(atan(t / (1.0 - sideways)), atan(t / (1.0 + sideways)))
 
 
-def steer_of_twist(v: m_s, omega: rad_s, wheel_base: m) -> rad:
+def steer_of_twist(v: si.m_s, omega: si.rad_s, wheel_base: si.m) -> si.rad:
     """Angle of the virtual middle wheel for a motion of the rear axle; ±π/2 to turn on the spot."""
     ahead = where(v < 0.0, -omega, omega)
     return atan2(wheel_base * ahead, maximum(abs(v), ON_THE_SPOT))
 
 
-Angles = tuple[tuple[Heading, ...], tuple[rad, ...]]
+Angles = tuple[tuple[Heading, ...], tuple[si.rad, ...]]
 """Headings and cambers of the four wheels."""
 SIDES = (1.0, -1.0, 1.0, -1.0)
 """Signs of the sides of the wheels: 1 left, -1 right."""
@@ -355,21 +341,21 @@ SIDES = (1.0, -1.0, 1.0, -1.0)
 class AlignmentState(NamedTuple):
     """Compliance angles of the wheels under their forces."""
 
-    toe_give_fl: rad = 0.0
+    toe_give_fl: si.rad = 0.0
     """Compliance toe of the front left wheel, positive inwards."""
-    toe_give_fr: rad = 0.0
+    toe_give_fr: si.rad = 0.0
     """Compliance toe of the front right wheel, positive inwards."""
-    toe_give_rl: rad = 0.0
+    toe_give_rl: si.rad = 0.0
     """Compliance toe of the rear left wheel, positive inwards."""
-    toe_give_rr: rad = 0.0
+    toe_give_rr: si.rad = 0.0
     """Compliance toe of the rear right wheel, positive inwards."""
-    camber_give_fl: rad = 0.0
+    camber_give_fl: si.rad = 0.0
     """Compliance camber of the front left wheel, positive with the top outwards."""
-    camber_give_fr: rad = 0.0
+    camber_give_fr: si.rad = 0.0
     """Compliance camber of the front right wheel, positive with the top outwards."""
-    camber_give_rl: rad = 0.0
+    camber_give_rl: si.rad = 0.0
     """Compliance camber of the rear left wheel, positive with the top outwards."""
-    camber_give_rr: rad = 0.0
+    camber_give_rr: si.rad = 0.0
     """Compliance camber of the rear right wheel, positive with the top outwards."""
 
 
@@ -393,33 +379,33 @@ class LinearAlignment(NamedTuple):
     With the defaults the wheels only lean with the body.
     """
 
-    toe_by_travel_f: rad_m = 0.0
+    toe_by_travel_f: si.rad_m = 0.0
     """Toe-in of a front wheel per travel towards the body (bump steer). Times half the track it
     is the roll steer of the axle into the turn, per rad of roll."""
-    toe_by_travel_r: rad_m = 0.0
+    toe_by_travel_r: si.rad_m = 0.0
     """Toe-in of a rear wheel per travel towards the body."""
-    camber_by_travel_f: rad_m = 0.0
+    camber_by_travel_f: si.rad_m = 0.0
     """Camber of a front wheel per travel, positive with the top outwards; at -2 / track_f the wheel
     stays upright when the body rolls."""
-    camber_by_travel_r: rad_m = 0.0
+    camber_by_travel_r: si.rad_m = 0.0
     """Camber of a rear wheel per travel."""
-    toe_by_F_y_f: rad_N = 0.0
+    toe_by_F_y_f: si.rad_N = 0.0
     """Toe-in of a front wheel per lateral force to the middle; negative is understeer."""
-    toe_by_F_y_r: rad_N = 0.0
+    toe_by_F_y_r: si.rad_N = 0.0
     """Toe-in of a rear wheel per lateral force to the middle; positive is understeer."""
-    toe_by_M_z_f: rad_Nm = 0.0
+    toe_by_M_z_f: si.rad_Nm = 0.0
     """Toe-in of a front wheel per moment that turns it in: steering compliance, positive."""
-    toe_by_M_z_r: rad_Nm = 0.0
+    toe_by_M_z_r: si.rad_Nm = 0.0
     """Toe-in of a rear wheel per moment that turns it in."""
-    toe_by_F_x_f: rad_N = 0.0
+    toe_by_F_x_f: si.rad_N = 0.0
     """Toe-in of a front wheel per forward force."""
-    toe_by_F_x_r: rad_N = 0.0
+    toe_by_F_x_r: si.rad_N = 0.0
     """Toe-in of a rear wheel per forward force."""
-    camber_by_F_y_f: rad_N = 0.0
+    camber_by_F_y_f: si.rad_N = 0.0
     """Camber of a front wheel, top outwards positive, per lateral force to the middle."""
-    camber_by_F_y_r: rad_N = 0.0
+    camber_by_F_y_r: si.rad_N = 0.0
     """Camber of a rear wheel per lateral force towards the middle."""
-    t_give: Annotated[s, positive] = 0.02
+    t_give: Annotated[si.s, si.positive] = 0.02
     """Time constant of the compliance angles (estimate)."""
 
     States = AlignmentState
@@ -447,7 +433,7 @@ class LinearAlignment(NamedTuple):
         return following(x, toes, cambers, self.t_give)
 
 
-def _by_wheel(front: Any, rear: Any, moved: Sequence[m]) -> list[tuple[Any, m]]:
+def _by_wheel(front: Any, rear: Any, moved: Sequence[si.m]) -> list[tuple[Any, si.m]]:
     """Value of its axle, and travel, of each wheel."""
     return list(zip((front, front, rear, rear), moved, strict=True))
 
@@ -457,7 +443,7 @@ def _wheel_alignment_gives(x: Any) -> tuple[Any, ...]:
     return tuple(getattr(x, name) for name in AlignmentState._fields)
 
 
-def following(x: Any, toes: list[Any], cambers: list[Any], t_give: s) -> AlignmentState:
+def following(x: Any, toes: list[Any], cambers: list[Any], t_give: si.s) -> AlignmentState:
     """Rates of the compliance angles towards target toes and cambers."""
     by_t = 1.0 / t_give
     pairs = zip((*toes, *cambers), _wheel_alignment_gives(x), strict=True)
@@ -482,7 +468,7 @@ def set_angles(x: Any, toes: list[Any], cambers: list[Any], travel: Travel, p: A
 class Give(NamedTuple):
     """Dynamics of wheel compliance."""
 
-    t: Annotated[s, positive] = 0.02
+    t: Annotated[si.s, si.positive] = 0.02
     """Time constant of the compliance angles (estimate)."""
 
 
@@ -530,11 +516,11 @@ class AlignmentTables(NamedTuple):
         return following(x, toes, cambers, self.give.t)
 
 
-def _at(cells: Any, travel: m, force: N) -> rad:
+def _at(cells: Any, travel: si.m, force: si.N) -> si.rad:
     return at_column(force, at_row(travel, cells))
 
 
-def _gives(front: Any, rear: Any, moved: Sequence[m], forces: Sequence[N]) -> list[Any]:
+def _gives(front: Any, rear: Any, moved: Sequence[si.m], forces: Sequence[si.N]) -> list[Any]:
     """Change of each wheel's angle by its force."""
     return [
         _at(cells, travel, force) - _at(cells, travel, 0.0)
@@ -555,5 +541,5 @@ def alignment_tables(give: Give = Give(), **tables: Any) -> Any:  # noqa: B008 (
     for name in tables:
         if name not in NAMES:
             raise InvalidValue(record.unknown_name("alignment_tables", name, NAMES, "table"))
-    cells = (checked_table(name, tables.get(name, UPRIGHT), (m, N, rad)) for name in NAMES)
+    cells = (checked_table(name, tables.get(name, UPRIGHT), (si.m, si.N, si.rad)) for name in NAMES)
     return assembled(AlignmentTables(give, *cells))

@@ -27,27 +27,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
+from ... import units as si
 from ...core.files import brief_repr
 from ...core.record import extended
 from ...ops import smooth_abs
 from ...tyres.contract import Contact, each_tyre
-from ...units import (
-    J,
-    N,
-    N_m,
-    N_m2,
-    N_m3,
-    N_s_m,
-    kg,
-    kg_m2,
-    m,
-    m_s,
-    m_s2,
-    non_negative,
-    one,
-    positive,
-    rad_s,
-)
 from .actuators import ramp, ramp_integral
 from .assembly import assembled
 from .chassis import (
@@ -72,32 +56,32 @@ class SuspendedBody(NamedTuple):
     """Masses and links; by default those of a Ford Escort (CommonRoad's vehicle 1), whose roll
     centres are on the ground and whose links carry nothing."""
 
-    I_x: Annotated[kg_m2, positive] = 244.04723069965206
+    I_x: Annotated[si.kg_m2, si.positive] = 244.04723069965206
     """Roll inertia of the sprung mass about its centre of mass."""
-    I_y: Annotated[kg_m2, positive] = 1342.2597688480864
+    I_y: Annotated[si.kg_m2, si.positive] = 1342.2597688480864
     """Pitch inertia of the sprung mass about its centre of mass."""
-    m_u_f: Annotated[kg, positive] = 65.67256321742863
+    m_u_f: Annotated[si.kg, si.positive] = 65.67256321742863
     """Unsprung mass of the front axle, both wheels."""
-    m_u_r: Annotated[kg, positive] = 65.67256321742863
+    m_u_r: Annotated[si.kg, si.positive] = 65.67256321742863
     """Unsprung mass of the rear axle, both wheels."""
-    h_u_f: Annotated[m, non_negative] = 0.344
+    h_u_f: Annotated[si.m, si.non_negative] = 0.344
     """Height of the centre of the front unsprung mass."""
-    h_u_r: Annotated[m, non_negative] = 0.344
+    h_u_r: Annotated[si.m, si.non_negative] = 0.344
     """Height of the centre of the rear unsprung mass."""
-    h_rc_f: m = 0.0
+    h_rc_f: si.m = 0.0
     """Height of the front roll centre."""
-    h_rc_r: m = 0.0
+    h_rc_r: si.m = 0.0
     """Height of the rear roll centre."""
-    anti_f: one = 0.0
+    anti_f: si.one = 0.0
     """Forward displacement of a front contact patch per travel of its wheel: the tangent of the
     link angle in side view. Times the front axle's share of the braking and L / z_cg it is the
     anti-dive; in driving, the anti-lift."""
-    anti_r: one = 0.0
+    anti_r: si.one = 0.0
     """Backward displacement of a rear contact patch per travel of its wheel. Times the rear
     axle's share of the braking and L / z_cg it is the anti-lift; in driving, the anti-squat."""
-    c_t_f: Annotated[N_s_m, non_negative] = 50.0
+    c_t_f: Annotated[si.N_s_m, si.non_negative] = 50.0
     """Vertical damping of a front tyre (estimate)."""
-    c_t_r: Annotated[N_s_m, non_negative] = 50.0
+    c_t_r: Annotated[si.N_s_m, si.non_negative] = 50.0
     """Vertical damping of a rear tyre (estimate)."""
 
 
@@ -106,36 +90,36 @@ class SuspensionState(RollPitchState):
     """Motion of body and wheels normal to the plane of the road. Heights and angles are relative to
     the static position; rates are those over ground, which differ on an uneven road."""
 
-    z_fl: m = 0.0
+    z_fl: si.m = 0.0
     """Height of the front left wheel."""
-    z_fr: m = 0.0
+    z_fr: si.m = 0.0
     """Height of the front right wheel."""
-    z_rl: m = 0.0
+    z_rl: si.m = 0.0
     """Height of the rear left wheel."""
-    z_rr: m = 0.0
+    z_rr: si.m = 0.0
     """Height of the rear right wheel."""
-    v_z_fl: m_s = 0.0
+    v_z_fl: si.m_s = 0.0
     """Velocity of the front left wheel upwards."""
-    v_z_fr: m_s = 0.0
+    v_z_fr: si.m_s = 0.0
     """Velocity of the front right wheel upwards."""
-    v_z_rl: m_s = 0.0
+    v_z_rl: si.m_s = 0.0
     """Velocity of the rear left wheel upwards."""
-    v_z_rr: m_s = 0.0
+    v_z_rr: si.m_s = 0.0
     """Velocity of the rear right wheel upwards."""
 
 
 class SuspensionTravel(NamedTuple):
     """Outputs of the suspension: vertical acceleration and wheel travel."""
 
-    a_z: m_s2
+    a_z: si.m_s2
     """Acceleration of the sprung centre of mass normal to the road, positive upwards."""
-    travel_fl: m
+    travel_fl: si.m
     """Travel of the front left wheel towards the body, from its static position."""
-    travel_fr: m
+    travel_fr: si.m
     """Travel of the front right wheel."""
-    travel_rl: m
+    travel_rl: si.m
     """Travel of the rear left wheel."""
-    travel_rr: m
+    travel_rr: si.m
     """Travel of the rear right wheel."""
 
 
@@ -148,7 +132,7 @@ def height_rates(x: Any) -> Four:
     return x.v_z_fl, x.v_z_fr, x.v_z_rl, x.v_z_rr
 
 
-def corner_places(s: SuspendedBody, p: Any) -> tuple[tuple[m, m], ...]:
+def corner_places(s: SuspendedBody, p: Any) -> tuple[tuple[si.m, si.m], ...]:
     """Positions of the wheels, forward and to the left of the sprung centre of mass."""
     body, half_f, half_r = sprung_mass(s, p), 0.5 * p.track_f, 0.5 * p.track_r
     return (body.l_f, half_f), (body.l_f, -half_f), (-body.l_r, half_r), (-body.l_r, -half_r)
@@ -176,7 +160,7 @@ def _along(s: SuspendedBody) -> Four:
     return s.anti_f, s.anti_f, -s.anti_r, -s.anti_r
 
 
-def _unsprung(s: SuspendedBody, p: Any) -> tuple[one, one]:
+def _unsprung(s: SuspendedBody, p: Any) -> tuple[si.one, si.one]:
     """Share of the unsprung mass in the mass that each axle carries."""
     base = (p.l_f + p.l_r) * (1.0 / p.m)
     return s.m_u_f * base * (1.0 / p.l_r), s.m_u_r * base * (1.0 / p.l_f)
@@ -194,7 +178,7 @@ def _aside(s: SuspendedBody, p: Any) -> Four:
     return front, -front, rear, -rear
 
 
-def _leaning(s: SuspendedBody, p: Any) -> tuple[one, one]:
+def _leaning(s: SuspendedBody, p: Any) -> tuple[si.one, si.one]:
     """Leftward displacement of the patches of each axle per height difference of its wheels."""
     own_f, own_r = _unsprung(s, p)
     return own_f * s.h_u_f * (1.0 / p.track_f), own_r * s.h_u_r * (1.0 / p.track_r)
@@ -207,7 +191,9 @@ def link_forces(forces: tuple[Force, ...], s: SuspendedBody, p: Any) -> Four:
     return fl, fr, rl, rr
 
 
-def axle_forces(x: Any, forces: tuple[Force, ...], press: m_s2, s: SuspendedBody, p: Any) -> Four:
+def axle_forces(
+    x: Any, forces: tuple[Force, ...], press: si.m_s2, s: SuspendedBody, p: Any
+) -> Four:
     """Force that pushes each wheel up as its axle leans: by the lateral acceleration of the
     unsprung mass, and by the weight on the leaning axle."""
     by_f, by_r = 1.0 / p.track_f, 1.0 / p.track_r
@@ -221,16 +207,16 @@ def axle_forces(x: Any, forces: tuple[Force, ...], press: m_s2, s: SuspendedBody
 class LinearSpring(NamedTuple):
     """Spring with constant stiffness."""
 
-    k: Annotated[N_m, positive] = 25000.0
+    k: Annotated[si.N_m, si.positive] = 25000.0
     """Stiffness."""
-    F_0: N = 0.0
+    F_0: si.N = 0.0
     """Force at travel 0."""
 
-    def force(self, travel: m) -> N:
+    def force(self, travel: si.m) -> si.N:
         """Force F_0 + k z at the travel z."""
         return self.F_0 + self.k * travel
 
-    def energy(self, travel: m) -> J:
+    def energy(self, travel: si.m) -> si.J:
         """Stored energy beyond that at travel 0."""
         return travel * (self.F_0 + (0.5 * self.k) * travel)
 
@@ -238,20 +224,20 @@ class LinearSpring(NamedTuple):
 class ProgressiveSpring(NamedTuple):
     """Progressive spring with the stiffness k + 2 k_2 z + 3 k_3 z², positive wherever used."""
 
-    k: Annotated[N_m, positive] = 25000.0
+    k: Annotated[si.N_m, si.positive] = 25000.0
     """Stiffness at travel 0."""
-    k_2: N_m2 = 0.0
+    k_2: si.N_m2 = 0.0
     """Force per squared travel; positive values stiffen bump and soften rebound."""
-    k_3: Annotated[N_m3, non_negative] = 0.0
+    k_3: Annotated[si.N_m3, si.non_negative] = 0.0
     """Force per cubed travel; stiffens both directions."""
-    F_0: N = 0.0
+    F_0: si.N = 0.0
     """Force at travel 0."""
 
-    def force(self, travel: m) -> N:
+    def force(self, travel: si.m) -> si.N:
         """Force F_0 + k z + k_2 z² + k_3 z³ at the travel z."""
         return self.F_0 + travel * (self.k + travel * (self.k_2 + self.k_3 * travel))
 
-    def energy(self, travel: m) -> J:
+    def energy(self, travel: si.m) -> si.J:
         """Stored energy beyond that at travel 0."""
         cubic = (1.0 / 3.0) * self.k_2 + (0.25 * self.k_3) * travel
         return travel * (self.F_0 + travel * (0.5 * self.k + cubic * travel))
@@ -260,10 +246,10 @@ class ProgressiveSpring(NamedTuple):
 class LinearDamper(NamedTuple):
     """Damper with one slope."""
 
-    c: Annotated[N_s_m, non_negative] = 1500.0
+    c: Annotated[si.N_s_m, si.non_negative] = 1500.0
     """Force per rate."""
 
-    def force(self, rate: m_s) -> N:
+    def force(self, rate: si.m_s) -> si.N:
         """Damper force, positive in bump."""
         return self.c * rate
 
@@ -271,29 +257,29 @@ class LinearDamper(NamedTuple):
 class KneedDamper(NamedTuple):
     """Damper with slopes for bump and rebound, each with a lower slope beyond its knee."""
 
-    c_bump: Annotated[N_s_m, non_negative] = 1200.0
+    c_bump: Annotated[si.N_s_m, si.non_negative] = 1200.0
     """Slope at low bump rates."""
-    c_rebound: Annotated[N_s_m, non_negative] = 2400.0
+    c_rebound: Annotated[si.N_s_m, si.non_negative] = 2400.0
     """Slope at low rebound rates."""
-    c_bump_fast: Annotated[N_s_m, non_negative] = 500.0
+    c_bump_fast: Annotated[si.N_s_m, si.non_negative] = 500.0
     """Slope beyond the knee in bump."""
-    c_rebound_fast: Annotated[N_s_m, non_negative] = 900.0
+    c_rebound_fast: Annotated[si.N_s_m, si.non_negative] = 900.0
     """Slope beyond the knee in rebound."""
-    v_bump: Annotated[m_s, positive] = 0.1
+    v_bump: Annotated[si.m_s, si.positive] = 0.1
     """Rate at the knee in bump."""
-    v_rebound: Annotated[m_s, positive] = 0.1
+    v_rebound: Annotated[si.m_s, si.positive] = 0.1
     """Rate at the knee in rebound, as a positive number."""
-    width: Annotated[m_s, positive] = 0.02
+    width: Annotated[si.m_s, si.positive] = 0.02
     """Range of rates over which the slopes blend into each other."""
 
-    def force(self, rate: m_s) -> N:
+    def force(self, rate: si.m_s) -> si.N:
         """Damper force, positive in bump, 0 at rest, and never falling with the rate."""
         slow = self.c_bump * self._bend(rate, 0.0) - self.c_rebound * self._bend(-rate, 0.0)
         bump = (self.c_bump_fast - self.c_bump) * self._bend(rate, self.v_bump)
         rebound = (self.c_rebound_fast - self.c_rebound) * self._bend(-rate, self.v_rebound)
         return slow + bump - rebound
 
-    def _bend(self, rate: m_s, knee: m_s) -> m_s:
+    def _bend(self, rate: si.m_s, knee: si.m_s) -> si.m_s:
         """Rate beyond a knee, smooth; 0 at rest."""
         beyond, at_rest = rate - knee, smooth_abs(-knee + 0.0 * rate, self.width) - knee
         return 0.5 * (beyond + smooth_abs(beyond, self.width) - at_rest)
@@ -302,14 +288,14 @@ class KneedDamper(NamedTuple):
 class AntiRollBar(NamedTuple):
     """Anti-roll bar, which resists a difference in travel between the wheels of an axle."""
 
-    k: Annotated[N_m, non_negative] = 0.0
+    k: Annotated[si.N_m, si.non_negative] = 0.0
     """Force on each wheel per difference in travel; k track² is its moment per rad of roll."""
 
-    def force(self, travel: m, other: m) -> N:
+    def force(self, travel: si.m, other: si.m) -> si.N:
         """Force on the wheel with `travel`; that on the other wheel is the opposite."""
         return self.k * (travel - other)
 
-    def energy(self, travel: m, other: m) -> J:
+    def energy(self, travel: si.m, other: si.m) -> si.J:
         """Stored energy of the whole bar."""
         return (0.5 * self.k) * ((travel - other) * (travel - other))
 
@@ -317,11 +303,11 @@ class AntiRollBar(NamedTuple):
 class NoStop(NamedTuple):
     """Placeholder for an omitted stop, without force."""
 
-    def force(self, travel: m) -> N:
+    def force(self, travel: si.m) -> si.N:
         """Zero force."""
         return 0.0
 
-    def energy(self, travel: m) -> J:
+    def energy(self, travel: si.m) -> si.J:
         """Zero energy."""
         return 0.0
 
@@ -332,18 +318,18 @@ class BumpStop(NamedTuple):
     Its force is 0 below gap - width, k (z - gap) above gap + width, and smooth between.
     """
 
-    gap: m = 0.06
+    gap: si.m = 0.06
     """Travel at which the stop engages."""
-    k: Annotated[N_m, positive] = 150000.0
+    k: Annotated[si.N_m, si.positive] = 150000.0
     """Stiffness of the stop."""
-    width: Annotated[m, positive] = 0.01
+    width: Annotated[si.m, si.positive] = 0.01
     """Half width of the travel range over which the stop engages."""
 
-    def force(self, travel: m) -> N:
+    def force(self, travel: si.m) -> si.N:
         """Force of the stop, never negative."""
         return self.k * ramp(travel - self.gap, self.width)
 
-    def energy(self, travel: m) -> J:
+    def energy(self, travel: si.m) -> si.J:
         """Stored energy beyond that of a free stop."""
         return self.k * ramp_integral(travel - self.gap, self.width)
 
@@ -351,7 +337,7 @@ class BumpStop(NamedTuple):
 class Linkage(NamedTuple):
     """Motion ratio between the wheel and its spring, damper and stops."""
 
-    ratio: Annotated[one, positive] = 1.0
+    ratio: Annotated[si.one, si.positive] = 1.0
     """Spring travel over wheel travel; the wheel rate is the stiffness times its square."""
 
 
@@ -374,7 +360,7 @@ class Corner(NamedTuple):
 
 def corner(
     *,
-    ratio: one = 1.0,
+    ratio: si.one = 1.0,
     spring: Any = LinearSpring(),  # noqa: B008 (a tuple)
     damper: Any = LinearDamper(),  # noqa: B008
     bump_stop: Any = NoStop(),  # noqa: B008
@@ -385,7 +371,7 @@ def corner(
     return assembled(Corner(Linkage(ratio), spring, damper, bump_stop, rebound_stop, bar))
 
 
-def corner_force(held: Any, travel: m, rate: m_s, other: m) -> N:
+def corner_force(held: Any, travel: si.m, rate: si.m_s, other: si.m) -> si.N:
     """Force between wheel and body at the wheel; `other` is the travel of the axle's other wheel.
 
     For a single wheel pass its own travel as `other`.
@@ -397,20 +383,22 @@ def corner_force(held: Any, travel: m, rate: m_s, other: m) -> N:
     return i * inner + held.bar.force(travel, other)
 
 
-def corner_energy(held: Any, travel: m, other: m) -> J:
+def corner_energy(held: Any, travel: si.m, other: si.m) -> si.J:
     """Energy stored in spring and stops, and half of that in the anti-roll bar."""
     z = held.linkage.ratio * travel
     stops = held.bump_stop.energy(z) + held.rebound_stop.energy(-z)
     return held.spring.energy(z) + stops + 0.5 * held.bar.energy(travel, other)
 
 
-def corner_loss(held: Any, rate: m_s) -> Any:
+def corner_loss(held: Any, rate: si.m_s) -> Any:
     """Power that the damper dissipates, in W; never negative."""
     v = held.linkage.ratio * rate
     return held.damper.force(v) * v
 
 
-def spring_load(standing: N, pressed: m, rate: m_s, k: N_m, c: N_s_m, F_lift: N) -> N:
+def spring_load(
+    standing: si.N, pressed: si.m, rate: si.m_s, k: si.N_m, c: si.N_s_m, F_lift: si.N
+) -> si.N:
     """Load of a tyre; `pressed` is its deflection beyond that under the load `standing`.
 
     Below `F_lift` the tyre leaves the road, smoothly.
@@ -418,7 +406,7 @@ def spring_load(standing: N, pressed: m, rate: m_s, k: N_m, c: N_s_m, F_lift: N)
     return ramp(standing + (k * pressed + c * rate), F_lift)
 
 
-def spring_energy(standing: N, pressed: m, k: N_m, F_lift: N) -> J:
+def spring_energy(standing: si.N, pressed: si.m, k: si.N_m, F_lift: si.N) -> si.J:
     """Energy stored in the tyre's spring, beyond that of a tyre in the air."""
     return ramp_integral(standing + k * pressed, F_lift) * (1.0 / k)
 
@@ -427,7 +415,7 @@ LEVEL = (0.0, 0.0, 0.0, 0.0)
 """Heights of a level road under the four wheels."""
 OTHER = (1, 0, 3, 2)
 """Index of the other wheel of the axle."""
-_NUDGE: m = 1e-4
+_NUDGE: si.m = 1e-4
 """Half of the travel difference for the numerical stiffness."""
 _ROUNDS = 8
 """Newton iterations for the travel at which springs carry a load; stops need the most."""
@@ -542,7 +530,7 @@ class IndependentSuspension(NamedTuple):
             *hopping,
         )
 
-    def tilt_rate(self, x: Any, p: Any) -> rad_s:
+    def tilt_rate(self, x: Any, p: Any) -> si.rad_s:
         """Roll rate of the body, with which the wheels tilt."""
         return x.roll_rate
 
@@ -584,7 +572,7 @@ class IndependentSuspension(NamedTuple):
             up * (1.0 / body.m) + (p.g - acting.road.gravity), *travels(x, self.body, p)
         )
 
-    def energy(self, x: Any, press: m_s2, p: Any) -> J:
+    def energy(self, x: Any, press: si.m_s2, p: Any) -> si.J:
         """Energy of motion, springs, bars, tyres and weight; 0 at rest on level ground."""
         s, body = self.body, sprung_mass(self.body, p)
         u_f, u_r = 0.5 * s.m_u_f, 0.5 * s.m_u_r
@@ -635,7 +623,7 @@ def independent_suspension(
     return assembled(IndependentSuspension(body, front, rear))
 
 
-def tyre_stiffness(p: Any) -> tuple[N_m, ...]:
+def tyre_stiffness(p: Any) -> tuple[si.N_m, ...]:
     """Vertical stiffness of each tyre at its static load."""
     pairs = zip(each_tyre(p.tyres), standing_loads(p), strict=True)
     return tuple(tyre.radii(Contact(F_z=F_z, p=tyre.pressure)).C_z for tyre, F_z in pairs)
@@ -660,7 +648,7 @@ def roll_stiffness(chassis: IndependentSuspension, p: Any) -> tuple[Any, Any]:
     return 0.5 * front * (p.track_f * p.track_f), 0.5 * rear * (p.track_r * p.track_r)
 
 
-def stored(chassis: IndependentSuspension, x: Any, p: Any, ground: Four = LEVEL) -> J:
+def stored(chassis: IndependentSuspension, x: Any, p: Any, ground: Four = LEVEL) -> si.J:
     """Energy of springs, stops, bars and tyres beyond the static one, over road heights."""
     body, at = sprung_mass(chassis.body, p), travels(x, chassis.body, p)
     corners = (chassis.front, chassis.front, chassis.rear, chassis.rear)
@@ -701,10 +689,10 @@ def balanced(
     return SuspensionState._make((0.0, 0.0, pitch, 0.0, heave, 0.0, *wheels, 0.0, 0.0, 0.0, 0.0))
 
 
-def carrying(held: Any, force: N) -> m:
+def carrying(held: Any, force: si.N) -> si.m:
     """Travel at which a corner has a force beyond the static one, with both wheels alike."""
 
-    def push(travel: m) -> N:
+    def push(travel: si.m) -> si.N:
         return corner_force(held, travel, 0.0, travel)
 
     travel = 0.0 * force
@@ -717,40 +705,42 @@ def carrying(held: Any, force: N) -> m:
 class Quarter(NamedTuple):
     """Masses and tyre of the quarter car; plausible values of a compact car."""
 
-    m_s: Annotated[kg, positive] = 270.0
+    m_s: Annotated[si.kg, si.positive] = 270.0
     """Sprung mass carried by the wheel."""
-    m_u: Annotated[kg, positive] = 33.0
+    m_u: Annotated[si.kg, si.positive] = 33.0
     """Unsprung mass of the wheel."""
-    k_t: Annotated[N_m, positive] = 190000.0
+    k_t: Annotated[si.N_m, si.positive] = 190000.0
     """Stiffness of the tyre."""
-    c_t: Annotated[N_s_m, non_negative] = 0.0
+    c_t: Annotated[si.N_s_m, si.non_negative] = 0.0
     """Damping of the tyre."""
-    g: Annotated[m_s2, non_negative] = 9.81
+    g: Annotated[si.m_s2, si.non_negative] = 9.81
     """Gravity."""
-    F_lift: Annotated[N, positive] = 50.0
+    F_lift: Annotated[si.N, si.positive] = 50.0
     """Load below which the wheel lifts, smoothly."""
 
 
 class QuarterState(NamedTuple):
     """State of the quarter car: heights and velocities."""
 
-    z_s: m = 0.0
+    z_s: si.m = 0.0
     """Height of the body above its static position."""
-    z_u: m = 0.0
+    z_u: si.m = 0.0
     """Height of the wheel above its static position."""
-    v_s: m_s = 0.0
+    v_s: si.m_s = 0.0
     """Velocity of the body, positive upwards."""
-    v_u: m_s = 0.0
+    v_u: si.m_s = 0.0
     """Velocity of the wheel, positive upwards."""
 
 
-def tyre_load(x: QuarterState, road: m, road_rate: m_s, p: Quarter) -> N:
+def tyre_load(x: QuarterState, road: si.m, road_rate: si.m_s, p: Quarter) -> si.N:
     """Tyre load for a road height `road` and its rate."""
     standing = (p.m_s + p.m_u) * p.g
     return spring_load(standing, road - x.z_u, road_rate - x.v_u, p.k_t, p.c_t, p.F_lift)
 
 
-def quarter_rates(x: QuarterState, road: m, road_rate: m_s, held: Any, p: Quarter) -> QuarterState:
+def quarter_rates(
+    x: QuarterState, road: si.m, road_rate: si.m_s, held: Any, p: Quarter
+) -> QuarterState:
     """Rates of the quarter car's heights and velocities; `held` is its corner."""
     travel, rate = x.z_u - x.z_s, x.v_u - x.v_s
     between = corner_force(held, travel, rate, travel)
@@ -763,7 +753,7 @@ def quarter_rates(x: QuarterState, road: m, road_rate: m_s, held: Any, p: Quarte
     )
 
 
-def quarter_energy(x: QuarterState, road: m, held: Any, p: Quarter) -> J:
+def quarter_energy(x: QuarterState, road: si.m, held: Any, p: Quarter) -> si.J:
     """Energy of the quarter car: kinetic, weight, suspension and tyre. It grows by the power of a
     rising road, the load times its rate, and shrinks by the losses of the dampers."""
     travel = x.z_u - x.z_s

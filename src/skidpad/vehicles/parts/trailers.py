@@ -27,6 +27,7 @@ from collections.abc import Sequence
 from math import pi
 from typing import Annotated, Any, NamedTuple
 
+from ... import units as si
 from ...core import record
 from ...core.files import brief_repr, shortened
 from ...core.record import Recipe, made_once, recipe_of
@@ -36,26 +37,6 @@ from ...ops import atan2, clip, cos, sin, sqrt
 from ...road.records import FlatRoad, FullGrip, wheel_contact
 from ...tyres.contract import record_of
 from ...tyres.simple import LoadSensitiveTyre
-from ...units import (
-    Allowed,
-    J,
-    N,
-    N_s2_m2,
-    Nm,
-    Nm_rad,
-    Nm_s_rad,
-    kg,
-    kg_m2,
-    m,
-    m_s2,
-    non_negative,
-    one,
-    positive,
-    rad,
-    rad_s,
-    rad_s2,
-    s,
-)
 from .actuators import ramp, ramp_integral
 from .assembly import Fields, record_type, redefined
 from .kinematics import Acceleration, kinetic_energy
@@ -65,29 +46,29 @@ from .load_transfer import Force, Velocity
 class Joint(NamedTuple):
     """Joint between a unit and the one ahead."""
 
-    c: one
+    c: si.one
     """Cosine of the unit's heading relative to the unit ahead, positive to the left."""
-    s: one
+    s: si.one
     """Sine of that angle."""
-    torque: Nm
+    torque: si.Nm
     """Moment of the joint on the unit behind it, positive to the left."""
 
 
 class Unit(NamedTuple):
     """One body of a chain, and the forces on it other than those of its joints, in its own axes."""
 
-    m: kg
-    I_z: kg_m2
+    m: si.kg
+    I_z: si.kg_m2
     """Yaw inertia about the centre of mass."""
-    c: m
+    c: si.m
     """Distance from its own joint back to the centre of mass."""
-    d: m
+    d: si.m
     """Distance from its own joint back to that of the next unit."""
-    omega: rad_s
+    omega: si.rad_s
     """Yaw rate over ground, positive to the left."""
     force: Force
     """Force at the centre of mass."""
-    moment: Nm
+    moment: si.Nm
     """Moment about the centre of mass, positive to the left."""
 
 
@@ -96,7 +77,7 @@ class ChainMotion(NamedTuple):
 
     a: Acceleration
     """Acceleration of the first unit's centre of mass over ground, in its axes."""
-    omega_rates: tuple[rad_s2, ...]
+    omega_rates: tuple[si.rad_s2, ...]
     """Yaw acceleration of each unit."""
     forces: tuple[Force, ...]
     """Force of each joint on the unit behind it, in the axes of that unit."""
@@ -105,11 +86,11 @@ class ChainMotion(NamedTuple):
 class _JointLoad(NamedTuple):
     """Force that a joint transmits to all units behind it: F = M A + b in some axes."""
 
-    xx: kg
-    xy: kg
-    yy: kg
-    b_x: N
-    b_y: N
+    xx: si.kg
+    xy: si.kg
+    yy: si.kg
+    b_x: si.N
+    b_y: si.N
 
 
 class _Swing(NamedTuple):
@@ -118,7 +99,7 @@ class _Swing(NamedTuple):
     k_x: float
     """In kg·m, like `k_y`."""
     k_y: float
-    k_0: Nm
+    k_0: si.Nm
     by_J: float
     """In 1/(kg·m²)."""
 
@@ -127,7 +108,7 @@ def chain_motion(units: Sequence[Unit], joints: Sequence[Joint]) -> ChainMotion:
     """Motion of a chain of units, the vehicle first; `joints` connect successive units."""
     felt: _JointLoad | None = None
     own: list[tuple[_JointLoad, _Swing]] = []
-    behind: Nm = 0.0
+    behind: si.Nm = 0.0
     for k in reversed(range(len(units))):
         ahead = joints[k - 1].torque if k else 0.0
         own.append(_at_joint(units[k], felt, ahead - behind))
@@ -141,10 +122,10 @@ def chain_motion(units: Sequence[Unit], joints: Sequence[Joint]) -> ChainMotion:
         (free.xy * free.b_y - free.yy * free.b_x) * by_det,
         (free.xy * free.b_x - free.xx * free.b_y) * by_det,
     )
-    rates: list[rad_s2] = []
+    rates: list[si.rad_s2] = []
     forces: list[Force] = []
-    a_x: m_s2 = a.x
-    a_y: m_s2 = a.y
+    a_x: si.m_s2 = a.x
+    a_y: si.m_s2 = a.y
     for k, (unit, (felt, swing)) in enumerate(zip(units, own, strict=True)):
         if k:
             a_x, a_y = turned_back(joints[k - 1].c, joints[k - 1].s, a_x, a_y)
@@ -156,7 +137,7 @@ def chain_motion(units: Sequence[Unit], joints: Sequence[Joint]) -> ChainMotion:
     return ChainMotion(a, tuple(rates), tuple(forces))
 
 
-def _at_joint(unit: Unit, behind: _JointLoad | None, torque: Nm) -> tuple[_JointLoad, _Swing]:
+def _at_joint(unit: Unit, behind: _JointLoad | None, torque: si.Nm) -> tuple[_JointLoad, _Swing]:
     """Force that a unit with all behind it needs at its joint, and its yaw response."""
     lever = unit.m * unit.c
     J = unit.I_z + lever * unit.c
@@ -207,46 +188,46 @@ class Trailer(NamedTuple):
     The defaults are a caravan of 1.2 t; all values are estimates.
     """
 
-    m: Annotated[kg, positive] = 1200.0
+    m: Annotated[si.kg, si.positive] = 1200.0
     """Mass with wheels."""
-    I_z: Annotated[kg_m2, positive] = 2900.0
+    I_z: Annotated[si.kg_m2, si.positive] = 2900.0
     """Yaw inertia about the centre of mass, with wheels."""
-    behind: m = 0.9
+    behind: si.m = 0.9
     """Distance of the hitch behind the axle of the unit ahead (of a car the rear axle).
     Negative if ahead of it, like a fifth wheel."""
-    l_axle: Annotated[m, positive] = 4.0
+    l_axle: Annotated[si.m, si.positive] = 4.0
     """Distance from the hitch back to the axle; for several axles, to their middle."""
-    l_cg: Annotated[m, non_negative] = 3.77
+    l_cg: Annotated[si.m, si.non_negative] = 3.77
     """Distance from the hitch back to the centre of mass; less than l_axle loads the hitch."""
-    track: Annotated[m, positive] = 2.0
+    track: Annotated[si.m, si.positive] = 2.0
     """Distance between the wheels of the two sides."""
-    z_cg: Annotated[m, non_negative] = 0.75
+    z_cg: Annotated[si.m, si.non_negative] = 0.75
     """Height of the centre of mass."""
-    z_hitch: Annotated[m, non_negative] = 0.4
+    z_hitch: Annotated[si.m, si.non_negative] = 0.4
     """Height of the hitch."""
-    wheels: Annotated[one, positive] = 1.0
+    wheels: Annotated[si.one, si.positive] = 1.0
     """Number of wheels on each side, which share its load (several axles or twin tyres)."""
-    I_w: Annotated[kg_m2, positive] = 1.7
+    I_w: Annotated[si.kg_m2, si.positive] = 1.7
     """Inertia of a wheel about its axle."""
-    brake: Annotated[one, non_negative] = 1.0
+    brake: Annotated[si.one, si.non_negative] = 1.0
     """Brake torque of a wheel over the mean of those of the car's wheels; 0 for no brakes."""
-    C_drag: Annotated[N_s2_m2, non_negative] = 1.5
+    C_drag: Annotated[si.N_s2_m2, si.non_negative] = 1.5
     """Additional air drag is ½ C_drag v² along the trailer, at its centre of mass."""
-    damping: Annotated[Nm_s_rad, non_negative] = 0.0
+    damping: Annotated[si.Nm_s_rad, si.non_negative] = 0.0
     """Damping moment of the hitch per rate (a stabiliser)."""
-    hitch_max: Annotated[rad, Allowed(0.1, pi)] = 1.7
+    hitch_max: Annotated[si.rad, si.Allowed(0.1, pi)] = 1.7
     """Hitch angle at which the trailer touches the unit ahead, either side."""
-    k_stop: Annotated[Nm_rad, non_negative] = 2e5
+    k_stop: Annotated[si.Nm_rad, si.non_negative] = 2e5
     """Moment of the end stop per angle beyond `hitch_max`."""
-    t_stop: Annotated[s, non_negative] = 1.0
+    t_stop: Annotated[si.s, si.non_negative] = 1.0
     """Relative growth of that moment per rate of the growing angle; this dissipates energy."""
-    length: Annotated[m, positive] = 5.0
+    length: Annotated[si.m, si.positive] = 5.0
     """Length of the body, without drawbar; does not influence the motion."""
-    tail: m = 2.4
+    tail: si.m = 2.4
     """Distance from the axle back to the end of the body; does not influence the motion."""
-    width: Annotated[m, positive] = 2.3
+    width: Annotated[si.m, si.positive] = 2.3
     """Width of the body; does not influence the motion."""
-    height: Annotated[m, positive] = 2.6
+    height: Annotated[si.m, si.positive] = 2.6
     """Height of the body; does not influence the motion."""
     tyre: Any = None
     """Tyre of each wheel: a record or one read from a file; None: a `LoadSensitiveTyre`."""
@@ -324,23 +305,27 @@ def mirror_odd(count: int) -> dict[str, bool]:
 def trailer_states(count: int, slip: bool) -> Any:
     """Record type of the states of `count` trailers; `slip`: whether slip is a state."""
     pull = "Lagged longitudinal force of the hitch on the car, which its wheel loads respond to; "
-    fields: Fields = {"load_pull": (N, 0.0, f"{pull}forward positive.")}
+    fields: Fields = {"load_pull": (si.N, 0.0, f"{pull}forward positive.")}
     for k in range(1, count + 1):
         of, ahead = f"of trailer {k}", "the car" if k == 1 else f"trailer {k - 1}"
         spin, moved = f"Spin of the left wheel {of}, positive when it rolls forward.", f"Load {of}"
         fields |= {
-            f"hitch_{k}": (rad, 0.0, f"Heading {of} less that of {ahead}, positive to the left."),
-            f"hitch_rate_{k}": (rad_s, 0.0, f"Rate of `hitch_{k}`."),
-            f"spin_left_{k}": (rad_s, 0.0, spin),
-            f"spin_right_{k}": (rad_s, 0.0, f"Spin of the right wheel {of}."),
-            f"load_hitch_{k}": (N, 0.0, f"{moved} on its hitch added by motion."),
-            f"load_shift_{k}": (N, 0.0, f"{moved} moved from its left to its right wheel."),
+            f"hitch_{k}": (
+                si.rad,
+                0.0,
+                f"Heading {of} less that of {ahead}, positive to the left.",
+            ),
+            f"hitch_rate_{k}": (si.rad_s, 0.0, f"Rate of `hitch_{k}`."),
+            f"spin_left_{k}": (si.rad_s, 0.0, spin),
+            f"spin_right_{k}": (si.rad_s, 0.0, f"Spin of the right wheel {of}."),
+            f"load_hitch_{k}": (si.N, 0.0, f"{moved} on its hitch added by motion."),
+            f"load_shift_{k}": (si.N, 0.0, f"{moved} moved from its left to its right wheel."),
         }
         for side in SIDES if slip else ():
             of = f"of the {side} wheel of trailer {k}"
-            fields[f"kappa_{side}_{k}"] = (one, 0.0, f"Lagged longitudinal slip {of}.")
+            fields[f"kappa_{side}_{k}"] = (si.one, 0.0, f"Lagged longitudinal slip {of}.")
             drift = f"Tangent of the lagged slip angle {of}, positive when it drifts to the left."
-            fields[f"tan_alpha_{side}_{k}"] = (one, 0.0, drift)
+            fields[f"tan_alpha_{side}_{k}"] = (si.one, 0.0, drift)
     return record_type("TrailerStates", "", fields)
 
 
@@ -351,13 +336,13 @@ def trailer_disturbances(count: int) -> Any:
     grips: Fields = {}
     for k in range(1, count + 1):
         at = f"at the centre of mass of trailer {k}"
-        forces[f"F_x_{k}"] = (N, 0.0, f"Force {at} along it, forward positive.")
-        forces[f"F_y_{k}"] = (N, 0.0, f"Force {at} across it, positive to the left.")
-        forces[f"M_z_{k}"] = (Nm, 0.0, f"Yaw moment on trailer {k}, positive to the left.")
+        forces[f"F_x_{k}"] = (si.N, 0.0, f"Force {at} along it, forward positive.")
+        forces[f"F_y_{k}"] = (si.N, 0.0, f"Force {at} across it, positive to the left.")
+        forces[f"M_z_{k}"] = (si.Nm, 0.0, f"Yaw moment on trailer {k}, positive to the left.")
         for side in SIDES:
             under = f"under the {side} wheels of trailer {k}"
             doc = f"Friction of the road {under}, relative to that of the tyre measurement."
-            grips[f"mu_{side}_{k}"] = (Annotated[one, non_negative], 1.0, doc)
+            grips[f"mu_{side}_{k}"] = (Annotated[si.one, si.non_negative], 1.0, doc)
     return record_type("TrailerDisturbances", "", forces | grips)
 
 
@@ -368,39 +353,39 @@ def trailer_outputs(count: int) -> Any:
     for k in range(1, count + 1):
         of, on = f"of trailer {k}", f"of the hitch on trailer {k}"
         fields |= {
-            f"x_trailer_{k}": (m, None, f"Position of the axle {of} in the world frame."),
-            f"y_trailer_{k}": (m, None, f"Position of the axle {of} in the world frame."),
-            f"yaw_trailer_{k}": (rad, None, f"Heading {of} in the world frame."),
-            f"F_x_hitch_{k}": (N, None, f"Force {on} along it, positive when it pulls."),
-            f"F_y_hitch_{k}": (N, None, f"Force {on} across it, positive to the left."),
-            f"F_z_hitch_{k}": (N, None, f"Load {of} on its hitch, positive downwards."),
+            f"x_trailer_{k}": (si.m, None, f"Position of the axle {of} in the world frame."),
+            f"y_trailer_{k}": (si.m, None, f"Position of the axle {of} in the world frame."),
+            f"yaw_trailer_{k}": (si.rad, None, f"Heading {of} in the world frame."),
+            f"F_x_hitch_{k}": (si.N, None, f"Force {on} along it, positive when it pulls."),
+            f"F_y_hitch_{k}": (si.N, None, f"Force {on} across it, positive to the left."),
+            f"F_z_hitch_{k}": (si.N, None, f"Load {of} on its hitch, positive downwards."),
         }
         for side in SIDES:
             wheel = f"a {side} wheel of trailer {k}"
             slip = f"Slip angle of {wheel}, positive when the tyre pushes to the left."
             fields |= {
-                f"F_x_{side}_{k}": (N, None, f"Force along {wheel}."),
-                f"F_y_{side}_{k}": (N, None, f"Force across {wheel}, positive to the left."),
-                f"F_z_{side}_{k}": (N, None, f"Load of {wheel}."),
-                f"alpha_{side}_{k}": (rad, None, slip),
+                f"F_x_{side}_{k}": (si.N, None, f"Force along {wheel}."),
+                f"F_y_{side}_{k}": (si.N, None, f"Force across {wheel}, positive to the left."),
+                f"F_z_{side}_{k}": (si.N, None, f"Load of {wheel}."),
+                f"alpha_{side}_{k}": (si.rad, None, slip),
             }
     return record_type("TrailerOutputs", "", fields)
 
 
-STOP_WIDTH: rad = 0.05
+STOP_WIDTH: si.rad = 0.05
 """Angle over which an end stop engages, on either side of its angle."""
 
 
 class Place(NamedTuple):
     """Position relative to the car's centre of mass and a heading, in the axes of the car."""
 
-    x: m
-    y: m
-    c: one
+    x: si.m
+    y: si.m
+    c: si.one
     """Cosine of the heading relative to the car."""
-    s: one
+    s: si.one
     """Sine of the heading relative to the car."""
-    angle: rad
+    angle: si.rad
     """Heading relative to the car, not wrapped, positive to the left."""
 
 
@@ -409,21 +394,21 @@ class TrailerMotion(NamedTuple):
 
     hitch: Place
     """Position of its hitch, and its heading."""
-    c: one
+    c: si.one
     """Cosine of its heading relative to the unit ahead."""
-    s: one
+    s: si.one
     """Sine of its heading relative to the unit ahead."""
-    omega: rad_s
+    omega: si.rad_s
     """Yaw rate over ground."""
     v: Velocity
     """Velocity of its hitch over ground, in its own axes."""
 
-    def behind(self, way: m) -> Place:
+    def behind(self, way: si.m) -> Place:
         """Place at the distance `way` behind its hitch."""
         hitch = self.hitch
         return hitch._replace(x=hitch.x - way * hitch.c, y=hitch.y - way * hitch.s)
 
-    def velocity(self, way: m) -> Velocity:
+    def velocity(self, way: si.m) -> Velocity:
         """Velocity of the point at the distance `way` behind its hitch, in its own axes."""
         return Velocity(self.v.x, self.v.y - way * self.omega)
 
@@ -433,9 +418,9 @@ class TrailerGround(NamedTuple):
 
     pull: Acceleration | None
     """Gravity along the road, in the axes of the trailer; None where it is level."""
-    press: m_s2
+    press: si.m_s2
     """Gravity normal to the road."""
-    grip: tuple[one, one] | None
+    grip: tuple[si.one, si.one] | None
     """Friction of the road, left and right, relative to the tyres; None if 1 everywhere."""
 
 
@@ -444,7 +429,7 @@ def trailer_motions(x: Any, p: Any) -> list[TrailerMotion]:
     motions: list[TrailerMotion] = []
     origin = 0.0 * p.l_r
     place, v, omega = Place(origin, origin, 1.0, 0.0, 0.0), Velocity(x.v_x, x.v_y), x.omega
-    way: m = p.l_r
+    way: si.m = p.l_r
     for k, trailer in enumerate(p.trailers, 1):
         way = way + trailer.behind
         angle, rate = getattr(x, f"hitch_{k}"), getattr(x, f"hitch_rate_{k}")
@@ -459,7 +444,7 @@ def trailer_motions(x: Any, p: Any) -> list[TrailerMotion]:
     return motions
 
 
-def world_place(place: Place, x: Any, road: Any) -> tuple[m, m, rad]:
+def world_place(place: Place, x: Any, road: Any) -> tuple[si.m, si.m, si.rad]:
     """Position and heading in the world, projected onto the map."""
     ahead, aside, c, s, angle = place
     if not isinstance(road.surface, FlatRoad):
@@ -485,7 +470,7 @@ def trailer_ground(x: Any, moving: Sequence[TrailerMotion], p: Any) -> list[Trai
     flat, gripping = isinstance(road.surface, FlatRoad), isinstance(road.grip, FullGrip)
     for trailer, at in zip(p.trailers, moving, strict=True):
         axle = at.behind(trailer.l_axle)
-        grips: tuple[one, one] | None = None
+        grips: tuple[si.one, si.one] | None = None
         if not gripping:
             half = 0.5 * trailer.track
             sides = (
@@ -503,10 +488,10 @@ def trailer_ground(x: Any, moving: Sequence[TrailerMotion], p: Any) -> list[Trai
     return grounds
 
 
-def hitch_loads(x: Any, ground: Sequence[TrailerGround], p: Any) -> list[N]:
+def hitch_loads(x: Any, ground: Sequence[TrailerGround], p: Any) -> list[si.N]:
     """Load of each trailer on its hitch, positive downwards."""
-    loads: list[N] = []
-    behind: tuple[m, N] | None = None
+    loads: list[si.N] = []
+    behind: tuple[si.m, si.N] | None = None
     for k, (trailer, under) in reversed([*enumerate(zip(p.trailers, ground, strict=True), 1)]):
         by_axle = 1.0 / trailer.l_axle
         own = (trailer.m * (1.0 - trailer.l_cg * by_axle)) * under.press
@@ -519,10 +504,10 @@ def hitch_loads(x: Any, ground: Sequence[TrailerGround], p: Any) -> list[N]:
 
 
 def axle_loads(
-    x: Any, hitches: Sequence[N], ground: Sequence[TrailerGround], p: Any
-) -> list[tuple[N, N]]:
+    x: Any, hitches: Sequence[si.N], ground: Sequence[TrailerGround], p: Any
+) -> list[tuple[si.N, si.N]]:
     """Load of a left and of a right wheel of each trailer, never negative."""
-    loads: list[tuple[N, N]] = []
+    loads: list[tuple[si.N, si.N]] = []
     for k, (trailer, under) in enumerate(zip(p.trailers, ground, strict=True)):
         carried = trailer.m * under.press - hitches[k]
         carried = carried + hitches[k + 1] if k + 1 < len(hitches) else carried
@@ -536,13 +521,13 @@ def axle_loads(
 
 def load_targets(
     tyres: Sequence[Force], hitches: Sequence[Force], moving: Sequence[TrailerMotion], p: Any
-) -> list[tuple[N, N]]:
+) -> list[tuple[si.N, si.N]]:
     """Loads that tyre and hitch forces add to each hitch, and move from left to right wheels.
 
     Forces are in the axes of each trailer.
     """
-    targets: list[tuple[N, N]] = []
-    behind: tuple[m, N, m, Force] | None = None
+    targets: list[tuple[si.N, si.N]] = []
+    behind: tuple[si.m, si.N, si.m, Force] | None = None
     for k, trailer in reversed([*enumerate(p.trailers)]):
         by_axle, lever = 1.0 / trailer.l_axle, trailer.z_cg - trailer.z_hitch
         tyre, hitch = tyres[k], hitches[k]
@@ -559,7 +544,7 @@ def load_targets(
     return targets[::-1]
 
 
-def joint_moment(angle: rad, rate: rad_s, trailer: Any) -> Nm:
+def joint_moment(angle: si.rad, rate: si.rad_s, trailer: Any) -> si.Nm:
     """Moment of the hitch on the trailer, by stabiliser and end stop."""
     left = ramp(angle - trailer.hitch_max, STOP_WIDTH)
     right = ramp(-angle - trailer.hitch_max, STOP_WIDTH)
@@ -567,9 +552,9 @@ def joint_moment(angle: rad, rate: rad_s, trailer: Any) -> Nm:
     return -trailer.damping * rate - trailer.k_stop * stop
 
 
-def trailers_energy(x: Any, p: Any) -> J:
+def trailers_energy(x: Any, p: Any) -> si.J:
     """Energy of all trailers: kinetic, of end stops, and potential."""
-    total: J = 0.0
+    total: si.J = 0.0
     for k, (trailer, at) in enumerate(zip(p.trailers, trailer_motions(x, p), strict=True), 1):
         v = at.velocity(trailer.l_cg)
         spins = [getattr(x, f"spin_{side}_{k}") for side in SIDES]

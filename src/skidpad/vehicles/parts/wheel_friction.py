@@ -24,6 +24,7 @@ from collections.abc import Callable
 from math import pi
 from typing import Annotated, Any, NamedTuple
 
+from ... import units as si
 from ...core.record import unknown_name
 from ...errors import InvalidValue
 from ...ops import (
@@ -43,34 +44,18 @@ from ...ops import (
     tanh,
     where,
 )
-from ...units import (
-    Allowed,
-    N,
-    Nm,
-    Unit,
-    kg,
-    kg_m2,
-    m,
-    m_s,
-    non_negative,
-    one,
-    positive,
-    rad,
-    rad_s,
-    s,
-)
 from .actuators import limited
 from .load_transfer import Place
 
 LEAST_FORCE2 = 1e-18
 """Least squared force limit, in N², to divide by."""
-TINY: one = 1e-12
+TINY: si.one = 1e-12
 """Relative lower bound that keeps a quotient finite at zero force."""
 STEPS = 4
 """Newton steps for the force direction of a sliding wheel; the error is about 1e-3 at worst."""
 
 
-def within_circle(x: N, y: N, masses: tuple[kg, kg], most: N) -> tuple[N, N]:
+def within_circle(x: si.N, y: si.N, masses: tuple[si.kg, si.kg], most: si.N) -> tuple[si.N, si.N]:
     """Force of at most the length `most` that opposes the slip it leaves.
 
     The force (x, y) would leave no slip; what is missing from it leaves slip in inverse
@@ -91,67 +76,67 @@ def within_circle(x: N, y: N, masses: tuple[kg, kg], most: N) -> tuple[N, N]:
     return shortened(x / (1.0 + q * along), y / (1.0 + q * across), most)
 
 
-def shortened(x: N, y: N, most: N) -> tuple[N, N]:
+def shortened(x: si.N, y: si.N, most: si.N) -> tuple[si.N, si.N]:
     """Force scaled down to the length `most` if it is longer."""
     most2 = maximum(most * most, LEAST_FORCE2)
     shorter = most / sqrt(maximum(x * x + y * y, most2))
     return shorter * x, shorter * y
 
 
-Nm_s_rad = Annotated[float, Unit("N·m·s/rad", length=2, mass=1, time=-1)]
-s_m = Annotated[float, Unit("s/m", length=-1, time=1)]
-share = Annotated[one, Allowed(0.0, 1.0)]
+Nm_s_rad = Annotated[float, si.Unit("N·m·s/rad", length=2, mass=1, time=-1)]
+s_m = Annotated[float, si.Unit("s/m", length=-1, time=1)]
+share = Annotated[si.one, si.Allowed(0.0, 1.0)]
 
 ROLLING_SHARPNESS = 100.0
 """Slope at zero spin of the sign function of rolling resistance, in s/rad."""
-STANDSTILL: m_s = 1e-6
+STANDSTILL: si.m_s = 1e-6
 """Least speed that slip is relative to."""
-NO_LIMIT: one = 1e9
+NO_LIMIT: si.one = 1e9
 """Friction coefficient of ground without a limit."""
 
 
 class Friction(NamedTuple):
     """Coulomb friction, the same along and across the wheel."""
 
-    mu: Annotated[one, non_negative] = 0.8
+    mu: Annotated[si.one, si.non_negative] = 0.8
     """Largest force over load."""
-    C_damping: Annotated[Nm_s_rad, non_negative] = 0.01
+    C_damping: Annotated[Nm_s_rad, si.non_negative] = 0.01
     """Damping torque per spin, by bearings and shaft."""
-    C_rr: Annotated[one, non_negative] = 0.0
+    C_rr: Annotated[si.one, si.non_negative] = 0.0
     """Rolling resistance over load."""
 
 
 class WardIagnemma(NamedTuple):
     """Coulomb friction and a rolling resistance that grows with speed (Ward and Iagnemma)."""
 
-    mu: Annotated[one, non_negative] = 0.8
+    mu: Annotated[si.one, si.non_negative] = 0.8
     """Largest force over load."""
-    C_damping: Annotated[Nm_s_rad, non_negative] = 0.01
+    C_damping: Annotated[Nm_s_rad, si.non_negative] = 0.01
     """Damping torque per spin, by bearings and shaft."""
-    C_rr: Annotated[one, non_negative] = 0.0
+    C_rr: Annotated[si.one, si.non_negative] = 0.0
     """Rolling resistance over load, in addition to R_1 and R_2."""
-    A_roll: Annotated[s_m, non_negative] = 50.0
+    A_roll: Annotated[s_m, si.non_negative] = 50.0
     """Sharpness with which the constant part of the resistance sets in over speed."""
-    R_1: Annotated[one, non_negative] = 0.0075
+    R_1: Annotated[si.one, si.non_negative] = 0.0075
     """Constant part of the rolling resistance over load."""
-    R_2: Annotated[s_m, non_negative] = 0.02
+    R_2: Annotated[s_m, si.non_negative] = 0.02
     """Growth of the rolling resistance over load, per speed."""
 
 
 class Ellipse(NamedTuple):
     """Friction that rises linearly with slip up to saturation, with coupled directions."""
 
-    C_damping: Annotated[Nm_s_rad, non_negative] = 0.01
+    C_damping: Annotated[Nm_s_rad, si.non_negative] = 0.01
     """Damping torque per spin, by bearings and shaft."""
-    C_rr: Annotated[one, non_negative] = 0.0
+    C_rr: Annotated[si.one, si.non_negative] = 0.0
     """Rolling resistance over load."""
-    C_alpha: Annotated[one, non_negative] = 8.5
+    C_alpha: Annotated[si.one, si.non_negative] = 8.5
     """Lateral force over load, per rad of slip angle."""
-    C_s: Annotated[one, non_negative] = 7.5
+    C_s: Annotated[si.one, si.non_negative] = 7.5
     """Longitudinal force over load, per slip ratio."""
-    alpha_s: Annotated[rad, positive] = 0.1
+    alpha_s: Annotated[si.rad, si.positive] = 0.1
     """Slip angle at which the lateral force saturates."""
-    s_s: Annotated[one, positive] = 0.1
+    s_s: Annotated[si.one, si.positive] = 0.1
     """Slip ratio at which the longitudinal force saturates."""
     C_alpha_s: share = 0.5
     """Share of the squared lateral force lost at saturated longitudinal slip."""
@@ -166,8 +151,8 @@ Law = Friction | WardIagnemma | Ellipse
 class Hub(NamedTuple):
     """Radius and inertia of a wheel."""
 
-    radius: m
-    inertia: kg_m2
+    radius: si.m
+    inertia: si.kg_m2
     """Inertia about the axle."""
 
 
@@ -178,16 +163,16 @@ class SpeedLoop(NamedTuple):
     inertia, and a loop with the spin at the start would oscillate from step to step.
     """
 
-    torque: Nm
+    torque: si.Nm
     """Torque at the spin at the start of the step, before limits."""
     gain: Nm_s_rad
     """Decrease of the torque per spin that the wheel gains; not negative."""
-    limit: Callable[[Nm], Nm]
+    limit: Callable[[si.Nm], si.Nm]
     """Torque of the motor for a torque demand; monotonic, of slope 1 or 0."""
-    share: one = 1.0
+    share: si.one = 1.0
     """Share of the motor's torque that reaches the wheel."""
 
-    def at(self, gained: rad_s) -> Nm:
+    def at(self, gained: si.rad_s) -> si.Nm:
         """Torque at the wheel after it has gained the spin `gained`."""
         return self.share * self.limit(self.torque - self.gain * gained)
 
@@ -195,21 +180,21 @@ class SpeedLoop(NamedTuple):
 class Contact(NamedTuple):
     """Motion, load and torque of a wheel at the start of a step."""
 
-    u_x: m_s
+    u_x: si.m_s
     """Velocity of the hub along the wheel."""
-    u_y: m_s
+    u_y: si.m_s
     """Velocity of the hub across the wheel, positive to its left."""
-    spin: rad_s
+    spin: si.rad_s
     """Spin about the axle, positive when it rolls forward."""
-    torque: Nm
+    torque: si.Nm
     """Torque of the motor, positive drives forward."""
-    F_z: N
+    F_z: si.N
     """Load, positive when pressed on the ground."""
-    mass: kg
+    mass: si.kg
     """Share of the vehicle's mass that the wheel holds against lateral motion."""
-    s_x: N = 0.0
+    s_x: si.N = 0.0
     """Component along the wheel of the weight of this share on a slope."""
-    s_y: N = 0.0
+    s_y: si.N = 0.0
     """Component across the wheel of the weight of this share on a slope."""
     loop: SpeedLoop | None = None
     """Law of the torque by the spin, instead of `torque`."""
@@ -218,23 +203,23 @@ class Contact(NamedTuple):
 class Surface(NamedTuple):
     """Friction of the ground that replaces the wheel's own; negative for no replacement."""
 
-    mu: one = -1.0
-    C_rr: one = -1.0
+    mu: si.one = -1.0
+    C_rr: si.one = -1.0
 
 
 class Traction(NamedTuple):
     """Force and spin of a wheel after a step."""
 
-    F_x: N
+    F_x: si.N
     """Force on the vehicle along the wheel."""
-    F_y: N
+    F_y: si.N
     """Force on the vehicle across the wheel, positive to its left."""
-    spin: rad_s
+    spin: si.rad_s
     """Spin at the end of the step."""
 
 
 def traction(
-    c: Contact, hub: Hub, ground: Surface, p: Law, dt: s, *, circle: bool = True
+    c: Contact, hub: Hub, ground: Surface, p: Law, dt: si.s, *, circle: bool = True
 ) -> Traction:
     """Force and spin of a wheel over a step.
 
@@ -271,18 +256,18 @@ def traction(
     return Traction(F_x, F_y, c.spin + dt * (torque - load) * (1.0 / hub.inertia))
 
 
-def _resisting(loop: SpeedLoop, hub: Hub, dt: s) -> kg_m2:
+def _resisting(loop: SpeedLoop, hub: Hub, dt: si.s) -> si.kg_m2:
     """Inertia of a wheel plus the effective inertia of its speed loop over a step."""
     return hub.inertia + dt * loop.share * loop.gain
 
 
-def _rolling_resistance(spin: rad_s, speed: m_s, ground: Surface, p: Law) -> one:
+def _rolling_resistance(spin: si.rad_s, speed: si.m_s, ground: Surface, p: Law) -> si.one:
     """Rolling resistance over load, with the sign of the motion."""
     over_load = _own_or(p.C_rr, ground.C_rr) * tanh(ROLLING_SHARPNESS * spin)
     return over_load + _ward_iagnemma(speed, p) if isinstance(p, WardIagnemma) else over_load
 
 
-def _ward_iagnemma(v: m_s, p: WardIagnemma) -> one:
+def _ward_iagnemma(v: si.m_s, p: WardIagnemma) -> si.one:
     """Rolling resistance over load at a speed, with the sign of the speed."""
     speed = abs(v)
     return sign(v) * (p.R_1 * (1.0 - exp(-p.A_roll * speed)) + p.R_2 * speed)
@@ -292,7 +277,9 @@ def _own_or(own: Any, ground: Any) -> Any:
     return where(ground < 0.0, own, ground)
 
 
-def _limits(c: Contact, slip_x: m_s, slip_y: m_s, ground: Surface, p: Law) -> tuple[N, N]:
+def _limits(
+    c: Contact, slip_x: si.m_s, slip_y: si.m_s, ground: Surface, p: Law
+) -> tuple[si.N, si.N]:
     """Force limits; the slips are those that the wheel would have without ground forces."""
     if not isinstance(p, Ellipse):
         most = _own_or(p.mu, ground.mu) * c.F_z
@@ -307,7 +294,7 @@ def _limits(c: Contact, slip_x: m_s, slip_y: m_s, ground: Surface, p: Law) -> tu
     return minimum(x, cap) * c.F_z, minimum(y, cap) * c.F_z
 
 
-def _ellipse(along: one, across: rad, p: Ellipse) -> tuple[one, one]:
+def _ellipse(along: si.one, across: si.rad, p: Ellipse) -> tuple[si.one, si.one]:
     """Force limits over load from slip ratio and slip angle, which are already saturated."""
     share_x, share_y = along * (1.0 / p.s_s), across * (1.0 / p.alpha_s)
     return (
@@ -330,7 +317,9 @@ def swivelling(c: Contact, hub: Hub, ground: Surface, p: Law) -> Traction:
     return Traction(per_speed * c.u_x, per_speed * c.u_y, spin)
 
 
-def upstream_traction(c: Contact, yaw: rad, hub: Hub, ground: Surface, p: Law, dt: s) -> Traction:
+def upstream_traction(
+    c: Contact, yaw: si.rad, hub: Hub, ground: Surface, p: Law, dt: si.s
+) -> Traction:
     """Force and spin as MVSim computes them; `yaw` is the angle of the wheel on the vehicle."""
     C_rr = _own_or(p.C_rr, ground.C_rr)
     rolls = logical_and(C_rr > 0.0, abs(c.spin) > 1e-4)
@@ -348,7 +337,9 @@ def upstream_traction(c: Contact, yaw: rad, hub: Hub, ground: Surface, p: Law, d
     return Traction(F_x - limited(c.s_x, most_x - abs(F_x)), F_y, spin)
 
 
-def _upstream_limits(c: Contact, yaw: rad, hub: Hub, ground: Surface, p: Law) -> tuple[N, N]:
+def _upstream_limits(
+    c: Contact, yaw: si.rad, hub: Hub, ground: Surface, p: Law
+) -> tuple[si.N, si.N]:
     """Force limits with the sign of the slip; negative ones act as the force in `limited`."""
     if not isinstance(p, Ellipse):
         most = _own_or(p.mu, ground.mu) * c.F_z
@@ -364,31 +355,31 @@ def _upstream_limits(c: Contact, yaw: rad, hub: Hub, ground: Surface, p: Law) ->
     return x * c.F_z, y * c.F_z
 
 
-def _wrapped(angle: rad) -> rad:
+def _wrapped(angle: si.rad) -> si.rad:
     return angle - 2.0 * pi * floor(angle * (0.5 / pi) + 0.5)
 
 
 class Twist(NamedTuple):
     """Velocity of a vehicle without lateral slip."""
 
-    v: m_s
+    v: si.m_s
     """Velocity at the vehicle's reference point, forward positive."""
-    omega: rad_s
+    omega: si.rad_s
     """Yaw rate, positive to the left."""
 
 
 class Pose(NamedTuple):
     """Position and heading since the start of the odometry."""
 
-    x: m = 0.0
-    y: m = 0.0
-    yaw: rad = 0.0
+    x: si.m = 0.0
+    y: si.m = 0.0
+    yaw: si.rad = 0.0
 
 
 class SpinningWheel(NamedTuple):
     """A wheel whose spin is used for odometry."""
 
-    spin: rad_s
+    spin: si.rad_s
     """Spin, positive when the wheel rolls forward."""
     hub: Hub
     place: Place
@@ -402,7 +393,7 @@ def estimated_twist(left: SpinningWheel, right: SpinningWheel) -> Twist:
     return Twist(v_left + omega * left.place.y, omega)
 
 
-def advanced(pose: Pose, twist: Twist, dt: s) -> Pose:
+def advanced(pose: Pose, twist: Twist, dt: si.s) -> Pose:
     """Pose after a motion over dt, integrated along the heading at the middle of the step."""
     turned = twist.omega * dt
     heading = pose.yaw + 0.5 * turned
@@ -410,9 +401,9 @@ def advanced(pose: Pose, twist: Twist, dt: s) -> Pose:
     return Pose(pose.x + ahead * cos(heading), pose.y + ahead * sin(heading), pose.yaw + turned)
 
 
-REST_SPIN: rad_s = 0.1
+REST_SPIN: si.rad_s = 0.1
 """Spin below which a wheel counts as standing in a ratio of spins."""
-fraction = Annotated[one, Allowed(0.0, 1.0)]
+fraction = Annotated[si.one, si.Allowed(0.0, 1.0)]
 
 
 class Splits(NamedTuple):
@@ -420,15 +411,15 @@ class Splits(NamedTuple):
 
     front_rear_split: fraction = 0.5
     """Share of the torque that goes to the front axle."""
-    front_rear_bias: Annotated[one, non_negative] = 1.5
+    front_rear_bias: Annotated[si.one, si.non_negative] = 1.5
     """Ratio of axle speeds above which a centre Torsen acts; also its torque ratio."""
     front_left_right_split: fraction = 0.5
     """Share of the front axle's torque that goes to its left wheel."""
-    front_left_right_bias: Annotated[one, non_negative] = 1.5
+    front_left_right_bias: Annotated[si.one, si.non_negative] = 1.5
     """Ratio of wheel speeds above which a front Torsen acts; also its torque ratio."""
     rear_left_right_split: fraction = 0.5
     """Share of the rear axle's torque that goes to its left wheel."""
-    rear_left_right_bias: Annotated[one, non_negative] = 1.5
+    rear_left_right_bias: Annotated[si.one, si.non_negative] = 1.5
     """Ratio of wheel speeds above which a rear Torsen acts; also its torque ratio."""
 
 
@@ -441,12 +432,12 @@ class Corners(NamedTuple):
     fr: float
 
 
-Pair = tuple[one, one]
+Pair = tuple[si.one, si.one]
 """Shares of the two outputs of a differential; they sum to one."""
 
 
 def torsen_shares(
-    spin_1: rad_s, spin_2: rad_s, bias: one, split: one, torque: Nm | one = 1.0
+    spin_1: si.rad_s, spin_2: si.rad_s, bias: si.one, split: si.one, torque: si.Nm | si.one = 1.0
 ) -> Pair:
     """Torque shares of a Torsen-like differential with these output spins.
 
@@ -464,7 +455,7 @@ def torsen_shares(
 
 
 def upstream_torsen_shares(
-    spin_1: rad_s, spin_2: rad_s, bias: one, split: one, torque: Nm | one = 1.0
+    spin_1: si.rad_s, spin_2: si.rad_s, bias: si.one, split: si.one, torque: si.Nm | si.one = 1.0
 ) -> Pair:
     """Torque shares by MVSim: unbounded, the same for drive and brake, and open at rest."""
     speed_1, speed_2 = abs(spin_1), abs(spin_2)
@@ -476,7 +467,7 @@ def upstream_torsen_shares(
     return _locked(split, lock)
 
 
-def _locked(split: one, lock: one) -> Pair:
+def _locked(split: si.one, lock: si.one) -> Pair:
     to_1, to_2 = split * (1.0 + lock), (1.0 - split) * (1.0 - lock)
     by_sum = 1.0 / (to_1 + to_2)
     return to_1 * by_sum, to_2 * by_sum
@@ -486,7 +477,12 @@ DRIVETRAINS = ("open_front", "open_rear", "open_4wd", "torsen_front", "torsen_re
 
 
 def torque_shares(
-    drivetrain: str, spin: Corners, p: Splits, torque: Nm | one = 1.0, *, upstream: bool = False
+    drivetrain: str,
+    spin: Corners,
+    p: Splits,
+    torque: si.Nm | si.one = 1.0,
+    *,
+    upstream: bool = False,
 ) -> Corners:
     """Share of the motor's torque for each wheel at these spins, for a named drivetrain.
 
@@ -497,7 +493,7 @@ def torque_shares(
     kind, _, driven = drivetrain.partition("_")
     law = upstream_torsen_shares if upstream else torsen_shares
 
-    def shares(differential: str, spin_1: rad_s, spin_2: rad_s) -> Pair:
+    def shares(differential: str, spin_1: si.rad_s, spin_2: si.rad_s) -> Pair:
         split = getattr(p, f"{differential}_split")
         if kind == "open":
             return split, 1.0 - split

@@ -5,27 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import Annotated, Any, NamedTuple
 
+from ... import units as si
 from ...core import record
 from ...core.record import Recipe, extended, made_once
 from ...road.records import FlatRoad, FullGrip, road_type
 from ...tyres.contract import tyre_set
 from ...tyres.simple import LoadSensitiveTyre
-from ...units import (
-    Allowed,
-    N,
-    N_s2_m2,
-    Nm,
-    kg,
-    kg_m2,
-    m,
-    m_s2,
-    non_negative,
-    one,
-    positive,
-    rad,
-    rad_s,
-    s,
-)
 from .. import formula
 from ..commonroad.cars import FORD_ESCORT
 from ..parts.air import PlainAir
@@ -37,27 +22,27 @@ from ..parts.spinning_wheel import SteadySlip
 from ..parts.steering import DirectSteering, FixedAlignment
 from ..parts.trailers import NoTrailers, trailer_disturbances, trailer_outputs, trailer_states
 
-share = Annotated[one, Allowed(0.0, 1.0)]
+share = Annotated[si.one, si.Allowed(0.0, 1.0)]
 
 
 @extended
 class State(formula.State):
     """Pose, velocity, actuators, wheel spins and the lagged accelerations that set the loads."""
 
-    steer: rad = 0.0  # pyright: ignore[reportIncompatibleVariableOverride]
+    steer: si.rad = 0.0  # pyright: ignore[reportIncompatibleVariableOverride]
     """Angle of a virtual wheel in the middle of the front axle, positive to the left."""
-    spin_fl: rad_s = 0.0
+    spin_fl: si.rad_s = 0.0
     """Spin of the front left wheel about its axle, positive when it rolls forward."""
-    spin_fr: rad_s = 0.0
+    spin_fr: si.rad_s = 0.0
     """Spin of the front right wheel."""
-    spin_rl: rad_s = 0.0
+    spin_rl: si.rad_s = 0.0
     """Spin of the rear left wheel."""
-    spin_rr: rad_s = 0.0
+    spin_rr: si.rad_s = 0.0
     """Spin of the rear right wheel."""
-    load_a_x: m_s2 = 0.0
+    load_a_x: si.m_s2 = 0.0
     """Longitudinal acceleration by tyre forces that the wheel loads respond to; follows the
     forces with the time constant `t_load`. Wheel moments count as a force at the road."""
-    load_a_y: m_s2 = 0.0
+    load_a_y: si.m_s2 = 0.0
     """Lateral acceleration by tyre forces for the wheel loads, positive to the left."""
 
 
@@ -65,22 +50,22 @@ class State(formula.State):
 class FirstOrderState(State):
     """State with the lagged slip of each tyre."""
 
-    kappa_fl: one = 0.0
+    kappa_fl: si.one = 0.0
     """Lagged longitudinal slip of the front left tyre, positive when driving."""
-    kappa_fr: one = 0.0
+    kappa_fr: si.one = 0.0
     """Lagged longitudinal slip of the front right tyre."""
-    kappa_rl: one = 0.0
+    kappa_rl: si.one = 0.0
     """Lagged longitudinal slip of the rear left tyre."""
-    kappa_rr: one = 0.0
+    kappa_rr: si.one = 0.0
     """Lagged longitudinal slip of the rear right tyre."""
-    tan_alpha_fl: one = 0.0
+    tan_alpha_fl: si.one = 0.0
     """Tangent of the lagged slip angle of the front left tyre, positive when it drifts to the
     left; the opposite sign of the output `alpha_fl`."""
-    tan_alpha_fr: one = 0.0
+    tan_alpha_fr: si.one = 0.0
     """Tangent of the lagged slip angle of the front right tyre."""
-    tan_alpha_rl: one = 0.0
+    tan_alpha_rl: si.one = 0.0
     """Tangent of the lagged slip angle of the rear left tyre."""
-    tan_alpha_rr: one = 0.0
+    tan_alpha_rr: si.one = 0.0
     """Tangent of the lagged slip angle of the rear right tyre."""
 
 
@@ -88,32 +73,32 @@ class FirstOrderState(State):
 class Input(formula.Input):
     """Targets of steering and drive, and the torques of the brakes."""
 
-    brake_fl: Annotated[Nm, non_negative] = 0.0
+    brake_fl: Annotated[si.Nm, si.non_negative] = 0.0
     """Brake torque at the front left wheel: resists its rotation and holds it at rest."""
-    brake_fr: Annotated[Nm, non_negative] = 0.0
+    brake_fr: Annotated[si.Nm, si.non_negative] = 0.0
     """Brake torque at the front right wheel."""
-    brake_rl: Annotated[Nm, non_negative] = 0.0
+    brake_rl: Annotated[si.Nm, si.non_negative] = 0.0
     """Brake torque at the rear left wheel."""
-    brake_rr: Annotated[Nm, non_negative] = 0.0
+    brake_rr: Annotated[si.Nm, si.non_negative] = 0.0
     """Brake torque at the rear right wheel."""
 
 
 class External(NamedTuple):
     """Disturbances: external forces, yaw moment and grip. The defaults do nothing."""
 
-    F_x: N = 0.0
+    F_x: si.N = 0.0
     """Force at the centre of mass along the car, forward positive."""
-    F_y: N = 0.0
+    F_y: si.N = 0.0
     """Force at the centre of mass across the car, positive to the left."""
-    M_z: Nm = 0.0
+    M_z: si.Nm = 0.0
     """Yaw moment, positive to the left."""
-    mu_fl: Annotated[one, non_negative] = 1.0
+    mu_fl: Annotated[si.one, si.non_negative] = 1.0
     """Friction of the road under the front left wheel, relative to the tyre measurement."""
-    mu_fr: Annotated[one, non_negative] = 1.0
+    mu_fr: Annotated[si.one, si.non_negative] = 1.0
     """Relative friction of the road under the front right wheel."""
-    mu_rl: Annotated[one, non_negative] = 1.0
+    mu_rl: Annotated[si.one, si.non_negative] = 1.0
     """Relative friction of the road under the rear left wheel."""
-    mu_rr: Annotated[one, non_negative] = 1.0
+    mu_rr: Annotated[si.one, si.non_negative] = 1.0
     """Relative friction of the road under the rear right wheel."""
 
 
@@ -121,25 +106,25 @@ class External(NamedTuple):
 class Outputs(formula.Outputs):
     """Accelerations; load, slip, force, aligning moment and angle of each wheel."""
 
-    kappa_fl: one
+    kappa_fl: si.one
     """Longitudinal slip of the front left wheel, positive when it drives."""
-    kappa_fr: one
+    kappa_fr: si.one
     """Longitudinal slip of the front right wheel."""
-    kappa_rl: one
+    kappa_rl: si.one
     """Longitudinal slip of the rear left wheel."""
-    kappa_rr: one
+    kappa_rr: si.one
     """Longitudinal slip of the rear right wheel."""
-    M_z_fl: Nm
+    M_z_fl: si.Nm
     """Aligning moment of the front left tyre, positive to the left."""
-    M_z_fr: Nm
+    M_z_fr: si.Nm
     """Aligning moment of the front right tyre."""
-    M_z_rl: Nm
+    M_z_rl: si.Nm
     """Aligning moment of the rear left tyre."""
-    M_z_rr: Nm
+    M_z_rr: si.Nm
     """Aligning moment of the rear right tyre."""
-    steer_fl: rad
+    steer_fl: si.rad
     """Angle of the front left wheel relative to the car, positive to the left."""
-    steer_fr: rad
+    steer_fr: si.rad
     """Angle of the front right wheel relative to the car, positive to the left."""
 
 
@@ -150,71 +135,71 @@ class Params(NamedTuple):
     them; estimates are marked.
     """
 
-    m: Annotated[kg, positive] = FORD_ESCORT["m"]
+    m: Annotated[si.kg, si.positive] = FORD_ESCORT["m"]
     """Mass with wheels."""
-    I_z: Annotated[kg_m2, positive] = FORD_ESCORT["I_z"]
+    I_z: Annotated[si.kg_m2, si.positive] = FORD_ESCORT["I_z"]
     """Yaw inertia about the centre of mass, with wheels."""
-    I_w: Annotated[kg_m2, positive] = FORD_ESCORT["I_w"]
+    I_w: Annotated[si.kg_m2, si.positive] = FORD_ESCORT["I_w"]
     """Inertia of a wheel about its axle."""
-    l_f: Annotated[m, positive] = FORD_ESCORT["l_f"]
+    l_f: Annotated[si.m, si.positive] = FORD_ESCORT["l_f"]
     """Distance from the centre of mass to the front axle."""
-    l_r: Annotated[m, positive] = FORD_ESCORT["l_r"]
+    l_r: Annotated[si.m, si.positive] = FORD_ESCORT["l_r"]
     """Distance from the centre of mass to the rear axle."""
-    track_f: Annotated[m, positive] = FORD_ESCORT["front.track"]
+    track_f: Annotated[si.m, si.positive] = FORD_ESCORT["front.track"]
     """Distance between the front wheels."""
-    track_r: Annotated[m, positive] = FORD_ESCORT["rear.track"]
+    track_r: Annotated[si.m, si.positive] = FORD_ESCORT["rear.track"]
     """Distance between the rear wheels."""
-    z_cg: Annotated[m, non_negative] = 0.567
+    z_cg: Annotated[si.m, si.non_negative] = 0.567
     """Height of the centre of mass, from those of body and axles (at wheel height)."""
     roll_front: share = 0.605
     """Share of the front axle in the roll moment, by springs and anti-roll bar. A larger share
     increases understeer on tyres whose grip falls with load."""
-    t_load: Annotated[s, positive] = 0.05
+    t_load: Annotated[si.s, si.positive] = 0.05
     """Time constant with which the wheel loads follow the forces of the tyres (estimate)."""
-    F_lift: Annotated[N, positive] = 50.0
+    F_lift: Annotated[si.N, si.positive] = 50.0
     """Load below which a wheel lifts, smoothly."""
-    g: Annotated[m_s2, non_negative] = 9.81
+    g: Annotated[si.m_s2, si.non_negative] = 9.81
     """Gravity."""
-    C_drag: Annotated[N_s2_m2, non_negative] = 0.8
+    C_drag: Annotated[si.N_s2_m2, si.non_negative] = 0.8
     """Drag coefficient: air drag is ½ C_drag v_x², at the centre of mass (estimate: 1.2 kg/m³,
     c 0.33, 2 m²)."""
-    C_down: Annotated[N_s2_m2, non_negative] = 0.0
+    C_down: Annotated[si.N_s2_m2, si.non_negative] = 0.0
     """Downforce coefficient: downforce is ½ C_down v_x²."""
     down_front: share = 0.5
     """Share of the downforce on the front axle."""
     ackermann: share = 0.0
     """Share of Ackermann geometry: 0 parallel wheels, 1 one centre on the rear axle line."""
-    toe_f: rad = 0.0
+    toe_f: si.rad = 0.0
     """Toe of the front wheels, positive inwards (both point towards the middle of the car)."""
-    toe_r: rad = 0.0
+    toe_r: si.rad = 0.0
     """Toe of the rear wheels, positive inwards."""
-    camber_f: rad = 0.0
+    camber_f: si.rad = 0.0
     """Camber of the front wheels, positive when their tops lean outwards."""
-    camber_r: rad = 0.0
+    camber_r: si.rad = 0.0
     """Camber of the rear wheels, positive when their tops lean outwards."""
-    t_tau: Annotated[s, positive] = 0.05
+    t_tau: Annotated[si.s, si.positive] = 0.05
     """Time constant of the drive torques (estimate)."""
-    t_steer: Annotated[s, positive] = 0.05
+    t_steer: Annotated[si.s, si.positive] = 0.05
     """Time constant of the steering (estimate)."""
-    tau_max: Annotated[Nm, non_negative] = 1000.0
+    tau_max: Annotated[si.Nm, si.non_negative] = 1000.0
     """Largest drive torque target of a wheel, either sign (estimate)."""
-    brake_max: Annotated[Nm, non_negative] = 2500.0
+    brake_max: Annotated[si.Nm, si.non_negative] = 2500.0
     """Largest brake torque of a wheel (estimate)."""
-    steer_max: Annotated[rad, non_negative] = 0.6
+    steer_max: Annotated[si.rad, si.non_negative] = 0.6
     """Largest steering target, either side (estimate)."""
-    steer_rate_max: Annotated[rad_s, non_negative] = 0.8
+    steer_rate_max: Annotated[si.rad_s, si.non_negative] = 0.8
     """Largest steering rate, either side (estimate)."""
-    t_hold: Annotated[s, positive] = 0.002
+    t_hold: Annotated[si.s, si.positive] = 0.002
     """Time constant with which a brake stops a wheel that it can hold; shorter is stiffer."""
     drive_front: share = FORD_ESCORT["engine_split"]
     """Share of the front wheels in the drive torque of a demand."""
     brake_front: share = FORD_ESCORT["brake_split"]
     """Share of the front wheels in the brake torque of a demand."""
-    length: Annotated[m, positive] = FORD_ESCORT["length"]
+    length: Annotated[si.m, si.positive] = FORD_ESCORT["length"]
     """Length of the outline; does not influence the motion."""
-    width: Annotated[m, positive] = FORD_ESCORT["width"]
+    width: Annotated[si.m, si.positive] = FORD_ESCORT["width"]
     """Width of the outline; does not influence the motion."""
-    height: Annotated[m, positive] = 1.4
+    height: Annotated[si.m, si.positive] = 1.4
     """Height of the outline; does not influence the motion (estimate)."""
     slip: SteadySlip = SteadySlip()
     """Slip law: steady-state, or first order behind relaxation lengths."""

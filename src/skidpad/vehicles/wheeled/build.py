@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from math import inf, pi
 from typing import Annotated, Any, NamedTuple
 
+from ... import units as si
 from ...control.pid import Form
 from ...control.wheeled import (
     Command,
@@ -35,23 +36,6 @@ from ...core.model import Model, Vehicle, built_once
 from ...errors import InvalidValue
 from ...geometry.pose import to_world, turned, turned_back, unrotated
 from ...ops import clip, cos, maximum, sin, sqrt, where
-from ...units import (
-    J,
-    N,
-    Nm,
-    kg,
-    kg_m2,
-    m,
-    m_s,
-    m_s2,
-    non_negative,
-    one,
-    per_s,
-    positive,
-    rad,
-    rad_s,
-    s,
-)
 from ..parts.actuators import limited
 from ..parts.assembly import Fields, pose, record_type, sliding_placed, sliding_velocity
 from ..parts.kinematics import kinetic_energy
@@ -82,54 +66,54 @@ LEAST_SHARE = 1e-6
 class Load(NamedTuple):
     """Load of a wheel, and the mass that it holds laterally."""
 
-    F_z: N
+    F_z: si.N
     """Load, positive when pressed on the ground."""
-    mass: kg
+    mass: si.kg
     """Mass that it holds against lateral motion."""
 
 
 class Velocity(NamedTuple):
     """Velocity of the centre of mass in body axes, and the yaw rate."""
 
-    x: m_s
-    y: m_s
-    omega: rad_s
+    x: si.m_s
+    y: si.m_s
+    omega: si.rad_s
 
 
-def total_mass(p: Any, wheels: Sequence[Any]) -> kg:
+def total_mass(p: Any, wheels: Sequence[Any]) -> si.kg:
     return total((p.body.chassis_mass, *(wheel.mass for wheel in wheels)))
 
 
 class Push(NamedTuple):
     """Force of a wheel on the body, in body axes, and its spin."""
 
-    F_x: N
-    F_y: N
-    spin: rad_s
+    F_x: si.N
+    F_y: si.N
+    spin: si.rad_s
     """Spin of the wheel at the end of the step."""
 
 
 class Motion(NamedTuple):
     """Pose and velocity of the reference point, as in the state."""
 
-    x: m
-    y: m
-    yaw: rad
-    v_x: m_s
-    v_y: m_s
-    omega: rad_s
+    x: si.m
+    y: si.m
+    yaw: si.rad
+    v_x: si.m_s
+    v_y: si.m_s
+    omega: si.rad_s
 
 
 class Drive(NamedTuple):
     """Torques and angles of the wheels in a step."""
 
-    torques: list[Nm]
+    torques: list[si.Nm]
     """Torque of each wheel, positive drives forward."""
     loops: list[SpeedLoop | None]
     """Dependence of each torque on the wheel's spin; None for a fixed torque."""
-    angles: list[rad]
+    angles: list[si.rad]
     """Angle of each wheel, positive to the left."""
-    steered: tuple[rad, ...]
+    steered: tuple[si.rad, ...]
     """Angles of the steered wheels."""
     command: Command
 
@@ -148,7 +132,7 @@ class Assembly:
     upstream: bool
     """Whether the vehicle moves as in the program MVSim, errors included."""
 
-    def update(self, x: Any, u: Any, w: Any, p: Any, dt: s) -> Any:
+    def update(self, x: Any, u: Any, w: Any, p: Any, dt: si.s) -> Any:
         drive = self.drive(x, u, w, p, dt)
         pushes = self.pushes(x, w, p, drive, dt)
         velocity = self._pushed(x, w, p, pushes, dt)
@@ -177,7 +161,7 @@ class Assembly:
     def wheels(self, p: Any) -> list[Any]:
         return [getattr(p, f"wheel_{name}") for name in self.kind.wheels]
 
-    def spins(self, x: Any) -> list[rad_s]:
+    def spins(self, x: Any) -> list[si.rad_s]:
         return [getattr(x, f"spin_{name}") for name in self.kind.wheels]
 
     def odometry(self, x: Any, p: Any) -> Twist:
@@ -188,7 +172,7 @@ class Assembly:
         ]
         return estimated_twist(*pair)
 
-    def drive(self, x: Any, u: Any, w: Any, p: Any, dt: s) -> Drive:
+    def drive(self, x: Any, u: Any, w: Any, p: Any, dt: si.s) -> Drive:
         """Run the controller and distribute its torques and angles to the wheels."""
         seen = self._seen(x, w, p)
         memory = getattr(x, "control", NoMemory())
@@ -225,7 +209,7 @@ class Assembly:
             angles_of=lambda steer: angles(steer, p.steer_max, wheel_base, left.y - right.y),
         )
 
-    def _torques(self, command: Command, x: Any, p: Any) -> list[Nm]:
+    def _torques(self, command: Command, x: Any, p: Any) -> list[si.Nm]:
         if self.drivetrain is not None:
             return [share * command.torques[0] for share in self._shares(command, x, p)]
         return [0.0 if side is None else command.torques[side] for side in self.kind.drives]
@@ -252,7 +236,7 @@ class Assembly:
             for wheel, side in zip(wheels, self.kind.drives, strict=True)
         ]
 
-    def pushes(self, x: Any, w: Any, p: Any, drive: Drive, dt: s) -> list[Push]:
+    def pushes(self, x: Any, w: Any, p: Any, drive: Drive, dt: si.s) -> list[Push]:
         """Force of each wheel on the body and its new spin; no force if the motion is imposed.
 
         Upstream, wheels push a vehicle with imposed motion, too, which then acts a step later.
@@ -267,7 +251,7 @@ class Assembly:
         loads = self.loads(x, w, p, wheels)
         return [self._push(k, load, x, w, p, drive, dt) for k, load in enumerate(loads)]
 
-    def _push(self, k: int, load: Load, x: Any, w: Any, p: Any, drive: Drive, dt: s) -> Push:
+    def _push(self, k: int, load: Load, x: Any, w: Any, p: Any, drive: Drive, dt: si.s) -> Push:
         name, wheel, spin = self.kind.wheels[k], self.wheels(p)[k], self.spins(x)[k]
         hub = Hub(wheel.radius, wheel.inertia)
         ground = Surface(getattr(w, f"mu_{name}"), getattr(w, f"rolling_{name}"))
@@ -291,7 +275,7 @@ class Assembly:
             F_x, F_y = F_x + s_x, F_y + s_y
         return Push(F_x, F_y, forces.spin)
 
-    def _pushed(self, x: Any, w: Any, p: Any, pushes: Sequence[Push], dt: s) -> Velocity:
+    def _pushed(self, x: Any, w: Any, p: Any, pushes: Sequence[Push], dt: si.s) -> Velocity:
         """Velocity of the centre of mass after the forces have acted for dt."""
         body, wheels = p.body, self.wheels(p)
         mass: Any = total_mass(p, wheels)
@@ -318,7 +302,7 @@ class Assembly:
         most = 0.5 * pi / dt
         return Velocity(after.x * scale, after.y * scale, clip(after.omega, -most, most))
 
-    def _moved(self, x: Any, p: Any, v: Velocity, imposed: Twist | None, dt: s) -> Motion:
+    def _moved(self, x: Any, p: Any, v: Velocity, imposed: Twist | None, dt: si.s) -> Motion:
         """Pose and velocity of the reference point after dt with the new velocity.
 
         An imposed motion replaces that velocity; in the upstream mode only after the pose has
@@ -345,7 +329,7 @@ class Assembly:
         )
 
     def _state(
-        self, x: Any, p: Any, drive: Drive, pushes: Sequence[Push], motion: Motion, dt: s
+        self, x: Any, p: Any, drive: Drive, pushes: Sequence[Push], motion: Motion, dt: si.s
     ) -> Any:
         fields: dict[str, Any] = motion._asdict()
         for name, push in zip(self.kind.wheels, pushes, strict=True):
@@ -380,7 +364,7 @@ class Assembly:
             fields[f"slip_y_{name}"] = u_y
         return self.Outputs(**fields)
 
-    def energy(self, x: Any, p: Any) -> J:
+    def energy(self, x: Any, p: Any) -> si.J:
         """Kinetic energy of body and wheel spin; a swivelling wheel has no spin energy."""
         wheels = self.wheels(p)
         v = com_velocity(x.v_x, x.v_y, x.omega, p.body)
@@ -394,19 +378,19 @@ class Assembly:
         return k == self.kind.caster and not self.upstream
 
 
-def _rolling(twist: Twist, wheel: Any, angle: rad) -> rad_s:
+def _rolling(twist: Twist, wheel: Any, angle: si.rad) -> si.rad_s:
     """Spin of a wheel that rolls at the vehicle's motion."""
     v_x, v_y = twist.v - twist.omega * wheel.y, twist.omega * wheel.x
     along, _ = unrotated(v_x, v_y, angle)
     return along * (1.0 / wheel.radius)
 
 
-def com_velocity(v_x: m_s, v_y: m_s, omega: rad_s, body: Any) -> Velocity:
+def com_velocity(v_x: si.m_s, v_y: si.m_s, omega: si.rad_s, body: Any) -> Velocity:
     """Velocity of the centre of mass from that of the reference point, in body axes."""
     return Velocity(v_x - omega * body.com_y, v_y + omega * body.com_x, omega)
 
 
-TURN_TIME: s = 0.2
+TURN_TIME: si.s = 0.2
 """Time constant with which side torques bring about a demanded yaw rate."""
 
 
@@ -434,7 +418,7 @@ class WheeledBody:
             imposed=self.parts.controller.ideal,
         )
 
-    def steer(self, x: Any, u: Any, p: Any) -> rad:
+    def steer(self, x: Any, u: Any, p: Any) -> si.rad:
         """Mean angle of both front wheels."""
         return 0.5 * (x.steer_fl + x.steer_fr)
 
@@ -454,7 +438,7 @@ class WheeledBody:
                 changes |= {f"{name}_{wheel}": value for wheel, value in wheels}
         return u, w._replace(**changes)
 
-    def _friction(self, ground: GroundUnder, p: Any) -> tuple[one, ...] | None:
+    def _friction(self, ground: GroundUnder, p: Any) -> tuple[si.one, ...] | None:
         """Friction under each wheel; negative for the wheel's own."""
         if ground.grip is None:
             return ground.mu
@@ -508,19 +492,19 @@ class WheeledBody:
         tau = self._torque(x, demand.a, p)
         return MotorTorque(tau, steer) if Input is MotorTorque else Input(tau, tau, steer)
 
-    def _torque(self, x: Any, a: m_s2, p: Any) -> Nm:
+    def _torque(self, x: Any, a: si.m_s2, p: Any) -> si.Nm:
         """Torque at each driven wheel, or of the one motor, for an acceleration."""
         # The wheels also compensate the damping of the body.
         return self._driving(a + p.body.linear_damping * x.v_x, p)
 
-    def _driving(self, a: m_s2, p: Any) -> Nm:
+    def _driving(self, a: si.m_s2, p: Any) -> si.Nm:
         wheels = self.parts.wheels(p)
         return a * total_mass(p, wheels) * wheels[0].radius * (1.0 / self.parts.kind.driven)
 
     def _sides(self, x: Any, demand: Demand, p: Any) -> SideTorques:
         wheels = self.parts.wheels(p)
-        half: m = 0.5 * (wheels[0].y - wheels[1].y)
-        faster: rad_s = demand.omega - x.omega
+        half: si.m = 0.5 * (wheels[0].y - wheels[1].y)
+        faster: si.rad_s = demand.omega - x.omega
         # As fast as it gets to speed, half the track away from its middle.
         turn = self._driving(half * faster * (1.0 / TURN_TIME), p)
         tau = self._torque(x, demand.a, p)
@@ -537,61 +521,65 @@ def _around(wheels: Sequence[Wheel]) -> Outline:
 class RigidBody(NamedTuple):
     """Parameters of the rigid body formed by chassis and wheels."""
 
-    chassis_mass: Annotated[kg, positive]
+    chassis_mass: Annotated[si.kg, si.positive]
     """Mass without wheels."""
-    com_x: m
+    com_x: si.m
     """Forward position of the centre of mass with wheels, from the reference point."""
-    com_y: m
+    com_y: si.m
     """Leftward position of the centre of mass with wheels, from the reference point."""
-    com_z: Annotated[m, non_negative]
+    com_z: Annotated[si.m, si.non_negative]
     """Height of the centre of mass above the ground."""
-    I_z: Annotated[kg_m2, positive]
+    I_z: Annotated[si.kg_m2, si.positive]
     """Yaw inertia with wheels about the centre of mass."""
-    linear_damping: per_s
+    linear_damping: si.per_s
     """Drag over mass and speed."""
-    angular_damping: per_s
+    angular_damping: si.per_s
     """Resistance moment over yaw inertia and yaw rate."""
-    height: Annotated[m, non_negative] = 0.6
+    height: Annotated[si.m, si.non_negative] = 0.6
     """Height of the upper side of the chassis; it does not influence the motion."""
 
 
 class WheelParams(NamedTuple):
     """Parameters of a wheel."""
 
-    x: m
+    x: si.m
     """Position from the reference point, forward."""
-    y: m
+    y: si.m
     """Position from the reference point, to the left."""
-    yaw: rad
+    yaw: si.rad
     """Angle relative to the vehicle, positive to the left; ignored for a steered wheel."""
-    radius: Annotated[m, positive]
-    mass: Annotated[kg, positive]
-    inertia: Annotated[kg_m2, positive]
+    radius: Annotated[si.m, si.positive]
+    mass: Annotated[si.kg, si.positive]
+    inertia: Annotated[si.kg_m2, si.positive]
     """Inertia about the axle."""
-    width: Annotated[m, positive] = 0.2
+    width: Annotated[si.m, si.positive] = 0.2
     """Width of the wheel; does not influence the motion."""
 
 
 def state_type(wheels: Sequence[str], steered: bool, leans: bool, controller: Controller) -> Any:
     """State record type: pose, velocity, wheel spins, steering angles and controller memory."""
     fields: Fields = {
-        "x": (m, 0.0, "Position of the reference point in the world frame."),
-        "y": (m, 0.0, "Position of the reference point in the world frame."),
-        "yaw": (rad, 0.0, "Heading from the world x axis, positive to the left, not wrapped."),
-        "v_x": (m_s, 0.0, "Velocity of the reference point along the vehicle, forward positive."),
-        "v_y": (m_s, 0.0, "Velocity of the reference point across it, positive to the left."),
-        "omega": (rad_s, 0.0, "Yaw rate, positive to the left."),
+        "x": (si.m, 0.0, "Position of the reference point in the world frame."),
+        "y": (si.m, 0.0, "Position of the reference point in the world frame."),
+        "yaw": (si.rad, 0.0, "Heading from the world x axis, positive to the left, not wrapped."),
+        "v_x": (
+            si.m_s,
+            0.0,
+            "Velocity of the reference point along the vehicle, forward positive.",
+        ),
+        "v_y": (si.m_s, 0.0, "Velocity of the reference point across it, positive to the left."),
+        "omega": (si.rad_s, 0.0, "Yaw rate, positive to the left."),
     }
     for wheel in wheels:
         meaning = f"Spin of the wheel {wheel} about its axle, positive when it rolls forward."
-        fields[f"spin_{wheel}"] = (rad_s, 0.0, meaning)
+        fields[f"spin_{wheel}"] = (si.rad_s, 0.0, meaning)
     if steered:
         for wheel in wheels[-2:]:
-            fields[f"steer_{wheel}"] = (rad, 0.0, f"Angle of the wheel {wheel}, left positive.")
+            fields[f"steer_{wheel}"] = (si.rad, 0.0, f"Angle of the wheel {wheel}, left positive.")
     if leans:
         force = "Force of the wheels over the mass, which the loads follow:"
-        fields["a_x"] = (m_s2, 0.0, f"{force} along the vehicle.")
-        fields["a_y"] = (m_s2, 0.0, f"{force} across it, positive to the left.")
+        fields["a_x"] = (si.m_s2, 0.0, f"{force} along the vehicle.")
+        fields["a_y"] = (si.m_s2, 0.0, f"{force} across it, positive to the left.")
     if controller.Memory._fields:
         hints = controller.Memory.__annotations__
         blank = controller.Memory(*(hints[name]() for name in controller.Memory._fields))
@@ -613,41 +601,45 @@ def params_type(
         fields["drivetrain"] = (Splits, None, "Settings of the differentials.")
     if steered:
         meaning = "Largest angle of a wheel in the middle of the front axle, either side."
-        fields["steer_max"] = (Annotated[rad, non_negative], None, meaning)
-    fields["g"] = (Annotated[m_s2, positive], 9.81, "Gravity.")
+        fields["steer_max"] = (Annotated[si.rad, si.non_negative], None, meaning)
+    fields["g"] = (Annotated[si.m_s2, si.positive], 9.81, "Gravity.")
     if leans:
         meaning = "Time constant with which the wheel loads follow the forces of the wheels."
-        fields["load_lag"] = (Annotated[s, non_negative], 0.05, meaning)
+        fields["load_lag"] = (Annotated[si.s, si.non_negative], 0.05, meaning)
     return record_type("Params", "Parameters of a wheeled vehicle.", fields)
 
 
 def disturbance_type(wheels: Sequence[str]) -> Any:
     """Disturbance record type: ground and contact forces during a step; the defaults do nothing."""
     fields: Fields = {
-        "slope_x": (one, 0.0, "Downward unit vector in body axes, x: positive downhill ahead."),
-        "slope_y": (one, 0.0, "Downward unit vector in body axes, y: positive downhill left."),
-        "F_x": (N, 0.0, "Force at the centre of mass along the vehicle, forward positive."),
-        "F_y": (N, 0.0, "Force at the centre of mass across the vehicle, positive to the left."),
-        "M_z": (Nm, 0.0, "Yaw moment about the centre of mass, positive to the left."),
+        "slope_x": (si.one, 0.0, "Downward unit vector in body axes, x: positive downhill ahead."),
+        "slope_y": (si.one, 0.0, "Downward unit vector in body axes, y: positive downhill left."),
+        "F_x": (si.N, 0.0, "Force at the centre of mass along the vehicle, forward positive."),
+        "F_y": (si.N, 0.0, "Force at the centre of mass across the vehicle, positive to the left."),
+        "M_z": (si.Nm, 0.0, "Yaw moment about the centre of mass, positive to the left."),
     }
     for wheel in wheels:
         under = f"under the wheel {wheel}, in place of its own; negative: its own."
-        fields[f"mu_{wheel}"] = (one, -1.0, f"Friction {under}")
-        fields[f"rolling_{wheel}"] = (one, -1.0, f"Rolling resistance over load {under}")
+        fields[f"mu_{wheel}"] = (si.one, -1.0, f"Friction {under}")
+        fields[f"rolling_{wheel}"] = (si.one, -1.0, f"Rolling resistance over load {under}")
     return record_type("Ground", "Ground and contact forces of a wheeled vehicle.", fields)
 
 
 def outputs_type(wheels: Sequence[str]) -> Any:
     """Output record type: odometry, loads and slip."""
     fields: Fields = {
-        "v_odometry": (m_s, None, "Velocity along the vehicle, estimated from the wheel spins."),
-        "omega_odometry": (rad_s, None, "Yaw rate estimated from the wheel spins, left positive."),
+        "v_odometry": (si.m_s, None, "Velocity along the vehicle, estimated from the wheel spins."),
+        "omega_odometry": (
+            si.rad_s,
+            None,
+            "Yaw rate estimated from the wheel spins, left positive.",
+        ),
     }
     for wheel in wheels:
-        fields[f"F_z_{wheel}"] = (N, None, f"Load on the wheel {wheel}.")
+        fields[f"F_z_{wheel}"] = (si.N, None, f"Load on the wheel {wheel}.")
         slip = f"of the contact patch of the wheel {wheel} over ground"
-        fields[f"slip_x_{wheel}"] = (m_s, None, f"Velocity {slip}, along the wheel.")
-        fields[f"slip_y_{wheel}"] = (m_s, None, f"Velocity {slip}, across it, left positive.")
+        fields[f"slip_x_{wheel}"] = (si.m_s, None, f"Velocity {slip}, along the wheel.")
+        fields[f"slip_y_{wheel}"] = (si.m_s, None, f"Velocity {slip}, across it, left positive.")
     return record_type("Outputs", "Odometry, loads and slip of a wheeled vehicle.", fields)
 
 
