@@ -51,19 +51,8 @@ from .parts.drive_command import (
     drag,
     front_share,
 )
-from .parts.kinematics import (
-    Acceleration,
-    kinetic_energy,
-    pose_rate,
-    velocity_rate,
-)
-from .parts.load_transfer import (
-    AxleWeights,
-    Force,
-    axle_weights,
-    floored_speed,
-    lift,
-)
+from .parts.kinematics import Acceleration, kinetic_energy, pose_rate, velocity_rate
+from .parts.load_transfer import AxleWeights, Force, axle_weights, floored_speed, lift
 from .parts.spinning_wheel import FirstOrderSlip, SteadySlip, each_wheel, rolling_radius
 from .twin_track.body import WHEEL_WIDTH
 from .twin_track.records import DEFAULT_TYRES, share
