@@ -30,8 +30,7 @@ from ...core import record
 from ...core.arrays import AnyArray, Array
 from ...core.files import brief_repr
 from ...core.model import Vehicle
-from ...road.road import WAVELENGTHS, psd
-from ...road.road import Road
+from ...road.road import WAVELENGTHS, Road, psd
 from ...units import N, N_m, N_s_m, kg, kg_m2, m, m_s, m_s2, one, s
 from ...vehicles.parts.chassis import sprung_mass
 from ...vehicles.parts.suspension import IndependentSuspension, corner_force, tyre_stiffness
