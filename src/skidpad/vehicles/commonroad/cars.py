@@ -478,6 +478,16 @@ def on_slope(*fields: str) -> Callable[[Any, Any, Any, GroundUnder, Any], tuple[
     return on_ground
 
 
+def standing_tyres(p: Any) -> tuple[m, m]:
+    """Static deflection of the front and the rear tyres."""
+    by_wheelbase = 1.0 / (p.l_f + p.l_r)
+    by_tyres = 0.5 * p.g * (1.0 / p.K_zt)
+    return (
+        (p.m_s * p.l_r * by_wheelbase + p.front.m) * by_tyres,
+        (p.m_s * p.l_f * by_wheelbase + p.rear.m) * by_tyres,
+    )
+
+
 def start(
     vehicle: Vehicle, *, x: m = 0.0, y: m = 0.0, steer: rad = 0.0, v: m_s = 0.0, yaw: rad = 0.0,
     omega: rad_s = 0.0, beta: rad = 0.0, hitch: rad = 0.0,
@@ -489,24 +499,14 @@ def start(
     `init_std` and `init_mb`: wheel spins follow from v alone, and the springs are not in
     balance.
     """
-    from . import bicycles, multi_body, single_track
-
-    kinds = (
-        bicycles.KinematicBicycleState,
-        bicycles.DynamicBicycleState,
-        single_track.KsState,
-        single_track.KstState,
-        single_track.StState,
-        single_track.StdState,
-        multi_body.State,
-    )
     kind, p = vehicle_of(vehicle).State, vehicle.params
     v, beta = finite("v", v, "m/s"), finite("beta", beta, "rad")
     values: dict[str, float] = {
         "x": x, "y": y, "steer": steer, "yaw": yaw, "omega": omega, "hitch": hitch, "beta": beta,
         "v": v, "v_x": v * cos(beta), "v_y": v * sin(beta),
     }  # fmt: skip
-    if kind not in kinds:
+    of_package = kind.__module__.rpartition(".")[0] == __package__
+    if not (of_package and {"x", "y", "yaw", "steer"} <= {*kind._fields}):
         raise InvalidValue(
             f"{vehicle.name!r} is no car of CommonRoad with a place and a steering angle"
         )
@@ -518,17 +518,17 @@ def start(
     if not vehicle.model.reproduces:
         return state
     # Wheel spins and tyre deflections as upstream's initialisers set them.
-    if kind is single_track.StdState:
+    if "omega_f" in kind._fields:
         rim = state.v * cos(state.beta) * (1.0 / p.R_w)
         return state._replace(omega_f=rim * cos(state.steer), omega_r=rim)
-    if kind is multi_body.State:
-        front, rear = multi_body.standing_tyres(p)
+    if "drop_f" in kind._fields:
+        front, rear = standing_tyres(p)
         rim = state.v_x * (1.0 / p.R_w)
         return state._replace(
             drop_f=front,
             drop_r=rear,
             v_y_f=state.v_y + p.l_f * state.omega,
             v_y_r=state.v_y - p.l_r * state.omega,
-            **dict.fromkeys(multi_body.SPINS, rim),
+            **dict.fromkeys(("omega_fr", "omega_fl", "omega_rr", "omega_rl"), rim),
         )
     return state

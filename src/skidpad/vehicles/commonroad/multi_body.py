@@ -786,23 +786,13 @@ _BY_SIDE = (1, 0, 3, 2)
 """Indices of fl, fr, rl, rr in the wheel order of the state."""
 
 
-def standing_tyres(p: Params) -> tuple[si.m, si.m]:
-    """Static deflection of the front and the rear tyres."""
-    by_wheelbase = 1.0 / (p.l_f + p.l_r)
-    by_tyres = 0.5 * p.g * (1.0 / p.K_zt)
-    return (
-        (p.m_s * p.l_r * by_wheelbase + p.front.m) * by_tyres,
-        (p.m_s * p.l_f * by_wheelbase + p.rear.m) * by_tyres,
-    )
-
-
 def settled(x: State, p: Params) -> State:
     """Make an initial state consistent.
 
     If the tyre deflections of both axles are 0, they are set to those under static load; if all
     four wheel spins are 0, the wheels are set rolling at the speed of their hubs.
     """
-    front, rear = standing_tyres(p)
+    front, rear = cars.standing_tyres(p)
     squat = (rear - front) * (1.0 / (p.l_f + p.l_r))
     aloft = logical_and(x.drop_f == 0.0, x.drop_r == 0.0)
     rims = [
