@@ -222,20 +222,6 @@ def _rk4_steps(course: Weave, reference: Reference, budget: Budget) -> Iterator[
         yield Entry(f"step.four_wheel.rk4{suffix}", TIME, own, peers, absent, details)
 
 
-def _radau_steps(course: Weave, reference: Reference, budget: Budget) -> Entry:
-    peers = {
-        "scipy": _drive(numpy.single(course, RADAU_DT, "Radau"), reference, 1),
-        "casadi": _drive(casadi_vm.called(course, RADAU_DT), reference, 1),
-    }
-    # Radau makes a tenth of the calls; the same number of them is timed.
-    repeats = budget.weave_repeats * round(RADAU_DT / RK4_DT)
-    drive = _own(course, RADAU_DT, "radau", "record")
-    own = _drive(drive, reference, repeats)
-    details = _steps_details(drive, RADAU_DT, "record", reference)
-    absent = {"jax": "has no implicit method of its own"}
-    return Entry("step.four_wheel.radau", TIME, own, peers, absent, details)
-
-
 def _own(course: Weave, dt: float, integrator: str, form: str) -> Drive:
     simulator = Simulator(course.vehicle, dt=dt, integrator=integrator)
     kind = course.vehicle.Input
@@ -281,6 +267,16 @@ def entries(budget: Budget) -> Iterator[Entry]:
     course = weave(budget.weave)
     reference = weave_reference(course)
     yield from _rk4_steps(course, reference, budget)
-    yield _radau_steps(course, reference, budget)
+    peers = {
+        "scipy": _drive(numpy.single(course, RADAU_DT, "Radau"), reference, 1),
+        "casadi": _drive(casadi_vm.called(course, RADAU_DT), reference, 1),
+    }
+    # Radau makes a tenth of the calls; the same number of them is timed.
+    repeats = budget.weave_repeats * round(RADAU_DT / RK4_DT)
+    drive = _own(course, RADAU_DT, "radau", "record")
+    own = _drive(drive, reference, repeats)
+    details = _steps_details(drive, RADAU_DT, "record", reference)
+    absent = {"jax": "has no implicit method of its own"}
+    yield Entry("step.four_wheel.radau", TIME, own, peers, absent, details)
     yield from fresh.compile_entries(budget)
     yield from fresh.import_entries(budget)

@@ -134,7 +134,16 @@ def call_entry(device: Device, source: Source, size: tuple[int, int], budget: Bu
     work = work.cast("float32")
     fleet = source.fleet(precision="float32", device=device.name)
     repeats = 10 * budget.repeats
-    forms = _call_forms(device, work)
+    # Forms of a call: start states and inputs as NumPy or device arrays, inputs constant or one
+    # row per step
+    streamed: AnyArray = np.broadcast_to(work.u, (work.steps, *work.u.shape)).copy()
+    there = [device.xp.asarray(a) for a in (work.x0, work.u, streamed)]
+    forms = {
+        "numpy": (work.x0, work.u),
+        "device_arrays": (there[0], there[1]),
+        "numpy_streamed": (work.x0, streamed),
+        "device_arrays_streamed": (there[0], there[2]),
+    }
     calls = [partial(fleet.rollout, x0, u, steps=steps, every=steps) for x0, u in forms.values()]
     end, *_ = [call()[-1] for call in calls]
     times = interleaved([device.finished(call) for call in calls], repeats)
@@ -149,16 +158,3 @@ def call_entry(device: Device, source: Source, size: tuple[int, int], budget: Bu
     peer = typical(jax["numpy"])._replace(error=reference.error(jax["end"]))
     details["jax_device_arrays"] = typical(jax["device"]).value
     return Entry(name, TIME, own, {"jax": peer}, {}, details)
-
-
-def _call_forms(device: Device, work: FleetWork) -> dict[str, tuple[Any, Any]]:
-    """Forms of a call: start states and inputs as NumPy or device arrays, inputs constant or one
-    row per step."""
-    streamed: AnyArray = np.broadcast_to(work.u, (work.steps, *work.u.shape)).copy()
-    there = [device.xp.asarray(a) for a in (work.x0, work.u, streamed)]
-    return {
-        "numpy": (work.x0, work.u),
-        "device_arrays": (there[0], there[1]),
-        "numpy_streamed": (work.x0, streamed),
-        "device_arrays_streamed": (there[0], there[2]),
-    }

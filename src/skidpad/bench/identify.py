@@ -49,7 +49,30 @@ def entries(budget: Budget) -> Iterator[Entry]:
     """A fit in fresh processes, and in this one compared with SciPy."""
     for kind, runs in cold_and_cached(_job, budget.fresh).items():
         yield Entry(f"fit.single_track.{kind}", TIME, typical(runs), details=dict(WORK))
-    yield _against_scipy(budget)
+    car, log = first_guess(), drive()
+    alike: dict[str, Any] = {"hold_out": 0.0, "starts": 1, "window": LONGEST_WINDOW}
+    found: dict[str, Sequence[float]] = {}
+
+    def own() -> None:
+        found["own"] = [e.value for e in fit(car, log, list(FREE), **alike).estimates]
+
+    def scipy() -> None:
+        found["scipy"] = by_scipy(car, log)
+
+    own()  # compiles
+    replay = Replay(car, log, window=LONGEST_WINDOW)
+    replay.run([Guess()])
+    times = interleaved(
+        [own, scipy, lambda: fit(car, log, list(FREE))], max(1, budget.repeats // 3)
+    )
+    mine, theirs, whole = (typical(each) for each in times)
+    yield Entry(
+        "fit.single_track",
+        TIME,
+        mine._replace(error=_error(found["own"])),
+        {"scipy": theirs._replace(error=_error(found["scipy"]))},
+        details={**WORK, "window": LONGEST_WINDOW, "all_defaults": whole.value},
+    )
 
 
 def _job(cache: str) -> float:
@@ -95,33 +118,6 @@ def drive() -> Prepared:
         for name, sigma in NOISE.items()
     }
     return prepare(Log("slalom", channels), without=["filter", "imu", "latency"])
-
-
-def _against_scipy(budget: Budget) -> Entry:
-    car, log = first_guess(), drive()
-    alike: dict[str, Any] = {"hold_out": 0.0, "starts": 1, "window": LONGEST_WINDOW}
-    found: dict[str, Sequence[float]] = {}
-
-    def own() -> None:
-        found["own"] = [e.value for e in fit(car, log, list(FREE), **alike).estimates]
-
-    def scipy() -> None:
-        found["scipy"] = by_scipy(car, log)
-
-    own()  # compiles
-    replay = Replay(car, log, window=LONGEST_WINDOW)
-    replay.run([Guess()])
-    times = interleaved(
-        [own, scipy, lambda: fit(car, log, list(FREE))], max(1, budget.repeats // 3)
-    )
-    mine, theirs, whole = (typical(each) for each in times)
-    return Entry(
-        "fit.single_track",
-        TIME,
-        mine._replace(error=_error(found["own"])),
-        {"scipy": theirs._replace(error=_error(found["scipy"]))},
-        details={**WORK, "window": LONGEST_WINDOW, "all_defaults": whole.value},
-    )
 
 
 def by_scipy(car: Vehicle, log: Prepared) -> list[float]:

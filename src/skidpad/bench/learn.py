@@ -64,7 +64,21 @@ def entries(budget: Budget) -> Iterator[Entry]:
     sizes = SIZES
     yield _many("race.frenet", "frenet", sizes.frenet, sizes, budget)
     yield _many("race.lidar108", "lidar108", sizes.few_rays, sizes, budget)
-    yield _with_peer(sizes, budget)
+    count = sizes.many_rays
+    driven = Driven(task_of("lidar1080"), count, Device.of("cpu"), sizes.warm_up, threads=THREADS)
+    marched = MarchedRace(driven.task, sizes.peer)
+    marched.step(THREADS)
+    actions = [partial(driven.run, sizes.periods), partial(marched.step, THREADS)]
+    own_times, peer_times = interleaved(actions, 2 * budget.repeats)
+    own = best_rate(count * sizes.periods, own_times)
+    peer = best_rate(sizes.peer, peer_times)._replace(error=marched.error())
+    details = {
+        "threads": THREADS, **driven.details(sizes.warm_up), "peer_cells": marched.cells,
+        "peer_resolution": marched.resolution, "peer_mean_steps": marched.mean_marches(),
+    }  # fmt: skip
+    yield Entry(
+        f"race.lidar1080.envs{count}", RATE, own, {"march": peer}, _not_installed(), details
+    )
     yield _single(sizes)
     yield from _first(budget)
     try:
@@ -80,24 +94,6 @@ def _many(name: str, task: str, count: int, sizes: Sizes, budget: Budget) -> Ent
     own = best_rate(count * sizes.periods, times)
     details = {"threads": THREADS, **driven.details(sizes.warm_up)}
     return Entry(f"{name}.envs{count}", RATE, own, {}, {}, details)
-
-
-def _with_peer(sizes: Sizes, budget: Budget) -> Entry:
-    count = sizes.many_rays
-    driven = Driven(task_of("lidar1080"), count, Device.of("cpu"), sizes.warm_up, threads=THREADS)
-    marched = MarchedRace(driven.task, sizes.peer)
-    marched.step(THREADS)
-    actions = [partial(driven.run, sizes.periods), partial(marched.step, THREADS)]
-    own_times, peer_times = interleaved(actions, 2 * budget.repeats)
-    own = best_rate(count * sizes.periods, own_times)
-    peer = best_rate(sizes.peer, peer_times)._replace(error=marched.error())
-    details = {
-        "threads": THREADS, **driven.details(sizes.warm_up), "peer_cells": marched.cells,
-        "peer_resolution": marched.resolution, "peer_mean_steps": marched.mean_marches(),
-    }  # fmt: skip
-    return Entry(
-        f"race.lidar1080.envs{count}", RATE, own, {"march": peer}, _not_installed(), details
-    )
 
 
 def _not_installed() -> dict[str, str]:

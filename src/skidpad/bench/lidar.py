@@ -39,7 +39,24 @@ def entries(budget: Budget) -> Iterator[Entry]:
         yield _segments_entry(f"lidar.segments{segments}", scenery, budget)
     grid = corridor(poses)
     yield _grid_entry(grid, budget)
-    yield _opponents_entry(sceneries[1000], budget)
+    scenery = sceneries[1000]
+    # Scans with other cars in the room, compared with the same scans without them
+    rng = np.random.default_rng(7)
+    cars = np.column_stack(
+        [rng.uniform(1.0, 49.0, (OPPONENTS, 2)), rng.uniform(-np.pi, np.pi, OPPONENTS)]
+    )
+    movers = outlines([CAR] * OPPONENTS, cars)
+    scene = Scene.of(scenery.map)
+    out = np.empty((len(scenery.poses), LIDAR.rays))
+    scan = partial(scene.scan, scenery.poses, LIDAR.angles, out, threads=1)
+    both = np.concatenate([scenery.map.segments, movers])
+    reference = _by_all_segments(both, scenery.poses[:CHECKED])
+    error = _error(scan(movers=movers)[:CHECKED], reference)
+    with_cars, without = interleaved([partial(scan, movers=movers), scan], 5 * budget.repeats)
+    own = best_rate(out.size, with_cars)._replace(error=error)
+    empty = best_rate(out.size, without)
+    details = {"cars": OPPONENTS, "times_the_empty_world": empty.value / own.value}
+    yield Entry("lidar.opponents20", RATE, own, {"empty_world": empty}, {}, details)
     yield from _cuda_entries(budget)
 
 
@@ -69,26 +86,6 @@ def _grid_entry(scenery: Scenery, budget: Budget) -> Entry:
     peer = _rate(march, room.size, budget, lambda: _error(march()[:CHECKED], reference))
     own, details = _own(scenery, reference, budget)
     return Entry("lidar.grid1600", RATE, own, {"numba_march": peer}, {}, details)
-
-
-def _opponents_entry(scenery: Scenery, budget: Budget) -> Entry:
-    """Scans with other cars in the room, compared with the same scans without them."""
-    rng = np.random.default_rng(7)
-    cars = np.column_stack(
-        [rng.uniform(1.0, 49.0, (OPPONENTS, 2)), rng.uniform(-np.pi, np.pi, OPPONENTS)]
-    )
-    movers = outlines([CAR] * OPPONENTS, cars)
-    scene = Scene.of(scenery.map)
-    out = np.empty((len(scenery.poses), LIDAR.rays))
-    scan = partial(scene.scan, scenery.poses, LIDAR.angles, out, threads=1)
-    both = np.concatenate([scenery.map.segments, movers])
-    reference = _by_all_segments(both, scenery.poses[:CHECKED])
-    error = _error(scan(movers=movers)[:CHECKED], reference)
-    with_cars, without = interleaved([partial(scan, movers=movers), scan], 5 * budget.repeats)
-    own = best_rate(out.size, with_cars)._replace(error=error)
-    empty = best_rate(out.size, without)
-    details = {"cars": OPPONENTS, "times_the_empty_world": empty.value / own.value}
-    return Entry("lidar.opponents20", RATE, own, {"empty_world": empty}, {}, details)
 
 
 def _own(scenery: Scenery, reference: Array, budget: Budget) -> tuple[Measured, dict[str, Any]]:
@@ -168,29 +165,25 @@ def _cuda_entries(budget: Budget) -> Iterator[Entry]:
         ("lidar.cuda.segments1000", clutter(1000, CUDA_LIDARS)),
         ("lidar.cuda.grid1600", corridor(CUDA_LIDARS)),
     ):
-        yield _cuda_entry(name, scenery, device, budget)
+        from ..geometry.raycast.cuda import CudaScene
 
-
-def _cuda_entry(name: str, scenery: Scenery, device: Device, budget: Budget) -> Entry:
-    from ..geometry.raycast.cuda import CudaScene
-
-    scene: Map = scenery.map
-    there = CudaScene.of(scene)
-    poses = device.xp.asarray(scenery.poses)
-    ranges: dict[str, Any] = {}
-    rates: dict[str, Measured] = {}
-    for precision in ("float64", "float32"):
-        out = device.xp.empty((len(scenery.poses), LIDAR.rays), precision)
-        scan = device.finished(partial(there.scan, poses, LIDAR.angles, out))
-        scan()
-        (times,) = interleaved([scan], 5 * budget.repeats)
-        rates[precision] = best_rate(out.size, times)
-        ranges[precision] = on_host(out[:64])
-    on_cpu = Scene.of(scene).scan(scenery.poses[:64], LIDAR.angles)
-    details = {
-        "lidars": len(scenery.poses),
-        "rays": LIDAR.rays,
-        "same_bits_as_cpu": ranges["float64"].tobytes() == on_cpu.tobytes(),
-        "float32": rates["float32"].value,
-    }
-    return Entry(name, RATE, rates["float64"], {}, {}, details)
+        scene: Map = scenery.map
+        there = CudaScene.of(scene)
+        poses = device.xp.asarray(scenery.poses)
+        ranges: dict[str, Any] = {}
+        rates: dict[str, Measured] = {}
+        for precision in ("float64", "float32"):
+            out = device.xp.empty((len(scenery.poses), LIDAR.rays), precision)
+            scan = device.finished(partial(there.scan, poses, LIDAR.angles, out))
+            scan()
+            (times,) = interleaved([scan], 5 * budget.repeats)
+            rates[precision] = best_rate(out.size, times)
+            ranges[precision] = on_host(out[:64])
+        on_cpu = Scene.of(scene).scan(scenery.poses[:64], LIDAR.angles)
+        details = {
+            "lidars": len(scenery.poses),
+            "rays": LIDAR.rays,
+            "same_bits_as_cpu": ranges["float64"].tobytes() == on_cpu.tobytes(),
+            "float32": rates["float32"].value,
+        }
+        yield Entry(name, RATE, rates["float64"], {}, {}, details)

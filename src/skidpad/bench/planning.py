@@ -43,7 +43,12 @@ def entries(budget: Budget) -> Iterator[Entry]:
     """Updates of fleets on one thread, and a tick with noise and all reports."""
     for name in UPSTREAM_TIMES:
         yield _fleet_entry(name, budget)
-    yield _tick_entry()
+    x = np.arange(0.0, 2000.0, 5.0)
+    hill = Road.from_centre_line(np.stack([x, 0.0 * x, 10.0 * np.sin(x / 200.0)], axis=1))
+    own, with_road = _ticking(None), _ticking(hill)
+    details = {"ticks": TICKS, "model": "DELAY_STEER_ACC_GEARED", "with_road": with_road.value}
+    direct = _ticking(None, lambda model: DirectMotion.of(model, DT))
+    yield Entry("tick.planning_simulator", TIME, own, {"python": direct}, {}, details)
 
 
 def vehicle_of(name: str) -> Vehicle:
@@ -58,8 +63,11 @@ def vehicle_of(name: str) -> Vehicle:
     return autoware(name, {"wheel_base": 2.79, **maps})
 
 
-def work_of(vehicle: Vehicle, vehicles: int, steps: int) -> Work:
-    """Random commands, mostly in DRIVE, sometimes in NEUTRAL or REVERSE."""
+def _fleet_entry(name: str, budget: Budget) -> Entry:
+    vehicle = vehicle_of(name)
+    vehicles = budget.vehicles
+    steps = budget.rk4_steps
+    # Random commands, mostly in DRIVE, sometimes in NEUTRAL or REVERSE
     rng = np.random.default_rng(SEED)
     names = record.names(vehicle.Input)
     u = np.zeros((steps, len(names), vehicles))
@@ -69,11 +77,7 @@ def work_of(vehicle: Vehicle, vehicles: int, steps: int) -> Work:
     u[:, names.index("gear")] = rng.choice([float(g) for g in gears], (steps, vehicles))
     x0 = np.zeros((record.size(vehicle.State), vehicles))
     x0[record.names(vehicle.State).index("v_x")] = rng.uniform(0.0, 15.0, vehicles)
-    return Work(vehicle, x0, u)
-
-
-def _fleet_entry(name: str, budget: Budget) -> Entry:
-    work = work_of(vehicle_of(name), budget.vehicles, budget.rk4_steps)
+    work = Work(vehicle, x0, u)
     fleet = Fleet(work.vehicle, DT, threads=1)
     call = partial(fleet.rollout, work.x0, work.u, every=len(work.u), layout="soa")
     end = call()[-1]
@@ -139,15 +143,6 @@ def _numpy_states(work: Work) -> Iterator[Any]:
     for step, row in enumerate(work.u):
         x = _update(work.vehicle, x, line.acting([*row], step, step + 1))
         yield x
-
-
-def _tick_entry() -> Entry:
-    x = np.arange(0.0, 2000.0, 5.0)
-    hill = Road.from_centre_line(np.stack([x, 0.0 * x, 10.0 * np.sin(x / 200.0)], axis=1))
-    own, with_road = _ticking(None), _ticking(hill)
-    details = {"ticks": TICKS, "model": "DELAY_STEER_ACC_GEARED", "with_road": with_road.value}
-    direct = _ticking(None, lambda model: DirectMotion.of(model, DT))
-    return Entry("tick.planning_simulator", TIME, own, {"python": direct}, {}, details)
 
 
 def _ticking(road: Road | None, wrapped: Callable[[Any], Any] = lambda model: model) -> Measured:

@@ -132,8 +132,62 @@ class NothingHeard(SkidpadError):
 def entries(budget: Budget) -> Iterator[Entry]:
     require_extras("ros2", "world", purpose="skidpad bench ros2")
     yield _fleet_entry(budget)
-    yield _round_trip_entry(budget)
-    yield _codec_entry(budget)
+    # Time from a command to the odometry of its tick, through another process
+    from ..ros2.dds import Qos
+
+    twist = message_type("geometry_msgs/msg/Twist")
+    command = twist.encode(twist.Record())
+    answered = Event()
+    with _node("robot") as (_, transport):
+        transport.subscribe("/odom", _ODOMETRY, Qos(depth=1), lambda data: answered.set())
+        publisher = transport.publisher("/cmd_vel", twist, Qos(depth=1))
+
+        def both_ways() -> bool:
+            publisher.write(command)
+            return answered.wait(0.1)
+
+        _wait(both_ways)
+        time.sleep(0.2)
+        times = [_round_trip(publisher, command, answered) for _ in range(TRIES)]
+    low, middle, high = np.percentile(times[len(times) // 10 :], [50, 90, 99]).tolist()
+    details = {"percentile_90": middle, "percentile_99": high, "tries": TRIES}
+    yield Entry("ros2.round_trip", TIME, Measured(low, None), {}, {}, details)
+    # Serialisation of odometry with a new position: by a prepared message, a record, and the
+    # peers
+    header = message_type("std_msgs/msg/Header").Record(frame_id="base_link")
+    record = _ODOMETRY.Record(header, "base_link")
+    prepared = Prepared(_ODOMETRY, record)
+    put = prepared.patcher("pose.pose.position.x")
+    data = prepared.data
+
+    def patched(x: float) -> bytearray:
+        put(x)
+        return data
+
+    def encoded(x: float) -> bytes:
+        position = record.pose.pose.position._replace(x=x)
+        pose = record.pose._replace(pose=record.pose.pose._replace(position=position))
+        return _ODOMETRY.encode(record._replace(pose=pose))
+
+    makers: dict[str, Callable[[float], Any]] = {"prepared": patched, "record": encoded}
+    absent: dict[str, str] = {}
+    for name, peer in (
+        ("rosbags", rosbags_maker),
+        ("cyclonedds", cyclone_maker),
+    ):
+        try:
+            makers[name] = peer(_ODOMETRY)
+        except ImportError:
+            absent[name] = "not installed"
+    alike = len({bytes(make(1.25)) for make in makers.values()}) == 1
+    runs = [_batch(make) for make in makers.values()]
+    times = interleaved(runs, 3 * budget.repeats)
+    measured = {
+        name: typical([t / _BATCH for t in own]) for name, own in zip(makers, times, strict=True)
+    }
+    own = measured.pop("prepared")
+    details = {"type": _ODOMETRY.name, "bytes": len(data), "same_bytes": alike}
+    yield Entry("ros2.codec", TIME, own, measured, absent, details)
 
 
 def _fleet_entry(budget: Budget) -> Entry:
@@ -169,29 +223,6 @@ def _fleet_entry(budget: Budget) -> Entry:
         details)  # fmt: skip
 
 
-def _round_trip_entry(budget: Budget) -> Entry:
-    """Time from a command to the odometry of its tick, through another process."""
-    from ..ros2.dds import Qos
-
-    twist = message_type("geometry_msgs/msg/Twist")
-    command = twist.encode(twist.Record())
-    answered = Event()
-    with _node("robot") as (_, transport):
-        transport.subscribe("/odom", _ODOMETRY, Qos(depth=1), lambda data: answered.set())
-        publisher = transport.publisher("/cmd_vel", twist, Qos(depth=1))
-
-        def both_ways() -> bool:
-            publisher.write(command)
-            return answered.wait(0.1)
-
-        _wait(both_ways)
-        time.sleep(0.2)
-        times = [_round_trip(publisher, command, answered) for _ in range(TRIES)]
-    low, middle, high = np.percentile(times[len(times) // 10 :], [50, 90, 99]).tolist()
-    details = {"percentile_90": middle, "percentile_99": high, "tries": TRIES}
-    return Entry("ros2.round_trip", TIME, Measured(low, None), {}, {}, details)
-
-
 def _round_trip(publisher: Any, command: bytes, answered: Event) -> float:
     # As a controller does: not one command right after the other.
     time.sleep(0.002)
@@ -201,45 +232,6 @@ def _round_trip(publisher: Any, command: bytes, answered: Event) -> float:
     if not answered.wait(_PATIENCE):
         raise NothingHeard(f"no odometry within {_PATIENCE:g} s of a command")
     return time.perf_counter() - begin
-
-
-def _codec_entry(budget: Budget) -> Entry:
-    """Serialisation of odometry with a new position: by a prepared message, a record, and the
-    peers."""
-    header = message_type("std_msgs/msg/Header").Record(frame_id="base_link")
-    record = _ODOMETRY.Record(header, "base_link")
-    prepared = Prepared(_ODOMETRY, record)
-    put = prepared.patcher("pose.pose.position.x")
-    data = prepared.data
-
-    def patched(x: float) -> bytearray:
-        put(x)
-        return data
-
-    def encoded(x: float) -> bytes:
-        position = record.pose.pose.position._replace(x=x)
-        pose = record.pose._replace(pose=record.pose.pose._replace(position=position))
-        return _ODOMETRY.encode(record._replace(pose=pose))
-
-    makers: dict[str, Callable[[float], Any]] = {"prepared": patched, "record": encoded}
-    absent: dict[str, str] = {}
-    for name, peer in (
-        ("rosbags", rosbags_maker),
-        ("cyclonedds", cyclone_maker),
-    ):
-        try:
-            makers[name] = peer(_ODOMETRY)
-        except ImportError:
-            absent[name] = "not installed"
-    alike = len({bytes(make(1.25)) for make in makers.values()}) == 1
-    runs = [_batch(make) for make in makers.values()]
-    times = interleaved(runs, 3 * budget.repeats)
-    measured = {
-        name: typical([t / _BATCH for t in own]) for name, own in zip(makers, times, strict=True)
-    }
-    own = measured.pop("prepared")
-    details = {"type": _ODOMETRY.name, "bytes": len(data), "same_bytes": alike}
-    return Entry("ros2.codec", TIME, own, measured, absent, details)
 
 
 def _batch(make: Callable[[float], Any]) -> Callable[[], None]:

@@ -38,35 +38,31 @@ def entries(budget: Budget) -> Iterator[Entry]:
     """Calls of `simulate` with SciPy's and skidpad's integrators; a Monte Carlo on all cores."""
     for name in UPSTREAM:
         for method in ("scipy", "skidpad"):
-            yield _simulate_entry(name, method, budget)
+            vehicle = get(f"commonroad_{name}_bicycle")()
+            x0, u = _start(vehicle), np.array([0.8, 0.05])
+            ivp = "RK45" if method == "scipy" else "skidpad:rk4"
+            reference = _reference(vehicle, x0, u)
+            calls = 200 if method == "scipy" else 2000
+            own, peer = _rates(vehicle, x0, u, HORIZON, ivp, calls, budget)
+            fine, fine_peer = _rates(vehicle, x0, u, FINE, ivp, calls // 4, budget)
+            end = Simulation(vehicle).simulate(x0, u, HORIZON, ivp_method=ivp)[1].states[-1]
+            theirs = simulating(vehicle, HORIZON)(x0, u, HORIZON)
+            yield Entry(
+                f"simulate.{name}.{method}",
+                CALLS,
+                own._replace(error=_error(end, reference)),
+                {"solve_ivp": peer._replace(error=_error(theirs, reference))},
+                {"commonroad-control": "needs Python 3.10"},
+                {
+                    "t_final": HORIZON,
+                    "delta_t_w": HORIZON,
+                    "upstream_quoted": UPSTREAM[name][0],
+                    "at_delta_t_w_0.02": fine.value,
+                    "at_delta_t_w_0.02_solve_ivp": fine_peer.value,
+                    "at_delta_t_w_0.02_upstream_quoted": UPSTREAM[name][1],
+                },
+            )
     yield _monte_carlo_entry(budget)
-
-
-def _simulate_entry(name: str, method: str, budget: Budget) -> Entry:
-    vehicle = get(f"commonroad_{name}_bicycle")()
-    x0, u = _start(vehicle), np.array([0.8, 0.05])
-    ivp = "RK45" if method == "scipy" else "skidpad:rk4"
-    reference = _reference(vehicle, x0, u)
-    calls = 200 if method == "scipy" else 2000
-    own, peer = _rates(vehicle, x0, u, HORIZON, ivp, calls, budget)
-    fine, fine_peer = _rates(vehicle, x0, u, FINE, ivp, calls // 4, budget)
-    end = Simulation(vehicle).simulate(x0, u, HORIZON, ivp_method=ivp)[1].states[-1]
-    theirs = simulating(vehicle, HORIZON)(x0, u, HORIZON)
-    return Entry(
-        f"simulate.{name}.{method}",
-        CALLS,
-        own._replace(error=_error(end, reference)),
-        {"solve_ivp": peer._replace(error=_error(theirs, reference))},
-        {"commonroad-control": "needs Python 3.10"},
-        {
-            "t_final": HORIZON,
-            "delta_t_w": HORIZON,
-            "upstream_quoted": UPSTREAM[name][0],
-            "at_delta_t_w_0.02": fine.value,
-            "at_delta_t_w_0.02_solve_ivp": fine_peer.value,
-            "at_delta_t_w_0.02_upstream_quoted": UPSTREAM[name][1],
-        },
-    )
 
 
 def _start(vehicle: Vehicle) -> AnyArray:

@@ -483,7 +483,9 @@ def clutter(segments: int, poses: int) -> Scenery:
     rings = [np.stack(ring, axis=1) for ring in zip(x, y, strict=True)]
     room = ROOM * np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
     map_ = Map.from_polylines([room, *rings], closed=True, name=f"clutter{segments}")
-    free = _random_poses(rng, 4 * poses, ROOM)
+    count = 4 * poses
+    places = rng.uniform(1.0, ROOM - 1.0, (count, 2))
+    free = np.column_stack([places, rng.uniform(-np.pi, np.pi, count)])
     nearest = np.full(len(free), np.inf)
     for centre in centres:
         nearest = np.minimum(nearest, np.hypot(*(free[:, :2] - centre).T))
@@ -532,8 +534,3 @@ def corridor(poses: int) -> Scenery:
     at = rng.integers(len(line), size=poses)
     shift = rng.uniform(-0.7, 0.7, (poses, 2))
     return Scenery(map_, np.column_stack([line[at] + shift, rng.uniform(-np.pi, np.pi, poses)]))
-
-
-def _random_poses(rng: np.random.Generator, count: int, side: float) -> Array:
-    places = rng.uniform(1.0, side - 1.0, (count, 2))
-    return np.column_stack([places, rng.uniform(-np.pi, np.pi, count)])

@@ -118,7 +118,13 @@ def _entry(name: str, world: World, budget: Budget) -> Entry:
 
     peer, peer_steps = _one_by_one(world, budget)
     own_times, peer_times = interleaved([own, peer], budget.repeats)
-    touching = _touching(world, start, steps)
+    # Mean number of contacts per step of the measured interval
+    world.restore(start)
+    contacts = 0
+    for _ in range(steps):
+        world.step()
+        contacts += len(world.contacts)
+    touching = contacts / steps
     fast = best_rate(steps * world.dt, own_times)
     details: dict[str, Any] = {
         "vehicles": count,
@@ -152,13 +158,3 @@ def _one_by_one(world: World, budget: Budget) -> tuple[Callable[[], None], int]:
             turn()
 
     return drive, steps
-
-
-def _touching(world: World, start: Any, steps: int) -> float:
-    """Mean number of contacts per step of the measured interval."""
-    world.restore(start)
-    contacts = 0
-    for _ in range(steps):
-        world.step()
-        contacts += len(world.contacts)
-    return contacts / steps

@@ -155,24 +155,20 @@ def prelude(precision: str, program: Program) -> str:
     the Program.
     """
     kind, functions = TYPES[precision], program.functions
-    on_bits = _on_bits(kind, literal(MAGIC[precision], kind))
-    table = f'extern "C" {{ __device__ unsigned long long {ARRAYS}[2]; }}\n'
-    arrays = table + array_helper(kind) if program.reads_arrays else ""
-    head = _TYPEDEFS + _FUNCTIONS + _EXTREMA
-    head += (on_bits + arrays).replace("static inline", "static __device__ inline")
-    return head + "".join(_function(k, precision, functions) for k in range(len(functions)))
-
-
-def _on_bits(kind: Type, magic: str) -> str:
-    return _ON_BITS.format(
+    on_bits = _ON_BITS.format(
         T=kind.name,
         U=kind.unsigned,
         I=kind.signed,
         M=kind.mantissa_bits,
         bias=kind.bias,
         field=2 * kind.bias + 1,
-        magic=magic,
+        magic=literal(MAGIC[precision], kind),
     )
+    table = f'extern "C" {{ __device__ unsigned long long {ARRAYS}[2]; }}\n'
+    arrays = table + array_helper(kind) if program.reads_arrays else ""
+    head = _TYPEDEFS + _FUNCTIONS + _EXTREMA
+    head += (on_bits + arrays).replace("static inline", "static __device__ inline")
+    return head + "".join(_function(k, precision, functions) for k in range(len(functions)))
 
 
 def _function(number: int, precision: str, functions: tuple[Program, ...]) -> str:
@@ -311,7 +307,19 @@ def emit(
         T=kind.name,
         load=indent(read, 2),
         held=indent(held, 2),
-        stream=indent([*step_length, *_streams(sizes), *_late_inputs(delayed), *once.lines], 6),
+        stream=indent(
+            [
+                *step_length,
+                *_streams(sizes),
+                *[
+                    f"{{ const long long row = step - late{c}; u{f} = row < 0 "
+                    f"? {at('pending', f, '(row + pending_rows)')} : {at('u', f, 'row')}; }}"
+                    for c, f in enumerate(delayed)
+                ],
+                *once.lines,
+            ],
+            6,
+        ),
         body=indent(body, 6),
         advance=indent(_advance(program, sizes, lines), 6),
         store=indent(store, 6),
@@ -351,15 +359,6 @@ class _StartOfStep(NamedTuple):
                 inside.append(f"kept{k} = {lines.text[k]};")
                 lines.text[k] = f"kept{k}"
         return cls((*declared,), (*before, "if (done % substeps == 0) {", *inside, "}"))
-
-
-def _late_inputs(delayed: tuple[int, ...]) -> list[str]:
-    """Statements that read each delayed input from its earlier row, or from `pending`."""
-    return [
-        f"{{ const long long row = step - late{c}; u{f} = row < 0 "
-        f"? {at('pending', f, '(row + pending_rows)')} : {at('u', f, 'row')}; }}"
-        for c, f in enumerate(delayed)
-    ]
 
 
 def _advance(program: Program, sizes: dict[str, int], lines: Lines) -> list[str]:

@@ -95,13 +95,6 @@ _EMIT: dict[str, Callable[..., Any]] = {
 }
 
 
-def emit_operation(target: Target, builder: ir.IRBuilder, i: Instruction, args: list[Any]) -> Any:
-    emit = _EMIT.get(i.op)
-    if emit is None:
-        raise UnknownOperation(f"the LLVM target has no operation {i.op!r}")
-    return emit(target, builder, args, i.imm)
-
-
 class Body:
     """The operations of a Program, emitted in parts: the values constant over a rollout, then the
     rest.
@@ -140,8 +133,10 @@ class Body:
         for k, i in enumerate(self.program.code):
             if k in self.values:
                 continue
-            if in_pieces:
-                _new_piece_if_full(builder)
+            if in_pieces and len(builder.block.instructions) > _PIECE:
+                piece = builder.append_basic_block()
+                builder.branch(piece)
+                builder.position_at_end(piece)
             if i.op == "const":
                 self.values[k] = self.target.number(i.imm)
             elif i.op == "input":
@@ -178,7 +173,10 @@ class Body:
         args = [self.loaded(builder, a) for a in i.args]
         if i.op == "read":
             return llvm_text.element(self.target, builder, self.arrays[i.args[0]], args[1])
-        return emit_operation(self.target, builder, i, args)
+        emit = _EMIT.get(i.op)
+        if emit is None:
+            raise UnknownOperation(f"the LLVM target has no operation {i.op!r}")
+        return emit(self.target, builder, args, i.imm)
 
     def _called(self, builder: ir.IRBuilder, i: Instruction) -> Any:
         count = len(self.functions[i.imm[0]].inputs[0].fields)
@@ -197,13 +195,6 @@ class Body:
     def results(self, port: int) -> list[Any]:
         """The values of an output port, once everything it needs is emitted."""
         return [self.values[r] for r in self.program.results[port]]
-
-
-def _new_piece_if_full(builder: Any) -> None:
-    if len(builder.block.instructions) > _PIECE:
-        piece = builder.append_basic_block()
-        builder.branch(piece)
-        builder.position_at_end(piece)
 
 
 class InMemory(NamedTuple):

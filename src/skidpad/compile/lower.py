@@ -57,10 +57,30 @@ class _Lowering:
         self.native = native
         self.name = program.name
         self.b = builder
-        self.fused = _fusable_products(program)
-        self.paired = _paired_angles(program)
+        # Indices of products used by sums and differences alone, so that each use may be an fma
+        products = {k for k, i in enumerate(program.code) if i.op == "mul"}
+        for i in program.code:
+            if i.op not in ("add", "sub"):
+                products.difference_update(i.args)
+            elif i.args[0] == i.args[1]:
+                products.discard(i.args[0])
+        for result in program.results:
+            products.difference_update(result)
+        self.fused = products
+        # Values whose sine and cosine are both taken, so that the two share one range reduction
+        sines = {i.args[0] for i in program.code if i.op == "sin"}
+        self.paired = sines & {i.args[0] for i in program.code if i.op == "cos"}
         self.held = program.held
-        self.positive = _never_negative(program.code)
+        # For each value, whether it is known to be positive, +0 or NaN from its operation
+        known: list[bool] = []
+        for i in program.code:
+            if i.op == "const":
+                known.append(math.copysign(1.0, i.imm) > 0.0)
+            elif i.op == "max":
+                known.append(any(known[a] for a in i.args))
+            else:
+                known.append(i.op in ("abs", "exp", "cosh"))
+        self.positive = known
         self.place: list[int] = []
         for k in range(len(program.code)):
             self.place.append(self._value(k))
@@ -185,42 +205,6 @@ def with_shared_reciprocals(program: Program) -> Program:
         code.append(i)
     results = tuple(tuple(place[r] for r in result) for result in program.results)
     return replace(program, code=tuple(code), results=results)
-
-
-def _fusable_products(program: Program) -> set[int]:
-    """Indices of products used by sums and differences alone, so that each use may be an fma.
-
-    Decided on the whole Program: this is why step, outputs and derivatives are separate Programs;
-    otherwise adding an output would change the rounding of the state.
-    """
-    products = {k for k, i in enumerate(program.code) if i.op == "mul"}
-    for i in program.code:
-        if i.op not in ("add", "sub"):
-            products.difference_update(i.args)
-        elif i.args[0] == i.args[1]:
-            products.discard(i.args[0])
-    for result in program.results:
-        products.difference_update(result)
-    return products
-
-
-def _never_negative(code: tuple[Instruction, ...]) -> list[bool]:
-    """For each value, whether it is known to be positive, +0 or NaN from its operation."""
-    known: list[bool] = []
-    for i in code:
-        if i.op == "const":
-            known.append(math.copysign(1.0, i.imm) > 0.0)
-        elif i.op == "max":
-            known.append(any(known[a] for a in i.args))
-        else:
-            known.append(i.op in ("abs", "exp", "cosh"))
-    return known
-
-
-def _paired_angles(program: Program) -> set[int]:
-    """Values whose sine and cosine are both taken, so that the two share one range reduction."""
-    sines = {i.args[0] for i in program.code if i.op == "sin"}
-    return sines & {i.args[0] for i in program.code if i.op == "cos"}
 
 
 def _sign(b: Builder, x: int) -> int:

@@ -273,13 +273,7 @@ def with_held_parts(program: Program) -> Program:
     if not program.functions or any(len(f.inputs) > 1 for f in program.functions):
         return program
     split = _Functions()
-    for function, arguments in zip(program.functions, _held_arguments(program), strict=True):
-        split.add(function, arguments)
-    return replace(_rewritten(program, split), functions=tuple(split.programs))
-
-
-def _held_arguments(program: Program) -> list[list[bool]]:
-    """For each function and each of its arguments, whether it is held in every call."""
+    # For each function and each of its arguments, whether it is held in every call
     functions = program.functions
     held = [[True] * len(f.inputs[0].fields) for f in functions]
     _note_calls(program, program.held, functions, held)
@@ -288,7 +282,9 @@ def _held_arguments(program: Program) -> list[list[bool]]:
         if all(held[k]):
             held[k] = [False] * len(held[k])
         _note_calls(functions[k], _held_values(functions[k], held[k]), functions, held)
-    return held
+    for function, arguments in zip(program.functions, held, strict=True):
+        split.add(function, arguments)
+    return replace(_rewritten(program, split), functions=tuple(split.programs))
 
 
 def _note_calls(

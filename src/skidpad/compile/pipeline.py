@@ -277,7 +277,10 @@ def _library(
         return (str(make(scheduled(with_held_parts(lower(traced, precision))))),)
 
     def build(text: str) -> bytes:
-        return native.object_code(text, in_order=_stays_in_order(traced, precision, lanes))
+        # Whether LLVM has to keep the order of the scheduling pass
+        bits = lanes * (64 if precision == "float64" else 32)
+        small = max(len(piece.code) for piece in (traced, *traced.functions)) <= _WIDE_PROGRAM
+        return native.object_code(text, in_order=(small and bits <= native.vector_bits()))
 
     return native.Library(native.get_or_build(name, build, assembly, _label(traced)))
 
@@ -288,14 +291,3 @@ def _label(program: Program) -> str:
     what = rest.removeprefix("step.")
     what = {"radau": "Radau", "rk4": "RK4"}.get(what, what)
     return f"compiling {vehicle}" + (f", {what}" if what else "")
-
-
-def _stays_in_order(traced: Program, precision: str, lanes: int) -> bool:
-    """Whether LLVM has to keep the order of the scheduling pass.
-
-    LLVM's own scheduler saves registers. That gains more than it loses by changing the order where
-    a value takes two registers, and in a large Program or function, where many values are alive.
-    """
-    bits = lanes * (64 if precision == "float64" else 32)
-    small = max(len(piece.code) for piece in (traced, *traced.functions)) <= _WIDE_PROGRAM
-    return small and bits <= native.vector_bits()

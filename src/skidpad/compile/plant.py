@@ -43,24 +43,6 @@ Ports = dict[str, tuple[tuple[str, ...], ...]]
 
 def check_plant(plant: CheckedPlantPlant) -> None:
     """Raise unless the parts of a plant are consistent."""
-    _check_values(plant)
-    x, u, w, p = _names(plant)
-    inputs: Ports = {"x": (x,), "u": (u,), "w": (w,), "p": (p,)}
-    residual = ("residual",) if plant.implicit else ()
-    step_inputs: Ports = {**inputs, "dt": (("dt",),), "start": (x, ())}
-    _check_ports("step", plant.step, step_inputs, {"x": (x,), "residual": (residual,)})
-    policy = plant.step.meta.get("policy")
-    _must(policy is None or isinstance(policy, str), "policy", policy, "a name")
-    moment: Ports = {"x": (x,), "start": (x,), **inputs}
-    moment |= {} if policy is None else {"dt": (("dt",),)}
-    _check_ports("outputs", plant.outputs, moment, {"y": (record.names(plant.Outputs),)})
-    if plant.settle is not None:
-        _check_ports("settle", plant.settle.program, {"x": (x,), "p": (p,)}, {"x": (x,)})
-    if plant.saved_cost is not None:
-        _check_cost(plant.saved_cost, inputs)
-
-
-def _check_values(plant: CheckedPlantPlant) -> None:
     for name in ("name", "integrator", "reproduces"):
         _must(isinstance(getattr(plant, name), str), name, getattr(plant, name), "a text")
     _must(isinstance(plant.implicit, bool), "implicit", plant.implicit, "true or false")
@@ -81,6 +63,20 @@ def _check_values(plant: CheckedPlantPlant) -> None:
             if name not in known:
                 raise InvalidValue(record.unknown_name(f"{what}: {kind.__name__}", name, known))
     _must(rule in RULES, "dead_time_rule", rule, " or ".join(RULES))
+    x, u, w, p = _names(plant)
+    inputs: Ports = {"x": (x,), "u": (u,), "w": (w,), "p": (p,)}
+    residual = ("residual",) if plant.implicit else ()
+    step_inputs: Ports = {**inputs, "dt": (("dt",),), "start": (x, ())}
+    _check_ports("step", plant.step, step_inputs, {"x": (x,), "residual": (residual,)})
+    policy = plant.step.meta.get("policy")
+    _must(policy is None or isinstance(policy, str), "policy", policy, "a name")
+    moment: Ports = {"x": (x,), "start": (x,), **inputs}
+    moment |= {} if policy is None else {"dt": (("dt",),)}
+    _check_ports("outputs", plant.outputs, moment, {"y": (record.names(plant.Outputs),)})
+    if plant.settle is not None:
+        _check_ports("settle", plant.settle.program, {"x": (x,), "p": (p,)}, {"x": (x,)})
+    if plant.saved_cost is not None:
+        _check_cost(plant.saved_cost, inputs)
 
 
 def _check_cost(cost: SavedCost, ports: Ports) -> None:
@@ -245,7 +241,13 @@ class Plant:
 
     def document(self, dt: float, cost: SavedCost | None = None) -> dict[str, Any]:
         """The plant as JSON values, to be a file or part of one."""
-        arrays = _arrays_document(self.params)
+        # The shared arrays among parameters, by name: numbers are valid in one process only
+        leaves = zip(record.names(type(self.params)), record.flatten(self.params), strict=True)
+        arrays = {
+            name: base64.b64encode(value.values.astype("<f8").tobytes()).decode("ascii")
+            for name, value in leaves
+            if isinstance(value, ArrayNumber)
+        }
         document: dict[str, Any] = {
             "format": FORMAT,
             "version": FORMAT_VERSION if arrays else 1,
@@ -341,16 +343,6 @@ def _decoded(
 def _record_types(document: dict[str, Any]) -> dict[str, type]:
     methods = document.get("interpolations", {})
     return {kind: record_type(kind, document["records"][kind], methods.get(kind)) for kind in KINDS}
-
-
-def _arrays_document(params: Any) -> dict[str, str]:
-    """The shared arrays among parameters, by name: numbers are valid in one process only."""
-    leaves = zip(record.names(type(params)), record.flatten(params), strict=True)
-    return {
-        name: base64.b64encode(value.values.astype("<f8").tobytes()).decode("ascii")
-        for name, value in leaves
-        if isinstance(value, ArrayNumber)
-    }
 
 
 def _array(text: str) -> ArrayNumber:

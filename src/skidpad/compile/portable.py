@@ -256,24 +256,20 @@ def _with_kinds(name: str, rows: list[list[Any]], kinds: Mapping[str, Any]) -> A
 def _by_field(rows: list[list[Any]]) -> dict[str, list[list[Any]]]:
     groups: dict[str, list[list[Any]]] = {}
     for row in rows:
-        _check_row(row)
+        # Raise unless a row is one that `described` could have written; it may come from a file
+        name, symbol, dimension, default, bounds, doc = row
+        texts = all(isinstance(text, str) for text in (name, symbol, doc))
+        numbers = [*dimension, *(() if default is None else (default,))]
+        plain = all(type(n) in (int, float) and math.isfinite(n) for n in numbers)
+        if not (texts and plain and len(dimension) == 3):
+            raise InvalidValue(f"{row!r:.200} describes no field of a record")
+        if bounds is not None:
+            low, high, *marks = bounds
+            marked = len(marks) in (1, 2) and all(type(mark) is bool for mark in marks)
+            if not marked or not float(low) <= float(high):
+                raise InvalidValue(f"{name}: {bounds!r:.200} is no range")
         groups.setdefault(row[0].partition(".")[0], []).append(row)
     return groups
-
-
-def _check_row(row: Any) -> None:
-    """Raise unless a row is one that `described` could have written; it may come from a file."""
-    name, symbol, dimension, default, bounds, doc = row
-    texts = all(isinstance(text, str) for text in (name, symbol, doc))
-    numbers = [*dimension, *(() if default is None else (default,))]
-    plain = all(type(n) in (int, float) and math.isfinite(n) for n in numbers)
-    if not (texts and plain and len(dimension) == 3):
-        raise InvalidValue(f"{row!r:.200} describes no field of a record")
-    if bounds is not None:
-        low, high, *marks = bounds
-        marked = len(marks) in (1, 2) and all(type(mark) is bool for mark in marks)
-        if not marked or not float(low) <= float(high):
-            raise InvalidValue(f"{name}: {bounds!r:.200} is no range")
 
 
 def _annotated(symbol: str, dimension: list[float], bounds: list[Any] | None) -> Any:

@@ -367,7 +367,23 @@ class Program:
     @classmethod
     def from_document(cls, document: Any, where: str) -> Program:
         """Return the Program of a `document` found in the file `where`."""
-        return _decode(document, where)
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
+            raise InvalidValue(f"{where} is not a skidpad program file (no format {FORMAT!r})")
+        if document.get("version") not in range(1, FORMAT_VERSION + 1):
+            raise InvalidValue(
+                f"{where} has program format version {document.get('version')!r}; "
+                f"this skidpad reads versions 1 to {FORMAT_VERSION}"
+            )
+        with reading(where, "is a damaged program file"):
+            functions = tuple(_program(entry) for entry in document.get("functions", ()))
+            program = replace(
+                _program(document), meta=document.get("meta", {}), functions=functions
+            )
+            check_program(program, where)
+            sound = document["digest"] == program.digest
+        if not sound:
+            raise InvalidValue(f"{where} is a damaged program file: its digest does not match")
+        return program
 
     @classmethod
     def load(cls, path: str | Path) -> Program:
@@ -387,7 +403,10 @@ def _document(program: Program) -> dict[str, Any]:
         "inputs": program.inputs,
         "outputs": program.outputs,
         "results": program.results,
-        "code": [[i.op, i.args, _imm_text(i)] for i in program.code],
+        "code": [
+            [i.op, i.args, float(i.imm).hex() if i.op in ("const", "pow") else i.imm]
+            for i in program.code
+        ],
     }
     if program.functions:
         described["functions"] = [_document(function) for function in program.functions]
@@ -396,28 +415,6 @@ def _document(program: Program) -> dict[str, Any]:
 
 def _text(document: dict[str, Any]) -> bytes:
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
-
-
-def _imm_text(i: Instruction) -> Any:
-    return float(i.imm).hex() if i.op in ("const", "pow") else i.imm
-
-
-def _decode(document: Any, where: str) -> Program:
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise InvalidValue(f"{where} is not a skidpad program file (no format {FORMAT!r})")
-    if document.get("version") not in range(1, FORMAT_VERSION + 1):
-        raise InvalidValue(
-            f"{where} has program format version {document.get('version')!r}; "
-            f"this skidpad reads versions 1 to {FORMAT_VERSION}"
-        )
-    with reading(where, "is a damaged program file"):
-        functions = tuple(_program(entry) for entry in document.get("functions", ()))
-        program = replace(_program(document), meta=document.get("meta", {}), functions=functions)
-        check_program(program, where)
-        sound = document["digest"] == program.digest
-    if not sound:
-        raise InvalidValue(f"{where} is a damaged program file: its digest does not match")
-    return program
 
 
 def _program(document: Any) -> Program:

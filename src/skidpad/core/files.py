@@ -59,7 +59,7 @@ def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and not isinstance(error, SkidpadError):
-            raise not_written(target, error) from error
+            raise InvalidValue(f"cannot write {target}: {error.strerror or error}") from error
         raise
 
 
@@ -79,11 +79,6 @@ def target_of(path: Any) -> Path:
     if target.is_dir():
         raise InvalidValue(f"cannot write {target}: it is a folder")
     return target
-
-
-def not_written(path: Path, error: OSError) -> InvalidValue:
-    """Make the error for a file that the system refuses to write."""
-    return InvalidValue(f"cannot write {path}: {error.strerror or error}")
 
 
 @contextmanager

@@ -169,27 +169,6 @@ def _function(head: str, *body: str) -> list[str]:
     return [f"{head} {{", *body, "}", ""]
 
 
-def _refusals(naming: Naming) -> list[str]:
-    """C statements that return for an input outside the range of its field."""
-    lines: list[str] = []
-    leaves = record.fields(naming.exported.model.Input)
-    for leaf, member in zip(leaves, naming.fields["input"], strict=True):
-        if leaf.allowed is None:
-            continue
-        value, allowed = f"command->{member}", leaf.allowed
-        tests: list[str] = []
-        if math.isfinite(allowed.low):
-            sign = ">" if allowed.open_low else ">="
-            tests.append(f"{value} {sign} {naming.number(allowed.low)}")
-        if math.isfinite(allowed.high):
-            tests.append(f"{value} <= {naming.number(allowed.high)}")
-        if allowed.whole:
-            tests.append(f"exact_rint_{naming.kind.name}({value}) == {value}")
-        if tests:
-            lines.append(f"    if (!({' && '.join(tests)})) return {naming.name}_BAD_INPUT;")
-    return lines
-
-
 def _advance(naming: Naming, queues: Queues) -> list[str]:
     """C statements of the step; its argument `after` is the age of the vehicle after the step."""
     name, kind, program = naming.name, naming.kind, naming.exported.step
@@ -206,6 +185,23 @@ def _advance(naming: Naming, queues: Queues) -> list[str]:
         "&next",
         *["&car->residual"] * bool(program.results[1]),
     ]
+    # C statements that return for an input outside the range of its field
+    lines: list[str] = []
+    leaves = record.fields(naming.exported.model.Input)
+    for leaf, member in zip(leaves, naming.fields["input"], strict=True):
+        if leaf.allowed is None:
+            continue
+        value, allowed = f"command->{member}", leaf.allowed
+        tests: list[str] = []
+        if math.isfinite(allowed.low):
+            sign = ">" if allowed.open_low else ">="
+            tests.append(f"{value} {sign} {naming.number(allowed.low)}")
+        if math.isfinite(allowed.high):
+            tests.append(f"{value} <= {naming.number(allowed.high)}")
+        if allowed.whole:
+            tests.append(f"exact_rint_{naming.kind.name}({value}) == {value}")
+        if tests:
+            lines.append(f"    if (!({' && '.join(tests)})) return {naming.name}_BAD_INPUT;")
     return [
         f"static int {name}_advance(",
         f"    {name}* car, {command + ', ' if command else ''}{kind.name} dt, double after) {{",
@@ -216,7 +212,7 @@ def _advance(naming: Naming, queues: Queues) -> list[str]:
         *queues.declarations(),
         *["    (void)after;"] * (not queues),
         f"    if (!(finite == 0)) return {name}_BAD_INPUT;",
-        *_refusals(naming),
+        *lines,
         *queues.acting(),
         f"    for (n = 0; n < {name}_SUBSTEPS; ++n) {{",
         f"        code = {name}_CALL({name}_substep, ({', '.join(arguments)}));",

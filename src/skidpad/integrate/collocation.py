@@ -64,18 +64,15 @@ def _exact(stages: int) -> tuple[list[Decimal], Matrix]:
     """Stage times c and coefficients a, to `DIGITS` digits."""
     with localcontext() as context:
         context.prec = DIGITS
-        c = _stage_times(stages)
+        # The zeros of the (s - 1)th derivative of x^(s - 1) (x - 1)^s, of which the last one is
+        # 1
+        whole = Polynomial.fromroots([0] * (stages - 1) + [1] * stages).deriv(stages - 1)
+        quotient = whole // Polynomial([-1, 1])
+        c = [*_zeros([round(c) for c in quotient.coef]), Decimal(1)]
         # a integrates every power below s exactly: Σ_j a_ij c_j^(k-1) = c_i^k / k.
         powers = [[time**k for time in c] for k in range(stages)]
         integrals = [[time ** (k + 1) / (k + 1) for time in c] for k in range(stages)]
         return c, [list(row) for row in zip(*solve(powers, integrals), strict=True)]
-
-
-def _stage_times(stages: int) -> list[Decimal]:
-    """The zeros of the (s - 1)th derivative of x^(s - 1) (x - 1)^s, of which the last one is 1."""
-    whole = Polynomial.fromroots([0] * (stages - 1) + [1] * stages).deriv(stages - 1)
-    quotient = whole // Polynomial([-1, 1])
-    return [*_zeros([round(c) for c in quotient.coef]), Decimal(1)]
 
 
 def _zeros(polynomial: list[int]) -> list[Decimal]:
@@ -146,7 +143,13 @@ def radau_spectrum(stages: int) -> Spectrum:
     with localcontext() as context:
         context.prec = DIGITS
         matrix = exact_inverse(stages)
-        polynomial = _characteristic(matrix)
+        # Coefficients of det(z - A), highest power first, after Faddeev and LeVerrier
+        a, identity, coefficients = np.array(matrix), np.array(_identity(len(matrix))), [Decimal(1)]
+        power = 0 * a
+        for k in range(1, len(matrix) + 1):
+            power = a @ (power + coefficients[-1] * identity)
+            coefficients.append(-np.trace(power) / k)
+        polynomial = coefficients
         starts = np.roots([float(c) for c in polynomial]).tolist()
         roots = [_polished(polynomial, z) for z in starts]
         # Real ones, then by falling real part, the upper of each pair first.
@@ -165,16 +168,6 @@ def radau_spectrum(stages: int) -> Spectrum:
         _floats(t),
         _floats(t_inverse),
     )
-
-
-def _characteristic(matrix: Matrix) -> list[Decimal]:
-    """Coefficients of det(z - A), highest power first, after Faddeev and LeVerrier."""
-    a, identity, coefficients = np.array(matrix), np.array(_identity(len(matrix))), [Decimal(1)]
-    power = 0 * a
-    for k in range(1, len(matrix) + 1):
-        power = a @ (power + coefficients[-1] * identity)
-        coefficients.append(-np.trace(power) / k)
-    return coefficients
 
 
 def _polished(polynomial: list[Decimal], z: complex) -> Complex:

@@ -278,18 +278,14 @@ def total(terms: Iterable[SX]) -> SX:
 def inverse(a: SX) -> SX:
     """The inverse of a small matrix: by cofactors, with one division, up to 3 rows."""
     if a.shape[0] <= 3:
-        return _inverse_by_cofactors(a)
+        size = a.shape[0]
+        cofactors = ca.SX(size, size)
+        for i in range(size):
+            for j in range(size):
+                cofactors[j, i] = _cofactor(a, i, j)
+        determinant = total([a[0, j] * cofactors[j, 0] for j in range(size)])
+        return cofactors * reciprocal(determinant)
     return _inverse_by_elimination(a)
-
-
-def _inverse_by_cofactors(a: SX) -> SX:
-    size = a.shape[0]
-    cofactors = ca.SX(size, size)
-    for i in range(size):
-        for j in range(size):
-            cofactors[j, i] = _cofactor(a, i, j)
-    determinant = total([a[0, j] * cofactors[j, 0] for j in range(size)])
-    return cofactors * reciprocal(determinant)
 
 
 def _cofactor(a: SX, i: int, j: int) -> SX:

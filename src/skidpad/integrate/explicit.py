@@ -57,7 +57,7 @@ class Tableau:
                 f"allowed is 1 or more, and at most {HIGHEST_EXPLICIT_ORDER} if it is explicit"
             )
         for condition, value, exact in _conditions(self):
-            if not abs(value - exact) <= _slack(value):
+            if not abs(value - exact) <= (0.0 if isinstance(value, (Fraction, int)) else ROUNDING):
                 raise InvalidValue(
                     f"tableau {self.name!r} does not have order {self.order}: "
                     f"{condition} is {float(value):.17g}, must be {exact}"
@@ -71,10 +71,6 @@ class Tableau:
     def explicit(self) -> bool:
         """Whether each stage needs only earlier ones."""
         return all(not any(row[i:]) for i, row in enumerate(self.a))
-
-
-def _slack(value: Coefficient) -> float:
-    return 0.0 if isinstance(value, (Fraction, int)) else ROUNDING
 
 
 def _conditions(t: Tableau) -> Iterator[tuple[str, Coefficient, Fraction | Coefficient]]:

@@ -110,7 +110,12 @@ def solve(block: Block, stages: Stages, iterations: int) -> tuple[Columns, SX]:
     if block.kind is Kind.PIECEWISE_LINEAR:
         at_rest = [ca.SX.zeros(block.size)] * len(stages)
         return newton(block, stages, at_rest, [], CORNER_ITERATIONS)
-    first = linearised_start(block, stages)
+    # Increments of the block linearised around its start and the middle of the earlier blocks
+    middle = stages.earlier[stages.method.reference]
+    rates, own, on_earlier = block.rates_and_all_slopes.call([stages.start, middle, stages.free])
+    factors = factorised(stages.method.inverse, [own] * len(stages))
+    moved = (ca.mtimes(on_earlier, values - middle) for values in stages.earlier)
+    first = factors.solve([-(rates + change) for change in moved])
     return newton(block, stages, first, [first], iterations)
 
 
@@ -136,15 +141,6 @@ def linear(block: Block, stages: Stages) -> Columns:
         gains = factors.solve([ca.SX(-1)] * len(stages))
         return [gain * points[0][0] for gain in gains]
     return factors.solve([-rates for rates, _ in points])
-
-
-def linearised_start(block: Block, stages: Stages) -> Columns:
-    """Increments of the block linearised around its start and the middle of the earlier blocks."""
-    middle = stages.earlier[stages.method.reference]
-    rates, own, on_earlier = block.rates_and_all_slopes.call([stages.start, middle, stages.free])
-    factors = factorised(stages.method.inverse, [own] * len(stages))
-    moved = (ca.mtimes(on_earlier, values - middle) for values in stages.earlier)
-    return factors.solve([-(rates + change) for change in moved])
 
 
 def newton(
@@ -606,7 +602,14 @@ def radau_step(
 
 def radau_stages(stages: int, iterations: int, f: Derivative, x: Scalars, dt: Any) -> Solution:
     """The stages of a step over `dt` by the Radau IIA method with `stages` stages."""
-    start = traced_column(x)
+    # The values as a column of SX; raises where they are numbers or arrays
+    for value in x:
+        if not isinstance(value, ca.SX):
+            raise TraceError(
+                f"radau works on traced models (CasADi SX), got {type(value).__name__}; "
+                "compile the step, or take a method of SciPy to run on numbers"
+            )
+    start = column(x)
     states = column(ca.SX.sym(f"stage_{i}") for i in range(len(x)))
     rates = column(ca.SX(rate) for rate in same_length(f, tuple(ca.vertsplit(states))))
     free = symbols_besides(rates, states)
@@ -628,14 +631,3 @@ def radau_stages(stages: int, iterations: int, f: Derivative, x: Scalars, dt: An
         for row, i in enumerate(block.states):
             values[i] = [start[i] + d[row] for d in increments]
     return Solution(method, blocks, free, values, residual, large)
-
-
-def traced_column(values: Scalars) -> SX:
-    """The values as a column of SX; raises where they are numbers or arrays."""
-    for value in values:
-        if not isinstance(value, ca.SX):
-            raise TraceError(
-                f"radau works on traced models (CasADi SX), got {type(value).__name__}; "
-                "compile the step, or take a method of SciPy to run on numbers"
-            )
-    return column(values)

@@ -574,7 +574,14 @@ def steady(vehicle: Vehicle, v: m_s, curvature: per_m = 0.0) -> Trim:
     wanted = np.zeros(size)
     wanted[[fields.index(roles.ahead), fields.index(roles.heading)]] = v, v * curvature
     fast = ~drifting(vehicle, start[:size])
-    free = np.flatnonzero(np.concatenate([fast, _moved_inputs(vehicle, x, Demand(a=a, v=v))]))
+    demand = Demand(a=a, v=v)
+    # Mask (nu,) of the inputs that the body's command changes for steering or for more speed
+    demands = [demand, demand._replace(a=demand.a + 0.1), demand._replace(v=1.01 * demand.v)]
+    demands += [demand._replace(steer=0.01 * k, omega=0.01 * k) for k in (-1.0, 1.0)]
+    usual, *others = (_flat(vehicle.body.command(x, d, vehicle.params)) for d in demands)
+    free = np.flatnonzero(
+        np.concatenate([fast, np.any([other != usual for other in others], axis=0)])
+    )
 
     def imbalance(z: Array) -> tuple[Array, Array, Array]:
         full = start.copy()
@@ -641,14 +648,6 @@ def _coupled(vehicle: Vehicle) -> Any:
     traced = vehicle.casadi()
     columns = ca.sum1(ca.DM(ca.jacobian_sparsity(traced.f_expl, traced.x), 1.0))
     return np.asarray(columns).ravel() > 0.0
-
-
-def _moved_inputs(vehicle: Vehicle, x: Any, demand: Demand) -> Any:
-    """Mask (nu,) of the inputs that the body's command changes for steering or for more speed."""
-    demands = [demand, demand._replace(a=demand.a + 0.1), demand._replace(v=1.01 * demand.v)]
-    demands += [demand._replace(steer=0.01 * k, omega=0.01 * k) for k in (-1.0, 1.0)]
-    usual, *others = (_flat(vehicle.body.command(x, d, vehicle.params)) for d in demands)
-    return np.any([other != usual for other in others], axis=0)
 
 
 def _motion(vehicle: Vehicle, row: Sequence[float]) -> tuple[float, ...]:

@@ -65,7 +65,19 @@ def longest_step(method: Integrator, jacobian: Array) -> LongestStep:
     eigenvalues = np.linalg.eigvals(jacobian)
     fastest = complex(eigenvalues[np.argmax(np.abs(eigenvalues))]) if len(eigenvalues) else 0j
     if isinstance(method, ExplicitRungeKutta):
-        return _of_modes(method.tableau, eigenvalues, fastest)
+        damped = eigenvalues[np.real(eigenvalues) < 0.0]
+        # Relative to the fastest one: a mode at rest has an eigenvalue of rounding, of either sign.
+        damped = damped[-np.real(damped) > 1e-9 * np.abs(eigenvalues).max(initial=0.0)]
+        if not len(damped):
+            return LongestStep(np.inf, fastest)
+        polynomial = np.polynomial.Polynomial(stability_polynomial(method.tableau))
+
+        def factors(dt: Array) -> Array:
+            return np.abs(polynomial(damped * dt[:, None]))
+
+        dt = _last_below(lambda dt: factors(dt).max(axis=1))
+        growing = damped[np.argmax(factors(np.array([min(1.01 * dt, LONGEST)]))[0])]
+        return LongestStep(dt, complex(growing))
     if isinstance(method, SemiImplicitEuler):
         return LongestStep(_of_two_groups(method, jacobian, eigenvalues), fastest)
     return LongestStep(np.inf, fastest)
@@ -82,22 +94,6 @@ def stability_polynomial(tableau: Tableau) -> Array:
         coefficients.append(float(b @ powers))
         powers = a @ powers
     return np.array(coefficients)
-
-
-def _of_modes(tableau: Tableau, eigenvalues: AnyArray, fastest: complex) -> LongestStep:
-    damped = eigenvalues[np.real(eigenvalues) < 0.0]
-    # Relative to the fastest one: a mode at rest has an eigenvalue of rounding, of either sign.
-    damped = damped[-np.real(damped) > 1e-9 * np.abs(eigenvalues).max(initial=0.0)]
-    if not len(damped):
-        return LongestStep(np.inf, fastest)
-    polynomial = np.polynomial.Polynomial(stability_polynomial(tableau))
-
-    def factors(dt: Array) -> Array:
-        return np.abs(polynomial(damped * dt[:, None]))
-
-    dt = _last_below(lambda dt: factors(dt).max(axis=1))
-    growing = damped[np.argmax(factors(np.array([min(1.01 * dt, LONGEST)]))[0])]
-    return LongestStep(dt, complex(growing))
 
 
 def _of_two_groups(method: SemiImplicitEuler, jacobian: Array, eigenvalues: AnyArray) -> float:
@@ -385,7 +381,10 @@ def _complain(
     ways, why = [way], "with every step"
     if worst.longest > 0.0:
         why = f"which takes steps of {worst.longest:.3g} s at most"
-        ways += [f"dt <= {_rounded_down(worst.longest * substeps):g} s"]
+        value = worst.longest * substeps
+        # To two digits, so that the advised step is allowed.
+        scale = 10.0 ** (np.floor(np.log10(value)) - 1.0)
+        ways += [f"dt <= {float(np.floor(value / scale) * scale):g} s"]
         if has_substeps:
             ways += [f"substeps = {int(np.ceil(dt / worst.longest))}"]
     text = (
@@ -401,9 +400,3 @@ def _written(eigenvalue: complex) -> str:
     if abs(eigenvalue.imag) < 1e-6 * abs(eigenvalue):
         return f"{eigenvalue.real:.4g}"
     return f"{eigenvalue.real:.4g} ± {abs(eigenvalue.imag):.4g}i"
-
-
-def _rounded_down(value: float) -> float:
-    # To two digits, so that the advised step is allowed.
-    scale = 10.0 ** (np.floor(np.log10(value)) - 1.0)
-    return float(np.floor(value / scale) * scale)

@@ -305,23 +305,6 @@ class Points(Table):
         return near
 
 
-def _vertices_of(goal: Any) -> Array:
-    """The vertices (m, 2) of a polygon; raises for anything else."""
-    try:
-        vertices: NDArray[Any] = np.asarray(goal, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        vertices = np.empty(0)
-    if vertices.ndim != 2 or vertices.shape[1] != 2 or len(vertices) < 3:
-        raise InvalidValue(
-            f"goal = {shown(goal)} must be a polygon (at least 3 vertices, shape (m, 2)), a "
-            "shapely geometry, a function of a point, or a CommonRoad planning problem or goal "
-            "region"
-        )
-    if not np.isfinite(vertices).all():
-        raise InvalidValue("goal has a vertex that is not finite")
-    return vertices
-
-
 def _within(area: Any, positions: Array, margin: float) -> Mask:
     """Which positions (n, 2) lie within `margin` in m of a shapely geometry; the border counts."""
     import shapely
@@ -381,7 +364,20 @@ class CommonRoadTrajectory(Points):
             return np.array([bool(goal(self.point(k))) for k in self.steps])
         if hasattr(goal, "geom_type") and hasattr(goal, "distance"):
             return _within(goal, self.positions, margin)
-        return within(self.positions, _vertices_of(goal), margin)
+        # The vertices (m, 2) of a polygon; raises for anything else
+        try:
+            vertices: NDArray[Any] = np.asarray(goal, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            vertices = np.empty(0)
+        if vertices.ndim != 2 or vertices.shape[1] != 2 or len(vertices) < 3:
+            raise InvalidValue(
+                f"goal = {shown(goal)} must be a polygon (at least 3 vertices, shape (m, 2)), a "
+                "shapely geometry, a function of a point, or a CommonRoad planning problem or goal "
+                "region"
+            )
+        if not np.isfinite(vertices).all():
+            raise InvalidValue("goal has a vertex that is not finite")
+        return within(self.positions, vertices, margin)
 
     @property
     def positions(self) -> Array:

@@ -148,11 +148,6 @@ def store(name: str, address: bytes, offset: int, value: bytes) -> bytes:
     return address + value + prefix + bytes([code, align]) + unsigned(offset) + lane
 
 
-def first_lane(name: str, vector: bytes) -> bytes:
-    """Extract the first number of a vector."""
-    return vector + b"\xfd" + bytes([_LANES[name], 0])
-
-
 def get(local: int) -> bytes:
     """Read a local variable."""
     return b"\x20" + unsigned(local)
@@ -375,7 +370,7 @@ def _lane_exponent(w: Writer, args: Sequence[bytes], imm: int) -> bytes:
 
 def _lane_read(w: Writer, args: Sequence[bytes], imm: int) -> bytes:
     f = w.format
-    numbers = [first_lane(f"{f.lanes}.extract_lane", a) for a in args]
+    numbers = [a + b"\xfd" + bytes([_LANES[f"{f.lanes}.extract_lane"], 0]) for a in args]
     return op(f"{f.lanes}.splat", call(w.helpers.read, *numbers))
 
 
