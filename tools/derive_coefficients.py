@@ -25,7 +25,7 @@ from mpmath import mp, mpf
 
 mp.dps = 80
 
-TARGET = Path(__file__).parents[1] / "src/skidpad/compile/elementary/coefficients.py"
+TARGET = Path(__file__).parents[1] / "src/skidpad/compile/coefficients.py"
 BITS = {"float64": 53, "float32": 24}
 GRID_POINTS_PER_COEFFICIENT = 16
 

@@ -18,10 +18,10 @@ from compile import cuda_harness
 from compile.lanes_harness import LANES, PRECISIONS, canonical, run
 from skidpad import Program, ops
 from skidpad.compile import c, cuda, kernels, native
-from skidpad.compile.evaluate import evaluate
 from skidpad.compile.gpu import ModuleArrays
 from skidpad.compile.lower import lower
 from skidpad.compile.passes import scheduled, with_held_parts
+from skidpad.compile.portable import evaluate
 from skidpad.compile.program import Port
 from skidpad.compile.trace import trace
 from skidpad.core.arrays import MOST_ARRAYS, table_address

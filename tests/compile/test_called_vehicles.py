@@ -16,10 +16,9 @@ from compile.called_cars import Input, Rolling, Spinning, called, car, copied, p
 from compile.lanes_harness import runner
 from skidpad import Vehicle
 from skidpad.compile import c, cuda, pipeline, portable
-from skidpad.compile.adjoint import adjoint_program, tangent_program
-from skidpad.compile.closed_loop import closed_loop
-from skidpad.compile.evaluate import evaluate
+from skidpad.compile.closed_loop import adjoint_program, closed_loop, tangent_program
 from skidpad.compile.lower import lower
+from skidpad.compile.portable import evaluate
 from skidpad.compile.program import Port, Program
 from skidpad.compile.trace import trace
 from skidpad.core import record

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from compile.c_harness import Evaluator, evaluators, program_of
-from skidpad.compile import c
-from skidpad.compile.elementary import LONE, RULES, coefficients
-from skidpad.compile.elementary.trigonometry import DOMAINS
+from skidpad.compile import c, coefficients
+from skidpad.compile.elementary import LONE, RULES
 from skidpad.compile.program import Builder
+from skidpad.compile.trigonometry import DOMAINS
 
 PRECISIONS = ("float64", "float32")
 BINARY = ("atan2", "hypot")

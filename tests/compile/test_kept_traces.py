@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.compile.adjoint import adjoint_program, tangent_program
+from skidpad.compile.closed_loop import adjoint_program, tangent_program
 from skidpad.compile.pipeline import outputs_program, step_program
 from skidpad.core.policy import Cost
 from skidpad.units import m, m_s, one

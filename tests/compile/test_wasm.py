@@ -26,11 +26,11 @@ from skidpad import Program
 from skidpad.compile.lower import lower
 from skidpad.compile.passes import scheduled, with_held_parts
 from skidpad.compile.program import LOWERED_OPS, Builder, Instruction, Port
-from skidpad.compile.wasm.binary import Dialect, op, vector_dialect
-from skidpad.compile.wasm.module import assembled
+from skidpad.compile.wasm import assembled
+from skidpad.compile.wasm_binary import Dialect, op, vector_dialect
 from skidpad.core.arrays import LONGEST_FLOAT32
 from skidpad.errors import InvalidValue, UnknownOperation
-from skidpad.export.webassembly import modules_of
+from skidpad.export.exported import modules_of
 from view.pages.conftest import browser as browser
 
 

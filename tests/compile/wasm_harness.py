@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skidpad import Program
-from skidpad.export.webassembly import LOADER, WebAssembly
+from skidpad.export.exported import LOADER, WebAssembly
 
 KINDS = ("fused", "exact")
 """The two modules of an export."""

@@ -13,7 +13,7 @@ from compile.lanes_harness import canonical
 from compile.wasm_harness import KINDS, Engine
 from skidpad.core import record
 from skidpad.export import Export
-from skidpad.export.webassembly import modules_of
+from skidpad.export.exported import modules_of
 from skidpad.units import Allowed
 from view.pages.conftest import browser as browser
 

@@ -24,8 +24,8 @@ from integrate.problems import PROBLEMS, Problem, observed_order, traced
 from integrate.test_radau import collocation_defect, pade
 from skidpad import Model, Vehicle
 from skidpad.compile import pipeline
-from skidpad.compile.adjoint import adjoint_program, tangent_program
 from skidpad.compile.c import compile_shared, emit
+from skidpad.compile.closed_loop import adjoint_program, tangent_program
 from skidpad.compile.lower import lower
 from skidpad.core import record
 from skidpad.errors import StepNotConverged

@@ -26,10 +26,9 @@ from ..core.arrays import AnyArray, Array
 from ..core.model import Vehicle
 from ..errors import SkidpadError
 from ..export.c import write_c
-from ..export.exported import Export
+from ..export.exported import LOADER, Export, WebAssembly, modules_of
 from ..export.fmu import write_fmu
 from ..export.toolchain import build_library, has_zig, host
-from ..export.webassembly import LOADER, WebAssembly, modules_of
 from ..run.simulator import CompiledStepper, Simulator
 from ..units import m_s, s
 from . import viewer

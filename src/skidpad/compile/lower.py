@@ -16,9 +16,9 @@ import numpy as np
 
 from ..errors import InvalidValue, UnknownOperation
 from .elementary import LONE, RULES
-from .elementary.trigonometry import forward_atan2
 from .passes import without_dead_code
 from .program import CALL_OPS, Builder, Instruction, Program
+from .trigonometry import forward_atan2
 
 PRECISIONS = ("float32", "float64")
 

@@ -431,13 +431,13 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
 
     def casadi(self, integrator: Any = None) -> Any:
         """Symbols and expressions for acados, do-mpc or Opti; with an integrator also the step."""
-        from ..run.interop.casadi import casadi_model
+        from ..run.interop import casadi_model
 
         return casadi_model(self, integrator)
 
     def jax(self, integrator: Any = "rk4") -> Any:
         """Derivative and step as JAX functions on flat arrays; needs the extra `jax`."""
-        from ..run.interop.jax import jax_model
+        from ..run.interop import jax_model
 
         return jax_model(self, integrator)
 

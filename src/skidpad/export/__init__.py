@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from . import toolchain
 from .c import write_c
-from .exported import Export
+from .exported import Export, modules_of
 from .fmu import write_fmu
-from .webassembly import modules_of
 
 __all__ = ["Export", "modules_of", "toolchain", "write_c", "write_fmu"]

@@ -37,7 +37,7 @@ from xml.etree import ElementTree as ET
 
 from .. import __version__
 from ..compile import pipeline
-from ..compile.evaluate import evaluate
+from ..compile.portable import evaluate
 from ..compile.program import Port, Program
 from ..compile.trace import trace
 from ..core import record

@@ -415,9 +415,9 @@ class Fleet(Generic[X, U, P, Y, W]):
     def as_torch(self) -> Any:
         """Return the rollout as a differentiable function of PyTorch tensors.
 
-        See `skidpad.run.interop.torch.as_torch` for its arguments.
+        See `skidpad.run.gradient.as_torch` for its arguments.
         """
-        from .interop.torch import as_torch
+        from .gradient import as_torch
 
         return as_torch(self)
 

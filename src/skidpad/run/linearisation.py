@@ -4,7 +4,7 @@
     rate, A, B = linearise_continuous(car, x, u)            # x' is about rate + A dx + B du
     along, across = normalised_acceleration(car, x, u)      # 1 is the limit of each
 
-The derivatives are exact: those of the expressions of `interop.casadi`, which the simulator itself
+The derivatives are exact: those of the expressions of `interop`, which the simulator itself
 steps, compiled once for a model and an integrator. After that a call takes some ten microseconds,
 and less through a `Linearisation` that the caller holds. The step of a small model is one function;
 that of a large one is assembled at each call from the derivatives of its stages, by the same chain
@@ -207,7 +207,7 @@ def derivative_function(
 
 
 def _function(vehicle: Vehicle, what: str, integrator: Integrator | None) -> Function:
-    from .interop.casadi import expressions
+    from .interop import expressions
 
     with taken_by(Calls()):
         model = expressions(vehicle, integrator)

@@ -10,7 +10,7 @@ import pytest
 import skidpad as sp
 from run.fleet.driving import inputs, starts
 from skidpad.compile import host, pipeline
-from skidpad.compile.adjoint import adjoint_program
+from skidpad.compile.closed_loop import adjoint_program
 from skidpad.compile.cpu import Backward, CpuAdjoint, CpuRollout, RolloutArrays, StepOptions
 from skidpad.core.progress import watching
 from skidpad.core.threads import NEVER, Stop

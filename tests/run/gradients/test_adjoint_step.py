@@ -15,7 +15,7 @@ import skidpad as sp
 from compile.lanes_harness import runner
 from run.gradients.evaluate import central_differences, evaluate
 from skidpad import Vehicle, integrate, ops
-from skidpad.compile.adjoint import adjoint_program, tangent_program
+from skidpad.compile.closed_loop import adjoint_program, tangent_program
 from skidpad.compile.lower import lower
 from skidpad.compile.pipeline import step_program
 from skidpad.compile.program import Port, Program

@@ -9,7 +9,7 @@ import pytest
 
 from run.gradients.evaluate import evaluate
 from skidpad import ops
-from skidpad.compile.adjoint import adjoint_program, terminal_program
+from skidpad.compile.closed_loop import adjoint_program, terminal_program
 from skidpad.core import record
 from skidpad.core.policy import Cost, NoReference
 from skidpad.errors import InvalidValue, TraceError

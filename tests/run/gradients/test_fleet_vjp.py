@@ -21,7 +21,7 @@ from run.gradients.rollouts import (
     vehicle_of,
 )
 from skidpad import Cost
-from skidpad.compile.adjoint import tangent_program
+from skidpad.compile.closed_loop import tangent_program
 from skidpad.core import record
 from skidpad.run import gradient
 from skidpad.run.runner import Runner

@@ -1,4 +1,4 @@
-"""`interop.torch`: rollouts inside PyTorch's autograd.
+"""`gradient.as_torch`: rollouts inside PyTorch's autograd.
 
 PyTorch is an optional extra that `make test` does not install: without it only the test of the
 sentence that says so runs here. The test marked `gpu` runs on a machine with a CUDA device,
@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.run.interop.torch import as_torch
+from skidpad.run.gradient import as_torch
 
 PLANT = Path(__file__).parents[2] / "data" / "plants" / "four_wheel.rk4.plant"
 STEPS, VEHICLES = 6, 3
@@ -209,7 +209,7 @@ def test_without_torch_one_sentence_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"
         "import skidpad as sp\n"
-        "from skidpad.run.interop.torch import as_torch\n"
+        "from skidpad.run.gradient import as_torch\n"
         "try:\n    as_torch(None)\n"
         "except sp.MissingExtra as error:\n    print(error)\n"
     )

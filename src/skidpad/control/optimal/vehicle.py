@@ -348,7 +348,8 @@ class _Rates(NamedTuple):
 def _smooth_rates(vehicle: Vehicle, pose: tuple[int, int, int], controls: Controls) -> _Rates:
     import casadi as ca
 
-    from ...run.interop.casadi import expressions
+    from ...run.interop import expressions
+    from .corners import smooth
 
     with inlined():
         model = expressions(vehicle)

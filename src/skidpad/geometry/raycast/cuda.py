@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...compile.coefficients import COS, HALF_PI, SIN, TWO_OVER_PI
 from ...compile.cuda import EXACT_FLAGS, FAST_FLAGS
-from ...compile.elementary.coefficients import COS, HALF_PI, SIN, TWO_OVER_PI
 from ...compile.gpu import cupy, is_on_device
 from ...compile.program import MAGIC
 from ...errors import InvalidValue

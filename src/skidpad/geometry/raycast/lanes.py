@@ -22,7 +22,7 @@ from llvmlite import ir
 from numba import extending, types
 from numba.core import cgutils
 
-from ...compile.elementary.coefficients import COS, HALF_PI, SIN, TWO_OVER_PI
+from ...compile.coefficients import COS, HALF_PI, SIN, TWO_OVER_PI
 from ...compile.loops import kept
 from ...compile.program import MAGIC
 

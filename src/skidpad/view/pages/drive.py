@@ -34,8 +34,7 @@ from ...core.body import Outline, Pose, Trailer, Velocity, body_of
 from ...core.files import brief_repr
 from ...core.model import Vehicle
 from ...errors import InvalidValue, require_extras
-from ...export.exported import Export
-from ...export.webassembly import LOADER, modules_of
+from ...export.exported import LOADER, Export, modules_of
 from ...geometry.maps.track import Track
 from ...geometry.pose import towed
 from ...integrate.base import Integrator, as_written

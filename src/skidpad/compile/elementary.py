@@ -1,4 +1,10 @@
-"""Exponential, logarithm, hyperbolic functions and their inverses, powers and vector length.
+"""Elementary functions as IEEE operations: branch-free, with the same bits on every target.
+
+`RULES` maps the name of a function to the rule that writes it with a `Builder`: `rule(b, x)`,
+`rule(b, y, x)` for atan2, `rule(b, x, y)` for hypot, `rule(b, x, n)` with a constant n for pow.
+`LONE` has a cheaper sine for an argument whose cosine (or tangent) is not in the program.
+`trigonometry.DOMAINS` lists the range in which each function is accurate. The coefficients come
+from tools/derive_coefficients.py.
 
 The exponential and the logarithm have variants that are accurate near 0 and 1; powers are
 constant. Powers represent numbers as unevaluated sums of two, with about twice the digits of the
@@ -10,11 +16,27 @@ product.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
-from ..program import Builder
 from . import coefficients as table
-from .trigonometry import FORMATS, LN_2, at_least, at_most, nearest, subtract_multiple
+from .program import Builder
+from .trigonometry import (
+    FORMATS,
+    LN_2,
+    acos,
+    asin,
+    at_least,
+    at_most,
+    atan,
+    atan2,
+    cos,
+    lone_sin,
+    nearest,
+    sin,
+    subtract_multiple,
+    tan,
+)
 
 
 def exp(b: Builder, x: int) -> int:
@@ -297,7 +319,9 @@ def log_of(b: Builder, x: int) -> Pair:
     # 2 atanh(s) = 2s + s³ (2/3 + s² (2/5 + ...)); the tail from s⁵ on needs no second number.
     tail = b.mul(square.high, b.horner(square.high, tuple(2.0 * c for c in table.ATANH[p][:-1])))
     factor = fast_sum(
-        b, b.const(table.TWO_THIRDS[p][0]), b.add(tail, b.const(table.TWO_THIRDS[p][1]))
+        b,
+        b.const(table.TWO_THIRDS[p][0]),
+        b.add(tail, b.const(table.TWO_THIRDS[p][1])),
     )
     cubic = product(b, product(b, s, square), Pair(*factor))
     series, series_rest = fast_sum(b, b.add(s.high, s.high), cubic.high)
@@ -419,3 +443,29 @@ def hypot(b: Builder, x: int, y: int) -> int:
     back = b.select(large, up, b.select(small, down, one))
     x_scaled, y_scaled = b.mul(x, scale), b.mul(y, scale)
     return b.mul(b.sqrt(b.fma(x_scaled, x_scaled, b.mul(y_scaled, y_scaled))), back)
+
+
+RULES: dict[str, Callable[..., int]] = {
+    "sin": sin,
+    "cos": cos,
+    "tan": tan,
+    "asin": asin,
+    "acos": acos,
+    "atan": atan,
+    "atan2": atan2,
+    "sinh": sinh,
+    "cosh": cosh,
+    "tanh": tanh,
+    "exp": exp,
+    "log": log,
+    "hypot": hypot,
+    "pow": pow,
+    "log1p": log1p,
+    "expm1": expm1,
+    "asinh": asinh,
+    "acosh": acosh,
+    "atanh": atanh,
+}
+"""Rule that writes each elementary function in IEEE operations, by name."""
+LONE: dict[str, Callable[..., int]] = {"sin": lone_sin}
+"""Cheaper rules for a sine whose cosine is not needed."""

@@ -28,13 +28,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.arrays import LONGEST_FLOAT32, Array
-from ...errors import InvalidValue
-from ..passes import skipped_by, with_held_parts
-from ..program import Instruction, Port, Program
-from . import binary as w
-from . import multiply_add
-from .binary import FORMATS, I32, PAGE, V128, Dialect, Format, Helpers, Writer
+from ..core.arrays import LONGEST_FLOAT32, Array
+from ..errors import InvalidValue
+from . import wasm_binary as w
+from .passes import skipped_by, with_held_parts
+from .program import Instruction, Port, Program
+from .wasm_binary import FORMATS, I32, PAGE, V128, Dialect, Format, Helpers, Writer
 
 _ALIGNMENT = 16
 _LARGEST = 1 << 31
@@ -322,7 +321,11 @@ class Body:
     def _while_asked(self, condition: int, times: int, once: bytes) -> bytes:
         """Code that runs up to `times` times, while the number at an address is not zero."""
         scalar = self.writer.format.scalar
-        asked = w.op(f"{scalar}.ne", w.load(f"{scalar}.load", w.i32(0), condition), self._zero())
+        asked = w.op(
+            f"{scalar}.ne",
+            w.load(f"{scalar}.load", w.i32(0), condition),
+            self._zero(),
+        )
         if times == 1:
             return w.when(asked, once)
         local = self._new_local(I32)
@@ -404,17 +407,30 @@ def reads_read(f: Format, table: int, count: int) -> bytes:
     known = w.op(f"{s}.ge", w.get(number), constant(1.0))
     known = w.op("i32.and", known, w.op(f"{s}.le", w.get(number), constant(float(count))))
     known = w.op(
-        "i32.and", known, w.op(f"{s}.eq", w.op(f"{s}.floor", w.get(number)), w.get(number))
+        "i32.and",
+        known,
+        w.op(
+            f"{s}.eq",
+            w.op(f"{s}.floor", w.get(number)),
+            w.get(number),
+        ),
     )
     known = w.op("i32.and", known, w.op(f"{s}.eq", w.get(index), w.get(index)))
     place = w.op("i32.shl", w.op(f"i32.trunc_{s}_s", w.get(number)), w.i32(3))
     inside = w.put(entry, place)
-    inside += w.put(last, w.op(f"{s}.convert_i32_s", w.load("i32.load", w.get(entry), table + 4)))
+    inside += w.put(
+        last,
+        w.op(f"{s}.convert_i32_s", w.load("i32.load", w.get(entry), table + 4)),
+    )
     above = w.op(f"{s}.gt", w.get(index), constant(0.0))
     inside += w.put(at, w.op("select", w.get(index), constant(0.0), above))
     below = w.op(f"{s}.lt", w.get(at), w.get(last))
     inside += w.put(at, w.op("select", w.get(at), w.get(last), below))
-    offset = w.op("i32.shl", w.op(f"i32.trunc_{s}_s", w.get(at)), w.i32(int(math.log2(f.bytes))))
+    offset = w.op(
+        "i32.shl",
+        w.op(f"i32.trunc_{s}_s", w.get(at)),
+        w.i32(int(math.log2(f.bytes))),
+    )
     address = w.op("i32.add", w.load("i32.load", w.get(entry), table), offset)
     inside += w.load(f"{s}.load", address, 0)
     return w.body([I32, f.kind, f.kind], w.when(known, inside, constant(math.nan), f.kind))
@@ -494,10 +510,8 @@ class _Assembly:
         fma = read = -1
         if self.dialect.number != V128:
             ternary = w.signature([f.kind] * 3, [f.kind])
-            whole = self._add(ternary, multiply_add.whole_fma_fma64()) if f.bytes == 8 else -1
-            fma = self._add(
-                ternary, multiply_add.fma64(whole) if f.bytes == 8 else multiply_add.fma32()
-            )
+            whole = self._add(ternary, w.whole_fma_fma64()) if f.bytes == 8 else -1
+            fma = self._add(ternary, w.fma64(whole) if f.bytes == 8 else w.fma32())
         if any(program.reads_arrays for program in self.programs.values()):
             table = self.memory.add_arrays(self.arrays)
             body = reads_read(f, table, len(self.arrays))
@@ -521,11 +535,17 @@ class _Assembly:
         memory = b"\1" + w.unsigned(pages) + w.unsigned(pages)
         parts = (
             (w.TYPE, w.vector(self.types)),
-            (w.FUNCTION, w.vector(w.unsigned(kind) for kind in self.functions)),
+            (
+                w.FUNCTION,
+                w.vector(w.unsigned(kind) for kind in self.functions),
+            ),
             (w.MEMORY, w.vector([memory])),
             (w.EXPORT, w.vector(self.exports)),
             (w.CODE, w.vector(self.bodies)),
-            (w.DATA, w.vector(_segment(*segment) for segment in self.memory.segments)),
+            (
+                w.DATA,
+                w.vector(_segment(*segment) for segment in self.memory.segments),
+            ),
         )
         return w.HEADER + b"".join(w.section(*part) for part in parts)
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..program import Builder
 from . import coefficients as table
+from .program import Builder
 
 LN_2 = table.LN2["float64"][0]
 
@@ -112,7 +112,9 @@ class _Reduced(NamedTuple):
         """sin(r), or sin(r) - r added to another start value."""
         cube = b.mul(self.r, self.z)
         return b.fma(
-            cube, b.horner(self.z, table.SIN[b.precision]), self.r if start is None else start
+            cube,
+            b.horner(self.z, table.SIN[b.precision]),
+            self.r if start is None else start,
         )
 
     def cosine(self, b: Builder, start: int | None = None) -> int:
