@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ros2.dds import DOMAIN, wait_for
+from ros2.dds import DOMAIN, string, wait_for
 
 SOURCE = Path(__file__).with_name("peer.cpp")
 _HEADER = "#include <fastrtps/utils/IPLocator.h>"
@@ -61,6 +61,14 @@ class Peer:
     def wait_for_match(self, kind: str, count: int = 1) -> None:
         """Wait until it has so many "readers" or "writers"."""
         wait_for(lambda: self.counts[kind] == count, f"{count} {kind} of the peer")
+
+    def connect(self, heard: list[bytes]) -> None:
+        """Publish "first" until our volatile subscription hears it.
+
+        That the peer has found the subscription is not enough. The subscription may find the peer
+        later, and Cyclone DDS skips what a writer has sent before its first heartbeat.
+        """
+        wait_for(lambda: heard or self.write(string("first")), "the first message of the peer")
 
     def write(self, data: bytes) -> None:
         """Let it publish bytes as they are."""

@@ -288,7 +288,7 @@ def test_random_payloads_hurt_nobody(letters: str, capfd: pytest.CaptureFixture[
     with transport() as here, fast_dds("write", *ARGUMENTS, letters) as peer:
         heard: list[bytes] = []
         here.subscribe("/topic", STRING, Qos(letters[0] == "r", depth=20000), heard.append)
-        peer.wait_for_match("readers")
+        peer.connect(heard)
         good = [string(f"good {k}") for k in range(10)]
         for k in range(5_000):
             header = b"\x00\x01\x00\x00" if letters[0] == "r" else chance.randbytes(4)
@@ -313,7 +313,7 @@ def test_a_writer_that_speaks_no_cdr_is_alone_with_that() -> None:
         heard: list[bytes] = []
         here.subscribe("/topic", STRING, DEFAULT, heard.append)
         bad.wait_for_match("readers")
-        good.wait_for_match("readers")
+        good.connect(heard)
         for k in range(100):
             bad.write(b"\xff\xff\xff\xff" + bytes(8))
             good.write(string(f"good {k}"))
