@@ -17,8 +17,7 @@ from skidpad.study import (
     SubsetSimulation,
 )
 from skidpad.study.campaign import Campaign
-from skidpad.study.design_forms import table_of
-from skidpad.study.designs import Design
+from skidpad.study.designs import Design, table_of
 from study.small_experiments import Bowl
 
 FACTORS: dict[str, Any] = {"a": {"range": [0, 1]}, "b": {"normal": {"mean": 0, "std": 0.1}}}

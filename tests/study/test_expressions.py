@@ -12,7 +12,7 @@ from hypothesis import given
 
 from skidpad import ops
 from skidpad.errors import InvalidValue
-from skidpad.study.expressions import FUNCTIONS, LONGEST, Expression
+from skidpad.study.metrics import FUNCTIONS, LONGEST, Expression
 from skidpad.units import kg, m, m_s, one, rad
 from texts import texts
 

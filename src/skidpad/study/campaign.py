@@ -27,8 +27,7 @@ from ..core.record import unknown_name
 from ..core.threads import cores
 from ..errors import InvalidValue
 from ..random.factors import Factor, factor_of
-from .design_forms import design_of
-from .designs import Design, Round, Rounds
+from .designs import Design, Round, Rounds, design_of
 from .engines import Chunk, Engine, Finished, engine_of
 from .experiment import FAILED, FAILURES, RUN, Column, Experiment, Resources, Rows
 from .folder import Folder, Keep, PlanText, files_bytes, runs_bytes, trajectory_bytes

@@ -1,8 +1,8 @@
-"""Metrics as folds over the samples of a run, updated while the run proceeds.
+"""Metrics as folds over the samples of a run, and the expressions that they may be written in.
 
 A `Fold` has start numbers, an update for every sample (the start of a run and the state after each
 step) and a result. The functions are pure, built from `skidpad.ops` and compiled into the
-simulation loop. They declare what they need by the names of their arguments:
+simulation loop (`rollout_kernel`). They declare what they need by the names of their arguments:
 
 * `a`: the accumulated numbers, a tuple; for the result, those after the last sample;
 * `v`: the value of `of` at this sample, if the fold has a quantity;
@@ -11,39 +11,381 @@ simulation loop. They declare what they need by the names of their arguments:
 * `n`: the number of the sample, from 0; for the result, the number of samples;
 * `dt`: the step in s.
 
-A quantity is a function of some of `x`, `u`, `p`, `y`, `t`, `r` and `log`, or a text
-(`expressions`). No step follows the last sample; its input is the command computed in that state,
-or the last row of a table of controls.
+A quantity is a function of some of `x`, `u`, `p`, `y`, `t`, `r` and `log`, or a text. No step
+follows the last sample; its input is the command computed in that state, or the last row of a table
+of controls.
 
-`Folding` compiles folds into a step: their numbers are further states of the step Program
-(`JoinedStep`), and their code reads only inputs of the Program, so that no bit of the motion
-changes. Each fold is a function of its own (`SampleKernel`), which rounds the same for any caller,
-so that a metric has the same bits in combination with any other metrics. For the sample after the
-last step the same functions are called once more, separately. The command of a policy is recomputed
-in a function, as for the outputs of a closed loop.
+A text such as `abs(v_y) / v_x` consists of arithmetic, comparisons and calls of functions of
+`skidpad.ops`. A plain name is a field of the state or, if the state has no such field, an output of
+the model: `a_y`, or `F_z_fl`, which is also `F_z[0]`, with the wheels fl, fr, rl, rr in order.
+`y.a_y` is always an output, `u.steer` a field of the input, `p.m` of the parameters, `r.v` of the
+reference of the policy, `log.y` a column of a log, and `t` the time in s. No other Python is
+accepted, so a text from an untrusted source can be wrong but cannot do harm. `Expression` parses a
+text and resolves its names for the records of a vehicle; `unit_of` derives its unit from the units
+of the fields.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial, reduce
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from .. import ops
-from ..compile.program import Instruction, Port, Program
-from ..compile.trace import trace
 from ..core import record
-from ..core.backends import called
 from ..core.checks import ROUNDING, not_negative, steps_in
 from ..core.files import brief_repr, shown
-from ..core.model import Model, arguments
-from ..core.policy import Policy
+from ..core.model import arguments
+from ..core.record import NO_UNIT
 from ..errors import InvalidValue
-from ..integrate.base import as_written
-from .expressions import NUMBER, TRUTH, Expression, Records
+
+TIME = "t"
+STATE, OUTPUT = "x", "y"
+"""Records whose fields need no prefix, the state first."""
+WHEELS = ("fl", "fr", "rl", "rr")
+"""Suffixes of fields of the wheels, by index."""
+CONSTANTS = {"pi": math.pi}
+
+Records = Mapping[str, type]
+"""Record classes that a text may read, by the prefixes `x`, `u`, `p`, `y`, `r` and `log`."""
+
+
+def path_of(node: ast.AST) -> str | None:
+    """Dotted name of a syntax node, `F_z_fl` for `F_z[0]`; None if the node is not a name."""
+    if isinstance(node, ast.Subscript):
+        path, index = path_of(node.value), node.slice
+        if path is None or not isinstance(index, ast.Constant) or type(index.value) is not int:
+            return None
+        if not 0 <= index.value < len(WHEELS):
+            return None
+        return f"{path}_{WHEELS[index.value]}"
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    return ".".join([node.id, *reversed(parts)])
+
+
+def place_of(path: str, records: Records) -> tuple[str, list[str]] | None:
+    """Record and field names of a path; None if it does not lead to a leaf."""
+    for plain in (STATE, OUTPUT):
+        if plain in records and path in record.names(records[plain]):
+            return plain, path.split(".")
+    root, _, rest = path.partition(".")
+    if root in records and rest in record.names(records[root]):
+        return root, rest.split(".")
+    return None
+
+
+def _names_in(records: Records) -> list[str]:
+    alone = (STATE, OUTPUT)
+    plain = [n for k in alone if k in records for n in record.names(records[k])]
+    others = [
+        f"{k}.{n}" for k, kind in records.items() if k not in alone for n in record.names(kind)
+    ]
+    return [*dict.fromkeys(plain), TIME, *CONSTANTS, *others]
+
+
+def unit_of(node: ast.AST, records: Records) -> str:
+    """Unit symbol of an expression as far as it follows from fields, signs, sums and `abs`."""
+    match node:
+        case ast.Name() | ast.Attribute() | ast.Subscript():
+            path = path_of(node) or ""
+            where = place_of(path, records)
+            if where is None:
+                return "s" if path == TIME else ""
+            leaves = {leaf.name: leaf.unit for leaf in record.fields(records[where[0]])}
+            unit = leaves[".".join(where[1])]
+            return "" if unit == NO_UNIT else unit.symbol
+        case ast.UnaryOp():
+            return unit_of(node.operand, records)
+        case ast.BinOp(op=ast.Add() | ast.Sub()):
+            return _shared([node.left, node.right], records)
+        case ast.Call(func=ast.Name(id="abs" | "maximum" | "minimum" | "clip" | "hypot")):
+            return _shared(node.args, records)
+        case _:
+            return ""
+
+
+def _shared(nodes: list[ast.expr], records: Records) -> str:
+    units = {unit_of(node, records) for node in nodes if not isinstance(node, ast.Constant)}
+    return units.pop() if len(units) == 1 else ""
+
+
+LONGEST, MOST_PARTS = 1000, 300
+"""Limits of a text: number of characters, and number of operations, names and constants."""
+NUMBER, TRUTH = "number", "truth"
+FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
+    **{
+        name: (getattr(ops, name), (1,))
+        for name in (
+            "abs", "acos", "asin", "atan", "cos", "cosh", "exp", "floor", "log", "sign", "sin",
+            "sinh", "sqrt", "tan", "tanh",
+        )
+    },
+    **{name: (getattr(ops, name), (2,)) for name in ("atan2", "hypot", "maximum", "minimum")},
+    "clip": (ops.clip, (3,)),
+    "where": (ops.where, (3,)),
+}  # fmt: skip
+"""Functions with their permitted numbers of arguments; the first argument of `where` is a
+condition."""
+
+_ARITHMETIC: dict[type[Any], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_COMPARISONS: dict[type[Any], Callable[[Any, Any], Any]] = {
+    ast.Lt: ops.less,
+    ast.LtE: ops.less_equal,
+    ast.Gt: ops.greater,
+    ast.GtE: ops.greater_equal,
+    ast.Eq: ops.equal,
+    ast.NotEq: ops.not_equal,
+}
+_LOGIC: dict[type[Any], Callable[[Any, Any], Any]] = {
+    ast.BitAnd: ops.logical_and,
+    ast.BitOr: ops.logical_or,
+    ast.And: ops.logical_and,
+    ast.Or: ops.logical_or,
+}
+
+
+class _Part(NamedTuple):
+    """A parsed piece of an expression."""
+
+    value: Callable[[Mapping[str, Any]], Any]
+    """Function from records by name to the value."""
+    kind: str
+    """"number" or "truth"."""
+    constant: float | None = None
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A parsed expression; raises `InvalidValue` if the text is not arithmetic."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        for node in ast.walk(self._tree):
+            if not isinstance(node, _KNOWN):
+                raise self.mistake(f"{_shown(node)} cannot be used", node)
+
+    @cached_property
+    def _tree(self) -> ast.expr:
+        text = self.text
+        if not isinstance(text, str) or not text.strip():
+            raise InvalidValue(f"expression {text!r} must be a text such as 'abs(v_y) / v_x'")
+        if len(text) > LONGEST:
+            raise InvalidValue(
+                f"expression of {len(text)} characters: at most {LONGEST} are allowed"
+            )
+        try:
+            tree = ast.parse(text.strip(), mode="eval").body
+        except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+            why = error.msg if isinstance(error, SyntaxError) else str(error) or "too deep"
+            raise InvalidValue(f"expression {text!r} cannot be read: {why}") from error
+        if sum(1 for _ in ast.walk(tree)) > MOST_PARTS:
+            raise InvalidValue(f"expression {text[:40]!r}... has more than {MOST_PARTS} parts")
+        return tree
+
+    def function(self, records: Records, kind: str = NUMBER) -> Callable[[Mapping[str, Any]], Any]:
+        """Compile to a function of records of these classes by name, and of the time `t`."""
+        read = _Reader(self, records).part(self._tree)
+        if read.kind != kind:
+            wanted = (
+                "say whether something happens, as 'abs(y) > 0.3' does"
+                if kind == TRUTH
+                else "give a number; where(condition, 1, 0) makes one of a condition"
+            )
+            raise InvalidValue(f"expression {self.text!r} must {wanted}")
+        return read.value
+
+    def unit(self, records: Records) -> str:
+        """Symbol of the unit; empty if it does not follow from the fields."""
+        return unit_of(self._tree, records)
+
+    def mistake(self, what: str, node: ast.AST) -> InvalidValue:
+        """Make an error that points at a part of the text."""
+        column = getattr(node, "col_offset", 0)
+        return InvalidValue(
+            f"expression {self.text!r}: {what} (character {column + 1}). Allowed are numbers, "
+            "fields, + - * / **, comparisons, & | ~ and the functions " + ", ".join(FUNCTIONS)
+        )
+
+
+class _Reader:
+    """Evaluates the syntax tree of one expression for the records of a vehicle."""
+
+    def __init__(self, expression: Expression, records: Records) -> None:
+        self._expression, self._records = expression, records
+
+    def part(self, node: ast.AST) -> _Part:
+        match node:
+            case ast.Constant():
+                return _constant(self._number(node))
+            case ast.Name() | ast.Attribute() | ast.Subscript():
+                return self._field(node)
+            case ast.UnaryOp():
+                return self._sign(node)
+            case ast.BinOp(op=ast.Pow()):
+                return self._power(node)
+            case ast.BinOp():
+                return self._joined(node, node.op, [node.left, node.right])
+            case ast.BoolOp():
+                return self._joined(node, node.op, node.values)
+            case ast.Compare():
+                return self._comparison(node)
+            case ast.Call():
+                return self._call(node)
+            case _:
+                raise self._expression.mistake(f"{_shown(node)} cannot be used", node)
+
+    def _number(self, node: ast.Constant) -> float:
+        if type(node.value) not in (int, float):
+            raise self._expression.mistake(f"{_shown(node)} is no number", node)
+        try:
+            value = float(node.value)  # pyright: ignore[reportArgumentType]
+        except OverflowError:
+            value = math.inf
+        if not math.isfinite(value):
+            raise self._expression.mistake(f"{_shown(node)} is too large", node)
+        return value
+
+    def _field(self, node: ast.Name | ast.Attribute | ast.Subscript) -> _Part:
+        path = path_of(node)
+        if path is None and isinstance(node, ast.Subscript):
+            wheels = ", ".join(f"{k} ({name})" for k, name in enumerate(WHEELS))
+            raise self._expression.mistake(
+                f"{_shown(node)}: the index of a wheel is one of {wheels}", node
+            )
+        if path is None:
+            raise self._expression.mistake(f"{_shown(node)} is no field of a record", node)
+        where = place_of(path, self._records)
+        if where is not None:
+            root, names = where
+            field = attrgetter(".".join(names))
+            return _Part(lambda values: field(values[root]), NUMBER)
+        if path == TIME:
+            return _Part(lambda values: values[TIME], NUMBER)
+        if path in CONSTANTS:
+            return _constant(CONSTANTS[path])
+        raise InvalidValue(
+            record.unknown_name(
+                f"expression {self._expression.text!r}:", path, _names_in(self._records), "name"
+            ).replace(": has", ": there is", 1)
+        )
+
+    def _sign(self, node: ast.UnaryOp) -> _Part:
+        inner = self.part(node.operand)
+        if isinstance(node.op, (ast.Invert, ast.Not)):
+            self._must_be(TRUTH, inner, node.operand)
+            return _Part(lambda values: ops.logical_not(inner.value(values)), TRUTH)
+        self._must_be(NUMBER, inner, node.operand)
+        if isinstance(node.op, ast.UAdd):
+            return inner
+        return self._folded(node, [inner], operator.neg)
+
+    def _power(self, node: ast.BinOp) -> _Part:
+        base, exponent = self.part(node.left), self.part(node.right)
+        self._must_be(NUMBER, base, node.left)
+        if exponent.constant is None:
+            raise self._expression.mistake("an exponent must be a constant", node)
+        power = exponent.constant
+        return self._folded(node, [base], lambda value: ops.pow(value, power))
+
+    def _joined(self, node: ast.AST, sign: ast.AST, operands: list[ast.expr]) -> _Part:
+        """Parsed piece of operands joined by one operator, from left to right."""
+        logic = type(sign) in _LOGIC
+        two = _LOGIC[type(sign)] if logic else _ARITHMETIC[type(sign)]
+        whole = self.part(operands[0])
+        self._must_be(TRUTH if logic else NUMBER, whole, operands[0])
+        for operand in operands[1:]:
+            following = self.part(operand)
+            self._must_be(TRUTH if logic else NUMBER, following, operand)
+            whole = self._folded(node, [whole, following], two, TRUTH if logic else NUMBER)
+        return whole
+
+    def _comparison(self, node: ast.Compare) -> _Part:
+        """Parsed piece of a comparison, or of a chain such as `0 < y < 1`."""
+        operands = [node.left, *node.comparators]
+        read = [self.part(operand) for operand in operands]
+        for one, operand in zip(read, operands, strict=True):
+            self._must_be(NUMBER, one, operand)
+        if all(one.constant is not None for one in read):
+            raise self._expression.mistake("a comparison of constants never changes", node)
+        pairs = zip(node.ops, read[:-1], read[1:], strict=True)
+        links = [(_COMPARISONS[type(sign)], a.value, b.value) for sign, a, b in pairs]
+
+        def value(values: Mapping[str, Any]) -> Any:
+            return reduce(ops.logical_and, (holds(a(values), b(values)) for holds, a, b in links))
+
+        return _Part(value, TRUTH)
+
+    def _call(self, node: ast.Call) -> _Part:
+        name = path_of(node.func) or _shown(node.func)
+        if name not in FUNCTIONS:
+            text = self._expression.text
+            raise InvalidValue(
+                record.unknown_name(f"expression {text!r}:", name, tuple(FUNCTIONS), "function")
+                .replace(": has", ": there is", 1)
+            )  # fmt: skip
+        function, counts = FUNCTIONS[name]
+        if node.keywords or len(node.args) not in counts:
+            raise self._expression.mistake(f"{name} takes {counts[0]} arguments in order", node)
+        read = [self.part(argument) for argument in node.args]
+        for place, (one, argument) in enumerate(zip(read, node.args, strict=True)):
+            self._must_be(TRUTH if name == "where" and place == 0 else NUMBER, one, argument)
+        return self._folded(node, read, function)
+
+    def _folded(
+        self, node: ast.AST, parts: list[_Part], function: Callable[..., Any], kind: str = NUMBER
+    ) -> _Part:
+        """Parsed piece that applies a function; folded to a constant if all arguments are
+        constants."""
+        numbers = [part.constant for part in parts]
+        if None in numbers:
+            return _Part(lambda values: function(*(part.value(values) for part in parts)), kind)
+        try:
+            value = float(function(*numbers))
+        except (ArithmeticError, ValueError, TypeError):
+            value = math.nan
+        if not math.isfinite(value):
+            raise self._expression.mistake(f"{_shown(node)} is no finite number", node)
+        return _constant(value)
+
+    def _must_be(self, kind: str, part: _Part, node: ast.AST) -> None:
+        if part.kind != kind:
+            wanted = "a number" if kind == NUMBER else "a condition"
+            raise self._expression.mistake(f"{_shown(node)} must be {wanted}", node)
+
+
+_KNOWN = (
+    ast.Constant, ast.Name, ast.Attribute, ast.UnaryOp, ast.BinOp, ast.BoolOp, ast.Compare,
+    ast.Call, ast.Load, ast.UAdd, ast.USub, ast.Invert, ast.Not, ast.Pow, ast.keyword,
+    ast.Subscript, *_ARITHMETIC, *_LOGIC, *_COMPARISONS,
+)  # fmt: skip
+
+
+def _constant(value: float) -> _Part:
+    return _Part(lambda _: value, NUMBER, value)
+
+
+def _shown(node: ast.AST) -> str:
+    if isinstance(node, ast.expr):
+        return repr(ast.unparse(node)[:60])
+    return type(node).__name__
+
 
 Quantity = Callable[..., Any] | str
 """A function of named arguments, or a text that `expressions` parses."""
@@ -332,403 +674,3 @@ def _noted(a: Any, v: Any) -> Any:
 def _noted_time(a: Any, v: Any, t: Any) -> Any:
     unseen = ops.not_equal(a[0], a[0])
     return (ops.where(ops.logical_and(unseen, v), t, a[0]),)
-
-
-SCALARS = ("t", "n", "dt")
-"""Parts of a sample that are not records: time in s, sample number, step in s."""
-
-Sample = Mapping[str, Any]
-"""Records by name, and the scalars `t`, `n` and `dt`."""
-
-
-class SampleKernel:
-    """A function of a sample and some numbers, compiled with only those inputs that it needs.
-
-    Args:
-        name: name for error messages.
-        function: takes the sample and the numbers; returns a tuple of `results` numbers.
-        records: classes of the records of a sample.
-        numbers: count of the numbers.
-        results: count of the results.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        function: Callable[[Sample, tuple[Any, ...]], tuple[Any, ...]],
-        records: Records,
-        numbers: int,
-        results: int,
-    ) -> None:
-        self.name, self._function, self._records = name, function, records
-        self._numbers, self._results = numbers, results
-
-    def call(self, sample: Sample, numbers: Sequence[Any]) -> tuple[Any, ...]:
-        """Insert a call of the compiled function into the traced code; returns its results."""
-        flat = [record.flatten(sample[name]) for name in self._records]
-        ports = [*flat, [sample[name] for name in SCALARS], numbers]
-        return called(self._kernel, *(ports[port][field] for port, field in self._used))
-
-    def reads(self, name: str) -> frozenset[str]:
-        """Fields of a record that the function reads."""
-        place = list(self._records).index(name)
-        names = record.names(self._records[name])
-        return frozenset(names[field] for port, field in self._used if port == place)
-
-    @cached_property
-    def _ports(self) -> tuple[Port, ...]:
-        kinds = [Port(name, record.names(kind)) for name, kind in self._records.items()]
-        numbers = tuple(f"a{k}" for k in range(self._numbers))
-        return (*kinds, Port("sample", SCALARS), Port("a", numbers))
-
-    @cached_property
-    def _used(self) -> tuple[tuple[int, int], ...]:
-        """Port and field of each input that the function reads; every argument costs time."""
-
-        def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-            with as_written(ports[-2][0]):
-                return (self._evaluated(ports),)
-
-        results = (Port("r", tuple(f"r{k}" for k in range(self._results))),)
-        try:
-            plain = trace(self.name, function, self._ports, results)
-        except (AttributeError, InvalidValue) as error:
-            raise InvalidValue(f"{self.name}: {error}") from error
-        return tuple(sorted({i.imm for i in plain.code if i.op == "input"}))
-
-    @cached_property
-    def _kernel(self) -> Callable[..., tuple[Any, ...]]:
-        import casadi as ca
-
-        used = self._used
-        # Symbols for unneeded inputs too, as constants would be folded.
-        blank = [[ca.SX.sym(field) for field in port.fields] for port in self._ports]
-
-        def fold(*leaves: Any) -> tuple[Any, ...]:
-            ports = [list(port) for port in blank]
-            for (port, field), leaf in zip(used, leaves, strict=True):
-                ports[port][field] = leaf
-            return self._evaluated(ports)
-
-        return fold
-
-    def _evaluated(self, ports: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
-        *kinds, scalars, numbers = ports
-        pairs = zip(self._records.items(), kinds, strict=True)
-        sample = {name: record.unflatten(kind, values) for (name, kind), values in pairs}
-        return self._function(sample | dict(zip(SCALARS, scalars, strict=True)), tuple(numbers))
-
-
-_X, _U, _P, _DT, _START = 0, 1, 3, 4, 5
-"""Input ports of a step Program."""
-
-
-class JoinedStep:
-    """Joins the Program of a step and the update of numbers, leaving the code of the step
-    unchanged.
-
-    Args:
-        motion: Program of the step.
-        update: Program with the ports of `Folding.ports` (states, memory, numbers, input,
-            parameters and dt) that computes the numbers after a sample.
-        substeps: substeps of the step; a sample is the state at the start of the whole step.
-        halt: index of the number that stops the vehicle when it is not NaN; None if none does.
-    """
-
-    def __init__(self, motion: Program, update: Program, substeps: int, halt: int | None) -> None:
-        self._motion, self._update, self._substeps, self._halt = motion, update, substeps, halt
-        self._code = list(motion.code)
-        self._inputs = {i.imm: k for k, i in enumerate(motion.code) if i.op == "input"}
-
-    def program(self) -> Program:
-        """The joint Program."""
-        motion, update = self._motion, self._update
-        kept = self._appended()
-        states, residual = motion.results
-        if self._halt is not None:
-            states, residual = self._halted(kept[self._halt], states, residual)
-        moved = [replace(f, code=tuple(map(self._renumbered, f.code))) for f in update.functions]
-        return replace(
-            motion,
-            name=f"{motion.name}.folded",
-            inputs=self._ports(),
-            outputs=(self._longer(motion.outputs[0]), motion.outputs[1]),
-            code=tuple(self._code),
-            results=((*states, *kept), residual),
-            functions=(*motion.functions, *moved),
-        )
-
-    def _ports(self) -> tuple[Port, ...]:
-        x, u, w, p, dt, start = self._motion.inputs
-        inputs = Port(u.name, self._update.inputs[3].fields)
-        if self._substeps > 1 or start.fields:
-            start = Port(start.name, self._longer(x).fields)
-        return (self._longer(x), inputs, w, p, dt, start)
-
-    def _longer(self, port: Port) -> Port:
-        names = self._update.outputs[0].fields
-        return Port(port.name, (*port.fields, *(f"folds.{name}" for name in names)))
-
-    def _appended(self) -> tuple[int, ...]:
-        """Append the update to the code; returns the value numbers of its results."""
-        place: list[int] = []
-        for i in self._update.code:
-            if i.op == "input":
-                place.append(self._input(*i.imm))
-            else:
-                moved = i._replace(args=tuple(place[a] for a in i.args))
-                place.append(self._added(self._renumbered(moved)))
-        return tuple(place[r] for r in self._update.results[0])
-
-    def _renumbered(self, i: Instruction) -> Instruction:
-        """Shift the function number of a call past the functions of the motion."""
-        if i.op != "call":
-            return i
-        number, times = i.imm
-        return i._replace(imm=(number + len(self._motion.functions), times))
-
-    def _input(self, port: int, field: int) -> int:
-        """Index of the step input that corresponds to a port and field of the update."""
-        state = _X if self._substeps == 1 else _START
-        before = (0, len(self._update.inputs[0].fields), len(self._motion.inputs[_X].fields))
-        places = {0: state, 1: state, 2: state, 3: _U, 4: _P, 5: _DT}
-        return self._read(places[port], field + (before[port] if port < len(before) else 0))
-
-    def _read(self, port: int, field: int) -> int:
-        if (port, field) not in self._inputs:
-            self._inputs[port, field] = self._added(Instruction("input", (), (port, field)))
-        return self._inputs[port, field]
-
-    def _added(self, instruction: Instruction) -> int:
-        self._code.append(instruction)
-        return len(self._code) - 1
-
-    def _halted(
-        self, ended: int, states: tuple[int, ...], residual: tuple[int, ...]
-    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """States and residual of a vehicle, frozen after the end of its run."""
-        over = self._added(Instruction("eq", (ended, ended)))
-        stay = [self._read(_X, k) for k in range(len(states))]
-        none = self._added(Instruction("const", (), 0.0))
-        choose = [*zip(stay, states, strict=True), *((none, r) for r in residual)]
-        chosen = [self._added(Instruction("select", (over, old, new))) for old, new in choose]
-        return tuple(chosen[: len(states)]), tuple(chosen[len(states) :])
-
-
-_COUNT, _ENDED, _SOUND, _FIRST = 0, 1, 2, 3
-"""Indices of the numbers: samples so far, time in s at which the run ended (NaN: not yet),
-soundness (0 while all states were finite at every sample, then NaN), and the first number of
-the folds."""
-
-
-@dataclass(frozen=True)
-class Folding:
-    """Compiles all folds of one closed loop into its step."""
-
-    model: Model
-    policy: Policy | None
-    """The compiled policy, whose reference includes the measurement noise, if there is any."""
-    own_reference: Callable[[Any], Any]
-    """Function that extracts the user's reference from that of the compiled policy."""
-    Reference: type
-    Log: type | None
-    """Record class of the log's columns, which follow the reference."""
-    folds: Mapping[str, Fold]
-    until: Quantity | None
-    substeps: int
-
-    @cached_property
-    def records(self) -> Records:
-        kinds: dict[str, type] = {
-            "x": self.model.State,
-            "u": self.model.Input,
-            "p": self.model.Params,
-        }
-        if record.size(self.model.Outputs):
-            kinds["y"] = self.model.Outputs
-        if self.policy is not None and record.size(self.Reference):
-            kinds["r"] = self.Reference
-        if self.Log is not None:
-            kinds["log"] = self.Log
-        return kinds
-
-    @property
-    def start(self) -> tuple[float, ...]:
-        """Numbers before the first sample."""
-        kept = [value for fold in self.folds.values() for value in fold.start]
-        return (0.0, math.nan, 0.0, *kept)
-
-    @property
-    def sound(self) -> int:
-        """Index of the number that becomes NaN when a run fails."""
-        return _SOUND
-
-    @property
-    def log_columns(self) -> tuple[str, ...]:
-        """Columns of the log that quantities read."""
-        if self.Log is None:
-            return ()
-        read = frozenset[str]().union(*(kernel.reads("log") for kernel in self._all_kernels))
-        return tuple(name for name in record.names(self.Log) if name in read)
-
-    def step(self, motion: Program) -> Program:
-        """Step Program of the loop with the numbers of the folds appended to its states."""
-        halt = None if self.until is None else _ENDED
-        return JoinedStep(motion, self.update, self.substeps, halt).program()
-
-    @cached_property
-    def update(self) -> Program:
-        """Program with inputs `ports` that computes the numbers after a sample."""
-
-        def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-            with as_written(ports[-1][0]):
-                return (self._updated(ports),)
-
-        return trace("folding", function, self.ports, (self._kept_port,), whole_kernels=True)
-
-    @cached_property
-    def closing(self) -> Program:
-        """Program with inputs `ports` that folds in the last sample and returns the final numbers
-        and the results."""
-
-        def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-            with as_written(ports[-1][0]):
-                kept = self._updated(ports)
-                return kept, self._results(kept, ports[-1][0])
-
-        outputs = (self._kept_port, Port("y", ("ended_at", *self.folds)))
-        return trace("closing", function, self.ports, outputs, whole_kernels=True)
-
-    @cached_property
-    def ports(self) -> tuple[Port, ...]:
-        """Input ports: states of the vehicle, memory of the policy, numbers, input or reference
-        followed by the log, parameters of vehicle and policy, and dt of a substep."""
-        policy = self.policy
-        inputs = record.names(self.model.Input if policy is None else policy.Reference)
-        log = () if self.Log is None else tuple(f"log.{n}" for n in record.names(self.Log))
-        own = () if policy is None else tuple(f"policy.{n}" for n in record.names(policy.Params))
-        return (
-            Port("x", record.names(self.model.State)),
-            Port("m", () if policy is None else record.names(policy.Memory)),
-            self._kept_port,
-            Port("r", (*inputs, *log)),
-            Port("p", (*record.names(self.model.Params), *own)),
-            Port("dt", ("dt",)),
-        )
-
-    @cached_property
-    def _kept_port(self) -> Port:
-        places = [(name, k) for name, fold in self.folds.items() for k in range(len(fold.start))]
-        return Port("a", ("count", "ended_at", "sound", *(f"{name}.{k}" for name, k in places)))
-
-    @cached_property
-    def _kernels(self) -> list[SampleKernel]:
-        return [self._kernel(name, fold) for name, fold in self.folds.items()]
-
-    @property
-    def _all_kernels(self) -> list[SampleKernel]:
-        return [*self._kernels, *([] if self._event is None else [self._event])]
-
-    def _kernel(self, name: str, fold: Fold) -> SampleKernel:
-        def updated(sample: Mapping[str, Any], numbers: tuple[Any, ...]) -> tuple[Any, ...]:
-            return fold.updated(numbers, sample, self.records)
-
-        size = len(fold.start)
-        return SampleKernel(f"metric {name!r}", updated, self.records, size, size)
-
-    @cached_property
-    def _event(self) -> SampleKernel | None:
-        """Kernel that computes whether a run ends at a sample, as 1 or 0; None without `until`."""
-        until = self.until
-        if until is None:
-            return None
-
-        def ends(sample: Mapping[str, Any], _: tuple[Any, ...]) -> tuple[Any, ...]:
-            happens = quantity_function(until, self.records, TRUTH)(sample)
-            return (ops.where(happens, 1.0, 0.0),)
-
-        return SampleKernel("until", ends, self.records, 0, 1)
-
-    def _updated(self, ports: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
-        """Numbers after a sample, of all folds."""
-        kept = ports[2]
-        count, ended = kept[_COUNT], kept[_ENDED]
-        sample = self._sample(ports, count)
-        sound = called(_finite_check, kept[_SOUND], *ports[0], *ports[1])
-        after, place = [count + 1.0, sound], _FIRST
-        for kernel, fold in zip(self._kernels, self.folds.values(), strict=True):
-            own = kept[place : place + len(fold.start)]
-            after += kernel.call(sample, own)
-            place += len(own)
-        if self._event is None:
-            return (after[0], ended, *after[1:])
-        going = ops.not_equal(ended, ended)
-        (happens,) = self._event.call(sample, ())
-        over = ops.logical_and(going, ops.greater(happens, 0.0))
-        before = (count, *kept[_SOUND:])
-        pairs = zip(after, before, strict=True)
-        count, *rest = (ops.where(going, new, old) for new, old in pairs)
-        return (count, ops.where(over, sample["t"], ended), *rest)
-
-    def _sample(self, ports: Sequence[Sequence[Any]], count: Any) -> dict[str, Any]:
-        states, _, _, inputs, params, (dt,) = ports
-        n = record.size(self.model.Params)
-        period = dt if self.substeps == 1 else float(self.substeps) * dt
-        sample = {
-            "x": record.unflatten(self.model.State, states),
-            "p": record.unflatten(self.model.Params, params[:n]),
-            "n": count,
-            "t": count * period,
-            "dt": period,
-        }
-        if self.Log is not None:
-            width = record.size(self.Log)
-            inputs, log = inputs[:-width], inputs[-width:]
-            sample["log"] = record.unflatten(self.Log, log)
-        if self.policy is None:
-            u = record.unflatten(self.model.Input, inputs)
-            return {**sample, "u": u, "y": self._outputs(sample, u)}
-        r = record.unflatten(self.policy.Reference, inputs)
-        u = called(self._command, tuple(states), tuple(ports[1]), r, tuple(params[n:]), period)
-        return {**sample, "u": u, "y": self._outputs(sample, u), "r": self.own_reference(r)}
-
-    def _outputs(self, sample: Mapping[str, Any], u: Any) -> Any:
-        """Undisturbed outputs of the model at a sample; defaults if no quantity reads them."""
-        model = self.model
-        if not self._reads_outputs:
-            return record.at_rest(model.Outputs)
-
-        def outputs(states: Any, inputs: Any, params: Any) -> tuple[Any, ...]:
-            x, p = record.unflatten(model.State, states), record.unflatten(model.Params, params)
-            given, calm = record.unflatten(model.Input, inputs), record.at_rest(model.Disturbance)
-            y = model.outputs(x, model.held_input(x, given, calm, p), calm, p)
-            return record.flatten(y)
-
-        parts = (record.flatten(part) for part in (sample["x"], u, sample["p"]))
-        return record.unflatten(model.Outputs, called(outputs, *parts))
-
-    @cached_property
-    def _reads_outputs(self) -> bool:
-        return "y" in self.records and any(kernel.reads("y") for kernel in self._all_kernels)
-
-    def _command(self, states: Any, memory: Any, r: Any, params: Any, period: Any) -> Any:
-        policy = self.policy
-        assert policy is not None
-        x, m = record.unflatten(self.model.State, states), record.unflatten(policy.Memory, memory)
-        return policy.command(x, m, r, record.unflatten(policy.Params, params), period)[0]
-
-    def _results(self, kept: Sequence[Any], dt: Any) -> tuple[Any, ...]:
-        period = dt if self.substeps == 1 else float(self.substeps) * dt
-        results, place = [kept[_ENDED]], _FIRST
-        for fold in self.folds.values():
-            own = tuple(kept[place : place + len(fold.start)])
-            results.append(called(fold.ended, own, kept[_COUNT], period))
-            place += len(own)
-        return tuple(results)
-
-
-def _finite_check(so_far: Any, *states: Any) -> Any:
-    """Return the soundness number, or NaN if a state is infinite or NaN."""
-    for state in states:
-        so_far = so_far + 0.0 * state
-    return so_far

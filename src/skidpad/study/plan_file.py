@@ -32,13 +32,12 @@ from ..random.factors import factor_of
 from ..random.model import NoUncertainty, UncertaintyModel
 from . import worlds
 from .campaign import Campaign
-from .design_forms import design_of
+from .designs import design_of
 from .experiment import Column, Experiment
-from .expressions import TRUTH, Expression
 from .folder import Folder, Keep, PlanText
 from .manoeuvres.manoeuvre import Manoeuvre
 from .manoeuvres.proving_ground import select
-from .metrics import READY, Fold, fold_of
+from .metrics import READY, TRUTH, Expression, Fold, fold_of
 from .named_code import TYRE_NAMES, code_by_text, made_by_call, vehicle_by_text
 from .rollouts import Drive, LogDrive
 from .runs import FunctionRuns, ManoeuvreRuns, TaskRuns

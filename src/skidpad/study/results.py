@@ -1,44 +1,274 @@
 """Results of a campaign: `Study` reads its folder, also while the campaign runs.
 
-`export` writes all runs as one table, `summary_of` returns the main results as plain values for the
-command line and scripts, and `Study.replay` repeats a run with the same bits.
+Means, quantiles and probabilities have confidence intervals, as far as `reason_against` and
+`reason_for_no_interval` find them valid for the plan. Sobol indices are estimated by SALib from the
+runs of the design `Saltelli`; its bootstrap draws from a fixed seed, so that the intervals are
+reproducible. `export` writes all runs as one table, `summary_of` returns the main results as plain
+values for the command line and scripts, and `Study.replay` repeats a run with the same bits.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from time import time
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..core.arrays import AnyArray, Array
-from ..core.checks import whole
-from ..core.files import counted, replacing, target_of
+from ..core.checks import between, finite, whole
+from ..core.files import brief_repr, counted, replacing, target_of
 from ..core.record import unknown_name
 from ..errors import InvalidValue, require
-from ..run.monte_carlo_runs import Probability, proportion
+from ..run.monte_carlo_runs import Probability, mean_bounds, proportion, quantile_ranks
 from ..run.trajectory import Trajectory
-from .design_forms import design_of
-from .experiment import FAILED, RUN, Column, Experiment, Resources, Rows
+from .designs import design_of, saltelli_block
+from .experiment import FAILED, RUN, Column, Resources, Rows, Runs
 from .folder import Folder
-from .statistics import (
-    Interval,
-    SobolIndices,
-    independent,
-    mean_of,
-    quantile_of,
-    reason_against,
-    reason_for_no_interval,
-    share_of,
-    sobol_indices,
-)
 from .storage import writer_of
 from .tables import RUNS, arrow_module
+
+if TYPE_CHECKING:
+    from .campaign import Campaign
+
+
+class Interval(NamedTuple):
+    """A number estimated from runs, with its confidence interval."""
+
+    value: float
+    low: float
+    """Lower end of the confidence interval; minus infinity where the runs are too few."""
+    high: float
+    """Upper end of the confidence interval; infinity where the runs are too few."""
+    runs: int
+    """Number of runs that are not NaN."""
+    level: float
+    """Confidence of the interval, such as 0.95."""
+    reason: str = ""
+    """Reason why there is no interval (its ends are NaN); empty otherwise."""
+
+    def __str__(self) -> str:
+        if self.reason:
+            return f"{self.value:.4g} ({self.runs} runs; no interval: {self.reason})"
+        bounds = f"{self.low:.4g} to {self.high:.4g} with {self.level:.0%} confidence"
+        return f"{self.value:.4g} ({bounds}; {self.runs} runs)"
+
+
+class Share(Probability):
+    """A share of runs without a confidence interval, whose ends are NaN."""
+
+    reason: str = ""
+    """Reason why there is no interval."""
+
+    def __str__(self) -> str:
+        of = f"{self.happened} of {self.runs} runs"
+        return f"{self.value:.4g} ({of}; no interval: {self.reason})"
+
+
+def share_of(one: Probability, reason: str) -> Share:
+    made = Share(one.value, np.nan, np.nan, one.happened, one.runs, one.level)
+    made.reason = reason
+    return made
+
+
+class QuantilePlaces(NamedTuple):
+    """Ranks, from 0, in the ordered values, of those that determine a quantile and its interval."""
+
+    below: int
+    above: int
+    part: float
+    """Weight of the value at `above`; the remainder is the weight of the value at `below`."""
+    low: int
+    """Rank of the lower end; below 0 if the runs are too few."""
+    high: int
+    """Rank of the upper end; beyond the last if the runs are too few."""
+
+    @classmethod
+    def of(cls, runs: int, share: float, level: float) -> QuantilePlaces:
+        place = share * (runs - 1)
+        below = min(int(place), runs - 1)
+        low, high = quantile_ranks(runs, share, level)
+        return cls(below, min(below + 1, runs - 1), place - below, low - 1, high - 1)
+
+    def interval(self, value_at: Callable[[int], float], runs: int, level: float) -> Interval:
+        """Quantile with its interval, from the values at these ranks."""
+        below, above = value_at(self.below), value_at(self.above)
+        # Infinite values cannot be interpolated.
+        value = below if below == above or not self.part else below + self.part * (above - below)
+        low = value_at(self.low) if self.low >= 0 else -np.inf
+        high = value_at(self.high) if self.high < runs else np.inf
+        # With few runs, even the first lies beyond a quantile such as 0.1 %.
+        return Interval(min(max(value, low), high), low, high, runs, level)
+
+
+def mean_of(values: Array, level: float = 0.95) -> Interval:
+    """Mean of independent values, with its interval from Student's distribution."""
+    if not values.size:
+        raise InvalidValue("no run has a number: there is no mean")
+    if not np.isfinite(values).all():
+        with np.errstate(invalid="ignore"):
+            return mean_interval(float(values.mean()), math.nan, values.size, level)
+    # Exact sums, so that the result depends neither on the order nor on the machine.
+    mean = math.fsum(values.tolist()) / values.size
+    square = math.fsum(((values - mean) ** 2).tolist())
+    return mean_interval(mean, math.sqrt(square / max(values.size - 1, 1)), values.size, level)
+
+
+def mean_interval(mean: float, std: float, runs: int, level: float) -> Interval:
+    """Mean with its interval, from mean, standard deviation and number of the values."""
+    low, high = mean_bounds(np.asarray(mean), np.asarray(std), runs, level)
+    if not np.isfinite(mean):
+        return Interval(mean, -np.inf, np.inf, runs, level)
+    return Interval(mean, float(low), float(high), runs, level)
+
+
+def quantile_of(values: Array, share: float, level: float = 0.95) -> Interval:
+    """Value below which a share of independent values lies, with its distribution-free interval."""
+    if not 0.0 <= finite("share", share) <= 1.0:
+        raise InvalidValue(f"share = {share} must be from 0 to 1")
+    if not values.size:
+        raise InvalidValue("no run has a number: there is no quantile")
+    ordered = np.sort(values)
+    places = QuantilePlaces.of(values.size, share, level)
+    return places.interval(lambda k: float(ordered[k]), values.size, level)
+
+
+_RESAMPLES = 100
+"""Number of bootstrap resamples."""
+_AT_ONCE = 1_000_000
+"""Number of values that are resampled at a time, to bound the memory."""
+_SEED = 1
+"""Seed of the bootstrap; SALib ignores 0."""
+
+
+class SobolIndices(NamedTuple):
+    """Sobol indices: shares of the variance that the factors explain, with confidence intervals."""
+
+    factors: tuple[str, ...]
+    first: Array
+    """First-order index of each factor, (factors,); estimates may lie slightly outside of 0 to
+    1."""
+    first_low: Array
+    first_high: Array
+    total: Array
+    """Total index of each factor, interactions included, (factors,)."""
+    total_low: Array
+    total_high: Array
+    samples: int
+    """Number of blocks of runs that the estimate uses."""
+    left_out: int
+    """Number of blocks that are left out because a run or a number is missing."""
+    level: float
+
+    __repr__ = brief_repr
+
+    def __str__(self) -> str:
+        lines = [
+            f"{name}: {self.first[k]:.3f} ({self.first_low[k]:.3f} to {self.first_high[k]:.3f}) "
+            f"alone, {self.total[k]:.3f} ({self.total_low[k]:.3f} to {self.total_high[k]:.3f}) "
+            "with others"
+            for k, name in enumerate(self.factors)
+        ]
+        less = f", {self.left_out} left out" if self.left_out else ""
+        return "\n".join([*lines, f"{counted(self.samples, 'sample')}{less}"])
+
+
+def sobol_indices(folder: Folder, name: str, level: float = 0.95) -> SobolIndices:
+    """Sobol indices of a column; raises unless the design is `Saltelli`."""
+    design, factors = folder.plan["design"], tuple(folder.plan["factors"])
+    if design.get("kind") != "saltelli":
+        raise InvalidValue(
+            f"design = {design.get('kind')!r}: Sobol's indices need the runs of Saltelli"
+        )
+    known = [column.name for column in folder.columns if column.name not in factors]
+    if name not in known:
+        raise InvalidValue(unknown_name("the campaign", name, known, "column"))
+    between("level", level, 0.0, 1.0, hint=", such as 0.95")
+    second = bool(design.get("second_order"))
+    block = saltelli_block(len(factors), second)
+    read = folder.read((RUN, name))
+    samples, place = np.divmod(read[RUN], block)
+    count = int(samples.max()) + 1 if len(samples) else 0
+    table = np.full((count, block), np.nan)
+    table[samples, place] = np.asarray(read[name], float)
+    begun = np.zeros(count, bool)
+    begun[samples] = True
+    complete = np.isfinite(table).all(axis=1)
+    values, left_out = table[complete], int((begun & ~complete).sum())
+    if len(values) < 2:
+        raise InvalidValue(
+            f"{name}: {counted(len(values), 'sample')} of {block} runs have a number in all of "
+            "them; at least 2 are needed"
+        )
+    ends = values[:, [0, -1]]
+    if np.ptp(ends) == 0.0:
+        raise InvalidValue(f"{name} = {ends[0, 0]:g} in all runs: there is no variance to explain")
+    sobol: Any = require("SALib.analyze.sobol", purpose="Study.sensitivity")
+    from scipy.special import ndtri
+
+    # Runs for the indices of pairs are not needed.
+    outputs = values[:, [*range(len(factors) + 1), -1]] if second else values
+    at_once = min(max(_AT_ONCE // len(values), 2), _RESAMPLES)
+    analyses: list[Any] = [
+        sobol.analyze(
+            {"num_vars": len(factors), "names": list(factors)},
+            outputs.ravel(),
+            calc_second_order=False,
+            num_resamples=at_once,
+            keep_resamples=True,
+            seed=_SEED + k,
+        )
+        for k in range(-(-_RESAMPLES // at_once))
+    ]
+    ends: list[Array] = []
+    for index in ("S1", "ST"):
+        # Interval ends from the scatter of all resamples, as in SALib.
+        value = np.asarray(analyses[0][index], float)
+        resampled = np.concatenate([one[f"{index}_conf_all"] for one in analyses])
+        reach = float(ndtri(0.5 + 0.5 * level)) * resampled.std(axis=0, ddof=1)
+        ends += [value, value - reach, value + reach]
+    return SobolIndices(factors, *ends, len(values), left_out, level)
+
+
+def reason_against(plan: Mapping[str, Any], *, listed: bool = False) -> str:
+    """Reason why shares of the runs of a plan are not probabilities; empty if they are.
+
+    Runs of a grid or a table are listed, not random; with `listed` they are accepted, as equally
+    likely.
+    """
+    kind = plan["design"].get("kind", "")
+    if kind in ("refinement", "subset_simulation"):
+        return f"the runs of a {kind.replace('_', ' ')} were chosen by what came out of others"
+    if listed or kind in ("random", "converging", "latin_hypercube", "sobol", "saltelli"):
+        return ""
+    if kind in ("grid", "table"):
+        return f"the runs of a {kind} were listed, not drawn"
+    return f"whether the runs of the design {kind!r} were drawn is not known"
+
+
+def reason_for_no_interval(plan: Mapping[str, Any], column: str) -> str:
+    """Reason why the usual confidence interval of a column is not valid; empty if it is."""
+    design = plan["design"]
+    if design.get("kind") == "converging" and design.get("column") == column:
+        return f"the design looked at {column} until it was narrow; the one that holds is its own"
+    return reason_against(plan)
+
+
+def independent(plan: Mapping[str, Any], runs: Runs) -> AnyArray:
+    """Mask of the independent runs: all runs, except in a Saltelli design, where only the first and
+    the last run of each block count, since the others combine these."""
+    design = plan["design"]
+    if design.get("kind") != "saltelli":
+        return np.ones(len(runs), bool)
+    block = saltelli_block(len(plan["factors"]), bool(design.get("second_order")))
+    place = runs % block
+    return (place == 0) | (place == block - 1)
+
 
 SUFFIXES = (".csv", ".parquet")
 
@@ -73,26 +303,7 @@ def export(folder: Folder, path: str | os.PathLike[str]) -> int:
     return count
 
 
-class Source(Protocol):
-    """Interface of a campaign for repeating its runs."""
-
-    @property
-    def experiment(self) -> Experiment:
-        """The experiment of the runs."""
-        ...
-
-    @property
-    def factors(self) -> Mapping[str, Any]:
-        """Quantities that differ between runs, by name."""
-        ...
-
-    @property
-    def seed(self) -> int:
-        """Seed of all random numbers of the runs."""
-        ...
-
-
-def rows_in(folder: Folder, source: Source, run: int) -> Rows:
+def rows_in(folder: Folder, source: Campaign, run: int) -> Rows:
     """Row of a single run of a folder."""
     read = folder.read((RUN, *source.factors), run, run + 1)
     if not len(read[RUN]):
@@ -115,11 +326,11 @@ class Study:
         campaign: the campaign, needed to replay runs unless the folder has its plan file.
     """
 
-    def __init__(self, folder: Folder, campaign: Source | None = None) -> None:
+    def __init__(self, folder: Folder, campaign: Campaign | None = None) -> None:
         self.folder, self._campaign = folder, campaign
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str], campaign: Source | None = None) -> Study:
+    def open(cls, folder: str | os.PathLike[str], campaign: Campaign | None = None) -> Study:
         """Open the results in a folder: a path, or a URL that fsspec knows."""
         return cls(Folder.open(folder), campaign)
 
@@ -225,7 +436,7 @@ class Study:
         return sobol_indices(self.folder, name, level)
 
     @property
-    def campaign(self) -> Source:
+    def campaign(self) -> Campaign:
         """The campaign: as given, or from the plan file in the folder; raises without either."""
         if self._campaign is None:
             from .plan_file import campaign_of_folder
@@ -319,21 +530,41 @@ def summary_of(study: Study, level: float = 0.95) -> dict[str, Any]:
     and highest values are given. If they do but intervals are not valid, `caution` says why.
     """
     reason = reason_against(study.plan, listed=True)
-    own = [column for column in study.columns if column.name not in study.factors]
+    numbers: dict[str, dict[str, Any]] = {}
+    truths: dict[str, dict[str, Any]] = {}
+    state = state_of(study)
+    for column in study.columns:
+        name = column.name
+        if name in study.factors:
+            continue
+        values = study[name]
+        if column.kind == "truth":
+            truths[name] = {"happened": int(np.count_nonzero(values)), "runs": len(values)}
+            if not reason and len(values):
+                with suppress(InvalidValue):  # no run counts yet
+                    share = study.probability(name, level)
+                    truths[name] |= {"level": level, **_interval(share)}
+            continue
+        known = np.asarray(values, float)[~np.isnan(values)]
+        numbers[name] = {
+            "unit": column.unit,
+            "runs": int(known.size),
+            "lowest": _finite(known.min()) if known.size else None,
+            "highest": _finite(known.max()) if known.size else None,
+        }
+        if not reason and known.size:
+            quantiles = {f"{share:g}": study.quantile(name, share, level) for share in SHARES}
+            numbers[name] |= {
+                "level": level,
+                "mean": _interval(study.mean(name, level)),
+                "quantiles": {share: _interval(one) for share, one in quantiles.items()},
+            }
     return {
-        **state_of(study),
+        **state,
         "reason": reason,
         "caution": reason_against(study.plan),
-        "numbers": {
-            column.name: _number(study, column, level, bool(reason))
-            for column in own
-            if column.kind == "number"
-        },
-        "truths": {
-            column.name: _truth(study, column, level, bool(reason))
-            for column in own
-            if column.kind == "truth"
-        },
+        "numbers": numbers,
+        "truths": truths,
         "outcome": study.outcome,
         "trajectories": list(study.folder.trajectories),
     }
@@ -349,6 +580,15 @@ def state_of(study: Study) -> dict[str, Any]:
     done = most - sum(end - begin for begin, end in folder.missing(0, most))
     failed = sum(int(np.count_nonzero(rows[FAILED])) for rows in folder.batches((FAILED,)))
     path = folder.path if isinstance(folder.path, Path) else None
+    rate = size = None
+    if path is not None:
+        size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    if path is not None and started is not None:
+        # Runs per second from the last start of the campaign to its last written part.
+        times = [file.stat().st_mtime for file in (path / RUNS).glob("*.parquet")]
+        seconds = min(max(times, default=0.0), time()) - started["time"]
+        new = done - started["done"]
+        rate = new / seconds if seconds > 0.0 and new > 0 else None
     return {
         "name": study.plan["name"],
         "folder": str(folder.path),
@@ -357,11 +597,9 @@ def state_of(study: Study) -> dict[str, Any]:
         "missing": lost_runs(study),
         "most": most,
         "failed": failed,
-        "rate": _rate(study, path, done),
+        "rate": rate,
         "writer": writer_of(path) if path is not None else "",
-        "bytes": None
-        if path is None
-        else sum(file.stat().st_size for file in path.rglob("*") if file.is_file()),
+        "bytes": size,
         "digest": digest,
         "damaged": folder.damaged(),
     }
@@ -371,49 +609,6 @@ def lost_runs(study: Study) -> int:
     """Number of missing runs of a finished campaign; 0 while it runs."""
     missing = study.folder.missing(0, study.folder.notes.get("runs", 0))
     return sum(end - begin for begin, end in missing)
-
-
-def _rate(study: Study, path: Path | None, done: int) -> float | None:
-    """Runs per second from the last start of the campaign to its last written part."""
-    started = study.folder.notes.get("started")
-    if path is None or started is None:
-        return None
-    times = [file.stat().st_mtime for file in (path / RUNS).glob("*.parquet")]
-    seconds = min(max(times, default=0.0), time()) - started["time"]
-    new = done - started["done"]
-    return new / seconds if seconds > 0.0 and new > 0 else None
-
-
-def _number(study: Study, column: Column, level: float, chosen: bool) -> dict[str, Any]:
-    values = np.asarray(study[column.name], float)
-    known = values[~np.isnan(values)]
-    about: dict[str, Any] = {
-        "unit": column.unit,
-        "runs": int(known.size),
-        "lowest": _finite(known.min()) if known.size else None,
-        "highest": _finite(known.max()) if known.size else None,
-    }
-    if chosen or not known.size:
-        return about
-    mean = study.mean(column.name, level)
-    quantiles = {f"{share:g}": study.quantile(column.name, share, level) for share in SHARES}
-    return {
-        **about,
-        "level": level,
-        "mean": _interval(mean),
-        "quantiles": {share: _interval(one) for share, one in quantiles.items()},
-    }
-
-
-def _truth(study: Study, column: Column, level: float, chosen: bool) -> dict[str, Any]:
-    values = study[column.name]
-    about: dict[str, Any] = {"happened": int(np.count_nonzero(values)), "runs": len(values)}
-    if chosen or not len(values):
-        return about
-    try:
-        return {**about, "level": level, **_interval(study.probability(column.name, level))}
-    except InvalidValue:  # no run counts yet
-        return about
 
 
 def _interval(one: Any) -> dict[str, float | None]:

@@ -42,7 +42,7 @@ from skidpad.study import (
 from skidpad.study.designs import Table
 from skidpad.study.folder import Folder
 from skidpad.study.manoeuvres.evaluation import number_text
-from skidpad.study.statistics import mean_of, quantile_of
+from skidpad.study.results import mean_of, quantile_of
 from skidpad.view.pages.campaign_data import (
     SHARES,
     Extent,

@@ -19,10 +19,10 @@ from ...core.arrays import AnyArray, Array
 from ...random.factors import Factor, Levels, LogRange, Steps
 from ...run.monte_carlo_runs import Probability, proportion
 from ...study.experiment import FAILED, RUN
-from ...study.results import Study
-from ...study.statistics import (
+from ...study.results import (
     Interval,
     QuantilePlaces,
+    Study,
     independent,
     mean_interval,
     reason_against,

@@ -26,8 +26,15 @@ from ...random.factors import Factor, Levels, LogRange, Normal, Steps, factor_of
 from ...study.engines import ProgressMonitor
 from ...study.experiment import FAILED, RUN
 from ...study.manoeuvres.evaluation import number_text
-from ...study.results import Case, Study, lost_runs
-from ...study.statistics import Interval, SobolIndices, reason_against, reason_for_no_interval
+from ...study.results import (
+    Case,
+    Interval,
+    SobolIndices,
+    Study,
+    lost_runs,
+    reason_against,
+    reason_for_no_interval,
+)
 from ..film import Film
 from ..plots import notebook
 from ..plots.notebook import fold, heading, short
