@@ -22,7 +22,6 @@ from skidpad.compile import pipeline
 from skidpad.core.model import Model, VehicleFactory
 from skidpad.errors import InvalidValue
 from skidpad.random import Gaussian, OrnsteinUhlenbeck, UncertaintyModel, Uniform
-from skidpad.study import rollout_kernel
 from skidpad.study import rollouts as drive_module
 from skidpad.study.campaign import Campaign
 from skidpad.study.experiment import Resources, Rows
@@ -82,7 +81,7 @@ STUDIES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_runs_are_those_of_a_monte_carlo(study: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rollout_kernel, "LONGEST", 10)
+    monkeypatch.setattr(drive_module, "LONGEST", 10)
     options = dict(STUDIES[study])
     vehicle = options.pop("vehicle", mass())
     found = drive(vehicle=vehicle, **options)
@@ -126,7 +125,7 @@ def test_bits_depend_on_run_and_seed_alone(
     some = Rows(np.array(runs), {"gain": GAINS[runs]}, SEED)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(drive_module, "MOST_RUNS", {"cpu": most})
-        patch.setattr(rollout_kernel, "LONGEST", strip)
+        patch.setattr(drive_module, "LONGEST", strip)
         part = found.evaluate(some, Resources(threads=threads))
     assert same(part, {name: column[runs] for name, column in whole.items()})
 
@@ -259,7 +258,7 @@ def test_a_start_fits_the_parameters_of_its_run() -> None:
     car = sp.vehicles.full_car()
     found = Drive(car, dt=0.001, steps=1, x0={"v_x": 10.0}, metrics={"v": last("v_x")})
     masses = np.array([1.0, 1.2]) * car.params.m
-    ready = found._setup().arrays.prepare(rows(2, m=masses))
+    ready = found._setup().prepare(rows(2, m=masses))
     fleet = sp.Fleet(car, 0.001)
     starts = fleet.rollout({"v_x": 10.0}, {}, steps=1, params={"m": masses})[0]
     np.testing.assert_array_equal(ready.x[0], starts)

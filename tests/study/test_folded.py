@@ -49,7 +49,7 @@ def test_cuda_text_has_the_bits_of_llvm(
     """Run on the processor, in pieces as on a GPU, where long work is several launches."""
     setup = drive(until, substeps)._setup()
     loop, kind = setup.loop, np.dtype(precision).type
-    ready = setup.arrays.prepare(rows(COUNT, gain=np.linspace(0.5, 2.0, COUNT)))
+    ready = setup.prepare(rows(COUNT, gain=np.linspace(0.5, 2.0, COUNT)))
     kept = np.broadcast_to(np.array(loop.folding.start), (1, COUNT, len(loop.folding.start)))
     given = (np.concatenate([ready.x, kept], axis=2), ready.u, ready.w, ready.p)
     arrays = RolloutArrays(*(a.astype(precision) for a in given))

@@ -50,7 +50,7 @@ def test_the_vehicle_that_made_the_log_drives_it_again() -> None:
     assert out["off"][0] == out["slow"][0] == 0.0
     assert out["slow"][1] > 0.01
     run = found.replay(rows(1))
-    assert len(run) == found.drive._setup().course.steps + 1
+    assert len(run) == found.drive._setup().steps + 1
     assert run["v_x"].tolist() == RUN["v_x"][-len(run) :].tolist()
 
 

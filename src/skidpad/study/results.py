@@ -225,14 +225,15 @@ def sobol_indices(folder: Folder, name: str, level: float = 0.95) -> SobolIndice
         )
         for k in range(-(-_RESAMPLES // at_once))
     ]
-    ends: list[Array] = []
-    for index in ("S1", "ST"):
-        # Interval ends from the scatter of all resamples, as in SALib.
-        value = np.asarray(analyses[0][index], float)
-        resampled = np.concatenate([one[f"{index}_conf_all"] for one in analyses])
+
+    def index(name: str) -> tuple[Array, Array, Array]:
+        """Indices with interval ends from the scatter of all resamples, as in SALib."""
+        value = np.asarray(analyses[0][name], float)
+        resampled = np.concatenate([one[f"{name}_conf_all"] for one in analyses])
         reach = float(ndtri(0.5 + 0.5 * level)) * resampled.std(axis=0, ddof=1)
-        ends += [value, value - reach, value + reach]
-    return SobolIndices(factors, *ends, len(values), left_out, level)
+        return value, value - reach, value + reach
+
+    return SobolIndices(factors, *index("S1"), *index("ST"), len(values), left_out, level)
 
 
 def reason_against(plan: Mapping[str, Any], *, listed: bool = False) -> str:

@@ -17,7 +17,13 @@ columns of the log are named as in `skidpad.study.logs`: commands are `u_` and t
 input, measurements have plain names, and `names` maps other names. Commands from before the first
 step, up to the longest dead time, are still pending when the run begins.
 
-`setup_of` checks the settings of a drive and compiles it once; `rollout_kernel` runs it.
+Factors may be parameters of the vehicle (`m`, `tyres.D`) or of its policy (`policy.k_p`), fields of
+the start state (`x0.v_x`), of constant controls or references (`input.steer`) and of a constant
+disturbance (`disturbance.F_y`).
+
+`setup_of` checks the settings of a drive and compiles it once. A `Setup` turns rows of a campaign
+into arrays: parameters, start states, inputs and disturbances. `Strips` cuts a run into pieces that
+the compiled loop of `rollout_kernel` runs at once.
 """
 
 from __future__ import annotations
@@ -28,7 +34,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
-from typing import Any, get_type_hints
+from typing import Any, NamedTuple, NoReturn, get_type_hints
 from uuid import uuid4
 
 import numpy as np
@@ -37,19 +43,23 @@ from ..compile.cpu import RolloutArrays
 from ..compile.lower import lower
 from ..compile.program import Program
 from ..core import record
-from ..core.arrays import AnyArray, Array
+from ..core.arrays import AnyArray, Array, ArrayNumber
 from ..core.checks import instance_of, positive
 from ..core.files import brief_repr
 from ..core.lazy import RecentCache
 from ..core.model import Constant, Vehicle, vehicle_of
 from ..core.plausibility import warn_of_changes
 from ..core.policy import Nothing, Policy
+from ..core.record import Field
 from ..errors import InvalidValue
 from ..integrate.base import Integrator
-from ..random.model import NoUncertainty, UncertaintyModel, checked_model
-from ..random.streams import of_run
+from ..random.model import NoUncertainty, UncertaintyModel, checked_model, draw_sample
+from ..random.streams import Draw, of_run
+from ..run import arguments
+from ..run.arguments import consistent_rows, make_consistent, record_of_rows
 from ..run.monte_carlo import disturbance_of, noise_of, replay_run, step_count
 from ..run.monte_carlo_runs import Experiment, input_rows
+from ..run.settings import Settings
 from ..run.trajectory import Trajectory
 from .experiment import (
     FAILED,
@@ -69,28 +79,56 @@ from .logs.names import how_to_name
 from .logs.preparation import SHORTEST_PERIOD, prepare
 from .logs.reading import read_log
 from .metrics import Fold, Quantity, happened
-from .rollout_kernel import Common, Course, Driven, Loop, RowArrays, Strips
+from .rollout_kernel import Loop, Strip
 
 ENDED = "ended_at"
 """Name of the column with the end time of a drive with `until`."""
 
 
+X0, INPUT, DISTURBANCE = "x0.", "input.", "disturbance."
+
+
+class Prepared(NamedTuple):
+    """Arrays of runs that are ready to start, in host memory."""
+
+    x: Array
+    """States of the vehicle, then the memory of its policy, (1, runs, n)."""
+    p: Array
+    """Parameters of the vehicle, then those of its policy, (1, 1 or runs, n)."""
+    u: Array
+    """Controls or references, (1 or steps, 1 or runs, n)."""
+    w: Array
+    """Constant disturbances, (1, 1 or runs, n)."""
+
+
 @dataclass(frozen=True)
 class Setup:
-    """A validated and compiled drive."""
+    """A validated and compiled drive; makes the arrays of its runs."""
 
     loop: Loop
-    course: Course
-    arrays: RowArrays
-    folds: Mapping[str, Fold]
-    """Metrics and events by column name."""
+    Reference: type
+    """Record class of `inputs`: the input of the vehicle, or the reference of its policy."""
+    steps: int
+    x0: Any
+    """Start state: a record, a mapping, an array (n,), or an `UncertaintyModel`."""
+    memory: Array
+    """Initial memory of the policy, (n,)."""
+    inputs: Array
+    """Controls or references, (1 or steps, 1, n)."""
+    params: Mapping[str, Any]
+    """Parameters of vehicle and policy by name: numbers, or models to draw them from."""
+    disturbance: UncertaintyModel | None
+    """Model of the disturbances at every step; None if they are constant."""
+    noise: UncertaintyModel | None
+    log: Array | None
+    """Columns of the log, (steps + 1, columns)."""
     pending: Array | None
     """Commands that are pending at the start, (rows, 1, n)."""
 
     @property
-    def common(self) -> Common:
-        """The settings that all runs share."""
-        return self.arrays.common
+    def folds(self) -> Mapping[str, Fold]:
+        """Metrics and events by column name."""
+        return self.loop.folding.folds
 
     @cached_property
     def digests(self) -> dict[str, Any]:
@@ -110,41 +148,151 @@ class Setup:
             },
         }
 
+    @cached_property
+    def factors(self) -> dict[str, Field]:
+        """Fields that factors set, by factor name."""
+        named: dict[str, Field] = {}
+        for prefix, kind, closed in self._groups:
+            if not closed:
+                named |= {prefix + leaf.name: leaf for leaf in record.fields(kind)}
+        return {name: leaf for name, leaf in named.items() if name not in self._arrays}
+
     @property
-    def start(self) -> Any:
-        """Start as a plain state with the named fields, or the model from which it is drawn."""
-        x0 = self.common.x0
+    def _groups(self) -> list[tuple[str, type, str]]:
+        """Prefix and record class of each group of factors, and why the group cannot be used; else
+        empty."""
+        plant = self.loop.base.plant
+        drawn = "starts are drawn from x0, an uncertainty model"
+        table = "the inputs are a table with a row per step; hold them to vary one"
+        disturbed = "disturbances are drawn at every step; give no model to hold one"
+        return [
+            ("", self.loop.runner.plant.Params, ""),
+            (X0, plant.State, drawn if isinstance(self.x0, UncertaintyModel) else ""),
+            (INPUT, self.Reference, table if len(self.inputs) > 1 else ""),
+            (DISTURBANCE, plant.Disturbance, disturbed if self.disturbance is not None else ""),
+        ]
+
+    @cached_property
+    def _arrays(self) -> frozenset[str]:
+        """Parameters that identify shared arrays; factors cannot vary them, as numbers between two
+        arrays have no meaning."""
+        plant = self.loop.runner.plant
+        pairs = zip(record.names(plant.Params), record.flatten(plant.params), strict=True)
+        return frozenset(name for name, value in pairs if isinstance(value, ArrayNumber))
+
+    def check_name(self, name: str) -> Field:
+        """Field that a factor sets; raises for an unknown name and suggests the nearest one."""
+        if name in self.factors:
+            return self.factors[name]
+        for prefix, _, closed in self._groups:
+            if closed and name.startswith(prefix):
+                raise InvalidValue(f"factor {name!r}: {closed}")
+        allowed = tuple(self.factors)
+        raise InvalidValue(record.unknown_name("the drive", name, allowed, "factor"))
+
+    def prepare(self, rows: Rows) -> Prepared:
+        for name in rows.factors:
+            self.check_name(name)
+        p = self._params(rows)
+        return Prepared(
+            self._starts(rows, p),
+            p,
+            self._held(self.Reference, "inputs", self.inputs, INPUT, rows),
+            self._disturbances(rows),
+        )
+
+    def _params(self, rows: Rows) -> Array:
+        plant, count = self.loop.runner.plant, len(rows.runs)
+        columns: dict[str, Any] = {}
+        for name, source in self.params.items():
+            if isinstance(source, UncertaintyModel):
+                draw = self.draw(rows, f"params.{name}")
+                source = draw_sample(source, draw, source.start(count))[0][:, 0]
+            columns[name] = source
+        names = record.names(plant.Params)
+        columns |= {name: value for name, value in rows.factors.items() if name in names}
+        space = arguments.Space.of("cpu", self.loop.base.settings.precision)
+        p = arguments.parameters(plant.Params, plant.params, columns or None, space)
+        same = p.shape[1] > 1 and not any(np.ndim(c) for c in columns.values())
+        return p[:, :1] if same else p
+
+    def _starts(self, rows: Rows, p: Array) -> Array:
+        plant, count, x0 = self.loop.base.plant, len(rows.runs), self.x0
+        own = p[:, :, : record.size(plant.Params)]
         if isinstance(x0, UncertaintyModel):
-            return x0
-        named = sorted(x0) if isinstance(x0, Mapping) else type(x0).__name__
-        return {"state": list(record.flatten(record.build(self._State, x0))), "named": named}
+            states, _ = draw_sample(x0, self.draw(rows, "start"), x0.start(count))
+            states = consistent_rows(plant, states, own)
+        else:
+            states = self._start_by_name(rows, own)
+        states = arguments.finite(
+            plant.State, "x0", np.broadcast_to(states, (1, count, states.shape[-1]))
+        )
+        memory = np.broadcast_to(self.memory, (1, count, self.memory.size))
+        return np.concatenate([states, memory], axis=2)
 
-    @property
-    def _State(self) -> type:
-        return self.arrays.base.plant.State
+    def _start_by_name(self, rows: Rows, own: Array) -> AnyArray:
+        """Start states (1 or runs, n) with fields that are factors; dependent fields are made
+        consistent with the parameters of each run, unless the start is given as a whole state
+        array."""
+        State, x0 = self.loop.base.plant.State, self.x0
+        chosen = _of_prefix(rows.factors, X0)
+        start = record.build(State, x0)
+        values = dict(zip(record.names(State), record.flatten(start), strict=True)) | chosen
+        if x0 is None or isinstance(x0, (Mapping, State)):
+            whole = record.unflatten(State, list(values.values()))
+            params = record_of_rows(self.loop.base.plant.Params, own)
+            whole = make_consistent(self.loop.base.plant, whole, params, x0, tuple(chosen))
+            values = dict(zip(record.names(State), record.flatten(whole), strict=True))
+        table = np.stack(np.broadcast_arrays(*values.values()), axis=-1)
+        return arguments.in_range(State, "x0", np.atleast_2d(table)[None])[0]
 
-    def replayed(self, rows: Rows) -> Trajectory:
-        """Repeat one run step by step."""
-        ready = self.arrays.prepare(rows)
-        n = record.size(self._State)
+    def _held(self, kind: type, what: str, base: Array, prefix: str, rows: Rows) -> Array:
+        """Constant rows (1, 1 or runs, n) with fields that are factors."""
+        chosen = _of_prefix(rows.factors, prefix)
+        if not chosen:
+            return base
+        table = np.repeat(base, len(rows.runs), axis=1)
+        for name, values in chosen.items():
+            table[0, :, record.names(kind).index(name)] = values
+        return arguments.in_range(kind, what, arguments.finite(kind, what, table))
+
+    def _disturbances(self, rows: Rows) -> Array:
+        kind = self.loop.base.plant.Disturbance
+        neutral = np.array(record.flatten(record.build(kind)), dtype=float).reshape(1, 1, -1)
+        return self._held(kind, "disturbance", neutral, DISTURBANCE, rows)
+
+    def draw(self, rows: Rows, channel: str, threads: int | None = None) -> Draw:
+        """Random numbers of these runs at the first step, as in `Fleet.monte_carlo`."""
+        dt = self.loop.base.settings.dt
+        return Draw(rows.seed, channel, rows.runs, 0, dt, threads=threads)
+
+    def replay(self, rows: Rows) -> Trajectory:
+        """Repeat the single run of `rows` step by step."""
+        ready = self.prepare(rows)
+        n = record.size(self.loop.base.plant.State)
         names = record.names(self.loop.runner.plant.Params)
-        dim = ready.w.shape[2]
-        held = NoUncertainty(dim, nominal_value=ready.w[0, 0])
+        held = NoUncertainty(ready.w.shape[2], nominal_value=ready.w[0, 0])
         experiment = _Repeated(
             runner=self.loop.runner,
             vehicle_states=n,
-            steps=self.course.steps,
+            steps=self.steps,
             seed=rows.seed,
             start=ready.x[0, :1, :n],
-            memory=self.common.memory,
+            memory=self.memory,
             inputs=ready.u[:, :1],
             params={name: ready.p[0, :1, k] for k, name in enumerate(names)},
-            disturbance=self.course.disturbance or held,
-            noise=self.course.noise,
+            disturbance=self.disturbance or held,
+            noise=self.noise,
             before=self.pending,
         )
         run = int(rows.runs[0])
         return replay_run(experiment, run, of_run(rows.seed, run))
+
+
+def _of_prefix(factors: Mapping[str, Array], prefix: str) -> dict[str, Array]:
+    """Factors whose names begin with the prefix, by name without the prefix."""
+    size = len(prefix)
+    return {name[size:]: np.asarray(v) for name, v in factors.items() if name.startswith(prefix)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,6 +311,96 @@ class _Repeated(Experiment):
         pass
 
 
+MOST_NUMBERS = 4_000_000
+"""Largest number of values in the arrays of a strip: 32 MB."""
+LONGEST = 1024
+"""Largest number of steps in a strip with random numbers."""
+
+
+class Strips:
+    """Cuts a run into strips of steps with their inputs, columns of the log and random numbers.
+
+    Call it with the states (runs, n) for the next strip. Disturbances and noise of many steps are
+    drawn in advance, so that one call of the kernel runs them all; for a model that reads the
+    states of the runs, a strip is one step.
+    """
+
+    def __init__(self, setup: Setup, rows: Rows, prepared: Prepared, threads: int | None) -> None:
+        self._setup, self._prepared = setup, prepared
+        models = {"disturbance": setup.disturbance, "noise": setup.noise}
+        self._models = {name: model for name, model in models.items() if model is not None}
+        self._draws = {name: setup.draw(rows, name, threads) for name in self._models}
+        count = len(rows.runs)
+        self._memory = {name: model.start(count) for name, model in self._models.items()}
+        self._done, self._longest = 0, setup.steps
+        u, w = prepared.u, prepared.w
+        if self._models or (setup.log is not None and u.shape[1] > 1):
+            noise = 0 if setup.noise is None else setup.noise.dim
+            width = max(u.shape[2] + w.shape[2] + noise, 1)
+            self._longest = max(1, min(LONGEST, MOST_NUMBERS // (count * width)))
+
+    def __call__(self, states: Array) -> Strip | None:
+        """Next strip; None at the end."""
+        setup, begin = self._setup, self._done
+        if begin == setup.steps:
+            return None
+        steps = min(self._longest, setup.steps - begin)
+        try:
+            drawn = self._drawn(steps, _AHEAD if steps > 1 else states)
+        except _StatesNeeded:
+            self._longest = steps = 1
+            drawn = self._drawn(steps, states)
+        self._done = end = begin + steps
+        _, _, u, w = self._prepared
+        u = _joined(u if len(u) == 1 else u[begin:end], drawn.get("noise"))
+        last = u[-1:]
+        if setup.log is not None:
+            last = _joined(last, setup.log[None, end : end + 1])
+            u = _joined(u, setup.log[begin:end, None])
+        return Strip(steps, u, drawn.get("disturbance", w), last)
+
+    def _drawn(self, steps: int, states: Any) -> dict[str, Array]:
+        """Random rows (steps, runs, n) by name; `states` are known only if `steps` is 1."""
+        memory, table = dict(self._memory), {name: list[Array]() for name in self._models}
+        for step in range(self._done, self._done + steps):
+            for name, model in self._models.items():
+                draw = self._draws[name].at(step)
+                numbers, memory[name] = draw_sample(model, draw, memory[name], states)
+                table[name].append(numbers)
+        self._memory = memory
+        return {name: np.stack(numbers) for name, numbers in table.items()}
+
+
+def _joined(a: Array, b: Array | None) -> Array:
+    """Concatenates the fields of two arrays (1 or steps, 1 or runs, field)."""
+    if b is None:
+        return a
+    outer = np.broadcast_shapes(a.shape[:2], b.shape[:2])
+    return np.concatenate(
+        [np.broadcast_to(part, (*outer, part.shape[2])) for part in (a, b)], axis=2
+    )
+
+
+class _StatesNeeded(Exception):
+    """A model read the states of the runs, which are not known in advance."""
+
+
+class _Ahead:
+    """Placeholder for states that are not yet known; any use of it raises `_StatesNeeded`."""
+
+    def _needed(self, *_: Any, **__: Any) -> NoReturn:
+        raise _StatesNeeded
+
+    __getattr__ = __getitem__ = __len__ = __iter__ = __bool__ = __float__ = _needed
+    __array__ = __array_ufunc__ = __array_function__ = __eq__ = __ne__ = _needed
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _needed
+    __truediv__ = __rtruediv__ = __neg__ = __lt__ = __gt__ = __abs__ = _needed
+    __hash__ = object.__hash__
+
+
+_AHEAD: Any = _Ahead()
+
+
 def setup_of(drive: Drive) -> Setup:
     """Check the settings of a drive and compile it."""
     vehicle = vehicle_of(drive.vehicle)
@@ -177,43 +415,37 @@ def setup_of(drive: Drive) -> Setup:
         instance_of("policy", policy, Policy)
         if drive.controls is not None:
             raise InvalidValue("controls are for a drive without policy: give references=")
-    driven = Driven(
-        vehicle=vehicle,
-        dt=drive.dt,
-        integrator=drive.integrator,
-        substeps=drive.substeps,
-        precision=drive.precision,
-        policy=policy,
-        noisy=drive.noise is not None,
-        Log=_log_record(vehicle, drive.log),
-        folds=folds,
-        until=drive.until,
-    )
-    loop = Loop(driven)
+    settings = Settings(drive.dt, None, drive.precision, substeps=drive.substeps, on_diverge="mask")
+
+    def loop_with(log: Mapping[str, Any]) -> Loop:
+        noisy, Log = drive.noise is not None, _log_record(vehicle, log)
+        return Loop(vehicle, settings, drive.integrator, policy, noisy, Log, folds, drive.until)
+
+    loop = loop_with(drive.log)
     log = {name: drive.log[name] for name in loop.folding.log_columns}
     if len(log) < len(drive.log):
         # A kernel reads all of its inputs at every step.
-        loop = Loop(replace(driven, Log=_log_record(vehicle, log)))
+        loop = loop_with(log)
     Reference = vehicle.model.Input if policy is None else policy.Reference
     inputs = _inputs(drive, loop, Reference)
-    dt = loop.base.settings.dt
+    dt, plant = loop.base.settings.dt, loop.base.plant
     steps = step_count(dt, drive.steps, drive.duration, inputs)
     for name, fold in folds.items():
         fold.check_time(name, steps, dt)
-    plant = loop.base.plant
     disturbance = drive.disturbance
-    if disturbance is not None:
-        disturbance = disturbance_of(plant, disturbance)
-    course = Course(steps, disturbance, noise_of(plant, drive.noise), _log(log, steps))
-    common = Common(
+    return Setup(
+        loop=loop,
+        Reference=Reference,
+        steps=steps,
         x0=_start(drive),
         memory=np.array(() if policy is None else record.flatten(record.build(policy.Memory))),
         inputs=inputs,
         params=_params(drive),
-        disturbed=drive.disturbance is not None,
+        disturbance=None if disturbance is None else disturbance_of(plant, disturbance),
+        noise=noise_of(plant, drive.noise),
+        log=_log(log, steps),
+        pending=_pending(drive, loop),
     )
-    arrays = RowArrays(loop.runner, loop.base, Reference, common)
-    return Setup(loop, course, arrays, folds, _pending(drive, loop))
 
 
 def _folds(drive: Drive) -> dict[str, Fold]:
@@ -394,7 +626,7 @@ class Drive(ExperimentBase, Constant):
 
     def settings(self) -> dict[str, Setting]:
         """Units and ranges by factor name."""
-        return {name: Setting.of(leaf) for name, leaf in self._setup().arrays.factors.items()}
+        return {name: Setting.of(leaf) for name, leaf in self._setup().factors.items()}
 
     def columns(self) -> tuple[Column, ...]:
         """End time of the run, if there is `until`, then metrics and events."""
@@ -411,13 +643,13 @@ class Drive(ExperimentBase, Constant):
         """Raise for factors that are unknown or whose smallest or largest value is implausible."""
         setup = self._setup()
         for name in ends:
-            setup.arrays.check_name(name)
+            setup.check_name(name)
         super().check(ends)
         table = _corners(ends)
         count = max(map(len, table.values()), default=1)
-        ready = setup.arrays.prepare(Rows(np.arange(count), table, 0))
+        ready = setup.prepare(Rows(np.arange(count), table, 0))
         names = record.names(setup.loop.runner.plant.Params)
-        own = not any(name in names for name in (*ends, *setup.common.params))
+        own = not any(name in names for name in (*ends, *setup.params))
         arrays = RolloutArrays(ready.x, ready.u, ready.w, ready.p)
         setup.loop.runner.plausible.check(arrays, own_params=own)
         if not own:
@@ -440,8 +672,8 @@ class Drive(ExperimentBase, Constant):
 
     def _part(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
         setup = self._setup()
-        ready = setup.arrays.prepare(rows)
-        strips = Strips(setup.course, setup.arrays, rows, ready, resources.threads)
+        ready = setup.prepare(rows)
+        strips = Strips(setup, rows, ready, resources.threads)
         _, results, failed = setup.loop.run(ready.x, ready.p, strips, resources, setup.pending)
         kinds = {ENDED: "number", **{name: fold.kind for name, fold in setup.folds.items()}}
         out: dict[str, AnyArray] = {}
@@ -457,7 +689,7 @@ class Drive(ExperimentBase, Constant):
     def replay(self, rows: Rows) -> Trajectory:
         """Repeat the single run of `rows` with its states, inputs, outputs and disturbances, up to
         its end."""
-        run = self._setup().replayed(rows)
+        run = self._setup().replay(rows)
         if self.until is None:
             return run
         ended = float(self.evaluate(rows, Resources())[ENDED][0])
@@ -467,26 +699,31 @@ class Drive(ExperimentBase, Constant):
         """Settings as plain values, and digests of Programs in IEEE operations for functions: the
         motion, and each metric separately."""
         setup = self._setup()
-        plant, common = setup.loop.runner.plant, setup.common
+        plant = setup.loop.runner.plant
         params = dict(zip(record.names(plant.Params), record.flatten(plant.params), strict=True))
+        x0, State = setup.x0, self.vehicle.model.State
+        if not isinstance(x0, UncertaintyModel):
+            # A plain state, with the names of the fields that are set.
+            named = sorted(x0) if isinstance(x0, Mapping) else type(x0).__name__
+            x0 = {"state": list(record.flatten(record.build(State, x0))), "named": named}
         folding = setup.loop.folding
         return {
             "kind": "drive",
             "vehicle": plant.name,
             "integrator": plant.integrator,
             "dt": self.dt,
-            "steps": setup.course.steps,
+            "steps": setup.steps,
             "substeps": folding.substeps,
             "precision": self.precision,
             **setup.digests,
             "metric_starts": {name: plain(fold.start) for name, fold in folding.folds.items()},
-            "params": plain({**params, **common.params}),
-            "x0": plain(setup.start),
-            "inputs": plain(common.inputs),
+            "params": plain({**params, **setup.params}),
+            "x0": plain(x0),
+            "inputs": plain(setup.inputs),
             "pending": plain(setup.pending),
             "disturbance": plain(self.disturbance),
             "noise": plain(self.noise),
-            "log": plain(setup.course.log),
+            "log": plain(setup.log),
         }
 
 
