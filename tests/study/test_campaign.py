@@ -14,12 +14,12 @@ import pytest
 
 import skidpad as sp
 from skidpad.random.factors import Range
+from skidpad.study.adaptive import Refinement, SubsetSimulation
 from skidpad.study.campaign import Campaign
 from skidpad.study.designs import Grid, Random, Sobol
 from skidpad.study.engines import InProcess, Processes
 from skidpad.study.experiment import Resources
 from skidpad.study.folder import Folder, Keep, PlanChanged
-from skidpad.study.rare_events import Refinement, SubsetSimulation
 from skidpad.study.results import Study
 from study.small_experiments import Bowl
 

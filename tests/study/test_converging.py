@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 
 from skidpad.core.arrays import Array
-from skidpad.study.designs import Converging, Random
+from skidpad.study.adaptive import Converging
+from skidpad.study.designs import Random
 from study.scheduling import conducted, standard_normal
 
 

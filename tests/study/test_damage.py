@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from skidpad.study import Campaign, InProcess, Keep, Random, Range, Study
-from skidpad.study.results import summary_of
+from skidpad.study.campaign import summary_of
 from skidpad.study.tables import DamagedPart
 
 from .small_experiments import Bowl

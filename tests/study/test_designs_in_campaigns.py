@@ -16,8 +16,8 @@ from skidpad.study import (
     Sobol,
     SubsetSimulation,
 )
-from skidpad.study.campaign import Campaign
-from skidpad.study.designs import Design, table_of
+from skidpad.study.campaign import Campaign, table_of
+from skidpad.study.designs import Design
 from study.small_experiments import Bowl
 
 FACTORS: dict[str, Any] = {"a": {"range": [0, 1]}, "b": {"normal": {"mean": 0, "std": 0.1}}}

@@ -10,7 +10,7 @@ import pytest
 from scipy import integrate, stats
 
 from skidpad.core.arrays import Array
-from skidpad.study.rare_events import SubsetEstimate, SubsetSimulation
+from skidpad.study.adaptive import SubsetEstimate, SubsetSimulation
 from study.scheduling import conducted, standard_normal
 
 

@@ -10,8 +10,8 @@ import pytest
 from scipy.spatial import KDTree
 
 from skidpad.core.arrays import Array
+from skidpad.study.adaptive import Refinement
 from skidpad.study.designs import Grid, Random, Sobol
-from skidpad.study.rare_events import Refinement
 from study.scheduling import Conducted, conducted
 
 

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import skidpad as sp
-from skidpad.study.designs import Converging, Grid, Random, Saltelli, Sobol, Table
-from skidpad.study.rare_events import Refinement, SubsetSimulation
-from skidpad.study.results import mean_of, quantile_of, summary_of
+from skidpad.study.adaptive import Converging, Refinement, SubsetSimulation
+from skidpad.study.campaign import summary_of
+from skidpad.study.designs import Grid, Random, Saltelli, Sobol, Table
+from skidpad.study.results import mean_of, quantile_of
 from study.test_campaign import bowl
 
 VALUES = np.array([3.0, 1.0, 4.0, 1.5, 9.0, 2.0, 6.0])

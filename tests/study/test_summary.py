@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from skidpad.study import Campaign, InProcess, Random, Range, Study
-from skidpad.study.results import state_of, summary_of
+from skidpad.study.campaign import state_of, summary_of
 
 from .small_experiments import Bowl
 

@@ -86,7 +86,8 @@ def check(file: File, json: AsJson = False) -> None:
 @command
 def status(folder: Folder, json: AsJson = False) -> None:
     """Show the progress of a campaign, also while another process runs it."""
-    from ..study.results import Study, state_of
+    from ..study.campaign import state_of
+    from ..study.results import Study
     from ..study.tables import DamagedPart
     from .sheets import Console
 
@@ -179,7 +180,7 @@ def export(folder: Folder, table: Path) -> None:
 def run_campaign(plan: Campaign, folder: str, request: CampaignRun) -> None:
     """Run what is missing and print the summary."""
     from ..core.progress import interactive
-    from ..study.results import summary_of
+    from ..study.campaign import summary_of
     from .sheets import Console
 
     engine = _engine(plan, request)
@@ -343,7 +344,7 @@ def summary_sheet(summary: Mapping[str, Any]) -> RenderableType:
 def _means(numbers: Mapping[str, Any]) -> RenderableType:
     """Table of mean and quantiles of each metric, with the number of runs without a value, if
     any."""
-    from ..study.results import SHARES
+    from ..study.campaign import SHARES
 
     heads = ("metric", "unit", "mean", *(f"{100 * share:g} %" for share in SHARES), "without")
     most = max(one["runs"] for one in numbers.values())

@@ -21,14 +21,14 @@ from ..core.lazy import lazy_attributes
 if TYPE_CHECKING:
     from ..random.factors import Range
     from . import metrics, worlds
+    from .adaptive import Converging, Refinement, SubsetSimulation
     from .campaign import Campaign
-    from .designs import Converging, Grid, LatinHypercube, Random, Saltelli, Sobol
+    from .designs import Grid, LatinHypercube, Random, Saltelli, Sobol
     from .engines import InProcess, WorkersLost
     from .experiment import Column, Resources, Rows
     from .folder import Keep, PlanChanged
     from .named_code import vehicle_by_text
     from .plan_file import campaign_of
-    from .rare_events import Refinement, SubsetSimulation
     from .results import Study
     from .rollouts import Drive, LogDrive
     from .runs import FunctionRuns, ManoeuvreRuns, TaskRuns
@@ -74,12 +74,12 @@ __getattr__ = lazy_attributes(
     {
         "..random.factors": ("Range",),
         ".campaign": ("Campaign",),
-        ".designs": ("Converging", "Grid", "LatinHypercube", "Random", "Saltelli", "Sobol"),
+        ".adaptive": ("Converging", "Refinement", "SubsetSimulation"),
+        ".designs": ("Grid", "LatinHypercube", "Random", "Saltelli", "Sobol"),
         ".engines": ("InProcess", "WorkersLost"),
         ".experiment": ("Column", "Resources", "Rows"),
         ".folder": ("Keep", "PlanChanged"),
         ".plan_file": ("campaign_of",),
-        ".rare_events": ("Refinement", "SubsetSimulation"),
         ".results": ("Study",),
         ".rollouts": ("Drive", "LogDrive"),
         ".runs": ("FunctionRuns", "ManoeuvreRuns", "TaskRuns"),

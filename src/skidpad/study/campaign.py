@@ -4,15 +4,20 @@ A `Campaign` consists of an experiment, factors, a design and a selection of the
 store. Its method `run` executes the runs that are missing in its folder. The `Scheduler` takes the
 rounds of the design one by one, splits them into chunks of a few seconds of work (`ChunkSize`
 adapts the number of runs per chunk) and submits these to an engine.
+
+`design_of` makes a design from plain values, as in plan files, and `table_of` factors and a table
+design from listed runs. `state_of` and `summary_of` return the progress and the main results of a
+campaign as plain values, for the command line and scripts.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from time import perf_counter, time
 from typing import Any, NamedTuple
@@ -21,19 +26,20 @@ import numpy as np
 
 from ..core.arrays import AnyArray
 from ..core.checks import positive, whole
-from ..core.files import brief_repr, counted
+from ..core.files import brief_repr, counted, path_of
 from ..core.progress import Choice, Progress, watching
 from ..core.record import unknown_name
 from ..core.threads import cores
 from ..errors import InvalidValue
-from ..random.factors import Factor, factor_of
-from .designs import Design, Round, Rounds, design_of
+from ..random.factors import Factor, factor_of, level_counts
+from .adaptive import Converging, Refinement, SubsetSimulation
+from .designs import Design, Grid, LatinHypercube, Random, Round, Rounds, Saltelli, Sobol, Table
 from .engines import Chunk, Engine, Finished, engine_of
 from .experiment import FAILED, FAILURES, RUN, Column, Experiment, Resources, Rows
 from .folder import Folder, Keep, PlanText, files_bytes, runs_bytes, trajectory_bytes
-from .rare_events import SubsetSimulation
-from .results import Study, rows_in
-from .tables import plain_json
+from .results import Study, lost_runs, reason_against, rows_in
+from .storage import writer_of
+from .tables import RUNS, plain_json
 
 FIRST = 256
 """Number of runs in the first chunk; its duration sets the size of the later chunks."""
@@ -385,3 +391,216 @@ class Campaign:
         if isinstance(self.design, SubsetSimulation):
             self.design.check(columns)
         self.keep.check(columns)
+
+
+SHARES = (0.05, 0.5, 0.95)
+"""Quantiles in a summary."""
+
+
+def summary_of(study: Study, level: float = 0.95) -> dict[str, Any]:
+    """Summary: state, numbers with mean and quantiles, truth values with probabilities, and
+    findings.
+
+    If the runs do not represent the distribution of the factors, `reason` says why, and only lowest
+    and highest values are given. If they do but intervals are not valid, `caution` says why.
+    """
+    reason = reason_against(study.plan, listed=True)
+    numbers: dict[str, dict[str, Any]] = {}
+    truths: dict[str, dict[str, Any]] = {}
+    state = state_of(study)
+    for column in study.columns:
+        name = column.name
+        if name in study.factors:
+            continue
+        values = study[name]
+        if column.kind == "truth":
+            truths[name] = {"happened": int(np.count_nonzero(values)), "runs": len(values)}
+            if not reason and len(values):
+                with suppress(InvalidValue):  # no run counts yet
+                    share = study.probability(name, level)
+                    truths[name] |= {"level": level, **_interval(share)}
+            continue
+        known = np.asarray(values, float)[~np.isnan(values)]
+        numbers[name] = {
+            "unit": column.unit,
+            "runs": int(known.size),
+            "lowest": _finite(known.min()) if known.size else None,
+            "highest": _finite(known.max()) if known.size else None,
+        }
+        if not reason and known.size:
+            quantiles = {f"{share:g}": study.quantile(name, share, level) for share in SHARES}
+            numbers[name] |= {
+                "level": level,
+                "mean": _interval(study.mean(name, level)),
+                "quantiles": {share: _interval(one) for share, one in quantiles.items()},
+            }
+    return {
+        **state,
+        "reason": reason,
+        "caution": reason_against(study.plan),
+        "numbers": numbers,
+        "truths": truths,
+        "outcome": study.outcome,
+        "trajectories": list(study.folder.trajectories),
+    }
+
+
+def state_of(study: Study) -> dict[str, Any]:
+    """Progress of a campaign as plain values, also while it runs."""
+    folder = study.folder
+    digest = study.digest()  # reads everything, so that damaged files are left out below
+    started = folder.notes.get("started")
+    # Designs of users have no plain form.
+    most = started["most"] if started else design_of(study.plan["design"]).runs
+    done = most - sum(end - begin for begin, end in folder.missing(0, most))
+    failed = sum(int(np.count_nonzero(rows[FAILED])) for rows in folder.batches((FAILED,)))
+    path = folder.path if isinstance(folder.path, Path) else None
+    rate = size = None
+    if path is not None:
+        size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    if path is not None and started is not None:
+        # Runs per second from the last start of the campaign to its last written part.
+        times = [file.stat().st_mtime for file in (path / RUNS).glob("*.parquet")]
+        seconds = min(max(times, default=0.0), time()) - started["time"]
+        new = done - started["done"]
+        rate = new / seconds if seconds > 0.0 and new > 0 else None
+    return {
+        "name": study.plan["name"],
+        "folder": str(folder.path),
+        "finished": study.finished,
+        "runs": done,
+        "missing": lost_runs(study),
+        "most": most,
+        "failed": failed,
+        "rate": rate,
+        "writer": writer_of(path) if path is not None else "",
+        "bytes": size,
+        "digest": digest,
+        "damaged": folder.damaged(),
+    }
+
+
+def _interval(one: Any) -> dict[str, float | None]:
+    return {"value": _finite(one.value), "low": _finite(one.low), "high": _finite(one.high)}
+
+
+def _finite(value: float) -> float | None:
+    """The number; None for NaN and infinity, which JSON does not have."""
+    return float(value) if math.isfinite(value) else None
+
+
+DESIGNS: Mapping[str, Any] = {
+    design.kind: design
+    for design in (
+        Converging,
+        Grid,
+        LatinHypercube,
+        Random,
+        Refinement,
+        Saltelli,
+        Sobol,
+        SubsetSimulation,
+        Table,
+    )
+}
+"""Classes of designs by their name in plain values."""
+
+
+def design_of(
+    plain: Any, factors: Mapping[str, Factor] | None = None, *, place: str = "design"
+) -> Design:
+    """Make a design from plain values, as in a plan file; raises for any other value.
+
+    Args:
+        plain: `{"kind": "sobol", "runs": 4096}`, `{"sobol": {"runs": 4096}}`, `{"sobol": 4096}`,
+            or the name alone if all settings have a default or follow from the factors. The
+            `first` of a refinement may be a number, the number of Sobol points.
+        factors: factors of the campaign. `grid` and `table` take their lists from them,
+            `refinement` its levels, and `saltelli` computes `runs` from `samples`.
+        place: position in the file, for error messages.
+    """
+    kind, form = plain, None
+    if isinstance(plain, Mapping) and "kind" in plain:
+        kind, form = str(plain["kind"]), {name: plain[name] for name in plain if name != "kind"}
+    elif isinstance(plain, Mapping) and len(plain) == 1:
+        ((kind, form),) = plain.items()
+    elif not isinstance(plain, str):
+        raise InvalidValue(
+            f"{place} = {plain!r} must be one of {', '.join(DESIGNS)} with its settings, as in "
+            "{'sobol': {'runs': 4096}}"
+        )
+    kind = str(kind)
+    if kind not in DESIGNS:
+        raise InvalidValue(unknown_name(place, kind, tuple(DESIGNS), "kind"))
+    form = {} if form is None else form if isinstance(form, Mapping) else {"runs": form}
+    settings: dict[str, Any] = {str(name): value for name, value in form.items()}
+    own = f"{place}.{kind}"
+    if kind == "refinement" and "first" in settings:
+        first = settings["first"]
+        form = {"sobol": first} if isinstance(first, (int, float)) else first
+        settings["first"] = design_of(form, factors, place=f"{own}.first")
+    if factors is not None:
+        settings = _completed(kind, settings, factors, own)
+    known = tuple(one.name for one in fields(DESIGNS[kind]))
+    for name in settings:
+        if name not in known:
+            raise InvalidValue(unknown_name(own, name, known, "setting"))
+    for one in fields(DESIGNS[kind]):
+        needed = one.default is MISSING and one.default_factory is MISSING
+        if needed and one.name not in settings:
+            raise InvalidValue(f"{own} needs {one.name}")
+    values = {n: tuple(v) if isinstance(v, list) else v for n, v in settings.items()}
+    try:
+        return DESIGNS[kind](**values)
+    except (InvalidValue, TypeError) as error:
+        raise InvalidValue(f"{own}: {error}") from error
+
+
+def _completed(
+    kind: str, settings: dict[str, Any], factors: Mapping[str, Factor], place: str
+) -> dict[str, Any]:
+    """Settings of a design, completed by those that follow from the factors."""
+    if kind == "grid" and not settings:
+        return {"counts": Grid.of(factors).counts}
+    if kind == "table" and not settings:
+        return {"runs": Table.of(factors).runs}
+    if kind == "refinement":
+        levels = level_counts(factors)
+        return {"levels": levels if any(levels) else (), **settings}
+    if kind == "saltelli" and "samples" in settings:
+        if "runs" in settings:
+            raise InvalidValue(f"{place} takes runs or samples, not both")
+        second = settings.get("second_order", False)
+        runs = Saltelli.of(settings["samples"], len(factors), second).runs
+        return {"runs": runs, "second_order": second}
+    return settings
+
+
+def table_of(
+    rows: str | os.PathLike[str] | Mapping[str, Any],
+) -> tuple[dict[str, Factor], Table]:
+    """Factors and `Table` design of listed runs; the numbers become part of the plan.
+
+    Args:
+        rows: columns by name, or the path of a CSV or Parquet file.
+    """
+    if isinstance(rows, Mapping):
+        factors = {name: factor_of(name, values) for name, values in rows.items()}
+        return factors, Table.of(factors)
+    from .logs.tables import read_csv, read_parquet
+
+    path = path_of(rows)
+    cells = (read_parquet if path.suffix == ".parquet" else read_csv)(path)
+    columns: dict[str, Factor] = {}
+    for name, column in cells.items():
+        values = column.values
+        if values is None or not np.isfinite(values).all():
+            bad = np.array([0]) if values is None else np.flatnonzero(~np.isfinite(values))
+            others = f"row {bad[0] + 1} is empty or not finite, and {len(bad) - 1} others"
+            raise InvalidValue(
+                f"{path}: column {name!r} cannot be a factor: {column.problem or others}"
+            )
+        if not values.size:
+            raise InvalidValue(f"{path}: column {name!r} has no rows; at least 1 is needed")
+        columns[name] = factor_of(name, values)
+    return columns, Table.of(columns)

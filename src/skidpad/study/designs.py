@@ -10,31 +10,26 @@ Points lie in the unit cube, one column per factor; the factors map them to phys
 point can be computed from its number, so no design holds all of its points in memory.
 
 This module has the interface (`Design`, `Round`), designs that fill the unit cube (`Random`,
-`LatinHypercube`, `Sobol`, `Saltelli`), designs that enumerate lists (`Grid`, `Table`), and
-`Converging`, which stops when an estimate is precise enough. `rare_events` has designs that search
-for a threshold. `design_of` makes a design from plain values, as in plan files, and `table_of` a
-table design from the runs listed in a file.
+`LatinHypercube`, `Sobol`, `Saltelli`) and designs that enumerate lists (`Grid`, `Table`).
+`adaptive` has designs that depend on results.
 """
 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arrays import AnyArray, Array
-from ..core.checks import between, finite, flag, positive, whole
-from ..core.files import brief_repr, path_of
-from ..core.record import unknown_name
+from ..core.checks import flag, whole
+from ..core.files import brief_repr
 from ..errors import InvalidValue
-from ..random.factors import Factor, factor_of, level_counts
+from ..random.factors import factor_of, level_counts
 from ..random.streams import RUNS, key_of, uniforms
-from ..run.monte_carlo_runs import proportion
 from .experiment import Runs
 
 Points: TypeAlias = Callable[[Runs], Array]
@@ -393,7 +388,7 @@ class Grid(DesignSettings):
 
 @dataclass(frozen=True)
 class Table(DesignSettings):
-    """Listed runs: run k uses value k of each factor's list; see `table_of`.
+    """Listed runs: run k uses value k of each factor's list; see `campaign.table_of`.
 
     A table cannot be extended, because longer lists are other factors.
     """
@@ -437,238 +432,3 @@ def _list_lengths(what: str, factors: Mapping[str, Any]) -> dict[str, int]:
                 "allowed are levels, such as [1, 2, 5], and {'steps': [low, high, count]}"
             )
     return counts
-
-
-@dataclass(frozen=True)
-class Converging(DesignSettings):
-    """Random runs, in rounds, until the confidence interval of a quantity is narrow enough.
-
-    Repeated looks at a 95 % interval would stop at a wrong one in more than one case of twenty. So
-    the error probability is shared equally between all possible looks: whenever the design stops,
-    the interval contains the true value with at least probability `level`, exactly for
-    probabilities and quantiles, and as far as Student's distribution applies for means. This takes
-    about twice the runs of a single look. Each round adds half of all runs before it, so that there
-    are few looks.
-
-    Runs with NaN are left out of means and quantiles, and have not reached a threshold.
-
-    Findings: `value`, `low`, `high`, `level`; `reached`, whether the interval is narrow enough;
-    `looks`, the number of looks; `runs`; and `without`, the number of runs with NaN.
-    """
-
-    kind = "converging"
-    larger = ("most",)
-    smaller = ("width",)
-
-    column: str
-    """Name of the column that is estimated."""
-    width: float
-    """Width of the interval, from end to end, at which the design stops, in the unit of the
-    column."""
-    quantity: str | tuple[str, float] = "mean"
-    """What is estimated: "mean", "probability" or ("quantile", share)."""
-    threshold: float | None = None
-    """Threshold of a probability, reached by values of at least it; None for a truth column."""
-    level: float = 0.95
-    """Confidence of the interval."""
-    first: int = 1000
-    """Number of runs in the first round."""
-    growth: float = 1.5
-    """Ratio of the total numbers of runs after successive rounds."""
-    most: int = 100_000
-    """Number of runs after which it stops, even if the interval is too wide."""
-
-    __repr__ = brief_repr
-
-    def __post_init__(self) -> None:
-        positive("width", self.width)
-        quantity: Any = self.quantity
-        if quantity not in ("mean", "probability"):
-            pair = tuple(quantity) if isinstance(quantity, (list, tuple)) else ()
-            if (
-                len(pair) != 2
-                or pair[0] != "quantile"
-                or not 0 < finite("quantity[1]", pair[1]) < 1
-            ):
-                raise InvalidValue(
-                    f"quantity = {quantity!r} must be 'mean', 'probability' or ('quantile', "
-                    "share) with a share between 0 and 1, such as ('quantile', 0.95)"
-                )
-            object.__setattr__(self, "quantity", ("quantile", float(pair[1])))
-        if self.threshold is not None and self.quantity != "probability":
-            raise InvalidValue(f"threshold = {self.threshold} is for quantity = 'probability'")
-        if self.threshold is not None:
-            finite("threshold", self.threshold)
-        between("level", self.level, 0.0, 1.0, hint=", such as 0.95")
-        whole("first", self.first, "at least 2", least=2)
-        if not finite("growth", self.growth) > 1.0:
-            raise InvalidValue(f"growth = {self.growth} must be greater than 1")
-        if not self.first <= whole("most", self.most) <= RUNS:
-            raise InvalidValue(f"most = {self.most} must be from first = {self.first} to {RUNS}")
-
-    @property
-    def runs(self) -> int:
-        """The largest number of runs."""
-        return self.most
-
-    def reads(self) -> tuple[str, ...]:
-        """The one column that is estimated."""
-        return (self.column,)
-
-    def totals(self) -> list[int]:
-        """Total number of runs after each possible round."""
-        totals = [self.first]
-        while totals[-1] < self.most:
-            totals.append(min(self.most, max(totals[-1] + 1, int(totals[-1] * self.growth))))
-        return totals
-
-    def rounds(self, factors: int, seed: int) -> Rounds:
-        """Rounds of random runs."""
-        points, totals = random_points(factors, seed), self.totals()
-        level = 1.0 - (1.0 - self.level) / len(totals)
-        values, before, findings = np.empty(0), 0, dict[str, Any]()
-        for look, total in enumerate(totals, start=1):
-            first = before
-            read = yield Round(
-                total - first, lambda n, first=first: points(n + first), self.reads()
-            )
-            new = np.asarray(read[self.column], dtype=np.float64)
-            values, before = np.concatenate([values, new]), total
-            estimate = self._interval(values, level)
-            # JSON has neither NaN nor infinity.
-            ends = [number if math.isfinite(number) else None for number in estimate]
-            findings = {
-                **dict(zip(("value", "low", "high"), ends, strict=True)),
-                "level": self.level,
-                "reached": bool(estimate[2] - estimate[1] <= self.width),
-                "looks": look,
-                "runs": total,
-                "without": int(np.isnan(values).sum()),
-            }
-            if findings["reached"]:
-                break
-        return findings
-
-    def _interval(self, values: Array, level: float) -> tuple[float, float, float]:
-        if self.quantity == "probability":
-            limit = 0.5 if self.threshold is None else self.threshold
-            share = proportion(int((values >= limit).sum()), len(values), level)
-            return share.value, share.low, share.high
-        from .results import mean_of, quantile_of
-
-        known = values[~np.isnan(values)]
-        if not known.size:
-            return math.nan, -math.inf, math.inf
-        if isinstance(self.quantity, tuple):
-            return quantile_of(known, self.quantity[1], level)[:3]
-        return mean_of(known, level)[:3]
-
-
-def known_designs() -> dict[str, Any]:
-    """Classes of designs by their name in plain values."""
-    from .rare_events import Refinement, SubsetSimulation
-
-    adaptive = (Converging, Refinement, SubsetSimulation)
-    kinds = (*adaptive, Grid, LatinHypercube, Random, Saltelli, Sobol, Table)
-    return {kind.kind: kind for kind in sorted(kinds, key=lambda one: one.kind)}
-
-
-def design_of(
-    plain: Any, factors: Mapping[str, Factor] | None = None, *, place: str = "design"
-) -> Design:
-    """Make a design from plain values, as in a plan file; raises for any other value.
-
-    Args:
-        plain: `{"kind": "sobol", "runs": 4096}`, `{"sobol": {"runs": 4096}}`, `{"sobol": 4096}`,
-            or the name alone if all settings have a default or follow from the factors. The
-            `first` of a refinement may be a number, the number of Sobol points.
-        factors: factors of the campaign. `grid` and `table` take their lists from them,
-            `refinement` its levels, and `saltelli` computes `runs` from `samples`.
-        place: position in the file, for error messages.
-    """
-    designs = known_designs()
-    kind, form = plain, None
-    if isinstance(plain, Mapping) and "kind" in plain:
-        kind, form = str(plain["kind"]), {name: plain[name] for name in plain if name != "kind"}
-    elif isinstance(plain, Mapping) and len(plain) == 1:
-        ((kind, form),) = plain.items()
-    elif not isinstance(plain, str):
-        raise InvalidValue(
-            f"{place} = {plain!r} must be one of {', '.join(designs)} with its settings, as in "
-            "{'sobol': {'runs': 4096}}"
-        )
-    kind = str(kind)
-    if kind not in designs:
-        raise InvalidValue(unknown_name(place, kind, tuple(designs), "kind"))
-    form = {} if form is None else form if isinstance(form, Mapping) else {"runs": form}
-    settings: dict[str, Any] = {str(name): value for name, value in form.items()}
-    own = f"{place}.{kind}"
-    if kind == "refinement" and "first" in settings:
-        first = settings["first"]
-        form = {"sobol": first} if isinstance(first, (int, float)) else first
-        settings["first"] = design_of(form, factors, place=f"{own}.first")
-    if factors is not None:
-        settings = _completed(kind, settings, factors, own)
-    known = tuple(field.name for field in fields(designs[kind]))
-    for name in settings:
-        if name not in known:
-            raise InvalidValue(unknown_name(own, name, known, "setting"))
-    for field in fields(designs[kind]):
-        needed = field.default is MISSING and field.default_factory is MISSING
-        if needed and field.name not in settings:
-            raise InvalidValue(f"{own} needs {field.name}")
-    values = {n: tuple(v) if isinstance(v, list) else v for n, v in settings.items()}
-    try:
-        return designs[kind](**values)
-    except (InvalidValue, TypeError) as error:
-        raise InvalidValue(f"{own}: {error}") from error
-
-
-def _completed(
-    kind: str, settings: dict[str, Any], factors: Mapping[str, Factor], place: str
-) -> dict[str, Any]:
-    """Settings of a design, completed by those that follow from the factors."""
-    if kind == "grid" and not settings:
-        return {"counts": Grid.of(factors).counts}
-    if kind == "table" and not settings:
-        return {"runs": Table.of(factors).runs}
-    if kind == "refinement":
-        levels = level_counts(factors)
-        return {"levels": levels if any(levels) else (), **settings}
-    if kind == "saltelli" and "samples" in settings:
-        if "runs" in settings:
-            raise InvalidValue(f"{place} takes runs or samples, not both")
-        second = settings.get("second_order", False)
-        runs = Saltelli.of(settings["samples"], len(factors), second).runs
-        return {"runs": runs, "second_order": second}
-    return settings
-
-
-def table_of(
-    rows: str | os.PathLike[str] | Mapping[str, Any],
-) -> tuple[dict[str, Factor], Table]:
-    """Factors and `Table` design of listed runs; the numbers become part of the plan.
-
-    Args:
-        rows: columns by name, or the path of a CSV or Parquet file.
-    """
-    if isinstance(rows, Mapping):
-        factors = {name: factor_of(name, values) for name, values in rows.items()}
-        return factors, Table.of(factors)
-    from .logs.tables import read_csv, read_parquet
-
-    path = path_of(rows)
-    cells = (read_parquet if path.suffix == ".parquet" else read_csv)(path)
-    columns: dict[str, Factor] = {}
-    for name, column in cells.items():
-        values = column.values
-        if values is None or not np.isfinite(values).all():
-            bad = np.array([0]) if values is None else np.flatnonzero(~np.isfinite(values))
-            others = f"row {bad[0] + 1} is empty or not finite, and {len(bad) - 1} others"
-            raise InvalidValue(
-                f"{path}: column {name!r} cannot be a factor: {column.problem or others}"
-            )
-        if not values.size:
-            raise InvalidValue(f"{path}: column {name!r} has no rows; at least 1 is needed")
-        columns[name] = factor_of(name, values)
-    return columns, Table.of(columns)

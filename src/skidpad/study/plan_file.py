@@ -31,8 +31,7 @@ from ..random.distributions import Gaussian, OrnsteinUhlenbeck, Truncated, Unifo
 from ..random.factors import factor_of
 from ..random.model import NoUncertainty, UncertaintyModel
 from . import worlds
-from .campaign import Campaign
-from .designs import design_of
+from .campaign import Campaign, design_of
 from .experiment import Column, Experiment
 from .folder import Folder, Keep, PlanText
 from .manoeuvres.manoeuvre import Manoeuvre

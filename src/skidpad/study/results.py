@@ -3,8 +3,8 @@
 Means, quantiles and probabilities have confidence intervals, as far as `reason_against` and
 `reason_for_no_interval` find them valid for the plan. Sobol indices are estimated by SALib from the
 runs of the design `Saltelli`; its bootstrap draws from a fixed seed, so that the intervals are
-reproducible. `export` writes all runs as one table, `summary_of` returns the main results as plain
-values for the command line and scripts, and `Study.replay` repeats a run with the same bits.
+reproducible. `export` writes all runs as one table, and `Study.replay` repeats a run with the same
+bits.
 """
 
 from __future__ import annotations
@@ -12,11 +12,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
-from pathlib import Path
-from time import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -27,14 +24,10 @@ from ..core.record import unknown_name
 from ..errors import InvalidValue, require
 from ..run.monte_carlo_runs import Probability, mean_bounds, proportion, quantile_ranks
 from ..run.trajectory import Trajectory
-from .designs import design_of, saltelli_block
-from .experiment import FAILED, RUN, Column, Resources, Rows, Runs
+from .designs import saltelli_block
+from .experiment import FAILED, RUN, Column, Experiment, Resources, Rows, Runs
 from .folder import Folder
-from .storage import writer_of
-from .tables import RUNS, arrow_module
-
-if TYPE_CHECKING:
-    from .campaign import Campaign
+from .tables import arrow_module
 
 
 class Interval(NamedTuple):
@@ -304,7 +297,20 @@ def export(folder: Folder, path: str | os.PathLike[str]) -> int:
     return count
 
 
-def rows_in(folder: Folder, source: Campaign, run: int) -> Rows:
+class Source(Protocol):
+    """A campaign, as far as its runs are repeated."""
+
+    @property
+    def experiment(self) -> Experiment: ...
+
+    @property
+    def factors(self) -> Mapping[str, Any]: ...
+
+    @property
+    def seed(self) -> int: ...
+
+
+def rows_in(folder: Folder, source: Source, run: int) -> Rows:
     """Row of a single run of a folder."""
     read = folder.read((RUN, *source.factors), run, run + 1)
     if not len(read[RUN]):
@@ -327,11 +333,11 @@ class Study:
         campaign: the campaign, needed to replay runs unless the folder has its plan file.
     """
 
-    def __init__(self, folder: Folder, campaign: Campaign | None = None) -> None:
+    def __init__(self, folder: Folder, campaign: Source | None = None) -> None:
         self.folder, self._campaign = folder, campaign
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str], campaign: Campaign | None = None) -> Study:
+    def open(cls, folder: str | os.PathLike[str], campaign: Source | None = None) -> Study:
         """Open the results in a folder: a path, or a URL that fsspec knows."""
         return cls(Folder.open(folder), campaign)
 
@@ -437,7 +443,7 @@ class Study:
         return sobol_indices(self.folder, name, level)
 
     @property
-    def campaign(self) -> Campaign:
+    def campaign(self) -> Source:
         """The campaign: as given, or from the plan file in the folder; raises without either."""
         if self._campaign is None:
             from .plan_file import campaign_of_folder
@@ -519,103 +525,7 @@ class Study:
         return [one.name for one in self.columns if one.kind == kind and one.name not in own]
 
 
-SHARES = (0.05, 0.5, 0.95)
-"""Quantiles in a summary."""
-
-
-def summary_of(study: Study, level: float = 0.95) -> dict[str, Any]:
-    """Summary: state, numbers with mean and quantiles, truth values with probabilities, and
-    findings.
-
-    If the runs do not represent the distribution of the factors, `reason` says why, and only lowest
-    and highest values are given. If they do but intervals are not valid, `caution` says why.
-    """
-    reason = reason_against(study.plan, listed=True)
-    numbers: dict[str, dict[str, Any]] = {}
-    truths: dict[str, dict[str, Any]] = {}
-    state = state_of(study)
-    for column in study.columns:
-        name = column.name
-        if name in study.factors:
-            continue
-        values = study[name]
-        if column.kind == "truth":
-            truths[name] = {"happened": int(np.count_nonzero(values)), "runs": len(values)}
-            if not reason and len(values):
-                with suppress(InvalidValue):  # no run counts yet
-                    share = study.probability(name, level)
-                    truths[name] |= {"level": level, **_interval(share)}
-            continue
-        known = np.asarray(values, float)[~np.isnan(values)]
-        numbers[name] = {
-            "unit": column.unit,
-            "runs": int(known.size),
-            "lowest": _finite(known.min()) if known.size else None,
-            "highest": _finite(known.max()) if known.size else None,
-        }
-        if not reason and known.size:
-            quantiles = {f"{share:g}": study.quantile(name, share, level) for share in SHARES}
-            numbers[name] |= {
-                "level": level,
-                "mean": _interval(study.mean(name, level)),
-                "quantiles": {share: _interval(one) for share, one in quantiles.items()},
-            }
-    return {
-        **state,
-        "reason": reason,
-        "caution": reason_against(study.plan),
-        "numbers": numbers,
-        "truths": truths,
-        "outcome": study.outcome,
-        "trajectories": list(study.folder.trajectories),
-    }
-
-
-def state_of(study: Study) -> dict[str, Any]:
-    """Progress of a campaign as plain values, also while it runs."""
-    folder = study.folder
-    digest = study.digest()  # reads everything, so that damaged files are left out below
-    started = folder.notes.get("started")
-    # Designs of users have no plain form.
-    most = started["most"] if started else design_of(study.plan["design"]).runs
-    done = most - sum(end - begin for begin, end in folder.missing(0, most))
-    failed = sum(int(np.count_nonzero(rows[FAILED])) for rows in folder.batches((FAILED,)))
-    path = folder.path if isinstance(folder.path, Path) else None
-    rate = size = None
-    if path is not None:
-        size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-    if path is not None and started is not None:
-        # Runs per second from the last start of the campaign to its last written part.
-        times = [file.stat().st_mtime for file in (path / RUNS).glob("*.parquet")]
-        seconds = min(max(times, default=0.0), time()) - started["time"]
-        new = done - started["done"]
-        rate = new / seconds if seconds > 0.0 and new > 0 else None
-    return {
-        "name": study.plan["name"],
-        "folder": str(folder.path),
-        "finished": study.finished,
-        "runs": done,
-        "missing": lost_runs(study),
-        "most": most,
-        "failed": failed,
-        "rate": rate,
-        "writer": writer_of(path) if path is not None else "",
-        "bytes": size,
-        "digest": digest,
-        "damaged": folder.damaged(),
-    }
-
-
 def lost_runs(study: Study) -> int:
     """Number of missing runs of a finished campaign; 0 while it runs."""
     missing = study.folder.missing(0, study.folder.notes.get("runs", 0))
     return sum(end - begin for begin, end in missing)
-
-
-def _interval(one: Any) -> dict[str, float | None]:
-    return {"value": _finite(one.value), "low": _finite(one.low), "high": _finite(one.high)}
-
-
-def _finite(value: float) -> float | None:
-    """The number; None for NaN and infinity, which JSON does not have."""
-    return float(value) if math.isfinite(value) else None

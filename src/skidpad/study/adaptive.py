@@ -1,4 +1,6 @@
-"""Designs that search for a threshold: probabilities of rare events, and where a column crosses.
+"""Designs that depend on results: random runs until an interval is narrow, rare events, borders.
+
+`Converging` makes random runs until the confidence interval of a quantity is narrow enough.
 
 `SubsetSimulation` estimates probabilities down to 1e-7 and below in levels: the runs of a level
 that are nearest to the threshold start Markov chains, whose runs stay at least as near; these are
@@ -24,12 +26,137 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.arrays import AnyArray, Array, Mask
-from ..core.checks import between, finite, flag, whole
+from ..core.checks import between, finite, flag, positive, whole
 from ..core.files import brief_repr
 from ..errors import InvalidValue
-from ..random.streams import LEAST, normal_of, normals, share_below
+from ..random.streams import LEAST, RUNS, normal_of, normals, share_below
+from ..run.monte_carlo_runs import proportion
 from .designs import Design, DesignSettings, Round, Rounds, Sobol, permutation, random_points
 from .experiment import Column, Runs
+from .results import mean_of, quantile_of
+
+
+@dataclass(frozen=True)
+class Converging(DesignSettings):
+    """Random runs, in rounds, until the confidence interval of a quantity is narrow enough.
+
+    Repeated looks at a 95 % interval would stop at a wrong one in more than one case of twenty. So
+    the error probability is shared equally between all possible looks: whenever the design stops,
+    the interval contains the true value with at least probability `level`, exactly for
+    probabilities and quantiles, and as far as Student's distribution applies for means. This takes
+    about twice the runs of a single look. Each round adds half of all runs before it, so that there
+    are few looks.
+
+    Runs with NaN are left out of means and quantiles, and have not reached a threshold.
+
+    Findings: `value`, `low`, `high`, `level`; `reached`, whether the interval is narrow enough;
+    `looks`, the number of looks; `runs`; and `without`, the number of runs with NaN.
+    """
+
+    kind = "converging"
+    larger = ("most",)
+    smaller = ("width",)
+
+    column: str
+    """Name of the column that is estimated."""
+    width: float
+    """Width of the interval, from end to end, at which the design stops, in the unit of the
+    column."""
+    quantity: str | tuple[str, float] = "mean"
+    """What is estimated: "mean", "probability" or ("quantile", share)."""
+    threshold: float | None = None
+    """Threshold of a probability, reached by values of at least it; None for a truth column."""
+    level: float = 0.95
+    """Confidence of the interval."""
+    first: int = 1000
+    """Number of runs in the first round."""
+    growth: float = 1.5
+    """Ratio of the total numbers of runs after successive rounds."""
+    most: int = 100_000
+    """Number of runs after which it stops, even if the interval is too wide."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        positive("width", self.width)
+        quantity: Any = self.quantity
+        if quantity not in ("mean", "probability"):
+            pair = tuple(quantity) if isinstance(quantity, (list, tuple)) else ()
+            if (
+                len(pair) != 2
+                or pair[0] != "quantile"
+                or not 0 < finite("quantity[1]", pair[1]) < 1
+            ):
+                raise InvalidValue(
+                    f"quantity = {quantity!r} must be 'mean', 'probability' or ('quantile', "
+                    "share) with a share between 0 and 1, such as ('quantile', 0.95)"
+                )
+            object.__setattr__(self, "quantity", ("quantile", float(pair[1])))
+        if self.threshold is not None and self.quantity != "probability":
+            raise InvalidValue(f"threshold = {self.threshold} is for quantity = 'probability'")
+        if self.threshold is not None:
+            finite("threshold", self.threshold)
+        between("level", self.level, 0.0, 1.0, hint=", such as 0.95")
+        whole("first", self.first, "at least 2", least=2)
+        if not finite("growth", self.growth) > 1.0:
+            raise InvalidValue(f"growth = {self.growth} must be greater than 1")
+        if not self.first <= whole("most", self.most) <= RUNS:
+            raise InvalidValue(f"most = {self.most} must be from first = {self.first} to {RUNS}")
+
+    @property
+    def runs(self) -> int:
+        """The largest number of runs."""
+        return self.most
+
+    def reads(self) -> tuple[str, ...]:
+        """The one column that is estimated."""
+        return (self.column,)
+
+    def totals(self) -> list[int]:
+        """Total number of runs after each possible round."""
+        totals = [self.first]
+        while totals[-1] < self.most:
+            totals.append(min(self.most, max(totals[-1] + 1, int(totals[-1] * self.growth))))
+        return totals
+
+    def rounds(self, factors: int, seed: int) -> Rounds:
+        """Rounds of random runs."""
+        points, totals = random_points(factors, seed), self.totals()
+        level = 1.0 - (1.0 - self.level) / len(totals)
+        values, before, findings = np.empty(0), 0, dict[str, Any]()
+        for look, total in enumerate(totals, start=1):
+            first = before
+            read = yield Round(
+                total - first, lambda n, first=first: points(n + first), self.reads()
+            )
+            new = np.asarray(read[self.column], dtype=np.float64)
+            values, before = np.concatenate([values, new]), total
+            estimate = self._interval(values, level)
+            # JSON has neither NaN nor infinity.
+            ends = [number if math.isfinite(number) else None for number in estimate]
+            findings = {
+                **dict(zip(("value", "low", "high"), ends, strict=True)),
+                "level": self.level,
+                "reached": bool(estimate[2] - estimate[1] <= self.width),
+                "looks": look,
+                "runs": total,
+                "without": int(np.isnan(values).sum()),
+            }
+            if findings["reached"]:
+                break
+        return findings
+
+    def _interval(self, values: Array, level: float) -> tuple[float, float, float]:
+        if self.quantity == "probability":
+            limit = 0.5 if self.threshold is None else self.threshold
+            share = proportion(int((values >= limit).sum()), len(values), level)
+            return share.value, share.low, share.high
+        known = values[~np.isnan(values)]
+        if not known.size:
+            return math.nan, -math.inf, math.inf
+        if isinstance(self.quantity, tuple):
+            return quantile_of(known, self.quantity[1], level)[:3]
+        return mean_of(known, level)[:3]
 
 
 class SubsetEstimate:
