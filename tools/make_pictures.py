@@ -25,7 +25,8 @@ from PIL import Image
 import skidpad as sp
 from skidpad.bench import viewer
 from skidpad.demo import lap as lap_demo
-from skidpad.demo.laps import Laps, StartLine, Track, cones, lane, random_track, start_mark
+from skidpad.demo.lap import Track, cones, lane, random_track, start_mark
+from skidpad.demo.shows import Laps, StartLine
 from skidpad.vehicles import wheeled
 from skidpad.vehicles.twin_track.trailers import SEMI_TRAILER, TRACTOR
 from skidpad.view import Film, FramePainter, place_vehicle

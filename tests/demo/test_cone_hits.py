@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skidpad.demo.laps import ConeHits
+from skidpad.demo.shows import ConeHits
 from skidpad.view.stage import Body, Disc, Wheel
 
 BOX = ((-1.0, -0.5), (2.0, -0.5), (2.0, 0.5), (-1.0, 0.5))

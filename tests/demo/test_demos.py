@@ -13,9 +13,9 @@ import skidpad as sp
 from pages import ROOT, blocks
 from printed import unlike
 from skidpad import demo
-from skidpad.demo import drift, fan, lane_change, lap, trailers
+from skidpad.demo import drift, fan, following, lap, trailers
 from skidpad.demo.drift import balance
-from skidpad.demo.laps import random_track
+from skidpad.demo.lap import random_track
 from skidpad.demo.performing import Figures, Outcome, perform, perform_into, run_table
 from skidpad.demo.shows import Show
 from skidpad.view.recording import read
@@ -194,15 +194,15 @@ def test_the_later_the_steering_the_wider_the_lane_change(tmp_path: Path) -> Non
     run = performed("lane_change", tmp_path)
     names = list(run.figures)
     over = [
-        run.column(name, "y").max() + lane_change.ROAD * k - lane_change.LANE
+        run.column(name, "y").max() + following.ROAD * k - following.LANE
         for k, name in enumerate(names)
     ]
-    assert over[0] < 0.2 < over[1] < 0.5 < over[2] < lane_change.LANE
+    assert over[0] < 0.2 < over[1] < 0.5 < over[2] < following.LANE
     # The commands are late, not other ones: what the steering does follows them by the delay.
-    for name, delay in zip(names, lane_change.DELAYS, strict=True):
+    for name, delay in zip(names, following.DELAYS, strict=True):
         asked, done = run.column(name, "u_steer"), run.column(name, "steer")
         late = [np.corrcoef(asked[: len(asked) - k], done[k:])[0, 1] for k in range(60)]
-        lag = lane_change.DT * int(np.argmax(late))
+        lag = following.LANE_CHANGE_DT * int(np.argmax(late))
         assert lag == pytest.approx(delay + 0.27, abs=0.12)
     check_against_rows(run, tuple(names))
 

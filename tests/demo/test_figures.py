@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.demo.laps import StartLine
 from skidpad.demo.performing import Figures, Tally
-from skidpad.demo.shows import InputColumn, Segment, input_columns
+from skidpad.demo.shows import InputColumn, Segment, StartLine, input_columns
 
 DT = 0.01
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skidpad.control import Reference
-from skidpad.demo.laps import Laps, StartLine
+from skidpad.demo.shows import Laps, StartLine
 
 LINE = StartLine(0.0, 0.0, 0.0, 1.0)
 

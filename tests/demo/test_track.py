@@ -6,19 +6,18 @@ import numpy as np
 import pytest
 
 from skidpad.control.speed import Course, Grip, speed_profile
-from skidpad.demo.lap import racing_line
-from skidpad.demo.laps import (
-    BLUE,
+from skidpad.demo.lap import (
     CLEARANCE,
     LENGTHS,
     TIGHTEST,
-    YELLOW,
     Track,
     cones,
     lane,
+    racing_line,
     random_track,
 )
 from skidpad.geometry.line import Line, smooth_loop
+from skidpad.view.colours import CONES
 
 SEEDS = [0, 1, 2, 3]
 
@@ -63,7 +62,7 @@ def test_a_track_keeps_the_rules(seed: int) -> None:
 def test_cones_stand_on_their_sides(seed: int) -> None:
     track = random_track(seed)
     along = np.roll(track.centre, -1, axis=0) - track.centre
-    for colour, side in ((BLUE, 1.0), (YELLOW, -1.0)):
+    for colour, side in ((CONES["blue"], 1.0), (CONES["yellow"], -1.0)):
         places = np.array([(d.x, d.y) for d in cones(track) if d.colour == colour])
         assert len(places) > 40
         off = places[:, None] - track.centre

@@ -10,7 +10,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.control import path_following
-from skidpad.demo import vehicle_run
+from skidpad.demo.following import vehicle_show
 from skidpad.demo.performing import perform
 from skidpad.vehicles import wheeled
 
@@ -19,7 +19,7 @@ COMMAND_DRIVEN = ("IDEAL_STEER_VEL", "DELAY_STEER_VEL", "DELAY_STEER_ACC_GEARED_
 
 def furthest_off(vehicle: sp.Vehicle, **options: Any) -> float:
     """Largest distance from the line in a few seconds, in wheelbases."""
-    show = vehicle_run.show(vehicle, 1, **options)
+    show = vehicle_show(vehicle, 1, **options)
     motions: list[np.ndarray] = []
     outcome = perform(show, duration=5.0, keepers=[lambda segment: motions.append(segment.motion)])
     assert outcome.error is None
@@ -44,7 +44,7 @@ def test_a_robot_that_turns_on_the_spot_follows_its_line(control: str) -> None:
 
 def test_wheels_that_spin_by_themselves_begin_rolling() -> None:
     car = sp.vehicles.commonroad_std()
-    show = vehicle_run.show(car, 0, speed=9.0)
+    show = vehicle_show(car, 0, speed=9.0)
     first = show.begin(1)
     channels = show.stage.bodies[0].channels
     v, front, rear = (first.rows[0, channels[name]] for name in ("v", "omega_f", "omega_r"))
@@ -57,4 +57,4 @@ def test_a_vehicle_without_a_body_cannot_be_run() -> None:
     car = sp.vehicles.four_wheel()
     bare = sp.Vehicle(replace(car.model, body=None), car.params)
     with pytest.raises(sp.InvalidValue, match="a run needs to know the body of 'four_wheel'"):
-        vehicle_run.show(bare, 0)
+        vehicle_show(bare, 0)

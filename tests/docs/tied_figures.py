@@ -65,7 +65,7 @@ from skidpad.compile import host
 from skidpad.control import keyboard, stanley
 from skidpad.control.optimal import vehicle as optimal_vehicle
 from skidpad.core import progress
-from skidpad.demo import drift, lane_change
+from skidpad.demo import drift, following
 from skidpad.geometry.maps import cones, occupancy
 from skidpad.learn import Task, tasks
 from skidpad.learn.tasks.race import SIGHT
@@ -592,7 +592,7 @@ SENTENCES = [
     ),
     Sentence(
         "docs/demo.md", "with steering commands {}, {} and {} s late",
-        lambda: lane_change.DELAYS,
+        lambda: following.DELAYS,
     ),
     Sentence(
         "docs/simulator.md", "a bar after {} s in a terminal",

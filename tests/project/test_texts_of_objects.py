@@ -22,7 +22,7 @@ import skidpad as sp
 from skidpad.compile.plant import Plant
 from skidpad.control.nmpc import Plan
 from skidpad.core.files import brief_repr, counted, listed, shortened
-from skidpad.demo.laps import Track
+from skidpad.demo.lap import Track
 from skidpad.geometry.line import Line as PlaneLine
 from skidpad.run.trajectory_table import Column
 from skidpad.tyres.tir_file import Document

@@ -11,7 +11,7 @@ import pytest
 
 import skidpad as sp
 from ros2.rig import Rig, pose_request
-from skidpad.demo.laps import StartLine
+from skidpad.demo.shows import StartLine
 from skidpad.errors import InvalidValue, SimulationDiverged
 from skidpad.ros2.dds import Qos
 from skidpad.ros2.messages import message_type

@@ -145,11 +145,11 @@ def show_of(
         refuse(reading._asdict(), "a world file")
         return target, demo.DEMOS[target].show(seed)
     if is_vehicle(target):
-        from ..demo import vehicle_run
+        from ..demo.following import vehicle_show
         from ..study.named_code import vehicle_by_text
 
         refuse(reading._asdict(), "a world file")
-        show = vehicle_run.show(vehicle_by_text(target), seed, **driving._asdict())
+        show = vehicle_show(vehicle_by_text(target), seed, **driving._asdict())
         return target.replace(":", "_"), show
     file = Path(target)
     if not file.is_file():

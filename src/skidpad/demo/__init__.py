@@ -35,10 +35,12 @@ class Demo(NamedTuple):
     name: str
     text: str
     """Description in one line."""
+    module: str = ""
+    """Module with its function `show`, if not named as the demo."""
 
     def show(self, seed: int = 0) -> Show:
         """Make the show of the demo with this seed."""
-        return importlib.import_module(f".{self.name}", __name__).show(seed)
+        return importlib.import_module(f".{self.module or self.name}", __name__).show(seed)
 
 
 _LISTED = (
@@ -46,7 +48,7 @@ _LISTED = (
     Demo("warehouse", "robots with lidar at work between shelves"),
     Demo("trailers", "trucks back trailers into bays, a road train goes round"),
     Demo("drift", "one drift on five kinds of tyres: grip decides the circle"),
-    Demo("lane_change", "Autoware's car with steering 0, 0.24 and 0.5 s late"),
+    Demo("lane_change", "Autoware's car with steering 0, 0.24 and 0.5 s late", "following"),
     Demo("fan", "a bend on tyres of unknown grip, five hundred times"),
     Demo("eight", "figure of eight at 1.1 g, and 256 cars with less grip"),
 )

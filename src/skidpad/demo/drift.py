@@ -21,8 +21,7 @@ from ..core.arrays import Array
 from ..core.model import Vehicle
 from ..errors import InvalidValue
 from ..units import m, m_s, one, rad, s
-from .laps import StartLine
-from .shows import Driver, TrajectoryShow, driving_show
+from .shows import Driver, StartLine, TrajectoryShow, driving_show
 
 MOVING = ("v", "beta", "omega", "omega_f", "omega_r", "steer")
 """States of `commonroad_std` that are constant in a steady drift."""

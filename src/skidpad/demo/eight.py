@@ -33,9 +33,9 @@ from ..run.fleet import Fleet
 from ..units import m, m_s, m_s2, one, per_m, per_s, positive, rad, s
 from ..vehicles.twin_track.records import Input, State
 from ..vehicles.twin_track.records import Params as Car
+from ..view.colours import CONES
 from ..view.stage import Disc
-from .laps import BLUE, YELLOW, StartLine
-from .shows import Driver, TrajectoryShow, driving_show
+from .shows import Driver, StartLine, TrajectoryShow, driving_show
 
 # Formula Student Rules, dynamic events, layout of the skidpad track: two pairs of circles of
 # 15.25 m inner and 21.25 m outer diameter with their centres 18.25 m apart. The middles of the two
@@ -267,10 +267,10 @@ def cones() -> tuple[Disc, ...]:
     r, half = SKIDPAD.radius, 0.5 * LANE_WIDTH
     discs: list[Disc] = []
     for side in (1.0, -1.0):
-        for radius, count, colour in ((r - half, 16, BLUE), (r + half, 24, YELLOW)):
+        for radius, count, colour in ((r - half, 16, "blue"), (r + half, 24, "yellow")):
             for k in range(count):
                 angle = 2.0 * pi * (k + 0.5) / count
                 x, y = radius * eight_cos(angle), side * r + radius * eight_sin(angle)
                 if hypot(x, y + side * r) > r + half - 0.1:
-                    discs.append(Disc(x, y, 0.114, "cone", colour))
+                    discs.append(Disc(x, y, 0.114, "cone", CONES[colour]))
     return tuple(discs)

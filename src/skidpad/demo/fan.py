@@ -25,11 +25,10 @@ from ..run.monte_carlo import MonteCarlo
 from ..run.trajectory import Trajectory
 from ..units import m, m_s, one, rad, s
 from ..view import plots
+from ..view.colours import CONES
 from ..view.recording.reading import Recording
 from ..view.stage import Disc, Line, Polygon, as_points
 from .eight import gripping
-from .laps import BLUE as LEFT
-from .laps import YELLOW as RIGHT
 from .shows import TrajectoryShow, finished_show
 
 DT: s = 0.02
@@ -161,8 +160,8 @@ def ground(road: Reference) -> dict[str, Any]:
     """Lane and cones, as keywords of a show."""
     edges: list[Array] = []
     cones: list[Disc] = []
-    for side, colour in ((HALF_WIDTH, LEFT), (-HALF_WIDTH, RIGHT)):
+    for side, colour in ((HALF_WIDTH, "blue"), (-HALF_WIDTH, "yellow")):
         edges.append(beside(road.at_distance(np.arange(0.0, road.length, 0.5)), side))
-        cones += [Disc(*place, 0.114, "cone", colour) for place in as_points(edges[-1][::7])]
+        cones += [Disc(*place, 0.114, "cone", CONES[colour]) for place in as_points(edges[-1][::7])]
     lane = Polygon(as_points(np.vstack([edges[0], edges[1][::-1]])), "lane")
     return {"polygons": (lane,), "discs": tuple(cones)}

@@ -4,28 +4,133 @@ The track is generated from the seed. The racing line is the line of least curva
 track, and the speeds are the fastest that the grip limits of the driver allow. The driver follows
 both: steering by `control.path_following`, torques by `control.speed` around the feedforward that
 the plan requires.
+
+Tracks are the smoothed border of some cells of a Voronoi diagram, similar to those of Formula
+Student: a lap of 200 to 500 m, a lane of at least 3 m, blue cones on the left, yellow ones on the
+right (Formula Student Rules, dynamic events, trackdrive).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from math import hypot
 from pathlib import Path
+
+import numpy as np
 
 from .. import vehicles
 from ..control import path_following, speed
 from ..control.car import Motion, advance, deviation
 from ..control.speed import Course, Grip, least_curvature
 from ..core.arrays import Array
-from ..geometry.line import LinePoint, smooth_loop
+from ..core.files import brief_repr
+from ..errors import InvalidValue
+from ..geometry.line import Line as PlaneLine
+from ..geometry.line import LinePoint, blurred, directions, divided, lengths, smooth_loop
+from ..geometry.pose import to_world
+from ..random.race_track import POINTS, border_of_cells, from_the_straight, least_gap
 from ..units import Nm, m, m_s, m_s2, s
 from ..vehicles.twin_track.body import standing_radii
 from ..vehicles.twin_track.records import Input, State
 from ..vehicles.twin_track.records import Params as Car
 from ..view import plots
+from ..view.colours import CONES
 from ..view.recording.reading import Recording
-from ..view.stage import Line, as_points
-from .laps import SPACING, StartLine, Track, cones, lane, random_track, start_mark
-from .shows import Driver, TrajectoryShow, driving_show
+from ..view.stage import Disc, Line, Polygon, as_points
+from .shows import Driver, StartLine, TrajectoryShow, driving_show
+
+PITCH: m = 22.0
+"""Distance between the random points, in m."""
+CELLS = 7
+SPACING: m = 0.5
+"""Approximate distance between points of the centre line, in m."""
+LENGTHS: tuple[m, m] = (220.0, 380.0)
+TIGHTEST: m = 5.0
+"""Smallest radius of the centre line, in m."""
+CLEARANCE: m = 8.0
+"""Smallest distance in m between parts of the centre line that do not follow each other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """A closed track."""
+
+    centre: Array
+    """Points of the centre line (n, 2) in m at equal distances, counter-clockwise. The last is
+    followed by the first, where the start line lies."""
+    half_width: m = 1.9
+
+    __repr__ = brief_repr
+
+    @cached_property
+    def line(self) -> PlaneLine:
+        """The centre line."""
+        return PlaneLine.through(self.centre, closed=True)
+
+    @property
+    def spacing(self) -> m:
+        """Distance between two points of the centre line, in m."""
+        return self.line.length / len(self.centre)
+
+
+def random_track(seed: int = 0) -> Track:
+    """Generate the track of a seed."""
+    rng = np.random.default_rng(seed)
+    for _ in range(10_000):
+        scatter = rng.standard_normal((POINTS, 2))
+        corners = border_of_cells(scatter, rng.random, CELLS, PITCH)
+        centre = None if corners is None else _smooth(corners)
+        if centre is not None and least_gap(centre, SPACING, CLEARANCE, every=4) > CLEARANCE:
+            return Track(from_the_straight(centre, round(25.0 / SPACING)))
+    raise InvalidValue(f"no track was found for seed = {seed}; try another")
+
+
+def cones(track: Track) -> tuple[Disc, ...]:
+    """Cones along both sides, closer in turns, with two large orange ones at each end of the start
+    line."""
+    discs: list[Disc] = []
+    apart = np.clip(0.6 / np.maximum(np.abs(track.line.curvature[:-1]), 1e-9), 2.0, 4.5)
+    for side, colour in ((1.0, CONES["blue"]), (-1.0, CONES["yellow"])):
+        edge = track.line.beside(side * track.half_width)
+        # A cone wherever the number of gaps passed grows by one.
+        gaps = np.cumsum(lengths(np.vstack([edge, edge[:1]])) / apart)
+        at = np.flatnonzero(np.diff(np.floor(gaps * np.floor(gaps[-1]) / gaps[-1])) > 0)
+        discs += [Disc(x, y, 0.114, "cone", colour) for x, y in as_points(edge[at[at > 2]])]
+    start = track.line.at(0.0)[:3]
+    for left in (track.half_width + 0.15, -track.half_width - 0.15):
+        for ahead in (-0.25, 0.25):
+            discs.append(Disc(*to_world(start, ahead, left), 0.1425, "cone", CONES["orange"]))
+    return tuple(discs)
+
+
+def lane(track: Track) -> Polygon:
+    """Polygon of the lane: along one edge, and back along the other."""
+    left, right = (track.line.beside(side * track.half_width) for side in (1.0, -1.0))
+    ring = np.vstack([right, right[:1], left[:1], left[::-1]])
+    return Polygon(as_points(ring), "lane")
+
+
+def start_mark(track: Track) -> Line:
+    """Mark of the start line, for drawing."""
+    ends = [track.line.beside(side * track.half_width)[0] for side in (1.0, -1.0)]
+    return Line(as_points(np.stack(ends)), "reference", CONES["orange"])
+
+
+def _smooth(corners: Array) -> Array | None:
+    """Smoothed closed line; None if it would be too tight, too short or too long."""
+    ring = np.vstack([corners, corners[:1]])
+    edges = divided(ring, round(lengths(ring).sum() / SPACING))[:-1]
+    width = 4.0
+    while width < 9.0:
+        line = smooth_loop(blurred(edges, SPACING, width), SPACING)
+        length = SPACING * len(line)
+        if not LENGTHS[0] < length < LENGTHS[1]:
+            return None
+        if np.abs(directions(line, closed=True)[1]).max() * TIGHTEST < 1.0:
+            return line
+        width *= 1.15
+    return None
 
 
 def racing_line(track: Track, margin: m) -> Array:

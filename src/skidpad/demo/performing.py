@@ -39,8 +39,7 @@ from ..errors import InvalidValue, SkidpadError, require_extras
 from ..geometry.pose import unrotated
 from ..units import m, m_s, m_s2, per_s, s
 from ..units import one as figures_one
-from .laps import Laps
-from .shows import FilmBuffer, Segment, Show
+from .shows import FilmBuffer, Laps, Segment, Show
 
 
 class Figures(NamedTuple):

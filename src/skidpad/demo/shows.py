@@ -1,7 +1,8 @@
 """Shows: simulations that are run step by step for statistics, recording and drawing.
 
 A `Show` is the interface that `performing.perform` runs. A `TrajectoryShow` has independent
-vehicles on an empty plane, a `WorldShow` a world.
+vehicles on an empty plane, a `WorldShow` a world. `Laps` counts laps over a start line, `ConeHits`
+the cones that vehicles touch.
 """
 
 from __future__ import annotations
@@ -19,20 +20,136 @@ from numpy.typing import NDArray
 
 from ..core import record
 from ..core.arrays import Array
+from ..core.body import Pose
 from ..core.files import brief_repr
 from ..core.model import Vehicle
 from ..errors import InvalidValue, SkidpadError
-from ..geometry.pose import rotated
+from ..geometry.polygon import within
+from ..geometry.pose import rotated, to_body
 from ..run.simulator import Simulator
 from ..run.trajectory import Trajectory
-from ..units import m, per_s, s
+from ..units import m, per_s, rad, s
 from ..view.film import Film, ScanAt
 from ..view.recording.reading import Recording
 from ..view.recording.recorder import Recorder, WorldRecorder
-from ..view.stage import Stage
+from ..view.stage import Body, Disc, PlacedUnit, Stage
 from ..view.stages import WorldStage, trajectory_stage
 from ..world.world import World
-from .laps import ConeHits, StartLine
+
+ON_THE_LINE: m = 1e-6
+"""Distance in m within which a vehicle counts as starting on the line, that is, crossing it."""
+
+
+class StartLine(NamedTuple):
+    x: m
+    y: m
+    """World coordinates of its middle, in m."""
+    heading: rad
+    """Direction of the track at the line in rad, in which laps count."""
+    half_width: m
+    """Distance from the middle in m beyond which crossings do not count."""
+
+    @classmethod
+    def of(cls, reference: Any, half_width: m) -> StartLine:
+        """Start line across the first point of a `control.Reference`."""
+        p = reference.points
+        return cls(float(p.x[0]), float(p.y[0]), float(p.heading[0]), half_width)
+
+    def seen(self, places: Array) -> tuple[Array, Array]:
+        """Coordinates in m relative to the line of points (..., 2): distance beyond it, and to the
+        left of its middle."""
+        return to_body((self.x, self.y, self.heading), places[..., 0], places[..., 1])
+
+
+class Laps:
+    """Counts the laps of vehicles.
+
+    A vehicle that goes back over the line has to cross it forwards once more before the next lap
+    counts.
+    """
+
+    __repr__ = brief_repr
+
+    def __init__(self, vehicles: Sequence[str], lines: Mapping[str, StartLine]) -> None:
+        self._lines = {k: lines[name] for k, name in enumerate(vehicles) if name in lines}
+        self.crossings: list[list[s]] = [[] for _ in vehicles]
+        """Times in s at which each vehicle crossed its line for the first time, the second,
+        and so on."""
+        self._net = [0] * len(vehicles)
+
+    def start(self, t: s, places: Array) -> None:
+        """Set the initial positions of the vehicles, (B, 2), in m."""
+        for k, line in self._lines.items():
+            beyond, left = line.seen(places[k])
+            if abs(beyond) <= ON_THE_LINE and abs(left) <= line.half_width:
+                self._cross(k, t)
+
+    def add(self, t: Array, places: Array) -> None:
+        """Add a part of the paths: times (T,) and positions (T, B, 2), beginning with the last
+        known one."""
+        for k, line in self._lines.items():
+            beyond, left = line.seen(places[:, k])
+            past = beyond >= -ON_THE_LINE
+            for i in np.flatnonzero(past[1:] != past[:-1]).tolist():
+                share = float(np.clip(beyond[i] / (beyond[i] - beyond[i + 1]), 0.0, 1.0))
+                if abs(left[i] + share * (left[i + 1] - left[i])) > line.half_width:
+                    continue
+                if past[i + 1]:
+                    self._cross(k, float(t[i] + share * (t[i + 1] - t[i])))
+                else:
+                    self._net[k] -= 1
+
+    def _cross(self, k: int, t: s) -> None:
+        self._net[k] += 1
+        if self._net[k] > len(self.crossings[k]):
+            self.crossings[k].append(t)
+
+    def counted(self, vehicle: int) -> bool:
+        return vehicle in self._lines
+
+    def times(self, vehicle: int) -> tuple[s, ...]:
+        """Lap times in s of a vehicle, for completed laps."""
+        return tuple(np.diff(self.crossings[vehicle]).tolist())
+
+
+class ConeHits:
+    """Counts the discs that each body has touched, each disc once.
+
+    A cone that is hit stays where it is and is no obstacle: it is only counted.
+    """
+
+    def __init__(self, bodies: Sequence[Body], discs: Sequence[Disc]) -> None:
+        # As far as wheels go, without steering.
+        units = [PlacedUnit(Pose(0.0, 0.0, 0.0), body.outlines, body.wheels) for body in bodies]
+        self._outlines = [[*unit.world_outlines, *unit.world_wheels] for unit in units]
+        corners = [[p for outline in outlines for p in outline] for outlines in self._outlines]
+        self._reach = np.array([max(float(np.hypot(*p)) for p in points) for points in corners])
+        self._places = np.array([(d.x, d.y) for d in discs]).reshape(-1, 2)
+        self._radii = np.array([d.radius for d in discs])
+        self.hit: NDArray[np.bool_] = np.zeros((len(bodies), len(discs)), bool)
+        """Mask of the discs that each body has touched, (bodies, discs)."""
+
+    def add(self, poses: Array) -> NDArray[np.int64]:
+        """Add poses x, y, yaw (T, bodies, 3); returns how many discs each body touched for the
+        first time."""
+        new = np.zeros(len(self._outlines), np.int64)
+        for k, outlines in enumerate(self._outlines):
+            for d in self._near(k, poses[:, k]):
+                seen = np.column_stack(to_body(poses[:, k].T, *self._places[d]))
+                if any(within(seen, outline, self._radii[d]).any() for outline in outlines):
+                    self.hit[k, d] = True
+                    new[k] += 1
+        return new
+
+    def _near(self, k: int, poses: Array) -> list[int]:
+        """Discs within reach of a body during these poses that it has not touched yet."""
+        if not len(poses) or not len(self._places):
+            return []
+        low, high = poses[:, :2].min(axis=0), poses[:, :2].max(axis=0)
+        room = (self._reach[k] + self._radii)[:, None]
+        inside = ((self._places > low - room) & (self._places < high + room)).all(axis=1)
+        return np.flatnonzero(inside & ~self.hit[k]).tolist()
+
 
 Picture = Callable[[Recording, Path], Any]
 """Function that draws the recording of a show into a PNG, SVG or PDF file."""
@@ -393,9 +510,15 @@ class WorldShow:
         owned = (zip(group.vehicles, group.names, strict=True) for group in world.groups)
         columns = (input_columns(v, places[name]) for v, name in chain.from_iterable(owned))
         self.inputs = tuple(chain.from_iterable(columns))
-        self.start_lines: Mapping[str, StartLine] = (
-            _start_lines(world) if start_lines is None else dict(start_lines)
-        )
+        if start_lines is None:
+            # Across the first point of each closed path that a vehicle follows by itself.
+            start_lines = {}
+            for spec in world.scene.vehicles:
+                if spec.path is not None and spec.path.loop:
+                    a, b = spec.path.points[:2]
+                    heading = float(np.arctan2(b.y - a.y, b.x - a.x))
+                    start_lines[spec.name] = StartLine(a.x, a.y, heading, HALF_WIDTH)
+        self.start_lines: Mapping[str, StartLine] = dict(start_lines)
         self.meets, self.error = True, None
         self._between = max(1, round(period / world.dt))
         self._every, self._steps = 1, 0
@@ -470,14 +593,3 @@ class WorldShow:
                 self._seen[k] = scan
                 scans.append(ScanAt(k, scan.stamp, scan.ranges.astype(np.float32)))
         return scans
-
-
-def _start_lines(world: World) -> dict[str, StartLine]:
-    """Start lines across the first point of each closed path that a vehicle follows by itself."""
-    lines: dict[str, StartLine] = {}
-    for spec in world.scene.vehicles:
-        if spec.path is not None and spec.path.loop:
-            a, b = spec.path.points[:2]
-            heading = float(np.arctan2(b.y - a.y, b.x - a.x))
-            lines[spec.name] = StartLine(a.x, a.y, heading, HALF_WIDTH)
-    return lines

@@ -32,8 +32,7 @@ from ..units import m, m_s, one, per_s, rad_s, s
 from ..world.vehicle import WorldVehicle
 from ..world.world import World
 from .eight import Eight, lap_length, point
-from .laps import StartLine
-from .shows import WorldShow
+from .shows import StartLine, WorldShow
 
 
 class Hitch(NamedTuple):

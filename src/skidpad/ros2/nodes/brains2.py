@@ -24,8 +24,8 @@ from ...core.arrays import Array
 from ...core.body import Geometry, Pose
 from ...core.checks import finite, one_of, positive
 from ...core.files import brief_repr, yaml_of
-from ...demo import laps as demo
-from ...demo.laps import Laps, StartLine
+from ...demo import lap as demo
+from ...demo.shows import Laps, StartLine
 from ...errors import InvalidValue, SkidpadError
 from ...geometry.maps.cones import COLOURS, read_cones
 from ...geometry.pose import points_to_body, points_to_world
@@ -34,6 +34,7 @@ from ...units import m, rad, s
 from ...vehicles.brains2_sim import brains2
 from ...vehicles.formula import Input, State
 from ...vehicles.twin_track.model import formula_student
+from ...view.colours import CONES
 from ..messages.types import message, service_type
 from ..node import SECOND, Node
 from ..transforms import Broadcaster, Rigid
@@ -85,7 +86,7 @@ def cone_track(database: str, name: str, seed: int) -> ConeTrack:
 def _made_up(seed: int) -> ConeTrack:
     track = demo.random_track(seed)
     start = track.line.at(-_RUN_UP)[:3]
-    names = {demo.BLUE: "blue", demo.YELLOW: "yellow", demo.ORANGE: "orange"}
+    names = {CONES[colour]: colour for colour in COLOURS}
     places: dict[str, list[tuple[m, m]]] = {colour: [] for colour in COLOURS}
     for cone in demo.cones(track):
         places[names[str(cone.colour)]].append((cone.x, cone.y))
