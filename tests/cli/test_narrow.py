@@ -15,7 +15,7 @@ import skidpad as sp
 from skidpad.cli.identify_sheets import comparison_sheet, fit_sheet, log_sheet
 from skidpad.cli.vehicles import vehicle_sheet
 from skidpad.study.identify.comparison import Comparison
-from skidpad.study.identify.training import ErrorRow
+from skidpad.study.identify.problem import ErrorRow
 from skidpad.study.identify.window_errors import Error
 from skidpad.study.logs.log import Channel, Log
 

@@ -271,8 +271,7 @@ def estimate(
         out [FILE]: Write the estimates over time as CSV.
     """
     from ..core.files import target_of
-    from ..study.identify.calibrated import calibrated
-    from ..study.identify.drives import prepare_logs
+    from ..study.identify.drives import calibrated, prepare_logs
     from .identify_sheets import StateEstimates, estimates_as_json, estimates_sheet, estimates_table
 
     if out is not None:

@@ -75,9 +75,9 @@ from .experiment import (
 from .identify.drives import reported
 from .identify.replay import Guess, Replay, over_steps
 from .logs.log import Log
-from .logs.names import how_to_name
 from .logs.preparation import SHORTEST_PERIOD, prepare
 from .logs.reading import read_log
+from .logs.units import how_to_name
 from .metrics import Fold, Quantity, happened
 from .rollout_kernel import Loop, Strip
 

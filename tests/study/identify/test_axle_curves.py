@@ -12,9 +12,8 @@ import skidpad as sp
 from skidpad.core.body import Demand
 from skidpad.errors import InvalidValue
 from skidpad.run.linearisation import steady, straight
-from skidpad.study.identify.axle_curves import AxleCurves, axle_curves, integrated_v_y
-from skidpad.study.identify.smoothing import white_noise
-from skidpad.study.identify.tyre_curves import tyre_curve
+from skidpad.study.identify.axle_curves import AxleCurves, axle_curves, integrated_v_y, tyre_curve
+from skidpad.study.logs.cleaning import noise_level
 
 CARS = {
     "single_track": sp.vehicles.single_track("sports"),
@@ -134,11 +133,11 @@ def test_standard_deviations_are_those_of_the_noise():
             assert np.median(getattr(other, std)) == pytest.approx(scatter, rel=0.15)
 
 
-def test_white_noise_is_told_from_a_signal():
+def test_noise_level_is_told_from_a_signal():
     t = np.arange(5000) * 0.01
     noise = np.random.default_rng(2).normal(0.0, 0.05, len(t))
-    assert white_noise(np.sin(3.0 * t) + noise) == pytest.approx(0.05, rel=0.05)
-    assert white_noise(np.full(50, np.nan)) == 0.0
+    assert noise_level(np.sin(3.0 * t) + noise) == pytest.approx(0.05, rel=0.05)
+    assert np.isnan(noise_level(np.full(50, np.nan)))
 
 
 @pytest.mark.parametrize("name", CARS)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.study.identify.calibrated import calibrated
+from skidpad.study.identify.drives import calibrated
 from skidpad.study.logs.preparation import Prepared
 
 DT = 0.01

@@ -14,7 +14,7 @@ from skidpad.core import record
 from skidpad.errors import InvalidValue
 from skidpad.ops import sqrt
 from skidpad.study.identify import compare
-from skidpad.study.identify.model_choice import choose
+from skidpad.study.identify.comparison import choose
 from skidpad.study.identify.window_errors import ReplayedLog
 from skidpad.study.logs.log import Channel, Log
 from skidpad.study.logs.preparation import Prepared

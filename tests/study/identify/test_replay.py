@@ -14,7 +14,8 @@ from skidpad.core import record
 from skidpad.core.body import Demand, Pose, Velocity
 from skidpad.errors import InvalidValue
 from skidpad.sensors.motion import motion_along
-from skidpad.study.identify.replay import Direction, Guess, Replay, horizon_errors
+from skidpad.study.identify.replay import HORIZONS, Direction, Guess, Replay
+from skidpad.study.identify.window_errors import errors_by_horizon, replayed_log
 from skidpad.study.logs.log import Channel
 from skidpad.vehicles.parts.trailers import Trailer
 
@@ -255,11 +256,9 @@ def test_windows_leave_out_gaps(car: Any, drive: Any) -> None:
 
 def test_errors_by_horizon_grow_with_a_wrong_model(car: Any, drive: Any) -> None:
     replay = Replay(car.with_params(m=1.3 * car.params.m), drive, window=5.0, stride=1.0)
-    found = {
-        e.horizon: e.rmse
-        for e in horizon_errors(replay, replay.errors(replay.run())[0])
-        if e.channel == "yaw"
-    }
+    run = replayed_log("car", replay, Guess(), np.ones(replay.windows, dtype=bool))
+    errors = errors_by_horizon(["car"], [run], HORIZONS)
+    found = {e.horizon: e.rmse for e in errors if e.channel == "yaw" and e.horizon}
     assert list(found) == [0.5, 1.0, 2.0, 5.0]
     assert found[0.5] < found[5.0]
 

@@ -9,7 +9,7 @@ import pytest
 import skidpad as sp
 from skidpad.errors import InvalidValue
 from skidpad.study.logs import read_log
-from skidpad.study.logs.names import how_to_name, usual_names
+from skidpad.study.logs.units import how_to_name, usual_names
 
 
 @pytest.mark.parametrize(

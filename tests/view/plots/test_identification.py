@@ -7,9 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from skidpad.study.identify.axle_curves import AxleCurves, AxleSamples
+from skidpad.study.identify.axle_curves import AxleCurves, AxleSamples, TyreCurve
 from skidpad.study.identify.pedal_maps import PedalMap, PedalMaps
-from skidpad.study.identify.tyre_curves import TyreCurve
 from skidpad.view.plots.identification import axle_figure
 from view.plots.drawn import diagrams, labelled, titles
 

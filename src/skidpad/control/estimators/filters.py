@@ -27,7 +27,7 @@ from ...errors import InvalidValue
 from ...integrate.base import Integrator, simplified
 from ...ops import called, sqrt
 from ...units import Unit, non_negative, positive
-from .structure import Structure, measured_leaf
+from .structure import TURNING, Structure, measured_leaf
 
 if TYPE_CHECKING:
     from .system import System
@@ -310,7 +310,7 @@ def _update(
         system.structure.measured, told.values, seen.y, told.weights, strict=True
     ):
         e = value - y
-        if name == "yaw":  # sensors may wrap it
+        if name in TURNING:  # sensors may wrap it
             e = ca.atan2(ca.sin(e), ca.cos(e))
         innovations.append(ca.if_else(weight > 0.0, e, 0.0))
     moved: list[SX] = [ca.SX(0)] * n

@@ -1,25 +1,236 @@
-"""Moving-horizon estimation: least squares over the last measurements, with bounds.
+"""Least squares over several measurements: the moving-horizon estimator, and smoothing of a log.
 
-At every update the window's trajectory is fitted to its measurements (`windows.solve`). The prior
-of its start is the estimate of an extended Kalman filter at that time, which has the measurements
-up to there (C. V. Rao, J. B. Rawlings, D. Q. Mayne, *IEEE Trans. Automatic Control* 48 (2003) 246).
-For a linear vehicle without bounds the result is that of the filter.
+With the linearised step z⁺ = F(z) + noise (Jacobian A) and measurement y = h(z⁺) + noise:
+
+* `smoothed` is the smoother of H. E. Rauch, F. Tung, C. T. Striebel (*AIAA Journal* 3 (1965) 1445)
+  over the estimates of a filter, with A at these estimates.
+* `solve` finds the trajectory of a window that minimises the squared noise, each in its standard
+  deviations, plus the distance of its start from a prior: Gauss-Newton on the exact Jacobians, with
+  bounds by projection (D. P. Bertsekas, *SIAM J. Control* 20 (1982) 221) and Huber's loss by
+  reweighting. The normal equations are block-tridiagonal: time grows linearly with the window.
+* `MovingHorizonEstimator` does so at every update. The prior of the window's start is the estimate
+  of an extended Kalman filter at that time, which has the measurements up to there (C. V. Rao, J.
+  B. Rawlings, D. Q. Mayne, *IEEE Trans. Automatic Control* 48 (2003) 246). For a linear vehicle
+  without bounds the result is that of the filter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...compile.cpu import CpuMap
+from ...core import record
 from ...core.arrays import Array
 from ...core.checks import positive, whole
 from ...core.model import Vehicle
 from ...errors import InvalidValue
-from .kalman import ExtendedKalmanFilter
-from .result import Estimate, Moments
-from .windows import Path, Window, solve
+from .kalman import Estimate, ExtendedKalmanFilter, Moments
+from .structure import TURNING
+from .system import System
+
+CONVERGED = 1e-4
+"""Change in standard deviations of the start at which the iterations end."""
+HALVINGS = 6
+"""Largest number of halvings of a step that does not decrease the cost."""
+
+
+class Path(NamedTuple):
+    """A trajectory of a filter's vehicle: nodes k = 0 ... N and the inputs between them."""
+
+    z: Array
+    """Estimated values, (N + 1, n)."""
+    s: Array
+    """Simulated states, (N + 1, r)."""
+    u: Array
+    """Inputs of the vehicle that are in effect, (N, nu)."""
+
+
+class LinearSteps(NamedTuple):
+    """Step and measurements of a vehicle along a path, with their Jacobians."""
+
+    after: Array
+    """Values that the step from node k predicts for node k + 1, (N, n)."""
+    A: Array
+    """(N, n, n)"""
+    y: Array
+    """Measurements at node k + 1, (N, m)."""
+    H: Array
+    """(N, m, n)"""
+
+
+class Linearisation:
+    """Compiled step and measurements of a filter's vehicle, for many nodes in one call."""
+
+    def __init__(self, system: System, vehicle: Vehicle, dt: float) -> None:
+        self.system = system
+        constants = (record.build(vehicle.Disturbance), vehicle.params)
+        self._constants = [np.array([[record.flatten(part)]], dtype=float) for part in constants]
+        self._constants.append(np.array([[[dt]]]))
+
+    @cached_property
+    def _step(self) -> CpuMap:
+        return CpuMap(self.system.step_program(), "float64", 1)
+
+    @cached_property
+    def _look(self) -> CpuMap:
+        return CpuMap(self.system.measurement_program(), "float64", 1)
+
+    def along(self, path: Path) -> LinearSteps:
+        """Evaluate at all nodes of a path."""
+        z, s, u = (np.ascontiguousarray(part)[None] for part in path)
+        begin, n = (z[:, :-1], s[:, :-1]), z.shape[2]
+        after, _, A = self._step.run([*begin, u, *self._constants], len(path.u))
+        y, H = self.observed(path.z[1:], path.s[1:], path.z[:-1], path.s[:-1], path.u)
+        return LinearSteps(after[0], A.reshape(-1, n, n), y, H)
+
+    def observed(
+        self, z: Array, s: Array, begin_z: Array, begin_s: Array, u: Array
+    ) -> tuple[Array, Array]:
+        """Measurements (N, m) after steps that begin at `begin_z`, and Jacobians (N, m, n)."""
+        ports = [np.ascontiguousarray(part)[None] for part in (z, s, begin_z, begin_s, u)]
+        y, H = self._look.run([*ports, *self._constants], len(z))
+        return y[0], H.reshape(len(z), -1, z.shape[1])
+
+
+def smoothed(lin: Linearisation, path: Path, covariances: Array, q: Array) -> tuple[Array, Array]:
+    """Means (N + 1, n) and covariances of a filter's estimates, given all measurements.
+
+    `path` and `covariances` (N + 1, n, n) are those of the filter, `q` (n,) the variances of the
+    process noise over a step.
+    """
+    after, A, _, _ = lin.along(path)
+    filtered = covariances[:-1]
+    predicted = A @ filtered @ A.swapaxes(1, 2) + np.diag(q)
+    gain = np.linalg.solve(predicted, A @ filtered).swapaxes(1, 2)
+    means, spread = path.z.copy(), covariances.copy()
+    for k in reversed(range(len(after))):
+        means[k] += gain[k] @ (means[k + 1] - after[k])
+        spread[k] += gain[k] @ (spread[k + 1] - predicted[k]) @ gain[k].T
+    return means, 0.5 * (spread + spread.swapaxes(1, 2))
+
+
+@dataclass(frozen=True)
+class Window:
+    """A least-squares problem over a window of measurements."""
+
+    lin: Linearisation
+    mean: Array
+    """Prior of the first node, (n,)."""
+    information: Array
+    """Inverse covariance of the prior, (n, n)."""
+    seen: Array
+    """Measurements at nodes 1 ... N, (N, m); NaN where missing."""
+    q: Array
+    """Variances of the process noise over a step, (n,)."""
+    noise: Array
+    """Standard deviations of the measurements, (m,)."""
+    low: Array
+    high: Array
+    huber: float | None
+    """Residual in standard deviations beyond which the loss grows linearly."""
+
+    def innovations(self, steps: LinearSteps) -> Array:
+        """Residuals of the measurements in standard deviations; 0 where missing."""
+        e = self.seen - steps.y
+        names = self.lin.system.structure.measured
+        angles = [k for k, name in enumerate(names) if name in TURNING]
+        e[:, angles] = np.arctan2(np.sin(e[:, angles]), np.cos(e[:, angles]))
+        return np.where(np.isfinite(self.seen), e / self.noise, 0.0)
+
+    def cost(self, z: Array, steps: LinearSteps) -> float:
+        """Half the sum of squares, with Huber's loss for the measurements."""
+        start, e = z[0] - self.mean, self.innovations(steps)
+        noise = (z[1:] - steps.after) ** 2 / self.q
+        loss = 0.5 * e * e
+        if self.huber is not None:
+            loss = np.where(
+                np.abs(e) > self.huber, self.huber * (np.abs(e) - 0.5 * self.huber), loss
+            )
+        return float(0.5 * (start @ self.information @ start + noise.sum()) + loss.sum())
+
+    def normal_equations(self, z: Array, steps: LinearSteps) -> tuple[Array, Array, Array]:
+        """Gradient (N + 1, n), and diagonal and upper blocks of the Hessian, around a path."""
+        e = self.innovations(steps)
+        weights = np.isfinite(self.seen).astype(float)
+        if self.huber is not None:
+            weights *= np.minimum(1.0, self.huber / np.maximum(np.abs(e), 1e-9))
+        slopes = steps.H / self.noise[:, None]
+        jump = (z[1:] - steps.after) / self.q
+        A_q = steps.A.swapaxes(1, 2) / self.q
+        gradient = np.zeros_like(z)
+        gradient[0] = self.information @ (z[0] - self.mean)
+        gradient[1:] += jump - np.einsum("kmi,km->ki", slopes, weights * e)
+        gradient[:-1] -= np.einsum("kji,kj->ki", steps.A, jump)
+        blocks = np.zeros((*z.shape, z.shape[1]))
+        blocks[0] = self.information
+        blocks[1:] += np.diag(1.0 / self.q)
+        blocks[1:] += np.einsum("kmi,km,kmj->kij", slopes, weights, slopes)
+        blocks[:-1] += A_q @ steps.A
+        return gradient, blocks, -A_q
+
+
+def solve(window: Window, path: Path, scale: Array, iterations: int) -> tuple[Array, Array]:
+    """Path (N + 1, n) that minimises the cost of a window, and the covariance of its last node.
+
+    `path` is the first guess; `scale` (n,) are typical sizes of changes.
+    """
+    z = np.clip(path.z, window.low, window.high)
+    steps = window.lin.along(path._replace(z=z))
+    cost, done = window.cost(z, steps), False
+    for _ in range(iterations):
+        gradient, blocks, upper = window.normal_equations(z, steps)
+        free = ~((z <= window.low) & (gradient > 0.0) | (z >= window.high) & (gradient < 0.0))
+        change, _ = _newton_step(*_restricted(gradient, blocks, upper, free), scale)
+        share = 1.0
+        for _ in range(HALVINGS):
+            tried = np.clip(z + share * change, window.low, window.high)
+            moved = window.lin.along(path._replace(z=tried))
+            lower = window.cost(tried, moved)
+            if lower <= cost:
+                break
+            share *= 0.5
+        else:
+            break
+        done = bool((np.abs(tried - z) <= CONVERGED * scale).all())
+        z, steps, cost = tried, moved, lower
+        if done:
+            break
+    return z, _newton_step(*window.normal_equations(z, steps), scale)[1]
+
+
+def _restricted(gradient: Array, blocks: Array, upper: Array, free: Any) -> tuple[Array, ...]:
+    """Gradient and Hessian with which values at their bounds do not move."""
+    fixed = np.eye(free.shape[1]) * ~free[:, :, None]
+    blocks = blocks * (free[:, :, None] & free[:, None, :]) + fixed
+    return gradient * free, blocks, upper * (free[:-1, :, None] & free[1:, None, :])
+
+
+def _newton_step(gradient: Array, blocks: Array, upper: Array, scale: Array) -> tuple[Array, Array]:
+    """Change -H⁻¹ g for a symmetric block-tridiagonal H, and the last block of H⁻¹.
+
+    The blocks are eliminated one after the other, in units of `scale`.
+    """
+    across = scale[:, None] * scale
+    blocks, upper = blocks * across, upper * across
+    right = (-gradient * scale)[:, :, None]
+    solved, last, n = list[Array](), len(blocks) - 1, len(scale)
+    pivot, side = blocks[0], right[0]
+    for k in range(last):
+        both = np.linalg.solve(pivot, np.hstack([upper[k], side]))
+        solved.append(both)
+        pivot = blocks[k + 1] - upper[k].T @ both[:, :n]
+        side = right[k + 1] - upper[k].T @ both[:, n:]
+    inverse = np.linalg.inv(pivot)
+    change = np.empty_like(right)
+    change[last] = inverse @ side
+    for k in reversed(range(last)):
+        change[k] = solved[k][:, n:] - solved[k][:, :n] @ change[k + 1]
+    return change[:, :, 0] * scale, 0.5 * (inverse + inverse.T) * across
 
 
 class MovingHorizonEstimator(ExtendedKalmanFilter):

@@ -18,8 +18,7 @@ from ...core.checks import array, one_of
 from ...core.model import Vehicle, vehicle_of
 from ...errors import InvalidValue
 from .horizon import MovingHorizonEstimator
-from .kalman import ExtendedKalmanFilter, KalmanFilter, UnscentedKalmanFilter
-from .result import Estimate
+from .kalman import Estimate, ExtendedKalmanFilter, KalmanFilter, UnscentedKalmanFilter
 from .structure import DEMAND, INPUT, inputs_of_demands, measurable, measured_leaf
 
 METHODS: dict[str, type[KalmanFilter]] = {
@@ -29,6 +28,9 @@ METHODS: dict[str, type[KalmanFilter]] = {
 }
 NOISE = {"m": 0.1, "rad": 0.005, "m/s": 0.1, "rad/s": 0.01, "m/s²": 0.3, "1": 0.02}
 """Default standard deviations of measurements by unit."""
+LOST, LOST_TIME = 30.0, 1.0
+"""An estimate is lost where measurements differ from their predictions by this number of standard
+deviations over this time in s."""
 
 
 def estimate(
@@ -66,6 +68,10 @@ def estimate(
 
     Returns:
         An `Estimate` with n moments; its `notes` say what was done with the channels.
+
+    Raises:
+        InvalidValue: where measurements differ from their predictions by 30 standard deviations for
+            a second, as for a channel that is late or has a wrong sign: the estimate is lost then.
     """
     source, model = vehicle_of(vehicle), vehicle_of(vehicle).model
     one_of("method", method, METHODS)
@@ -91,9 +97,29 @@ def estimate(
     estimator.reset(first, **{name: given[name] for name in given if name in walks})
     seen = np.stack([table[name] for name in estimator.measured], axis=-1)
     log = (estimator.smooth if smooth else estimator.run)(u[:-1], seen[1:])
+    _check_scores(log, dt)
     result = log if names is None else estimator.select(log, wanted, u[:-1])
     result.notes = tuple(notes)
     return result
+
+
+def _check_scores(log: Estimate, dt: float) -> None:
+    """Raise InvalidValue if the estimate is lost."""
+    squares = np.nan_to_num(log.moments.scores, nan=0.0) ** 2
+    width = min(max(round(LOST_TIME / dt), 1), len(squares))
+    kernel = np.ones(width)
+    sums = np.stack([np.convolve(each, kernel, "valid") for each in squares.T], axis=-1)
+    counts = np.convolve(log.degrees.astype(float), kernel, "valid")
+    off = np.sqrt(sums.sum(axis=-1) / np.maximum(counts, 1.0))
+    if (lost := off > LOST).any():
+        row = int(np.argmax(lost))
+        name = log.measured[int(np.argmax(sums[row]))]
+        raise InvalidValue(
+            f"the estimate is lost {row * dt:.3g} s after the start: over {width * dt:.3g} s "
+            f"measurements are {off[row]:.3g} standard deviations from their predictions, most of "
+            f"all {name}. Check its sign, unit and delay, or give it a larger standard deviation "
+            "(measured); gate=5.0 ignores measurements that far off"
+        )
 
 
 def _checked(channels: Mapping[str, Any]) -> dict[str, Array]:

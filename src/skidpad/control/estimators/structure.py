@@ -39,6 +39,8 @@ BIAS, INPUT, DEMAND = "_bias", "u_", "demand_"
 """End of the name of a sensor's bias, and begin of the names of an unknown input and demand."""
 PROBE = 10.0
 """Speed in m/s at which the inputs that follow a demand are found."""
+TURNING = ("yaw", "sideslip")
+"""Measurements whose differences are wrapped to half a turn."""
 STANDSTILL = 1e-3
 """Speed in m/s below which speed and sideslip are smoothed."""
 FLOOR = 0.01
@@ -181,11 +183,9 @@ def structure_of(
 
 def inputs_of_demands(vehicle: Vehicle, demands: Sequence[str]) -> tuple[int, ...]:
     """Indices of the inputs that the body's command changes with these fields of a demand."""
-    body, p, rest = body_of(vehicle, "an estimated demand"), vehicle.params, Demand()
-    x = body.placed(
-        record.at_rest(vehicle.State), Pose(0.0, 0.0, 0.0), Velocity(PROBE, 0.0, 0.0), p
-    )
-    rest = Demand(v=PROBE)
+    body, p, rest = body_of(vehicle, "an estimated demand"), vehicle.params, Demand(v=PROBE)
+    motion = Velocity(PROBE, 0.0, 0.0)
+    x = body.placed(record.at_rest(vehicle.State), Pose(0.0, 0.0, 0.0), motion, p)
     others = [rest._replace(**{name: change}) for name in demands for change in (-0.1, 0.1)]
     usual, *changed = (record.flatten(body.command(x, demand, p)) for demand in (rest, *others))
     return tuple(k for k, value in enumerate(usual) if any(other[k] != value for other in changed))
@@ -315,70 +315,48 @@ def _range(vehicle: Vehicle, target: Target) -> tuple[float, float]:
     return (low + FLOOR * (start - low) if math.isfinite(low) else low), leaf.allowed.high
 
 
-def measurement_noise(measured: Any) -> dict[str, float]:
-    """Standard deviations by measurement, checked."""
-    if not isinstance(measured, Mapping):
-        raise InvalidValue(
-            "measured must be a mapping of measurements to standard deviations, as "
-            f'{{"omega": 0.01}}, got {measured!r:.80}'
-        )
-    return {name: positive(f"measured[{name!r}]", sd) for name, sd in measured.items()}
-
-
-def process_noise(
-    vehicle: Vehicle, structure: Structure, process: Mapping[str, Any] | None, walks: Any
+def deviations_of(
+    vehicle: Vehicle, structure: Structure, table: Mapping[str, float], given: Mapping[str, Any]
 ) -> list[float]:
-    """Standard deviation per √s of each estimated state and parameter; defaults where None."""
-    given = dict(process or {})
-    record.check_names("process", given, structure.states)
-    given |= {name: sd for name, sd in walks.items() if sd is not None}
-    return [
-        not_negative(f"process noise of {name}", given[name])
-        if name in given
-        else _default(vehicle, leaf_of(vehicle, structure, name), PROCESS, structure)
-        for name in structure.names
-    ]
+    """Standard deviation of each estimated state and parameter.
 
-
-def start_deviations(
-    vehicle: Vehicle, structure: Structure, deviations: Mapping[str, Any] | None
-) -> list[float]:
-    """Standard deviation of the start of each estimated state and parameter."""
-    given = dict(deviations or {})
-    record.check_names("deviations", given, structure.names)
-    return [
-        positive(f"deviations[{name!r}]", given[name])
-        if name in given
-        else _default(vehicle, leaf_of(vehicle, structure, name), START, structure)
-        for name in structure.names
-    ]
+    `table` is `PROCESS`, for the process noise per √s, or `START`, for the start; it has the
+    defaults of names that are not given.
+    """
+    found: list[float] = []
+    for name in structure.names:
+        if name not in given:
+            found.append(_default(vehicle, leaf_of(vehicle, structure, name), table, structure))
+        elif table is PROCESS:
+            found.append(not_negative(f"process noise of {name}", given[name]))
+        else:
+            found.append(positive(f"deviations[{name!r}]", given[name]))
+    return found
 
 
 def _default(
     vehicle: Vehicle, leaf: record.Field, table: Mapping[str, float], structure: Structure
 ) -> float:
     symbol, start, walks = leaf.unit.symbol, abs(leaf.default or 0.0), table is PROCESS
+    model, names = vehicle.model, record.names(vehicle.State)
     general = table.get(symbol, table["1"])
-    if symbol in ("N", "N·m") and vehicle.model.body is not None:
+    if symbol in ("N", "N·m") and model.body is not None:
         general = FORCE * 9.81 * vehicle.geometry.mass
     if walks and leaf.name.startswith(DEMAND):
         return DEMANDS.get(leaf.name.removeprefix(DEMAND), general)
-    if leaf.name in structure.states and leaf.name in _dependent(vehicle):
-        return 0.0 if walks else SURE
-    if leaf.name in structure.states or not start:
+    if leaf.name in structure.states:
+        if model.settle is not None:
+            # A state that follows from others, such as the lateral velocity of wheels without slip.
+            probe = [0.1 + 0.01 * k for k in range(len(names))]
+            settled = model.settle(record.unflatten(model.State, probe), vehicle.params)
+            place = names.index(leaf.name)
+            if record.flatten(settled)[place] != probe[place]:
+                return 0.0 if walks else SURE
+        return general
+    if not start:
         return general
     share = (MU_WALK if leaf.name == FRICTION else WALK) if walks else PARAMETER
     return share * start
-
-
-def _dependent(vehicle: Vehicle) -> list[str]:
-    """States that follow from others, such as the lateral velocity of wheels without slip."""
-    model, names = vehicle.model, record.names(vehicle.State)
-    if model.settle is None:
-        return []
-    probe = [0.1 + 0.01 * k for k in range(len(names))]
-    settled = record.flatten(model.settle(record.unflatten(model.State, probe), vehicle.params))
-    return [name for name, a, b in zip(names, probe, settled, strict=True) if a != b]
 
 
 def start_values(

@@ -36,9 +36,18 @@ from ...vehicles.registry import COMMAND_DRIVEN
 from ...view.plots.comparison import replay_figure
 from .drives import Drives, prepare_logs, vehicle_named
 from .observed import CHANNELS
-from .problem import LOSSES, Point, Problem, Solution, solve
+from .problem import (
+    LOSSES,
+    PARTS,
+    SHORTEST_WINDOW,
+    ErrorRow,
+    Point,
+    Problem,
+    Solution,
+    Training,
+    solve,
+)
 from .replay import Guess, Replay
-from .training import PARTS, SHORTEST_WINDOW, ErrorRow, Training
 from .uncertainty import (
     CHI_SQUARE_95,
     LEAST_PIECES,

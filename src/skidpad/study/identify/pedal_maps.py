@@ -33,7 +33,7 @@ from ...core.files import brief_repr, path_of, replacing
 from ...errors import InvalidValue
 from ...units import m_s, rad, s
 from ...vehicles.command_driven.parameters import Table
-from .smoothing import even_times, samples_of, smoothed
+from ..logs.cleaning import even_times, samples_of, smoothed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

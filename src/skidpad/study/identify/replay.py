@@ -28,7 +28,6 @@ from ...core import record
 from ...core.arrays import Array
 from ...core.body import Pose, Velocity
 from ...core.checks import one_of
-from ...core.files import brief_repr
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...integrate import compiled_integrator
@@ -557,36 +556,6 @@ class Replay:
                 turn = difference[..., k, :, :]
                 difference[..., k, :, :] = np.arctan2(np.sin(turn), np.cos(turn))
         return difference
-
-
-class HorizonError(NamedTuple):
-    """Root mean square error of a channel at one time after the start of free runs."""
-
-    channel: str
-    horizon: s
-    rmse: float
-    """In the unit of the channel; infinite if a run diverged."""
-    windows: int
-    """Number of windows with a measured value there."""
-
-    __repr__ = brief_repr
-
-
-def horizon_errors(
-    replay: Replay, errors: Array, horizons: Sequence[s] = HORIZONS
-) -> list[HorizonError]:
-    """Errors by the time since the start of the windows, from errors (channels, windows, rows)."""
-    found: list[HorizonError] = []
-    known = np.isfinite(replay.measured)
-    for k, channel in enumerate(replay.channels):
-        for horizon in horizons:
-            row = round(horizon / replay.drive.dt)
-            if row > replay.steps or not known[k, :, row].any():
-                continue
-            at = errors[k, known[k, :, row], row]
-            rmse = float(np.sqrt(np.mean(at**2))) if np.isfinite(at).all() else np.inf
-            found.append(HorizonError(channel, horizon, rmse, len(at)))
-    return found
 
 
 class _Fleet(Fleet):

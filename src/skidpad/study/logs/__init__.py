@@ -8,7 +8,7 @@ from ...core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from .log import Channel, Log
-    from .motec import write_motec
+    from .logger_files import write_motec
     from .preparation import prepare
     from .reading import read_log
 
@@ -18,7 +18,7 @@ __getattr__ = lazy_attributes(
     __name__,
     {
         ".log": ("Channel", "Log"),
-        ".motec": ("write_motec",),
+        ".logger_files": ("write_motec",),
         ".preparation": ("prepare",),
         ".reading": ("read_log",),
     },

@@ -1,21 +1,30 @@
-"""Faults in the samples of a channel: stamps, missing values, repeats, frozen sensors, spikes.
+"""Samples of a channel: faults among them, interpolation, filters, derivatives and noise.
 
-Each function finds one kind of fault and returns which samples to keep. `on_grid` interpolates what
-is left to an even grid. `preparation` applies the functions in order and reports what they found.
+Each of the first functions finds one kind of fault, such as spikes, and returns which samples to
+keep; `preparation` applies them in order and reports what they found. `on_grid` interpolates what
+is left to an even grid, `low_pass` filters it without delay.
+
+`smoothed` fits a parabola to an odd number of neighbouring samples; its value and slope in the
+middle replace the sample (A. Savitzky and M. Golay, Analytical Chemistry 36, 1964). Channels that
+enter one equation are smoothed alike, so that they keep their phases and frequency responses.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Array
+from ...core.checks import increasing, positive
+from ...errors import InvalidValue
 from ...units import one, s
-from .log import Channel
+
+if TYPE_CHECKING:
+    from .log import Channel
 
 Mask = NDArray[np.bool_]
 
@@ -356,15 +365,52 @@ def noise_level(values: Array) -> float:
     """
     sums: list[Array] = []
     for begin, end in stretches(np.isfinite(values)):
-        if end - begin > _ORDER:
-            sums.append(np.abs(np.diff(values[begin:end], _ORDER)))
-    if not sums:
+        sums.append(np.abs(np.diff(values[begin:end], 6)))
+    differences = np.concatenate([*sums, []])
+    if not differences.size:
         return float("nan")
-    differences = np.concatenate(sums)
-    level = float(np.quantile(differences, 0.6827))
-    return level / _GAIN
+    # The squared coefficients of a difference of order 6 add up to C(12, 6).
+    return float(np.quantile(differences, 0.6827) / np.sqrt(924.0))
 
 
-_ORDER = 6
-_GAIN = float(np.sqrt(924.0))
-"""Root of the sum of the squared coefficients of a difference of order 6: C(12, 6)."""
+FEWEST = 5
+"""Fewest samples of a parabola."""
+
+
+def even_times(t: Array) -> tuple[Array, s]:
+    """Times as an array (n,), and their step in s; raises unless they are evenly spaced."""
+    times = increasing("t", t, "s")
+    if len(times) < FEWEST:
+        raise InvalidValue(f"t has {len(times)} samples; at least {FEWEST} are needed")
+    steps = np.diff(times)
+    dt = float(np.median(steps))
+    if np.abs(steps - dt).max() > 0.01 * dt:
+        raise InvalidValue(
+            f"t must be evenly spaced, but its steps are {steps.min():.4g} to {steps.max():.4g} s: "
+            "prepare the log first"
+        )
+    return times, dt
+
+
+def samples_of(window: s, dt: s) -> int:
+    """Odd number of samples of a parabola that covers a window in s."""
+    return max(FEWEST, round(positive("window", window, "s") / dt) | 1)
+
+
+def smoothed(values: Array, count: int, dt: float, order: int = 0) -> Array:
+    """Values, or their rate for `order` 1, by parabolas through `count` samples; NaN within gaps
+    and in stretches that are shorter than a parabola."""
+    from scipy.signal import savgol_filter
+
+    result = np.full(len(values), np.nan)
+    for begin, end in stretches(np.isfinite(values)):
+        if end - begin >= count:
+            result[begin:end] = savgol_filter(values[begin:end], count, 2, deriv=order, delta=dt)
+    return result
+
+
+def noise_passed(count: int, dt: float, order: int) -> float:
+    """Standard deviation that white noise of 1 has after `smoothed`."""
+    from scipy.signal import savgol_coeffs
+
+    return float(np.linalg.norm(savgol_coeffs(count, 2, deriv=order, delta=dt)))

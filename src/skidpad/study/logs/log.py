@@ -27,7 +27,7 @@ class Channel(NamedTuple):
     t: Array
     """Times in s, strictly increasing."""
     values: Array
-    """Values, NaN for missing samples; `known_samples` removes them."""
+    """Values, NaN for missing samples."""
     unit: str = ""
     """SI unit of the values; empty if it is not known."""
     source: str = ""
@@ -119,38 +119,6 @@ def rename(where: str, columns: dict[str, T], names: Mapping[str, str]) -> dict[
             column = cast("T", column._replace(values=-column.values))
         kept[new] = column
     return kept
-
-
-def known_samples(
-    where: str, name: str, one: Channel, *, held: bool = False
-) -> tuple[Channel, str]:
-    """A channel without missing samples, and a note on them; empty if none is missing.
-
-    `held` marks a command, which holds until the next one; other channels are interpolated linearly
-    by the callers. Raises InvalidValue for an infinite value.
-    """
-    infinite = np.flatnonzero(np.isinf(one.values))
-    if infinite.size:
-        i = int(infinite[0])
-        raise InvalidValue(
-            f"{where}: {name} is {one.values[i]} in row {i} (t = {one.t[i]:.9g} s) and "
-            f"{infinite.size - 1} others; every value must be finite"
-        )
-    lost = np.isnan(one.values)
-    if not lost.any():
-        return one, ""
-    kept = one._replace(t=one.t[~lost], values=one.values[~lost])
-    first, count = int(lost.argmax()), int(lost.sum())
-    note = (
-        f"{name} has no value in {count} of {len(lost)} samples, the first at t = "
-        f"{one.t[first]:.6g} s: {'the last value is held' if held else 'interpolated'}"
-    )
-    if len(kept.t) > 1:
-        note += f", over {np.diff(kept.t).max():.3g} s at most"
-    ends = [f"before {kept.t[0]:.6g} s"] * bool(lost[0]) + [f"after {kept.t[-1]:.6g} s"] * bool(
-        lost[-1]
-    )
-    return kept, note + (f"; it has none {' and '.join(ends)}" if ends else "")
 
 
 def unread_notes(log: Log, names: Iterable[str]) -> list[str]:

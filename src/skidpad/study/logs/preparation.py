@@ -30,7 +30,7 @@ All that compares several channels row by row follows on the common grid.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
@@ -41,10 +41,19 @@ from ...core.checks import positive
 from ...core.files import brief_repr, listed
 from ...errors import InvalidValue
 from ...units import m, one, s
-from . import cleaning, derived
+from . import cleaning
 from .cleaning import Mask, low_pass, on_grid, period, stretches
 from .consistency import check_columns
-from .imu import correct_imu, quarter_turn, remove_gravity
+from .imu import (
+    Correction,
+    correct_imu,
+    local_axes,
+    missing_channels,
+    quarter_turn,
+    remove_gravity,
+    road_bank,
+    speed_of_wheels,
+)
 from .latency import Latency, find_latencies
 from .log import Channel, Log
 
@@ -250,7 +259,11 @@ def prepare(
         if name == "wheels":
             _grid(work)
         if name not in left_out:
-            step(work)
+            for each in step(work) or ():
+                work.say(name, each.channel, each.text, each.share)
+                if each.latency is not None:
+                    value, half = each.latency
+                    work.latency[each.channel] = Latency(value, value - half, value + half)
     for name, noise in work.noise_rows.items():
         work.rows[name] = work.rows[name] + noise
     unknown_rows = [np.isnan(work.rows[each]) for each in MOTION if each in work.rows]
@@ -420,7 +433,7 @@ def _gnss(work: _Work) -> None:
     if not {"latitude", "longitude"} <= work.channels.keys() or "x" in work.channels:
         return
     used = {n: work.known(n) for n in ("latitude", "longitude", "height") if n in work.channels}
-    made, text = derived.local_axes(work.name, used)
+    made, text = local_axes(work.name, used)
     work.channels |= made
     work.say("gnss", made, text)
 
@@ -588,19 +601,17 @@ def _span(work: _Work, channels: list[Channel]) -> tuple[s, s]:
     return begin, end
 
 
-def _wheels(work: _Work) -> None:
-    for each in derived.speed_of_wheels(work.rows, work.dt, work.settings.wheel_radius):
-        work.say("wheels", *each)
+def _wheels(work: _Work) -> Iterator[Correction]:
+    return speed_of_wheels(work.rows, work.dt, work.settings.wheel_radius)
 
 
-def _derive(work: _Work) -> None:
+def _derive(work: _Work) -> Iterator[Correction]:
     before = set(work.rows)
-    for each in derived.missing_channels(work.rows, work.dt, work.settings.antenna):
-        work.say("derive", *each)
+    yield from missing_channels(work.rows, work.dt, work.settings.antenna)
     work.derived += sorted(work.rows.keys() - before)
 
 
-def _consistency(work: _Work) -> None:
+def _consistency(work: _Work) -> Iterator[Correction]:
     checked = ("v_x", "v_y", "omega", "yaw", "a_x", "a_y", "steer", "sideslip", "x", "y")
     rows = {name: work.rows[name] for name in (*checked, "roll", "pitch") if name in work.rows}
     rows = {name: values for name, values in rows.items() if np.isfinite(values).mean() > 0.5}
@@ -611,30 +622,25 @@ def _consistency(work: _Work) -> None:
     if end - begin >= 2 * _LEAST_ROWS:
         part = {name: values[begin:end] for name, values in rows.items()}
         for note in check_columns(work.name, work.t[begin:end], part):
-            work.say("consistency", rows, note)
+            yield Correction(listed(list(rows), 12), note, 0.0)
 
 
-def _bank(work: _Work) -> None:
+def _bank(work: _Work) -> Iterator[Correction]:
     if work.settings.bank:
-        work.rows["bank"], text = derived.road_bank(work.name, work.rows, work.dt)
+        work.rows["bank"], text = road_bank(work.name, work.rows, work.dt)
         work.derived.append("bank")
-        work.say("bank", "bank", text)
+        yield Correction("bank", text, 0.0)
 
 
-def _gravity(work: _Work) -> None:
-    for each in remove_gravity(work.rows, work.dt):
-        work.say("gravity", each.channel, each.text, each.changes)
+def _gravity(work: _Work) -> Iterator[Correction]:
+    return remove_gravity(work.rows, work.dt)
 
 
-def _imu(work: _Work) -> None:
-    for each in correct_imu(work.rows, work.dt, work.settings.imu):
-        work.say("imu", each.channel, each.text, each.changes)
-        if each.latency is not None:
-            value, half = each.latency
-            work.latency[each.channel] = Latency(value, value - half, value + half)
+def _imu(work: _Work) -> Iterator[Correction]:
+    return correct_imu(work.rows, work.dt, work.settings.imu)
 
 
-STEPS: Mapping[str, Callable[[_Work], None]] = {
+STEPS: Mapping[str, Callable[[_Work], Iterator[Correction] | None]] = {
     "stamps": _stamps,
     "repeats": _repeats,
     "gaps": _gaps,

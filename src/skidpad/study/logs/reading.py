@@ -28,15 +28,20 @@ from ...core.files import path_of, reading
 from ...errors import InvalidValue
 from ...run.trajectory import Trajectory
 from .bags import SUFFIXES, read_bag
-from .clocks import UNIX, Timed, channels_of
+from .consistency import propose_names, propose_units
 from .log import Channel, Log, rename, renamed
-from .logger_files import AIM_SUFFIXES, CAN_SUFFIXES, MDF_SUFFIXES, read_aim, read_can, read_mdf
-from .motec import read_motec
-from .names import COURSE, TIME, quaternions, usual_names
-from .proposals import propose_names, propose_units
-from .tables import Cells, read_parquet, read_text_table
-from .units import same_quantity, to_si, unit_in_name
-from .vbox import read_vbox
+from .logger_files import (
+    AIM_SUFFIXES,
+    CAN_SUFFIXES,
+    MDF_SUFFIXES,
+    read_aim,
+    read_can,
+    read_mdf,
+    read_motec,
+    read_vbox,
+)
+from .tables import UNIX, Cells, Timed, channels_of, read_parquet, read_text_table
+from .units import COURSE, TIME, quaternions, same_quantity, to_si, unit_in_name, usual_names
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".tab", ".dat")
 IN_DEGREES = ("latitude", "longitude")

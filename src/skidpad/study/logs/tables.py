@@ -1,8 +1,12 @@
-"""Tables: text files of any logger with columns, and Parquet of any origin.
+"""Tables: text files of any logger with columns, and Parquet of any origin, and their times.
 
-A table is returned as `Cells` by the name of each column, before anyone says which column is the
-time. `read_csv` expects a heading in the first line and refuses damaged rows. `read_text_table` is
-for logs: it finds the heading and the delimiter, and leaves out damaged rows with a note.
+A table is read as `Cells` by the name of each column, before it is known which column is the time.
+`read_csv` expects a heading in the first line and refuses damaged rows. `read_text_table` is for
+logs: it finds the heading and the delimiter, and leaves out damaged rows with a note.
+
+`channels_of` finds the columns with times, and which other columns change with each of them. A row
+has one time, but its cells may be older: a logger that writes a row whenever a camera sends a
+position repeats the last values of slower sensors, with their own, repeated stamp.
 """
 
 from __future__ import annotations
@@ -11,18 +15,20 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...core.arrays import Array
 from ...core.files import bytes_of, counted, first_repeated, reading
 from ...errors import InvalidValue, require
 from ...run.trajectory_files import csv_rows, parquet_table
-from .units import to_si
+from .cleaning import repair_stamps
+from .units import TIME, how_to_name, rank_of, same_quantity, to_si, unit_in_name
 
 EMPTY = frozenset({"", "na", "n/a", "#n/a", "null", "none", "-"})
 """Text of cells without a value, in small letters, in addition to those that `float` reads as
@@ -105,12 +111,16 @@ def read_text_table(path: Path) -> TextTable:
     usual = max(width, key=lambda n: (width[n], n)) if width else len(rows[0][1])
     first = _first_data(path, rows, usual)
     top = first - 1
-    while top > 0 and _belong_together(rows[top - 1], rows[top]):
+    while top > 0:  # names, and units below them
+        (line, upper), (next_line, lower) = rows[top - 1 : top + 1]
+        if next_line != line + 1 or len(upper) != len(lower) or any(map(_is_value, upper)):
+            break
         top -= 1
     heading, *others = [row for _, row in rows[top:first]]
     heads = _headings(heading, others)
     data, notes = intact_rows(path, rows[first:], len(heading), heading)
-    commas = _has_decimal_commas([row for _, row in data[:200]])
+    some = [cell.strip() for _, row in data[:200] for cell in row]
+    commas = any(map(_COMMA.fullmatch, some)) and not any(map(re.compile(r"\d\.\d").search, some))
     lines = [line for line, _ in data]
     columns: dict[str, Cells] = {}
     _check_names(path, [name for name, _ in heads if name])
@@ -203,11 +213,6 @@ def _is_value_or_comma(cell: str) -> bool:
     return _is_value(cell) or _COMMA.fullmatch(cell.strip()) is not None
 
 
-def _has_decimal_commas(rows: Sequence[Sequence[str]]) -> bool:
-    cells = [cell.strip() for row in rows for cell in row]
-    return any(map(_COMMA.fullmatch, cells)) and not any(map(re.compile(r"\d\.\d").search, cells))
-
-
 def _first_data(path: Path, rows: Rows, width: int) -> int:
     """Index of the first row of numbers below a heading."""
 
@@ -237,12 +242,6 @@ def _first_data(path: Path, rows: Rows, width: int) -> int:
         f"{path} has no heading: a line with the names of the {width} columns is expected above "
         f"the numbers in line {line}"
     )
-
-
-def _belong_together(upper: tuple[int, list[str]], lower: tuple[int, list[str]]) -> bool:
-    """Whether two lines of text are parts of one heading: names, and units below them."""
-    adjacent = lower[0] - upper[0] == 1 and len(lower[1]) == len(upper[1])
-    return adjacent and not any(map(_is_value, upper[1]))
 
 
 def _headings(heading: Sequence[str], others: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
@@ -362,20 +361,239 @@ def read_parquet(path: Path) -> dict[str, Cells]:
     arrow = require("pyarrow", purpose=f"Reading {path}")
     with reading(path, "is not a readable Parquet file"):
         table = parquet_table(path, f"Reading {path}")
-        return {part.name: _of_arrow(part, table.column(part.name), arrow) for part in table.schema}
+        numeric = ("is_integer", "is_floating", "is_boolean")
+        columns: dict[str, Cells] = {}
+        for part in table.schema:
+            unit = (part.metadata or {}).get(b"unit", b"").decode()
+            kind, values = part.type, table.column(part.name)
+            is_date = arrow.types.is_timestamp(kind)
+            if is_date or arrow.types.is_duration(kind):
+                ticks = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[kind.unit]
+                # Relative to the first: seconds since 1970 leave no room for microseconds.
+                counts = values.cast(arrow.int64()).to_numpy()
+                begin = counts[:1].sum()
+                start = float(begin * ticks) if is_date else None
+                columns[part.name] = Cells((counts - begin) * ticks, "s", start=start)
+            elif any(getattr(arrow.types, test)(kind) for test in numeric):
+                columns[part.name] = Cells(values.to_numpy().astype(float), unit)
+            else:
+                columns[part.name] = Cells(None, unit, f"it holds {kind}, not numbers")
+        return columns
 
 
-def _of_arrow(part: Any, column: Any, arrow: Any) -> Cells:
-    unit = (part.metadata or {}).get(b"unit", b"").decode()
-    kind = part.type
-    if arrow.types.is_timestamp(kind) or arrow.types.is_duration(kind):
-        ticks = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[kind.unit]
-        # Relative to the first: seconds since 1970 leave no room for microseconds.
-        counts = column.cast(arrow.int64()).to_numpy()
-        begin = counts[:1].sum()
-        is_date = arrow.types.is_timestamp(kind)
-        return Cells((counts - begin) * ticks, "s", start=float(begin * ticks) if is_date else None)
-    numeric = arrow.types.is_integer(kind) or arrow.types.is_floating(kind)
-    if not (numeric or arrow.types.is_boolean(kind)):
-        return Cells(None, unit, f"it holds {kind}, not numbers")
-    return Cells(column.to_numpy().astype(float), unit)
+SLOWEST = 2.0
+"""Longest period of the rows of a table, in s: motors and steering need tenths of a second."""
+LIKELY = (1e-3, 0.5)
+"""Shortest and longest period in s of which a time without a unit is taken to be in ms, µs or
+ns."""
+MOST_BACKWARD = 0.05
+"""Largest share of rows in which a column that is a time may decrease."""
+UNIX = (3e8, 4e9)
+"""Range of times that are taken as seconds since 1970: from 1979 to 2096."""
+
+
+class Timed(NamedTuple):
+    """Columns of a file with their times."""
+
+    columns: dict[str, tuple[Array, Array, str]]
+    """Times in s, values and unit by name."""
+    unread: dict[str, str]
+    """Names of columns that could not be read, with the reason."""
+    notes: list[str]
+    start: float | None
+    """Unix time in s of t = 0; None if unknown."""
+
+
+class _Clock(NamedTuple):
+    name: str
+    t: Array
+    """Time of each row in s; may repeat."""
+    start: float | None
+
+
+def channels_of(where: str, cells: Mapping[str, Cells]) -> Timed:
+    """Columns of a table with times; raises InvalidValue if no column is a time.
+
+    The time of the rows is the column `t`, else the one with the most different values among those
+    that are called a time and never decrease. A column that only changes when another time does is
+    timed by that one. The offset between two clocks is taken from the earliest arrival: the
+    smallest delay of a value after its stamp counts as zero.
+    """
+    notes: list[str] = []
+    cells = _with_pairs(dict(cells), notes)
+    found = _clocks(where, cells, notes)
+    if not found:
+        there = [name for name, one in cells.items() if one.values is not None]
+        units = {name: one.unit for name, one in cells.items()}
+        raise InvalidValue(
+            f"{where} has no column {TIME!r} with the time in s. It has "
+            f"{', '.join(cells) or 'none'}; {how_to_name(TIME, tuple(there), units, 's')}"
+        )
+    rows = max(found, key=lambda clock: len(np.unique(clock.t)))
+    if (np.diff(rows.t) < 0.0).any():
+        stamps = repair_stamps(rows.t)
+        for at, back in stamps.jumps:
+            notes.append(f"{rows.name}: set back by {back:.6g} s at {at:.6g} s; it continues")
+        if lost := len(rows.t) - len(stamps.rows):
+            notes.append(f"{rows.name}: {counted(lost, 'row')} out of order or repeated left out")
+        cells = {k: one if one.values is None else one._replace(values=one.values[stamps.rows])
+                 for k, one in cells.items()}  # fmt: skip
+        found = [clock._replace(t=clock.t[stamps.rows]) for clock in found if clock is not rows]
+        rows = rows._replace(t=stamps.t)
+        found.insert(0, rows)
+    main = next((clock for clock in found if clock.name == TIME), rows)
+    keep = np.arange(len(rows.t))
+    if len(rows.t) > 1 and (np.diff(rows.t) == 0.0).any():
+        keep = np.flatnonzero(np.append(np.diff(rows.t) != 0.0, True))
+        notes.append(
+            f"{counted(len(rows.t) - len(keep), 'row')} of {len(rows.t)} with the same time "
+            f"{rows.name!r} as the next left out; of each column the last value counts"
+        )
+    others: list[_Clock] = []
+    offsets: dict[str, float] = {}
+    for clock in found:
+        # Stamps of a slower clock repeat in rows that have new times.
+        if clock is not rows and len(clock.t) > 2 and np.mean(np.diff(clock.t) == 0.0) > 0.1:
+            others.append(clock)
+            new = 1 + np.flatnonzero(np.diff(clock.t) != 0.0)
+            offsets[clock.name] = float(np.min(rows.t[new] - clock.t[new])) if new.size else 0.0
+    shift = offsets.get(main.name, 0.0)
+    columns: dict[str, tuple[Array, Array, str]] = {}
+    unread: dict[str, str] = {}
+    timed: dict[str, list[str]] = {}
+    for name, one in cells.items():
+        if one.values is None:
+            unread[name] = one.problem
+        if one.values is None or name in (rows.name, *offsets):
+            continue
+        own = next((clock for clock in others if _changes_with(one.values, clock)), None)
+        if own is None:
+            columns[name] = rows.t[keep] - shift, _last_known(one.values, keep), one.unit
+            continue
+        timed.setdefault(own.name, []).append(name)
+        new = np.flatnonzero(np.append(True, np.diff(own.t) != 0.0))
+        # A stamp that is older than the log was there before the first message.
+        new = new[own.t[new] + offsets[own.name] > rows.t[0] - SLOWEST]
+        columns[name] = own.t[new] + offsets[own.name] - shift, one.values[new], one.unit
+    for clock_name, names in timed.items():
+        notes.append(
+            f"{', '.join(names)}: timed by {clock_name!r}, with which they change; its zero "
+            f"is t = {offsets[clock_name] - shift:.6g} s, by the value that arrived soonest"
+        )
+    return Timed(columns, unread, notes, main.start)
+
+
+def increasing(t: Array, values: Array) -> tuple[Array, Array]:
+    """Samples in the order of their times; of equal times the last counts."""
+    if (np.diff(t) > 0.0).all():
+        return t, values
+    order = np.argsort(t, kind="stable")
+    t, values = t[order], values[order]
+    last = np.append(np.diff(t) > 0.0, True)[: len(t)]
+    return t[last], values[last]
+
+
+def _with_pairs(cells: dict[str, Cells], notes: list[str]) -> dict[str, Cells]:
+    """Cells with columns of seconds and of nanoseconds joined into one time."""
+    for name in list(cells):
+        match = re.fullmatch(r"(.*?)(s|secs?|seconds)|()t", name)
+        if match is None or name not in cells:
+            continue
+        prefix = match[1] or ""
+        ends = ("ns", "nsec", "nsecs", "nanosec", "nanosecs", "nanoseconds")
+        other = next((prefix + end for end in ends if prefix + end in cells), "")
+        whole, part = cells[name].values, cells.get(other, Cells(None)).values
+        if whole is None or part is None or (part.size and not part.max() > 1e6):
+            continue
+        if not ((whole == np.floor(whole)) & (part >= 0.0) & (part < 1e9)).all():
+            continue
+        joined = prefix.rstrip("._ ") or TIME
+        base = float(np.floor(whole[0])) if len(whole) else 0.0
+        time = Cells((whole - base) + 1e-9 * part, "s", start=base if base > UNIX[0] else None)
+        cells = {joined: time, **{k: v for k, v in cells.items() if k not in (name, other)}}
+        notes.append(f"{joined}: seconds of {name!r} and nanoseconds of {other!r}")
+    return cells
+
+
+def _clocks(where: str, cells: Mapping[str, Cells], notes: list[str]) -> list[_Clock]:
+    """Columns that are a time, in s, the most usual names first."""
+    ranks: dict[str, tuple[int, int, int]] = {}
+    for name, one in cells.items():
+        is_time = same_quantity(one.unit, "s")
+        rank = (-1, 0, 0) if name == TIME else rank_of(name, TIME)
+        if rank is None and (re.search(r"(?i)time|stamp", name) or is_time):
+            rank = 2, 0, 0
+        if rank is not None and (name == TIME or is_time or to_si(one.unit) is None):
+            ranks[name] = rank
+    clocks: list[_Clock] = []
+    for name in sorted(ranks, key=ranks.__getitem__):
+        cell = cells[name]
+        if name == TIME and cell.values is None:
+            raise InvalidValue(f"{where}: the time {TIME!r} is not a number: {cell.problem}")
+        values = cell.values
+        if values is None or not np.isfinite(values).any():
+            continue
+        lost = ~np.isfinite(values)
+        if lost.any() and not (lost[0] or lost[-1]):
+            places = np.arange(len(values))
+            values = np.interp(places, places[~lost], values[~lost])
+            notes.append(f"{name}: {counted(int(lost.sum()), 'missing time')} interpolated")
+        backward = float(np.mean(np.diff(values) < 0.0)) if len(values) > 1 else 0.0
+        if name != TIME and (not np.isfinite(values).all() or backward > MOST_BACKWARD):
+            continue
+        clocks.append(_in_seconds(where, name, cell._replace(values=values), notes))
+    return clocks
+
+
+def _in_seconds(where: str, name: str, cell: Cells, notes: list[str]) -> _Clock:
+    """A time in s; from the first row if it is a Unix time."""
+    assert cell.values is not None
+    t = cell.values
+    unit = cell.unit or unit_in_name(name)[1]
+    conversion = to_si(unit)
+    if conversion is not None and not same_quantity(unit, "s"):
+        raise InvalidValue(f"{where}: the time {name!r} is in {unit}, which is not a unit of time")
+    if conversion is not None:
+        t = conversion.of(t)
+        if not conversion.changes_nothing:
+            notes.append(f"{name}: converted from {unit} to s")
+    period = float(np.median(np.diff(t))) if len(t) > 1 else 0.0
+    if conversion is None and period > SLOWEST:  # so far apart that they are not in s
+        for factor, unit in ((1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):
+            if LIKELY[0] <= factor * period <= LIKELY[1]:
+                t = factor * t
+                notes.append(
+                    f"{name}: converted from {unit} to s, since rows {period:.4g} s apart are not "
+                    f"those of a drive and rows {factor * period:.4g} s apart are"
+                )
+                break
+    period = float(np.median(np.diff(t))) if len(t) > 1 else 0.0
+    if period > SLOWEST:
+        raise InvalidValue(
+            f"{where}: the rows are {period:g} s apart, by their time {name!r}; a log has rows at "
+            f"most {SLOWEST:g} s apart. A unit in the heading, as in '{name} [ms]', is converted"
+        )
+    start = cell.start
+    if len(t) and UNIX[0] < t[0] < UNIX[1]:
+        t, start = t - t[0], float(t[0])
+    if start is not None and len(t) and (start != cell.start or name == TIME or cell.unit):
+        date = datetime.fromtimestamp(start, UTC).isoformat(sep=" ", timespec="milliseconds")
+        notes.append(f"{name}: seconds since {date.removesuffix('+00:00')} UTC")
+    return _Clock(name, t, start)
+
+
+def _changes_with(values: Array, clock: _Clock) -> bool:
+    """Whether a column changes only where a clock does, and more than by chance."""
+    changed = (np.diff(values) != 0.0) & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
+    ticks = np.diff(clock.t) != 0.0
+    return int(changed.sum()) > 2 and not (changed & ~ticks).any()
+
+
+def _last_known(values: Array, keep: NDArray[np.intp]) -> Array:
+    """The last known value of each group of rows that ends with one of `keep`."""
+    if len(keep) == len(values):
+        return values
+    known = np.where(np.isnan(values), -1, np.arange(len(values)))
+    starts = np.append(0, keep[:-1] + 1)
+    last = np.maximum.reduceat(known, starts) if len(values) else known
+    return np.where(last >= 0, values[np.maximum(last, 0)], np.nan)

@@ -22,7 +22,7 @@ from ...core.files import brief_repr
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...units import m_s, m_s2, one, rad, s
-from ..logs.names import how_to_name, nearest
+from ..logs.units import how_to_name, nearest
 from .case import Memory
 
 OK = "done"

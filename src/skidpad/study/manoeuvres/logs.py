@@ -24,9 +24,8 @@ from ...units import one as measured_one
 from ..logs.cleaning import stretches
 from ..logs.consistency import check_columns
 from ..logs.log import Channel, Log, unread_notes
-from ..logs.names import how_to_name
 from ..logs.preparation import LONGEST_GAP, STEPS, prepare
-from ..logs.units import GRAVITY, same_unit
+from ..logs.units import GRAVITY, how_to_name, same_unit
 from .case import Case
 from .case_run import (
     STARTED,

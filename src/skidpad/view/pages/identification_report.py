@@ -17,9 +17,9 @@ from ...core.arrays import Array
 from ...core.files import counted, listed
 from ...errors import SkidpadError
 from ...study.identify.axle_curves import AxleCurves, axle_curves
-from ...study.identify.model_choice import ReplayedLog
 from ...study.identify.replay import Guess, Replay
-from ...study.logs.names import UNIT_OF
+from ...study.identify.window_errors import ReplayedLog
+from ...study.logs.units import UNIT_OF
 from ...study.manoeuvres.evaluation import difference_text, number_text
 from ...units import s
 from ..sheet import Html, Sheet
@@ -29,10 +29,9 @@ from .page import badge, fact_cards, figure, header, notes_list, remark, side_by
 
 if TYPE_CHECKING:
     from ...core.model import Vehicle
-    from ...study.identify.comparison import Comparison, Error
+    from ...study.identify.comparison import Comparison, Error, Pair
     from ...study.identify.fitting import Estimate, Fit
-    from ...study.identify.model_choice import Pair
-    from ...study.identify.training import ErrorRow
+    from ...study.identify.problem import ErrorRow
 
 
 WORDS = {

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.files import counted
-from ...study.logs.names import UNIT_OF
+from ...study.logs.units import UNIT_OF
 from ...study.manoeuvres.evaluation import number_text
 from ...units import s
 from ..sheet import Html, Sheet
