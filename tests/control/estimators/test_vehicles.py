@@ -17,7 +17,7 @@ from skidpad.control import (
     MovingHorizonEstimator,
     UnscentedKalmanFilter,
 )
-from skidpad.control.estimators.horizon import Path as Nodes
+from skidpad.control.estimators.system import Path as Nodes
 from skidpad.core import record
 from skidpad.core.body import Pose, Velocity
 from skidpad.core.model import NoDisturbance

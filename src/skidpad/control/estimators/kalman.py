@@ -437,7 +437,7 @@ class KalmanFilter:
 
     def _smoothed(self, rows: Array) -> tuple[AnyArray, Array, Moments]:
         """States of the filter and acting inputs along a log, and the smoothed moments."""
-        from .horizon import Path, smoothed
+        from .system import Path, smoothed
 
         states, acted = self._run(rows)
         moments = self._moments(states).only_measured(rows)
@@ -455,8 +455,7 @@ class KalmanFilter:
         return self._linearised(self._structure)
 
     def _linearised(self, structure: Structure) -> Any:
-        from .horizon import Linearisation
-        from .system import System
+        from .system import Linearisation, System
 
         source = self._source
         system = System(source.model, self._method, self._substeps, structure)

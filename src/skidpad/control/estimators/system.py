@@ -8,24 +8,32 @@ disturbance and parameters, over one step of dt:
 
 F is the vehicle's own step by its integrator, in sub-steps if it has some, and `advance_linear` is
 F with its exact Jacobian A with respect to z: explicit steps are differentiated operation by
-operation, those of Radau by the implicit function theorem. All functions work on CasADi symbols.
+operation, those of Radau by the implicit function theorem. The functions of `System` work on CasADi
+symbols; `Linearisation` evaluates them in compiled code, for many nodes in one call.
+
+`smoothed` is the smoother of H. E. Rauch, F. Tung, C. T. Striebel (*AIAA Journal* 3 (1965) 1445)
+over the estimates of a filter, with A at these estimates.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import casadi as ca
+import numpy as np
 
 from ... import integrate
+from ...compile.cpu import CpuMap
 from ...compile.pipeline import kept
 from ...compile.program import Port, Program
 from ...compile.trace import trace
 from ...core import record
+from ...core.arrays import Array
 from ...core.body import Demand
-from ...core.model import Model
+from ...core.model import Model, Vehicle
 from ...errors import InvalidValue
 from ...integrate.adjoint import ImplicitStep
 from ...integrate.base import Integrator, simplified
@@ -278,3 +286,78 @@ def _applied(
     (found,) = made.call([point])
     values, entries = ca.vertsplit(found, [0, count, found.numel()])
     return Linearised(values, ca.SX(jacobian.sparsity(), entries))
+
+
+class Path(NamedTuple):
+    """A trajectory of a filter's vehicle: nodes k = 0 ... N and the inputs between them."""
+
+    z: Array
+    """Estimated values, (N + 1, n)."""
+    s: Array
+    """Simulated states, (N + 1, r)."""
+    u: Array
+    """Inputs of the vehicle that are in effect, (N, nu)."""
+
+
+class LinearSteps(NamedTuple):
+    """Step and measurements of a vehicle along a path, with their Jacobians."""
+
+    after: Array
+    """Values that the step from node k predicts for node k + 1, (N, n)."""
+    A: Array
+    """(N, n, n)"""
+    y: Array
+    """Measurements at node k + 1, (N, m)."""
+    H: Array
+    """(N, m, n)"""
+
+
+class Linearisation:
+    """Compiled step and measurements of a filter's vehicle, for many nodes in one call."""
+
+    def __init__(self, system: System, vehicle: Vehicle, dt: float) -> None:
+        self.system = system
+        constants = (record.build(vehicle.Disturbance), vehicle.params)
+        self._constants = [np.array([[record.flatten(part)]], dtype=float) for part in constants]
+        self._constants.append(np.array([[[dt]]]))
+
+    @cached_property
+    def _step(self) -> CpuMap:
+        return CpuMap(self.system.step_program(), "float64", 1)
+
+    @cached_property
+    def _look(self) -> CpuMap:
+        return CpuMap(self.system.measurement_program(), "float64", 1)
+
+    def along(self, path: Path) -> LinearSteps:
+        """Evaluate at all nodes of a path."""
+        z, s, u = (np.ascontiguousarray(part)[None] for part in path)
+        begin, n = (z[:, :-1], s[:, :-1]), z.shape[2]
+        after, _, A = self._step.run([*begin, u, *self._constants], len(path.u))
+        y, H = self.observed(path.z[1:], path.s[1:], path.z[:-1], path.s[:-1], path.u)
+        return LinearSteps(after[0], A.reshape(-1, n, n), y, H)
+
+    def observed(
+        self, z: Array, s: Array, begin_z: Array, begin_s: Array, u: Array
+    ) -> tuple[Array, Array]:
+        """Measurements (N, m) after steps that begin at `begin_z`, and Jacobians (N, m, n)."""
+        ports = [np.ascontiguousarray(part)[None] for part in (z, s, begin_z, begin_s, u)]
+        y, H = self._look.run([*ports, *self._constants], len(z))
+        return y[0], H.reshape(len(z), -1, z.shape[1])
+
+
+def smoothed(lin: Linearisation, path: Path, covariances: Array, q: Array) -> tuple[Array, Array]:
+    """Means (N + 1, n) and covariances of a filter's estimates, given all measurements.
+
+    `path` and `covariances` (N + 1, n, n) are those of the filter, `q` (n,) the variances of the
+    process noise over a step.
+    """
+    after, A, _, _ = lin.along(path)
+    filtered = covariances[:-1]
+    predicted = A @ filtered @ A.swapaxes(1, 2) + np.diag(q)
+    gain = np.linalg.solve(predicted, A @ filtered).swapaxes(1, 2)
+    means, spread = path.z.copy(), covariances.copy()
+    for k in reversed(range(len(after))):
+        means[k] += gain[k] @ (means[k + 1] - after[k])
+        spread[k] += gain[k] @ (spread[k + 1] - predicted[k]) @ gain[k].T
+    return means, 0.5 * (spread + spread.swapaxes(1, 2))

@@ -9,14 +9,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ...core.arrays import Array
 from ...core.files import brief_repr
 from ...errors import InvalidValue
-from .tables import Cells
 
 _NO_VALUE = "it has no value in any sample"
 
@@ -36,7 +35,7 @@ class Channel(NamedTuple):
     __repr__ = brief_repr
 
 
-T = TypeVar("T", Cells, Channel)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def renamed(log: Log, names: Mapping[str, str]) -> Log:
 
 
 def rename(where: str, columns: dict[str, T], names: Mapping[str, str]) -> dict[str, T]:
-    """Columns under their new names, which replace columns that had these names before.
+    """`Cells` or channels under their new names, which replace those that had these names before.
 
     A minus sign before a name reverses the sign of the values.
     """
@@ -114,9 +113,9 @@ def rename(where: str, columns: dict[str, T], names: Mapping[str, str]) -> dict[
         raise InvalidValue(f"two columns of {where} are both to be {twice!r}; give one")
     kept = {k: v for k, v in columns.items() if k not in names and k not in names.values()}
     for old, new in names.items():
-        column = columns[old]
+        column: Any = columns[old]
         if old in reversed_ and column.values is not None:
-            column = cast("T", column._replace(values=-column.values))
+            column = column._replace(values=-column.values)
         kept[new] = column
     return kept
 
