@@ -349,7 +349,6 @@ def _smooth_rates(vehicle: Vehicle, pose: tuple[int, int, int], controls: Contro
     import casadi as ca
 
     from ...run.interop import expressions
-    from .corners import smooth
 
     with inlined():
         model = expressions(vehicle)
