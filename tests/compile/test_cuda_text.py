@@ -32,7 +32,7 @@ from skidpad.compile.lower import lower
 from skidpad.compile.plant import Plant
 from skidpad.core import record
 from skidpad.run.gradient import adjoint_of, terminal_of
-from skidpad.run.settings import Settings
+from skidpad.run.runner import Settings
 
 COUNT, STEPS = 37, 12
 ONE_OR_BOTH = ["float64", pytest.param("float32", marks=pytest.mark.slow)]

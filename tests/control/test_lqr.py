@@ -15,7 +15,7 @@ from skidpad.control.path_following import kinematic_steer
 from skidpad.control.reference import Point
 from skidpad.core import record
 from skidpad.errors import InvalidValue
-from skidpad.run.linearisation import steady
+from skidpad.run.trim import steady
 from skidpad.vehicles.parts import Battery, HydraulicBrakes, MotorDrive
 from skidpad.vehicles.parts.electric import Supply
 from unstable import unstable_fleet

@@ -12,8 +12,8 @@ import skidpad as sp
 from skidpad.control import Reference, lqr, pure_pursuit, stanley
 from skidpad.errors import InvalidValue
 from skidpad.geometry.maps import CentreLine
-from skidpad.run.linearisation import straight
 from skidpad.run.trajectory import Trajectory
+from skidpad.run.trim import straight
 from skidpad.sensors.lidar import Lidar
 from skidpad.view import recording
 

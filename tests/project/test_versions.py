@@ -11,7 +11,7 @@ import pytest
 from skidpad.compile import plant, program
 from skidpad.control.networks import network
 from skidpad.learn import saved_task
-from skidpad.run import trajectory_files
+from skidpad.run import trajectory_table
 from skidpad.study import folder
 from skidpad.study.manoeuvres import evaluation
 from skidpad.view import recording
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "installation.md").read_text("utf-8")
 FORMATS = {
     "recording": topics.FORMAT,
-    "trajectory": trajectory_files.FORMAT,
+    "trajectory": trajectory_table.FORMAT,
     "program": program.FORMAT_VERSION,
     "plant": plant.FORMAT_VERSION,
     "network": network.FORMAT_VERSION,

@@ -32,7 +32,8 @@ from ..core.model import vehicle_of
 from ..core.policy import Policy
 from ..errors import InvalidValue
 from ..ops import clip, lookup
-from ..run.linearisation import Roles, Trim, linearise, linearise_continuous, roles_of, steady
+from ..run.linearisation import linearise, linearise_continuous
+from ..run.trim import Roles, Trim, roles_of, steady
 from ..units import m, m_s, one, s
 from .car import Car, car_of, push
 from .path_following import Seen, heading_error, locate, locate_along

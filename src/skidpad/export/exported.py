@@ -32,7 +32,7 @@ from ..core.files import brief_repr, shortened
 from ..core.model import Model, Vehicle, vehicle_of
 from ..errors import InvalidValue
 from ..integrate.base import Integrator
-from ..run.settings import Settings
+from ..run.runner import Settings
 from ..run.stability import choose_integrator
 from ..units import s
 

@@ -23,7 +23,7 @@ from ..geometry.pose import moved
 from ..geometry.raycast.fan import fan, units
 from ..geometry.raycast.scene import Scene
 from ..random.streams import shaken
-from ..run.settings import PRECISIONS
+from ..run.runner import PRECISIONS
 from .programs import TaskPrograms, action_bounds, draws_parameters, invalid_action
 from .task import Lidar, Parts
 

@@ -22,7 +22,7 @@ from ..core.arrays import AnyArray
 from ..core.checks import one_of
 from ..errors import InvalidValue, SimulationDiverged, SkidpadError
 from ..random import streams as seeding
-from ..run.settings import PRECISIONS
+from ..run.runner import PRECISIONS
 from . import cuda_engine, environments
 from .cuda_engine import CudaEngine
 from .environments import AUTORESET, Environments, Stepped, held_by

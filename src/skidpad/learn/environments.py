@@ -21,7 +21,7 @@ from ..core.files import brief_repr
 from ..errors import InvalidValue, SimulationDiverged
 from ..random import streams as seeding
 from ..random.streams import names_as_words, shares
-from ..run.settings import DEVICES
+from ..run.runner import DEVICES
 from ..units import m
 from .cpu_engine import CpuEngine
 from .programs import NO_ENDS, Ends, EpisodeInfo, TaskPrograms, compile_task, draws_parameters

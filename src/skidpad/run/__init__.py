@@ -8,8 +8,7 @@ from ..core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from .linearisation import linearise_acceleration
-    from .monte_carlo import MonteCarlo
-    from .monte_carlo_runs import proportion
+    from .monte_carlo import MonteCarlo, proportion
 
 __all__ = ["MonteCarlo", "linearise_acceleration", "proportion"]
 
@@ -17,7 +16,6 @@ __getattr__ = lazy_attributes(
     __name__,
     {
         ".linearisation": ("linearise_acceleration",),
-        ".monte_carlo": ("MonteCarlo",),
-        ".monte_carlo_runs": ("proportion",),
+        ".monte_carlo": ("MonteCarlo", "proportion"),
     },
 )

@@ -25,8 +25,7 @@ from ..integrate import compiled_integrator
 from ..integrate.base import Integrator
 from .arguments import Driver
 from .gradient import WRT, Derivatives, Gradient, Jacobian, saved_cost
-from .runner import Callers, Rollout, Runner
-from .settings import Settings
+from .runner import Callers, Rollout, Runner, Settings
 from .stability import check_plant, choose_integrator, stable_steps
 
 if TYPE_CHECKING:
@@ -383,12 +382,12 @@ class Fleet(Generic[X, U, P, Y, W]):
             A `MonteCarlo`: bands, probabilities with confidence intervals, worst cases with their
             seeds, and `replay` for any of them.
         """
-        (mc, mc_runs), runner, plant = alone(_monte_carlo), self._runner, self.plant
+        mc, runner, plant = alone(_monte_carlo), self._runner, self.plant
         numbers = mc.run_numbers(runs)
-        inputs = mc_runs.input_rows(
+        inputs = mc.input_rows(
             runner, plant.Input if policy is None else policy.Reference, controls
         )
-        experiment = mc_runs.Experiment(
+        experiment = mc.Experiment(
             runner=mc.with_policy(runner, policy, noise),
             vehicle_states=record.size(plant.State),
             steps=mc.step_count(self.dt, steps, duration, inputs),
@@ -401,7 +400,7 @@ class Fleet(Generic[X, U, P, Y, W]):
             noise=mc.noise_of(plant, noise),
         )
         mc.check_run_counts(experiment, numbers)
-        tally = mc_runs.Tally(
+        tally = mc.Tally(
             plant.State,
             mc.quantities_of(plant.State, quantities),
             mc.events_of(events),
@@ -440,8 +439,8 @@ class Fleet(Generic[X, U, P, Y, W]):
         return self._runner.outputs(x, controls, start, params, disturbances)
 
 
-def _monte_carlo() -> tuple[Any, Any]:
-    # They import numba, which rollouts do not need; an interrupt would leave half of it behind.
-    from . import monte_carlo, monte_carlo_runs
+def _monte_carlo() -> Any:
+    # It imports numba, which rollouts do not need; an interrupt would leave half of it behind.
+    from . import monte_carlo
 
-    return monte_carlo, monte_carlo_runs
+    return monte_carlo

@@ -36,8 +36,7 @@ from ..core.progress import Choice, Progress, watching
 from ..errors import InvalidValue, require
 from . import arguments as batch
 from . import delay
-from .runner import Callers, Runner
-from .settings import AdjointEngine, MapEngine
+from .runner import AdjointEngine, Callers, MapEngine, Runner
 
 _MOST_NUMBERS = 1 << 27
 """State values in one segment (1 GiB of float64); longer rollouts use checkpoints."""

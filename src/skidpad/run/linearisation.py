@@ -14,26 +14,14 @@ The step is one of RK4. If that is unstable at every driving speed ("auto"), or 
 linear motion is solved exactly instead: with the input held, x' = rate + A dx + B du has a closed
 solution, the exponential of its matrix, for which no step is too long. The step of a simulator is
 that of `sim.integrator`.
-
-A trim, `straight` or `steady`, is the state and input of steady motion. There the rates of all
-states vanish except
-
-- position and heading, which follow from speed and curvature;
-- fields marked as `units.drifting`, such as the charge of a battery;
-- integrals on which no rate depends, their own included, such as an odometer.
-
-The latter two are held at their values. `straight` finds the acceleration to command, so that the
-inputs are those of a driver; `steady` starts there and finds the inputs themselves, also in a bend.
-Both use Newton's method in the least-squares sense: it finds the nearest of several solutions, and
-a state without a restoring rate, such as an angle that is steered by its rate, keeps its value.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -41,10 +29,9 @@ from ..compile.cpu import BoundMap
 from ..compile.program import Port
 from ..compile.trace import Calls, trace
 from ..core import record
-from ..core.arrays import AnyArray, Array
+from ..core.arrays import AnyArray
 from ..core.backends import taken_by
-from ..core.body import Demand, Pose, Velocity, body_of, own_fields
-from ..core.checks import finite, positive, positive_step
+from ..core.checks import positive, positive_step
 from ..core.lazy import RecentCache
 from ..core.model import (
     Continuous,
@@ -59,7 +46,6 @@ from ..integrate import compiled_integrator
 from ..integrate.base import Integrator, making_expressions
 from ..integrate.explicit import ExplicitRungeKutta, Tableau
 from ..integrate.radau import RESIDUAL_TOLERANCE
-from ..units import m_s, m_s2, per_m
 from .stability import AUTO, EXPLICIT, automatic, check_step, takes
 
 WHOLE_STEP = 6_000
@@ -437,240 +423,3 @@ def linearise_acceleration(
 ) -> LinearAcceleration:
     """Return `normalised_acceleration` with its derivatives, for constraints of an optimisation."""
     return _cached(AccelerationLimits, vehicle, a_long_max, a_lat_max).linearise(x, u, w)
-
-
-STEPS = 40
-"""Largest number of iterations of Newton's method."""
-RATES = 1e-10
-"""Rates in SI units that count as zero; larger ones do if they are within rounding."""
-ROUNDING = 1e-13
-"""Rounding of a sum, relative to the sum of the sizes of its terms."""
-NUDGE = 1e-5
-"""Step of central differences for functions that are linear or nearly so."""
-
-FAR: m_s2 = 1e6
-"""An acceleration that no vehicle reaches."""
-
-
-class Trim(NamedTuple):
-    """A steady motion: state, input and commanded acceleration."""
-
-    x: Any
-    """The state, a record."""
-    u: Any
-    """The input that maintains the motion, a record."""
-    a: m_s2
-    """Acceleration commanded of the body; 0 if nothing resists the motion."""
-
-
-class Roles(NamedTuple):
-    """Names of the state fields with the position, heading and speed of a vehicle."""
-
-    ahead: str
-    """Field of the position along the world's x axis."""
-    left: str
-    """Field of the position along the world's y axis."""
-    heading: str
-    speed: str
-
-    def place(self, x: Any) -> tuple[Any, Any]:
-        """The position in a state."""
-        return getattr(x, self.ahead), getattr(x, self.left)
-
-
-def roles_of(vehicle: Any) -> Roles:
-    """Find the state fields of position, heading and speed; raises if the vehicle lacks one."""
-    body, p = body_of(vehicle, "a steady motion"), vehicle.params
-    at_rest = record.build(vehicle.Input)
-
-    def compared(x: Any) -> tuple[Any, ...]:
-        return (*body.pose(x, p), body.speed_of(x, at_rest, p))
-
-    fields = own_fields(vehicle.State, compared)
-    if not vehicle.model.continuous or None in fields:
-        raise InvalidValue(
-            f"{vehicle.name!r} must be a continuous model with its position, heading and speed in "
-            "its state"
-        )
-    return Roles(*(str(field) for field in fields))
-
-
-def straight(
-    vehicle: Vehicle,
-    v: m_s,
-    inputs: Mapping[str, float] | None = None,
-    *,
-    may_change_speed: bool = False,
-) -> Trim:
-    """Trim a vehicle to drive straight ahead at a speed in m/s, along the world's x axis.
-
-    Args:
-        vehicle: one with a body. A discrete model is only placed, made consistent and commanded.
-        v: speed, greater than 0.
-        inputs: fields of the input with these values, in place of the body's command.
-        may_change_speed: accept a state in which all rates but that of the speed vanish with no
-            acceleration demanded, if no command holds the speed; else that is an error.
-    """
-    v, vehicle = positive("speed", v, "m/s"), vehicle_of(vehicle)
-    model, body, p = vehicle.model, body_of(vehicle, "straight driving"), vehicle.params
-    held = dict(inputs or {})
-    rest, none = record.build(model.State), record.build(model.Input)
-    x = body.placed(rest, Pose(0.0, 0.0, 0.0), Velocity(v, 0.0, 0.0), p)
-    if abs(body.velocity(x, none, p).v_x - v) > 1e-9 * v:
-        raise InvalidValue(f"{vehicle.name!r} cannot be set in motion at {v:g} m/s")
-    x = x if model.settle is None else model.settle(x, p)
-
-    def command(x: Any, a: m_s2) -> Any:
-        return record.build(model.Input, held, base=body.command(x, Demand(a=a, v=v), p))
-
-    if not model.continuous:
-        return Trim(record.build(model.State, x), command(x, 0.0), 0.0)
-    row = np.array(record.flatten(x), dtype=float)
-    moved = slopes(lambda row: _motion(vehicle, row), row)
-    # Position, heading and velocity are fixed; the rest has to be in balance.
-    inner = np.flatnonzero(~(moved != 0.0).any(axis=0) & ~drifting(vehicle, row))
-    # Demands so far apart that a drive at its limit differs as well.
-    driven = command(x, -FAR) != command(x, FAR)
-
-    def imbalance(z: Array) -> tuple[Array, Array, Array]:
-        state = row.copy()
-        state[inner], a = z[:-1], float(z[-1])
-        here = record.unflatten(model.State, state.tolist())
-        u = np.array(record.flatten(command(here, a)))
-        rate, A, B = linearise_continuous(vehicle, state, u)
-        by_x = slopes(lambda row: _flat(command(_state(vehicle, row), a)), state)
-        by_a = slopes(lambda one: _flat(command(here, one[0])), [a])
-        J = np.hstack([(A + B @ by_x)[:, inner], B @ by_a])
-        along = moved[0]
-        rows = [rate[inner], [along @ rate]], [J[inner], [along @ J]]
-        return np.concatenate(rows[0]), np.concatenate(rows[1]), np.append(state[inner], a)
-
-    start = np.append(row[inner], 0.0)
-    z, left = solve(imbalance, start, slice(None) if driven else slice(-1))
-    if left is not None and may_change_speed:
-        z, _ = solve(imbalance, start, slice(-1))
-    elif left is not None:
-        raise InvalidValue(
-            f"nothing that its body commands holds {vehicle.name!r} at {v:g} m/s: give the inputs "
-            f"or another speed{_worst(vehicle, left, inner)}"
-        )
-    row[inner] = z[:-1]
-    x = _state(vehicle, row)
-    return Trim(x, command(x, float(z[-1])), float(z[-1]))
-
-
-def steady(vehicle: Vehicle, v: m_s, curvature: per_m = 0.0) -> Trim:
-    """Trim a vehicle to drive at a speed in m/s with constant curvature, along the world's x axis.
-
-    The curvature is positive to the left. Several inputs with the same effect (the torques of four
-    wheels) share it. Inputs that the body's command changes neither for steering nor for more
-    speed, such as brakes and gears, keep their values of straight driving.
-    """
-    v, curvature = positive("v", v, "m/s"), finite("curvature", curvature, "1/m")
-    roles = roles_of(vehicle)
-    x, u, a = straight(vehicle, v)
-    fields, size = record.names(vehicle.State), record.size(vehicle.State)
-    start = np.concatenate([_flat(x), _flat(u)])
-    wanted = np.zeros(size)
-    wanted[[fields.index(roles.ahead), fields.index(roles.heading)]] = v, v * curvature
-    fast = ~drifting(vehicle, start[:size])
-    demand = Demand(a=a, v=v)
-    # Mask (nu,) of the inputs that the body's command changes for steering or for more speed
-    demands = [demand, demand._replace(a=demand.a + 0.1), demand._replace(v=1.01 * demand.v)]
-    demands += [demand._replace(steer=0.01 * k, omega=0.01 * k) for k in (-1.0, 1.0)]
-    usual, *others = (_flat(vehicle.body.command(x, d, vehicle.params)) for d in demands)
-    free = np.flatnonzero(
-        np.concatenate([fast, np.any([other != usual for other in others], axis=0)])
-    )
-
-    def imbalance(z: Array) -> tuple[Array, Array, Array]:
-        full = start.copy()
-        full[free] = z
-        rate, A, B = linearise_continuous(vehicle, full[:size], full[size:])
-        return (rate - wanted)[fast], np.hstack([A, B])[np.ix_(fast, free)], z
-
-    z, left = solve(imbalance, start[free])
-    if left is not None:
-        raise InvalidValue(
-            f"{vehicle.name!r} has no steady motion at v = {v:g} m/s and curvature "
-            f"{curvature:g} 1/m{_worst(vehicle, left, np.flatnonzero(fast))}"
-        )
-    start[free] = z
-    x = _state(vehicle, start[:size])
-    x = x if vehicle.model.settle is None else vehicle.model.settle(x, vehicle.params)
-    return Trim(x, record.unflatten(vehicle.Input, start[size:].tolist()), a)
-
-
-def slopes(function: Callable[[Sequence[float]], Any], at: Sequence[float] | Array) -> Array:
-    """Derivatives (values, arguments) of a nearly linear function by central differences."""
-    point, columns = [float(value) for value in at], list[Array]()
-    for k, value in enumerate(point):
-        ends = ([*point[:k], value + side * NUDGE, *point[k + 1 :]] for side in (1.0, -1.0))
-        high, low = (np.array(function(end), dtype=float) for end in ends)
-        columns.append((high - low) * (0.5 / NUDGE))
-    return np.stack(columns, axis=1)
-
-
-def solve(
-    imbalance: Callable[[Array], tuple[Array, Array, Array]], z: Array, rows: slice = slice(None)
-) -> tuple[Array, Array | None]:
-    """Newton's method in the least-squares sense for an imbalance, restricted to `rows`.
-
-    Returns the values and None, or the remaining imbalance if it did not converge.
-    """
-    left = np.full(1, np.inf)
-    for _ in range(STEPS):
-        left, slope, z = imbalance(z)
-        left, slope = left[rows], slope[rows]
-        if not (np.isfinite(left).all() and np.isfinite(slope).all()):
-            break
-        if (np.abs(left) <= RATES + ROUNDING * (np.abs(slope) @ np.abs(z))).all():
-            return z, None
-        z = z - np.linalg.lstsq(slope, left, rcond=1e-12)[0]
-    return z, left
-
-
-_COUPLED: RecentCache[Any] = RecentCache()
-
-
-def drifting(vehicle: Vehicle, x: Array) -> Any:
-    """Mask (nx,) of the states that are held although their rates need not vanish."""
-    marked = np.array([leaf.drifts for leaf in record.fields(vehicle.State)], dtype=bool)
-    coupled = _COUPLED.get(vehicle.model, (), lambda: _coupled(vehicle))
-    moved = slopes(lambda row: _motion(vehicle, row), x) != 0.0
-    return marked | ~(coupled | moved.any(axis=0))
-
-
-def _coupled(vehicle: Vehicle) -> Any:
-    """Mask (nx,) of the states on which some rate depends."""
-    import casadi as ca
-
-    traced = vehicle.casadi()
-    columns = ca.sum1(ca.DM(ca.jacobian_sparsity(traced.f_expl, traced.x), 1.0))
-    return np.asarray(columns).ravel() > 0.0
-
-
-def _motion(vehicle: Vehicle, row: Sequence[float]) -> tuple[float, ...]:
-    """Velocity and pose of a state, with the default input."""
-    body, p, x = vehicle.body, vehicle.params, _state(vehicle, row)
-    return (*body.velocity(x, record.build(vehicle.Input), p), *body.pose(x, p))
-
-
-def _state(vehicle: Vehicle, row: Sequence[float] | Array) -> Any:
-    return record.unflatten(vehicle.State, [float(value) for value in row])
-
-
-def _flat(values: Any) -> Array:
-    return np.array(record.flatten(values), dtype=float)
-
-
-def _worst(vehicle: Vehicle, left: Array, states: Any) -> str:
-    """Part of an error message: the state with the largest remaining rate."""
-    worst = int(np.argmax(np.abs(left)))
-    if worst >= len(states) or not np.isfinite(left).all():
-        return ""
-    name = record.names(vehicle.State)[int(states[worst])]
-    return (
-        f". The rate of {name} does not vanish; the record of a state that changes in steady "
-        "driving marks it Annotated[..., units.drifting]"
-    )

@@ -36,8 +36,15 @@ from ..integrate.scipy_ivp import ScipyMethod
 from . import arguments
 from .arguments import FAR_BEYOND, Commands, check_start, make_consistent
 from .delay import DelayLine, Waiting
-from .runner import OutputRows
-from .settings import Settings, cause_of_end, diverged, foreign_snapshot, not_converged, not_numbers
+from .runner import (
+    OutputRows,
+    Settings,
+    cause_of_end,
+    diverged,
+    foreign_snapshot,
+    not_converged,
+    not_numbers,
+)
 from .stability import check_step, choose_integrator
 from .trajectory import Trajectory
 

@@ -28,7 +28,7 @@ from ..core.checks import finite, number, positive
 from ..core.files import shortened
 from ..errors import InvalidValue
 from ..units import Unit
-from . import trajectory_files
+from . import trajectory_table
 from . import trajectory_table as table
 from .trajectory_commonroad import CommonRoadTrajectory
 from .trajectory_table import Group, Role, Sample, TrajectoryMode, interpolated, slack, span
@@ -218,20 +218,20 @@ class Trajectory(CommonRoadTrajectory):
 
     def to_pandas(self) -> DataFrame:
         """Return a DataFrame indexed by `t` in s; `frame.attrs["units"]` has the unit symbols."""
-        return trajectory_files.to_pandas(self)
+        return trajectory_table.to_pandas(self)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write one Parquet file; units, roles, name and notes are in its metadata."""
-        trajectory_files.to_parquet(self, path)
+        trajectory_table.to_parquet(self, path)
 
     @staticmethod
     def from_parquet(path: str | os.PathLike[str]) -> Trajectory:
         """Read a file written by `to_parquet`, bit for bit."""
-        return trajectory_files.from_parquet(Trajectory, path)
+        return trajectory_table.from_parquet(Trajectory, path)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write a text table with a header of `name [unit]`; every float is written exactly."""
-        trajectory_files.to_csv(self, path)
+        trajectory_table.to_csv(self, path)
 
     @staticmethod
     def from_csv(
@@ -241,7 +241,7 @@ class Trajectory(CommonRoadTrajectory):
 
         `units` gives the unit of columns whose symbol is not one of `skidpad.units`.
         """
-        return trajectory_files.from_csv(Trajectory, path, units or {})
+        return trajectory_table.from_csv(Trajectory, path, units or {})
 
     def plot(
         self,

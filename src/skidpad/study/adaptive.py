@@ -30,7 +30,7 @@ from ..core.checks import between, finite, flag, positive, whole
 from ..core.files import brief_repr
 from ..errors import InvalidValue
 from ..random.streams import LEAST, RUNS, normal_of, normals, share_below
-from ..run.monte_carlo_runs import proportion
+from ..run.monte_carlo import proportion
 from .designs import Design, DesignSettings, Round, Rounds, Sobol, permutation, random_points
 from .experiment import Column, Runs
 from .results import mean_of, quantile_of

@@ -22,7 +22,7 @@ from ..core.checks import between, finite, whole
 from ..core.files import brief_repr, counted, replacing, target_of
 from ..core.record import unknown_name
 from ..errors import InvalidValue, require
-from ..run.monte_carlo_runs import Probability, mean_bounds, proportion, quantile_ranks
+from ..run.monte_carlo import Probability, mean_bounds, proportion, quantile_ranks
 from ..run.trajectory import Trajectory
 from .designs import saltelli_block
 from .experiment import FAILED, RUN, Column, Experiment, Resources, Rows, Runs

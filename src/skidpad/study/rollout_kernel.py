@@ -35,8 +35,7 @@ from ..integrate import compiled_integrator
 from ..integrate.base import Integrator, as_written
 from ..run import arguments, delay
 from ..run.monte_carlo import TOLD, noisy
-from ..run.runner import Runner
-from ..run.settings import Engines, Settings
+from ..run.runner import Engines, Runner, Settings
 from ..run.stability import choose_integrator
 from .experiment import Resources
 from .metrics import TRUTH, Fold, Quantity, Records, quantity_function

@@ -57,9 +57,15 @@ from ..random.model import NoUncertainty, UncertaintyModel, checked_model, draw_
 from ..random.streams import Draw, of_run
 from ..run import arguments
 from ..run.arguments import consistent_rows, make_consistent, record_of_rows
-from ..run.monte_carlo import disturbance_of, noise_of, replay_run, step_count
-from ..run.monte_carlo_runs import Experiment, input_rows
-from ..run.settings import Settings
+from ..run.monte_carlo import (
+    Experiment,
+    disturbance_of,
+    input_rows,
+    noise_of,
+    replay_run,
+    step_count,
+)
+from ..run.runner import Settings
 from ..run.trajectory import Trajectory
 from .experiment import (
     FAILED,

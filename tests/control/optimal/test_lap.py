@@ -10,7 +10,7 @@ import skidpad as sp
 from skidpad.core import record
 from skidpad.errors import InvalidValue, NotOptimal
 from skidpad.geometry.maps import Track
-from skidpad.run.fastest_turn import fastest_turn
+from skidpad.run.trim import fastest_turn
 from skidpad.vehicles import formula_student, four_wheel, get, single_track
 
 

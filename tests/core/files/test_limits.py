@@ -19,7 +19,7 @@ from skidpad.core import files
 from skidpad.errors import InvalidValue, MissingFile, SkidpadError
 from skidpad.geometry.maps import occupancy
 from skidpad.geometry.maps.map import Map
-from skidpad.run import trajectory_files
+from skidpad.run import trajectory_table
 from skidpad.run.trajectory_table import Column
 from skidpad.study.logs.reading import read_log
 from skidpad.units import Unit
@@ -97,7 +97,7 @@ def test_a_table_of_too_many_numbers_is_refused(
     """Equal numbers take next to nothing in the file."""
     same = Column("x", Unit("m", length=1), "state", np.zeros(1000))
     sp.Trajectory(np.arange(1000.0), (same,)).to_parquet(tmp_path / "t.parquet")
-    monkeypatch.setattr(trajectory_files, "MOST_VALUES", 1999)
+    monkeypatch.setattr(trajectory_table, "MOST_VALUES", 1999)
     for reader in (sp.Trajectory.from_parquet, read_log):
         with pytest.raises(InvalidValue, match=r"t\.parquet .* 2000 values; allowed are 1999"):
             reader(tmp_path / "t.parquet")

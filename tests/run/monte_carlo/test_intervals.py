@@ -14,7 +14,7 @@ from scipy import stats
 import skidpad as sp
 from skidpad.errors import InvalidValue
 from skidpad.random import Gaussian, Uniform
-from skidpad.run.monte_carlo_runs import mean_bounds, quantile_ranks
+from skidpad.run.monte_carlo import mean_bounds, quantile_ranks
 
 from .models import explosive, mass
 

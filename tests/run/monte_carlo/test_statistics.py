@@ -10,7 +10,7 @@ from scipy import stats
 
 import skidpad as sp
 from skidpad.random import Gaussian, Uniform
-from skidpad.run.monte_carlo_runs import proportion
+from skidpad.run.monte_carlo import proportion
 
 from .models import holding, mass
 

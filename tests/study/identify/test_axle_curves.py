@@ -11,7 +11,7 @@ import pytest
 import skidpad as sp
 from skidpad.core.body import Demand
 from skidpad.errors import InvalidValue
-from skidpad.run.linearisation import steady, straight
+from skidpad.run.trim import steady, straight
 from skidpad.study.identify.axle_curves import AxleCurves, axle_curves, integrated_v_y, tyre_curve
 from skidpad.study.logs.cleaning import noise_level
 

@@ -16,7 +16,7 @@ from skidpad.core.arrays import Array
 from skidpad.core.body import Demand, Pose, Velocity
 from skidpad.errors import InvalidValue
 from skidpad.ops import interpolate
-from skidpad.run.fastest_turn import fastest_turn
+from skidpad.run.trim import fastest_turn
 from skidpad.study.manoeuvres import (
     FormulaAcceleration,
     FormulaSkidpad,

@@ -21,7 +21,7 @@ import skidpad as sp
 from chromium import CHROMIUM, complaints
 from skidpad.core.arrays import AnyArray
 from skidpad.random.factors import LogRange, Normal, Steps
-from skidpad.run.monte_carlo_runs import proportion
+from skidpad.run.monte_carlo import proportion
 from skidpad.study import (
     Campaign,
     Column,

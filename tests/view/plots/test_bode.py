@@ -11,7 +11,7 @@ import skidpad as sp
 from skidpad import ops, units
 from skidpad.core import body, record
 from skidpad.errors import InvalidValue
-from skidpad.run.linearisation import steady, straight
+from skidpad.run.trim import steady, straight
 from skidpad.vehicles.parts import FrontWheelDrive, MotorDrive, OpenDifferential, RearWheelDrive
 from skidpad.view.plots import steering_response
 from skidpad.view.plots.handling import phase, steering_system

@@ -15,7 +15,7 @@ from ...core import record
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...run.delay import DelayLine
-from ...run.settings import Settings, not_numbers
+from ...run.runner import Settings, not_numbers
 from ...run.simulator import CompiledStepper
 from ...units import s
 from ...vehicles.command_driven import assembled

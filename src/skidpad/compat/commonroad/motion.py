@@ -25,8 +25,7 @@ from ...core.model import Model, Vehicle
 from ...errors import InvalidValue, SimulationDiverged, StepNotConverged
 from ...integrate.base import Integrator
 from ...integrate.scipy_ivp import METHODS, StepSolver
-from ...run.runner import Runner
-from ...run.settings import Settings, diverged
+from ...run.runner import Runner, Settings, diverged
 
 _ROUNDING = 1e-9
 """Relative distance of a ratio of times from an integer that counts as rounding."""

@@ -29,7 +29,7 @@ from ...core.model import Model, Vehicle
 from ...errors import InvalidValue
 from ...geometry.maps.map import Map
 from ...geometry.pose import rotated
-from ...run.settings import Settings
+from ...run.runner import Settings
 from ...run.simulator import CompiledStepper
 from ...units import Allowed, m_s, m_s2, non_negative, per_m, positive, rad, s
 from ...vehicles import truck

@@ -47,7 +47,8 @@ from ...core.checks import array, increasing, not_negative, positive
 from ...core.files import brief_repr
 from ...core.model import Vehicle, vehicle_of
 from ...errors import InvalidValue
-from ...run.linearisation import drifting, linearise_continuous, slopes, solve, straight
+from ...run.linearisation import linearise_continuous
+from ...run.trim import drifting, slopes, solve, straight
 from ...units import Allowed, m, m_s, s
 from ..logs.cleaning import even_times, noise_level, noise_passed, samples_of, smoothed
 

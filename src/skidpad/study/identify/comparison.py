@@ -27,7 +27,7 @@ from ...core.files import brief_repr, counted
 from ...core.model import Vehicle
 from ...core.record import unknown_name
 from ...errors import InvalidValue
-from ...run.monte_carlo_runs import mean_bounds
+from ...run.monte_carlo import mean_bounds
 from ...units import m, s
 from ...view.plots.comparison import horizon_figure, replay_figure
 from .drives import Drives, prepare_logs, vehicle_named

@@ -33,8 +33,7 @@ from ...errors import InvalidValue
 from ...integrate import compiled_integrator
 from ...integrate.base import Integrator
 from ...run.fleet import Fleet
-from ...run.runner import Runner
-from ...run.settings import Settings
+from ...run.runner import Runner, Settings
 from ...run.stability import choose_integrator
 from ...units import m_s, rad_s, s
 from .observed import CHANNELS, POSITIONS, STEERING, Sensors, Way, observed, tangent

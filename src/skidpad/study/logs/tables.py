@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ...core.arrays import Array
 from ...core.files import bytes_of, counted, first_repeated, reading
 from ...errors import InvalidValue, require
-from ...run.trajectory_files import csv_rows, parquet_table
+from ...run.trajectory_table import csv_rows, parquet_table
 from .cleaning import repair_stamps
 from .units import TIME, how_to_name, rank_of, same_quantity, to_si, unit_in_name
 

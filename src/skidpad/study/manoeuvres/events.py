@@ -21,7 +21,7 @@ from ...core.checks import not_negative, positive
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...ops import Grid1, grid, interpolate
-from ...run.fastest_turn import FastestTurn, fastest_turn
+from ...run.trim import FastestTurn, fastest_turn
 from ...tyres.contract import Contact, each_tyre
 from ...units import m, m_s, m_s2, rad, s
 from ...vehicles.parts.electric import WHEEL_DRIVES, WheelMotors

@@ -28,7 +28,7 @@ from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...road.records import record_of
 from ...road.road import Road
-from ...run.linearisation import slopes, straight
+from ...run.trim import slopes, straight
 from ...units import N_rad, kg, kg_m2, m, m_s, m_s2, s
 from ...vehicles.variants import what_it_lacks
 

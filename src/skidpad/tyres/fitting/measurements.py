@@ -51,7 +51,7 @@ from ...core.files import (
 )
 from ...core.record import check_names
 from ...errors import InvalidValue, require
-from ...run.trajectory_files import csv_rows, parquet_table
+from ...run.trajectory_table import csv_rows, parquet_table
 from ...study.logs.tables import Cells, read_csv, read_parquet
 
 if TYPE_CHECKING:

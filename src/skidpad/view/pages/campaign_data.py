@@ -17,7 +17,7 @@ import numpy as np
 
 from ...core.arrays import AnyArray, Array
 from ...random.factors import Factor, Levels, LogRange, Steps
-from ...run.monte_carlo_runs import Probability, proportion
+from ...run.monte_carlo import Probability, proportion
 from ...study.experiment import FAILED, RUN
 from ...study.results import (
     Interval,

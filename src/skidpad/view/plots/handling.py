@@ -31,7 +31,7 @@ from ...core.body import Demand, Velocity, body_of, own_fields
 from ...core.checks import finite, floats, positive
 from ...core.model import Vehicle
 from ...errors import InvalidValue
-from ...run.linearisation import straight
+from ...run.trim import straight
 from . import style
 from .style import ORANGE, FilePath, Size, axis_label
 

@@ -26,8 +26,7 @@ from ...core.body import Pose, Trailer
 from ...core.files import counted
 from ...core.model import Vehicle
 from ...errors import MissingExtra
-from ...run.monte_carlo import MonteCarlo
-from ...run.monte_carlo_runs import Probability
+from ...run.monte_carlo import MonteCarlo, Probability
 from ...run.trajectory import Trajectory
 from ...run.trajectory_table import ROLES, span
 from ...tyres.characteristics import Summary, summary

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from ...core.files import brief_repr, counted, path_of, reading, replacing, yaml_of
 from ...errors import InvalidValue
 from ...run.trajectory import Trajectory
-from ...run.trajectory_files import known_units
-from ...run.trajectory_table import Column
+from ...run.trajectory_table import Column, known_units
 from ...study.logs.bags import SUFFIXES, bag_files, files_of_folder, opened_database, read_bag
 from ...study.logs.log import Channel, Log
 from ..film import Film

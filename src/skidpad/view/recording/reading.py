@@ -22,8 +22,16 @@ from ...core.files import counted, path_of, replacing
 from ...core.record import unknown_name
 from ...errors import InvalidValue, require
 from ...run.trajectory import Trajectory
-from ...run.trajectory_files import FORMAT, column_notes, known_units, to_parquet
-from ...run.trajectory_table import ROLES, SECOND, Column, Role
+from ...run.trajectory_table import (
+    FORMAT,
+    ROLES,
+    SECOND,
+    Column,
+    Role,
+    column_notes,
+    known_units,
+    to_parquet,
+)
 from ...units import Unit
 from ..film import Film, ScanAt
 from ..stage import Channel, Scan, Stage

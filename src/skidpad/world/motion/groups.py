@@ -26,8 +26,7 @@ from ...core.model import Vehicle
 from ...errors import InvalidValue, SimulationDiverged
 from ...geometry.pose import rotated, turned, turned_back
 from ...run import arguments
-from ...run.runner import Runner
-from ...run.settings import Settings, cause_of_end
+from ...run.runner import Runner, Settings, cause_of_end
 from ...units import m, m_s, one, rad, rad_s, s
 from ...vehicles.wheeled.build import Assembly
 from ..contact.solids import Moving
