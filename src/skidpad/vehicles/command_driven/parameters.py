@@ -218,7 +218,17 @@ class Table:
         if isinstance(source, (str, os.PathLike)):
             return read_table(source)
         if isinstance(source, Mapping):
-            return _from_mapping(source)
+            parts = ("rows", "columns", "values")
+            for name in source:
+                if name not in parts:
+                    raise InvalidValue(unknown_name("a table", name, parts, "part"))
+            missing = [name for name in parts if name not in source]
+            if missing:
+                raise InvalidValue(
+                    f"a table needs {', '.join(missing)} too; got {', '.join(source)}"
+                )
+            rows, columns, values = (list(source[name]) for name in parts)
+            return _from_lines(_lines("", rows, columns, values), _line_of_table)
         try:
             lines = [list(line) for line in source]
         except TypeError:
@@ -266,18 +276,6 @@ def read_table(path: str | os.PathLike[str]) -> Table:
 
 def _ragged(place: str, cells: int, width: int) -> str:
     return f"{place}: {cells} cells, but the first line has {width}"
-
-
-def _from_mapping(mapping: Mapping[str, Any]) -> Table:
-    parts = ("rows", "columns", "values")
-    for name in mapping:
-        if name not in parts:
-            raise InvalidValue(unknown_name("a table", name, parts, "part"))
-    missing = [name for name in parts if name not in mapping]
-    if missing:
-        raise InvalidValue(f"a table needs {', '.join(missing)} too; got {', '.join(mapping)}")
-    rows, columns, values = (list(mapping[name]) for name in parts)
-    return _from_lines(_lines("", rows, columns, values), _line_of_table)
 
 
 def _lines(
@@ -385,14 +383,48 @@ def gather(source: Any, name: str | None = None, compat: str | None = None) -> d
     if compat not in (None, UPSTREAM):
         raise InvalidValue(f"compat = {compat!r} is unknown; allowed are None and {UPSTREAM!r}")
     entries = _entries(source)
-    model = _model(entries, name)
+    item = entries.get("vehicle_model_type")
+    if name is not None:
+        model = _known(name)
+    elif item is not None:
+        model = _known(item.value, f"{item.place}: ")
+    else:
+        model = PARAMETERS["vehicle_model_type"].default
     values = {key: p.default for key, p in PARAMETERS.items()}
     values |= {key: _checked(PARAMETERS[key], item) for key, item in entries.items()}
     values["vehicle_model_type"] = model
-    _require(model, values, files(source))
-    _warn_of_wheel_base(model, entries)
-    _check_lists(model, values, entries)
-    _warn_of_method(model, entries)
+    missing = [
+        key
+        for key, parameter in PARAMETERS.items()
+        if model in parameter.models
+        and values[key] is None
+        and (key not in MAPS or _uses_map(model, key, values))
+    ]
+    if missing:
+        searched = files(source)
+        where = f"is not in {', '.join(searched)}" if searched else "was not given"
+        listed = "; ".join(f"{key} ({PARAMETERS[key].meaning})" for key in missing)
+        raise InvalidValue(f"{model} needs a value that {where}: {listed}")
+    # The wheelbase is in another file and therefore easily forgotten.
+    wheel_base = PARAMETERS["wheel_base"]
+    if entries and "wheel_base" not in entries and model in wheel_base.models:
+        _warn(
+            f"wheel_base is not given; {wheel_base.default} m is used, that of Autoware's sample "
+            "vehicle. It stands in vehicle_info.param.yaml",
+            AssumedParameter,
+        )
+    # The lists that describe the sub-models have equal lengths.
+    lists = [key for key, parameter in PARAMETERS.items() if parameter.kind == "strings"]
+    if model in LEARNED and len({len(values[key]) for key in lists}) > 1:
+        places = sorted({entries[key].place for key in lists if key in entries})
+        lengths = ", ".join(f"{key} has {len(values[key])}" for key in lists)
+        raise InvalidValue(f"{'; '.join(places)}: {lengths}; the lists must be equally long")
+    method = entries.get("convert_steer_cmd_method")
+    if method is not None and model == "ACTUATION_CMD":
+        _warn(
+            f"{method.place}: {method.name} is not read; ACTUATION_CMD takes the tyre angle. "
+            "The models with a conversion are ACTUATION_CMD_VGR and ACTUATION_CMD_STEER_MAP"
+        )
     for path, short in MAPS.items():
         values[short] = None
         if _uses_map(model, path, values):
@@ -450,16 +482,6 @@ def write(path: str | os.PathLike[str], values: Mapping[str, Any], name: str) ->
         temporary.write_text(text, encoding="utf-8")
 
 
-def _warn_of_wheel_base(model: str, entries: Mapping[str, Entry]) -> None:
-    """Warn if the wheelbase is missing; being in another file, it is easily forgotten."""
-    if entries and "wheel_base" not in entries and model in PARAMETERS["wheel_base"].models:
-        _warn(
-            f"wheel_base is not given; {PARAMETERS['wheel_base'].default} m is used, that of "
-            "Autoware's sample vehicle. It stands in vehicle_info.param.yaml",
-            AssumedParameter,
-        )
-
-
 def _entries(source: Any) -> dict[str, Entry]:
     """Last value given for each parameter, by canonical name."""
     chosen: dict[str, Entry] = {}
@@ -486,15 +508,6 @@ def _warn(message: str, kind: type[Warning] = UnknownParameter) -> None:
     while frame is not None and frame.f_globals["__name__"].startswith(f"{package}."):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, kind, stacklevel=level)
-
-
-def _model(entries: Mapping[str, Entry], name: str | None) -> str:
-    if name is not None:
-        return _known(name)
-    item = entries.get("vehicle_model_type")
-    if item is None:
-        return PARAMETERS["vehicle_model_type"].default
-    return _known(item.value, f"{item.place}: ")
 
 
 def _known(name: Any, place: str = "") -> str:
@@ -543,7 +556,13 @@ def _typed(parameter: Parameter, item: Entry) -> Any:
         case "integer" if whole:
             return value
         case "double" if isinstance(value, numbers.Real) and not isinstance(value, bool):
-            return _finite(item, value)
+            try:
+                number = float(value)
+            except OverflowError:  # a whole number of hundreds of digits
+                number = math.inf
+            if not math.isfinite(number):
+                raise InvalidValue(f"{item.place}: {item.name} = {number} must be finite")
+            return number
         case _:
             raise _wrong(item, value, kind)
 
@@ -562,16 +581,6 @@ _TYPES = {
     "strings": "a list of texts",
     "path": "the path of a CSV file",
 }
-
-
-def _finite(item: Entry, value: Any) -> float:
-    try:
-        number = float(value)
-    except OverflowError:  # a whole number of hundreds of digits
-        number = math.inf
-    if not math.isfinite(number):
-        raise InvalidValue(f"{item.place}: {item.name} = {number} must be finite")
-    return number
 
 
 def _path(item: Entry) -> str | Table:
@@ -612,39 +621,6 @@ def _map(item: Entry, where: str | Table, compat: str | None) -> Table | None:
         if compat == UPSTREAM and forgiven and isinstance(error, NoTableInFile):
             return None
         raise InvalidValue(f"{item.place}: {item.name}: {error}") from error
-
-
-def _require(model: str, values: Mapping[str, Any], looked_at: list[str]) -> None:
-    missing = [
-        key
-        for key, parameter in PARAMETERS.items()
-        if model in parameter.models
-        and values[key] is None
-        and (key not in MAPS or _uses_map(model, key, values))
-    ]
-    if missing:
-        where = f"is not in {', '.join(looked_at)}" if looked_at else "was not given"
-        listed = "; ".join(f"{key} ({PARAMETERS[key].meaning})" for key in missing)
-        raise InvalidValue(f"{model} needs a value that {where}: {listed}")
-
-
-def _check_lists(model: str, values: Mapping[str, Any], entries: Mapping[str, Entry]) -> None:
-    """Raise unless the lists that describe the sub-models have equal lengths."""
-    lists = [key for key, parameter in PARAMETERS.items() if parameter.kind == "strings"]
-    if model in LEARNED and len({len(values[key]) for key in lists}) > 1:
-        places = sorted({entries[key].place for key in lists if key in entries})
-        lengths = ", ".join(f"{key} has {len(values[key])}" for key in lists)
-        raise InvalidValue(f"{'; '.join(places)}: {lengths}; the lists must be equally long")
-
-
-def _warn_of_method(model: str, entries: Mapping[str, Entry]) -> None:
-    """Warn that a documented way to choose the steering conversion has no effect."""
-    item = entries.get("convert_steer_cmd_method")
-    if item is not None and model == "ACTUATION_CMD":
-        _warn(
-            f"{item.place}: {item.name} is not read; ACTUATION_CMD takes the tyre angle. "
-            "The models with a conversion are ACTUATION_CMD_VGR and ACTUATION_CMD_STEER_MAP"
-        )
 
 
 def _written(value: Any, key: str, target: Path) -> Any:

@@ -14,7 +14,7 @@ models; docs/errata.md has the evidence for each.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -169,8 +169,11 @@ class Parameter:
     """Allowed range of a number."""
     example: float | None = None
     """Value in upstream's sample file, if there is no default."""
-    unread: bool = False
-    """Whether upstream documents the parameter but its program never reads it."""
+
+    @property
+    def unread(self) -> bool:
+        """Whether upstream documents the parameter but its program never reads it."""
+        return "no effect" in self.meaning
 
 
 LEARNED = ("LEARNED_STEER_VEL",)
@@ -214,14 +217,6 @@ def _text(name: str, default: str, meaning: str) -> Parameter:
     return Parameter(name, "string", default, "1", meaning)
 
 
-def _texts(name: str, meaning: str) -> Parameter:
-    return Parameter(name, "strings", ("",), "1", meaning, LEARNED)
-
-
-def _unread(parameter: Parameter) -> Parameter:
-    return replace(parameter, unread=True)
-
-
 def _mechanical(name: str, example: float, unit: str, meaning: str) -> Parameter:
     allowed = positive if name == "inertia" else None
     if name.endswith(("limit", "threshold", "time")):
@@ -254,7 +249,7 @@ _NODE = (
     _number("vel_noise_stddev", 0.01, "m/s", "standard deviation of the noise of velocity"),
     _number("rpy_noise_stddev", 1e-4, "rad", "standard deviation of the noise of yaw"),
     _number("steer_noise_stddev", 1e-4, "rad", "standard deviation of the noise of steering"),
-    _unread(_number("angvel_noise_stddev", 0.0, "rad/s", "noise of the yaw rate: no effect")),
+    _number("angvel_noise_stddev", 0.0, "rad/s", "noise of the yaw rate: no effect"),
     _number("x_stddev", 1e-4, "m", "written as the covariance of x"),
     _number("y_stddev", 1e-4, "m", "written as the covariance of y"),
     _switch("enable_road_slope_simulation", False, "whether slopes accelerate the vehicle"),
@@ -278,9 +273,14 @@ _MODEL = (
     _number("debug_acc_scaling_factor", 1.0, "1", _FACTOR % "acceleration", SCALED, None),
     _number("debug_steer_scaling_factor", 1.0, "1", _FACTOR % "steering angle", SCALED, None),
     _map("acceleration_map_path", "commanded acceleration", MAPPED),
-    _texts("model_module_paths", "Python modules of the sub-models, as they are imported"),
-    _texts("model_param_paths", "files given to the sub-models' load_params; empty for none"),
-    _texts("model_class_names", "classes of the sub-models, one per module"),
+    *(
+        Parameter(name, "strings", ("",), "1", meaning, LEARNED)
+        for name, meaning in (
+            ("model_module_paths", "Python modules of the sub-models, as they are imported"),
+            ("model_param_paths", "files given to the sub-models' load_params; empty for none"),
+            ("model_class_names", "classes of the sub-models, one per module"),
+        )
+    ),
     _number("accel_time_delay", None, "s", "dead time of the accelerator", ACTUATION),
     _number("accel_time_constant", None, "s", "time constant when accelerating", ACTUATION),
     _number("brake_time_delay", None, "s", "dead time of the brake", ACTUATION),
@@ -290,8 +290,8 @@ _MODEL = (
     _map("accel_map_path", "accelerator", ACTUATION),
     _map("brake_map_path", "brake", ACTUATION),
     _map("steer_map_path", "steering command", STEER_MAPPED, "steering angle", "steering rate"),
-    _unread(_switch("convert_steer_cmd", False, "no effect: the model's name chooses")),
-    _unread(_text("convert_steer_cmd_method", "", "no effect: the model's name chooses")),
+    _switch("convert_steer_cmd", False, "no effect: the model's name chooses"),
+    _text("convert_steer_cmd_method", "", "no effect: the model's name chooses"),
     _number("vgr_coef_a", None, "1", "gear ratio of steering at rest", GEAR_RATIO, None),
     _number("vgr_coef_b", None, "s²/m²", "its growth with velocity squared", GEAR_RATIO, None),
     _number("vgr_coef_c", None, "1/rad", "its fall with the wheel's angle", GEAR_RATIO, None),
@@ -358,19 +358,18 @@ MAPS = {path: short for short, path in ALIASES.items() if path.endswith("_map_pa
 
 def table() -> list[tuple[str, str, str, str, str, str]]:
     """Rows of the parameter table for a page: name, type, default, unit, models, meaning."""
+
+    def default_of(p: Parameter) -> str:
+        if p.default is None:
+            return "required" + ("" if p.example is None else f" (sample: {p.example!r})")
+        if isinstance(p.default, bool):
+            return str(p.default).lower()
+        return str(list(p.default) if p.kind == "strings" else p.default)
+
     return [
-        (p.name, p.kind, _shown(p), p.unit, ", ".join(p.models) or "all", p.meaning)
+        (p.name, p.kind, default_of(p), p.unit, ", ".join(p.models) or "all", p.meaning)
         for p in PARAMETERS.values()
     ]
-
-
-def _shown(parameter: Parameter) -> str:
-    if parameter.default is None:
-        sample = "" if parameter.example is None else f" (sample: {parameter.example!r})"
-        return f"required{sample}"
-    if isinstance(parameter.default, bool):
-        return str(parameter.default).lower()
-    return str(list(parameter.default) if parameter.kind == "strings" else parameter.default)
 
 
 _UNITS: dict[str, Any] = {
