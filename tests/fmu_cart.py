@@ -18,7 +18,7 @@ from skidpad import export
 from skidpad import units as si
 from skidpad.export import toolchain
 from skidpad.ops import cos, sin, tanh
-from skidpad.vehicles.parts.table import curve, curve_type, on_curve
+from skidpad.vehicles.parts.assembly import curve, curve_type, on_curve
 
 Drag = curve_type(3, (si.m_s, si.N))
 

@@ -23,13 +23,20 @@ from skidpad.tyres import LoadSensitiveTyre
 from skidpad.tyres.contract import tyre_set
 from skidpad.vehicles import parts, wheeled
 from skidpad.vehicles.parts import electric
+from skidpad.vehicles.parts.actuators import HydraulicBrakes
 from skidpad.vehicles.parts.air import aero_map
-from skidpad.vehicles.parts.assembly import assembled, widened
+from skidpad.vehicles.parts.assembly import (
+    assembled,
+    at_column,
+    at_row,
+    curve,
+    on_curve,
+    table,
+    widened,
+)
 from skidpad.vehicles.parts.chassis import RollPitch
-from skidpad.vehicles.parts.drive_command import HydraulicBrakes
 from skidpad.vehicles.parts.spinning_wheel import FirstOrderSlip
 from skidpad.vehicles.parts.steering import alignment_tables
-from skidpad.vehicles.parts.table import at_column, at_row, curve, on_curve, table
 from skidpad.vehicles.twin_track.records import State as TwoTrackState
 from skidpad.vehicles.twin_track.records import without
 from skidpad.vehicles.variants import smooth

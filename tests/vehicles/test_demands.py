@@ -16,7 +16,7 @@ import skidpad as sp
 from skidpad.core import record
 from skidpad.core.body import Demand, Velocity
 from skidpad.vehicles.parts import EngineDrive, FirstOrderSlip, HydraulicBrakes, MotorDrive
-from skidpad.vehicles.parts.drive_command import demanded_acceleration
+from skidpad.vehicles.parts.actuators import demanded_acceleration
 
 two_track = sp.vehicles.two_track
 DT = 0.002

@@ -15,7 +15,7 @@ from skidpad.core import record
 from skidpad.core.body import Down, GroundUnder
 from skidpad.tyres import BrushTyre, Contact, LinearTyre
 from skidpad.vehicles.parts import AccelerationCommand, FirstOrderSlip
-from skidpad.vehicles.parts.drive_command import ForceCommand
+from skidpad.vehicles.parts.actuators import ForceCommand
 from vehicles.two_track_turns import FREE, LINEAR, SENSITIVE
 
 single_track, two_track = sp.vehicles.single_track, sp.vehicles.two_track

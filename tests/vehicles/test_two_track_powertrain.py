@@ -31,7 +31,7 @@ from skidpad.vehicles.parts import (
     RearWheelDrive,
     gear_ratios,
 )
-from skidpad.vehicles.parts.drive_command import BrakeTorques
+from skidpad.vehicles.parts.actuators import BrakeTorques
 from skidpad.vehicles.parts.electric import (
     CurveEnvelope,
     ElectricMotor,

@@ -254,10 +254,10 @@ def reversed_slopes(tyre: Tyre) -> list[str]:
     return found
 
 
-def range_warnings(
+def value_warnings(
     document: Document, values: Mapping[str, float], filled: Sequence[str]
 ) -> Iterator[str]:
-    """Warnings about ranges whose upper end is below their lower end."""
+    """Warnings about reversed ranges and about values that seem to be in other units."""
     for prefix, section in RANGES.items():
         names = (f"{prefix}MIN", f"{prefix}MAX")
         low, high = (values[f"ranges.{name}"] for name in names)
@@ -267,10 +267,6 @@ def range_warnings(
                 f"{document.source}: [{section}] {names[0]} = {low:g} is above {names[1]} = "
                 f"{high:g}; the lower end must not be above the upper one{guessed}"
             )
-
-
-def unit_warnings(document: Document, values: Mapping[str, float]) -> Iterator[str]:
-    """Warnings about values that seem to be in other units."""
     for name in ("INFLPRES", "NOMPRES"):
         value = values.get(f"operating.{name}", 0.0)
         if 0.0 < value < LEAST_PRESSURE:
@@ -507,8 +503,17 @@ def _warn_of_oddities(document: Document) -> None:
     for section, line, text in document.loose:
         if section in _OWN_SECTIONS and not text.startswith("("):
             raise document.error(line, f"{text[:60]!r} must be KEY = value")
-    for warning in use_mode_warnings(document) + _repeated_keys(document):
+    for warning in use_mode_warnings(document):
         _warn(warning)
+    earlier: dict[tuple[str, str], list[int]] = {}
+    for entry in document.repeated():
+        earlier.setdefault((entry.section, entry.key), []).append(entry.line)
+    for (_, key), lines in islice(earlier.items(), _MOST_REPEATED):
+        others = f"; so are {len(lines) - 1} more of its values" if len(lines) > 1 else ""
+        _warn(f"{document.place(lines[0])}: {key} is given again later, which counts{others}")
+    if len(earlier) > _MOST_REPEATED:
+        more = len(earlier) - _MOST_REPEATED
+        _warn(f"{document.source}: {more} more keys are given several times")
     factor = document.entry("SCALING_COEFFICIENTS", "LCZ")
     if factor is not None and factor.number not in (None, 1.0):
         _warn(f"{document.place(factor.line)}: LCZ = {factor.text} is kept but not used")
@@ -520,30 +525,14 @@ def _warn_of_oddities(document: Document) -> None:
             )
 
 
-def _repeated_keys(document: Document) -> list[str]:
-    """Warnings about keys that occur more than once, at most `_MOST_REPEATED`."""
-    earlier: dict[tuple[str, str], list[int]] = {}
-    for entry in document.repeated():
-        earlier.setdefault((entry.section, entry.key), []).append(entry.line)
-    sentences = [
-        f"{document.place(lines[0])}: {key} is given again later, which counts"
-        + (f"; so are {len(lines) - 1} more of its values" if len(lines) > 1 else "")
-        for (_, key), lines in islice(earlier.items(), _MOST_REPEATED)
-    ]
-    if len(earlier) > _MOST_REPEATED:
-        more = len(earlier) - _MOST_REPEATED
-        sentences.append(f"{document.source}: {more} more keys are given several times")
-    return sentences
-
-
 def _warn_of_mistakes(
     tyre: Tyre, document: Document, values: Mapping[str, float], options: Options
 ) -> None:
     """Warn of likely mistakes; of missing keys only without a policy from the caller."""
     found = [
-        *range_warnings(document, values, tyre.filled), *unit_warnings(document, values),
+        *value_warnings(document, values, tyre.filled),
         *misspelt_keys(document, tyre.filled),
-    ]  # fmt: skip
+    ]
     if options.missing is None:
         found += filling_warnings(document, tyre.filled, options.policy(tyre.version))
     for text in (*found, *(f"{document.source}: {text}" for text in reversed_slopes(tyre))):
@@ -625,7 +614,14 @@ def _differences(tyre: Tyre, document: Document, missing: str | None) -> Texts:
     combination = get_type_hints(kind)["combination"]
     # R coefficients must be written, 0 or not, since without any there is an ellipse.
     weights = tyre.version == "5.2" and combination is mf.Combined and not weighs(document)
-    texts = _model_texts(tyre, document, actual[SIDE])
+    texts: Texts = {}
+    if version_in(document) != tyre.version:
+        texts["MODEL", "FITTYP"] = _FITTYP[tyre.version]
+    if use_mode_of(document, tyre.version) != _mode(tyre):
+        mode = document.entry("MODEL", "USE_MODE")
+        texts["MODEL", "USE_MODE"] = _use_mode(tyre, "" if mode is None else mode.text)
+    if side_of(document) != actual[SIDE]:
+        texts["MODEL", "TYRESIDE"] = "'RIGHT'" if actual[SIDE] < 0.0 else "'LEFT'"
     for key in keys_of(kind):
         value = actual[key.leaf]
         is_weight = key.leaf.startswith(("longitudinal.R", "lateral.R"))
@@ -641,19 +637,6 @@ def _differences(tyre: Tyre, document: Document, missing: str | None) -> Texts:
         entry = entry_of(document, key) or elsewhere.get(key.name)
         place = (key.section, key.name) if entry is None else (entry.section, entry.key)
         texts[place] = decimal_text(value, units.factor(key.section, key.name))
-    return texts
-
-
-def _model_texts(tyre: Tyre, document: Document, side: float) -> Texts:
-    """Texts that have to be changed in section [MODEL]."""
-    texts: Texts = {}
-    if version_in(document) != tyre.version:
-        texts["MODEL", "FITTYP"] = _FITTYP[tyre.version]
-    entry = document.entry("MODEL", "USE_MODE")
-    if use_mode_of(document, tyre.version) != _mode(tyre):
-        texts["MODEL", "USE_MODE"] = _use_mode(tyre, "" if entry is None else entry.text)
-    if side_of(document) != side:
-        texts["MODEL", "TYRESIDE"] = "'RIGHT'" if side < 0.0 else "'LEFT'"
     return texts
 
 

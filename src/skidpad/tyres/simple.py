@@ -97,21 +97,6 @@ def normal_slip(stiff_x: one, stiff_y: one, at: Contact) -> Normal:
     )
 
 
-def combined_friction(slip: Normal, along: Direction, across: Direction, load: N) -> tuple[N, N]:
-    """Forces in N along and across the wheel under the load times the grip of the road.
-
-    The sliding part acts against the sliding, with the radius of the ellipse of both frictions in
-    that direction.
-    """
-    mu_x, mu_y = along.mu * along.curve(slip.length), across.mu * across.curve(slip.length)
-    radius = mu_x * mu_y / smooth_hypot(slip.slide_x * mu_y, slip.slide_y * mu_x, TINY)
-    pulls = slip.slides * radius
-    return (
-        load * (slip.x * mu_x + pulls * slip.slide_x),
-        -load * (slip.y * mu_y + pulls * slip.slide_y),
-    )
-
-
 def magic_curve(C: one, E: one) -> Curve:
     """Magic Formula's sine over normalised slip: shape factor `C`, curvature factor `E`."""
 
@@ -120,11 +105,6 @@ def magic_curve(C: one, E: one) -> Curve:
         return sin(C * atan(s - E * (s - atan(s))))
 
     return curve
-
-
-def fading_trail(trail: m, slip: Normal) -> m:
-    """Pneumatic trail in m, falling with slip: Pacejka's cosine with shape factor 1."""
-    return trail / sqrt(1.0 + slip.length * slip.length)
 
 
 ON_THE_LEFT = property(
@@ -147,10 +127,20 @@ def radii_of_carcass(self: Any, at: Contact) -> Radii:
 def similar_forces(
     tyre: Any, at: Contact, slip: Normal, along: Direction, across: Direction, load: N
 ) -> TyreForces:
-    """Forces and moments of a tyre with a trail and a carcass, by similarity."""
-    F_x, F_y = combined_friction(slip, along, across, at.mu * load)
+    """Forces and moments of a tyre with a trail and a carcass, by similarity.
+
+    The sliding part acts against the sliding, with the radius of the ellipse of both frictions in
+    that direction. The trail falls with slip: Pacejka's cosine with shape factor 1.
+    """
+    load = at.mu * load
+    mu_x, mu_y = along.mu * along.curve(slip.length), across.mu * across.curve(slip.length)
+    radius = mu_x * mu_y / smooth_hypot(slip.slide_x * mu_y, slip.slide_y * mu_x, TINY)
+    pulls = slip.slides * radius
+    F_x = load * (slip.x * mu_x + pulls * slip.slide_x)
+    F_y = -load * (slip.y * mu_y + pulls * slip.slide_y)
+    trail = tyre.trail / sqrt(1.0 + slip.length * slip.length)
     moment = tyre.carcass.resistance(at)
-    return TyreForces(F_x, F_y, 0.0 * moment, moment, -fading_trail(tyre.trail, slip) * F_y)
+    return TyreForces(F_x, F_y, 0.0 * moment, moment, -trail * F_y)
 
 
 class LinearTyre(NamedTuple):

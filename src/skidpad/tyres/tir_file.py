@@ -194,25 +194,21 @@ def version_in(document: Document) -> str:
     if entry is None:
         if "PAC2002" in name:
             return "5.2"
-        raise InvalidValue(_no_version(document))
+        reason = f"[MODEL] has no FITTYP; read are {_KNOWN}"
+        if not document.entries:
+            raise InvalidValue(
+                f"{document.source} is not a tyre property file: it has no line KEY = value"
+            )
+        if "MODEL" not in document.sections:
+            named = ", ".join(f"[{name}]" for name in document.sections[:6]) or "none"
+            reason = f"it has no section [MODEL] with FITTYP; its sections are {named}"
+        raise InvalidValue(f"{document.source} is no Magic Formula tyre: {reason}")
     number = entry.number
     version = _VERSIONS.get(int(number)) if number is not None and number % 1.0 == 0.0 else None
     if version is None:
         text = f"FITTYP = {entry.text} is a tyre of another kind; read are {_KNOWN}"
         raise document.error(entry.line, text)
     return version
-
-
-def _no_version(document: Document) -> str:
-    if not document.entries:
-        return f"{document.source} is not a tyre property file: it has no line KEY = value"
-    if "MODEL" not in document.sections:
-        named = ", ".join(f"[{name}]" for name in document.sections[:6]) or "none"
-        return (
-            f"{document.source} is no Magic Formula tyre: it has no section [MODEL] with FITTYP; "
-            f"its sections are {named}"
-        )
-    return f"{document.source} is no Magic Formula tyre: [MODEL] has no FITTYP; read are {_KNOWN}"
 
 
 def use_mode_of(document: Document, version: str) -> UseMode:

@@ -39,18 +39,20 @@ from ..tyres.contract import (
     use,
 )
 from .commonroad.cars import FORD_ESCORT
-from .parts.actuators import lag, limited, rate_limited_lag
-from .parts.air import downforce
-from .parts.assembly import geometry_about_axles, redefined, sliding_car, tyres_among, weight_along
-from .parts.chassis import WheelMoments, push_of
-from .parts.drive_command import (
+from .parts.actuators import (
     HOLD_TIME,
     AccelerationCommand,
     ForceCommand,
     demanded_acceleration,
     drag,
     front_share,
+    lag,
+    limited,
+    rate_limited_lag,
 )
+from .parts.air import downforce
+from .parts.assembly import geometry_about_axles, redefined, sliding_car, tyres_among, weight_along
+from .parts.chassis import WheelMoments, push_of
 from .parts.kinematics import Acceleration, kinetic_energy, pose_rate, velocity_rate
 from .parts.load_transfer import AxleWeights, Force, axle_weights, floored_speed, lift
 from .parts.spinning_wheel import FirstOrderSlip, SteadySlip, each_wheel, rolling_radius

@@ -20,7 +20,7 @@ from skidpad.compat.autoware.messages import (
 )
 from skidpad.compat.autoware.simulator import PlanningSimulator
 from skidpad.errors import InvalidValue
-from skidpad.vehicles.parts.drive_command import Gear
+from skidpad.vehicles.parts.actuators import Gear
 
 PEDAL = ("acceleration", "steer", "gear", "slope")
 

@@ -14,7 +14,7 @@ from compat.autoware.fake_motion import FakeMotion
 from skidpad.compat.autoware.reports import NAMES, Settings, settings
 from skidpad.errors import InvalidValue, SimulationDiverged
 from skidpad.vehicles.command_driven.records import PARAMETERS
-from skidpad.vehicles.parts.drive_command import Gear
+from skidpad.vehicles.parts.actuators import Gear
 
 CAR = {"wheel_base": 2.79, "initialize_source": "ORIGIN"}
 

@@ -15,7 +15,7 @@ from compat.autoware.fake_motion import PEDALS, FakeMotion, around
 from skidpad.compat.autoware.messages import ControlMode
 from skidpad.compat.autoware.reports import Quaternion, Reports, pitch_of, quaternion, yaw_of
 from skidpad.errors import InvalidValue
-from skidpad.vehicles.parts.drive_command import Gear
+from skidpad.vehicles.parts.actuators import Gear
 
 
 class Slope:

@@ -18,7 +18,7 @@ import skidpad as sp
 from skidpad.compat.autoware.messages import ActuationCommand, ControlCommand
 from skidpad.compat.autoware.reports import Reports, yaw_of
 from skidpad.compat.autoware.simulator import translation
-from skidpad.vehicles.parts.drive_command import Gear
+from skidpad.vehicles.parts.actuators import Gear
 from skidpad.vehicles.registry import COMMAND_DRIVEN
 
 DATA = Path(__file__).parents[2] / "data" / "autoware"

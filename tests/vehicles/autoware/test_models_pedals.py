@@ -9,8 +9,8 @@ import pytest
 
 from skidpad.vehicles.command_driven.models import acceleration, pedal_acceleration
 from skidpad.vehicles.command_driven.records import ActuationInput
-from skidpad.vehicles.parts.drive_command import Gear
-from skidpad.vehicles.parts.table import NoTable, table
+from skidpad.vehicles.parts.actuators import Gear
+from skidpad.vehicles.parts.assembly import NoTable, table
 from vehicles.autoware.recordings import Recording, updated
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.vehicles.parts.drive_command import Gear
+from skidpad.vehicles.parts.actuators import Gear
 from vehicles.autoware.recordings import Recording, updated
 
 GEARED = (

@@ -12,7 +12,7 @@ import skidpad as sp
 from skidpad.tyres import BrushTyre, Contact
 from skidpad.tyres.contract import Carcass, mounted
 from skidpad.vehicles.bicycle import AxleMotion, GripShare, axle_forces, pitched_loads
-from skidpad.vehicles.parts.drive_command import front_share
+from skidpad.vehicles.parts.actuators import front_share
 from skidpad.vehicles.parts.load_transfer import AxleWeights
 from skidpad.vehicles.parts.spinning_wheel import SteadySlip
 

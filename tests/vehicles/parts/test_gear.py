@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skidpad.vehicles.parts.drive_command import (
+from skidpad.vehicles.parts.actuators import (
     Gear,
     driven_acceleration,
     drives_nowhere,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skidpad.vehicles.parts.drive_command import BrakePressures, Disc, HydraulicBrakes, PedalInputs
+from skidpad.vehicles.parts.actuators import BrakePressures, Disc, HydraulicBrakes, PedalInputs
 
 BRAKES = HydraulicBrakes(
     p_max=8e6,

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from skidpad.core import record
 from skidpad.errors import InvalidValue
 from skidpad.units import m_s, m_s2
-from skidpad.vehicles.parts.table import (
+from skidpad.vehicles.parts.assembly import (
+    PLAIN,
     NoTable,
     at_column,
     at_row,
@@ -55,8 +56,8 @@ def test_the_numbers_are_fields_with_units() -> None:
 
 
 def test_a_size_has_one_class() -> None:
-    assert table_type(4, 3) is type(TABLE)
-    assert table_type(3, 4) is not type(TABLE)
+    assert table_type(4, 3, PLAIN) is type(TABLE)
+    assert table_type(3, 4, PLAIN) is not type(TABLE)
     assert record.size(NoTable) == 0
 
 

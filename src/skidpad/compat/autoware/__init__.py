@@ -8,7 +8,7 @@ from ...core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from ...vehicles.command_driven.parameters import Table
-    from ...vehicles.parts.drive_command import Gear
+    from ...vehicles.parts.actuators import Gear
     from .converter import CommandConverter, SteeringWheel, actuation_status
     from .messages import ControlCommand
     from .reports import pitch_of

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 from ...core import record
 from ...errors import InvalidValue
 from ...units import m, m_s, m_s2, one, rad, rad_s
-from ...vehicles.parts.drive_command import Gear as Gear
+from ...vehicles.parts.actuators import Gear as Gear
 
 
 class ControlMode(IntEnum):

@@ -27,7 +27,7 @@ from ...core.files import brief_repr
 from ...errors import InvalidValue
 from ...random import streams
 from ...units import m, m_s, m_s2, one, rad, rad_s, s
-from ...vehicles.parts.drive_command import Gear
+from ...vehicles.parts.actuators import Gear
 from .messages import ControlMode, HazardLights, Motion, TurnIndicators, single
 
 BLOCK = 1024

@@ -41,7 +41,7 @@ from ...random.streams import fresh
 from ...units import m, m_s, m_s2, rad, s
 from ...vehicles.command_driven.parameters import AssumedParameter, gather, written_in_files
 from ...vehicles.command_driven.records import ALIASES, LEARNED, PARAMETERS
-from ...vehicles.parts.drive_command import Gear
+from ...vehicles.parts.actuators import Gear
 from ...vehicles.registry import COMMAND_DRIVEN
 from . import reports as node
 from .learned import LISTS

@@ -315,17 +315,14 @@ def _differentiated(kind: type, response: str, free: tuple[int, ...]) -> Any:
     from ...integrate.derivatives import linearised
 
     at, leaves = ca.SX.sym("at", len(AT)), ca.SX.sym("tyre", record.size(kind))
-    value = _response(kind, response, ca.vertsplit(at), ca.vertsplit(leaves))
+    row: Any = ca.vertsplit(at)
+    contact = Contact(**dict(zip(AT, row, strict=True)))
+    contact = contact._replace(v_y=absolute(contact.v_x) * tan(contact.alpha))
+    value = getattr(record.unflatten(kind, ca.vertsplit(leaves)).forces(contact), response)
     # What the row alone decides is constant here, and so are the leaves that are not free.
     chosen = ca.vertcat(*(leaves[k] for k in free)) if free else ca.SX(0, 1)
     value, slopes = linearised(ca.vertcat(value), chosen)
     return ca.Function("fit", [at, leaves], [value, ca.densify(slopes).T], {"cse": True})
-
-
-def _response(kind: type, response: str, at: Any, leaves: Any) -> Any:
-    contact = Contact(**dict(zip(AT, at, strict=True)))
-    contact = contact._replace(v_y=absolute(contact.v_x) * tan(contact.alpha))
-    return getattr(record.unflatten(kind, leaves).forces(contact), response)
 
 
 def rows_of(table: Measurements, tyre: Any, v_x: float) -> Array:
@@ -804,16 +801,13 @@ def fit(
             "the measurements have no rows for any stage: "
             + "; ".join(f"{name}: {why}" for name, why in skipped.items())
         )
-    tyre = _whole(task, start, leaves)
+    if isinstance(start, Tyre):
+        names = record.names(task.kind)
+        tyre = start.with_values(dict(zip(names, leaves.tolist(), strict=True)))
+    else:
+        tyre = Tyre(record.build(task.kind, leaves))
     residuals = tuple(r.mirrored() if mirrored else r for _, r in done)
     return Fit(tyre, tuple(s for s, _ in done), skipped, residuals)
-
-
-def _whole(task: Task, start: Any, leaves: Array) -> Tyre:
-    """Fitted tyre: the start tyre with new values, if the start was a tyre."""
-    if isinstance(start, Tyre):
-        return start.with_values(dict(zip(record.names(task.kind), leaves.tolist(), strict=True)))
-    return Tyre(record.build(task.kind, leaves))
 
 
 def _fit_stage(
@@ -826,16 +820,48 @@ def _fit_stage(
     missed = stage.missed(part)
     if missed:
         return missed
-    start = _started(task, stage, part, leaves)
+    start = leaves.copy()
+    if task.fresh:
+        # Start values estimated from the rows, except those that the user supplied.
+        own = record.unflatten(task.kind, leaves.tolist())
+        without = {*task.without_data(stage, part), *task.fixed}
+        for name, value in start_of(stage.name, part, own).items():
+            place = task.place(name)
+            if place is not None and name not in task.known and place not in without:
+                start[place] = value
     kernel = Kernel(task.kind, stage.response, tuple(task.places(stage.all_coefficients)))
     search = Search(task, loss)
-    for rows, names in _passes(task, stage, part):
-        search.continue_with(
-            start, _problem(task, stage, kernel, part.where(rows)), names, stage.tries
-        )
-    if search.solution is None:
+    for mask, names in _passes(task, stage, part):
+        table = part.where(mask)
+        rows, weight = rows_of(table, task.tyre, task.speed), task.weight(stage, table)
+        problem = Problem(kernel, rows, table[stage.response], weight)
+        search.continue_with(start, problem, names, stage.tries)
+    solution = search.solution
+    if solution is None:
         return f"{len(part)} rows do not tell any of its coefficients"
-    return _stage_result(task, stage, part, search, start)
+    names = task.names
+    why = {**search.why, **task.without_data(stage, part)}
+    coefficients = tuple(
+        Coefficient(names[k], float(start[k]), value, value - float(half), value + float(half))
+        for k, half in zip(search.free, solution.half, strict=True)
+        for value in (float(solution.leaves[k]),)
+    )
+    error, kept = solution.errors, solution.kept
+    steps = levels(part.F_z, BINS["F_z"])
+    at = step_of(part.F_z, steps, BINS["F_z"])
+    result = StageFit(
+        stage.name,
+        stage.response,
+        coefficients,
+        {names[k]: reason for k, reason in why.items()},
+        len(part),
+        len(task.table) - len(part),
+        int(np.sum(~kept)),
+        rms(error[kept]),
+        {float(load): rms(error[kept & (at == k)]) for k, load in enumerate(steps)},
+    )
+    measured = part[stage.response] * task.weight(stage, part)
+    return solution.leaves, result, Residuals(stage, part, measured, error, kept)
 
 
 def _filled(task: Task, stage: Stage, leaves: Array) -> str:
@@ -847,19 +873,6 @@ def _filled(task: Task, stage: Stage, leaves: Array) -> str:
     names = [name for name in usual if name not in task.known and task.place(name) is not None]
     leaves[task.places(names)] = [usual[name] for name in names]
     return f"; {', '.join(names)} have usual values" if names else ""
-
-
-def _started(task: Task, stage: Stage, part: Measurements, leaves: Array) -> Array:
-    """Leaves with start values estimated from the rows, except those that the user supplied."""
-    start = leaves.copy()
-    if task.fresh:
-        own = record.unflatten(task.kind, leaves.tolist())
-        without = {*task.without_data(stage, part), *task.fixed}
-        for name, value in start_of(stage.name, part, own).items():
-            place = task.place(name)
-            if place is not None and name not in task.known and place not in without:
-                start[place] = value
-    return start
 
 
 def _passes(task: Task, stage: Stage, part: Measurements) -> list[tuple[AnyArray, tuple[str, ...]]]:
@@ -884,39 +897,3 @@ def _passes(task: Task, stage: Stage, part: Measurements) -> list[tuple[AnyArray
         names = (*names, *stage.pressure)
     passes.append((everything, names))
     return passes
-
-
-def _problem(task: Task, stage: Stage, kernel: Kernel, part: Measurements) -> Problem:
-    rows = rows_of(part, task.tyre, task.speed)
-    return Problem(kernel, rows, part[stage.response], task.weight(stage, part))
-
-
-def _stage_result(
-    task: Task, stage: Stage, part: Measurements, search: Search, start: Array
-) -> tuple[Array, StageFit, Residuals]:
-    solution = search.solution
-    assert solution is not None
-    names = task.names
-    why = {**search.why, **task.without_data(stage, part)}
-    coefficients = tuple(
-        Coefficient(names[k], float(start[k]), value, value - float(half), value + float(half))
-        for k, half in zip(search.free, solution.half, strict=True)
-        for value in (float(solution.leaves[k]),)
-    )
-    error, kept = solution.errors, solution.kept
-    steps = levels(part.F_z, BINS["F_z"])
-    at = step_of(part.F_z, steps, BINS["F_z"])
-    result = StageFit(
-        stage.name,
-        stage.response,
-        coefficients,
-        {names[k]: reason for k, reason in why.items()},
-        len(part),
-        len(task.table) - len(part),
-        int(np.sum(~kept)),
-        rms(error[kept]),
-        {float(load): rms(error[kept & (at == k)]) for k, load in enumerate(steps)},
-    )
-    measured = part[stage.response] * task.weight(stage, part)
-    shown = Residuals(stage, part, measured, error, kept)
-    return solution.leaves, result, shown

@@ -30,10 +30,6 @@ PURE_KAPPA = 0.005
 _FEWEST = 10
 
 
-def _no_limits() -> dict[str, float]:
-    return {}
-
-
 @dataclass(frozen=True)
 class Stage:
     """One step of a fit: a force or moment with its coefficients and the rows that determine them.
@@ -51,11 +47,11 @@ class Stage:
     """Coefficients that need rows with camber."""
     pressure: tuple[str, ...] = ()
     """Coefficients that need rows at other pressures."""
-    below: Mapping[str, float] = field(default_factory=_no_limits)
+    below: Mapping[str, float] = field(default_factory=dict[str, float])
     """Largest absolute values of columns in the rows that are used: `{"kappa": 0.005}`."""
-    above: Mapping[str, float] = field(default_factory=_no_limits)
+    above: Mapping[str, float] = field(default_factory=dict[str, float])
     """Smallest absolute values of columns in the rows that are used."""
-    together: Mapping[str, float] = field(default_factory=_no_limits)
+    together: Mapping[str, float] = field(default_factory=dict[str, float])
     """Absolute values reached at once in ten rows or more; if not, the stage is skipped."""
     tries: tuple[Mapping[str, float], ...] = ()
     """Alternative starts, of which the best is used; tried if all their names are free."""
@@ -220,7 +216,12 @@ def frame_of(table: Measurements, known: Mapping[str, float]) -> dict[str, float
     if "FNOMIN" not in values:
         # A load that was tested, at or above the middle of all.
         values["FNOMIN"] = float(min(loads[loads >= np.median(loads)], default=table.F_z.max()))
-    stiffness, radius = _vertical(table)
+    # Vertical stiffness and free radius, from loaded radii at several loads.
+    measured = np.isfinite(table.R_l)
+    stiffness, radius = _STIFFNESS, None
+    if measured.sum() >= 2 and np.ptp(table.F_z[measured]) >= BINS["F_z"]:
+        softness, radius = np.polyfit(table.F_z[measured], table.R_l[measured], 1).tolist()
+        stiffness = -1.0 / softness if softness < 0.0 else _STIFFNESS
     if "UNLOADED_RADIUS" not in values:
         if radius is None:
             raise InvalidValue(
@@ -231,52 +232,32 @@ def frame_of(table: Measurements, known: Mapping[str, float]) -> dict[str, float
     values.setdefault("VERTICAL_STIFFNESS", stiffness)
     pressures = table.p[np.isfinite(table.p)]
     if pressures.size:
-        values.setdefault("NOMPRES", _commonest(pressures))
+        # The step with the most rows; on a tie, the middle one.
+        steps = levels(pressures, BINS["p"])
+        counts = np.array([np.sum(np.abs(pressures - step) <= BINS["p"]) for step in steps])
+        most = steps[counts >= 0.95 * counts.max()]
+        values.setdefault("NOMPRES", float(most[len(most) // 2]))
         values.setdefault("INFLPRES", values["NOMPRES"])
     speeds = table.v_x[np.isfinite(table.v_x)]
     values.setdefault("LONGVL", float(np.median(speeds)) if speeds.size else _SPEED)
     return values
 
 
-def _commonest(pressures: Array) -> float:
-    """Pressure step with the most rows; on a tie, the middle one."""
-    steps = levels(pressures, BINS["p"])
-    counts = np.array([np.sum(np.abs(pressures - step) <= BINS["p"]) for step in steps])
-    most = steps[counts >= 0.95 * counts.max()]
-    return float(most[len(most) // 2])
-
-
-def _vertical(table: Measurements) -> tuple[float, float | None]:
-    """Vertical stiffness in N/m and free radius in m, from loaded radii at several loads."""
-    known = np.isfinite(table.R_l)
-    if known.sum() < 2 or np.ptp(table.F_z[known]) < BINS["F_z"]:
-        return _STIFFNESS, None
-    softness, radius = np.polyfit(table.F_z[known], table.R_l[known], 1)
-    stiffness = -1.0 / softness if softness < 0.0 else _STIFFNESS
-    return float(stiffness), float(radius)
-
-
 def start_of(stage: str, rows: Measurements, tyre: Any) -> dict[str, float]:
     """Start values for the coefficients of a stage."""
     values = dict(SHAPES.get(stage, {}))
-    if stage == "pure F_x":
-        values |= _longitudinal(rows, tyre.vertical.FNOMIN)
-    elif stage == "pure F_y":
-        values |= _lateral(rows, tyre.vertical.FNOMIN)
-    return values
-
-
-def _longitudinal(rows: Measurements, nominal: float) -> dict[str, float]:
-    dfz, peaks, slopes, ends = _by_load(rows, "kappa", "F_x", nominal)
+    if stage not in ("pure F_x", "pure F_y"):
+        return values
+    slip, force = ("kappa", "F_x") if stage == "pure F_x" else ("alpha", "F_y")
+    dfz, peaks, slopes, ends = _by_load(rows, slip, force, tyre.vertical.FNOMIN)
     peak, change = _line(dfz, peaks)
-    slope, steeper = _line(dfz, slopes)
-    shape = _shape(ends, peaks)
-    return {"PDX1": peak, "PDX2": change, "PKX1": max(slope, 1.0), "PKX2": steeper, "PCX1": shape}
-
-
-def _lateral(rows: Measurements, nominal: float) -> dict[str, float]:
-    dfz, peaks, slopes, ends = _by_load(rows, "alpha", "F_y", nominal)
-    peak, change = _line(dfz, peaks)
+    # Shape factor from the friction at large slip relative to the peak, eq. 4.50.
+    ratio = float(np.clip(np.median(ends / np.maximum(peaks, 1e-9)), 0.05, 0.999))
+    shape = float(np.clip(2.0 - 2.0 / np.pi * np.arcsin(ratio), 1.05, 1.9))
+    if slip == "kappa":
+        slope, steeper = _line(dfz, slopes)
+        values |= {"PDX1": peak, "PDX2": change, "PCX1": shape}
+        return values | {"PKX1": max(slope, 1.0), "PKX2": steeper}
     load = 1.0 + dfz
     stiffness = slopes * load  # over nominal load; negative
     best = (np.inf, -20.0, 2.0)
@@ -286,8 +267,8 @@ def _lateral(rows: Measurements, nominal: float) -> dict[str, float]:
         error = float(np.sum((most * wave - stiffness) ** 2))
         best = min(best, (error, most, float(at_peak)))
     _, most, at_peak = best
-    shape = _shape(ends, peaks)
-    return {"PDY1": peak, "PDY2": change, "PKY1": most, "PKY2": at_peak, "PCY1": shape}
+    values |= {"PDY1": peak, "PDY2": change, "PCY1": shape}
+    return values | {"PKY1": most, "PKY2": at_peak}
 
 
 def _by_load(
@@ -319,12 +300,6 @@ def _line(x: Array, y: Array) -> tuple[float, float]:
         return float(y.mean()) if len(y) else 1.0, 0.0
     slope, value = np.polyfit(x, y, 1)
     return float(value), float(slope)
-
-
-def _shape(ends: Array, peaks: Array) -> float:
-    """Shape factor from the friction at large slip relative to the peak, eq. 4.50."""
-    ratio = float(np.clip(np.median(ends / np.maximum(peaks, 1e-9)), 0.05, 0.999))
-    return float(np.clip(2.0 - 2.0 / np.pi * np.arcsin(ratio), 1.05, 1.9))
 
 
 _VERSIONS = {"5.2": 52, "6.1": 61, "6.2": 62}

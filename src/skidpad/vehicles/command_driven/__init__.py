@@ -14,7 +14,7 @@ from typing import Any
 from ...core import record
 from ...core.model import Model, Vehicle, built_once
 from ...errors import InvalidValue
-from ..parts.table import NoTable, table, table_type
+from ..parts.assembly import NoTable, table, table_type
 from .models import command_model
 from .parameters import UPSTREAM, gather
 from .records import LEARNED, maps, params_type, table_units

@@ -23,12 +23,21 @@ from ...core.body import Body, Demand, Geometry, GroundUnder, Limits, Pose, car_
 from ...core.model import Model, NoDisturbance
 from ...ops import abs, logical_and, logical_or, maximum, where
 from ...units import m, m_s, m_s2, one, rad, rad_s, s
-from ..parts.actuators import lag, limited, limited_lag, outside_dead_band, rk4, servo_rate
-from ..parts.assembly import rolling_car
-from ..parts.drive_command import Gear, driven_acceleration, forbids, is_neutral
+from ..parts.actuators import (
+    Gear,
+    driven_acceleration,
+    forbids,
+    is_neutral,
+    lag,
+    limited,
+    limited_lag,
+    outside_dead_band,
+    rk4,
+    servo_rate,
+)
+from ..parts.assembly import NoTable, at_column, at_row, rolling_car
 from ..parts.kinematics import rolling, yaw_rate
 from ..parts.steering import gear_ratio, limited_target, steered, tyre_target, wheel_angle
-from ..parts.table import NoTable, at_column, at_row
 from .records import (
     PROGRAM,
     AccelerationInput,

@@ -23,14 +23,13 @@ from ...core import record
 from ...core.record import extended, made_once
 from ...ops import maximum, where
 from ...units import Allowed, Unit, m, m_s, m_s2, non_negative, one, positive, rad, rad_s, s
-from ..parts.actuators import limited
-from ..parts.drive_command import Gear, forbids
+from ..parts.actuators import Gear, forbids, limited
+from ..parts.assembly import Units
 from ..parts.steering import Column, MechanicalSteering
-from ..parts.table import Units
 from ..registry import COMMAND_DRIVEN as NAMES
 
 gear = Annotated[one, Allowed(min(Gear).value, max(Gear).value, whole=True)]
-"""A gear selector position by its number; see `skidpad.vehicles.parts.drive_command.Gear`."""
+"""A gear selector position by its number; see `skidpad.vehicles.parts.actuators.Gear`."""
 
 
 class State(NamedTuple):

@@ -33,9 +33,8 @@ from ...core.record import extended
 from ...geometry.pose import unrotated
 from ...ops import atan, cos, pow, sin, tan
 from ..parts import kinematics
-from ..parts.actuators import limited
+from ..parts.actuators import demanded_acceleration, limited
 from ..parts.assembly import sliding_car
-from ..parts.drive_command import demanded_acceleration
 from ..parts.kinematics import Acceleration as PlaneAcceleration
 from ..parts.load_transfer import Velocity as WheelVelocity
 from ..parts.load_transfer import in_wheel_frame, on_road, pitch_loads, smooth_slip_angle

@@ -24,9 +24,8 @@ from ...core.model import Model, NoDisturbance, Vehicle, VehicleFactory, vehicle
 from ...errors import InvalidValue
 from ...ops import abs, clip, cos, logical_and, logical_or, maximum, sin, smooth_step, tan, where
 from ...units import Allowed, N, m, m_s, m_s2, non_negative, one, positive, rad, rad_s, s
-from ..parts.actuators import limited, rate_limited_lag
+from ..parts.actuators import demanded_acceleration, limited, rate_limited_lag
 from ..parts.assembly import additive, geometry_about_axles
-from ..parts.drive_command import demanded_acceleration
 from ..parts.kinematics import NoSlipRate, centre_track_yaw_acceleration
 
 _MEASURED = {

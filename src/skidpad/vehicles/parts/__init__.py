@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 from ...core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
+    from .actuators import AccelerationCommand as AccelerationCommand
+    from .actuators import HydraulicBrakes as HydraulicBrakes
     from .air import Aerodynamics as Aerodynamics
     from .air import aero_map as aero_map
     from .assembly import rolling_car as rolling_car
     from .chassis import QuasiStatic as QuasiStatic
     from .chassis import RollPitch as RollPitch
     from .chassis import Suspension as Suspension
-    from .drive_command import AccelerationCommand as AccelerationCommand
-    from .drive_command import HydraulicBrakes as HydraulicBrakes
     from .electric import Battery as Battery
     from .electric import MotorDrive as MotorDrive
     from .electric import Pack as Pack
@@ -59,7 +59,7 @@ _HOMES = {
     ".air": ("Aerodynamics", "aero_map"),
     ".assembly": ("rolling_car",),
     ".chassis": ("QuasiStatic", "RollPitch", "Suspension"),
-    ".drive_command": ("AccelerationCommand", "HydraulicBrakes"),
+    ".actuators": ("AccelerationCommand", "HydraulicBrakes"),
     ".electric": ("Battery", "MotorDrive", "Pack", "WheelMotors"),
     ".gearing": (
         "EngineDrive",

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from ...geometry.pose import unrotated
 from ...ops import abs, smooth_hypot, tanh
 from ...units import Allowed, N, N_s2_m2, N_s_m, Nm, kg_m3, m, m2, m_s, non_negative, one, positive
-from .assembly import NoStates, assembled
-from .table import at_column, at_row, checked_table
+from .assembly import NoStates, assembled, at_column, at_row, checked_table
 
 if TYPE_CHECKING:
     from .chassis import Travel

@@ -25,8 +25,7 @@ from ...core.files import brief_repr
 from ...ops import abs, clip, maximum, minimum, smooth_step, sqrt, where
 from . import gearing
 from .actuators import lag
-from .assembly import NoStates, widened
-from .table import at_column, at_row, curve, curve_integral, on_curve, table
+from .assembly import NoStates, at_column, at_row, curve, curve_integral, on_curve, table, widened
 
 SHORT: si.one = 0.45
 """Largest battery current over its short-circuit current, below that of peak power (0.5)."""

@@ -54,8 +54,7 @@ from ...core.record import extended, made_once
 from ...errors import InvalidValue
 from ...ops import abs, clip, floor, maximum, minimum, smooth_hypot, smooth_step, sqrt, tan, where
 from .actuators import lag
-from .assembly import NoStates, redefined, widened
-from .table import curve, on_curve
+from .assembly import NoStates, curve, on_curve, redefined, widened
 
 Wheels = tuple[Any, Any, Any, Any]
 """A value for each wheel: fl, fr, rl, rr."""

@@ -54,11 +54,10 @@ from ...ops import (
     where,
 )
 from .actuators import limited, rk4
-from .assembly import NoStates, assembled
+from .assembly import NoStates, assembled, at_column, at_row, checked_table
 from .chassis import Travel, wheel_travel
 from .kinematics import FrontWheels, curvature_of, front_wheels
 from .spinning_wheel import WheelForces
-from .table import at_column, at_row, checked_table
 
 
 class DirectSteering(NamedTuple):

@@ -27,9 +27,8 @@ from ...geometry.pose import turned_back
 from ...ops import abs, clip, maximum, where
 from ...tyres.contract import Contact, each_tyre
 from ...units import J, N, Nm, kg, m, m_s, one
-from ..parts.actuators import limited, limited_lag
+from ..parts.actuators import BrakeTorques, limited, limited_lag, slows, way_of
 from ..parts.assembly import geometry_about_axles, sliding_car, weight_along
-from ..parts.drive_command import BrakeTorques, slows, way_of
 from ..parts.electric import WHEEL_DRIVES, WheelTorques
 from ..parts.gearing import Reflected, Wheels, spin_rates, weighted
 from ..parts.load_transfer import standing_loads

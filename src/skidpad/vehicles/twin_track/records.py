@@ -13,10 +13,10 @@ from ...tyres.contract import tyre_set
 from ...tyres.simple import LoadSensitiveTyre
 from .. import formula
 from ..commonroad.cars import FORD_ESCORT
+from ..parts.actuators import BrakeTorques
 from ..parts.air import PlainAir
 from ..parts.assembly import assembled, base_of, redefined, widened
 from ..parts.chassis import FOLLOWED, RollShare
-from ..parts.drive_command import BrakeTorques
 from ..parts.electric import WHEEL_DRIVES, WheelTorques
 from ..parts.spinning_wheel import SteadySlip
 from ..parts.steering import DirectSteering, FixedAlignment

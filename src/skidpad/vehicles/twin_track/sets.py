@@ -25,7 +25,7 @@ from ...errors import InvalidValue
 from ...tyres.contract import Carcass
 from ...tyres.simple import LinearTyre, LoadSensitiveLaw, LoadSensitiveTyre, ProportionalTyre
 from ...tyres.simple import MagicFormula as Friction
-from ..parts.drive_command import ForceCommand
+from ..parts.actuators import ForceCommand
 from ..parts.electric import WheelMotors
 from ..parts.spinning_wheel import FirstOrderSlip, SteadySlip
 

@@ -24,9 +24,9 @@ from ...tyres.contract import Carcass, SlipState
 from ...tyres.simple import LoadSensitiveLaw, LoadSensitiveTyre
 from ...units import J, N, Nm, kg, m, m_s, one
 from ..parts import trailers as chains
+from ..parts.actuators import drag
 from ..parts.air import AirForces
 from ..parts.chassis import Pressed, leaning_arm
-from ..parts.drive_command import drag
 from ..parts.kinematics import Acceleration
 from ..parts.load_transfer import Force, Velocity
 from ..parts.spinning_wheel import (
