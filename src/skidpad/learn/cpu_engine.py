@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from ..geometry.raycast.fan import fan, units
 from ..geometry.raycast.scene import Scene
 from ..random.streams import shaken
 from ..run.runner import PRECISIONS
+from .episodes import Books, Rules
 from .programs import TaskPrograms, action_bounds, draws_parameters, invalid_action
 from .task import Lidar, Parts
 
@@ -251,6 +252,11 @@ class CpuEngine(TaskArrays):
             lambda: self._judged.run(judged, self.rows, verdict),
         )
 
+    def books(self, rules: Rules) -> Books:
+        """Bookkeeping of all rows."""
+        programs = self.programs.advance, self.programs.conclude
+        return Books(programs, self.rows, rules, self._threads, few=self._few)
+
     def _seen_ranges(self) -> AnyArray:
         """Ranges (1, B, rays) in m if a function of the task reads them."""
         if self._scans is None or self._scans.ranges is None:
@@ -282,20 +288,20 @@ class CpuEngine(TaskArrays):
             raise invalid_action(self.task, row, field, array[row, field].item())
         np.minimum(np.maximum(array, self._low), self._high, out=self.a[0])
 
-    def advance(self) -> AnyArray | None:
+    def advance(self) -> AnyArray | Literal[True]:
         """Advance all vehicles by one control period.
 
-        Returns a mask (B,) of the rows whose state is no longer finite, which keep their previous
-        state, or None.
+        Returns a mask (B,) of the rows whose state is finite, or True if all are; other rows keep
+        their previous state.
         """
         now = self._now
         health = self._calls[now].advance()
-        bad = None
-        if not np.isfinite(health).all():
-            bad = ~(np.isfinite(health[0]) & np.isfinite(health[1]))
-            self._states[1 - now][1, bad] = self._states[now][1, bad]
-            health[:] = 0.0
-        return bad
+        if np.isfinite(health).all():
+            return True
+        healthy = np.isfinite(health[0]) & np.isfinite(health[1])
+        self._states[1 - now][1, ~healthy] = self._states[now][1, ~healthy]
+        health[:] = 0.0
+        return healthy
 
     def judge(self, time: Any, noise: Array) -> None:
         """Scan, test contacts and compute observation, reward and ended.

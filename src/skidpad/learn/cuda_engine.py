@@ -4,10 +4,10 @@ A period consists of about ten kernels. They are launched one by one at first an
 a CUDA graph, so that Python pays for two launches per call regardless of the number of kernels. The
 results equal those of `CpuEngine` bit for bit.
 
-Two CUDA C sources belong to it. `_BOOKKEEPING` is the counterpart of `environments`: it decides
-which episodes end and which restart, and samples their parameters, with one thread per row; sizes
-and rules are constants in the source, and all kernels take the same arguments. An error is reported
-in one word, the smallest of all that were reported; once it is set, all rows stop advancing.
+Two CUDA C sources belong to it. `_BOOKKEEPING` carries out the bookkeeping of `episodes`, whose
+Programs are part of its kernels, and samples parameters and noise; sizes and rules are constants in
+the source, and all kernels take the same arguments. An error is reported in one word, the smallest
+of all that were reported; once it is set, all rows stop advancing.
 `_SCANNING` simulates the lidars of all rows in one launch, each row on its own track, with the
 arithmetic of `geometry.raycast.cuda` in float64.
 """
@@ -23,7 +23,7 @@ import numpy as np
 
 from ..compile import gpu
 from ..compile.cpu import RolloutArrays, StepOptions
-from ..compile.cuda import EXACT_FLAGS
+from ..compile.cuda import EXACT_FLAGS, indent
 from ..compile.gpu import LOCK
 from ..core.arrays import AnyArray
 from ..errors import InvalidValue
@@ -34,13 +34,15 @@ from ..geometry.raycast.cuda import source as raycast_source
 from ..geometry.raycast.scene import Scene
 from ..random.streams import ROOT_OF_THREE, channel_key, names_as_words
 from .cpu_engine import CHANNEL, TOLERANCE, TaskArrays
+from .episodes import ACTION, OVER, START, Rules, statements
 from .programs import TaskPrograms, action_bounds
 from .task import Lidar
 
 NONE = 2**64 - 1
-"""Value of the error word if there is no error."""
-OVER, ACTION, DIVERGED, OBSERVATION, START = range(1, 6)
-"""Kinds of errors; the word is the kind times 2⁴⁸ plus the row times 2¹⁶ plus the field."""
+"""Value of the error word if there is no error.
+
+Otherwise the word is the kind of the error times 2⁴⁸ plus the row times 2¹⁶ plus the field.
+"""
 
 ARRAYS = {
     "fault": "word", "a": "real", "health": "real", "x": "real", "after": "real", "m": "real",
@@ -70,19 +72,6 @@ class Sizes(NamedTuple):
     """Length of an observation without rays."""
     width: int
     """Length of an observation with rays."""
-    limit: int
-    """Maximum episode length in control periods."""
-    mode: int
-    """When an ended episode restarts: 0 in the next step, 1 in the same, 2 only by a reset."""
-    raises: int
-    """1 if a non-finite number is an error, 0 if it ends the episode."""
-
-
-class Draws(NamedTuple):
-    """Hash words of the names of the sampled values."""
-
-    start: Sequence[int]
-    noise: Sequence[int]
 
 
 PHILOX = """\
@@ -155,36 +144,35 @@ extern "C" __global__ void __launch_bounds__(128) intake(
   const count row = blockIdx.x * (count)blockDim.x + threadIdx.x;
   if (row >= ROWS) return;
   for (int k = 0; k < 3; ++k) health[k * ROWS + row] = 0;
-  failed[row] = 0;
   if (*fault != NONE) return;
-  if (MODE == 2 && over[row]) tell(fault, 1, row, 0);
+  if (DISABLED && over[row]) tell(fault, {OVER}, row, 0);
   for (int f = 0; f < ACTIONS; ++f) {{
     real value = actions[row * ACTIONS + f];
-    if (!is_finite(value)) tell(fault, 2, row, f);
+    if (!is_finite(value)) tell(fault, {ACTION}, row, f);
     a[f * ROWS + row] = limited(f, value);
   }}
 }}
 
-// After the rollout: move on, except for states that are no longer finite.
+// After the rollout: `advance` of each row.
 extern "C" __global__ void __launch_bounds__(128) adopt({parameters}) {{
   const count row = blockIdx.x * (count)blockDim.x + threadIdx.x;
   if (row >= ROWS) return;
   again[row] = 0;
   if (*fault != NONE) return;
-  // What only begins anew lets no period pass.
-  const bool renewed = MODE == 0 && over[row];
-  if (is_finite(health[row]) && is_finite(health[ROWS + row])) {{
-    for (int f = 0; f < STATES; ++f) x[f * ROWS + row] = after[f * ROWS + row];
-  }} else if (!renewed) {{
-    if (RAISES) {{
-      tell(fault, 3, row, 0);
-      return;
-    }}
-    failed[row] = 1;
+  const bool healthy = is_finite(health[row]) && is_finite(health[ROWS + row]);
+  const double over0 = over[row], healthy0 = healthy, steps0 = steps[row];
+{advance}
+  if ({advanced[fault]} != 0) {{
+    tell(fault, (word)({advanced[fault]}), row, 0);
+    return;
   }}
+  if (healthy) for (int f = 0; f < STATES; ++f) x[f * ROWS + row] = after[f * ROWS + row];
+  const bool renewed = {advanced[renewed]} != 0;
+  failed[row] = {advanced[failed]} != 0;
+  // For a row that only restarts no period passes.
   if (!renewed) periods[row] += 1;
-  steps[row] += 1;
-  time[row] = (real)((double)steps[row] * {dt});
+  steps[row] = (count)({advanced[steps]});
+  time[row] = (real)({advanced[time]});
   shake({arguments}, row);
   if (renewed) {{
     again[row] = 1;
@@ -192,60 +180,45 @@ extern "C" __global__ void __launch_bounds__(128) adopt({parameters}) {{
   }}
 }}
 
-static __device__ bool seen({parameters}, count row) {{
-  real* values = observation + row * WIDTH;
+// The first field of the observation that is not finite, WIDTH for the reward, or -1.
+static __device__ int unsound({parameters}, count row) {{
   // If one ray is not finite, none of them is.
-  for (int f = 0; f < FIELDS + (WIDTH > FIELDS); ++f) {{
-    if (is_finite(values[f])) continue;
-    if (RAISES) tell(fault, 4, row, f);
-    return false;
-  }}
-  return true;
+  for (int f = 0; f < FIELDS + (WIDTH > FIELDS); ++f)
+    if (!is_finite(observation[row * WIDTH + f])) return f;
+  return is_finite(reward[row]) ? -1 : WIDTH;
 }}
 
-static __device__ void cleared(real* values) {{
-  for (int f = 0; f < WIDTH; ++f) {{
+// Carry out the results of `conclude` for one row.
+static __device__ void settle(
+    {parameters}, count row, word kind, bool stopped, bool cut, bool waits, bool restarts) {{
+  const int bad = again[row] ? -1 : unsound({arguments}, row);
+  if (kind != 0) tell(fault, kind, row, (word)bad);
+  terminated[row] = stopped;
+  truncated[row] = cut;
+  over[row] = waits;
+  if (again[row] || failed[row] || bad == WIDTH) reward[row] = 0;
+  if (again[row]) return;
+  real* values = observation + row * WIDTH;
+  for (int f = 0; f < WIDTH && bad >= 0 && kind == 0; ++f) {{
     const real value = values[f];
     if (!is_finite(value)) values[f] = value != value ? (real)0 : value > 0 ? LARGEST : -LARGEST;
   }}
+  for (int f = 0; f < MEMORY; ++f) m[f * ROWS + row] = m_after[f * ROWS + row];
+  for (int f = 0; f < DISTURBED; ++f) w[f * ROWS + row] = w_after[f * ROWS + row];
+  if (!restarts) return;
+  again[row] = 1;
+  for (int f = 0; f < WIDTH; ++f) last[row * WIDTH + f] = values[f];
+  restart({arguments}, row);
 }}
 
-// After the verdict: one thread for each world, whose vehicles stop together.
+// After the verdict: `conclude` of each world.
 extern "C" __global__ void __launch_bounds__(128) conclude({parameters}) {{
-  const count world = blockIdx.x * (count)blockDim.x + threadIdx.x;
-  if (world >= ROWS / AGENTS) return;
-  if (*fault != NONE) return;
-  bool any = false;
-  for (count row = world * AGENTS; row < (world + 1) * AGENTS; ++row) {{
-    if (again[row]) {{
-      reward[row] = 0;
-      terminated[row] = truncated[row] = 0;
-      continue;
-    }}
-    bool stops = ended[row] > (real)0.5 || failed[row];
-    if (failed[row]) reward[row] = 0;
-    if (!seen({arguments}, row)) {{
-      stops = true;
-      if (!RAISES) cleared(observation + row * WIDTH);
-    }}
-    for (int f = 0; f < MEMORY; ++f) m[f * ROWS + row] = m_after[f * ROWS + row];
-    for (int f = 0; f < DISTURBED; ++f) w[f * ROWS + row] = w_after[f * ROWS + row];
-    terminated[row] = stops;
-    truncated[row] = steps[row] >= LIMIT;
-    any = any || terminated[row] || truncated[row];
-  }}
-  for (count row = world * AGENTS; row < (world + 1) * AGENTS; ++row) {{
-    if (again[row]) continue;
-    if (AGENTS > 1) truncated[row] = any && !terminated[row];
-    over[row] = terminated[row] || truncated[row];
-    if (MODE != 1 || !over[row]) continue;
-    again[row] = 1;
-    for (int f = 0; f < WIDTH; ++f) last[row * WIDTH + f] = observation[row * WIDTH + f];
-    restart({arguments}, row);
-  }}
+  const count first = (blockIdx.x * (count)blockDim.x + threadIdx.x) * AGENTS;
+  if (first >= ROWS || *fault != NONE) return;
+{conclude}
 }}
 
-// Begin anew where that was asked for.
+// Restart the rows where `again` is set.
 extern "C" __global__ void __launch_bounds__(128) anew({parameters}) {{
   const count row = blockIdx.x * (count)blockDim.x + threadIdx.x;
   if (row >= ROWS || !again[row]) return;
@@ -253,10 +226,10 @@ extern "C" __global__ void __launch_bounds__(128) anew({parameters}) {{
   shake({arguments}, row);
 }}
 
-// After the first look.
+// After the first observation.
 extern "C" __global__ void __launch_bounds__(128) begun({parameters}) {{
   const count row = blockIdx.x * (count)blockDim.x + threadIdx.x;
-  if (row < ROWS && again[row] && contact[row] > (real)0.5) tell(fault, 5, row, 0);
+  if (row < ROWS && again[row] && contact[row] > (real)0.5) tell(fault, {START}, row, 0);
 }}
 """
 
@@ -264,14 +237,32 @@ extern "C" __global__ void __launch_bounds__(128) begun({parameters}) {{
 def source(
     precision: str,
     sizes: Sizes,
-    dt: float,
+    programs: TaskPrograms,
+    rules: Rules,
     bounds: tuple[Sequence[float], Sequence[float]],
-    draws: Draws,
 ) -> str:
     """CUDA C source with the kernels of `KERNELS`; `bounds` are the bounds of the actions."""
+    start, noise = (names_as_words(names).tolist() for names in (programs.draws, programs.noise))
     whole: dict[str, Any] = {name.upper(): value for name, value in sizes._asdict().items()}
     whole["ROWS"] = f"{sizes.rows}LL"
-    whole |= {"ACTIONS": len(bounds[0]), "DRAWS": len(draws.start), "NOISES": len(draws.noise)}
+    whole |= {"ACTIONS": len(bounds[0]), "DRAWS": len(start), "NOISES": len(noise)}
+    whole["DISABLED"] = int(not (rules.next_step or rules.same_step))
+    arguments = ", ".join(ARRAYS)
+    advanced, after_rollout = statements(programs.advance, rules)
+    concluded, results = statements(programs.conclude, rules)
+    loads = [
+        f"const double ended{k} = ended[first + {k}], failed{k} = failed[first + {k}], "
+        f"renewed{k} = again[first + {k}], steps{k} = steps[first + {k}],\n    "
+        f"sound{k} = again[first + {k}] || unsound({arguments}, first + {k}) < 0;"
+        for k in range(sizes.agents)
+    ]
+    order = ("fault", "terminated", "truncated", "over", "again")
+    each = zip(*(results[name] for name in order), strict=True)
+    settles = [
+        f"settle({arguments}, first + {k},\n    (word)({kind}), "
+        f"{', '.join(f'{flag} != 0' for flag in flags)});"
+        for k, (kind, *flags) in enumerate(each)
+    ]
     return _BOOKKEEPING.format(
         philox=PHILOX,
         real={"float32": "float", "float64": "double"}[precision],
@@ -281,13 +272,18 @@ def source(
         sizes="\n".join(f"#define {name} {value}" for name, value in whole.items()),
         limits="\n".join(_limits(*bounds)),
         # An array of C has at least one element.
-        start_words=", ".join(f"{word}ULL" for word in draws.start) or "0",
-        noise_words=", ".join(f"{word}ULL" for word in draws.noise) or "0",
+        start_words=", ".join(f"{word}ULL" for word in start) or "0",
+        noise_words=", ".join(f"{word}ULL" for word in noise) or "0",
         start_key=channel_key("learn.start"),
         noise_key=channel_key("learn.noise"),
-        dt=repr(dt),
         parameters=", ".join(f"{kind}* {name}" for name, kind in ARRAYS.items()),
-        arguments=", ".join(ARRAYS),
+        arguments=arguments,
+        advance=indent(advanced, 2),
+        advanced={name: values[0] for name, values in after_rollout.items()},
+        conclude=indent([*loads, *concluded, *settles], 2),
+        OVER=OVER,
+        ACTION=ACTION,
+        START=START,
     )
 
 
@@ -477,8 +473,6 @@ def _units(xp: Any, module: Any, lidar: Lidar) -> tuple[Any, Any]:
     return cos, sin
 
 
-NEXT_STEP, SAME_STEP, DISABLED = range(3)
-"""Autoreset modes: when an ended environment restarts."""
 _WARM = 2
 """Periods launched kernel by kernel: modules are loaded at their first launch."""
 
@@ -492,20 +486,17 @@ class CudaEngine(TaskArrays):
         programs: Programs of the task.
         rows: number of rows.
         precision: "float32" or "float64".
-        mode: `NEXT_STEP`, `SAME_STEP` or `DISABLED`.
-        raises: whether a non-finite number is an error; if not, it ends the episode.
+        rules: settings of the bookkeeping.
     """
 
-    def __init__(
-        self, programs: TaskPrograms, rows: int, precision: str, mode: int, *, raises: bool
-    ) -> None:
+    def __init__(self, programs: TaskPrograms, rows: int, precision: str, rules: Rules) -> None:
         lidar = programs.task.lidar
         if rows * max(1, 0 if lidar is None else lidar.rays) >= 2**31:
             raise InvalidValue(
                 f"{rows} rows are too many for a device, which takes fewer than 2**31 rays"
             )
         super().__init__(programs, rows, precision, gpu.cupy(), own_parameters=False)
-        self.mode, xp, agents = mode, self.xp, self.task.agents
+        self.rules, xp, agents = rules, self.xp, self.task.agents
         self._after, self.x = self.room(self.size["x"], 2), self.room(self.size["x"])
         self.m, self._m_after = self.room(self.size["m"]), self.room(self.size["m"])
         self._w_after = self.room(len(programs.judge.outputs[4].fields))
@@ -513,7 +504,7 @@ class CudaEngine(TaskArrays):
         number = np.tile(np.arange(agents), rows // agents).astype(self.dtype)
         self._agent = xp.asarray(number.reshape(1, rows, 1))
         self._zero = xp.zeros((1, 1, 1), self.dtype)
-        self._make_books(raises=raises)
+        self._make_books()
         self._kernels: list[gpu.Kernel] = []
         self._scans = None
         if lidar is not None:
@@ -534,17 +525,13 @@ class CudaEngine(TaskArrays):
         self._kernels.append(kernel)
         return kernel
 
-    def _make_books(self, *, raises: bool) -> None:
+    def _make_books(self) -> None:
         xp, rows, task, programs = self.xp, self.rows, self.task, self.programs
-        draws = Draws(
-            names_as_words(programs.draws).tolist(), names_as_words(programs.noise).tolist()
-        )
         disturbed = len(programs.judge.outputs[4].fields)
         sizes = Sizes(
             rows, task.agents, self.size["x"], self.size["m"], disturbed, self.fields, self.width,
-            task.limit, self.mode, int(raises),
         )  # fmt: skip
-        text = source(self.dtype.name, sizes, task.dt, action_bounds(task), draws)
+        text = source(self.dtype.name, sizes, programs, self.rules, action_bounds(task))
         module = xp.RawModule(code=text, options=EXACT_FLAGS)
         self._books = {name: module.get_function(name) for name in KERNELS}
         names = (name for name, kind in ARRAYS.items() if kind == "flag")
@@ -555,7 +542,7 @@ class CudaEngine(TaskArrays):
         self.steps = xp.zeros(rows, np.int64)
         self._every_row = xp.ones(rows, np.uint8)
         self._contact = xp.zeros(rows, self.dtype)
-        last = self.observation if self.mode != SAME_STEP else xp.zeros_like(self.observation)
+        last = self.observation if not self.rules.same_step else xp.zeros_like(self.observation)
         self.last_observation = last
         self._health = xp.zeros((3, rows), self.dtype)
         arrays: dict[str, Any] = {
@@ -584,12 +571,12 @@ class CudaEngine(TaskArrays):
         kernel, advance = self._rollout.prepared(moved, self._after, self._health)
         self._kept(kernel)
         launches = [advance, self._book("adopt")]
-        if self.mode == NEXT_STEP:
+        if self.rules.next_step:
             # Rows that restart are not judged: one scan serves both.
             launches += [self._starts(), *self._senses(self._every_row)]
             return [*launches, self._judges(), self._book("conclude"), *self._looks()]
         launches += [*self._senses(self._every_row), self._judges(), self._book("conclude")]
-        if self.mode == SAME_STEP:
+        if self.rules.same_step:
             launches += [self._starts(), *self._senses(self.again), *self._looks()]
         return launches
 

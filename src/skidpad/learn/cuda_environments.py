@@ -25,7 +25,8 @@ from ..random import streams as seeding
 from ..run.runner import PRECISIONS
 from . import cuda_engine, environments
 from .cuda_engine import CudaEngine
-from .environments import AUTORESET, Environments, Stepped, held_by
+from .environments import Environments, Stepped, held_by
+from .episodes import ACTION, DIVERGED, OVER, START, Rules
 from .programs import compile_task, invalid_action
 
 LIBRARIES = ("cupy", "torch", "jax")
@@ -67,9 +68,8 @@ class CudaEnvironments(Environments):
         self._library = library
         self.programs = compile_task(task)
         self.engine: Any = CudaEngine(
-            self.programs, len(self), precision, AUTORESET.index(autoreset),
-            raises=on_diverge == "raise",
-        )  # fmt: skip
+            self.programs, len(self), precision, Rules.of(autoreset, on_diverge, task)
+        )
         self.steps = self.engine.steps
         """Control periods since the start of each episode, (B,)."""
         self._watch = Watch(self.engine.xp, self.engine.fault)
@@ -183,7 +183,7 @@ class CudaEnvironments(Environments):
         engine = self.engine
         numbers = [engine.observation, engine.reward, engine.last_observation]
         flags = [engine.terminated, engine.truncated, engine.again]
-        if engine.mode != AUTORESET.index("same_step"):
+        if not engine.rules.same_step:
             numbers[2] = engine.observation[:0]
         if library == "jax":
             numbers, flags = ([array.copy() for array in group] for group in (numbers, flags))
@@ -214,17 +214,21 @@ class CudaEnvironments(Environments):
     def _error(self, word: int) -> SkidpadError:
         engine, field = self.engine, word & 0xFFFF
         what, k = word >> 48, word >> 16 & 0xFFFFFFFF
-        if what == cuda_engine.OVER:
+        if what == OVER:
             return InvalidValue(
                 environments.has_ended(self.task, k, self.worlds, self.masked_reset)
             )
-        if what == cuda_engine.ACTION:
+        if what == ACTION:
             return invalid_action(self.task, k, field, float(engine.a[0, k, field]))
-        if what == cuda_engine.START:
+        if what == START:
             return InvalidValue(environments.touching(self.task, k, self.engine.motion_of(k)))
         steps, details = int(engine.steps[k]), self._last(k, np.array([k]))
-        if what == cuda_engine.DIVERGED:
+        if what == DIVERGED:
             return SimulationDiverged(environments.diverged(self.task, k, steps + 1), **details)
+        if field == engine.width:
+            return SimulationDiverged(
+                environments.reward_not_finite(self.task, k, steps), **details
+            )
         value = float(engine.observation[k, field])
         return SimulationDiverged(
             environments.not_finite(self.task, k, field, value, steps), **details

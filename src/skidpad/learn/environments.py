@@ -24,7 +24,8 @@ from ..random.streams import names_as_words, shares
 from ..run.runner import DEVICES
 from ..units import m
 from .cpu_engine import CpuEngine
-from .programs import NO_ENDS, Ends, EpisodeInfo, TaskPrograms, compile_task, draws_parameters
+from .episodes import AUTORESET, NO_ENDS, Ends, EpisodeInfo, Rules
+from .programs import TaskPrograms, compile_task, draws_parameters
 from .task import Task
 
 
@@ -55,6 +56,11 @@ def touching(task: Any, row: int, motion: Sequence[float]) -> str:
     )
 
 
+def reward_not_finite(task: Any, row: int, periods: int) -> str:
+    """Error message for a non-finite reward."""
+    return f"{_row(task, row)}: the reward after {periods} periods is not finite; it must be"
+
+
 NOT_BEGUN = "no episode has begun: call reset() before the first step"
 
 
@@ -79,9 +85,6 @@ def _row(task: Any, row: int) -> str:
     return f"environment {world}" + (f", agent {agent}" if task.agents > 1 else "")
 
 
-AUTORESET = ("next_step", "same_step", "disabled")
-"""Autoreset modes: an ended environment restarts in the next call, which ignores its action, in
-the same call, or only by `reset`."""
 ON_DIVERGE = ("raise", "end")
 _QUIET = np.empty((1, 0))
 FARTHEST: m = 20_000.0
@@ -152,6 +155,7 @@ class Environments:
         self.programs: TaskPrograms = compile_task(task)
         with making_room("count", self.worlds):
             self.engine = CpuEngine(self.programs, len(self), precision, threads)
+            self._books = self.engine.books(Rules.of(autoreset, on_diverge, task))
         self._agent = np.tile(np.arange(task.agents), self.worlds)
         self._draw_words = names_as_words(self.programs.draws)
         self._noise_words = names_as_words(self.programs.noise)
@@ -259,42 +263,34 @@ class Environments:
             raise InvalidValue(has_ended(self.task, k, self.worlds, self.masked_reset))
         engine = self.engine
         engine.set_actions(actions)
-        again = np.flatnonzero(self._over)
-        bad = engine.advance()
-        if bad is not None:
-            bad = self._ending(bad, again, lambda k: diverged(self.task, k, self.steps[k] + 1))
+        healthy, of = engine.advance(), self._books.of
+        of["over"][:], of["steps"][:], of["healthy"][:] = self._over, self.steps, healthy
+        self._books.advance()
+        if healthy is not True and of["fault"].any():
+            self._raise_fault(lambda k: diverged(self.task, k, self.steps[k] + 1))
         # For an environment that only restarts no period passes.
-        self._periods += ~self._over
-        self.steps += 1
-        noise = self._noise(slice(None))
-        engine.judge(self.steps * self.task.dt, noise)
-        terminated = engine.ended > 0.5
-        truncated = self.steps >= self.task.limit
-        self.failed[:] = False
-        if bad is not None:
-            self.failed |= bad
-            terminated[bad] = True
-            engine.reward[bad] = 0.0
-        self._check_observation(terminated, again)
-        if not np.isfinite(engine.reward).all():
-            self._check_reward(terminated, again)
-        if self.task.agents > 1:
-            terminated, truncated = self._together(terminated, truncated)
+        self._periods += of["renewed"] < 0.5
+        self.steps[:] = of["steps"]
+        engine.judge(of["time"], self._noise(slice(None)))
+        sound = self._sound()
+        of["ended"][:], of["sound"][:] = engine.ended, sound
+        self._books.conclude()
+        if sound is not True and of["fault"].any():
+            self._raise_fault(self._unsound)
+        terminated, truncated = of["terminated"] > 0.5, of["truncated"] > 0.5
+        again = np.flatnonzero(of["again"])
+        if healthy is not True or again.size:
+            engine.reward[(of["failed"] + of["renewed"]) > 0.5] = 0.0
+        self.failed[:], self._over[:] = of["failed"], of["over"]
         over = terminated | truncated
-        final = self._nothing[1]
-        if self.autoreset == "same_step":
-            again = np.flatnonzero(over)
-            final = engine.observation[again]
-        elif again.size:
-            engine.reward[again], terminated[again], truncated[again] = 0.0, False, False
-            over[again] = False
+        same_step = self.autoreset == "same_step"
+        final = engine.observation[again] if same_step else self._nothing[1]
         self.info.advance(self.steps)
         self.ends = NO_ENDS
         if over.any():
             self.ends = self.info.ends_of(over, terminated, self.failed, self.steps)
         if again.size:
             self._restart(again)
-        self._over = np.zeros_like(over) if self.autoreset == "same_step" else over
         return Stepped(engine.observation, engine.reward, terminated, truncated, again, final)
 
     def _check_has_tracks(self) -> None:
@@ -311,13 +307,6 @@ class Environments:
                     f"where float32 resolves {far * 2.0 ** (-23):.2g} m: take "
                     "precision='float64', or a track nearer to it"
                 )
-
-    def _together(self, terminated: Any, truncated: Any) -> tuple[Any, Any]:
-        """End a world's episode for all its vehicles when one ends: the others are truncated."""
-        shape = (self.worlds, self.task.agents)
-        any_over = (terminated | truncated).reshape(shape).any(axis=1, keepdims=True)
-        cut = (any_over & ~terminated.reshape(shape)).ravel()
-        return terminated, cut
 
     def _restart(self, rows: Any) -> None:
         engine = self.engine
@@ -382,36 +371,32 @@ class Environments:
         if self._closed:
             raise InvalidValue("these environments are closed; make new ones")
 
-    def _ending(self, bad: AnyArray, again: AnyArray, message: Callable[[int], str]) -> AnyArray:
-        """Rows of a mask (B,) that fail, without those that restart; raises unless they end."""
-        bad[again] = False
-        if self.on_diverge == "raise" and bad.any():
-            k, *_ = rows = np.flatnonzero(bad)
-            raise SimulationDiverged(message(int(k)), **self._last(int(k), rows))
-        return bad
+    def _raise_fault(self, message: Callable[[int], str]) -> None:
+        """Raise the error of the first row that has one, with all rows that have."""
+        k, *_ = rows = np.flatnonzero(self._books.of["fault"])
+        raise SimulationDiverged(message(int(k)), **self._last(int(k), rows))
 
-    def _check_observation(self, terminated: AnyArray, again: AnyArray) -> None:
-        """End or reject episodes with a non-finite observation; rays are always finite."""
-        values = self.engine.observation[:, : record.size(self.task.Observation)]
-        if not np.isfinite(values).all():
-            bad = ~np.isfinite(values).all(axis=1)
-            bad = self._ending(bad, again, lambda k: self._not_finite(k, values[k]))
-            terminated |= bad
-            values[bad] = np.nan_to_num(values[bad])
+    def _sound(self) -> Any:
+        """Whether observation and reward of each row are finite, (B,) or True for all.
 
-    def _not_finite(self, k: int, values: AnyArray) -> str:
-        at = int(np.flatnonzero(~np.isfinite(values))[0])
-        return not_finite(self.task, k, at, values[at], self.steps[k])
+        Numbers that are not finite are replaced, unless they are errors; rays are always finite.
+        """
+        engine = self.engine
+        values = engine.observation[:, : engine.fields]
+        if np.isfinite(values).all() and np.isfinite(engine.reward).all():
+            return True
+        seen, earned = np.isfinite(values).all(axis=1), np.isfinite(engine.reward)
+        if self.on_diverge == "end":
+            values[~seen] = np.nan_to_num(values[~seen])
+            engine.reward[~earned] = 0.0
+        return seen & earned
 
-    def _check_reward(self, terminated: AnyArray, again: AnyArray) -> None:
-        bad = ~np.isfinite(self.engine.reward)
-        self.engine.reward[bad] = 0.0
-        rule = "is not finite; it must be"
-        terminated |= self._ending(
-            bad,
-            again,
-            lambda k: f"{_row(self.task, k)}: the reward after {self.steps[k]} periods {rule}",
-        )
+    def _unsound(self, k: int) -> str:
+        values = self.engine.observation[k, : self.engine.fields]
+        bad = np.flatnonzero(~np.isfinite(values))
+        if not bad.size:
+            return reward_not_finite(self.task, k, self.steps[k])
+        return not_finite(self.task, k, int(bad[0]), values[bad[0]], self.steps[k])
 
     def _last(self, k: int, failed: AnyArray) -> dict[str, Any]:
         """Attributes of the error for row `k`, with all rows that failed."""

@@ -21,9 +21,10 @@ from ..core.checks import flag, one_of, whole
 from ..errors import InvalidValue
 from ..geometry.pixels import Pixels
 from ..random import streams as seeding
-from .environments import AUTORESET, Environments, Stepped
+from .environments import Environments, Stepped
+from .episodes import AUTORESET, end_arrays, info_arrays, info_of
 from .pictures import RENDER_MODES, Pictures, Rendering
-from .programs import action_bounds, end_arrays, info_arrays, info_of
+from .programs import action_bounds
 from .saved_task import SavedTask, require_drawable, require_single, task_of
 from .task import Task
 

@@ -3,16 +3,12 @@
 * the step: a closed loop of the vehicle whose policy is the action of the period,
 * `sense`: the pose of the lidar and the motion,
 * `judge`: observation, reward, end, and the memory and disturbance of the next period,
-* `look`: the observation alone, and
-* `start`: everything at the beginning of an episode.
+* `look`: the observation alone,
+* `start`: everything at the beginning of an episode, and
+* `advance` and `conclude`: the bookkeeping of `episodes`.
 
 `action_policy` is the action as a policy of the vehicle, with delays; `scaled_observation` is the
 observation normalised by its bounds; `touch_each_other` tests two vehicles for contact.
-
-Progress, laps and end reasons of episodes: the entries of `info` in every interface.
-
-Arrays of all rows are updated once per period; Python objects are created only for episodes that
-end, and for the single environment of `SkidpadEnv`.
 """
 
 from __future__ import annotations
@@ -22,17 +18,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, cast
 
-import numpy as np
-
 from ..compile.closed_loop import closed_loop
 from ..compile.plant import Plant
 from ..compile.program import Port, Program
 from ..compile.trace import trace
 from ..core import record
-from ..core.arrays import AnyArray, Array
 from ..core.backends import called
 from ..core.body import Pose, Velocity, body_of
-from ..core.files import brief_repr
 from ..core.lazy import RecentCache
 from ..core.policy import Policy
 from ..errors import InvalidValue
@@ -40,178 +32,10 @@ from ..geometry.pose import relative, to_world
 from ..integrate.base import flat_result
 from ..ops import clip, maximum, minimum, where
 from ..run.stability import choose_integrator
-from ..units import Allowed, m, one, s
+from ..units import Allowed, one
 from .course import Course, Courses, PlaceMemory, course_of, place_of, placed_at, touches
+from .episodes import DURATION, RESERVED, trace_bookkeeping
 from .task import Other, Parts, Start, Task, Unit, unit_poses, units_of
-
-DURATION, OTHERS, DIVERGED = "duration", "others", "diverged"
-"""Reasons of ends besides the task's own.
-
-The maximum duration, the end of another vehicle's episode in the same world, or a non-finite
-number.
-"""
-END = ("end_reason", "is_success")
-"""Entries of `info` that exist only at the end of an episode."""
-_LENGTH, _CLOSED = Course._fields.index("length"), Course._fields.index("closed")
-
-
-class Ends(NamedTuple):
-    """Episodes that ended in a call, in the order of their rows."""
-
-    rows: AnyArray
-    """Indices of the rows, (k,)."""
-    reasons: tuple[str, ...] = ()
-    """Reason of each end: a name of the task's `ended`, or "duration", "others" or "diverged"."""
-    infos: tuple[dict[str, Any], ...] = ()
-    """Last `info` of each episode, see `EpisodeInfo.of_row`."""
-
-    __repr__ = brief_repr
-
-
-NO_ENDS = Ends(np.empty(0, np.int64))
-
-
-class EpisodeInfo:
-    """Progress and laps of the current episodes of environments on the CPU.
-
-    Args:
-        task: a `Task` or a `SavedTask`.
-        engine: the engine whose arrays are read.
-    """
-
-    def __init__(self, task: Any, engine: Any) -> None:
-        self._task, self._engine = task, engine
-        self.has_progress: bool = bool(task.tracks) and task.reads_place
-        """Whether the task reads the vehicle's place on a track."""
-        self.has_laps = self.has_progress and any(track.closed for track in task.tracks)
-        """Whether one of its tracks is closed."""
-        rows = engine.observation.shape[0]
-        self.lap = np.zeros(rows, np.int64)
-        """Laps completed since the start of the episode, counted from its starting point, (B,)."""
-        self.lap_time: Array = np.zeros(rows)
-        """Time of the last lap in s, (B,), interpolated within the control period."""
-        self._line: Array = np.full(rows, np.inf)
-        self._since: Array = np.zeros(rows)
-        self._before: Array = np.zeros(rows)
-
-    @property
-    def progress(self) -> AnyArray:
-        """Progress along the track since the start of the episode in m, (B,); not a copy."""
-        return self._engine.m[0, :, 1]
-
-    def begin(self, rows: AnyArray) -> None:
-        if self.has_laps:
-            course = self._engine.q[0]
-            self._line[rows] = np.where(course[rows, _CLOSED] > 0.5, course[rows, _LENGTH], np.inf)
-            self.lap[rows] = 0
-            self.lap_time[rows] = self._since[rows] = self._before[rows] = 0.0
-
-    def advance(self, steps: AnyArray) -> None:
-        """Update progress and laps; `steps` (B,) are the periods since the episodes began."""
-        if not self.has_laps:
-            return
-        progress = self.progress
-        crossed = progress >= self._line
-        if crossed.any():
-            self._count_laps(np.flatnonzero(crossed), progress, steps)
-        self._before[:] = progress
-
-    def _count_laps(self, rows: AnyArray, progress: AnyArray, steps: AnyArray) -> None:
-        length = self._engine.q[0, rows, _LENGTH].astype(float)
-        before, line = self._before[rows], self._line[rows]
-        share = (line - before) / (progress[rows] - before)
-        now: s = (steps[rows] - 1.0 + share) * self._task.dt
-        self.lap_time[rows] = now - self._since[rows]
-        self._since[rows] = now
-        self.lap[rows] += 1
-        self._line[rows] += length
-
-    def of_row(self, row: int) -> dict[str, Any]:
-        """`info` of one row: `progress` in m, `lap`, and `lap_time` in s after the first lap."""
-        if not self.has_progress:
-            return {}
-        progress: m = float(self.progress[row])
-        if not self.has_laps:
-            return {"progress": progress}
-        info: dict[str, Any] = {"progress": progress, "lap": int(self.lap[row])}
-        if self.lap[row]:
-            info["lap_time"] = float(self.lap_time[row])
-        return info
-
-    def of_rows(self, which: AnyArray | None = None) -> dict[str, Any]:
-        """`info` of many rows in the form of Gymnasium's vector environments.
-
-        An array (B,) for each name, and a mask under the same name with a leading underscore.
-
-        Args:
-            which: mask (B,); all rows if None.
-        """
-        if not self.has_progress:
-            return {}
-        has = np.ones(len(self.lap), np.bool_) if which is None else which.copy()
-        progress = self.progress.astype(float)
-        infos: dict[str, Any] = {"progress": np.where(has, progress, 0.0), "_progress": has}
-        if self.has_laps:
-            infos |= {"lap": np.where(has, self.lap, 0), "_lap": has.copy()}
-            lapped = has & (self.lap > 0)
-            if lapped.any():
-                infos |= {"lap_time": np.where(lapped, self.lap_time, 0.0), "_lap_time": lapped}
-        return infos
-
-    def ends_of(self, over: AnyArray, terminated: AnyArray, failed: AnyArray, steps: Any) -> Ends:
-        """Reasons and last infos of the episodes that ended, before their rows restart.
-
-        Args:
-            over: mask (B,) of the episodes that ended.
-            terminated: mask (B,) of the episodes that terminated.
-            failed: mask (B,) of the episodes whose state is no longer finite.
-            steps: control periods of the episodes, (B,).
-        """
-        rows = np.flatnonzero(over)
-        reasons: list[str] = []
-        infos: list[dict[str, Any]] = []
-        for row in rows.tolist():
-            if terminated[row]:
-                reason = DIVERGED if failed[row] else self._reason(float(self._engine.ended[row]))
-            else:
-                reason = DURATION if steps[row] >= self._task.limit else OTHERS
-            info = {**self.of_row(row), "end_reason": reason}
-            if self._task.successes:
-                info["is_success"] = reason in self._task.successes
-            reasons.append(reason)
-            infos.append(info)
-        return Ends(rows, tuple(reasons), tuple(infos))
-
-    def _reason(self, code: float) -> str:
-        """Reason for a code of `ended`; 0 stands for a non-finite number."""
-        reasons = self._engine.programs.reasons
-        return reasons[min(int(code), len(reasons)) - 1] if code > 0.5 else DIVERGED
-
-
-def info_of(environments: Any, row: int) -> dict[str, Any]:
-    """`info` of one row after a call without restarts; after its end, its last `info`."""
-    ends: Ends = environments.ends
-    at = ends.rows.tolist().index(row) if row in ends.rows else -1
-    return ends.infos[at] if at >= 0 else environments.info.of_row(row)
-
-
-def end_arrays(ends: Ends, count: int) -> dict[str, Any]:
-    """Reasons and successes of ended episodes, in the form of `info_arrays`."""
-    infos = tuple({name: info[name] for name in END if name in info} for info in ends.infos)
-    return info_arrays(ends._replace(infos=infos), count)
-
-
-def info_arrays(ends: Ends, count: int) -> dict[str, Any]:
-    """Infos of ended episodes in Gymnasium's vector form: arrays (count,) and masks."""
-    arrays: dict[str, Any] = {}
-    for row, info in zip(ends.rows.tolist(), ends.infos, strict=True):
-        for name, value in info.items():
-            if name not in arrays:
-                text = isinstance(value, str)
-                empty = np.full(count, None, np.object_) if text else np.zeros(count, type(value))
-                arrays[name], arrays[f"_{name}"] = empty, np.zeros(count, np.bool_)
-            arrays[name][row], arrays[f"_{name}"][row] = value, True
-    return arrays
 
 
 def action_policy(task: Task) -> Policy:
@@ -340,10 +164,6 @@ def draws_parameters(task: Any) -> bool:
     return any(name.startswith(("params.", "delay")) for name in task.randomised)
 
 
-RESERVED = (DURATION, OTHERS, DIVERGED)
-"""Reasons of ends that tasks cannot use."""
-
-
 @dataclass(frozen=True)
 class TaskPrograms:
     """Programs of a task, as engines need them."""
@@ -357,6 +177,8 @@ class TaskPrograms:
     look: Program
     start: Program
     sense: Program
+    advance: Program
+    conclude: Program
     draws: tuple[str, ...]
     """Names of the uniform samples that `start` takes."""
     noise: tuple[str, ...]
@@ -392,6 +214,7 @@ def _traced(task: Task) -> TaskPrograms:
     maker = _Maker(task, courses, units, plant)
     return TaskPrograms(
         task, plant, courses, maker.judge(), maker.look(), maker.start(), maker.sense(),
+        *trace_bookkeeping(task.agents),
         maker.draws, tuple(task.noise), maker.reasons, parts,
     )  # fmt: skip
 

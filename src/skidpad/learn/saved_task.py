@@ -34,6 +34,7 @@ from ..geometry.maps.track import Track
 from ..units import s
 from . import tasks
 from .course import Courses, course_of
+from .episodes import BOOKKEEPING, Rules
 from .programs import TaskPrograms, compile_task
 from .task import Lidar, Task
 
@@ -76,6 +77,11 @@ def check_programs(programs: TaskPrograms) -> None:
     _check("start", programs.start.outputs, begun)
     _check("sense", programs.sense.inputs, felt_alone)
     _check("sense", programs.sense.outputs, sensed)
+    for name, rows in (("advance", 1), ("conclude", task.agents)):
+        program, (read, written) = getattr(programs, name), BOOKKEEPING[name]
+        rules: Sizes = {"rules": (len(Rules._fields),)}
+        _check(name, program.inputs, {**dict.fromkeys(read, (rows,)), **rules})
+        _check(name, program.outputs, dict.fromkeys(written, (rows,)))
     if task.tracks and q < _COURSE:
         raise InvalidValue(f"the course of a track has {_COURSE} numbers, not {q}")
     if len(task.lowest) != len(task.highest) or len(task.lowest) != seen["observation"][0]:
@@ -95,7 +101,7 @@ def _check(program: str, ports: Sequence[Port], sizes: Sizes) -> None:
 
 FORMAT = "skidpad-task"
 VERSION = 1
-_PROGRAMS = ("judge", "look", "start", "sense")
+_PROGRAMS = ("judge", "look", "start", "sense", "advance", "conclude")
 _NUMBERS = ("agents", "substeps")
 
 
