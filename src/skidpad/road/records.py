@@ -24,6 +24,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -296,7 +298,16 @@ def grip_of_patches(
         corners = np.concatenate([_corners(patch) for patch in patches])
         low, high = corners.min(axis=0), corners.max(axis=0)
     else:
-        low, high = np.reshape(_checked_area(area), (2, 2))
+        try:
+            low, high = np.reshape(np.array(area, dtype=float), (2, 2))
+        except (TypeError, ValueError, OverflowError):
+            low = high = np.array([np.nan])
+        if not np.isfinite([*low, *high]).all():
+            raise InvalidValue(
+                f"area = {shown(area)} must be four numbers: x and y of two corners, in m"
+            )
+        if not (low < high).all():
+            raise InvalidValue(f"area = {shown(area)} must have its lower left corner first")
     # One point more on every side has the base, which holds outside.
     first = np.floor(low / step) - 1.0
     counts = np.ceil(high / step) + 1.0 - first + 1.0
@@ -333,20 +344,6 @@ def _corners(patch: Patch | PolygonPatch) -> Array:
     across = 0.5 * patch.width * np.array([-math.sin(patch.yaw), math.cos(patch.yaw)])
     middle = np.array([patch.x, patch.y])
     return np.array([middle + i * along + j * across for i in (-1, 1) for j in (-1, 1)])
-
-
-def _checked_area(area: Any) -> Array:
-    try:
-        corners = np.array(area, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        corners = np.array([])
-    if corners.shape != (4,) or not np.isfinite(corners).all():
-        raise InvalidValue(
-            f"area = {shown(area)} must be four numbers: x and y of two corners, in m"
-        )
-    if not (corners[0] < corners[2] and corners[1] < corners[3]):
-        raise InvalidValue(f"area = {shown(area)} must have its lower left corner first")
-    return corners
 
 
 @made_once
@@ -475,24 +472,29 @@ def down(slope: one, bank: one) -> Direction:
     return Direction(-slope * by_e, -bank * (by_e * by_n), -by_n)
 
 
+def plane_through(values: Sequence[Any], places: Sequence[tuple[m, m]]) -> tuple[Any, Any, Any]:
+    """Mean, slope forward and slope to the left of values at four wheels (fl, fr, rl, rr).
+
+    The slope forward is that from the midpoint of the rear wheels to the midpoint of the front
+    ones, the slope to the left the mean of those of both axles.
+    """
+    (forward, left), (_, right), (back, rear_left), (_, rear_right) = places
+    fl, fr, rl, rr = values
+    front, rear = 0.5 * (fl + fr), 0.5 * (rl + rr)
+    front_bank = (fl - fr) * (1.0 / (left - right))
+    bank = 0.5 * (front_bank + (rl - rr) * (1.0 / (rear_left - rear_right)))
+    return 0.5 * (front + rear), (front - rear) * (1.0 / (forward - back)), bank
+
+
 def plane_under(contacts: Sequence[WheelContact], places: Sequence[tuple[m, m]]) -> RoadPlane:
     """Plane under four wheels (fl, fr, rl, rr) at positions (forward, left) of a body.
 
-    Its slope is that from the midpoint of the rear wheels to the midpoint of the front ones, its
-    bank the mean of those of both axles. So waves shorter than the vehicle hardly tilt it.
+    Waves shorter than the vehicle hardly tilt it.
     """
-    (forward, left), (_, right), (back, rear_left), (_, rear_right) = places
-    by_wheelbase = 1.0 / (forward - back)
-    fl, fr, rl, rr = (contact.z for contact in contacts)
-    front, rear = 0.5 * (fl + fr), 0.5 * (rl + rr)
-    slope = (front - rear) * by_wheelbase
-    front_bank = (fl - fr) * (1.0 / (left - right))
-    bank = 0.5 * (front_bank + (rl - rr) * (1.0 / (rear_left - rear_right)))
-    changes = (
-        (0.5 * by_wheelbase) * ((fl + fr) - (rl + rr))
-        for fl, fr, rl, rr in _rises(contacts, places)
-    )
-    return RoadPlane(0.5 * (front + rear), slope, bank, down(slope, bank), SlopeChange(*changes))
+    z, slope, bank = plane_through([contact.z for contact in contacts], places)
+    half = 0.5 * (1.0 / (places[0][0] - places[2][0]))
+    changes = (half * ((fl + fr) - (rl + rr)) for fl, fr, rl, rr in _rises(contacts, places))
+    return RoadPlane(z, slope, bank, down(slope, bank), SlopeChange(*changes))
 
 
 def plane_motion(plane: RoadPlane, yaw: rad, v_x: m_s, v_y: m_s, omega: rad_s) -> PlaneMotion:
@@ -613,7 +615,4 @@ def _weighted(weights: Sequence[Any], values: Sequence[Any]) -> one:
 
 
 def _sum(values: Sequence[Any]) -> Any:
-    total = values[0]
-    for value in values[1:]:
-        total = total + value
-    return total
+    return reduce(add, values)

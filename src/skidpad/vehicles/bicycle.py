@@ -54,7 +54,14 @@ from .parts.air import downforce
 from .parts.assembly import geometry_about_axles, redefined, sliding_car, tyres_among, weight_along
 from .parts.chassis import WheelMoments, push_of
 from .parts.kinematics import Acceleration, kinetic_energy, pose_rate, velocity_rate
-from .parts.load_transfer import AxleWeights, Force, axle_weights, floored_speed, lift
+from .parts.load_transfer import (
+    AxleWeights,
+    Force,
+    axle_weights,
+    axles_on_road,
+    floored_speed,
+    pitch_transfer,
+)
 from .parts.spinning_wheel import FirstOrderSlip, SteadySlip, each_wheel, rolling_radius
 from .twin_track.body import WHEEL_WIDTH
 from .twin_track.records import DEFAULT_TYRES, share
@@ -365,10 +372,8 @@ def pitched_loads(at_rest: AxleWeights, a_x: si.m_s2, p: Any) -> AxleWeights:
 
     The sum is that of `at_rest`: what would be a negative load on one axle is taken off the other.
     """
-    pitch = (p.m * p.z_cg * (1.0 / (p.l_f + p.l_r))) * a_x
-    front, rear = at_rest.front - pitch, at_rest.rear + pitch
-    spilt = lift(front, p.F_lift) - lift(rear, p.F_lift)
-    return AxleWeights(front + spilt, rear - spilt)
+    pitch = pitch_transfer(a_x, p)
+    return axles_on_road(at_rest.front - pitch, at_rest.rear + pitch, p)
 
 
 TYRES = (("tyre",), ("front", "rear"))

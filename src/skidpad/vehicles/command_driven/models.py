@@ -478,6 +478,7 @@ def mechanical(
 class Kind(NamedTuple):
     """Functions and records of a model, without its parameters."""
 
+    summary: str
     Input: Any
     update: Update
     State: Any = State
@@ -493,27 +494,79 @@ class Kind(NamedTuple):
 
 KINDS = {
     "IDEAL_STEER_VEL": Kind(
-        VelocityInput, ideal_velocity, outputs=ideal_report, ideal=True, keeps=("v_x", "a_x")
+        "Rolls with the commanded velocity and steering angle",
+        VelocityInput,
+        ideal_velocity,
+        outputs=ideal_report,
+        ideal=True,
+        keeps=("v_x", "a_x"),
     ),
     "IDEAL_STEER_ACC": Kind(
-        AccelerationInput, ideal_acceleration, outputs=ideal_report, ideal=True
+        "Rolls with the commanded acceleration and steering angle",
+        AccelerationInput,
+        ideal_acceleration,
+        outputs=ideal_report,
+        ideal=True,
     ),
     "IDEAL_STEER_ACC_GEARED": Kind(
-        GearedInput, ideal_geared, outputs=ideal_report, ideal=True, keeps=("a_x",)
+        "Rolls with the commanded acceleration and steering angle as the gear allows",
+        GearedInput,
+        ideal_geared,
+        outputs=ideal_report,
+        ideal=True,
+        keeps=("a_x",),
     ),
-    "DELAY_STEER_VEL": Kind(VelocityInput, lagging_velocity, keeps=("a_x",)),
-    "DELAY_STEER_ACC": Kind(AccelerationInput, lagging_acceleration),
-    "DELAY_STEER_ACC_GEARED": Kind(GearedInput, lagging_geared, GearedState),
-    "DELAY_STEER_ACC_GEARED_WO_FALL_GUARD": Kind(PedalInput, without_fall_guard, PedalState),
-    "DELAY_STEER_MAP_ACC_GEARED": Kind(GearedInput, lagging_map, GearedState),
-    "ACTUATION_CMD": Kind(ActuationInput, _servo(plain), GearedState),
+    "DELAY_STEER_VEL": Kind(
+        "Velocity and steering angle lag behind the commands",
+        VelocityInput,
+        lagging_velocity,
+        keeps=("a_x",),
+    ),
+    "DELAY_STEER_ACC": Kind(
+        "Acceleration and steering angle lag behind the commands",
+        AccelerationInput,
+        lagging_acceleration,
+    ),
+    "DELAY_STEER_ACC_GEARED": Kind(
+        "Acceleration and steering angle lag behind the commands; moves as the gear allows",
+        GearedInput,
+        lagging_geared,
+        GearedState,
+    ),
+    "DELAY_STEER_ACC_GEARED_WO_FALL_GUARD": Kind(
+        "Pedal and steering angle lag behind the commands; the car may roll back",
+        PedalInput,
+        without_fall_guard,
+        PedalState,
+    ),
+    "DELAY_STEER_MAP_ACC_GEARED": Kind(
+        "Acceleration lags behind what a map of command and velocity says",
+        GearedInput,
+        lagging_map,
+        GearedState,
+    ),
+    "ACTUATION_CMD": Kind(
+        "Pedals through maps; the steering command is a tyre angle",
+        ActuationInput,
+        _servo(plain),
+        GearedState,
+    ),
     "ACTUATION_CMD_VGR": Kind(
-        ActuationInput, _servo(geared_wheel), GearedState, steering=by_steering_wheel
+        "Pedals through maps; the steering command is a wheel angle, its gear ratio varies",
+        ActuationInput,
+        _servo(geared_wheel),
+        GearedState,
+        steering=by_steering_wheel,
     ),
     "ACTUATION_CMD_STEER_MAP": Kind(
-        ActuationInput, _servo(mapped), GearedState, steering=by_steering_map
+        "Pedals through maps; steering rate through a map",
+        ActuationInput,
+        _servo(mapped),
+        GearedState,
+        steering=by_steering_map,
     ),
     "ACTUATION_CMD_MECHANICAL": Kind(
+        "Pedals through maps; the steering command turns a column with inertia and friction",
         ActuationInput,
         mechanical,
         MechanicalState,
@@ -523,32 +576,6 @@ KINDS = {
     ),
 }
 """Available models, by upstream's names."""
-SUMMARIES = {
-    "IDEAL_STEER_VEL": "Rolls with the commanded velocity and steering angle",
-    "IDEAL_STEER_ACC": "Rolls with the commanded acceleration and steering angle",
-    "IDEAL_STEER_ACC_GEARED": (
-        "Rolls with the commanded acceleration and steering angle as the gear allows"
-    ),
-    "DELAY_STEER_VEL": "Velocity and steering angle lag behind the commands",
-    "DELAY_STEER_ACC": "Acceleration and steering angle lag behind the commands",
-    "DELAY_STEER_ACC_GEARED": (
-        "Acceleration and steering angle lag behind the commands; moves as the gear allows"
-    ),
-    "DELAY_STEER_ACC_GEARED_WO_FALL_GUARD": (
-        "Pedal and steering angle lag behind the commands; the car may roll back"
-    ),
-    "DELAY_STEER_MAP_ACC_GEARED": (
-        "Acceleration lags behind what a map of command and velocity says"
-    ),
-    "ACTUATION_CMD": "Pedals through maps; the steering command is a tyre angle",
-    "ACTUATION_CMD_VGR": (
-        "Pedals through maps; the steering command is a wheel angle, its gear ratio varies"
-    ),
-    "ACTUATION_CMD_STEER_MAP": "Pedals through maps; steering rate through a map",
-    "ACTUATION_CMD_MECHANICAL": (
-        "Pedals through maps; the steering command turns a column with inertia and friction"
-    ),
-}
 
 
 def command_model(name: str, Params: type, upstream: bool) -> Model:
@@ -566,7 +593,7 @@ def command_model(name: str, Params: type, upstream: bool) -> Model:
     kept = kind.keeps if kind.ideal else (*kind.keeps, "pending")
     return Model(
         name=name,
-        summary=SUMMARIES[name],
+        summary=kind.summary,
         State=kind.State,
         Params=Params,
         Input=kind.Input,

@@ -22,7 +22,6 @@ from ...core.body import (
     Body,
     Demand,
     Geometry,
-    GroundUnder,
     Limits,
     Pose,
     Velocity,
@@ -116,17 +115,6 @@ def rolling_placed(
     return x._replace(**pose._asdict(), v=v)
 
 
-def rolling_on_ground(
-    x: KinematicBicycleState, u: Any, w: Any, ground: GroundUnder, p: BicycleParams
-) -> tuple[Any, Any]:
-    """Apply gravity to the kinematic bicycle along its direction of travel."""
-    if ground.down is None:
-        return u, w
-    beta, _ = kinematics.centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
-    along, _ = unrotated(ground.down.x, ground.down.y, beta)
-    return u, w._replace(v=ground.g * along)
-
-
 KINEMATIC_BICYCLE_MODEL = cars.car_model(
     "commonroad_kinematic_bicycle",
     KinematicBicycleState,
@@ -143,7 +131,7 @@ KINEMATIC_BICYCLE_MODEL = cars.car_model(
         geometry=cars.sized,
         limits=cars.bicycle_limits,
         command=cars.bicycle_command,
-        on_ground=rolling_on_ground,
+        on_ground=cars.on_slope_ahead(lambda x, p: kinematics.drift(x.steer, p.l_f, p.l_r)),
     ),
     mirror_odd={"a_lat": True},
     summary="Car without slip under acceleration and steering rate",

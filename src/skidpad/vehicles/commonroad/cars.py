@@ -22,6 +22,7 @@ from ...core.body import Demand, Geometry, GroundUnder, Limits
 from ...core.checks import finite
 from ...core.model import Model, NoDisturbance, Vehicle, VehicleFactory, vehicle_of
 from ...errors import InvalidValue
+from ...geometry.pose import unrotated
 from ...ops import abs, clip, cos, logical_and, logical_or, maximum, sin, smooth_step, tan, where
 from ...units import Allowed, N, m, m_s, m_s2, non_negative, one, positive, rad, rad_s, s
 from ..parts.actuators import demanded_acceleration, limited, rate_limited_lag
@@ -473,6 +474,23 @@ def on_slope(*fields: str) -> Callable[[Any, Any, Any, GroundUnder, Any], tuple[
         along, across = ground.g * ground.down.x, ground.g * ground.down.y
         pulls = {name: across if k else along for k, name in enumerate(fields)}
         return u, w._replace(**pulls)
+
+    return on_ground
+
+
+def on_slope_ahead(
+    beta: Callable[[Any, Any], rad],
+) -> Callable[[Any, Any, Any, GroundUnder, Any], tuple[Any, Any]]:
+    """Return an `on_ground` that adds gravity along the direction of travel to the rate of v.
+
+    `beta` is the slip angle for a state and parameters. Sideways the tyres hold the car.
+    """
+
+    def on_ground(x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> tuple[Any, Any]:
+        if ground.down is None:
+            return u, w
+        along, _ = unrotated(ground.down.x, ground.down.y, beta(x, p))
+        return u, w._replace(v=ground.g * along)
 
     return on_ground
 

@@ -691,7 +691,15 @@ def motion(x: State, u: cars.CarInput, p: Params) -> Motion:
     )
     # A car that follows its wheels needs no tyre forces, so body and axles feel none.
     front, rear = on_axles(x, [Force(share * w.force.x, share * w.force.y) for w in rolling])
-    turning = net_torques(x, acting.a, rolling, p)
+    # What slows the car, either way, comes from the brakes; at rest the engine sets it going.
+    slows = acting.a * x.v_x < 0.0
+    torque = axle_torques(acting.a, slows, p.m, p.R_w, p.brake_split, p.engine_split)
+    each = (torque.front, torque.front, torque.rear, torque.rear)
+    # Net torque on each wheel: that of engine or brake minus that of the road.
+    turning = [
+        on_wheel(0.5 * axle_torque, torque.braking, omega, p.omega_lock) - p.R_w * wheel.force.x
+        for axle_torque, omega, wheel in zip(each, spins_of(x), rolling, strict=True)
+    ]
     spinning = share * (turning[0] + turning[1] + turning[2] + turning[3])
     squat = pitch_moment(x, front.x + rear.x, spinning, now, p)
     across, turn = mixed(share, x.v_y, p.l_r * line.omega), mixed(share, x.omega, line.omega)
@@ -705,17 +713,6 @@ def motion(x: State, u: cars.CarInput, p: Params) -> Motion:
         spins.append(mixed(share, net_torque * (1.0 / p.I_w), rolls))
     rate = assembled(x, pose, acting, over_ground, inside, spins, p)
     return Motion(rate, Acting(rolling, now))
-
-
-def net_torques(x: State, a: si.m_s2, rolling: Sequence[Wheel], p: Params) -> list[si.Nm]:
-    """Net torque on each wheel: that of engine or brake minus that of the road."""
-    # What slows the car, either way, comes from the brakes; at rest the engine sets it going.
-    torque = axle_torques(a, a * x.v_x < 0.0, p.m, p.R_w, p.brake_split, p.engine_split)
-    each = (torque.front, torque.front, torque.rear, torque.rear)
-    return [
-        on_wheel(0.5 * axle_torque, torque.braking, omega, p.omega_lock) - p.R_w * wheel.force.x
-        for axle_torque, omega, wheel in zip(each, spins_of(x), rolling, strict=True)
-    ]
 
 
 def assembled(

@@ -25,10 +25,9 @@ from math import pi
 from typing import Annotated, Any, NamedTuple
 
 from ... import units as si
-from ...core.body import Body, Geometry, GroundUnder, Pose, Trailer, Velocity, Wheel, box
+from ...core.body import Body, Geometry, Pose, Trailer, Velocity, Wheel, box
 from ...core.model import Model
 from ...core.record import extended
-from ...geometry.pose import unrotated
 from ...ops import abs, atan, atan2, cos, logical_and, logical_or, maximum, sin, sqrt, tanh, where
 from ...tyres.contract import dynamic_share, led, mixed
 from ..parts import kinematics
@@ -326,14 +325,6 @@ def slipping_placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
     return x._replace(**pose._asdict(), v=v, beta=atan2(across, along), omega=velocity.omega)
 
 
-def slipping_on_ground(x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> tuple[Any, Any]:
-    """Apply gravity to ST and STD along their direction of travel; the tyres hold them sideways."""
-    if ground.down is None:
-        return u, w
-    along, _ = unrotated(ground.down.x, ground.down.y, x.beta)
-    return u, w._replace(v=ground.g * along)
-
-
 def slipping_body(**others: Any) -> Body:
     """Body of ST or STD."""
     usual: dict[str, Any] = {
@@ -343,7 +334,7 @@ def slipping_body(**others: Any) -> Body:
         "placed": slipping_placed,
         "limits": cars.limits,
         "command": cars.car_command,
-        "on_ground": slipping_on_ground,
+        "on_ground": cars.on_slope_ahead(lambda x, p: x.beta),
         "gravity": "g",
     }
     return sliding_car(**usual | others)

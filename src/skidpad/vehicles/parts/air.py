@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from ...geometry.pose import unrotated
 from ...ops import abs, smooth_hypot, tanh
 from ...units import Allowed, N, N_s2_m2, N_s_m, Nm, kg_m3, m, m2, m_s, non_negative, one, positive
+from .actuators import drag
 from .assembly import NoStates, assembled, at_column, at_row, checked_table
 
 if TYPE_CHECKING:
@@ -74,9 +75,9 @@ class PlainAir(NamedTuple):
 
     def forces(self, x: Any, w: Any, travel: Travel, p: Any) -> AirForces:
         """Aerodynamic forces from the longitudinal velocity."""
-        drag = (-0.5 * p.C_drag) * (x.v_x * abs(x.v_x))
         down = downforce(x.v_x, p.C_down)
-        return AirForces(drag, 0.0, 0.0, p.down_front * down, (1.0 - p.down_front) * down)
+        front, rear = p.down_front * down, (1.0 - p.down_front) * down
+        return AirForces(drag(x.v_x, p.C_drag), 0.0, 0.0, front, rear)
 
     def resistance(self, v_x: m_s, p: Any) -> N:
         """Air drag at a speed."""

@@ -54,6 +54,7 @@ from .load_transfer import (
     Velocity,
     corner_loads,
     loads_under,
+    pitch_transfer,
     spread_loads,
     while_upright,
 )
@@ -199,21 +200,19 @@ def wheel_travel(travel: Travel, p: Any) -> tuple[si.m, si.m, si.m, si.m]:
     )
 
 
-def check_unsprung(s: Any, p: Any) -> None:
-    """Raise if an unsprung mass is not less than the mass its axle carries on the road."""
+def check_sprung(s: Any, p: Any, stiffness: si.Nm, parts: str) -> None:
+    """Raise if an axle carries no sprung mass, or if the roll stiffness of `parts` is too small.
+
+    An unsprung mass must be less than the mass on its axle, and the stiffness must overcome the
+    moment of the leaning body.
+    """
     by_wheelbase = p.m / (p.l_f + p.l_r)
-    axles = (("m_u_f", s.m_u_f, p.l_r), ("m_u_r", s.m_u_r, p.l_f))
-    for name, unsprung, arm in axles:
+    for name, unsprung, arm in (("m_u_f", s.m_u_f, p.l_r), ("m_u_r", s.m_u_r, p.l_f)):
         if not unsprung < arm * by_wheelbase:
             raise InvalidValue(
                 f"unsprung mass {name} = {unsprung:g} kg must be less than the "
                 f"{arm * by_wheelbase:g} kg of the mass m = {p.m:g} kg that stand on its axle"
             )
-
-
-def check_sprung(s: Any, p: Any, stiffness: si.Nm, parts: str) -> None:
-    """Raise if no sprung mass is left, or if its weight overcomes the roll stiffness of `parts`."""
-    check_unsprung(s, p)
     body = sprung_mass(s, p)
     tipping = body.m * p.g * body.arm
     if not stiffness > tipping:
@@ -226,11 +225,6 @@ def check_sprung(s: Any, p: Any, stiffness: si.Nm, parts: str) -> None:
 def check_springs(s: Suspension, p: Any) -> None:
     """Raise for an impossible `Suspension`, see `check_sprung`."""
     check_sprung(s, p, sum(roll_stiffness(s, p)), "k_f, k_r, bar_f and bar_r")
-
-
-def pitch_transfer(a_x: si.m_s2, p: Any) -> si.N:
-    """Load moved from the front to the rear axle while the tyres push with m a_x."""
-    return (p.m * p.z_cg * (1.0 / (p.l_f + p.l_r))) * a_x
 
 
 _LOWEST: si.one = 1e-3

@@ -322,13 +322,23 @@ def standing_loads(p: Any) -> tuple[N, N, N, N]:
     return front, front, rear, rear
 
 
+def pitch_transfer(a_x: m_s2, p: Any) -> N:
+    """Load moved from the front to the rear axle while the tyres push with m a_x."""
+    return (p.m * p.z_cg * (1.0 / (p.l_f + p.l_r))) * a_x
+
+
 def corner_loads(at_rest: AxleWeights, a_x: m_s2, a_y: m_s2, p: Any) -> CornerLoads:
     """Wheel loads while the tyres push with the mass times (a_x, a_y), in body axes."""
-    leaning = p.m * p.z_cg
-    pitch = (leaning * (1.0 / (p.l_f + p.l_r))) * a_x
+    leaning, pitch = p.m * p.z_cg, pitch_transfer(a_x, p)
     shift_f = (p.roll_front * leaning * (1.0 / p.track_f)) * a_y
     shift_r = ((1.0 - p.roll_front) * leaning * (1.0 / p.track_r)) * a_y
     return spread_loads(at_rest.front - pitch, at_rest.rear + pitch, shift_f, shift_r, p)
+
+
+def axles_on_road(front: N, rear: N, p: Any) -> AxleWeights:
+    """Axle loads of at least 0: what would be negative is taken off the other axle."""
+    spilt = lift(front, p.F_lift) - lift(rear, p.F_lift)
+    return AxleWeights(front + spilt, rear - spilt)
 
 
 def spread_loads(front: N, rear: N, shift_f: N, shift_r: N, p: Any) -> CornerLoads:
@@ -337,8 +347,7 @@ def spread_loads(front: N, rear: N, shift_f: N, shift_r: N, p: Any) -> CornerLoa
     The moment of an axle about the ground is its shift times its track. Axle loads may be negative,
     but not their sum.
     """
-    spilt = lift(front, p.F_lift) - lift(rear, p.F_lift)
-    mean_f, mean_r = 0.5 * (front + spilt), 0.5 * (rear - spilt)
+    mean_f, mean_r = (0.5 * load for load in axles_on_road(front, rear, p))
     spilt_f = _spilt(shift_f, mean_f, p.F_lift)
     spilt_r = _spilt(shift_r, mean_r, p.F_lift)
     # A moment goes from one axle to the other, hence the ratio of the tracks.

@@ -27,11 +27,12 @@ from ...road.records import (
     StandingPull,
     WheelContact,
     plane_motion,
+    plane_through,
     plane_under,
     standing_pull,
     wheel_contact,
 )
-from ...units import m, m_s, m_s2, one, rad, rad_s
+from ...units import m, m_s, m_s2, one, rad_s
 from .kinematics import Acceleration, PoseRate, pose_rate
 from .load_transfer import floored_speed
 
@@ -81,25 +82,9 @@ def unevenness(
         heights.append((contact.z - flush) * by_n)
         rates.append((along * v_x + across * v_y) * by_n)
         slopes.append((along, across))
-    rise, tilt, lean = _fitted(rates, places)
-    return Unevenness(
-        tuple(heights),
-        tuple(rates),
-        tuple(slopes),
-        rise - middle * tilt,
-        tilt,
-        lean,
-    )
-
-
-def _fitted(values: Sequence[m_s], places: Sequence[tuple[m, m]]) -> tuple[m_s, rad_s, rad]:
-    """Mean and slopes (forward, left) of a plane through four values, as in `plane_under`."""
-    (forward, left), (_, right), (back, rear_left), (_, rear_right) = places
-    fl, fr, rl, rr = values
-    front, rear = 0.5 * (fl + fr), 0.5 * (rl + rr)
-    front_bank = (fl - fr) * (1.0 / (left - right))
-    bank = 0.5 * (front_bank + (rl - rr) * (1.0 / (rear_left - rear_right)))
-    return 0.5 * (front + rear), (front - rear) * (1.0 / (forward - back)), bank
+    rise, tilt, lean = plane_through(rates, places)
+    rise = rise - middle * tilt
+    return Unevenness(tuple(heights), tuple(rates), tuple(slopes), rise, tilt, lean)
 
 
 _LEAST_PRESS: one = 0.05
