@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NamedTuple
 
-from ..ops import atan, cos, maximum, minimum, sin, smooth_hypot, smooth_step, sqrt, tan
+from ..ops import cos, maximum, minimum, sin, smooth_hypot, smooth_step, sqrt, tan
 from ..units import Allowed, N, N_rad, Pa, m, non_negative, one, positive, rad
 from .contract import (
     Carcass,
@@ -43,6 +43,7 @@ from .contract import (
     TyreForces,
     above_zero,
 )
+from .magic_formula.coefficients import bent
 
 Curve = Callable[[one], one]
 """Force over largest force at a normalised slip of at least 0; slope 1 at 0, never above 1."""
@@ -101,8 +102,7 @@ def magic_curve(C: one, E: one) -> Curve:
     """Magic Formula's sine over normalised slip: shape factor `C`, curvature factor `E`."""
 
     def curve(length: one) -> one:
-        s = length / C
-        return sin(C * atan(s - E * (s - atan(s))))
+        return sin(C * bent(length / C, E))
 
     return curve
 
@@ -359,17 +359,12 @@ class MagicFormula(NamedTuple):
 
         Pacejka, Tyre and Vehicle Dynamics, 3rd ed., eq. 4.49 without offsets, divided by the load.
         """
-        s = self.B * alpha
-        return self.D * sin(self.C * atan(s - self.E * (s - atan(s))))
+        return self.D * sin(self.C * bent(self.B * alpha, self.E))
 
 
 def friction(alpha: rad, tyre: Any) -> one:
     """Lateral force per load at a slip angle in rad, for any tyre; it has the sign of `alpha`."""
     return tyre.friction(alpha)
-
-
-FrictionLaw = Callable[[Sequence[rad], Any, one], list[one]]
-"""Lateral forces per load, as a function of slip angles, tyre and factor on the grip."""
 
 
 def friction_on_road(alpha: Sequence[rad], tyre: Any, mu: one) -> list[one]:

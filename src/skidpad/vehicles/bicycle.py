@@ -45,6 +45,7 @@ from .parts.actuators import (
     ForceCommand,
     demanded_acceleration,
     drag,
+    fraction,
     front_share,
     lag,
     limited,
@@ -64,7 +65,7 @@ from .parts.load_transfer import (
 )
 from .parts.spinning_wheel import FirstOrderSlip, SteadySlip, each_wheel, rolling_radius
 from .twin_track.body import WHEEL_WIDTH
-from .twin_track.records import DEFAULT_TYRES, share
+from .twin_track.records import DEFAULT_TYRES
 from .twin_track.sets import set_values
 
 
@@ -173,13 +174,13 @@ class Params(NamedTuple):
     c 0.33, 2 m²)."""
     C_down: Annotated[si.N_s2_m2, si.non_negative] = 0.0
     """Downforce coefficient: downforce is ½ C_down v_x²."""
-    down_front: share = 0.5
+    down_front: fraction = 0.5
     """Share of the downforce on the front axle."""
     use_max: Annotated[si.one, si.Allowed(0.0, 0.999, open_low=True)] = 0.95
     """Largest share of the longitudinal grip that drive and brakes may use."""
-    drive_front: share = FORD_ESCORT["engine_split"]
+    drive_front: fraction = FORD_ESCORT["engine_split"]
     """Share of the drive force on the front axle."""
-    brake_front: share = FORD_ESCORT["brake_split"]
+    brake_front: fraction = FORD_ESCORT["brake_split"]
     """Share of the brake force on the front axle."""
     v_brake: Annotated[si.m_s, si.positive] = 0.5
     """Speed above which a force against the motion is taken from the brakes alone."""

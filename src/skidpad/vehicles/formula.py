@@ -23,7 +23,7 @@ from ..core.body import Demand, Geometry, GroundUnder, Limits, Outline, Pose, bo
 from ..core.body import Velocity as BodyVelocity
 from ..core.model import Model, NoDisturbance, VehicleFactory
 from ..core.record import extended
-from ..ops import clip, cos, logical_and, maximum, minimum, sin, tan, where
+from ..ops import clip, cos, logical_and, maximum, minimum, sin, where
 from ..tyres.simple import MagicFormula, friction_on_road
 from .parts.actuators import limited, limited_lag, rate_limited_lag
 from .parts.air import downforce, resistance
@@ -31,6 +31,7 @@ from .parts.assembly import sliding_car, weight_along
 from .parts.kinematics import (
     Acceleration,
     body_acceleration,
+    curvature_of,
     kinetic_energy,
     pose_rate,
     velocity_rate,
@@ -455,14 +456,9 @@ class RollingOutputs(NamedTuple):
     """Curvature of the path of the rear axle, positive to the left."""
 
 
-def path_curvature(steer: si.rad, p: RollingCarParams) -> si.per_m:
-    """Curvature of the rear axle's path at a steering angle: omega = v_x times curvature."""
-    return tan(steer) * (1.0 / (p.l_f + p.l_r))
-
-
 def no_slip(x: State, p: RollingCarParams) -> State:
     """State with the lateral velocity and yaw rate of wheels that roll without slip."""
-    omega = x.v_x * path_curvature(x.steer, p)
+    omega = x.v_x * curvature_of(x.steer, p.l_f + p.l_r)
     return x._replace(v_y=p.l_r * omega, omega=omega)
 
 
@@ -485,8 +481,8 @@ def rolling_motion(x: State, steer_rate: si.rad_s, p: RollingCarParams) -> Rolli
     The energy ½ M v_x² changes only by the power of drive and resistance, as the lateral forces
     of the wheels do no work. M grows with the steering angle, so steering in costs speed.
     """
-    kappa = path_curvature(x.steer, p)
     wheelbase = p.l_f + p.l_r
+    kappa = curvature_of(x.steer, wheelbase)
     kappa_rate = steer_rate * (1.0 / wheelbase + wheelbase * (kappa * kappa))
     front, rear = drive_forces(x, cos(x.steer), sin(x.steer), p)
     drag = resistance(x.v_x, p.C_r0, p.C_r1, p.C_r2, p.v_0)
@@ -514,7 +510,7 @@ def rolling_outputs(x: State, u: Input, w: NoDisturbance, p: RollingCarParams) -
     rolling = no_slip(x, p)
     rate = rolling_motion(x, actuator_rates(x, u, p).steer, p)
     a = body_acceleration(Acceleration(rate.v_x, rate.v_y), x.v_x, rolling.v_y, rolling.omega)
-    return RollingOutputs(a.x, a.y, path_curvature(x.steer, p))
+    return RollingOutputs(a.x, a.y, curvature_of(x.steer, p.l_f + p.l_r))
 
 
 def rolling_placed(x: State, pose: Pose, velocity: BodyVelocity, p: RollingCarParams) -> State:

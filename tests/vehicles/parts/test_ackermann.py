@@ -36,8 +36,9 @@ def rear() -> ak.Twist:
 
 def test_base_and_rear_twists_are_those_of_the_table() -> None:
     base = ak.Twist(column("base_curvature"), column("base_velocity"))
-    close(ak.rear_twist(base, B).curvature, column("rear_curvature"))
-    close(ak.rear_twist(base, B).velocity, column("rear_velocity"))
+    ratio = ak.rear_ratio(base.curvature, B)
+    close(base.curvature / ratio, column("rear_curvature"))
+    close(base.velocity * ratio, column("rear_velocity"))
     close(ak.rear_ratio(base.curvature, B), column("rear_accel_for_1"))
     back = ak.twist_at(rear(), B, 0.0)
     close(back.curvature, column("base_curvature_back"))
@@ -127,7 +128,7 @@ def test_yaw_acceleration_is_the_derivative_of_the_yaw_rate(
         return (v + a * t) * math.tan(steer + w * t) / L
 
     want = (omega(h) - omega(-h)) / (2.0 * h)
-    assert ak.yaw_acceleration(v, steer, a, w, L) == pytest.approx(want, abs=1e-6)
+    assert ak.following(v, a, steer, w, L).omega_rate == pytest.approx(want, abs=1e-6)
 
 
 def test_an_approach_takes_full_steps_then_lands_on_the_goal() -> None:

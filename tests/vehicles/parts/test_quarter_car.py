@@ -14,10 +14,12 @@ from skidpad.vehicles.parts.suspension import (
     BumpStop,
     LinearDamper,
     LinearSpring,
-    Quarter,
-    QuarterState,
     corner,
     corner_loss,
+)
+from vehicles.parts.quarter_car import (
+    Quarter,
+    QuarterState,
     quarter_energy,
     quarter_rates,
     tyre_load,

@@ -24,7 +24,7 @@ from ...random.streams import key_of, normals
 from ...sensors.imu import Imu
 from ...sensors.motion import Motion, Mounting, pose_in_world
 from ...units import Allowed, m, non_negative, s
-from ...vehicles.parts.kinematics import Twist, yaw_acceleration
+from ...vehicles.parts.kinematics import Twist, following
 from ...vehicles.truck import Actuation, Params, State
 from .model_file import AngularVelocity, SpecificForce, TruckModel
 
@@ -128,7 +128,7 @@ def imu(model: TruckModel) -> Reading:
 
     def reading(x: State, rear: Twist, act: Actuation) -> tuple[AngularVelocity, SpecificForce]:
         a_x = act.v_x.rate
-        turning = yaw_acceleration(x.v_x, x.steer, a_x, act.steer.rate, wheel_base)
+        turning = following(x.v_x, a_x, x.steer, act.steer.rate, wheel_base).omega_rate
         # The rear axle does not move sideways, so all of its lateral acceleration is centripetal.
         motion = Motion(
             v_x=x.v_x, omega=rear.omega, a_x=a_x, a_y=x.v_x * rear.omega, omega_rate=turning

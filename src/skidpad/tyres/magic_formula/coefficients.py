@@ -34,18 +34,24 @@ def cos_atan(x: Any) -> Any:
     return 1.0 / sqrt(1.0 + x * x)
 
 
-def _bent(b: Any, E: Any) -> Any:
+def bent(b: Any, E: Any) -> Any:
+    """Angle atan(b - E(b - atan b)) of the Magic Formula's curves."""
     return atan(b - E * (b - atan(b)))
 
 
 def sin_curve(x: Any, B: Any, C: Any, D: Any, E: Any) -> Any:
     """D sin(C atan(Bx - E(Bx - atan Bx))), eq. 4.49."""
-    return D * sin(C * _bent(B * x, E))
+    return D * sin(C * bent(B * x, E))
 
 
 def cos_curve(x: Any, B: Any, C: Any, E: Any) -> Any:
     """cos(C atan(Bx - E(Bx - atan Bx))), eq. 4.59 without its peak."""
-    return cos(C * _bent(B * x, E))
+    return cos(C * bent(B * x, E))
+
+
+def decay(x: Any, shift: Any, B: Any, C: Any, E: Any) -> Any:
+    """Cosine curve over its value at x = 0, the weight of combined slip: eqs. 4.E51 and 4.E59."""
+    return cos_curve(x + shift, B, C, E) / cos_curve(shift, B, C, E)
 
 
 def power(x: Any, n: Any) -> Any:

@@ -31,7 +31,16 @@ from ...units import N, N_m, N_rad, Nm, Pa, m, m_s, one, per_m, rad, rad_s
 from ..contract import Contact, Peaks, Radii, Relaxation, SlipStiffness, TyreForces
 from . import coefficients as c
 from . import records as r
-from .coefficients import cos_atan, cos_curve, non_zero, power, sign1, sin_curve, without_zero
+from .coefficients import (
+    cos_atan,
+    cos_curve,
+    decay,
+    non_zero,
+    power,
+    sign1,
+    sin_curve,
+    without_zero,
+)
 from .radii import contact_patch, effective_radius, radii, relaxed
 from .records import Inputs, Sections, Slip, Tyre, inputs, sections
 
@@ -170,12 +179,15 @@ def spin(tyre: Tyre, k: Sections, i: Inputs, omega: rad_s) -> Spin:
     phi = s.phi_t - upright * omega * sin(s.gamma) * i.by_speed
     f = phi * tyre.dimension.UNLOADED_RADIUS
     size = sqrt(f * f + CORNER * CORNER)
-    decay = p.PDYP1 * (1.0 + p.PDYP2 * dfz) * _cos_atan_tan(p.PDYP3, s)
+    # cos(atan(PDYP3 tan(alpha))), also valid at 90 degrees.
+    cosine, sine = cos(s.alpha), p.PDYP3 * sin(s.alpha)
+    falling = absolute(cosine) / sqrt(cosine * cosine + sine * sine + 1e-60)
+    steep = p.PDYP1 * (1.0 + p.PDYP2 * dfz) * falling
     D_r, M_most = _torque(tyre, k, i, f, upright)
     return Spin(
         zeta0=0.0,
         zeta1=cos_atan(p.PDXP1 * (1.0 + p.PDXP2 * dfz) * cos_atan(p.PDXP3 * s.kappa) * f),
-        zeta2=cos_atan(decay * (size + p.PDYP4 * sqrt(size))),
+        zeta2=cos_atan(steep * (size + p.PDYP4 * sqrt(size))),
         zeta3=cos_atan(p.PKYP1 * (f * f)),
         zeta5=cos_atan(p.QDTP1 * f),
         zeta6=cos_atan(p.QBRP1 * f),
@@ -188,12 +200,6 @@ def spin(tyre: Tyre, k: Sections, i: Inputs, omega: rad_s) -> Spin:
 
 def _turned(tyre: Tyre, s: Slip) -> one:
     return tyre.dimension.UNLOADED_RADIUS * absolute(s.phi_t)
-
-
-def _cos_atan_tan(factor: one, s: Slip) -> one:
-    """cos(atan(factor tan(alpha))), also valid at 90 degrees."""
-    c, x = cos(s.alpha), factor * sin(s.alpha)
-    return absolute(c) / sqrt(c * c + x * x + 1e-60)
 
 
 def _shift(tyre: Tyre, k: Sections, i: Inputs, f: one, upright: one) -> rad:
@@ -336,18 +342,14 @@ def _combined(tyre: Tyre, k: Sections, i: Inputs, y: PureLateral) -> Weights:
     g2 = i.g_star * i.g_star
     rx, ry, scale = k.longitudinal, k.lateral, k.scaling
     B_x = (rx.RBX1 + rx.RBX3 * g2) * cos_atan(rx.RBX2 * kappa) * scale.LXAL
-    G_x = _weight(a, i.side * rx.RHX1, B_x, rx.RCX1, cut(rx.REX1 + rx.REX2 * i.dfz))
+    G_x = decay(a, i.side * rx.RHX1, B_x, rx.RCX1, cut(rx.REX1 + rx.REX2 * i.dfz))
     bend = cos_atan(ry.RBY2 * (a - i.side * ry.RBY3))
     B_y = (ry.RBY1 + ry.RBY4 * g2) * bend * scale.LYKA
     shift = (ry.RHY1 + ry.RHY2 * i.dfz) * way
-    G_y = _weight(kappa, shift, B_y, ry.RCY1, cut(ry.REY1 + ry.REY2 * i.dfz))
+    G_y = decay(kappa, shift, B_y, ry.RCY1, cut(ry.REY1 + ry.REY2 * i.dfz))
     most = y.D * (ry.RVY1 + ry.RVY2 * i.dfz + ry.RVY3 * i.g_star) * cos_atan(ry.RVY4 * a)
     pull = sin(ry.RVY5 * atan(ry.RVY6 * kappa)) * scale.LVYKA * (way * i.slip.awake)
     return Weights(G_x, G_y, most * pull)
-
-
-def _weight(slip: one, shift: one, B: one, C: one, E: one) -> one:
-    return cos_curve(slip + shift, B, C, E) / cos_curve(shift, B, C, E)
 
 
 def _ellipse(small: N, i: Inputs, x: PureLongitudinal, y: PureLateral) -> Weights:
@@ -399,21 +401,17 @@ def aligning(tyre: Tyre, k: Sections, i: Inputs, f: Forces, spin: Spin) -> Align
     steep = k.scaling.LKY / maximum(k.scaling.LMUY * i.mu, LEAST_GRIP)
     t = _trail(tyre, k, i, slip, steep, spin) * i.cos_alpha * (k.scaling.LFZO * s.awake)
     M_r = _residual(tyre, k, i, f, slip, steep, spin) * s.awake
-    arm = _arm(tyre, k, i, f.F_y)
+    # Lever arm of the longitudinal force; 0 without combined slip.
+    z, R = k.aligning, tyre.dimension.UNLOADED_RADIUS
+    share = z.SSZ1 + (z.SSZ2 / tyre.vertical.FNOMIN) * f.F_y
+    arm = (share + (z.SSZ3 + z.SSZ4 * i.dfz) * i.slip.gamma) * (R * k.scaling.LS)
+    if isinstance(tyre.combination, r.Uncombined):
+        arm = 0.0 * R
     if isinstance(tyre.aligning, r.Aligning52):
         force = f.F_y - f.weights.S_V
     else:  # that of an upright wheel
         force = f.weights.G_y * pure_lateral(tyre, k, i, 0.0, NO_SPIN).F
     return Aligning(M_r - t * force + arm * f.F_x, t, M_r, arm)
-
-
-def _arm(tyre: Tyre, k: Sections, i: Inputs, F_y: N) -> m:
-    """Lever arm of the longitudinal force; 0 without combined slip."""
-    z, R = k.aligning, tyre.dimension.UNLOADED_RADIUS
-    if isinstance(tyre.combination, r.Uncombined):
-        return 0.0 * R
-    share = z.SSZ1 + (z.SSZ2 / tyre.vertical.FNOMIN) * F_y
-    return (share + (z.SSZ3 + z.SSZ4 * i.dfz) * i.slip.gamma) * (R * k.scaling.LS)
 
 
 def _trail(tyre: Tyre, k: Sections, i: Inputs, slip: one, steep: one, spin: Spin) -> m:

@@ -207,8 +207,6 @@ class AxleOutputs(NamedTuple):
     """Load on the rear axle."""
 
 
-share = Annotated[one, Allowed(0.0, 1.0)]
-
 UPSTREAM = "upstream"
 VEHICLE_MODELS = "commonroad-vehicle-models 3.0.2"
 """The program that the vehicles KS to MB reproduce under `compat="upstream"`."""

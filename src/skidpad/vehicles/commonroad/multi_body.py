@@ -32,6 +32,7 @@ from ...core.record import extended
 from ...ops import abs, atan, cos, logical_and, maximum, pow, sin, where
 from ...tyres.contract import dynamic_share, led, mixed
 from ..parts import kinematics
+from ..parts.actuators import fraction
 from ..parts.assembly import sliding_car, sliding_placed
 from ..parts.load_transfer import (
     Force,
@@ -56,7 +57,6 @@ from .cars import (
     car_model,
     on_slope,
     on_spinning_wheels,
-    share,
     spinning_limits,
 )
 from .tyre import UPSTREAM_TYRE, Coefficients, Slip, right_tyre_force, tyre_force
@@ -380,9 +380,9 @@ class Params(cars.CarParams):
     """Lateral stiffness of the joint between an axle and the body."""
     K_rad: Annotated[si.N_s_m, si.non_negative] = cars.BMW_320I["K_rad"]
     """Lateral damping of the joint between an axle and the body."""
-    brake_split: share = cars.BMW_320I["brake_split"]
+    brake_split: fraction = cars.BMW_320I["brake_split"]
     """Share of the brake torque on the front axle."""
-    engine_split: share = cars.BMW_320I["engine_split"]
+    engine_split: fraction = cars.BMW_320I["engine_split"]
     """Share of the engine torque on the front axle."""
     g: Annotated[si.m_s2, si.non_negative] = 9.81
     """Gravity."""

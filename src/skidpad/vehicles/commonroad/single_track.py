@@ -31,6 +31,7 @@ from ...core.record import extended
 from ...ops import abs, atan, atan2, cos, logical_and, logical_or, maximum, sin, sqrt, tanh, where
 from ...tyres.contract import dynamic_share, led, mixed
 from ..parts import kinematics
+from ..parts.actuators import fraction
 from ..parts.assembly import rolling_car, sliding_car
 from ..parts.load_transfer import (
     Force,
@@ -49,7 +50,6 @@ from ..parts.spinning_wheel import (
     upstream_slip,
 )
 from . import cars
-from .cars import share
 from .tyre import UPSTREAM_TYRE, Coefficients, Slip, axle_force, tyre_force
 
 
@@ -461,9 +461,9 @@ class StdParams(cars.CarParams):
     """Radius of the wheels."""
     I_w: Annotated[si.kg_m2, si.positive] = cars.BMW_320I["I_w"]
     """Inertia of a wheel about its axle; of both wheels of an axle under compat="upstream"."""
-    brake_split: share = cars.BMW_320I["brake_split"]
+    brake_split: fraction = cars.BMW_320I["brake_split"]
     """Share of the brake torque on the front axle."""
-    engine_split: share = cars.BMW_320I["engine_split"]
+    engine_split: fraction = cars.BMW_320I["engine_split"]
     """Share of the engine torque on the front axle."""
     g: Annotated[si.m_s2, si.non_negative] = 9.81
     """Gravity."""

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
-from ...ops import atan, cos, sign, sin, sqrt
+from ...ops import atan, sign, sin
+from ...tyres.magic_formula.coefficients import bent, cos_atan, decay
 from ...units import N, one, positive, rad
 from ..parts.load_transfer import Force
 
@@ -118,10 +119,13 @@ def tyre_force(slip: Slip, F_z: N, p: Coefficients, quirks: Quirks = STANDARD) -
     pure_y, mu_y = pure_lateral(slip, F_z, p, quirks)
     kappa = -slip.kappa if quirks.drive_reversed else slip.kappa
     side = p.r_vy1 + p.r_vy3 * slip.gamma
-    from_drive = mu_y * F_z * side * _cos_atan(p.r_vy4 * slip.alpha)
+    from_drive = mu_y * F_z * side * cos_atan(p.r_vy4 * slip.alpha)
+    # Slip in one direction reduces the force in the other.
+    B_x = p.r_bx1 * cos_atan(p.r_bx2 * slip.kappa)
+    B_y = p.r_by1 * cos_atan(p.r_by2 * (slip.alpha - p.r_by3))
     return Force(
-        pure_x * _left_by_cornering(slip.kappa, slip.alpha, p),
-        pure_y * _left_by_drive(kappa, slip.alpha, p)
+        pure_x * decay(slip.alpha, p.r_hx1, B_x, p.r_cx1, p.r_ex1),
+        pure_y * decay(kappa, p.r_hy1, B_y, p.r_cy1, p.r_ey1)
         + from_drive * sin(p.r_vy5 * atan(p.r_vy6 * kappa)),
     )
 
@@ -141,7 +145,7 @@ def axle_force(slip: Slip, F_z: N, p: Coefficients) -> Force:
 def pure_longitudinal(slip: Slip, F_z: N, p: Coefficients, quirks: Quirks = STANDARD) -> N:
     """Longitudinal force without slip angle."""
     mu = p.p_dx1 * (1.0 - p.p_dx3 * slip.gamma * slip.gamma)
-    argument = _bent(p.p_kx1 / (p.p_cx1 * mu) * (slip.kappa + p.p_hx1), p.p_cx1, p.p_ex1)
+    argument = p.p_cx1 * bent(p.p_kx1 / (p.p_cx1 * mu) * (slip.kappa + p.p_hx1), p.p_ex1)
     shift: Any = F_z * p.p_vx1
     if quirks.shift_in_sine:
         return mu * F_z * sin(argument + shift)
@@ -153,31 +157,6 @@ def pure_lateral(slip: Slip, F_z: N, p: Coefficients, quirks: Quirks = STANDARD)
     ply = sign(slip.gamma) if quirks.ply_by_camber else 1.0
     mu = p.p_dy1 * (1.0 - p.p_dy3 * slip.gamma * slip.gamma)
     alpha = slip.alpha + ply * p.p_hy1 + p.p_hy3 * slip.gamma
-    argument = _bent(p.p_ky1 / (p.p_cy1 * mu) * alpha, p.p_cy1, p.p_ey1)
+    argument = p.p_cy1 * bent(p.p_ky1 / (p.p_cy1 * mu) * alpha, p.p_ey1)
     shift = F_z * (ply * p.p_vy1 + p.p_vy3 * slip.gamma)
     return mu * F_z * sin(argument) + shift, mu
-
-
-def _left_by_cornering(kappa: one, alpha: rad, p: Coefficients) -> one:
-    """Factor of slip angle on the longitudinal force; 1 without slip angle."""
-    B = p.r_bx1 * _cos_atan(p.r_bx2 * kappa)
-    return _loss(B, p.r_cx1, p.r_ex1, alpha, p.r_hx1)
-
-
-def _left_by_drive(kappa: one, alpha: rad, p: Coefficients) -> one:
-    """Factor of longitudinal slip on the lateral force; 1 without longitudinal slip."""
-    B = p.r_by1 * _cos_atan(p.r_by2 * (alpha - p.r_by3))
-    return _loss(B, p.r_cy1, p.r_ey1, kappa, p.r_hy1)
-
-
-def _loss(B: one, C: one, E: one, slip: one, shift: one) -> one:
-    return cos(_bent(B * (slip + shift), C, E)) / cos(_bent(B * shift, C, E))
-
-
-def _bent(t: one, C: one, E: one) -> rad:
-    """Argument of the sine or cosine in the Magic Formula."""
-    return C * atan(t - E * (t - atan(t)))
-
-
-def _cos_atan(x: one) -> one:
-    return 1.0 / sqrt(1.0 + x * x)

@@ -53,7 +53,7 @@ from ...core.files import brief_repr
 from ...core.record import extended, made_once
 from ...errors import InvalidValue
 from ...ops import abs, clip, floor, maximum, minimum, smooth_hypot, smooth_step, sqrt, tan, where
-from .actuators import lag
+from .actuators import fraction, lag
 from .assembly import NoStates, curve, on_curve, redefined, widened
 
 Wheels = tuple[Any, Any, Any, Any]
@@ -293,7 +293,6 @@ class AutomaticShift(NamedTuple):
         return 1.0
 
 
-share_of_first = Annotated[si.one, si.Allowed(0.0, 1.0)]
 ramp = Annotated[si.rad, si.Allowed(0.05, 1.5707963267948966)]
 slip_width = Annotated[si.rad_s, si.positive]
 
@@ -301,7 +300,7 @@ slip_width = Annotated[si.rad_s, si.positive]
 class OpenDifferential(NamedTuple):
     """Open differential, which splits the torque in fixed proportion at any speeds."""
 
-    share: share_of_first = 0.5
+    share: fraction = 0.5
     """Torque share of the first output: left, or front."""
 
     def transfer(self, T: si.Nm, slip: si.rad_s) -> si.Nm:
@@ -315,7 +314,7 @@ class LimitedSlip(NamedTuple):
     The output torques differ by at most preload + |T| mu faces r_clutch / (r_ramp tan(ramp)).
     """
 
-    share: share_of_first = 0.5
+    share: fraction = 0.5
     """Torque share of the first output without friction."""
     preload: Annotated[si.Nm, si.non_negative] = 60.0
     """Difference of the output torques that it holds without drive torque."""
@@ -352,7 +351,7 @@ class TorsenDifferential(NamedTuple):
     bias.
     """
 
-    share: share_of_first = 0.5
+    share: fraction = 0.5
     """Torque share of the first output at equal speeds."""
     bias: Annotated[si.one, si.Allowed(1.0)] = 2.5
     """Largest torque ratio, relative to that of the shares."""
@@ -371,7 +370,7 @@ class TorsenDifferential(NamedTuple):
 class LockedDifferential(NamedTuple):
     """Locked differential, modelled as a damper stiff enough that the outputs turn alike."""
 
-    share: share_of_first = 0.5
+    share: fraction = 0.5
     """Torque share of the first output at equal speeds."""
     damping: Annotated[si.Nm_s_rad, si.non_negative] = 1000.0
     """Torque per slip; larger values are stiffer."""
@@ -384,7 +383,7 @@ class LockedDifferential(NamedTuple):
 class ViscousDifferential(NamedTuple):
     """Viscous differential, whose torque grows with slip and saturates."""
 
-    share: share_of_first = 0.5
+    share: fraction = 0.5
     """Torque share of the first output at equal speeds."""
     damping: Annotated[si.Nm_s_rad, si.non_negative] = 30.0
     """Torque per slip at small slip."""

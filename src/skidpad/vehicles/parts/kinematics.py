@@ -127,12 +127,6 @@ def rear_ratio(base_curvature: per_m, base_to_rear: m) -> one:
     return sqrt(1.0 - sine * sine)
 
 
-def rear_twist(base: Twist, base_to_rear: m) -> Twist:
-    """Twist of the rear axle from that of the base point; the inverse of `twist_at`."""
-    ratio = rear_ratio(base.curvature, base_to_rear)
-    return Twist(base.curvature / ratio, base.velocity * ratio)
-
-
 def wheel_spin(rear: Twist, wheel_base: m, track: m, radius: m) -> WheelSpin:
     half = 0.5 * track
     ratios = (
@@ -166,12 +160,6 @@ def rear_curvature_limit(inner: rad, outer: rad, wheel_base: m, track: m) -> per
 def base_curvature_limit(rear_limit: per_m, base_to_rear: m, most: per_m) -> per_m:
     """Largest curvature of the base point's path that the wheels allow, at most `most`."""
     return minimum(rear_limit / speed_ratio(rear_limit, base_to_rear, 0.0 * base_to_rear), most)
-
-
-def yaw_acceleration(v_x: m_s, steer: rad, a_x: float, steer_rate: rad_s, wheel_base: m) -> rad_s2:
-    """Yaw acceleration while the speed changes by `a_x` (m/s²) and the steering by `steer_rate`."""
-    t = tan(steer)
-    return (a_x * t + v_x * steer_rate * (1.0 + t * t)) * (1.0 / wheel_base)
 
 
 class NoSlip(NamedTuple):

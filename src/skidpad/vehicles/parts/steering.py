@@ -87,7 +87,6 @@ class SteeringWheel(NamedTuple):
         return self.ratio * steer
 
 
-Nm_s_rad = Annotated[float, si.Unit("N·m·s/rad", length=2, mass=1, time=-1)]
 rad_s_total = Annotated[float, si.Unit("rad·s", time=1)]
 
 
@@ -98,7 +97,7 @@ class MechanicalSteering(NamedTuple):
     """Torque demand per angle error, in N·m/rad."""
     ki: Annotated[float, si.Unit("N·m/s", length=2, mass=1, time=-3)]
     """Torque demand per integrated angle error."""
-    kd: Nm_s_rad
+    kd: si.Nm_s_rad
     """Torque demand per rate of the angle error."""
     ff_gain: si.Nm
     """Torque demand per demanded angle, in N·m/rad."""
@@ -126,7 +125,7 @@ class MechanicalSteering(NamedTuple):
     """Constant torque, at zero demand and standstill."""
     inertia: Annotated[si.kg_m2, si.positive]
     """Inertia of the column."""
-    damping: Nm_s_rad
+    damping: si.Nm_s_rad
     """Torque that opposes the rate, per rate."""
     stiffness: si.Nm
     """Restoring torque per angle, in N·m/rad."""

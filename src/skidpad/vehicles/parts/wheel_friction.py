@@ -44,7 +44,7 @@ from ...ops import (
     tanh,
     where,
 )
-from .actuators import limited
+from .actuators import fraction, limited
 from .load_transfer import Place
 
 LEAST_FORCE2 = 1e-18
@@ -83,9 +83,7 @@ def shortened(x: si.N, y: si.N, most: si.N) -> tuple[si.N, si.N]:
     return shorter * x, shorter * y
 
 
-Nm_s_rad = Annotated[float, si.Unit("N·m·s/rad", length=2, mass=1, time=-1)]
 s_m = Annotated[float, si.Unit("s/m", length=-1, time=1)]
-share = Annotated[si.one, si.Allowed(0.0, 1.0)]
 
 ROLLING_SHARPNESS = 100.0
 """Slope at zero spin of the sign function of rolling resistance, in s/rad."""
@@ -100,7 +98,7 @@ class Friction(NamedTuple):
 
     mu: Annotated[si.one, si.non_negative] = 0.8
     """Largest force over load."""
-    C_damping: Annotated[Nm_s_rad, si.non_negative] = 0.01
+    C_damping: Annotated[si.Nm_s_rad, si.non_negative] = 0.01
     """Damping torque per spin, by bearings and shaft."""
     C_rr: Annotated[si.one, si.non_negative] = 0.0
     """Rolling resistance over load."""
@@ -111,7 +109,7 @@ class WardIagnemma(NamedTuple):
 
     mu: Annotated[si.one, si.non_negative] = 0.8
     """Largest force over load."""
-    C_damping: Annotated[Nm_s_rad, si.non_negative] = 0.01
+    C_damping: Annotated[si.Nm_s_rad, si.non_negative] = 0.01
     """Damping torque per spin, by bearings and shaft."""
     C_rr: Annotated[si.one, si.non_negative] = 0.0
     """Rolling resistance over load, in addition to R_1 and R_2."""
@@ -126,7 +124,7 @@ class WardIagnemma(NamedTuple):
 class Ellipse(NamedTuple):
     """Friction that rises linearly with slip up to saturation, with coupled directions."""
 
-    C_damping: Annotated[Nm_s_rad, si.non_negative] = 0.01
+    C_damping: Annotated[si.Nm_s_rad, si.non_negative] = 0.01
     """Damping torque per spin, by bearings and shaft."""
     C_rr: Annotated[si.one, si.non_negative] = 0.0
     """Rolling resistance over load."""
@@ -138,9 +136,9 @@ class Ellipse(NamedTuple):
     """Slip angle at which the lateral force saturates."""
     s_s: Annotated[si.one, si.positive] = 0.1
     """Slip ratio at which the longitudinal force saturates."""
-    C_alpha_s: share = 0.5
+    C_alpha_s: fraction = 0.5
     """Share of the squared lateral force lost at saturated longitudinal slip."""
-    C_s_alpha: share = 0.5
+    C_s_alpha: fraction = 0.5
     """Share of the squared longitudinal force lost at saturated slip angle."""
 
 
@@ -165,7 +163,7 @@ class SpeedLoop(NamedTuple):
 
     torque: si.Nm
     """Torque at the spin at the start of the step, before limits."""
-    gain: Nm_s_rad
+    gain: si.Nm_s_rad
     """Decrease of the torque per spin that the wheel gains; not negative."""
     limit: Callable[[si.Nm], si.Nm]
     """Torque of the motor for a torque demand; monotonic, of slope 1 or 0."""
@@ -403,7 +401,6 @@ def advanced(pose: Pose, twist: Twist, dt: si.s) -> Pose:
 
 REST_SPIN: si.rad_s = 0.1
 """Spin below which a wheel counts as standing in a ratio of spins."""
-fraction = Annotated[si.one, si.Allowed(0.0, 1.0)]
 
 
 class Splits(NamedTuple):

@@ -13,7 +13,7 @@ from ...tyres.contract import tyre_set
 from ...tyres.simple import LoadSensitiveTyre
 from .. import formula
 from ..commonroad.cars import FORD_ESCORT
-from ..parts.actuators import BrakeTorques
+from ..parts.actuators import BrakeTorques, fraction
 from ..parts.air import PlainAir
 from ..parts.assembly import assembled, base_of, redefined, widened
 from ..parts.chassis import FOLLOWED, RollShare
@@ -21,8 +21,6 @@ from ..parts.electric import WHEEL_DRIVES, WheelTorques
 from ..parts.spinning_wheel import SteadySlip
 from ..parts.steering import DirectSteering, FixedAlignment
 from ..parts.trailers import NoTrailers, trailer_disturbances, trailer_outputs, trailer_states
-
-share = Annotated[si.one, si.Allowed(0.0, 1.0)]
 
 
 @extended
@@ -151,7 +149,7 @@ class Params(NamedTuple):
     """Distance between the rear wheels."""
     z_cg: Annotated[si.m, si.non_negative] = 0.567
     """Height of the centre of mass, from those of body and axles (at wheel height)."""
-    roll_front: share = 0.605
+    roll_front: fraction = 0.605
     """Share of the front axle in the roll moment, by springs and anti-roll bar. A larger share
     increases understeer on tyres whose grip falls with load."""
     t_load: Annotated[si.s, si.positive] = 0.05
@@ -165,9 +163,9 @@ class Params(NamedTuple):
     c 0.33, 2 m²)."""
     C_down: Annotated[si.N_s2_m2, si.non_negative] = 0.0
     """Downforce coefficient: downforce is ½ C_down v_x²."""
-    down_front: share = 0.5
+    down_front: fraction = 0.5
     """Share of the downforce on the front axle."""
-    ackermann: share = 0.0
+    ackermann: fraction = 0.0
     """Share of Ackermann geometry: 0 parallel wheels, 1 one centre on the rear axle line."""
     toe_f: si.rad = 0.0
     """Toe of the front wheels, positive inwards (both point towards the middle of the car)."""
@@ -191,9 +189,9 @@ class Params(NamedTuple):
     """Largest steering rate, either side (estimate)."""
     t_hold: Annotated[si.s, si.positive] = 0.002
     """Time constant with which a brake stops a wheel that it can hold; shorter is stiffer."""
-    drive_front: share = FORD_ESCORT["engine_split"]
+    drive_front: fraction = FORD_ESCORT["engine_split"]
     """Share of the front wheels in the drive torque of a demand."""
-    brake_front: share = FORD_ESCORT["brake_split"]
+    brake_front: fraction = FORD_ESCORT["brake_split"]
     """Share of the front wheels in the brake torque of a demand."""
     length: Annotated[si.m, si.positive] = FORD_ESCORT["length"]
     """Length of the outline; does not influence the motion."""

@@ -377,29 +377,6 @@ class Assembly:
     def _swivels(self, k: int) -> bool:
         return k == self.kind.caster and not self.upstream
 
-
-def _rolling(twist: Twist, wheel: Any, angle: si.rad) -> si.rad_s:
-    """Spin of a wheel that rolls at the vehicle's motion."""
-    v_x, v_y = twist.v - twist.omega * wheel.y, twist.omega * wheel.x
-    along, _ = unrotated(v_x, v_y, angle)
-    return along * (1.0 / wheel.radius)
-
-
-def com_velocity(v_x: si.m_s, v_y: si.m_s, omega: si.rad_s, body: Any) -> Velocity:
-    """Velocity of the centre of mass from that of the reference point, in body axes."""
-    return Velocity(v_x - omega * body.com_y, v_y + omega * body.com_x, omega)
-
-
-TURN_TIME: si.s = 0.2
-"""Time constant with which side torques bring about a demanded yaw rate."""
-
-
-@dataclass(frozen=True)
-class WheeledBody:
-    """Functions of the `Body` of a wheeled vehicle."""
-
-    parts: Assembly
-
     def body(self) -> Body:
         return Body(
             reference="the point that wheels and chassis are described from",
@@ -409,22 +386,22 @@ class WheeledBody:
             geometry=self.geometry,
             limits=self.limits,
             command=self.command,
-            steer=self.steer if self.parts.kind.steered else None,
+            steer=self.steer if self.kind.steered else None,
             on_ground=self.on_ground,
-            odometry=self.odometry,
-            wheels=self.parts.wheels,
+            odometry=self.velocity,
+            wheels=self.wheels,
             gravity="g",
             lessens_loads=True,
-            imposed=self.parts.controller.ideal,
+            imposed=self.controller.ideal,
         )
 
     def steer(self, x: Any, u: Any, p: Any) -> si.rad:
         """Mean angle of both front wheels."""
         return 0.5 * (x.steer_fl + x.steer_fr)
 
-    def odometry(self, x: Any, u: Any, p: Any) -> BodyVelocity:
+    def velocity(self, x: Any, u: Any, p: Any) -> BodyVelocity:
         """Motion estimated from the spins of the first two wheels."""
-        twist = self.parts.odometry(x, p)
+        twist = self.odometry(x, p)
         return BodyVelocity(twist.v, 0.0 * twist.v, twist.omega)
 
     def on_ground(self, x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> tuple[Any, Any]:
@@ -434,7 +411,7 @@ class WheeledBody:
             changes |= {"slope_x": ground.down.x, "slope_y": ground.down.y}
         for name, values in (("mu", self._friction(ground, p)), ("rolling", ground.rolling)):
             if values is not None:
-                wheels = zip(self.parts.kind.wheels, values, strict=True)
+                wheels = zip(self.kind.wheels, values, strict=True)
                 changes |= {f"{name}_{wheel}": value for wheel, value in wheels}
         return u, w._replace(**changes)
 
@@ -450,7 +427,7 @@ class WheeledBody:
 
     def geometry(self, p: Any) -> Geometry:
         """Geometry from the parameters; the outline is the rectangle around the wheels."""
-        kind, wheels = self.parts.kind, self.parts.wheels(p)
+        kind, wheels = self.kind, self.wheels(p)
         steering = kind.wheels[-2:] if kind.steered else ()
         axles = [wheel.x for k, wheel in enumerate(wheels) if k != kind.caster]
         drawn: list[Wheel] = []
@@ -472,16 +449,16 @@ class WheeledBody:
         """Limits of friction and, for a steered vehicle, of steering."""
         # An ellipse gives forces by slip, with no bound on them that does not depend on load.
         grip = inf if isinstance(p.friction, Ellipse) else p.friction.mu * p.g
-        if not self.parts.kind.steered:
+        if not self.kind.steered:
             return Limits(steer_max=0.0, grip=grip)
         steer = (-p.steer_max, p.steer_max)
-        named = "steer" in self.parts.controller.Input._fields
+        named = "steer" in self.controller.Input._fields
         inputs = {"steer": steer} if named else {}
         return Limits(steer_max=p.steer_max, omega_max=0.0, grip=grip, inputs=inputs)
 
     def command(self, x: Any, demand: Demand, p: Any) -> Any:
         """Convert a demand to the input of the controller."""
-        Input = self.parts.controller.Input
+        Input = self.controller.Input
         if Input is TwistInput:
             return TwistInput(demand.v, demand.omega)
         if Input is SideTorques:
@@ -498,17 +475,33 @@ class WheeledBody:
         return self._driving(a + p.body.linear_damping * x.v_x, p)
 
     def _driving(self, a: si.m_s2, p: Any) -> si.Nm:
-        wheels = self.parts.wheels(p)
-        return a * total_mass(p, wheels) * wheels[0].radius * (1.0 / self.parts.kind.driven)
+        wheels = self.wheels(p)
+        return a * total_mass(p, wheels) * wheels[0].radius * (1.0 / self.kind.driven)
 
     def _sides(self, x: Any, demand: Demand, p: Any) -> SideTorques:
-        wheels = self.parts.wheels(p)
+        wheels = self.wheels(p)
         half: si.m = 0.5 * (wheels[0].y - wheels[1].y)
         faster: si.rad_s = demand.omega - x.omega
         # As fast as it gets to speed, half the track away from its middle.
         turn = self._driving(half * faster * (1.0 / TURN_TIME), p)
         tau = self._torque(x, demand.a, p)
         return SideTorques(tau - turn, tau + turn)
+
+
+def _rolling(twist: Twist, wheel: Any, angle: si.rad) -> si.rad_s:
+    """Spin of a wheel that rolls at the vehicle's motion."""
+    v_x, v_y = twist.v - twist.omega * wheel.y, twist.omega * wheel.x
+    along, _ = unrotated(v_x, v_y, angle)
+    return along * (1.0 / wheel.radius)
+
+
+def com_velocity(v_x: si.m_s, v_y: si.m_s, omega: si.rad_s, body: Any) -> Velocity:
+    """Velocity of the centre of mass from that of the reference point, in body axes."""
+    return Velocity(v_x - omega * body.com_y, v_y + omega * body.com_x, omega)
+
+
+TURN_TIME: si.s = 0.2
+"""Time constant with which side torques bring about a demanded yaw rate."""
 
 
 def _around(wheels: Sequence[Wheel]) -> Outline:
@@ -700,7 +693,7 @@ def _model(
         update=parts.update,
         outputs=parts.outputs,
         energy=parts.energy,
-        body=WheeledBody(parts).body(),
+        body=parts.body(),
         reproduces="MVSim 1.2.0 (9c1b072)" if upstream else "",
         summary=f"{name} with {control} control and {friction.__name__} friction",
     )
