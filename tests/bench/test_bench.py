@@ -17,9 +17,9 @@ from rich.console import Console
 
 import skidpad
 from skidpad import bench
+from skidpad.bench import peers_jax as jax_device
+from skidpad.bench import peers_jax as jax_scan
 from skidpad.bench import timing, work
-from skidpad.bench.peers import jax as jax_device
-from skidpad.bench.peers import jax as jax_scan
 from skidpad.bench.timing import RATE, TIME, Entry, Measured, best_rate, environment, typical
 from skidpad.cli import main
 
@@ -76,7 +76,7 @@ def document(request: pytest.FixtureRequest) -> dict[str, Any]:
     code = (
         "from skidpad import bench\n"
         "from skidpad.bench import fresh, timing\n"
-        "from skidpad.bench.peers import jax\n"
+        "from skidpad.bench import peers_jax as jax\n"
         # Each is a process.
         "several = fresh.interleaved\n"
         f"fresh.interleaved = lambda actions, times: {several}\n"

@@ -10,8 +10,7 @@ import pytest
 
 from compile.lanes_harness import traced
 from skidpad import vehicles
-from skidpad.bench import cars, fresh_job, timing, work
-from skidpad.bench.peers import jax
+from skidpad.bench import cars, fresh_job, peers_jax, timing, work
 from skidpad.bench.work import fleet_reference
 from skidpad.ops import called
 from skidpad.vehicles.parts import FirstOrderSlip
@@ -41,7 +40,7 @@ def few_and_light(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cars, "first_call", lambda job, cache: 0.25)
     monkeypatch.setattr(cars, "CALLS", 3)
     monkeypatch.setattr(cars, "products_per_second", lambda precision: 1e10)
-    monkeypatch.setattr(jax, "cars", None)
+    monkeypatch.setattr(peers_jax, "cars", None)
 
 
 def of_group(name: str) -> dict[str, str]:
@@ -92,13 +91,13 @@ def test_what_jax_did_is_a_peer_and_what_it_could_not_is_said(
         return {"steps": work.steps, "times": [2.0, 1.0], "end": end.tolist()}
 
     full = replace(TINY, repeats=cars.JAX_REPEATS)
-    monkeypatch.setattr(jax, "cars", answer)
+    monkeypatch.setattr(peers_jax, "cars", answer)
     peers, absent = cars._jax("two_track", "float64", full)
     assert asked == [("two_track", "float64", 16, cars.JAX_STEPS, cars.JAX_REPEATS)]
     assert peers["jax"].value == 16 * cars.JAX_STEPS
     assert peers["jax"].error == 0.0
     assert not absent
-    monkeypatch.setattr(jax, "cars", lambda *_: "not installed")
+    monkeypatch.setattr(peers_jax, "cars", lambda *_: "not installed")
     assert cars._jax("two_track", "float64", full) == ({}, {"jax": "not installed"})
 
 
@@ -143,7 +142,7 @@ def test_a_first_step_of_a_car_is_timed(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed")
 def test_jax_drives_the_same_way() -> None:
     job = work.car_work("two_track.load_sensitive", 8, 20, 2)
-    found = jax.cars("two_track.load_sensitive", "float64", job, 2)
+    found = peers_jax.cars("two_track.load_sensitive", "float64", job, 2)
     assert not isinstance(found, str), found
     assert len(found["times"]) == 2
     assert fleet_reference(job).error(found["end"]) < 1e-4

@@ -13,9 +13,9 @@ import pytest
 import skidpad as sp
 from skidpad import bench
 from skidpad.bench import gpu, gradients, work
+from skidpad.bench import peers_jax as jax_device
 from skidpad.bench import work as source
 from skidpad.bench.device import Device, resources
-from skidpad.bench.peers import jax as jax_device
 from skidpad.bench.timing import QUICK, Budget
 from skidpad.bench.work import CHECKOUT, Source
 from skidpad.cli import main

@@ -11,7 +11,7 @@ import pytest
 
 from skidpad.bench import learn, timing
 from skidpad.bench.device import Device
-from skidpad.bench.peers.numpy import GRID_RESOLUTION, MarchedRace
+from skidpad.bench.peers import GRID_RESOLUTION, MarchedRace
 from skidpad.bench.timing import RATE, TIME
 from skidpad.errors import InvalidValue
 from skidpad.learn import Task

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from skidpad.bench import peers_jax as jax_tyre
 from skidpad.bench import timing, tyres
 from skidpad.bench import work as tyre_work
 from skidpad.bench.device import Device
-from skidpad.bench.peers import jax as jax_tyre
 from skidpad.compile.cpu import CpuMap
 from skidpad.compile.program import Program
 from skidpad.errors import InvalidValue

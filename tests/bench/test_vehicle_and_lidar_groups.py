@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from skidpad.bench import lidar, planning, timing, work
-from skidpad.bench.peers import numpy
+from skidpad.bench import lidar, peers, planning, timing, work
 from skidpad.geometry.raycast import Scene
 
 TINY = replace(timing.QUICK, vehicles=64, rk4_steps=30, checked=3, repeats=1, peer_seconds=0.01)
@@ -52,12 +51,12 @@ def test_the_peers_see_what_skidpad_sees() -> None:
     angles = lidar.LIDAR.angles
     room = work.ring(200, 3)
     out = np.empty((3, angles.size))
-    sweep = numpy.sweep_scan(np.ascontiguousarray(room.map.segments), room.poses, angles, out)
+    sweep = peers.sweep_scan(np.ascontiguousarray(room.map.segments), room.poses, angles, out)
     np.testing.assert_allclose(sweep, Scene.of(room.map).scan(room.poses, angles), atol=1e-6)
     hall = work.corridor(2)
     assert hall.map.grid is not None
-    field = numpy.march_field(hall.map.grid.occupied, work.RESOLUTION)
-    march = numpy.march_scan(field, work.RESOLUTION, hall.poses, angles, out[:2])
+    field = peers.march_field(hall.map.grid.occupied, work.RESOLUTION)
+    march = peers.march_scan(field, work.RESOLUTION, hall.poses, angles, out[:2])
     exact = Scene.of(hall.map).scan(hall.poses, angles)
     # It rounds directions to 0.18° and stops at cells' middles: most rays are within a cell or two.
     assert np.median(np.abs(march - exact)) < 3 * work.RESOLUTION

@@ -21,8 +21,8 @@ from ..compile.trace import trace
 from ..core import record
 from ..run.fleet import Fleet
 from ..run.simulator import Simulator
+from . import peers_jax as jax_device
 from .fresh import first_call
-from .peers import jax as jax_device
 from .timing import (
     RATE,
     TIME,

@@ -18,8 +18,22 @@ from ..core import record
 from ..run.fleet import Fleet
 from ..run.simulator import Simulator
 from . import fresh, gradients
-from .peers import Advance, Drive, casadi_vm, in_threads, numpy
-from .peers import jax as jax_scan
+from . import peers_jax as jax_scan
+from .peers import (
+    Advance,
+    Drive,
+    casadi_buffer_calls,
+    casadi_calls,
+    casadi_collocation,
+    casadi_map,
+    casadi_rk4,
+    in_threads,
+    numpy_rk4,
+    python_rk4,
+    scipy_calls,
+    scipy_radau,
+    scipy_rk45,
+)
 from .timing import (
     RATE,
     TIME,
@@ -78,10 +92,10 @@ def radau_entries(budget: Budget) -> Iterator[Entry]:
     error = reference.error(work.rollout(fleet)[: work.checked])
     run = Run(len(work.x0) * work.steps, partial(work.rollout, fleet))
     own = _rates({(OWN, 1): run}, budget)[OWN, 1]._replace(error=error)
-    collocation = casadi_vm.collocation_function(work.vehicle, work.dt)
+    collocation = casadi_collocation(work.vehicle, work.dt)
     peers = {
-        "scipy": _few(numpy.radau_each(work.vehicle, work.dt), work, reference),
-        "casadi": _few(casadi_vm.mapped(collocation, 1), work, reference),
+        "scipy": _few(scipy_radau(work.vehicle, work.dt), work, reference),
+        "casadi": _few(casadi_map(collocation, 1), work, reference),
     }
     name = "fleet.four_wheel.radau.float64.threads1"
     yield Entry(name, RATE, own, peers, {"jax": NO_METHOD}, _details(work, fleet))
@@ -131,10 +145,10 @@ def _runs(
 
 def _advances(work: FleetWork, precision: str, threads: int) -> dict[str, Advance]:
     car, dt = work.vehicle, work.dt
-    advances = {"numpy": in_threads(numpy.numpy_rk4(car, dt), threads)}
+    advances = {"numpy": in_threads(numpy_rk4(car, dt), threads)}
     if precision == "float64":
-        advances["scipy"] = in_threads(numpy.stacked_rk45(car, dt), threads)
-        advances["casadi"] = casadi_vm.mapped(casadi_vm.rk4_function(car, dt), threads)
+        advances["scipy"] = in_threads(scipy_rk45(car, dt), threads)
+        advances["casadi"] = casadi_map(casadi_rk4(car, dt), threads)
     return advances
 
 
@@ -201,11 +215,11 @@ POSE_AND_VELOCITY = 6
 def _rk4_steps(course: Weave, reference: Reference, budget: Budget) -> Iterator[Entry]:
     """Single steps of RK4 at 1 ms with the input as record, array and keywords."""
     peers = {
-        "python": _drive(numpy.python_rk4(course), reference, 1),
-        "scipy": _drive(numpy.single(course, RK4_DT, "RK45"), reference, 1),
-        "casadi": _drive(casadi_vm.called(course, RK4_DT), reference, 1),
+        "python": _drive(python_rk4(course), reference, 1),
+        "scipy": _drive(scipy_calls(course, RK4_DT, "RK45"), reference, 1),
+        "casadi": _drive(casadi_calls(course, RK4_DT), reference, 1),
         "casadi_buffer": _drive(
-            casadi_vm.buffered(course, RK4_DT), reference, budget.weave_repeats
+            casadi_buffer_calls(course, RK4_DT), reference, budget.weave_repeats
         ),
     }
 
@@ -268,8 +282,8 @@ def entries(budget: Budget) -> Iterator[Entry]:
     reference = weave_reference(course)
     yield from _rk4_steps(course, reference, budget)
     peers = {
-        "scipy": _drive(numpy.single(course, RADAU_DT, "Radau"), reference, 1),
-        "casadi": _drive(casadi_vm.called(course, RADAU_DT), reference, 1),
+        "scipy": _drive(scipy_calls(course, RADAU_DT, "Radau"), reference, 1),
+        "casadi": _drive(casadi_calls(course, RADAU_DT), reference, 1),
     }
     # Radau makes a tenth of the calls; the same number of them is timed.
     repeats = budget.weave_repeats * round(RADAU_DT / RK4_DT)

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from statistics import median
 
 from ..compile import pipeline
-from .peers import jax as jax_scan
+from . import peers_jax as jax_scan
 from .timing import TIME, Budget, Entry, Measured, environment, interleaved, run_job, typical
 
 

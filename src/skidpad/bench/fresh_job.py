@@ -22,7 +22,6 @@ from .. import vehicles
 from ..compile import pipeline
 from ..run.fleet import Fleet
 from ..run.simulator import Simulator
-from .peers import casadi_vm
 from .work import CAR_RADAU_DT, RK4_DT, SPEED, car, weave
 
 
@@ -41,8 +40,10 @@ def first_rollout() -> None:
 
 
 def first_casadi_call() -> None:
+    from .peers import casadi_rk4
+
     course = weave(0.01)
-    casadi_vm.rk4_function(course.vehicle, RK4_DT)(course.x0, course.rows[0])
+    casadi_rk4(course.vehicle, RK4_DT)(course.x0, course.rows[0])
 
 
 def first_environments() -> None:
@@ -76,6 +77,7 @@ CAR_STEPS = {"rk4": RK4_DT, "radau": CAR_RADAU_DT}
 LOADED_LATE = ("compile.kernels", "compile.native", "integrate.derivatives", "tyres.reading")
 """Modules that are imported on first use."""
 LOADED_FOR = {
+    "casadi": ("casadi", "skidpad.bench.peers"),
     "make_vec": ("gymnasium", "skidpad.learn.gymnasium_envs", "scipy.spatial"),
 }
 """Further modules to import, by job."""

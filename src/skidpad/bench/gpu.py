@@ -14,11 +14,11 @@ import numpy as np
 
 from ..core.arrays import AnyArray
 from ..run.fleet import Fleet
+from . import peers_jax as jax_device
 from . import tyres
 from .device import Device, on_host, resources
 from .gradients import STEPS as GRADIENT_STEPS
 from .gradients import gradient_entry
-from .peers import jax as jax_device
 from .timing import RATE, TIME, Budget, Entry, Measured, best_rate, interleaved, typical
 from .work import (
     RK4_DT,

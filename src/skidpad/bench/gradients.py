@@ -10,8 +10,8 @@ import numpy as np
 
 from ..core.arrays import AnyArray
 from ..run.fleet import Fleet
+from . import peers_jax as jax_device
 from .device import Device, on_host, resources
-from .peers import jax as jax_device
 from .timing import RATE, Budget, Entry, best_rate, interleaved
 from .work import GradientWork, Reference, Source, gradient_reference, gradient_work
 

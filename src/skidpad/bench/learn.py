@@ -24,7 +24,7 @@ from ..learn.environments import Environments
 from ..learn.saved_task import load_task, save_task
 from .device import Device, on_host
 from .fresh import first_call
-from .peers.numpy import MarchedRace
+from .peers import MarchedRace
 from .timing import (
     RATE,
     TIME,

@@ -14,8 +14,8 @@ from ..errors import MissingExtra
 from ..geometry.maps.map import Map
 from ..geometry.raycast.scene import Scene
 from ..sensors.lidar import Lidar, outlines
+from . import peers
 from .device import Device, on_host
-from .peers import numpy
 from .timing import RATE, Budget, Entry, Measured, best_rate, interleaved
 from .work import RESOLUTION, Scenery, clutter, corridor
 
@@ -65,7 +65,7 @@ def _segments_entry(name: str, scenery: Scenery, budget: Budget) -> Entry:
     reference = _by_all_segments(segments, scenery.poses[:CHECKED])
     few = scenery.poses[: max(len(scenery.poses) // max(len(segments) // 100, 1), CHECKED)]
     room = np.empty((len(few), LIDAR.rays))
-    sweep = partial(numpy.sweep_scan, segments, few, LIDAR.angles, room)
+    sweep = partial(peers.sweep_scan, segments, few, LIDAR.angles, room)
     peer = _rate(sweep, room.size, budget, lambda: _error(sweep()[:CHECKED], reference))
     own, details = _own(scenery, reference, budget)
     return Entry(name, RATE, own, {"truck_sweep": peer}, {}, details)
@@ -80,9 +80,9 @@ def _grid_entry(scenery: Scenery, budget: Budget) -> Entry:
             for x, y, yaw in scenery.poses[:CHECKED]
         ]
     )
-    field = numpy.march_field(grid.occupied, RESOLUTION)
+    field = peers.march_field(grid.occupied, RESOLUTION)
     room = np.empty((len(scenery.poses), LIDAR.rays))
-    march = partial(numpy.march_scan, field, RESOLUTION, scenery.poses, LIDAR.angles, room)
+    march = partial(peers.march_scan, field, RESOLUTION, scenery.poses, LIDAR.angles, room)
     peer = _rate(march, room.size, budget, lambda: _error(march()[:CHECKED], reference))
     own, details = _own(scenery, reference, budget)
     return Entry("lidar.grid1600", RATE, own, {"numba_march": peer}, {}, details)

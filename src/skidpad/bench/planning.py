@@ -18,7 +18,7 @@ from ..run.delay import DelayLine
 from ..run.fleet import Fleet
 from ..vehicles.command_driven import autoware
 from ..vehicles.parts.actuators import Gear
-from .peers.numpy import DirectMotion
+from .peers import DirectMotion
 from .timing import RATE, TIME, Budget, Entry, Measured, best_rate, each, interleaved, typical
 from .work import SEED, Reference
 

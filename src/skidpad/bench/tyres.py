@@ -19,8 +19,8 @@ from ..run.fleet import Fleet
 from ..tyres.simple import LoadSensitiveTyre
 from ..tyres.tyre import evaluate_at
 from ..vehicles.parts.spinning_wheel import FirstOrderSlip
+from . import peers_jax as jax_peer
 from .device import Device, on_host
-from .peers import jax as jax_peer
 from .timing import (
     EVALUATIONS,
     RATE,

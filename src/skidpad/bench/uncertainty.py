@@ -16,7 +16,7 @@ from ..core.model import Vehicle
 from ..random.distributions import Gaussian
 from ..run.fleet import Fleet
 from ..vehicles.registry import get
-from .peers.numpy import simulating
+from .peers import simulating
 from .timing import TIME, Budget, Entry, Measured, best_rate, interleaved
 from .work import SEED, derivative_of
 

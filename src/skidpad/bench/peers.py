@@ -1,4 +1,7 @@
-"""Peers in plain Python, NumPy, SciPy and Numba, each evaluating the vehicle's own function.
+"""The alternatives to skidpad, each evaluating the vehicle's own function.
+
+They are in plain Python, NumPy, SciPy, Numba and CasADi's virtual machine; those in JAX are in
+`peers_jax`. A peer for fleets is an `Advance`, a peer for single steps a `Drive`.
 
 Inputs of fleets are constant, so one call covers the rollout; `max_step` limits a solver of SciPy
 to the same dt, which its error control (default tolerances) may reduce further. The ray casters
@@ -9,24 +12,59 @@ over a distance field, as in f1tenth_gym, both compiled by Numba on one thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import integrate
-from ...compat.autoware.messages import Motion
-from ...compat.autoware.motion import CompiledMotion
-from ...core import record
-from ...core.arrays import AnyArray, Array
-from ...core.model import Vehicle
-from ...core.threads import spread
-from ...geometry.raycast.scene import Scene
-from ...run.delay import DelayLine
-from ..work import RK4_DT, Weave, derivative_of
-from . import Advance, Drive
+from .. import integrate
+from ..compat.autoware.messages import Motion
+from ..compat.autoware.motion import CompiledMotion
+from ..core import record
+from ..core.arrays import AnyArray, Array
+from ..core.files import brief_repr
+from ..core.model import Vehicle
+from ..core.threads import spread
+from ..geometry.raycast.scene import Scene
+from ..run.delay import DelayLine
+from .work import RADAU_DT, RK4_DT, Weave, derivative_of
+
+Advance = Callable[[AnyArray, AnyArray, int], AnyArray]
+"""Function `advance(x, u, steps)`: end states (B, nx) from start states (B, nx) and constant
+inputs (B, nu)."""
+
+
+class Drive(NamedTuple):
+    """A contender for single steps, called from Python once per step."""
+
+    rows: list[Any]
+    """Input of each step, in the form that is fastest or most usual for the contender."""
+    reset: Callable[[], object]
+    """Return to the start."""
+    step: Callable[[Any], object]
+    """Make a step with an input; the contender stores the state."""
+    state: Callable[[], Any]
+    """Function that returns the current state."""
+
+    __repr__ = brief_repr
+
+
+def in_threads(advance: Advance, threads: int) -> Advance:
+    """Split the batch of an `Advance` among threads, for peers without multithreading."""
+    if threads == 1:
+        return advance
+
+    def split(x: AnyArray, u: AnyArray, steps: int) -> AnyArray:
+        parts = zip(np.array_split(x, threads), np.array_split(u, threads), strict=True)
+        with ThreadPoolExecutor(threads) as pool:
+            return np.concatenate(
+                list(pool.map(lambda part: advance(part[0], part[1], steps), parts))
+            )
+
+    return split
 
 
 def numpy_rk4(vehicle: Vehicle, dt: float) -> Advance:
@@ -65,7 +103,7 @@ def python_rk4(course: Weave) -> Drive:
     return Drive(rows, reset, step, lambda: record.flatten(state))
 
 
-def stacked_rk45(vehicle: Vehicle, dt: float) -> Advance:
+def scipy_rk45(vehicle: Vehicle, dt: float) -> Advance:
     """SciPy's RK45 on the states of all vehicles as one long vector."""
 
     def advance(x: AnyArray, u: AnyArray, steps: int) -> AnyArray:
@@ -81,7 +119,7 @@ def stacked_rk45(vehicle: Vehicle, dt: float) -> Advance:
     return advance
 
 
-def radau_each(vehicle: Vehicle, dt: float) -> Advance:
+def scipy_radau(vehicle: Vehicle, dt: float) -> Advance:
     """SciPy's Radau on one vehicle after another: the Jacobian of all would be a huge matrix."""
 
     def advance(x: AnyArray, u: AnyArray, steps: int) -> AnyArray:
@@ -94,7 +132,7 @@ def radau_each(vehicle: Vehicle, dt: float) -> Advance:
     return advance
 
 
-def single(course: Weave, dt: float, method: str) -> Drive:
+def scipy_calls(course: Weave, dt: float, method: str) -> Drive:
     """Drive with one call of `solve_ivp` per step, as in closed loop."""
     state = course.x0
 
@@ -486,3 +524,112 @@ def _race_kernel() -> Any:
                 states[b] = starts[b]
 
     return step
+
+
+def casadi_rk4(vehicle: Vehicle, dt: float) -> Any:
+    import casadi as ca
+
+    x, u, state, held = _symbols(vehicle)
+    update = integrate.discretise(vehicle.model, integrate.get("rk4"))
+    w = record.build(vehicle.model.Disturbance)
+    following, _ = update(state, held, w, vehicle.params, dt)
+    return ca.Function("rk4", [x, u], [ca.vertcat(*record.flatten(following))], {"cse": True})
+
+
+def casadi_collocation(vehicle: Vehicle, dt: float) -> Any:
+    """CasADi's Radau collocation with 3 points, one element per step, as a Function of x and u."""
+    import casadi as ca
+
+    x, u, state, held = _symbols(vehicle)
+    rate = vehicle.derivative(state, held)
+    problem = {"x": x, "u": u, "ode": ca.vertcat(*record.flatten(rate))}
+    options = {
+        "collocation_scheme": "radau",
+        "interpolation_order": 3,
+        "number_of_finite_elements": 1,
+    }
+    solver = ca.integrator("radau", "collocation", problem, 0.0, dt, options)
+    return solver.factory("step", ["x0", "u"], ["xf"])
+
+
+def _symbols(vehicle: Vehicle) -> tuple[Any, Any, Any, Any]:
+    import casadi as ca
+
+    model = vehicle.model
+    kinds = (model.State, model.Input)
+    x, u = (ca.SX.sym(name, record.size(kind)) for name, kind in zip("xu", kinds, strict=True))
+    state = record.unflatten(model.State, ca.vertsplit(x))
+    return x, u, state, record.unflatten(model.Input, ca.vertsplit(u))
+
+
+def casadi_map(function: Any, threads: int) -> Advance:
+    """The step mapped over the batch, with one call per time step."""
+    import casadi as ca
+
+    maps: dict[int, Any] = {}
+
+    def map_of(count: int) -> Any:
+        if count not in maps:
+            maps[count] = (
+                function.map(count) if threads == 1 else function.map(count, "thread", threads)
+            )
+        return maps[count]
+
+    def advance(x: AnyArray, u: AnyArray, steps: int) -> AnyArray:
+        states, inputs = ca.DM(x.T), ca.DM(u.T)
+        for _ in range(steps):
+            states = map_of(len(x))(states, inputs)
+        return np.asarray(states.full()).T
+
+    return advance
+
+
+def casadi_calls(course: Weave, dt: float) -> Drive:
+    """Drive that calls the Function with arrays, the usual way."""
+    import casadi as ca
+
+    function = _function_for(course.vehicle, dt)
+    start = ca.DM(course.x0)
+    state = start
+
+    def reset() -> None:
+        nonlocal state
+        state = start
+
+    def step(row: Any) -> None:
+        nonlocal state
+        state = function(state, row)
+
+    return Drive(list(course.held_rows(dt)), reset, step, lambda: np.ravel(state.full()))
+
+
+def casadi_buffer_calls(course: Weave, dt: float) -> Drive:
+    """Drive with CasADi's buffer interface, its fastest call: memory bound once, no checks or
+    records."""
+    function = _function_for(course.vehicle, dt)
+    memory, trigger = function.buffer()
+    x, u = course.x0.copy(), np.zeros(course.rows.shape[1])
+    memory.set_arg(0, x.data)
+    memory.set_arg(1, u.data)
+    following = np.zeros_like(x)
+    memory.set_res(0, following.data)
+
+    def reset() -> None:
+        x[:] = course.x0
+
+    def step(row: AnyArray) -> None:
+        u[:] = row
+        trigger()
+        x[:] = following
+
+    def state() -> AnyArray:
+        # Named here so that it lives as long as this Drive: `trigger` does not keep it.
+        assert memory is not None
+        return x.copy()
+
+    return Drive(list(course.held_rows(dt)), reset, step, state)
+
+
+def _function_for(vehicle: Vehicle, dt: float) -> Any:
+    methods = {RK4_DT: casadi_rk4, RADAU_DT: casadi_collocation}
+    return methods[dt](vehicle, dt)

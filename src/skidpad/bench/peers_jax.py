@@ -1,7 +1,7 @@
 """JAX as a peer: `jit` of `vmap` in `scan` for fleets, gradients, single steps and tyres.
 
 JAX fixes the number of threads at the start and double precision for the whole process. So each job
-runs as `python -m skidpad.bench.peers.jax`, which reads its task from stdin and writes the result
+runs as `python -m skidpad.bench.peers_jax`, which reads its task from stdin and writes the result
 to stdout, both as JSON; the memory of a GPU is free again when it ends.
 """
 
@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from ... import integrate
-from ...core import record
-from ...core.arrays import AnyArray
-from ...core.model import Vehicle
-from ..timing import Budget, Measured, environment
-from ..work import (
+from .. import integrate
+from ..core import record
+from ..core.arrays import AnyArray
+from ..core.model import Vehicle
+from .timing import Budget, Measured, environment
+from .work import (
     COST,
     RK4_DT,
     FleetWork,
