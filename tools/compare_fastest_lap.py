@@ -1,7 +1,7 @@
 """Compare laps of fastest-lap with ours: `python tools/compare_fastest_lap.py FOLDER`.
 
 FOLDER has `catalunya.xml` and the laps `f1_optimal_laptime_catalunya_discrete*.xml` of
-github.com/juanmanzanero/fastest-lap. The stored laps are evaluated with `bench.lap_car`, and the
+github.com/juanmanzanero/fastest-lap. The stored laps are evaluated with `bench.lap`, and the
 flat one is solved anew from a steady drive at 50 km/h.
 """
 
@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from skidpad.bench.lap_car import CAR, problem, steady_start
+from skidpad.bench.lap import CAR, problem, steady_start
 from skidpad.control.optimal.solver import Evaluations, solve
 from skidpad.control.optimal.transcription import PointFunctions, Transcription, mesh_of
 

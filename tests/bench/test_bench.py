@@ -72,15 +72,15 @@ def document(request: pytest.FixtureRequest) -> dict[str, Any]:
     all_of_it = request.param == "with jax"
     jax = "jax_once(size, 1)" if all_of_it else "'left out'"
     several = "several(actions, 1)" if all_of_it else "[[1.0] for _ in actions]"
-    first_call = "fresh.first_call" if all_of_it else "lambda *_: 1.0"
+    first_call = "core.first_call" if all_of_it else "lambda *_: 1.0"
     code = (
         "from skidpad import bench\n"
-        "from skidpad.bench import fresh, timing\n"
+        "from skidpad.bench import core, timing\n"
         "from skidpad.bench import peers_jax as jax\n"
         # Each is a process.
-        "several = fresh.interleaved\n"
-        f"fresh.interleaved = lambda actions, times: {several}\n"
-        f"fresh.first_call = {first_call}\n"
+        "several = core.interpreter_times\n"
+        f"core.interpreter_times = lambda actions, times: {several}\n"
+        f"core.first_call = {first_call}\n"
         # Once is enough: it is slow to start.
         "jax_once = jax.results\n"
         f"jax.results = lambda size, threads: {jax}\n"

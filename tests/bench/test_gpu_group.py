@@ -12,12 +12,11 @@ import pytest
 
 import skidpad as sp
 from skidpad import bench
-from skidpad.bench import gpu, gradients, work
+from skidpad.bench import core, gpu, work
 from skidpad.bench import peers_jax as jax_device
 from skidpad.bench import work as source
-from skidpad.bench.device import Device, resources
 from skidpad.bench.timing import QUICK, Budget
-from skidpad.bench.work import CHECKOUT, Source
+from skidpad.bench.work import CHECKOUT, Device, Source, resources
 from skidpad.cli import main
 from skidpad.compile import gpu as engine
 from skidpad.compile.plant import Plant
@@ -96,12 +95,12 @@ def test_fleets_are_compared_with_the_cpu_bit_for_bit(entries: dict[str, dict[st
 
 
 def test_gradients_are_compared_with_the_cpu_bit_for_bit() -> None:
-    job, made = gradients.gradient_work(5, 6, 1), Source.of(CHECKOUT)
+    job, made = core.gradient_work(5, 6, 1), Source.of(CHECKOUT)
     value, found = made.fleet(threads=1).gradient(job.x0, job.u, wrt="controls")
     given = (made, job, value, found.controls)
-    assert gradients._same_bits(*given, "float64")
+    assert core._same_bits(*given, "float64")
     found.controls[5, 4, 0] = np.nextafter(found.controls[5, 4, 0], np.inf)
-    assert not gradients._same_bits(*given, "float64")
+    assert not core._same_bits(*given, "float64")
 
 
 def test_a_deviation_is_relative_to_the_largest_value_of_its_field() -> None:
@@ -129,16 +128,16 @@ def test_calls_come_with_all_forms_of_arrays(entries: dict[str, dict[str, Any]])
 def test_the_reference_gradient_agrees_with_the_adjoint_and_with_jax() -> None:
     """Central differences, the discrete adjoint and JAX know nothing of each other."""
     jax = pytest.importorskip("jax")
-    job = gradients.gradient_work(2, 2, 2)
-    reference = gradients.gradient_reference(job)
+    job = core.gradient_work(2, 2, 2)
+    reference = core.gradient_reference(job)
     _, own = Source(None).fleet(threads=1).gradient(job.x0, job.u, source.COST, wrt="controls")
-    assert gradients._error(reference, own.controls) < 1e-6
+    assert core._error(reference, own.controls) < 1e-6
     with jax.enable_x64(True), jax.disable_jit():
         total = jax_device._total(job.vehicle, job.dt, lambda body: body)
         x0 = jax_device._columns(job.vehicle.State, job.x0)
         u = jax_device._columns(job.vehicle.Input, job.u)
         found = jax_device._rows(jax.grad(total)(u, x0))
-    assert gradients._error(reference, found) < 1e-6
+    assert core._error(reference, found) < 1e-6
     np.testing.assert_allclose(found, own.controls, rtol=1e-9, atol=1e-15)
 
 

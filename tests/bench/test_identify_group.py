@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from skidpad.bench import GROUPS, identify, timing
+from skidpad.bench import GROUPS, estimators, timing
 
 
 def test_the_fit_and_scipy_find_the_car(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(identify, "DURATION", 15.0)
+    monkeypatch.setattr(estimators, "DURATION", 15.0)
     # Fresh processes compile, which other groups show.
-    monkeypatch.setattr(identify, "cold_and_cached", lambda job, repeats: {})
-    (entry,) = identify.entries(replace(timing.QUICK, repeats=1))
+    monkeypatch.setattr(estimators, "cold_and_cached", lambda job, repeats: {})
+    (entry,) = estimators.fit_entries(replace(timing.QUICK, repeats=1))
     assert "identify" in GROUPS
     assert entry.name == "fit.single_track"
     assert entry.unit == "s"

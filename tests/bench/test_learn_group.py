@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from skidpad.bench import learn, timing
-from skidpad.bench.device import Device
 from skidpad.bench.peers import GRID_RESOLUTION, MarchedRace
 from skidpad.bench.timing import RATE, TIME
+from skidpad.bench.work import Device
 from skidpad.errors import InvalidValue
 from skidpad.learn import Task
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from skidpad.bench import GROUPS, proving_ground, timing
+from skidpad.bench import GROUPS, campaigns, timing
 
 
 def test_every_entry_has_a_time_and_what_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fresh processes are played: they take as long as they say."""
     told: dict[str, Any] = {"manoeuvres": 3.0, "report": 1.0, "count": 15, "drives": 500}
-    monkeypatch.setattr(proving_ground, "_job", lambda cache: told)
-    monkeypatch.setattr(proving_ground, "VARIANTS", 3)
-    entries = {entry.name: entry for entry in proving_ground.entries(timing.QUICK)}
+    monkeypatch.setattr(campaigns, "_job", lambda cache: told)
+    monkeypatch.setattr(campaigns, "VARIANTS", 3)
+    entries = {entry.name: entry for entry in campaigns.manoeuvre_entries(timing.QUICK)}
     assert "proving_ground" in GROUPS
     asked = {name: entry.details["asked"] for name, entry in entries.items()}
     assert asked == {

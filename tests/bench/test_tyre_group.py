@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from skidpad.bench import cars, timing
 from skidpad.bench import peers_jax as jax_tyre
-from skidpad.bench import timing, tyres
 from skidpad.bench import work as tyre_work
-from skidpad.bench.device import Device
+from skidpad.bench.work import Device
 from skidpad.compile.cpu import CpuMap
 from skidpad.compile.program import Program
 from skidpad.errors import InvalidValue
@@ -37,7 +37,7 @@ def without_jax(request, monkeypatch):
 
 
 def test_every_entry_has_value_unit_and_error():
-    entries = {entry.name: entry for entry in tyres.entries(TINY)}
+    entries = {entry.name: entry for entry in cars.tyre_entries(TINY)}
     units = {
         "tyre.mf61.float64.threads1": "evaluations/s",
         "tyre.mf61.float32.threads1": "evaluations/s",
@@ -60,7 +60,7 @@ def test_every_entry_has_value_unit_and_error():
 
 
 def test_a_device_has_its_entry():
-    entry = tyres.device_entry(Device.of("cpu"), tyre_work.tyre_program(), 300, TINY)
+    entry = cars.device_entry(Device.of("cpu"), tyre_work.tyre_program(), 300, TINY)
     assert (entry.name, entry.unit) == ("tyre.mf61.float32.cpu", "evaluations/s")
     assert entry.own.error is not None
     assert entry.own.error < 1e-5

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from skidpad.bench import lidar, peers, planning, timing, work
+from skidpad.bench import peers, planning, timing, work, world
 from skidpad.geometry.raycast import Scene
 
 TINY = replace(timing.QUICK, vehicles=64, rk4_steps=30, checked=3, repeats=1, peer_seconds=0.01)
@@ -31,10 +31,10 @@ def test_command_driven_fleets_end_where_python_takes_them(monkeypatch: pytest.M
 
 @pytest.mark.slow
 def test_lidar_entries_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lidar, "RAYS_PER_RUN", 9 * lidar.LIDAR.rays)
-    monkeypatch.setattr(lidar, "CHECKED", 2)
-    monkeypatch.setattr(lidar, "_cuda_entries", lambda _: iter(()))
-    found = {entry.name: entry for entry in lidar.entries(TINY)}
+    monkeypatch.setattr(world, "RAYS_PER_RUN", 9 * world.FULL_TURN.rays)
+    monkeypatch.setattr(world, "CHECKED", 2)
+    monkeypatch.setattr(world, "_cuda_entries", lambda _: iter(()))
+    found = {entry.name: entry for entry in world.lidar_entries(TINY)}
     assert set(found) == {
         *(f"lidar.segments{n}" for n in (100, 1000, 10000)),
         "lidar.grid1600",
@@ -48,7 +48,7 @@ def test_lidar_entries_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_the_peers_see_what_skidpad_sees() -> None:
-    angles = lidar.LIDAR.angles
+    angles = world.FULL_TURN.angles
     room = work.ring(200, 3)
     out = np.empty((3, angles.size))
     sweep = peers.sweep_scan(np.ascontiguousarray(room.map.segments), room.poses, angles, out)

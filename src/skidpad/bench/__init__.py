@@ -1,9 +1,9 @@
 """`skidpad bench`: speed and accuracy on this machine, compared with the alternatives.
 
-A group is a module of this package with `entries(budget)`, on a GPU `entries(budget, plants)`;
-`GROUPS` lists them. Times are wall clock. A peer (an alternative library) has the same model, step,
-precision, number of threads and random inputs, and both report the error of their end state
-relative to a precise reference solution.
+A group is a function `entries(budget)` in a module of this package, on a GPU
+`entries(budget, plants)`; `GROUPS` lists them. Times are wall clock. A peer (an alternative
+library) has the same model, step, precision, number of threads and random inputs, and both report
+the error of their end state relative to a precise reference solution.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ class Group(NamedTuple):
 GROUPS = {
     "core": Group(".core"),
     "planning": Group(".planning"),
-    "lidar": Group(".lidar"),
+    "lidar": Group(".world", function="lidar_entries"),
     "world": Group(".world"),
-    "uncertainty": Group(".uncertainty"),
+    "uncertainty": Group(".planning", function="commonroad_entries"),
     "viewer": Group(".viewer"),
     "ros2": Group(".ros2"),
-    "tyres": Group(".tyres"),
-    "proving_ground": Group(".proving_ground"),
+    "tyres": Group(".cars", function="tyre_entries"),
+    "proving_ground": Group(".campaigns", function="manoeuvre_entries"),
     "estimators": Group(".estimators"),
-    "identify": Group(".identify"),
+    "identify": Group(".estimators", function="fit_entries"),
     "lap": Group(".lap"),
     "cars": Group(".cars"),
     "campaigns": Group(".campaigns"),
@@ -91,7 +91,7 @@ def measure(group: str, budget: Budget, plants: Path | None = None) -> Iterator[
 def _machine(measured_on: str) -> dict[str, Any]:
     if measured_on == "cpu":
         return machine()
-    from .device import Device, described
+    from .work import Device, described
 
     return {**machine(), "gpu": described(Device.of(measured_on))}
 

@@ -7,17 +7,24 @@ compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from importlib.util import find_spec
+from statistics import median
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compile import pipeline
 from ..core import record
+from ..core.arrays import AnyArray
 from ..run.fleet import Fleet
 from ..run.simulator import Simulator
-from . import fresh, gradients
+from . import peers_jax as jax_device
 from . import peers_jax as jax_scan
 from .peers import (
     Advance,
@@ -42,18 +49,27 @@ from .timing import (
     Measured,
     best_rate,
     each,
+    environment,
     interleaved,
+    run_job,
     seconds,
     typical,
 )
 from .work import (
     RADAU_DT,
     RK4_DT,
+    Device,
     FleetWork,
+    GradientWork,
     Reference,
+    Source,
     Weave,
     fleet_reference,
     fleet_work,
+    gradient_reference,
+    gradient_work,
+    on_host,
+    resources,
     skip_transient,
     weave,
     weave_reference,
@@ -277,7 +293,7 @@ def _drive(drive: Drive, reference: Reference, repeats: int) -> Measured:
 def entries(budget: Budget) -> Iterator[Entry]:
     yield from rk4_entries(budget)
     yield from radau_entries(budget)
-    yield from gradients.entries(budget)
+    yield from gradient_entries(budget)
     course = weave(budget.weave)
     reference = weave_reference(course)
     yield from _rk4_steps(course, reference, budget)
@@ -292,5 +308,164 @@ def entries(budget: Budget) -> Iterator[Entry]:
     details = _steps_details(drive, RADAU_DT, "record", reference)
     absent = {"jax": "has no implicit method of its own"}
     yield Entry("step.four_wheel.radau", TIME, own, peers, absent, details)
-    yield from fresh.compile_entries(budget)
-    yield from fresh.import_entries(budget)
+    yield from compile_entries(budget)
+    yield from import_entries(budget)
+
+
+def compile_entries(budget: Budget) -> Iterator[Entry]:
+    """Median times of first calls, without imports, with an empty and a filled cache."""
+    jobs = {"cold": "step", "cached": "step", "fleet": "fleet", "casadi": "casadi"}
+    times: dict[str, list[float]] = {kind: [] for kind in jobs}
+    for _ in range(budget.fresh):
+        with tempfile.TemporaryDirectory() as cache:
+            for kind, job in jobs.items():
+                times[kind].append(first_call(job, cache))
+    casadi = {"casadi": typical(times["casadi"])}
+    name = "compile.four_wheel"
+    jax, absent = _jax_first_call(budget, "step")
+    yield Entry(f"{name}.cold", TIME, typical(times["cold"]), {**casadi, **jax}, absent)
+    yield Entry(f"{name}.cached", TIME, typical(times["cached"]))
+    jax, absent = _jax_first_call(budget, "float64")
+    details = {"lanes": max(pipeline.LANES)}
+    yield Entry(f"{name}.fleet", TIME, typical(times["fleet"]), jax, absent, details)
+
+
+def _jax_first_call(budget: Budget, part: str) -> tuple[dict[str, Measured], dict[str, str]]:
+    return jax_scan.as_peer(
+        jax_scan.results(budget, 1), lambda found: Measured(found[part]["first_call"], None)
+    )
+
+
+def first_call(name: str, cache: str) -> float:
+    """Time in s of a job of `fresh_job` in a fresh process with this cache folder."""
+    return float(run_job("fresh_job", name, SKIDPAD_CACHE=cache))
+
+
+IMPORTS = {
+    "import": "import skidpad",
+    "import.simulator": "import skidpad; skidpad.Simulator, skidpad.Fleet, skidpad.vehicles",
+}
+"""Import statements by entry; names of skidpad load on first use."""
+PEER_IMPORTS = {
+    "scipy": "import scipy.integrate",
+    "casadi": "import casadi",
+    "jax": "import jax.numpy",
+}
+
+
+def interpreter_times(statements: Sequence[str], repeats: int) -> list[list[float]]:
+    """Times in s of fresh interpreters that execute each statement, measured alternately."""
+    commands = ([sys.executable, "-c", statement] for statement in statements)
+    settings: dict[str, Any] = {"env": environment(), "check": True, "capture_output": True}
+    return interleaved([partial(subprocess.run, c, **settings) for c in commands], repeats)
+
+
+def import_entries(budget: Budget) -> Iterator[Entry]:
+    """Median times of imports in a fresh interpreter, minus the time of an empty program."""
+    absent = {name: "not installed" for name in PEER_IMPORTS if find_spec(name) is None}
+    peers = [name for name in PEER_IMPORTS if name not in absent]
+    statements = ["pass", *IMPORTS.values(), *(PEER_IMPORTS[name] for name in peers)]
+    ours = 1 + len(IMPORTS)
+    interpreter_times(statements[:ours], 1)  # loads our files into memory; those of peers are there
+    bare, *times = interpreter_times(statements[:ours], 3 * budget.fresh)
+    times += interpreter_times(statements[ours:], budget.fresh)
+    measured = [_less(own, median(bare)) for own in times]
+    beside = dict(zip(peers, measured[len(IMPORTS) :], strict=True))
+    for name, own in zip(IMPORTS, measured, strict=False):
+        yield Entry(name, TIME, own, beside, absent, {"interpreter": median(bare)})
+
+
+def _less(times: list[float], bare: float) -> Measured:
+    whole = typical(times)
+    # The difference may vanish in noise, but a ratio needs a number above zero.
+    value = max(whole.value - bare, 1e-6)
+    spread = None if whole.spread is None else whole.spread * whole.value / value
+    return Measured(value, spread)
+
+
+STEPS = 100
+CPU_VEHICLES = 4096
+SAME_BITS = 64
+"""Number of vehicles, from the first, whose derivatives are compared with the CPU's bit for
+bit."""
+
+
+def gradient_entries(budget: Budget) -> Iterator[Entry]:
+    """Gradients on one thread of the CPU in float64."""
+    work = gradient_work(min(budget.vehicles, CPU_VEHICLES), STEPS, budget.checked)
+    name = "gradient.four_wheel.float64.threads1"
+    cpu = Device.of("cpu")
+    yield gradient_entry(name, work, Source.of(), cpu, "float64", budget, threads=1)
+
+
+def gradient_entry(
+    name: str,
+    work: GradientWork,
+    source: Source,
+    device: Device,
+    precision: str,
+    budget: Budget,
+    **options: Any,
+) -> Entry:
+    """Rate of gradients with respect to all inputs, and the rate of the rollout alone."""
+    reference = gradient_reference(work)
+    work = work.cast(precision)
+    fleet = source.fleet(precision=precision, device=device.name, **options)
+    x0, u = device.vehicles_last(work.x0), device.vehicles_last(work.u)
+    backward = partial(fleet.gradient, x0, u, source.cost, wrt="controls")
+    forward = partial(fleet.rollout, x0, u, every=work.steps)
+    value, gradient = backward()
+    forward()
+    actions = [device.finished(backward), device.finished(forward)]
+    times, forward_times = interleaved(actions, budget.repeats)
+    amount = len(work.x0) * work.steps
+    derivatives = on_host(gradient.controls)
+    own = best_rate(amount, times)._replace(error=_error(reference, derivatives[:, : work.checked]))
+    rate = best_rate(amount, forward_times).value
+    details = {
+        **work.details(),
+        "wrt": "controls",
+        "forward": rate,
+        "of_forward": own.value / rate,
+        "kernels": resources(fleet),
+    }
+    if device.name != "cpu":
+        details["same_bits_as_cpu"] = _same_bits(
+            source, work, on_host(value), derivatives, precision
+        )
+    del value, gradient, x0, u, backward, forward, actions
+    device.free()
+    jax = jax_device.gradient(device.name, precision, work, budget.repeats)
+    if isinstance(jax, str):
+        return Entry(name, RATE, own, {}, {"jax": jax}, details)
+    rates = {
+        form: best_rate(amount, run["times"])._replace(
+            error=_error(reference, np.array(run["gradient"]))
+        )
+        for form, run in jax.items()
+    }
+    peers = {"jax": rates.pop("vmap")}
+    if rates:
+        form = max(rates, key=lambda name: rates[name].value)
+        peers["jax_columns"], details["jax_columns_form"] = rates[form], form
+    return Entry(name, RATE, own, peers, {}, details)
+
+
+def _error(reference: Reference, gradient: AnyArray) -> float:
+    """Largest error of derivatives (T, K, nu), relative to the largest derivative of the same
+    input."""
+    return reference.error(np.swapaxes(gradient, 0, 1))
+
+
+def _same_bits(
+    source: Source, work: GradientWork, value: AnyArray, gradient: AnyArray, precision: str
+) -> bool:
+    """Whether cost and derivatives of the first vehicles equal those of the CPU bit for bit."""
+    few = work.first(SAME_BITS)
+    fleet: Fleet = source.fleet(precision=precision)
+    cost, derived = fleet.gradient(few.x0, few.u, source.cost, wrt="controls")
+    here = np.ascontiguousarray(gradient[:, :SAME_BITS])
+    return (
+        value[:SAME_BITS].tobytes() == cost.tobytes()
+        and here.tobytes() == np.ascontiguousarray(derived.controls).tobytes()
+    )

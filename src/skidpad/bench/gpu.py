@@ -14,20 +14,22 @@ import numpy as np
 
 from ..core.arrays import AnyArray
 from ..run.fleet import Fleet
+from . import cars
 from . import peers_jax as jax_device
-from . import tyres
-from .device import Device, on_host, resources
-from .gradients import STEPS as GRADIENT_STEPS
-from .gradients import gradient_entry
+from .core import STEPS as GRADIENT_STEPS
+from .core import gradient_entry
 from .timing import RATE, TIME, Budget, Entry, Measured, best_rate, interleaved, typical
 from .work import (
     RK4_DT,
+    Device,
     FleetWork,
     Reference,
     Source,
     fleet_reference,
     fleet_work,
     gradient_work,
+    on_host,
+    resources,
     tyre_program,
 )
 
@@ -50,7 +52,7 @@ def entries(budget: Budget, plants: Path | None = None) -> Iterator[Entry]:
     sizes = Sizes(fleet=(1 << 20, 4 * budget.rk4_steps))
     device = Device.of("cuda")
     yield from measured(device, Source.of(plants), sizes, budget)
-    yield tyres.device_entry(device, tyre_program(plants), 1 << 22, budget)
+    yield cars.device_entry(device, tyre_program(plants), 1 << 22, budget)
 
 
 def measured(device: Device, source: Source, sizes: Sizes, budget: Budget) -> Iterator[Entry]:

@@ -22,8 +22,7 @@ from ..geometry.maps.track import random_track
 from ..learn import tasks
 from ..learn.environments import Environments
 from ..learn.saved_task import load_task, save_task
-from .device import Device, on_host
-from .fresh import first_call
+from .core import first_call
 from .peers import MarchedRace
 from .timing import (
     RATE,
@@ -36,6 +35,7 @@ from .timing import (
     seconds,
     typical,
 )
+from .work import Device, on_host
 
 THREADS = 2
 """Number of threads for many environments, and for the peer."""
