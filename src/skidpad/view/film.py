@@ -211,17 +211,12 @@ def _code_column(column: NDArray[np.float32], bits: int) -> _Coded:
     finite."""
     low, high = float(column.min()), float(column.max())
     step = (high - low) / (1 << bits) or 1.0
-    if not np.isfinite(step) or (high > low and step > COARSE * _usual_size(column)):
+    place = int(USUAL * (column.size - 1))
+    usual = float(np.partition(np.abs(column), place)[place])
+    if not np.isfinite(step) or (high > low and step > COARSE * usual):
         return _Coded(0.0, 0.0, _planes(column.view(np.int32), 4))
     numbers = np.rint((column.astype(np.float64) - low) / step).astype(np.int32)
     return _Coded(low, step, _planes(numbers, 4))
-
-
-def _usual_size(column: NDArray[np.float32]) -> float:
-    """Largest of the values that are not outliers."""
-    sizes = np.abs(column)
-    place = int(USUAL * (sizes.size - 1))
-    return float(np.partition(sizes, place)[place])
 
 
 def _code_ranges(scans: list[ScanAt], reach: float) -> bytes:

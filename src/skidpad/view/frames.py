@@ -106,7 +106,9 @@ class Canvas:
 
     def segments(self, ends: Array, pixels: float, colour: Array, opacity: float = 1.0) -> None:
         """Draw segments x0, y0, x1, y1 (n, 4), `pixels` wide, with square ends."""
-        ends = ends[_overlapping(ends, self.box)]
+        x, y, box = ends[:, ::2], ends[:, 1::2], self.box
+        outside = (x < box[0]).all(axis=1) | (x > box[2]).all(axis=1)
+        ends = ends[~(outside | (y < box[1]).all(axis=1) | (y > box[3]).all(axis=1))]
         a, b = self.to_pixels(ends[:, :2]), self.to_pixels(ends[:, 2:])
         along = b - a
         length = np.hypot(along[:, 0], along[:, 1])
@@ -123,8 +125,12 @@ class Canvas:
         height, width = shades.shape
         if not shades.size:
             return
-        low, high_x, high_y = PADDING, 3 * PADDING + width, 3 * PADDING + height
-        corners = _rounded_box(low, low, high_x - 1, high_y - 1, 4.0)
+        low, radius = PADDING, 4.0
+        right, bottom = 3 * PADDING + width - 1, 3 * PADDING + height - 1
+        angle = np.arange(16) // 4 * (0.5 * np.pi) + np.arange(16) % 4 * (np.pi / 6.0)
+        x = np.repeat([right - radius, low + radius, low + radius, right - radius], 4)
+        y = np.repeat([bottom - radius, bottom - radius, low + radius, low + radius], 4)
+        corners = np.column_stack([x + radius * np.cos(angle), y + radius * np.sin(angle)])
         self._fill(corners[None], rgb(SURFACE), 0.88)
         inside = self.pixels[2 * low : 2 * low + height, 2 * low : 2 * low + width]
         inside[:] = np.rint(inside + shades[:, :, None] * (rgb(INK) - inside))
@@ -136,28 +142,6 @@ class Canvas:
         colours = np.broadcast_to(colour, (count, 3)).copy()
         flat = np.ascontiguousarray(corners.reshape(-1, 2))
         fill_polygons(self.pixels, self._shares, flat, ends, colours, float(opacity))
-
-
-def _overlapping(segments: Array, box: Sequence[float]) -> Any:
-    """Mask of segments (n, 4) that may intersect a box (least x and y, largest x and y)."""
-    x, y = segments[:, ::2], segments[:, 1::2]
-    beside = ((x < box[0]).all(axis=1)) | ((x > box[2]).all(axis=1))
-    return ~(beside | (y < box[1]).all(axis=1) | (y > box[3]).all(axis=1))
-
-
-def _rounded_box(left: float, top: float, right: float, bottom: float, radius: float) -> Array:
-    turns, arcs = np.arange(4) * (np.pi / 6.0), list[Array]()
-    for k, (x, y) in enumerate(
-        (
-            (right - radius, bottom - radius),
-            (left + radius, bottom - radius),
-            (left + radius, top + radius),
-            (right - radius, top + radius),
-        )
-    ):
-        angle = 0.5 * np.pi * k + turns
-        arcs.append(np.column_stack([x + radius * np.cos(angle), y + radius * np.sin(angle)]))
-    return np.concatenate(arcs)
 
 
 def _written(text: str) -> Array:
@@ -444,7 +428,22 @@ def _draw_unit(canvas: Canvas, unit: PlacedUnit, kind: str, fill: Array, edge: A
     size = max(extents.length, extents.width) * canvas.scale
     if size < _DART:
         larger = max(1.0, _LEAST / max(size, 1e-6))
-        canvas.polygon(placed(larger * _dart(extents)), fill)
+        y, notch, half = extents.middle, extents.rear + 0.25 * extents.length, 0.5 * extents.width
+        half = min(half, 0.35 * extents.length)
+        canvas.polygon(
+            placed(
+                larger
+                * np.array(
+                    [
+                        (extents.front, y),
+                        (extents.rear, y + half),
+                        (notch, y),
+                        (extents.rear, y - half),
+                    ]
+                )
+            ),
+            fill,
+        )
         return
     bodies = [placed(body) for body in parts.bodies]
     if size >= _FINE:
@@ -465,7 +464,10 @@ def _draw_unit(canvas: Canvas, unit: PlacedUnit, kind: str, fill: Array, edge: A
     elif len(parts.windows):
         canvas.polygons(placed(parts.windows[:1]), rgb(GLASS), GLASS_OPACITY)
     elif kind == "vehicle":
-        canvas.polygon(placed(_nose(extents)), rgb(SURFACE))
+        y, side = extents.middle, 0.3 * extents.width
+        tip, base = extents.front - 0.08 * extents.length, extents.front - 0.32 * extents.length
+        nose = np.array([(tip, y), (base, y + side), (base, y - side)])
+        canvas.polygon(placed(nose), rgb(SURFACE))
 
 
 def _draw_wheels(canvas: Canvas, unit: PlacedUnit) -> None:
@@ -496,10 +498,17 @@ def _parts(outlines: tuple[Outline, ...], wheels: int, kind: str) -> _Parts:
     radius = 0.07 * min(size.length, size.width)
     bodies = tuple(_round_corners(shape, radius) for shape in shapes)
     if kind == "trailer":
-        return _Parts(size, bodies, marks=_ribs(size), mark_width=0.03)
+        count = max(2, round(size.length / 1.6))
+        ribs = np.empty((count - 1, 4))
+        ribs[:, ::2] = size.rear + np.arange(1, count)[:, None] * (size.length / count)
+        ribs[:, 1::2] = size.right, size.left
+        return _Parts(size, bodies, marks=ribs, mark_width=0.03)
     if wheels >= 4 and size.length > 1.35 * size.width and len(shapes) == 1:
         return _Parts(size, bodies, _windows(size), _lights(size))
-    return _Parts(size, bodies, marks=_chevron(size), mark_width=0.05 * size.width)
+    y, tip = size.middle, size.front - 0.16 * size.length
+    reach = min(0.25 * size.width, 0.24 * size.length)
+    chevron = np.array([(tip - reach, y + reach, tip, y), (tip, y, tip - reach, y - reach)])
+    return _Parts(size, bodies, marks=chevron, mark_width=0.05 * size.width)
 
 
 def _windows(size: _Extents) -> Array:
@@ -518,35 +527,6 @@ def _lights(size: _Extents) -> Array:
     x = size.front - size.length * np.array([0.045, 0.012, 0.035, 0.075])
     y = half * np.array([0.72, 0.42, 0.42, 0.72])
     return np.stack([np.column_stack([x, size.middle + side * y]) for side in (-1.0, 1.0)])
-
-
-def _chevron(size: _Extents) -> Array:
-    y = size.middle
-    reach = min(0.25 * size.width, 0.24 * size.length)
-    tip = size.front - 0.16 * size.length
-    back = tip - reach
-    return np.array([(back, y + reach, tip, y), (tip, y, back, y - reach)])
-
-
-def _nose(size: _Extents) -> Array:
-    y, side = size.middle, 0.3 * size.width
-    tip, base = size.front - 0.08 * size.length, size.front - 0.32 * size.length
-    return np.array([(tip, y), (base, y + side), (base, y - side)])
-
-
-def _dart(size: _Extents) -> Array:
-    """Arrowhead as long as the unit, narrow enough to show a direction."""
-    y, notch, half = size.middle, size.rear + 0.25 * size.length, 0.5 * size.width
-    half = min(half, 0.35 * size.length)
-    return np.array([(size.front, y), (size.rear, y + half), (notch, y), (size.rear, y - half)])
-
-
-def _ribs(size: _Extents) -> Array:
-    count = max(2, round(size.length / 1.6))
-    ribs = np.empty((count - 1, 4))
-    ribs[:, ::2] = size.rear + np.arange(1, count)[:, None] * (size.length / count)
-    ribs[:, 1::2] = size.right, size.left
-    return ribs
 
 
 def _round_corners(ring: Array, radius: float) -> Array:
@@ -656,7 +636,13 @@ class FramePainter:
     ) -> tuple[tuple[m, m], float]:
         """Centre of the picture, and pixels per metre."""
         if vehicles:
-            at, usual = vehicles[0].vehicle.pose[:2], self.size[0] / _width_about(vehicles[0])
+            length = 0.0
+            for unit in vehicles[0].units:
+                along = [x for outline in unit.outlines for x, _ in outline]
+                length += max(along, default=0.0) - min(along, default=0.0)
+            width = min(max(_LENGTHS_SEEN * length, _WIDTHS[0]), _WIDTHS[1])
+            usual = self.size[0] / max(width, _LEAST_LENGTHS * length)
+            at = vehicles[0].vehicle.pose[:2]
         else:
             at, usual = self._all_seen()
         return (
@@ -672,15 +658,6 @@ class FramePainter:
         lengths = (max(x1 - x0, 1.0), max(y1 - y0, 1.0))
         scale = min(pixels / length for pixels, length in zip(self.size, lengths, strict=True))
         return (0.5 * (x0 + x1), 0.5 * (y0 + y1)), (1.0 - 2.0 * _MARGIN) * scale
-
-
-def _width_about(vehicle: PlacedVehicle) -> m:
-    length = 0.0
-    for unit in vehicle.units:
-        along = [x for outline in unit.outlines for x, _ in outline]
-        length += max(along, default=0.0) - min(along, default=0.0)
-    least, most = _WIDTHS
-    return max(min(max(_LENGTHS_SEEN * length, least), most), _LEAST_LENGTHS * length)
 
 
 def _size(size: Any) -> tuple[int, int]:

@@ -641,6 +641,10 @@ class Trailers:
         return np.hstack(added)
 
 
+_SIGNS = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0], [-1.0, 1.0]])
+"""Signs of the corners of a rectangle."""
+
+
 @dataclass(frozen=True)
 class PlacedUnit:
     """One rigid unit at its pose: a vehicle, or a trailer behind it."""
@@ -662,7 +666,8 @@ class PlacedUnit:
     def world_wheels(self) -> list[Array]:
         """Corners (4, 2) of the wheels in the world."""
         boxes = (
-            points_to_world((w.x, w.y, w.yaw), box_corners(w.length, w.width)) for w in self.wheels
+            points_to_world((w.x, w.y, w.yaw), 0.5 * _SIGNS * [w.length, w.width])
+            for w in self.wheels
         )
         return [points_to_world(self.pose, box) for box in boxes]
 
@@ -757,8 +762,3 @@ def place_bodies(stage: Stage, row: Array) -> list[tuple[Body, PlacedUnit]]:
         if np.isfinite(pose).all():
             placed.append((body, PlacedUnit(pose, body.outlines, wheels)))
     return placed
-
-
-def box_corners(length: float, width: float) -> Array:
-    """Corners (4, 2) of a rectangle centred on the origin."""
-    return 0.5 * np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0], [-1.0, 1.0]]) * [length, width]

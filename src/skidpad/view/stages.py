@@ -15,7 +15,7 @@ from ..compile.cpu import CpuMap
 from ..core import record
 from ..core.arrays import AnyArray, Array
 from ..core.body import body_of
-from ..core.model import Model, Vehicle
+from ..core.model import Vehicle
 from ..errors import InvalidValue
 from ..geometry.maps.occupancy import Grid as OccupiedGrid
 from ..road.road import Road
@@ -306,7 +306,9 @@ class WorldStage:
         program = None
         if outputs:
             program = CpuMap(pipeline.outputs_program(group.vehicles[0]), "float64", 1)
-        columns = _accelerations(group.model)
+        own = record.names(group.model.Outputs)
+        columns = [*own, *(field for field in _FELT if field not in own)]
+        columns = tuple(columns.index(field) for field in _FELT)
         taken = {one.name for one in (*states, *inputs)}
         for name, column in zip(_FELT, columns, strict=True):
             shown = f"out_{name}" if name in taken else name
@@ -398,13 +400,6 @@ class WorldStage:
                     scans.append(Scan(one.name, spec.name, *where, *rays))
                     readings.append((spec.name, one.name))
         return scans, readings
-
-
-def _accelerations(model: Model) -> tuple[int, ...]:
-    """Columns of a_x and a_y among a model's outputs, or after them."""
-    outputs = record.names(model.Outputs)
-    columns = [*outputs, *(name for name in _FELT if name not in outputs)]
-    return tuple(columns.index(name) for name in _FELT)
 
 
 def _at_point(motion: Sequence[Any], x: Any, y: Any) -> list[Any]:

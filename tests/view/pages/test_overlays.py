@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from skidpad.study.manoeuvres import Chart, Curve, perform
-from skidpad.view.pages.page import cones_of
-from skidpad.view.pages.report import Picture, laid_over
+from skidpad.view.pages.report import Picture, cones_of, laid_over
 from study.manoeuvres.fakes import Told, car
 
 

@@ -95,21 +95,6 @@ def obstacle(world: World, kind: str, x: m, y: m, count: int) -> BlockSpec:
     return block
 
 
-def with_blocks(world: World, blocks: Sequence[BlockSpec]) -> World:
-    """A world with additional blocks that continues from the state and the parameters of
-    `world`."""
-    scene: Scene = replace(world.scene, blocks=(*world.scene.blocks, *blocks))
-    grown = World(scene, seed=world.seed, on_diverge=world.on_diverge)
-    # What is new stands as at its start, all else as it was.
-    kept = world.snapshot()
-    bodies, *contacts = kept.encounters
-    bodies = {**grown.snapshot().encounters[0], **bodies}
-    grown.restore(kept._replace(encounters=(bodies, *contacts)))
-    for mine, before in zip(grown.groups, world.groups, strict=True):
-        mine.params[:] = before.params
-    return grown
-
-
 _SHARE: one = 0.5
 """Share of the available grip and braking that is used."""
 _AHEAD: s = 0.45
@@ -465,7 +450,16 @@ class Arena:
     def drop(self, kind: str, x: m, y: m) -> None:
         """Drop an obstacle into the world, which replaces the stage."""
         block = obstacle(self.world, kind, x, y, len(self._drops))
-        world = with_blocks(self.world, [block])
+        old = self.world
+        scene = replace(old.scene, blocks=(*old.scene.blocks, block))
+        world = World(scene, seed=old.seed, on_diverge=old.on_diverge)
+        # The new obstacle stands as at its start, everything else as it was.
+        kept = old.snapshot()
+        bodies, *contacts = kept.encounters
+        bodies = {**world.snapshot().encounters[0], **bodies}
+        world.restore(kept._replace(encounters=(bodies, *contacts)))
+        for mine, former in zip(world.groups, old.groups, strict=True):
+            mine.params[:] = former.params
         self._drops.append(block)
         before = self._pilots
         self._show(world)
@@ -552,6 +546,11 @@ def playground() -> Playground:
     """World with a Formula Student car on a track of cones, a second car, a robot, boxes and
     ice."""
     middle = _middle()
+    pitch = BOX_SIDE + 0.02
+    places = [(24.0 + pitch * row, 19.0 + pitch * (k + 0.5 * row), 0.0)
+              for row in range(4) for k in range(4 - row)]  # fmt: skip
+    places += [(-17.0 + 1.6 * cos(a), -4.0 + 1.6 * sin(a), a) for a in np.arange(5) * 1.2566]
+    crates = [box(f"crate {k + 1}", x, y, yaw) for k, (x, y, yaw) in enumerate(places)]
     scene = Scene(
         settings=Settings(timestep=0.005),
         vehicles=(
@@ -559,7 +558,7 @@ def playground() -> Playground:
             _car("pace", _on(middle, 0.1)),
             _robot("robot", ScenePose(20.0, 14.0, yaw=pi)),
         ),
-        blocks=(*_cones(middle), *_boxes()),
+        blocks=(*_cones(middle), *crates),
         walls=_walls(),
         elements=(
             PropertyRegion("friction_mu", 0.25, x_min=-44.0, x_max=-30.0, y_min=15.0, y_max=26.0),
@@ -592,14 +591,6 @@ def _cones(middle: NDArray[np.float64]) -> list[BlockSpec]:
             if not (y < -20.0 and _GAP[0] < x < _GAP[1]):
                 blocks.append(cone(f"{name} {len(blocks) + 1}", x, y, colour))
     return blocks
-
-
-def _boxes() -> list[BlockSpec]:
-    pitch = BOX_SIDE + 0.02
-    places = [(24.0 + pitch * row, 19.0 + pitch * (k + 0.5 * row), 0.0)
-              for row in range(4) for k in range(4 - row)]  # fmt: skip
-    places += [(-17.0 + 1.6 * cos(a), -4.0 + 1.6 * sin(a), a) for a in np.arange(5) * 1.2566]
-    return [box(f"crate {k + 1}", x, y, yaw) for k, (x, y, yaw) in enumerate(places)]
 
 
 def _car(name: str, pose: ScenePose, *, lidar: bool = False) -> VehicleSpec:

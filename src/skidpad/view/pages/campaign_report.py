@@ -29,7 +29,6 @@ from ...study.manoeuvres.evaluation import number_text
 from ...study.results import (
     Case,
     Interval,
-    SobolIndices,
     Study,
     lost_runs,
     reason_against,
@@ -523,7 +522,15 @@ class _Report:
             except SkidpadError as error:
                 remarks.append(str(error))
                 continue
-            figures.append(figure(escape(self._label(name)), _index_bars(sobol)))
+            first = np.column_stack([sobol.first, sobol.first_low, sobol.first_high]).tolist()
+            total = np.column_stack([sobol.total, sobol.total_low, sobol.total_high]).tolist()
+            order = np.argsort(-sobol.total, kind="stable").tolist()
+            groups = [BarGroup(sobol.factors[k], (tuple(first[k]), tuple(total[k]))) for k in order]
+            low, high = float(sobol.first_low.min()), float(sobol.total_high.max())
+            # Of a column with runs far out hardly anything is known: intervals leave the picture.
+            low, high = min(-0.05, max(low, -0.5)), max(1.05, min(high, 1.5))
+            bars = bars_svg(groups, "share of the variance", low, high)
+            figures.append(figure(escape(self._label(name)), bars))
             if sobol.left_out:
                 remarks.append(
                     f"{name}: {sobol.left_out} of {sobol.left_out + sobol.samples} "
@@ -636,17 +643,6 @@ def _shorten(value: Any) -> Any:
     if isinstance(value, list) and len(value) > _PLAN_ITEMS and not isinstance(value[0], Mapping):
         return [*map(_shorten, value[:_PLAN_ITEMS]), f"… {len(value)} in all"]
     return [_shorten(one) for one in value] if isinstance(value, list) else value
-
-
-def _index_bars(sobol: SobolIndices) -> str:
-    first = np.column_stack([sobol.first, sobol.first_low, sobol.first_high]).tolist()
-    total = np.column_stack([sobol.total, sobol.total_low, sobol.total_high]).tolist()
-    order = np.argsort(-sobol.total, kind="stable").tolist()
-    groups = [BarGroup(sobol.factors[k], (tuple(first[k]), tuple(total[k]))) for k in order]
-    low, high = float(sobol.first_low.min()), float(sobol.total_high.max())
-    # Of a column with runs far out hardly anything is known: intervals leave the picture.
-    low, high = min(-0.05, max(low, -0.5)), max(1.05, min(high, 1.5))
-    return bars_svg(groups, "share of the variance", low, high)
 
 
 _NOTEBOOK_MOST = 20

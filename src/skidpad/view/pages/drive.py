@@ -30,7 +30,7 @@ from ...control.car import Abilities, abilities_of
 from ...control.keyboard import Axes, Memory, demand_of_keys, demand_to_stop
 from ...core import record
 from ...core.arrays import Array, ArrayNumber
-from ...core.body import Outline, Pose, Trailer, Velocity, body_of
+from ...core.body import Outline, Pose, Velocity, body_of
 from ...core.files import brief_repr
 from ...core.model import Vehicle
 from ...errors import InvalidValue, require_extras
@@ -134,11 +134,24 @@ def programs_of(exported: Export) -> dict[str, Program]:
     of trailers; `rest` puts the vehicle to rest at the pose in its port.
     """
     vehicle = exported.vehicle
+    body, trailers = body_of(vehicle, "a page that drives"), vehicle.geometry.trailers
+
+    def function(x: Any, u: Any, p: Any) -> Any:
+        pose = body.pose(x, p)
+        angles = dict(zip(record.names(vehicle.State), record.flatten(x), strict=True))
+        poses: list[Any] = []
+        for trailer in trailers:
+            pose = towed(pose, trailer.hitch_x, trailer.drawbar, angles[trailer.angle])
+            poses += pose
+        return tuple(pose), tuple(body.velocity(x, u, p)), tuple(poses)
+
+    fields = tuple(f"{k}.{name}" for k in range(len(trailers)) for name in POSE_NAMES)
+    outputs = (Port("pose", POSE_NAMES), Port("velocity", VELOCITY), Port("towed", fields))
     programs = {
         "step": exported.step,
         "outputs": exported.outputs,
         "command": exported.finish(command_program(vehicle, abilities_of(vehicle))),
-        "motion": exported.finish(motion_program(vehicle)),
+        "motion": exported.finish(_trace(vehicle, "motion", function, (), outputs)),
         "rest": exported.finish(rest_program(vehicle)),
     }
     if exported.settle is not None:
@@ -167,19 +180,6 @@ def command_program(vehicle: Vehicle, can: Abilities) -> Program:
     )
     outputs = (Port("command", record.names(vehicle.Input)), Port("memory", Memory._fields))
     return _trace(vehicle, "command", function, inputs, outputs)
-
-
-def motion_program(vehicle: Vehicle) -> Program:
-    """Program that computes pose, velocity and the poses of trailers."""
-    body, trailers = body_of(vehicle, "a page that drives"), vehicle.geometry.trailers
-
-    def function(x: Any, u: Any, p: Any) -> Any:
-        pose = body.pose(x, p)
-        return tuple(pose), tuple(body.velocity(x, u, p)), _towed(vehicle, pose, x, trailers)
-
-    fields = tuple(f"{k}.{name}" for k in range(len(trailers)) for name in POSE_NAMES)
-    outputs = (Port("pose", POSE_NAMES), Port("velocity", VELOCITY), Port("towed", fields))
-    return _trace(vehicle, "motion", function, (), outputs)
 
 
 def rest_program(vehicle: Vehicle) -> Program:
@@ -235,15 +235,6 @@ def _trace(
 def _chosen(held: Any, driven: Any, stopped: Any) -> Any:
     pairs = zip(driven, stopped, strict=True)
     return type(driven)(*(where(held > 0.5, a, b) for a, b in pairs))
-
-
-def _towed(vehicle: Vehicle, pose: Any, x: Any, trailers: Sequence[Trailer]) -> tuple[Any, ...]:
-    angles = dict(zip(record.names(vehicle.State), record.flatten(x), strict=True))
-    poses: list[Any] = []
-    for trailer in trailers:
-        pose = towed(pose, trailer.hitch_x, trailer.drawbar, angles[trailer.angle])
-        poses += pose
-    return tuple(poses)
 
 
 SIZE_OF_TRACKS: m = 1.57
@@ -432,6 +423,31 @@ def vehicle_description(exported: Export, place: Place) -> dict[str, Any]:
     vehicle, model = exported.vehicle, exported.model
     line = DelayLine.of(model, vehicle.params, exported.dt)
     named = [one for part in named_channels(model) for one in part]
+    delays = set(exported.model.dead_times.values())
+    values = record.flatten(exported.vehicle.params)
+    fields: list[dict[str, Any]] = []
+    for column, leaf in enumerate(record.fields(exported.model.Params)):
+        if leaf.name in delays or isinstance(values[column], ArrayNumber):
+            continue
+        entry: dict[str, Any] = {"name": leaf.name, "unit": leaf.unit.symbol, "column": column}
+        entry |= {"value": float(values[column]), "text": " ".join(leaf.doc.split())}
+        if leaf.allowed is not None:
+            low, high = (v if isfinite(v) else None for v in (leaf.allowed.low, leaf.allowed.high))
+            entry |= {"low": low, "high": high, "allowed": str(leaf.allowed)}
+            entry |= {"above": leaf.allowed.open_low, "whole": leaf.allowed.whole}
+        fields.append(entry)
+    geometry = exported.vehicle.geometry
+    parts: list[list[Any]] = []
+    for unit, one in enumerate((geometry, *geometry.trailers)):
+        parts += [[unit, [list(p) for p in outline]] for outline in one.outlines]
+        for w in one.wheels:
+            halves = [(p * w.radius, q * 0.5 * w.width) for p, q in _CORNERS]
+            parts.append([unit, [[w.x + a, w.y + b] for a, b in halves]])
+    values = record.flatten(exported.vehicle.params)
+    tunables = [
+        {**one.describe(float(values[one.column])), "column": one.column}
+        for one in known_tunables(exported.model.Params, values).values()
+    ]
     return {
         "name": place.name,
         "model": vehicle.name,
@@ -450,52 +466,10 @@ def vehicle_description(exported: Export, place: Place) -> dict[str, Any]:
         "steering": steering_states(vehicle),
         "ends": [[name, size, what] for name, (size, what) in model.ends.items()],
         "heads": [_head(one) for one in (Named("t", "s", "state"), *named)],
-        "tunables": tunables_of(exported),
-        "fields": parameter_fields(exported),
-        "parts": touching_parts(exported),
+        "tunables": tunables,
+        "fields": fields,
+        "parts": parts,
     }
-
-
-def tunables_of(exported: Export) -> list[dict[str, Any]]:
-    """Parameters with sliders, as on the live page."""
-    values = record.flatten(exported.vehicle.params)
-    known = known_tunables(exported.model.Params, values)
-    return [
-        {**one.describe(float(values[one.column])), "column": one.column} for one in known.values()
-    ]
-
-
-def parameter_fields(exported: Export) -> list[dict[str, Any]]:
-    """All parameters that can be changed, with ranges; null for an open end.
-
-    Dead times are excluded: the length of the command queue is fixed at the start.
-    """
-    delays = set(exported.model.dead_times.values())
-    values = record.flatten(exported.vehicle.params)
-    fields: list[dict[str, Any]] = []
-    for column, leaf in enumerate(record.fields(exported.model.Params)):
-        if leaf.name in delays or isinstance(values[column], ArrayNumber):
-            continue
-        entry: dict[str, Any] = {"name": leaf.name, "unit": leaf.unit.symbol, "column": column}
-        entry |= {"value": float(values[column]), "text": " ".join(leaf.doc.split())}
-        if leaf.allowed is not None:
-            low, high = (v if isfinite(v) else None for v in (leaf.allowed.low, leaf.allowed.high))
-            entry |= {"low": low, "high": high, "allowed": str(leaf.allowed)}
-            entry |= {"above": leaf.allowed.open_low, "whole": leaf.allowed.whole}
-        fields.append(entry)
-    return fields
-
-
-def touching_parts(exported: Export) -> list[list[Any]]:
-    """Outlines that can collide: [unit, corners], unit 0 being the vehicle, 1 its trailer."""
-    geometry = exported.vehicle.geometry
-    parts: list[list[Any]] = []
-    for unit, one in enumerate((geometry, *geometry.trailers)):
-        parts += [[unit, [list(p) for p in outline]] for outline in one.outlines]
-        for w in one.wheels:
-            halves = [(p * w.radius, q * 0.5 * w.width) for p, q in _CORNERS]
-            parts.append([unit, [[w.x + a, w.y + b] for a, b in halves]])
-    return parts
 
 
 _CORNERS = ((-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0))
@@ -616,11 +590,6 @@ def drive_page(
     )
     if made.precision != "float64":
         raise InvalidValue(f"precision = {made.precision!r}: a page has float64 only")
-    return page_files.drive_page(place.title, drive_block(made, place), _own_files())
-
-
-def drive_block(made: Export, place: Place) -> bytes:
-    """Deflated block of a page: a header as JSON, followed by the modules."""
     arrays, numbers = _arrays(made.vehicle)
     modules = modules_of(programs_of(made), arrays)
     shown = drive_stage(place)
@@ -643,7 +612,8 @@ def drive_block(made: Export, place: Place) -> bytes:
         "notes": list(place.notes),
         "recording": recording_templates(shown.stage, {"vehicle": place.vehicle.name, **how}),
     }
-    return zlib.compress(_pack(head, {"fused": modules.fused, "exact": modules.exact}), 9)
+    block = _pack(head, {"fused": modules.fused, "exact": modules.exact})
+    return page_files.drive_page(place.title, zlib.compress(block, 9), _own_files())
 
 
 def _pack(head: dict[str, Any], blobs: Mapping[str, bytes]) -> bytes:

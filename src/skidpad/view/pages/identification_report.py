@@ -17,7 +17,7 @@ from ...core.arrays import Array
 from ...core.files import counted, listed
 from ...errors import SkidpadError
 from ...study.identify.axle_curves import AxleCurves, axle_curves
-from ...study.identify.replay import Guess, Replay
+from ...study.identify.replay import Guess
 from ...study.identify.window_errors import ReplayedLog
 from ...study.logs.units import UNIT_OF
 from ...study.manoeuvres.evaluation import difference_text, number_text
@@ -160,7 +160,22 @@ def log_sections(
         own = (shaded or {}).get(name, ())
         share = 1.0 / min(len(logs), MOST_LOGS)
         inner = remark(about) if about else ""
-        inner += overlay_charts(overlays, own, share)
+        figures: list[tuple[str, str, list[Trace]]] = []
+        every = [c for one in overlays for c in one.channels if c not in ("x", "y")]
+        for channel in in_order(every):
+            unit, factor = drawn_unit(UNIT_OF.get(channel, ""))
+            overlaid = [(one, "replayed") for one in overlays if channel in one.channels]
+            first = overlaid[0][0]._replace(label="measured", kind="measured", colour=INK)
+            curves: list[Trace] = []
+            for one, what in [(first, "measured"), *overlaid]:
+                t, values = one.series(channel, what)
+                curves.append(Trace(t, factor * values, one.label, one.kind, one.colour))
+            words = channel_words(channel)
+            label = f"{words} in {unit}" if unit not in ("", "1") else words
+            figures.append((words.capitalize(), label, curves))
+        t = np.concatenate([run.t.ravel() for one in overlays for run in one.runs])
+        span = float(t.min()), float(t.max())
+        inner += zoomed_charts(figures, span, marks=overlays[0].starts, shaded=own, share=share)
         drawn = error_map(overlays[0])
         inner += f"<h3>Map of the drive</h3>{drawn}" if drawn else ""
         found[f"log-{k}"] = (f"Measured and simulated: {name}", inner)
@@ -168,28 +183,6 @@ def log_sections(
         others = listed(list(logs)[MOST_LOGS:])
         found["logs-not-drawn"] = ("Other logs", remark(f"Not drawn: {others}."))
     return found
-
-
-def overlay_charts(
-    overlays: Sequence[Overlay], shaded: Sequence[tuple[s, s]] = (), share: float = 1.0
-) -> str:
-    """Measured and simulated channels of one log over time, in windows that do not overlap."""
-    figures: list[tuple[str, str, list[Trace]]] = []
-    every = [c for one in overlays for c in one.channels if c not in ("x", "y")]
-    for name in in_order(every):
-        unit, factor = drawn_unit(UNIT_OF.get(name, ""))
-        drawn = [(one, "replayed") for one in overlays if name in one.channels]
-        first = drawn[0][0]._replace(label="measured", kind="measured", colour=INK)
-        curves: list[Trace] = []
-        for one, what in [(first, "measured"), *drawn]:
-            t, values = one.series(name, what)
-            curves.append(Trace(t, factor * values, one.label, one.kind, one.colour))
-        words = channel_words(name)
-        label = f"{words} in {unit}" if unit not in ("", "1") else words
-        figures.append((words.capitalize(), label, curves))
-    t = np.concatenate([run.t.ravel() for one in overlays for run in one.runs])
-    span = float(t.min()), float(t.max())
-    return zoomed_charts(figures, span, marks=overlays[0].starts, shaded=shaded, share=share)
 
 
 def error_map(overlay: Overlay) -> str:
@@ -232,9 +225,20 @@ def comparison_html(comparison: Comparison, *, date: str = "") -> str:
         for run in comparison.replays:
             if run.vehicle == name:
                 logs[run.log].append(Overlay(name, [run], "run", colour))
+    curves: dict[str, list[Trace]] = {}
+    for channel, unit in comparison.channels.items():
+        for number, vehicle in enumerate(comparison.vehicles):
+            own = [e for e in comparison.errors if (e.vehicle, e.channel) == (vehicle, channel)]
+            points = [(e.horizon, e.rmse) for e in own if e.horizon]
+            curves.setdefault(channel, []).extend(
+                horizon_trace(points, unit, vehicle, "run", number)
+            )
     sections: dict[str, tuple[str, str]] = {
         "all-models": ("Vehicles", _pair_table(comparison.pairs)),
-        "all-errors": ("Errors", _model_table(comparison) + _horizons_of_models(comparison)),
+        "all-errors": (
+            "Errors",
+            _model_table(comparison) + horizon_charts(curves, comparison.channels),
+        ),
         **log_sections(logs),
         "all-notes": ("Notes", notes_list(comparison.notes)),
     }
@@ -301,16 +305,6 @@ def _pair_table(pairs: Sequence[Pair]) -> str:
     return remark(about) + Sheet(heads, rows, (1, 2, 5)).report()
 
 
-def _horizons_of_models(comparison: Comparison) -> str:
-    curves: dict[str, list[Trace]] = {}
-    for channel, unit in comparison.channels.items():
-        for k, name in enumerate(comparison.vehicles):
-            own = [e for e in comparison.errors if (e.vehicle, e.channel) == (name, channel)]
-            points = [(e.horizon, e.rmse) for e in own if e.horizon]
-            curves.setdefault(channel, []).extend(horizon_trace(points, unit, name, "run", k))
-    return horizon_charts(curves, comparison.channels)
-
-
 MOST_CORRELATED = 12
 """Most unknowns whose correlations are shown."""
 
@@ -339,11 +333,19 @@ def fit_html(fit: Fit, *, date: str = "") -> str:
         "Every window starts from the measured state, at a dotted line, and runs freely to its "
         "end. The shaded part was held out of the fit."
     )
+    spans: dict[str, list[tuple[s, s]]] = {}
+    for replay in fit.held_out:
+        t = replay.drive.t[replay.rows]
+        spans.setdefault(replay.drive.name, []).append((float(t.min()), float(t.max())))
+    items = "".join(f"<li>{escape(one.text[:1].upper() + one.text[1:])}</li>" for one in fit.untold)
     sections: dict[str, tuple[str, str]] = {
         "all-estimates": ("Estimates", table),
-        "not-told": ("What the data cannot tell", _untold(fit)),
+        "not-told": (
+            "What the data cannot tell",
+            f'<ul class="doubts">{items}</ul>' if items else "",
+        ),
         "all-errors": ("Errors before and after", _error_table(fit) + _horizons_of_fit(fit)),
-        **log_sections(_overlays(fit), _held_out_spans(fit), about),
+        **log_sections(_overlays(fit), spans, about),
         "axle-curves": ("Axle curves", _axles(fit)),
         "all-starts": ("Several starts", _starts(fit)),
         "preparation-lines": ("What the preparation did", prepared),
@@ -359,9 +361,17 @@ def fit_html(fit: Fit, *, date: str = "") -> str:
     badges = badge("bad", f"{bound} at a bound") if bound else ""
     badges += " " + badge("bad", counted(len(fit.untold), "doubt")) if fit.untold else ""
     verdict = f'<p class="verdict">{escape(_main_sentence(fit))}</p>'
-    return sections_page(
-        title, header(title, date, badges, verdict, f"<p>{escape(what)}</p>", _cards(fit)), sections
-    )
+    rows = list(_judged(fit)[1].values())[:5]
+    facts: dict[str, str] = {}
+    notes: dict[str, str] = {}
+    for row in rows:
+        unit, factor = drawn_unit(row.unit)
+        name = f"error of the {channel_words(row.channel)}"
+        facts[name] = error_text(factor * row.after, unit)
+        notes[name] = f"{error_text(factor * row.before, unit)} before the fit"
+    cards = fact_cards(facts, notes)
+    head = header(title, date, badges, verdict, f"<p>{escape(what)}</p>", cards)
+    return sections_page(title, head, sections)
 
 
 def _judged(fit: Fit) -> tuple[str, dict[str, ErrorRow]]:
@@ -382,23 +392,6 @@ def _main_sentence(fit: Fit) -> str:
         before, after = (error_text(factor * one, unit) for one in (row.before, row.after))
         found.append(f"{after} in {channel_words(row.channel)} ({before} before the fit)")
     return f"Errors of free runs of {length:.3g} s over {where}: {listed(found)}."
-
-
-def _cards(fit: Fit) -> str:
-    rows = list(_judged(fit)[1].values())[:5]
-    facts: dict[str, str] = {}
-    notes: dict[str, str] = {}
-    for row in rows:
-        unit, factor = drawn_unit(row.unit)
-        name = f"error of the {channel_words(row.channel)}"
-        facts[name] = error_text(factor * row.after, unit)
-        notes[name] = f"{error_text(factor * row.before, unit)} before the fit"
-    return fact_cards(facts, notes)
-
-
-def _untold(fit: Fit) -> str:
-    items = "".join(f"<li>{escape(one.text[:1].upper() + one.text[1:])}</li>" for one in fit.untold)
-    return f'<ul class="doubts">{items}</ul>' if items else ""
 
 
 def _error_table(fit: Fit) -> str:
@@ -464,14 +457,6 @@ def _overlays(fit: Fit) -> dict[str, list[Overlay]]:
     }
 
 
-def _held_out_spans(fit: Fit) -> dict[str, list[tuple[s, s]]]:
-    spans: dict[str, list[tuple[s, s]]] = {}
-    for replay in fit.held_out:
-        t = replay.drive.t[replay.rows]
-        spans.setdefault(replay.drive.name, []).append((float(t.min()), float(t.max())))
-    return spans
-
-
 def _starts(fit: Fit) -> str:
     """Table of the values that the fit reached from several initial values."""
     if len(fit.starts) < 2:
@@ -494,26 +479,20 @@ def _axles(fit: Fit) -> str:
     for replay in fit.replays[:MOST_LOGS]:
         drive, tyres = replay.drive, {"fitted": fit.vehicle, "before the fit": replay.vehicle}
         try:
-            channels = _calibrated(replay, fit.guess)
+            channels, sensors = dict(replay.drive.channels), replay.observed.params.log
+            known = {f"log.{name}": value for name, value in sensors._asdict().items()}
+            known.update(fit.guess.params)
+            angle = channels.get("steer", channels.get("steering_wheel"))
+            if angle is not None:
+                channels["steer"] = known["log.steer_ratio"] * angle + known["log.steer_offset"]
+            if "v_x" in channels:
+                channels["v_x"] = known["log.speed_ratio"] * channels["v_x"]
             curves = axle_curves(fit.vehicle, channels, drive.t, noise=drive.noise)
             inner = axle_charts(curves, tyres)
         except SkidpadError as error:
             inner = remark(f"No axle curves: {error}.")
         found += f"<h3>{escape(drive.name)}</h3>{inner}"
     return found
-
-
-def _calibrated(replay: Replay, guess: Guess) -> dict[str, Array]:
-    """Channels of a log with the wheel angle and the speed that the fitted vehicle sees."""
-    channels, sensors = dict(replay.drive.channels), replay.observed.params.log
-    known = {f"log.{name}": value for name, value in sensors._asdict().items()}
-    known.update(guess.params)
-    angle = channels.get("steer", channels.get("steering_wheel"))
-    if angle is not None:
-        channels["steer"] = known["log.steer_ratio"] * angle + known["log.steer_offset"]
-    if "v_x" in channels:
-        channels["v_x"] = known["log.speed_ratio"] * channels["v_x"]
-    return channels
 
 
 def parameter_table(estimates: Sequence[Estimate]) -> str:

@@ -174,29 +174,6 @@ def _verdict(row: Row) -> str:
     return badge(kind, row.verdict) + reason
 
 
-def verdict_table(rows: Sequence[Row]) -> str:
-    """Table of violated limits."""
-    items = "".join(
-        f"<li>{badge('bad', FAIL)} <b>{escape(row.car)}</b>, "
-        f'<a href="#{escape(row.manoeuvre)}">{escape(words(row.manoeuvre))}</a>, '
-        f"{escape(words(row.name))}: {escape(row.reason)} {escape(row.unit)}</li>"
-        for row in rows
-    )
-    return f'<ul class="plain">{items}</ul>' if items else ""
-
-
-def unfit_table(results: Sequence[Result]) -> str:
-    """Table of manoeuvres that were not driven, with reasons."""
-    rows = "".join(
-        f"<tr><th scope='row'>{escape(result.manoeuvre.title)}</th>"
-        f"<td>{escape(result.unfit)}</td></tr>"
-        for result in results
-        if result.unfit
-    )
-    table = f'<div class="scroll"><table class="plain"><tbody>{rows}</tbody></table></div>'
-    return table if rows else ""
-
-
 def key_figures(evaluation: Evaluation) -> str:
     """The most telling metrics as cards, in customary units."""
     rows = [row for row in evaluation.rows if number_text(row.value) != NONE]
@@ -322,24 +299,20 @@ def laid_over(layers: Sequence[tuple[str, Sequence[Chart]]]) -> list[Picture]:
             together.setdefault(key, []).append(Layer(name, number, chart))
     pictures: list[Picture] = []
     for own in together.values():
-        traces = [one for layer in own for one in (*_shared(layer, own), *_of_several(layer))]
-        first = own[0].chart
-        pictures.append(Picture(first, _of_one(first.curves) if len(layers) == 1 else traces))
+        first, traces = own[0].chart, list[Trace]()
+        if len(layers) > 1:
+            traces = [one for layer in own for one in (*_shared(layer, own), *_of_several(layer))]
+        else:
+            # Each run has its own colour, and each theory that of its run, by order.
+            several = [curve.kind for curve in first.curves].count("theory") > 1
+            counts: dict[str, int] = {}
+            for curve in first.curves:
+                colour = counts.get(curve.kind, 0)
+                counts[curve.kind] = colour + 1
+                shown = colour if several or curve.kind != "theory" else INK
+                traces.append(Trace(curve.x, curve.y, curve.label, curve.kind, shown))
+        pictures.append(Picture(first, traces))
     return pictures
-
-
-def _of_one(curves: Sequence[Curve]) -> list[Trace]:
-    """Curves of one vehicle: each run has its own colour, and each theory that of its run, by
-    order."""
-    drawn: list[Trace] = []
-    several = [curve.kind for curve in curves].count("theory") > 1
-    counts: dict[str, int] = {}
-    for curve in curves:
-        colour = counts.get(curve.kind, 0)
-        counts[curve.kind] = colour + 1
-        shown = colour if several or curve.kind != "theory" else INK
-        drawn.append(Trace(curve.x, curve.y, curve.label, curve.kind, shown))
-    return drawn
 
 
 def _shared(layer: Layer, layers: Sequence[Layer]) -> list[Trace]:
@@ -483,7 +456,14 @@ def report_page(evaluation: Evaluation, *, date: str = "", replay: bool = True) 
     gg = side_by_side(picture.html() for picture in gg_pictures([*evaluation.results, *other]))
     entries = {name: own[0].manoeuvre.title for name, own in driven.items()}
     entries |= {"replay-section": "Replay"} if films else {}
-    unfit = unfit_table(evaluation.results)
+    rows = "".join(
+        f"<tr><th scope='row'>{escape(result.manoeuvre.title)}</th>"
+        f"<td>{escape(result.unfit)}</td></tr>"
+        for result in evaluation.results
+        if result.unfit
+    )
+    table = f'<div class="scroll"><table class="plain"><tbody>{rows}</tbody></table></div>'
+    unfit = table if rows else ""
     body = [
         _head(evaluation, title, date),
         contents(entries),
@@ -510,7 +490,14 @@ def _head(evaluation: Evaluation, title: str, date: str) -> str:
     cars = {result.car.name: result.car for result in (*evaluation.results, *others)}
     facts = "".join(_facts(car) for car in cars.values())
     cards = f"<div class='cards cars'>{facts}</div>"
-    return header(title, date, verdict, compared, cards, verdict_table(failed))
+    items = "".join(
+        f"<li>{badge('bad', FAIL)} <b>{escape(row.car)}</b>, "
+        f'<a href="#{escape(row.manoeuvre)}">{escape(words(row.manoeuvre))}</a>, '
+        f"{escape(words(row.name))}: {escape(row.reason)} {escape(row.unit)}</li>"
+        for row in failed
+    )
+    violations = f'<ul class="plain">{items}</ul>' if items else ""
+    return header(title, date, verdict, compared, cards, violations)
 
 
 def _facts(car: Subject) -> str:

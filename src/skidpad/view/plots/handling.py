@@ -203,18 +203,6 @@ def fixed_points(field: Field, low: Array, high: Array) -> list[FixedPoint]:
     """Fixed points in the rectangle between two corners, from left to right."""
     span = high - low
     points: list[FixedPoint] = []
-    for start in _candidates(field, low, high):
-        at = _newton(field, start, span)
-        if at is None or ((at < low - 1e-9 * span) | (at > high + 1e-9 * span)).any():
-            continue
-        if all(np.abs((at - known.at) / span).max() > _SAME for known in points):
-            jacobian = derivative(field, at, span)
-            points.append(FixedPoint(at, jacobian, _kind(jacobian)))
-    return sorted(points, key=lambda point: (float(point.at[0]), float(point.at[1])))
-
-
-def _candidates(field: Field, low: Array, high: Array) -> Array:
-    """Centres of the cells in which both rates change sign."""
     axes = [np.linspace(a, b, GRID) for a, b in zip(low, high, strict=True)]
     across, up = np.meshgrid(*axes, indexing="ij")
     rates = field(np.column_stack([across.ravel(), up.ravel()])).reshape(GRID, GRID, 2)
@@ -222,7 +210,14 @@ def _candidates(field: Field, low: Array, high: Array) -> Array:
     mixed = (corners.min(axis=0) <= 0.0) & (corners.max(axis=0) >= 0.0)
     i, j = np.nonzero(mixed.all(axis=-1))
     half = 0.5 * (high - low) / (GRID - 1)
-    return np.column_stack([axes[0][i] + half[0], axes[1][j] + half[1]])
+    for start in np.column_stack([axes[0][i] + half[0], axes[1][j] + half[1]]):
+        at = _newton(field, start, span)
+        if at is None or ((at < low - 1e-9 * span) | (at > high + 1e-9 * span)).any():
+            continue
+        if all(np.abs((at - known.at) / span).max() > _SAME for known in points):
+            jacobian = derivative(field, at, span)
+            points.append(FixedPoint(at, jacobian, _kind(jacobian)))
+    return sorted(points, key=lambda point: (float(point.at[0]), float(point.at[1])))
 
 
 def _newton(field: Field, start: Array, span: Array) -> Array | None:
@@ -435,7 +430,15 @@ def phase_portrait(
             xlabel=axis_label(x, plane.unit(x)),
             ylabel=axis_label(y, plane.unit(y)),
         )
-        _draw_flow(axes, flow, by)
+        from matplotlib.patches import FancyArrowPatch
+
+        axes.plot(*_join_lines(flow.lines, by), color=_LINE, linewidth=1.0, zorder=2.0)
+        # A patch, as in unequal axes a direction is known only when the figure is laid out.
+        for head, direction in zip(flow.heads * by, flow.directions * by, strict=True):
+            ends = tuple(head - direction), tuple(head)
+            look: Any = {"color": _LINE, "linewidth": 0.0, "zorder": 2.5, "arrowstyle": "-|>"}
+            size: Any = {"mutation_scale": 8.0, "shrinkA": 0.0, "shrinkB": 0.0}
+            axes.add_patch(FancyArrowPatch(*ends, **look, **size))
         if borders:
             border = _join_lines(borders, by)
             axes.plot(*border, color=ORANGE, lw=1.8, label="stability boundary", zorder=3.0)
@@ -461,17 +464,6 @@ def _range(plane: Plane, name: str, limits: Range) -> tuple[float, float]:
     if not (np.isfinite([low, high]).all() and low < high):
         raise InvalidValue(f"range of {name} = {limits} must be two numbers, the lower one first")
     return float(low), float(high)
-
-
-def _draw_flow(axes: Axes, flow: Streams, by: Array) -> None:
-    from matplotlib.patches import FancyArrowPatch
-
-    axes.plot(*_join_lines(flow.lines, by), color=_LINE, linewidth=1.0, zorder=2.0)
-    # A patch, as in unequal axes a direction is known only when the figure is laid out.
-    for head, direction in zip(flow.heads * by, flow.directions * by, strict=True):
-        ends = tuple(head - direction), tuple(head)
-        shape: Any = {"arrowstyle": "-|>", "mutation_scale": 8.0, "shrinkA": 0.0, "shrinkB": 0.0}
-        axes.add_patch(FancyArrowPatch(*ends, color=_LINE, linewidth=0.0, zorder=2.5, **shape))
 
 
 def _draw_points(axes: Axes, points: Sequence[FixedPoint], by: Array) -> None:

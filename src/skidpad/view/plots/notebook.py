@@ -29,7 +29,7 @@ from ...errors import MissingExtra
 from ...run.monte_carlo import MonteCarlo, Probability
 from ...run.trajectory import Trajectory
 from ...run.trajectory_table import ROLES, span
-from ...tyres.characteristics import Summary, summary
+from ...tyres.characteristics import summary
 from ...tyres.tyre import Tyre
 from ...world.world import World
 from ..sheet import Sheet
@@ -242,16 +242,6 @@ MOST_PANELS = 3
 
 def trajectory_html(run: Trajectory) -> str:
     ended = "" if run.error is None else warning(f"ended early: {run.error}")
-    return page(
-        heading(run.name or "trajectory", f"{counted(len(run), 'sample')}, {span(run.t)}"),
-        beside(_drawing(run), Sheet((), _figures(run), [1]).notebook()),
-        ended,
-        fold(counted(len(run.columns), "column"), _columns(run)),
-    )
-
-
-def _figures(run: Trajectory) -> list[tuple[str, str, str]]:
-    """Names, values and units of a run's key figures."""
     figures = [("duration", short(run.duration), "s")]
     if len(run) > 1:
         figures.append(("mean time between samples", short(run.duration / (len(run) - 1)), "s"))
@@ -265,7 +255,12 @@ def _figures(run: Trajectory) -> list[tuple[str, str, str]]:
         if name in run:
             least, most = -_most(-run[name]), _most(run[name])
             figures.append((words, f"{short(least)} to {short(most)}", "m/s²"))
-    return figures
+    return page(
+        heading(run.name or "trajectory", f"{counted(len(run), 'sample')}, {span(run.t)}"),
+        beside(_drawing(run), Sheet((), figures, [1]).notebook()),
+        ended,
+        fold(counted(len(run.columns), "column"), _columns(run)),
+    )
 
 
 def _most(values: np.ndarray) -> float:
@@ -454,25 +449,12 @@ def tyre_html(tyre: Tyre) -> str:
     facts = summary(tyre)
     about = f"{facts.model}, {facts.side}"
     left_out = fold(f"{len(facts.filled)} keys were left out", ", ".join(facts.filled))
-    return page(
-        heading(facts.name, about if facts.name != facts.model else facts.side),
-        beside(_tyre_drawing(tyre), _tyre_table(facts)),
-        *map(warning, facts.warnings),
-        left_out if facts.filled else "",
-    )
 
-
-def _tyre_drawing(tyre: Tyre) -> str:
     def draw(figure: Any, grid: Any) -> None:
         both = [figure.add_subplot(grid[0, k]) for k in range(2)]
         for axes, what in zip(both, ("F_y", "F_x"), strict=True):
             draw_force(axes, tyre_subjects([tyre], None, [None]), what)
 
-    return drawing(tyre.name, new_figure((3.4, 3.4), (2.6,)), draw)
-
-
-def _tyre_table(facts: Summary) -> str:
-    """Summary of the tyre at the middle of the loads."""
     at = facts.at[len(facts.at) // 2]
     angle = None if at.alpha_peak is None else float(np.rad2deg(at.alpha_peak))
     rows = [
@@ -488,4 +470,10 @@ def _tyre_table(facts: Summary) -> str:
         ("effective radius", at.effective, "m"),
     ]
     known = [(name, short(value), unit) for name, value, unit in rows if value is not None]
-    return Sheet(("", "value", "unit"), known, [1]).notebook()
+    picture = drawing(tyre.name, new_figure((3.4, 3.4), (2.6,)), draw)
+    return page(
+        heading(facts.name, about if facts.name != facts.model else facts.side),
+        beside(picture, Sheet(("", "value", "unit"), known, [1]).notebook()),
+        *map(warning, facts.warnings),
+        left_out if facts.filled else "",
+    )

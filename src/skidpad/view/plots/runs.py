@@ -544,7 +544,13 @@ def _panel(trajectory: Trajectory, title: str, names: Sequence[str]) -> Panel:
 
 def _by_wheel(trajectory: Trajectory, title: str, stem: str, symbol: str) -> Panel:
     """Panel of columns such as `tau_fl`, labelled `fl`, as the title names the quantity."""
-    panel = _panel(trajectory, title, _starting(trajectory, stem, symbol))
+    own = [
+        c.name.removeprefix("u_") if c.role == "input" else c.name
+        for c in trajectory.columns
+        if c.unit.symbol == symbol
+    ]
+    names = dict.fromkeys(n for n in own if n == stem or n.startswith(f"{stem}_"))
+    panel = _panel(trajectory, title, list(names))
     lines = (line._replace(label=line.label.removeprefix(f"{stem}_")) for line in panel.lines)
     return panel._replace(lines=tuple(lines))
 
@@ -565,16 +571,6 @@ def _lines(trajectory: Trajectory, names: Sequence[str]) -> tuple[Line, ...]:
 
 def _screen_unit(column: Column) -> str:
     return style.screen_unit(column.unit.symbol)
-
-
-def _starting(trajectory: Trajectory, stem: str, symbol: str) -> list[str]:
-    """Columns named `stem` or `stem_...` with this unit; for inputs, the prefix `u_` is ignored."""
-    own = [
-        c.name.removeprefix("u_") if c.role == "input" else c.name
-        for c in trajectory.columns
-        if c.unit.symbol == symbol
-    ]
-    return list(dict.fromkeys(n for n in own if n == stem or n.startswith(f"{stem}_")))
 
 
 def trajectory(
@@ -640,23 +636,18 @@ def draw_panels(
         stack, row = divmod(i, grid.nrows)
         axes = figure.add_subplot(grid[row, column + stack], sharex=first)
         first = first or axes
-        _draw_panel(axes, t, panel, most)
+        whole: Any = {"linewidth": 1.4}
+        steps: Any = {"linestyle": style.DASHES, "linewidth": 1.0, "drawstyle": "steps-post"}
+        for line in panel.lines:
+            times, values = thin_line(t, line.values, most)
+            look = steps if line.held else whole
+            # A single sample would be an invisible line.
+            marker = "o" if times.size == 1 else ""
+            label = literal(line.label)
+            axes.plot(times, values, color=line.colour, label=label, marker=marker, ms=4.0, **look)
+        axes.set_title(literal(f"{panel.title} [{panel.unit}]"))
+        axes.set_ylim(*room([line.values for line in panel.lines]))
+        legend_above(axes)
         lowest = row == grid.nrows - 1 or i == len(shown) - 1
         axes.tick_params(labelbottom=lowest)
         axes.set_xlabel("time [s]" if lowest else "")
-
-
-def _draw_panel(axes: Axes, t: Array, panel: Panel, most: int) -> None:
-    """Draw a panel; inputs are dashed and stepped."""
-    whole: Any = {"linewidth": 1.4}
-    steps: Any = {"linestyle": style.DASHES, "linewidth": 1.0, "drawstyle": "steps-post"}
-    for line in panel.lines:
-        times, values = thin_line(t, line.values, most)
-        look = steps if line.held else whole
-        # A single sample would be an invisible line.
-        marker = "o" if times.size == 1 else ""
-        label = literal(line.label)
-        axes.plot(times, values, color=line.colour, label=label, marker=marker, ms=4.0, **look)
-    axes.set_title(literal(f"{panel.title} [{panel.unit}]"))
-    axes.set_ylim(*room([line.values for line in panel.lines]))
-    legend_above(axes)

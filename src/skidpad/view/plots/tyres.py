@@ -38,7 +38,6 @@ from . import style
 from .style import COLOURS, DASHES, DOTS, GREY, INK, FilePath, Size, new_figure, shades, symbol
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -392,7 +391,13 @@ def sheet(
         _draw_camber(below[0], subjects, angles)
         _draw_combined(below[1], subjects)
         _draw_over_load(below[2], subjects)
-        keys = _load_keys(subjects, by_share=asked is None)
+        first = subjects[0]
+        shares = asked is None and len({tuple(s.loads) for s in subjects}) > 1
+        texts = [
+            f"{F_z / first.nominal:g} {symbol('F_z0')}" if shares else _load(F_z)
+            for F_z in first.loads
+        ]
+        keys = _steps(subjects, texts)
         beside = len(subjects) > 1 and len(keys) <= MOST_BESIDE
         for axes in above if beside else ():
             style.put_legend(axes, keys, handlelength=1.8)
@@ -445,16 +450,6 @@ def _title(subjects: Sequence[Subject]) -> str:
     if version.startswith("6"):
         parts.append(f"{one.p * 1e-5:.3g} bar")
     return ", ".join(parts)
-
-
-def _load_keys(subjects: Sequence[Subject], *, by_share: bool) -> list[Artist]:
-    """Legend entries of loads: shades, or line styles if colours distinguish tyres."""
-    first = subjects[0]
-    shares = by_share and len({tuple(s.loads) for s in subjects}) > 1
-    texts = [
-        f"{F_z / first.nominal:g} {symbol('F_z0')}" if shares else _load(F_z) for F_z in first.loads
-    ]
-    return _steps(subjects, texts)
 
 
 def _key(label: str, **look: Any) -> Any:

@@ -159,7 +159,10 @@ class McapFile:
         self.add_chunk(chunk, indexes)
 
     def add_chunk(self, chunk: Chunk, indexes: Sequence[MessageIndexes]) -> None:
-        head, begin = _chunk_head(chunk), self._end
+        packed = bytearray(encode_records(replace(chunk, data=b"")))
+        struct.pack_into("<Q", packed, 1, len(packed) - 9 + len(chunk.data))
+        struct.pack_into("<Q", packed, len(packed) - 8, len(chunk.data))
+        head, begin = bytes(packed), self._end
         offsets: dict[int, int] = {}
         parts: list[memoryview] = []
         length = len(head) + len(chunk.data)
@@ -262,14 +265,6 @@ def encode_records(*records: McapRecord) -> bytes:
     for record in records:
         record.write(builder)
     return builder.end()
-
-
-def _chunk_head(chunk: Chunk) -> bytes:
-    """Chunk record up to its data, which the package would copy."""
-    head = bytearray(encode_records(replace(chunk, data=b"")))
-    struct.pack_into("<Q", head, 1, len(head) - 9 + len(chunk.data))
-    struct.pack_into("<Q", head, len(head) - 8, len(chunk.data))
-    return bytes(head)
 
 
 def _message_indexes(index: MessageIndexes) -> NDArray[np.void]:

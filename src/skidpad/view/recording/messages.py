@@ -347,7 +347,11 @@ def _file(name: str, numbered: Mapping[int, re.Match[str]]) -> Template:
         kind, of = _TYPES.get(match["type"], _MESSAGE), ""
         if match["values"]:
             kind, of = _ENUM, f".{name}.{match['type']}"
-            enums.append(_enum(match["type"], match["values"].split(",")))
+            cases = [
+                message(2, string(1, value), integer(2, k))
+                for k, value in enumerate(match["values"].split(","))
+            ]
+            enums.append(message(4, string(1, match["type"]), *cases))
         elif kind == _MESSAGE:
             of = f".{_FULL[match['type']]}"
         parts = [string(1, match["name"]), integer(3, number), integer(4, label), integer(5, kind)]
@@ -356,11 +360,6 @@ def _file(name: str, numbered: Mapping[int, re.Match[str]]) -> Template:
     described = message(4, string(1, short), *fields, *enums)
     head = string(1, _file_name(name)), string(2, package), *uses
     return join_templates([*head, described, string(12, "proto3")])
-
-
-def _enum(name: str, values: Sequence[str]) -> Template:
-    numbered = [message(2, string(1, value), integer(2, k)) for k, value in enumerate(values)]
-    return message(4, string(1, name), *numbered)
 
 
 Bytes = NDArray[np.uint8]

@@ -90,7 +90,19 @@ def write_sensors(
             _write(folder / name / f"{file}.parquet", columns, {"sensor": json.dumps(about)})
     if contacts:
         folder.mkdir(parents=True, exist_ok=True)
-        _write(folder / "contacts.parquet", _contact_columns(contacts))
+        arrow = require("pyarrow", purpose=_PURPOSE)
+        values = dict(zip(contacts[0]._fields, zip(*contacts, strict=True), strict=True))
+        texts = {
+            name: (arrow.array(values[name], arrow.string()), None) for name in ("kind", "a", "b")
+        }
+        numbers = {
+            name: (
+                arrow.array(values["time" if name == "t" else name], arrow.float64()),
+                {"unit": unit},
+            )
+            for name, unit in _CONTACT_UNITS.items()
+        }
+        _write(folder / "contacts.parquet", {"t": numbers.pop("t"), **texts, **numbers})
 
 
 def _file_names(names: Iterable[str]) -> list[str]:
@@ -112,7 +124,15 @@ def write_table(path: Path, title: str, runs: Mapping[str, Trajectory]) -> None:
     arrow = require("pyarrow", purpose=_PURPOSE)
     parquet = require("pyarrow.parquet", purpose=_PURPOSE)
     first = next(iter(runs.values()))
-    columns = _shared_columns(runs)
+    columns: dict[str, Column] = {}
+    for body, run in runs.items():
+        for column in run.columns:
+            known = columns.setdefault(column.name, column)
+            if known.unit != column.unit:
+                raise InvalidValue(
+                    f"{body}.{column.name} is in {column.unit}, that of another body in "
+                    f"{known.unit}: they cannot share a table; write to a folder instead"
+                )
     schema = arrow.schema(
         [
             _field(Column("t", SECOND, "state", first.t)),
@@ -133,20 +153,6 @@ def write_table(path: Path, title: str, runs: Mapping[str, Trajectory]) -> None:
             values = [own.get(name, empty) for name in columns]
             table: Any = arrow.table([arrow.array(run.t), which, *values], schema=schema)
             writer.write_table(table)
-
-
-def _shared_columns(runs: Mapping[str, Trajectory]) -> dict[str, Column]:
-    """Columns of all bodies by name; raises if their units differ."""
-    columns: dict[str, Column] = {}
-    for body, run in runs.items():
-        for column in run.columns:
-            known = columns.setdefault(column.name, column)
-            if known.unit != column.unit:
-                raise InvalidValue(
-                    f"{body}.{column.name} is in {column.unit}, that of another body in "
-                    f"{known.unit}: they cannot share a table; write to a folder instead"
-                )
-    return columns
 
 
 def _field(column: Column) -> Any:
@@ -176,20 +182,6 @@ def _sensor_columns(log: SensorLog) -> Columns:
     own = zip(log.columns, values.T, strict=True)
     columns = {name: (arrow.array(numbers), {"unit": unit}) for (name, unit), numbers in own}
     return {"t": (arrow.array(log.times), {"unit": "s"}), **columns}
-
-
-def _contact_columns(contacts: Sequence[ContactEvent]) -> Columns:
-    arrow = require("pyarrow", purpose=_PURPOSE)
-    values = dict(zip(contacts[0]._fields, zip(*contacts, strict=True), strict=True))
-    texts = {name: (arrow.array(values[name], arrow.string()), None) for name in ("kind", "a", "b")}
-    numbers = {
-        name: (
-            arrow.array(values["time" if name == "t" else name], arrow.float64()),
-            {"unit": unit},
-        )
-        for name, unit in _CONTACT_UNITS.items()
-    }
-    return {"t": numbers.pop("t"), **texts, **numbers}
 
 
 _CONTACT_UNITS = {

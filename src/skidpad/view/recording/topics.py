@@ -279,24 +279,19 @@ def bodies_scene(frames: Mapping[str, Body]) -> Template:
     entities: list[Template] = []
     for frame, body in frames.items():
         if body.outlines:
-            entities.append(_body_entity(body, frame))
+            x, y = zip(*(point for outline in body.outlines for point in outline), strict=True)
+            width = min(max(x) - min(x), max(y) - min(y))
+            low = 0.3 * body.wheels[0].length if body.wheels else 0.0
+            colour = colour_of(body.colour, body.kind)
+            parts = _prisms(body.outlines, low, low + 0.45 * width, colour)
+            parts += [_wheel_cylinder(w, w.x, w.y, w.yaw) for w in body.wheels if w.steer is None]
+            entities.append(_entity(frame, body.name, parts))
         for wheel in body.wheels:
             if wheel.steer is not None:
                 cylinder = _wheel_cylinder(wheel, 0.0, 0.0, 0.0)
                 name = f"{body.name} {wheel.name}"
                 entities.append(_entity(f"{frame}/{wheel.name}", name, [cylinder]))
     return join_templates(entities)
-
-
-def _body_entity(body: Body, frame: str) -> Template:
-    """A body with its wheels that are not steered."""
-    x, y = zip(*(point for outline in body.outlines for point in outline), strict=True)
-    width = min(max(x) - min(x), max(y) - min(y))
-    low = 0.3 * body.wheels[0].length if body.wheels else 0.0
-    colour = colour_of(body.colour, body.kind)
-    parts = _prisms(body.outlines, low, low + 0.45 * width, colour)
-    parts += [_wheel_cylinder(w, w.x, w.y, w.yaw) for w in body.wheels if w.steer is None]
-    return _entity(frame, body.name, parts)
 
 
 def _wheel_cylinder(wheel: Wheel, x: float, y: float, yaw: float) -> Template:
