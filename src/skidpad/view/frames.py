@@ -29,20 +29,6 @@ from ..geometry.polygon import FARTHEST, line_edges, points_of, signed_area, sta
 from ..geometry.pose import points_to_world
 from ..units import Allowed, m
 from . import colours as palette
-from .colours import (
-    CIRCLE,
-    FONT_SIZE,
-    GLASS,
-    GLASS_OPACITY,
-    INK,
-    LINES,
-    PADDING,
-    POLYGONS,
-    SURFACE,
-    VEHICLES,
-    rgb,
-    shade,
-)
 from .stage import Line, PlacedUnit, PlacedVehicle, Polygon, as_points
 
 
@@ -66,7 +52,7 @@ class Canvas:
         downwards."""
         self.pixels: Pixels = np.empty((height, width, 3), np.uint8)
         # Row by row, which is many times as fast as pixel by pixel.
-        self.pixels[0] = rgb(ground)
+        self.pixels[0] = palette.rgb(ground)
         self.pixels[1:] = self.pixels[0]
         self._shares = empty_shares(height, width)
 
@@ -97,7 +83,7 @@ class Canvas:
     def discs(self, centres: Array, radii: Array, colour: Array) -> None:
         """Fill discs with centres (n, 2) and radii (n,) in m, in colours (n, 3) or in a single
         colour."""
-        self.polygons(centres[:, None] + radii[:, None, None] * CIRCLE, colour)
+        self.polygons(centres[:, None] + radii[:, None, None] * palette.CIRCLE, colour)
 
     def squares(self, centres: Array, pixels: float, colour: Array) -> None:
         """Fill upright squares with centres (n, 2), `pixels` wide."""
@@ -120,20 +106,20 @@ class Canvas:
 
     def card(self, text: str) -> None:
         """Write lines of text on a white card in the upper left corner."""
-        shades = _written(text)[: self.pixels.shape[0] - 3 * PADDING]
-        shades = shades[:, : self.pixels.shape[1] - 3 * PADDING]
+        shades = _written(text)[: self.pixels.shape[0] - 3 * palette.PADDING]
+        shades = shades[:, : self.pixels.shape[1] - 3 * palette.PADDING]
         height, width = shades.shape
         if not shades.size:
             return
-        low, radius = PADDING, 4.0
-        right, bottom = 3 * PADDING + width - 1, 3 * PADDING + height - 1
+        low, radius = palette.PADDING, 4.0
+        right, bottom = 3 * palette.PADDING + width - 1, 3 * palette.PADDING + height - 1
         angle = np.arange(16) // 4 * (0.5 * np.pi) + np.arange(16) % 4 * (np.pi / 6.0)
         x = np.repeat([right - radius, low + radius, low + radius, right - radius], 4)
         y = np.repeat([bottom - radius, bottom - radius, low + radius, low + radius], 4)
         corners = np.column_stack([x + radius * np.cos(angle), y + radius * np.sin(angle)])
-        self._fill(corners[None], rgb(SURFACE), 0.88)
+        self._fill(corners[None], palette.rgb(palette.SURFACE), 0.88)
         inside = self.pixels[2 * low : 2 * low + height, 2 * low : 2 * low + width]
-        inside[:] = np.rint(inside + shades[:, :, None] * (rgb(INK) - inside))
+        inside[:] = np.rint(inside + shades[:, :, None] * (palette.rgb(palette.INK) - inside))
 
     def _fill(self, corners: Array, colour: Array, opacity: float) -> None:
         """Fill polygons (n, k, 2) given in pixels."""
@@ -161,7 +147,7 @@ def _written(text: str) -> Array:
 @cache
 def font() -> Any:
     """Font for text on pictures; raises if Pillow is missing."""
-    return require("PIL.ImageFont", purpose="Text on a picture").load_default(FONT_SIZE)
+    return require("PIL.ImageFont", purpose="Text on a picture").load_default(palette.FONT_SIZE)
 
 
 WALL_PIXELS = 2.0
@@ -203,8 +189,8 @@ class Scenery:
         self._cones = _Cones(cones, cone_colours)
         walls = segments_of(np.empty((0, 4)) if walls is None else walls)
         self._walls = walls[~self._cones.holds(walls.reshape(-1, 2, 2))]
-        order, self._polygons, self._lines = list(POLYGONS), [*polygons], [*lines]
-        for shapes, looks in ((self._polygons, POLYGONS), (self._lines, LINES)):
+        order, self._polygons, self._lines = list(palette.POLYGONS), [*polygons], [*lines]
+        for shapes, looks in ((self._polygons, palette.POLYGONS), (self._lines, palette.LINES)):
             for shape in shapes:
                 one_of("kind", shape.kind, looks)
         self._polygons.sort(key=lambda polygon: order.index(polygon.kind))
@@ -233,17 +219,17 @@ class Scenery:
         step = _round_step(_LEAST_SQUARE / canvas.scale)
         steps, (height, width, _) = (step, _round_step(4.9 * step)), canvas.pixels.shape
         for length, colour in zip(steps, (palette.GRID, palette.GRID_STRONG), strict=True):
-            pixels = rgb(colour).astype(np.uint8)
+            pixels = palette.rgb(colour).astype(np.uint8)
             canvas.pixels[:, _places(canvas.left, width, length * canvas.scale)] = pixels
             canvas.pixels[_places(canvas.top, height, length * canvas.scale)] = pixels
         if self._cells is not None:
             self._cells.draw(canvas)
         for polygon, corners in zip(self._polygons, self._corners, strict=True):
-            look = POLYGONS[polygon.kind]
-            canvas.polygon(corners, rgb(polygon.colour or look.fill), look.opacity)
+            look = palette.POLYGONS[polygon.kind]
+            canvas.polygon(corners, palette.rgb(polygon.colour or look.fill), look.opacity)
         for stroke in self._strokes(canvas.scale):
             canvas.segments(*stroke)
-        canvas.segments(self._walls, WALL_PIXELS, rgb(palette.WALL))
+        canvas.segments(self._walls, WALL_PIXELS, palette.rgb(palette.WALL))
         self._cones.draw(canvas)
 
     def _strokes(self, scale: float) -> list[_Stroke]:
@@ -252,14 +238,17 @@ class Scenery:
             return self._strokes_at[1]
         strokes: list[_Stroke] = []
         for polygon, corners in zip(self._polygons, self._corners, strict=True):
-            look = POLYGONS[polygon.kind]
+            look = palette.POLYGONS[polygon.kind]
             if look.edge:
                 own = polygon.kind == "block" and polygon.colour
-                colour = shade(polygon.colour, -0.35) if own else rgb(look.edge)
+                colour = palette.shade(polygon.colour, -0.35) if own else palette.rgb(look.edge)
                 edges = _dash(np.vstack([corners, corners[:1]]), look.dash, scale)
                 strokes.append(_Stroke(edges, look.edge_width, colour, look.edge_opacity))
         for line, points in zip(self._lines, self._points, strict=True):
-            look, colour = LINES[line.kind], rgb(line.colour or LINES[line.kind].colour)
+            look, colour = (
+                palette.LINES[line.kind],
+                palette.rgb(line.colour or palette.LINES[line.kind].colour),
+            )
             edges = _dash(points, look.dash, scale)
             strokes.append(_Stroke(edges, look.width, colour, look.opacity))
         self._strokes_at = scale, strokes
@@ -275,8 +264,8 @@ class _Cones:
         fills = [palette.CONES.get(name, name) or palette.CONE for name in names]
         radii = [CONE_RADII.get(name, CONE_RADII["blue"]) for name in names]
         self._radii = np.array(radii, dtype=np.float64)
-        self._colours = np.array([rgb(colour) for colour in fills]).reshape(-1, 3)
-        self._edges = np.array([shade(colour, -0.25) for colour in fills]).reshape(-1, 3)
+        self._colours = np.array([palette.rgb(colour) for colour in fills]).reshape(-1, 3)
+        self._edges = np.array([palette.shade(colour, -0.25) for colour in fills]).reshape(-1, 3)
 
     @cached_property
     def _tree(self) -> Any:
@@ -308,7 +297,9 @@ class _Cones:
 class Cells:
     """Raster of an occupancy grid, pooled to the scale of the picture."""
 
-    _COLOURS = np.stack([rgb(palette.FREE), rgb(palette.UNKNOWN), rgb(palette.OCCUPIED)])
+    _COLOURS = np.stack(
+        [palette.rgb(palette.FREE), palette.rgb(palette.UNKNOWN), palette.rgb(palette.OCCUPIED)]
+    )
 
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
@@ -450,24 +441,26 @@ def _draw_unit(canvas: Canvas, unit: PlacedUnit, kind: str, fill: Array, edge: A
         lift = min(0.05 * extents.width * canvas.scale, 5.0) / canvas.scale
         for body in bodies:
             shadow = body + np.array([0.6 * lift, -lift])
-            canvas.polygon(shadow, rgb(palette.SHADOW), palette.SHADOW_OPACITY)
+            canvas.polygon(shadow, palette.rgb(palette.SHADOW), palette.SHADOW_OPACITY)
     for body in bodies:
         canvas.polygon(body, fill)
     if size >= _FINE:
         canvas.segments(stacked_edges(bodies), 1.2, edge)
-        canvas.polygons(placed(parts.windows), rgb(GLASS), GLASS_OPACITY)
-        canvas.polygons(placed(parts.lights), rgb(palette.LIGHTS))
+        canvas.polygons(placed(parts.windows), palette.rgb(palette.GLASS), palette.GLASS_OPACITY)
+        canvas.polygons(placed(parts.lights), palette.rgb(palette.LIGHTS))
         ends = placed(parts.marks.reshape(-1, 2)).reshape(-1, 4)
-        mark = edge if kind == "trailer" else rgb(SURFACE)
+        mark = edge if kind == "trailer" else palette.rgb(palette.SURFACE)
         canvas.segments(ends, max(1.4, parts.mark_width * canvas.scale), mark)
         _draw_wheels(canvas, unit)
     elif len(parts.windows):
-        canvas.polygons(placed(parts.windows[:1]), rgb(GLASS), GLASS_OPACITY)
+        canvas.polygons(
+            placed(parts.windows[:1]), palette.rgb(palette.GLASS), palette.GLASS_OPACITY
+        )
     elif kind == "vehicle":
         y, side = extents.middle, 0.3 * extents.width
         tip, base = extents.front - 0.08 * extents.length, extents.front - 0.32 * extents.length
         nose = np.array([(tip, y), (base, y + side), (base, y - side)])
-        canvas.polygon(placed(nose), rgb(SURFACE))
+        canvas.polygon(placed(nose), palette.rgb(palette.SURFACE))
 
 
 def _draw_wheels(canvas: Canvas, unit: PlacedUnit) -> None:
@@ -475,9 +468,9 @@ def _draw_wheels(canvas: Canvas, unit: PlacedUnit) -> None:
         return
     own = [points_to_world((w.x, w.y, w.yaw), _wheel(w.length, w.width)) for w in unit.wheels]
     wheels = points_to_world(unit.pose, np.stack(own))
-    canvas.polygons(wheels, rgb(palette.WHEEL))
+    canvas.polygons(wheels, palette.rgb(palette.WHEEL))
     edges = np.concatenate([wheels, np.roll(wheels, -1, axis=1)], axis=2)
-    canvas.segments(edges.reshape(-1, 4), 0.8, rgb(palette.WHEEL_EDGE))
+    canvas.segments(edges.reshape(-1, 4), 0.8, palette.rgb(palette.WHEEL_EDGE))
 
 
 @lru_cache(maxsize=64)
@@ -622,11 +615,15 @@ class FramePainter:
         canvas = Canvas(self.size, *self._view(vehicles, centre, scale), palette.GROUND)
         self._scenery.draw(canvas)
         for number, vehicle in reversed([*enumerate(vehicles)]):
-            colour = vehicle.colour or VEHICLES[number % len(VEHICLES)]
+            colour = vehicle.colour or palette.VEHICLES[number % len(palette.VEHICLES)]
             for unit in reversed(vehicle.trailers):
-                _draw_unit(canvas, unit, "trailer", shade(colour, 0.3), shade(colour, -0.4))
-            _draw_unit(canvas, vehicle.vehicle, "vehicle", rgb(colour), shade(colour, -0.4))
-        canvas.squares(hits, min(max(0.06 * canvas.scale, 2.0), 3.0), rgb(palette.ECHO))
+                _draw_unit(
+                    canvas, unit, "trailer", palette.shade(colour, 0.3), palette.shade(colour, -0.4)
+                )
+            _draw_unit(
+                canvas, vehicle.vehicle, "vehicle", palette.rgb(colour), palette.shade(colour, -0.4)
+            )
+        canvas.squares(hits, min(max(0.06 * canvas.scale, 2.0), 3.0), palette.rgb(palette.ECHO))
         if text:
             canvas.card(text)
         return canvas.pixels

@@ -39,45 +39,9 @@ from ..plots import notebook
 from ..plots.notebook import fold, heading, short
 from ..sheet import Html, Sheet
 from ..stages import trajectory_stage
-from .campaign_data import (
-    SHARES,
-    Bins,
-    Response,
-    Spread,
-    Totals,
-    View,
-    bins_of,
-    probabilities,
-    responses_of,
-    sampled_runs,
-    spread_of,
-    surfaces_of,
-    totals_of,
-)
+from . import campaign_data as data
+from . import page as html
 from .charts import BarGroup, bars_svg, histogram_svg, response_svg, surface_html
-from .page import (
-    LEAST_ROOM,
-    ROOM,
-    PageServer,
-    Replay,
-    asset,
-    badge,
-    contents,
-    document,
-    fact_cards,
-    facts_list,
-    figure,
-    header,
-    notes_list,
-    percent,
-    play_link,
-    remark,
-    replay_data,
-    replay_section,
-    section,
-    side_by_side,
-    write_page,
-)
 
 MOST_FAILED = 10
 """Most failed runs that are listed."""
@@ -132,7 +96,7 @@ class CaseGroup(NamedTuple):
     cases: tuple[Case, ...]
 
 
-def case_groups(study: Study, totals: Totals) -> list[CaseGroup]:
+def case_groups(study: Study, totals: data.Totals) -> list[CaseGroup]:
     """Runs as the plan stores them; if it stores none, the highest of the first columns."""
     keep = study.plan.get("keep", {})
     groups = [
@@ -164,20 +128,20 @@ def _factors_of(study: Study, run: int) -> dict[str, float]:
     return {name: float(read[name][0]) if len(read[RUN]) else np.nan for name in study.factors}
 
 
-def films_of(study: Study, groups: Sequence[CaseGroup]) -> dict[int, Replay]:
+def films_of(study: Study, groups: Sequence[CaseGroup]) -> dict[int, html.Replay]:
     """Films by run number, of the stored runs that can be drawn."""
     vehicle = _vehicle(study)
     kept = set(study.folder.trajectories)
     wanted = {
         case.run: (group, case) for group in groups for case in group.cases if case.run in kept
     }
-    most = int(ROOM / LEAST_ROOM)
-    films: dict[int, Replay] = {}
+    most = int(html.ROOM / html.LEAST_ROOM)
+    films: dict[int, html.Replay] = {}
     for run, (group, case) in list(wanted.items())[:most]:
         if (film := _film(study, run, vehicle)) is not None:
             value = f", {number_text(case.value)}" if group.column else ""
-            room = ROOM / min(len(wanted), most)
-            films[run] = Replay.of(group.title, f"run {run}{value}", film, room)
+            room = html.ROOM / min(len(wanted), most)
+            films[run] = html.Replay.of(group.title, f"run {run}{value}", film, room)
     return films
 
 
@@ -223,17 +187,17 @@ _MOST_LEVELS = 40
 def found_html(study: Study) -> str:
     """Result of an adaptive design as cards and a sentence; empty for plain sampling designs."""
     outcome, design = study.outcome, study.plan["design"]
-    section = _SECTIONS.get(design.get("kind", ""))
-    if section is not None:
+    describe = _SECTIONS.get(design.get("kind", ""))
+    if describe is not None:
         if not outcome:
-            return remark("What the design finds is known when the campaign ends.")
-        return section(study, design, outcome)
+            return html.remark("What the design finds is known when the campaign ends.")
+        return describe(study, design, outcome)
     facts = {
         name.replace("_", " "): number_text(value) if isinstance(value, float) else str(value)
         for name, value in outcome.items()
         if isinstance(value, (bool, int, float, str))
     }
-    return fact_cards(facts) if facts and design.get("kind") != "saltelli" else ""
+    return html.fact_cards(facts) if facts and design.get("kind") != "saltelli" else ""
 
 
 def _unit(study: Study, name: str) -> str:
@@ -246,10 +210,10 @@ def _rare(study: Study, design: Mapping[str, Any], outcome: Mapping[str, Any]) -
     scatter = outcome.get("coefficient_of_variation")
     facts = {
         "probability": number_text(outcome["probability"]),
-        "coefficient of variation": "–" if scatter is None else percent(scatter),
+        "coefficient of variation": "–" if scatter is None else html.percent(scatter),
         "runs": str(outcome.get("runs", "")),
     }
-    confidence = percent(outcome.get("confidence", 0.95))
+    confidence = html.percent(outcome.get("confidence", 0.95))
     instead = ""
     if scatter:  # independent runs that would have the same coefficient of variation
         runs = (1.0 - outcome["probability"]) / (outcome["probability"] * scatter**2)
@@ -259,7 +223,7 @@ def _rare(study: Study, design: Mapping[str, Any], outcome: Mapping[str, Any]) -
         f"with {confidence} confidence",
         "runs": instead,
     }
-    unknown = remark("No run reached the threshold: only the upper end is known.")
+    unknown = html.remark("No run reached the threshold: only the upper end is known.")
     reached = "" if outcome.get("reached") else unknown
     levels = outcome.get("levels", [])[:_MOST_LEVELS]
     rows = [
@@ -270,7 +234,7 @@ def _rare(study: Study, design: Mapping[str, Any], outcome: Mapping[str, Any]) -
     table = Sheet(head, rows, (1, 2)).report()
     return (
         f"<p>How probable it is that <b>{escape(name)}</b> is {side} "
-        f"{number_text(design['threshold'])}{escape(unit)}:</p>{fact_cards(facts, notes)}{reached}"
+        f"{number_text(design['threshold'])}{escape(unit)}:</p>{html.fact_cards(facts, notes)}{reached}"
         f"<details><summary>{len(levels)} levels</summary>{table}</details>"
     )
 
@@ -278,7 +242,7 @@ def _rare(study: Study, design: Mapping[str, Any], outcome: Mapping[str, Any]) -
 def _converged(study: Study, design: Mapping[str, Any], outcome: Mapping[str, Any]) -> str:
     name, quantity = design["column"], design.get("quantity", "mean")
     unit = "" if quantity == "probability" else _unit(study, name)
-    what = quantity if isinstance(quantity, str) else f"{percent(quantity[1])} quantile"
+    what = quantity if isinstance(quantity, str) else f"{html.percent(quantity[1])} quantile"
     limit = design.get("threshold")
     condition = "" if limit is None else f" that it is at least {number_text(limit)}"
     low, high = outcome["low"], outcome["high"]
@@ -289,13 +253,15 @@ def _converged(study: Study, design: Mapping[str, Any], outcome: Mapping[str, An
         "runs": str(outcome["runs"]),
     }
     notes = {
-        what: f"{number_text(low)} to {number_text(high)} with {percent(outcome['level'])} "
+        what: f"{number_text(low)} to {number_text(high)} with {html.percent(outcome['level'])} "
         "confidence",
         "width of the interval": f"{'' if outcome['reached'] else 'not '}as narrow as wanted: "
         f"{number_text(design['width'])}{unit}",
         "runs": f"after {outcome['looks']} looks, {outcome['without']} without a number",
     }
-    return f"<p>{escape(what)} of <b>{escape(name)}</b>{condition}:</p>{fact_cards(facts, notes)}"
+    return (
+        f"<p>{escape(what)} of <b>{escape(name)}</b>{condition}:</p>{html.fact_cards(facts, notes)}"
+    )
 
 
 def _refined(study: Study, design: Mapping[str, Any], outcome: Mapping[str, Any]) -> str:
@@ -306,10 +272,10 @@ def _refined(study: Study, design: Mapping[str, Any], outcome: Mapping[str, Any]
             f"<p>All of the {outcome.get('runs', '')} runs have <b>{escape(name)}</b> on one side "
             f"of {escape(limit)}.</p>"
         )
-    facts = {"gap": percent(outcome["gap"]), "runs": str(outcome["runs"])}
+    facts = {"gap": html.percent(outcome["gap"]), "runs": str(outcome["runs"])}
     notes = {"gap": "distance of the border from the next run, of the factors' ranges, at most"}
     about = f"<p>Where <b>{escape(name)}</b> crosses {escape(limit)}:</p>"
-    return f"{about}{fact_cards(facts, notes)}"
+    return f"{about}{html.fact_cards(facts, notes)}"
 
 
 _SECTIONS = {"subset_simulation": _rare, "converging": _converged, "refinement": _refined}
@@ -333,7 +299,7 @@ def write_campaign_report(
     level: float = 0.95,
 ) -> None:
     """Write the report atomically."""
-    write_page(campaign_page(study, date=date, replay=replay, level=level), path)
+    html.write_page(campaign_page(study, date=date, replay=replay, level=level), path)
 
 
 def campaign_page(study: Study, *, date: str = "", replay: bool = True, level: float = 0.95) -> str:
@@ -362,13 +328,13 @@ def campaign_page(study: Study, *, date: str = "", replay: bool = True, level: f
     entries |= {"replay-section": "Replay"} if films else {}
     body = [
         report.head(digest, date),
-        contents(entries),
-        *(section(anchor, *pair) for anchor, pair in shown.items()),
-        replay_section(list(films.values()), "Run"),
+        html.contents(entries),
+        *(html.section(anchor, *pair) for anchor, pair in shown.items()),
+        html.replay_section(list(films.values()), "Run"),
     ]
-    style = asset("campaign/campaign.css")
+    style = html.asset("campaign/campaign.css")
     title = f"Campaign: {study.plan['name']}"
-    return document(title, "".join(body), replay_data(list(films.values())), style)
+    return html.document(title, "".join(body), html.replay_data(list(films.values())), style)
 
 
 class _Report:
@@ -382,13 +348,13 @@ class _Report:
     def __init__(self, study: Study, level: float) -> None:
         self.study, self.level, self.plan = study, level, study.plan
         self.columns = {one.name: one for one in study.columns}
-        self.totals = totals_of(study, MOST_FAILED)
+        self.totals = data.totals_of(study, MOST_FAILED)
         self.drawn = not reason_against(study.plan)
         """Whether the runs are a sample with valid intervals."""
         self.numbers = study.names("number")[:MOST_COLUMNS]
         truths = [n for n in study.names("truth") if n != FAILED or self.totals.failed]
         self.truths = truths[:MOST_COLUMNS]
-        spreads = (spread_of(study, name, level) for name in self.numbers)
+        spreads = (data.spread_of(study, name, level) for name in self.numbers)
         self.spreads = [one for one in spreads if one is not None]
 
     def _label(self, name: str) -> str:
@@ -403,13 +369,15 @@ class _Report:
 
     def head(self, digest: str, date: str) -> str:
         study, plan, totals, design = self.study, self.plan, self.totals, self.plan["design"]
-        badges = badge("good", "finished") if study.finished else badge("dim", "under way")
+        badges = (
+            html.badge("good", "finished") if study.finished else html.badge("dim", "under way")
+        )
         if lost := lost_runs(study):
-            badges = badge("bad", f"{counted(lost, 'run')} missing")
+            badges = html.badge("bad", f"{counted(lost, 'run')} missing")
         share = ""
         if totals.failed:
-            badges += " " + badge("bad", f"{totals.failed} failed")
-            share = f" ({percent(totals.failed / totals.runs)})"
+            badges += " " + html.badge("bad", f"{totals.failed} failed")
+            share = f" ({html.percent(totals.failed / totals.runs)})"
         settings = ", ".join(
             f"{name.replace('_', ' ')}{'' if value is True else f' {value}'}"
             for name, value in design.items()
@@ -432,11 +400,11 @@ class _Report:
         factors = factor_sheet(study)
         text = json.dumps(_shorten(plan), indent=1, ensure_ascii=False)
         text = text if len(text) <= _PLAN_LETTERS else f"{text[:_PLAN_LETTERS]} …"
-        return header(
+        return html.header(
             plan["name"],
             date,
             badges,
-            f"<div class='plan'><div class='card'>{facts_list(facts)}</div>",
+            f"<div class='plan'><div class='card'>{html.facts_list(facts)}</div>",
             f"<div class='card'>{'' if factors is None else factors.report()}</div></div>",
             *(f'<p class="bad">{escape(one)}</p>' for one in study.folder.damaged()),
             f"<details><summary>The whole plan</summary><pre>{escape(text)}</pre></details>",
@@ -447,7 +415,7 @@ class _Report:
         even = {"sobol": "Sobol points", "latin_hypercube": "a Latin hypercube"}
         kind = self.plan["design"].get("kind", "")
         if reason := reason_against(self.plan):
-            return remark(f"{more} Shares of the runs, no probabilities: {reason}.")
+            return html.remark(f"{more} Shares of the runs, no probabilities: {reason}.")
         if kind in even:
             more += f" Runs of {even[kind]} are taken as independent ones, which are less even."
         elif kind == "saltelli":
@@ -455,15 +423,15 @@ class _Report:
         for name in columns:
             if own := reason_for_no_interval(self.plan, name):
                 more += f" No interval of {name}: {own}."
-        return remark(more)
+        return html.remark(more)
 
     def probabilities(self) -> str:
         """Probabilities of true-or-false columns, with intervals where they are valid."""
-        estimates = probabilities(self.study, self.truths, self.level) if self.truths else {}
+        estimates = data.probabilities(self.study, self.truths, self.level) if self.truths else {}
         if not estimates:
             return ""
         head = "probability" if self.drawn else "share"
-        heads = ["", head, f"{percent(self.level)} confidence", "runs"]
+        heads = ["", head, f"{html.percent(self.level)} confidence", "runs"]
         rows = [
             [
                 self._named(name, name),
@@ -484,21 +452,25 @@ class _Report:
         if not self.spreads:
             return ""
         figures = "".join(
-            figure(escape(one.name) + _out_of_sight(one), histogram_svg(one, self._label(one.name)))
+            html.figure(
+                escape(one.name) + _out_of_sight(one), histogram_svg(one, self._label(one.name))
+            )
             for one in self.spreads
             if len(one.edges)
         )
-        sure = f", with their intervals of {percent(self.level)} confidence" if self.drawn else ""
+        sure = (
+            f", with their intervals of {html.percent(self.level)} confidence" if self.drawn else ""
+        )
         known = [one.name for one in self.spreads]
         left = self.study.names("number")[MOST_COLUMNS:]
         empty = [name for name in self.numbers if name not in known]
-        more = remark(f"Not drawn: {listed(list(left))}") if left else ""
-        more += remark(f"Without a finite number: {listed(empty)}") if empty else ""
+        more = html.remark(f"Not drawn: {listed(list(left))}") if left else ""
+        more += html.remark(f"Without a finite number: {listed(empty)}") if empty else ""
         about = self._caution(f"Lines are at 5, 50 and 95 %{sure}.", known)
         return f'{about}{self._spread_table()}<div class="charts">{figures}</div>{more}'
 
     def _spread_table(self) -> str:
-        heads = ("", "runs", "mean", "std", "lowest", *map(percent, SHARES), "highest")
+        heads = ("", "runs", "mean", "std", "lowest", *map(html.percent, data.SHARES), "highest")
         rows: list[list[str]] = []
         for one in self.spreads:
             extent, numbers = one.extent, map(_with_interval, one.quantiles)
@@ -530,7 +502,7 @@ class _Report:
             # Of a column with runs far out hardly anything is known: intervals leave the picture.
             low, high = min(-0.05, max(low, -0.5)), max(1.05, min(high, 1.5))
             bars = bars_svg(groups, "share of the variance", low, high)
-            figures.append(figure(escape(self._label(name)), bars))
+            figures.append(html.figure(escape(self._label(name)), bars))
             if sobol.left_out:
                 remarks.append(
                     f"{name}: {sobol.left_out} of {sobol.left_out + sobol.samples} "
@@ -539,13 +511,13 @@ class _Report:
         legend = (
             '<p class="source">Share of the variance that a factor explains: '
             '<i class="swatch b0"></i>alone, <i class="swatch b1"></i>with all that it does '
-            f"together with others; with intervals of {percent(self.level)} confidence.</p>"
+            f"together with others; with intervals of {html.percent(self.level)} confidence.</p>"
         )
-        return f'{legend}{notes_list(remarks)}<div class="charts">{"".join(figures)}</div>'
+        return f'{legend}{html.notes_list(remarks)}<div class="charts">{"".join(figures)}</div>'
 
     def chosen_runs(self, groups: Sequence[CaseGroup], films: Sequence[int]) -> str:
         """Table of each group of runs, with links to their films (run numbers in order)."""
-        factors, html = self.study.factors[:_MOST_FACTORS], ""
+        factors, tables = self.study.factors[:_MOST_FACTORS], ""
         for group in groups:
             column = [group.column] if group.column else []
             head = ["run", *map(self._label, (*column, *factors)), ""]
@@ -553,37 +525,37 @@ class _Report:
             for case in group.cases:
                 own = _factors_of(self.study, case.run)
                 value = [Html(f"<b>{number_text(case.value)}</b>")] if column else []
-                link = Html(play_link(films.index(case.run))) if case.run in films else ""
+                link = Html(html.play_link(films.index(case.run))) if case.run in films else ""
                 numbers = (number_text(own[name]) for name in factors)
                 rows.append([str(case.run), *value, *numbers, link])
             table = Sheet(head, rows, range(1, len(head) - 1)).report()
-            html += f"<h3>{escape(group.title)}</h3>{table}"
-        return html
+            tables += f"<h3>{escape(group.title)}</h3>{table}"
+        return tables
 
     def over_factors(self) -> dict[str, tuple[str, str]]:
         """Sections of responses and of surfaces."""
         study, extents, runs = self.study, self.totals.extents, self.totals.runs
         factors = {name: factor_of(name, plain) for name, plain in self.plan["factors"].items()}
-        views: dict[str, View] = {
+        views: dict[str, data.View] = {
             s.name: (float(s.edges[0]), float(s.edges[-1])) for s in self.spreads if len(s.edges)
         }
         views |= dict.fromkeys(self.truths, (0.0, 1.0))
 
-        def cut(parts: int) -> dict[str, Bins]:
-            pairs = {name: bins_of(one, extents[name], parts) for name, one in factors.items()}
+        def cut(parts: int) -> dict[str, data.Bins]:
+            pairs = {name: data.bins_of(one, extents[name], parts) for name, one in factors.items()}
             return {name: bins for name, bins in pairs.items() if bins is not None}
 
         bins = cut(min(max(runs // _RUNS_OF_PART, 4), _MOST_PARTS))
         if not bins or not views:
             return {}
-        by_column: dict[str, list[Response]] = {}
-        for one in responses_of(study, views, bins, self.level):
+        by_column: dict[str, list[data.Response]] = {}
+        for one in data.responses_of(study, views, bins, self.level):
             by_column.setdefault(one.column, []).append(one)
-        points = sampled_runs(study, [*bins, *views], runs, MOST_POINTS)
+        points = data.sampled_runs(study, [*bins, *views], runs, MOST_POINTS)
         responses = "".join(self._responses(own, views, points) for own in by_column.values())
         cells = min(max(int((runs / _RUNS_OF_CELL) ** 0.5), 4), _MOST_CELLS)
-        sure = f" with {percent(self.level)} confidence" if self.drawn else ""
-        about = remark(
+        sure = f" with {html.percent(self.level)} confidence" if self.drawn else ""
+        about = html.remark(
             "Lines are means, bands hold 5 to 95 % of the runs; of what is true or false, its "
             f"share{sure}. Points are some of the runs. Factors that explain most of the variance "
             "come first."
@@ -594,7 +566,10 @@ class _Report:
         }
 
     def _responses(
-        self, own: Sequence[Response], views: Mapping[str, View], points: Mapping[str, Any]
+        self,
+        own: Sequence[data.Response],
+        views: Mapping[str, data.View],
+        points: Mapping[str, Any],
     ) -> str:
         """A column over its factors, strongest first."""
         column, figures = own[0].column, list[str]()
@@ -602,16 +577,16 @@ class _Report:
             at = (points[one.factor], points[column])
             labels = (self._label(one.factor), self._label(column))
             caption = f"{escape(one.factor)} <small>explains {100.0 * one.strength:.0f} %</small>"
-            figures.append(figure(caption, response_svg(one, views[column], at, labels)))
+            figures.append(html.figure(caption, response_svg(one, views[column], at, labels)))
         left = [one.factor for one in own[MOST_FACTORS:]]
-        more = remark(f"Over others, less: {listed(left)}") if left else ""
-        return f"<h3>{escape(column)}</h3>{side_by_side(figures, 'charts three')}{more}"
+        more = html.remark(f"Over others, less: {listed(left)}") if left else ""
+        return f"<h3>{escape(column)}</h3>{html.side_by_side(figures, 'charts three')}{more}"
 
     def _surfaces(
         self,
-        by_column: Mapping[str, Sequence[Response]],
-        views: Mapping[str, View],
-        bins: Mapping[str, Bins],
+        by_column: Mapping[str, Sequence[data.Response]],
+        views: Mapping[str, data.View],
+        bins: Mapping[str, data.Bins],
     ) -> str:
         """Surfaces of each column over the two factors that explain most of it."""
         pairs = {
@@ -620,15 +595,15 @@ class _Report:
             if len(own) > 1 and own[0].strength > 0.0
         }
         design, figures = self.plan["design"], list[str]()
-        for one in surfaces_of(self.study, pairs, bins):
+        for one in data.surfaces_of(self.study, pairs, bins):
             labels = (self._label(one.x), self._label(one.y))
             limit = design.get("threshold") if design.get("column") == one.column else None
             drawing = surface_html(one, views[one.column], labels, limit)
-            figures.append(figure(escape(self._label(one.column)), drawing))
-        return side_by_side(figures, "charts three")
+            figures.append(html.figure(escape(self._label(one.column)), drawing))
+        return html.side_by_side(figures, "charts three")
 
 
-def _out_of_sight(spread: Spread) -> str:
+def _out_of_sight(spread: data.Spread) -> str:
     beyond = [
         f"{counted(count, 'run')} further {side}"
         for count, side in ((spread.below, "left"), (spread.above, "right"))
@@ -651,7 +626,7 @@ _LEVEL = 0.95
 
 def study_html(study: Study) -> str:
     """HTML for a notebook: progress of a campaign and its results."""
-    totals = totals_of(study, 0)
+    totals = data.totals_of(study, 0)
     state = "finished" if study.finished else "under way"
     failed = f"{counted(totals.failed, 'run')} failed" if totals.failed else ""
     reason = reason_against(study.plan, listed=True)
@@ -668,7 +643,7 @@ def study_html(study: Study) -> str:
     ]
     heads = ("number", "unit", "mean", "std", "lowest", "highest")
     events = [name for name in study.names("truth") if name != FAILED][:_NOTEBOOK_MOST]
-    estimates = probabilities(study, events, _LEVEL) if events else {}
+    estimates = data.probabilities(study, events, _LEVEL) if events else {}
     factors = factor_sheet(study) or Sheet(("factor", "values", "unit"), ())
     return notebook.page(
         heading(study.plan["name"], f"{counted(totals.runs, 'run')}, {state}"),
@@ -694,9 +669,9 @@ class LivePage:
     def __init__(self, monitor: ProgressMonitor, port: int = 0) -> None:
         self._monitor = monitor
         self._asked = -_ATTENTION
-        page = asset("progress/page.html")
+        page = html.asset("progress/page.html")
         name = escape(str(monitor.plain()["name"]))
-        self._server = PageServer(page.replace("{{name}}", name), port, self._data)
+        self._server = html.PageServer(page.replace("{{name}}", name), port, self._data)
         self.url = self._server.url
         self._thread = Thread(target=self._server.run, name="campaign page", daemon=True)
 

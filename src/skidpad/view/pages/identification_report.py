@@ -23,9 +23,9 @@ from ...study.logs.units import UNIT_OF
 from ...study.manoeuvres.evaluation import difference_text, number_text
 from ...units import s
 from ..sheet import Html, Sheet
-from .charts import INK, Trace, chart_svg, interval_svg, legend_html
+from . import charts
+from . import page as html
 from .log_page import drawn_unit, map_figure, preparation_table, sections_page, zoomed_charts
-from .page import badge, fact_cards, figure, header, notes_list, remark, side_by_side, write_page
 
 if TYPE_CHECKING:
     from ...core.model import Vehicle
@@ -116,27 +116,27 @@ class Overlay(NamedTuple):
 
 def horizon_trace(
     points: Sequence[tuple[s, float]], unit: str, label: str, kind: str, colour: int
-) -> list[Trace]:
+) -> list[charts.Trace]:
     """Errors over the horizon, as a line with dots; nothing without errors."""
     if not any(isfinite(value) for _, value in points):
         return []
     x, y = np.array(sorted(points)).T
     y = drawn_unit(unit).factor * np.where(np.isfinite(y), y, np.nan)
-    return [Trace(x, y, label, kind, colour), Trace(x, y, "", "marks", colour)]
+    return [charts.Trace(x, y, label, kind, colour), charts.Trace(x, y, "", "marks", colour)]
 
 
-def horizon_charts(curves: Mapping[str, list[Trace]], units: Mapping[str, str]) -> str:
+def horizon_charts(curves: Mapping[str, list[charts.Trace]], units: Mapping[str, str]) -> str:
     """Charts of errors over the time since the start of a window, by channel."""
     figures = [
-        figure(
+        html.figure(
             escape(channel_words(name).capitalize()),
-            chart_svg(
+            charts.chart_svg(
                 # The first one is a point that is not drawn, so that the axes begin at zero.
-                [Trace(np.zeros(1), np.zeros(1), "", "run", 0), *curves[name]],
+                [charts.Trace(np.zeros(1), np.zeros(1), "", "run", 0), *curves[name]],
                 "time since the start of the window in s",
                 f"error in {drawn_unit(units[name]).unit}",
             )
-            + legend_html(curves[name]),
+            + charts.legend_html(curves[name]),
         )
         for name in in_order(list(curves))
         if curves[name]
@@ -146,7 +146,9 @@ def horizon_charts(curves: Mapping[str, list[Trace]], units: Mapping[str, str]) 
         "start of the free run."
     )
     heading = "<h3>Over the horizon</h3>"
-    return heading + remark(about) + side_by_side(figures, "charts three") if figures else ""
+    return (
+        heading + html.remark(about) + html.side_by_side(figures, "charts three") if figures else ""
+    )
 
 
 def log_sections(
@@ -159,17 +161,17 @@ def log_sections(
     for k, (name, overlays) in enumerate(list(logs.items())[:MOST_LOGS]):
         own = (shaded or {}).get(name, ())
         share = 1.0 / min(len(logs), MOST_LOGS)
-        inner = remark(about) if about else ""
-        figures: list[tuple[str, str, list[Trace]]] = []
+        inner = html.remark(about) if about else ""
+        figures: list[tuple[str, str, list[charts.Trace]]] = []
         every = [c for one in overlays for c in one.channels if c not in ("x", "y")]
         for channel in in_order(every):
             unit, factor = drawn_unit(UNIT_OF.get(channel, ""))
             overlaid = [(one, "replayed") for one in overlays if channel in one.channels]
-            first = overlaid[0][0]._replace(label="measured", kind="measured", colour=INK)
-            curves: list[Trace] = []
+            first = overlaid[0][0]._replace(label="measured", kind="measured", colour=charts.INK)
+            curves: list[charts.Trace] = []
             for one, what in [(first, "measured"), *overlaid]:
                 t, values = one.series(channel, what)
-                curves.append(Trace(t, factor * values, one.label, one.kind, one.colour))
+                curves.append(charts.Trace(t, factor * values, one.label, one.kind, one.colour))
             words = channel_words(channel)
             label = f"{words} in {unit}" if unit not in ("", "1") else words
             figures.append((words.capitalize(), label, curves))
@@ -181,7 +183,7 @@ def log_sections(
         found[f"log-{k}"] = (f"Measured and simulated: {name}", inner)
     if len(logs) > MOST_LOGS:
         others = listed(list(logs)[MOST_LOGS:])
-        found["logs-not-drawn"] = ("Other logs", remark(f"Not drawn: {others}."))
+        found["logs-not-drawn"] = ("Other logs", html.remark(f"Not drawn: {others}."))
     return found
 
 
@@ -211,7 +213,7 @@ def comparison_report(
         path: HTML file, written atomically.
         date: printed below the title.
     """
-    write_page(comparison_html(comparison, date=date), path)
+    html.write_page(comparison_html(comparison, date=date), path)
 
 
 def comparison_html(comparison: Comparison, *, date: str = "") -> str:
@@ -225,7 +227,7 @@ def comparison_html(comparison: Comparison, *, date: str = "") -> str:
         for run in comparison.replays:
             if run.vehicle == name:
                 logs[run.log].append(Overlay(name, [run], "run", colour))
-    curves: dict[str, list[Trace]] = {}
+    curves: dict[str, list[charts.Trace]] = {}
     for channel, unit in comparison.channels.items():
         for number, vehicle in enumerate(comparison.vehicles):
             own = [e for e in comparison.errors if (e.vehicle, e.channel) == (vehicle, channel)]
@@ -240,7 +242,7 @@ def comparison_html(comparison: Comparison, *, date: str = "") -> str:
             _model_table(comparison) + horizon_charts(curves, comparison.channels),
         ),
         **log_sections(logs),
-        "all-notes": ("Notes", notes_list(comparison.notes)),
+        "all-notes": ("Notes", html.notes_list(comparison.notes)),
     }
     title = f"Comparison: {', '.join(names)}"
     about = (
@@ -248,7 +250,7 @@ def comparison_html(comparison: Comparison, *, date: str = "") -> str:
         f"{listed(list(comparison.logs))}, replayed by every vehicle from the same measured state."
     )
     verdict = f'<p class="verdict">{escape(comparison.verdict)}</p>' if comparison.verdict else ""
-    head = header(title, date, "", verdict, f"<p>{escape(about)}</p>")
+    head = html.header(title, date, "", verdict, f"<p>{escape(about)}</p>")
     return sections_page(title, head, sections)
 
 
@@ -271,7 +273,7 @@ def _model_table(comparison: Comparison) -> str:
         "Root mean square of simulated minus measured, over all samples of the windows. The "
         "smallest error of each channel is in bold, the largest single error is below."
     )
-    return remark(about) + Sheet(heads, rows, range(1, len(heads))).report()
+    return html.remark(about) + Sheet(heads, rows, range(1, len(heads))).report()
 
 
 def _cell(error: Error | None, best: float) -> str:
@@ -295,14 +297,14 @@ def _pair_table(pairs: Sequence[Pair]) -> str:
         value, low, high = (1.0 + one for one in (pair.difference, pair.low, pair.high))
         known = f"{max(low, 0.0):.3g} to {high:.3g}" if isfinite(low) else "–"
         certain = "certainly worse" if pair.is_certain else "may be equal"
-        picture = Html(interval_svg(value, low, high, 1.0, scale))
+        picture = Html(charts.interval_svg(value, low, high, 1.0, scale))
         rows.append((pair.vehicle, f"{value:.3g}", known, picture, certain, str(pair.windows)))
     about = (
         f"Errors of all channels together as multiples of that of {pairs[0].other}, window by "
         "window. In the pictures the line is at 1: a bar that crosses it may be chance."
     )
     heads = ("vehicle", "multiple", "95 % interval", "", "", "windows")
-    return remark(about) + Sheet(heads, rows, (1, 2, 5)).report()
+    return html.remark(about) + Sheet(heads, rows, (1, 2, 5)).report()
 
 
 MOST_CORRELATED = 12
@@ -317,7 +319,7 @@ def fit_report(fit: Fit, path: str | os.PathLike[str], *, date: str = "") -> Non
         path: HTML file, written atomically.
         date: printed below the title.
     """
-    write_page(fit_html(fit, date=date), path)
+    html.write_page(fit_html(fit, date=date), path)
 
 
 def fit_html(fit: Fit, *, date: str = "") -> str:
@@ -349,7 +351,7 @@ def fit_html(fit: Fit, *, date: str = "") -> str:
         "axle-curves": ("Axle curves", _axles(fit)),
         "all-starts": ("Several starts", _starts(fit)),
         "preparation-lines": ("What the preparation did", prepared),
-        "all-notes": ("Notes", notes_list(fit.notes)),
+        "all-notes": ("Notes", html.notes_list(fit.notes)),
     }
     title = f"Fit: {fit.vehicle.name}"
     seconds = sum(float(drive.t[-1] - drive.t[0]) for drive in drives.values())
@@ -358,8 +360,8 @@ def fit_html(fit: Fit, *, date: str = "") -> str:
         f"{listed(list(drives))} ({seconds:.3g} s)."
     )
     bound = sum(bool(one.at_bound) for one in fit.estimates)
-    badges = badge("bad", f"{bound} at a bound") if bound else ""
-    badges += " " + badge("bad", counted(len(fit.untold), "doubt")) if fit.untold else ""
+    badges = html.badge("bad", f"{bound} at a bound") if bound else ""
+    badges += " " + html.badge("bad", counted(len(fit.untold), "doubt")) if fit.untold else ""
     verdict = f'<p class="verdict">{escape(_main_sentence(fit))}</p>'
     rows = list(_judged(fit)[1].values())[:5]
     facts: dict[str, str] = {}
@@ -369,8 +371,8 @@ def fit_html(fit: Fit, *, date: str = "") -> str:
         name = f"error of the {channel_words(row.channel)}"
         facts[name] = error_text(factor * row.after, unit)
         notes[name] = f"{error_text(factor * row.before, unit)} before the fit"
-    cards = fact_cards(facts, notes)
-    head = header(title, date, badges, verdict, f"<p>{escape(what)}</p>", cards)
+    cards = html.fact_cards(facts, notes)
+    head = html.header(title, date, badges, verdict, f"<p>{escape(what)}</p>", cards)
     return sections_page(title, head, sections)
 
 
@@ -419,11 +421,11 @@ def _error_table(fit: Fit) -> str:
         "Root mean square of simulated minus measured, over all samples of the windows, before and "
         "after the fit."
     )
-    return remark(about) + Sheet(heads, rows, range(2, len(heads))).report()
+    return html.remark(about) + Sheet(heads, rows, range(2, len(heads))).report()
 
 
 def _horizons_of_fit(fit: Fit) -> str:
-    curves: dict[str, list[Trace]] = {}
+    curves: dict[str, list[charts.Trace]] = {}
     units: dict[str, str] = {}
     for row in fit.errors:
         units[row.channel] = row.unit
@@ -470,7 +472,7 @@ def _starts(fit: Fit) -> str:
         "Values reached from the initial values of the vehicle (1) and from random ones. The loss "
         "is twice the negative logarithm of the likelihood; a difference below 4 tells nothing."
     )
-    return remark(about) + Sheet(heads, rows, range(1, len(heads))).report()
+    return html.remark(about) + Sheet(heads, rows, range(1, len(heads))).report()
 
 
 def _axles(fit: Fit) -> str:
@@ -490,7 +492,7 @@ def _axles(fit: Fit) -> str:
             curves = axle_curves(fit.vehicle, channels, drive.t, noise=drive.noise)
             inner = axle_charts(curves, tyres)
         except SkidpadError as error:
-            inner = remark(f"No axle curves: {error}.")
+            inner = html.remark(f"No axle curves: {error}.")
         found += f"<h3>{escape(drive.name)}</h3>{inner}"
     return found
 
@@ -505,7 +507,7 @@ def parameter_table(estimates: Sequence[Estimate]) -> str:
         known = isfinite(one.low) and isfinite(one.high)
         extent = f"{value_text(one.low)} to {value_text(one.high)}" if known else "not known"
         unit = "" if one.unit == "1" else one.unit
-        note = badge("bad", f"at its {'lowest' if one.at_bound == 'low' else 'highest'} value")
+        note = html.badge("bad", f"at its {'lowest' if one.at_bound == 'low' else 'highest'} value")
         rows.append(
             [
                 one.name,
@@ -513,7 +515,7 @@ def parameter_table(estimates: Sequence[Estimate]) -> str:
                 Html(f'<b>{value_text(one.value)}</b> <span class="unit">{escape(unit)}</span>'),
                 unit,
                 Html(f"{extent}<small>{narrow}</small>"),
-                Html(interval_svg(one.value, one.low, one.high, one.start)),
+                Html(charts.interval_svg(one.value, one.low, one.high, one.start)),
                 Html(note) if one.at_bound else "",
             ]
         )
@@ -522,7 +524,7 @@ def parameter_table(estimates: Sequence[Estimate]) -> str:
         "The line in each picture is the start value, the dot the estimate, the bar its 95 % "
         "interval; each row has a scale of its own."
     )
-    return remark(about) + Sheet(heads, rows, (1, 2, 4)).report()
+    return html.remark(about) + Sheet(heads, rows, (1, 2, 4)).report()
 
 
 def correlation_table(names: Sequence[str], correlations: Array) -> str:
@@ -540,7 +542,7 @@ def correlation_table(names: Sequence[str], correlations: Array) -> str:
     heads = "".join(f'<th scope="col">{k + 1}</th>' for k in range(len(names) - 1))
     about = "Correlations of the estimates: near 1 or −1, only a combination of the two is known."
     return (
-        f'<h3>Correlations</h3>{remark(about)}<div class="scroll"><table class="matrix">'
+        f'<h3>Correlations</h3>{html.remark(about)}<div class="scroll"><table class="matrix">'
         f"<thead><tr><th></th>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
 
@@ -556,16 +558,20 @@ def axle_charts(curves: AxleCurves, vehicles: Mapping[str, Vehicle]) -> str:
     for k, (title, axle) in enumerate({"Front": curves.front, "Rear": curves.rear}.items()):
         known = np.isfinite(axle.alpha) & np.isfinite(axle.F_y)
         drawn = [
-            Trace(degrees * axle.alpha[known], scale * axle.F_y[known], "samples", "points", 6),
-            Trace(degrees * bins[k].alpha, scale * bins[k].F_y, "medians", "marks", INK),
+            charts.Trace(
+                degrees * axle.alpha[known], scale * axle.F_y[known], "samples", "points", 6
+            ),
+            charts.Trace(
+                degrees * bins[k].alpha, scale * bins[k].F_y, "medians", "marks", charts.INK
+            ),
         ]
         for n, (name, tyre) in enumerate(tyres.items()):
             force = tyre.F_y_r if k else tyre.F_y_f
             kind = "run" if n == 0 else "theory"
-            drawn.append(Trace(degrees * tyre.alpha, scale * force, name, kind, n))
+            drawn.append(charts.Trace(degrees * tyre.alpha, scale * force, name, kind, n))
         used = curves.friction_used[k]
         caption = f"{title} axle <small>friction used up to {used:.2f}</small>"
-        chart = chart_svg(drawn, "slip angle in °", f"lateral force in {unit}")
-        figures.append(figure(caption, chart + legend_html(drawn)))
+        chart = charts.chart_svg(drawn, "slip angle in °", f"lateral force in {unit}")
+        figures.append(html.figure(caption, chart + charts.legend_html(drawn)))
     left = [f"{counted(n, 'sample')} left out: {why}" for why, n in curves.excluded.items() if n]
-    return side_by_side(figures) + notes_list([*left, *curves.notes])
+    return html.side_by_side(figures) + html.notes_list([*left, *curves.notes])

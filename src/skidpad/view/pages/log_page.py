@@ -20,29 +20,8 @@ from ...study.logs.units import UNIT_OF
 from ...study.manoeuvres.evaluation import number_text
 from ...units import s
 from ..sheet import Html, Sheet
-from .charts import (
-    MOST_TIME_POINTS,
-    Trace,
-    legend_html,
-    map_html,
-    sparkline_svg,
-    time_chart_svg,
-    zoom_bar,
-)
-from .page import (
-    asset,
-    badge,
-    contents,
-    document,
-    fact_cards,
-    figure,
-    header,
-    percent,
-    remark,
-    section,
-    side_by_side,
-    write_page,
-)
+from . import charts
+from . import page as html
 
 if TYPE_CHECKING:
     from ...study.logs.log import Channel, Log
@@ -80,7 +59,7 @@ def log_page(
         log: the log as it was read, for rates, names in the file and columns that are not used.
         date: printed below the title.
     """
-    write_page(log_html(prepared, log=log, date=date), path)
+    html.write_page(log_html(prepared, log=log, date=date), path)
 
 
 def log_html(prepared: Prepared, *, log: Log | None = None, date: str = "") -> str:
@@ -99,7 +78,7 @@ def log_html(prepared: Prepared, *, log: Log | None = None, date: str = "") -> s
         "preparation-lines": ("What the preparation did", preparation_table(prepared.lines)),
         "reading-notes": (
             "What reading changed",
-            "" if log is None else "".join(remark(note) for note in log.notes),
+            "" if log is None else "".join(html.remark(note) for note in log.notes),
         ),
     }
     gaps = [end - begin for begin, end in prepared.gaps]
@@ -116,18 +95,22 @@ def log_html(prepared: Prepared, *, log: Log | None = None, date: str = "") -> s
     }
     text = f"{counted(len(doubts), 'thing')} to look at" if doubts else "nothing suspicious"
     title = f"Log: {prepared.name}"
-    badges = badge("bad" if doubts else "good", text)
-    return sections_page(title, header(title, date, badges, fact_cards(facts, notes)), sections)
+    badges = html.badge("bad" if doubts else "good", text)
+    return sections_page(
+        title, html.header(title, date, badges, html.fact_cards(facts, notes)), sections
+    )
 
 
 def sections_page(title: str, head: str, sections: Mapping[str, tuple[str, str]]) -> str:
     """Page of sections with charts over time: headings and contents by anchor, without empty
     ones."""
     shown = {anchor: pair for anchor, pair in sections.items() if pair[1]}
-    entries = contents({anchor: heading for anchor, (heading, _) in shown.items()})
-    body = [head, entries, *(section(anchor, *pair) for anchor, pair in shown.items())]
-    script = f"<script>{asset('identification/zoom.js')}</script>"
-    return document(title, "".join(body), script, asset("identification/identification.css"))
+    entries = html.contents({anchor: heading for anchor, (heading, _) in shown.items()})
+    body = [head, entries, *(html.section(anchor, *pair) for anchor, pair in shown.items())]
+    script = f"<script>{html.asset('identification/zoom.js')}</script>"
+    return html.document(
+        title, "".join(body), script, html.asset("identification/identification.css")
+    )
 
 
 def _is_doubt(line: Line) -> bool:
@@ -176,7 +159,7 @@ def _channel_table(prepared: Prepared, log: Log | None) -> str:
         "Range and noise (standard deviation) are in the unit of the row. Latency is in ms behind "
         "the reference channel, with its 95 % interval."
     )
-    return remark(about) + Sheet(heads, rows, (3, 4, 5, 6, 7)).report()
+    return html.remark(about) + Sheet(heads, rows, (3, 4, 5, 6, 7)).report()
 
 
 def _channel_row(
@@ -198,12 +181,12 @@ def _channel_row(
     label = f"{name}, {' to '.join(ends)} {unit}".strip() if ends else f"{name}, no value"
     return (
         Html(f"{escape(name)}<small>{escape(source)}</small>"),
-        Html(sparkline_svg(values, label)),
+        Html(charts.sparkline_svg(values, label)),
         unit,
         f"{rate:.4g} Hz",
         extent,
         "" if noise is None else number_text(float(f"{noise:.2g}")),
-        percent(missing) if missing else "",
+        html.percent(missing) if missing else "",
         "" if late is None else _milliseconds(late.value, late.low, late.high),
     )
 
@@ -215,19 +198,19 @@ def _milliseconds(value: s, low: s, high: s) -> str:
 
 def _over_time(prepared: Prepared) -> str:
     """Charts of the main channels and commands."""
-    figures: list[tuple[str, str, list[Trace]]] = []
+    figures: list[tuple[str, str, list[charts.Trace]]] = []
     for title, names in TOGETHER:
-        curves: list[Trace] = []
+        curves: list[charts.Trace] = []
         unit, factor = drawn_unit(UNIT_OF.get(names[0], ""))
         for name in names:
             if name in prepared.channels:
                 y = factor * prepared.channels[name]
-                curves.append(Trace(prepared.t, y, name, "run", len(curves)))
+                curves.append(charts.Trace(prepared.t, y, name, "run", len(curves)))
             elif name in prepared.commands:
                 held = prepared.commands[name]
                 t = np.repeat(held.t, 2)[1:]
                 y = factor * np.repeat(held.values, 2)[:-1]
-                curves.append(Trace(t, y, f"{name} (command)", "theory", len(curves)))
+                curves.append(charts.Trace(t, y, f"{name} (command)", "theory", len(curves)))
         if curves:
             words = title.lower() + (f" in {unit}" if unit not in ("", "1") else "")
             figures.append((title, words, curves))
@@ -236,7 +219,7 @@ def _over_time(prepared: Prepared) -> str:
 
 
 def zoomed_charts(
-    figures: Sequence[tuple[str, str, list[Trace]]],
+    figures: Sequence[tuple[str, str, list[charts.Trace]]],
     span: tuple[s, s],
     *,
     marks: Sequence[s] = (),
@@ -250,16 +233,16 @@ def zoomed_charts(
     if not figures:
         return ""
     count = sum(len(curves) for _, _, curves in figures)
-    most = min(MOST_TIME_POINTS, int(share * _POINTS / count))
+    most = min(charts.MOST_TIME_POINTS, int(share * _POINTS / count))
     drawn = (
-        figure(
+        html.figure(
             escape(title),
-            time_chart_svg(curves, label, span, marks=marks, shaded=shaded, most=most)
-            + (legend_html(curves) if len(curves) > 1 else ""),
+            charts.time_chart_svg(curves, label, span, marks=marks, shaded=shaded, most=most)
+            + (charts.legend_html(curves) if len(curves) > 1 else ""),
         )
         for title, label, curves in figures
     )
-    return f'<div class="zoomed">{zoom_bar(span)}{side_by_side(drawn)}</div>'
+    return f'<div class="zoomed">{charts.zoom_bar(span)}{html.side_by_side(drawn)}</div>'
 
 
 def _lateral(prepared: Prepared) -> tuple[Array, str]:
@@ -286,18 +269,18 @@ def drive_map(prepared: Prepared, values: Array, label: str) -> str:
     yaw = np.cumsum(omega) * prepared.dt
     x, y = np.cumsum(v * np.cos(yaw)) * prepared.dt, np.cumsum(v * np.sin(yaw)) * prepared.dt
     about = "The log has no positions: the path is integrated from speed and yaw rate, and drifts."
-    return remark(about) + map_figure(x, y, values, label)
+    return html.remark(about) + map_figure(x, y, values, label)
 
 
 def map_figure(x: Array, y: Array, values: Array, label: str) -> str:
     """Map of a path (n,) in m, coloured by the size of a quantity (n,)."""
-    return figure(escape(label), map_html(x, y, values))
+    return html.figure(escape(label), charts.map_html(x, y, values))
 
 
 def preparation_table(lines: Sequence[Line]) -> str:
     """Lines of a preparation: step, channel, what was done, and the share of the samples."""
     rows = [
-        (line.step, line.channel, line.text, percent(line.share) if line.share else "")
+        (line.step, line.channel, line.text, html.percent(line.share) if line.share else "")
         for line in lines
     ]
     heads = ("step", "channel", "what was done", "of the samples")

@@ -32,25 +32,8 @@ from ...units import Unit
 from ..film import Film
 from ..stage import Disc
 from ..stages import trajectory_stage
+from . import page as html
 from .charts import INK, Trace, chart_svg, legend_html
-from .page import (
-    LEAST_ROOM,
-    ROOM,
-    Replay,
-    badge,
-    contents,
-    document,
-    facts_list,
-    figure,
-    header,
-    notes_list,
-    play_link,
-    replay_data,
-    replay_section,
-    section,
-    side_by_side,
-    write_page,
-)
 
 KEYS = (
     "understeer_gradient",
@@ -171,7 +154,7 @@ def _verdict(row: Row) -> str:
         return ""
     kind = {PASS: "good", FAIL: "bad"}.get(row.verdict, "dim")
     reason = f"<small>{escape(row.reason)}</small>" if row.reason else ""
-    return badge(kind, row.verdict) + reason
+    return html.badge(kind, row.verdict) + reason
 
 
 def key_figures(evaluation: Evaluation) -> str:
@@ -243,7 +226,7 @@ class Picture:
         drawing = chart_svg(
             self.curves, chart.x_label, chart.y_label, x_log=chart.x_log, equal=chart.equal
         )
-        return figure(escape(chart.title), drawing + legend_html(self.curves))
+        return html.figure(escape(chart.title), drawing + legend_html(self.curves))
 
 
 class Layer(NamedTuple):
@@ -359,7 +342,7 @@ CONE_RADIUS = 0.15
 """Radius of drawn cones, in m."""
 
 
-def replays(evaluation: Evaluation) -> list[Replay]:
+def replays(evaluation: Evaluation) -> list[html.Replay]:
     """Replays of every manoeuvre; vehicles that drove the same case share a film."""
     reference = evaluation.reference
     by_manoeuvre: dict[str, list[Result]] = {}
@@ -371,11 +354,13 @@ def replays(evaluation: Evaluation) -> list[Replay]:
         for own in by_manoeuvre.values()
         for label, runs in _drives(own)
     ]
-    if len(drives) * LEAST_ROOM > ROOM:
-        kept = np.unique(np.linspace(0, len(drives) - 1, int(ROOM / LEAST_ROOM)).astype(int))
+    if len(drives) * html.LEAST_ROOM > html.ROOM:
+        kept = np.unique(
+            np.linspace(0, len(drives) - 1, int(html.ROOM / html.LEAST_ROOM)).astype(int)
+        )
         drives = [drives[k] for k in kept.tolist()]
     return [
-        Replay.of(title, label, film, ROOM / len(drives))
+        html.Replay.of(title, label, film, html.ROOM / len(drives))
         for title, label, runs, cones in drives
         if (film := _film(f"{title}: {label}", runs, cones)) is not None
     ]
@@ -441,7 +426,7 @@ def write_report(
     evaluation: Evaluation, path: str | os.PathLike[str], *, date: str = "", replay: bool = True
 ) -> None:
     """Write the report atomically."""
-    write_page(report_page(evaluation, date=date, replay=replay), path)
+    html.write_page(report_page(evaluation, date=date, replay=replay), path)
 
 
 def report_page(evaluation: Evaluation, *, date: str = "", replay: bool = True) -> str:
@@ -453,7 +438,7 @@ def report_page(evaluation: Evaluation, *, date: str = "", replay: bool = True) 
     films = replays(evaluation) if replay else []
     title = f"Proving ground: {', '.join(evaluation.cars)}"
     other = () if evaluation.reference is None else evaluation.reference.results
-    gg = side_by_side(picture.html() for picture in gg_pictures([*evaluation.results, *other]))
+    gg = html.side_by_side(picture.html() for picture in gg_pictures([*evaluation.results, *other]))
     entries = {name: own[0].manoeuvre.title for name, own in driven.items()}
     entries |= {"replay-section": "Replay"} if films else {}
     rows = "".join(
@@ -466,14 +451,14 @@ def report_page(evaluation: Evaluation, *, date: str = "", replay: bool = True) 
     unfit = table if rows else ""
     body = [
         _head(evaluation, title, date),
-        contents(entries),
-        section("key-figures", "Key figures", key_figures(evaluation)) if driven else "",
+        html.contents(entries),
+        html.section("key-figures", "Key figures", key_figures(evaluation)) if driven else "",
         *(_manoeuvre(evaluation, name, own, films) for name, own in driven.items()),
-        section("all-drives", "All drives", gg) if gg else "",
-        replay_section(films, "Drive"),
-        section("not-driven", "Not driven", unfit) if unfit else "",
+        html.section("all-drives", "All drives", gg) if gg else "",
+        html.replay_section(films, "Drive"),
+        html.section("not-driven", "Not driven", unfit) if unfit else "",
     ]
-    return document(title, "".join(body), replay_data(films))
+    return html.document(title, "".join(body), html.replay_data(films))
 
 
 def _head(evaluation: Evaluation, title: str, date: str) -> str:
@@ -481,23 +466,23 @@ def _head(evaluation: Evaluation, title: str, date: str) -> str:
     verdict = compared = ""
     if judged:
         text = f"{len(failed)} of {len(judged)} limits broken" if failed else "all limits kept"
-        verdict = badge("bad" if failed else "good", text)
+        verdict = html.badge("bad" if failed else "good", text)
     if reference is not None:
         missing = (f"{words(name)}: {reason}" for name, reason in evaluation.not_compared.items())
-        notes = notes_list((*reference.notes, *missing))
+        notes = html.notes_list((*reference.notes, *missing))
         compared = f"<p>Compared with <b>{escape(reference.name)}</b></p>{notes}"
     others = () if reference is None else reference.results
     cars = {result.car.name: result.car for result in (*evaluation.results, *others)}
     facts = "".join(_facts(car) for car in cars.values())
     cards = f"<div class='cards cars'>{facts}</div>"
     items = "".join(
-        f"<li>{badge('bad', FAIL)} <b>{escape(row.car)}</b>, "
+        f"<li>{html.badge('bad', FAIL)} <b>{escape(row.car)}</b>, "
         f'<a href="#{escape(row.manoeuvre)}">{escape(words(row.manoeuvre))}</a>, '
         f"{escape(words(row.name))}: {escape(row.reason)} {escape(row.unit)}</li>"
         for row in failed
     )
     violations = f'<ul class="plain">{items}</ul>' if items else ""
-    return header(title, date, verdict, compared, cards, violations)
+    return html.header(title, date, verdict, compared, cards, violations)
 
 
 def _facts(car: Subject) -> str:
@@ -512,11 +497,11 @@ def _facts(car: Subject) -> str:
         "load in front": share,
         "variants": str(car.variants - 1) if car.variants > 1 else "",
     }
-    return f'<div class="card"><h3>{escape(car.name)}</h3>{facts_list(facts)}</div>'
+    return f'<div class="card"><h3>{escape(car.name)}</h3>{html.facts_list(facts)}</div>'
 
 
 def _manoeuvre(
-    evaluation: Evaluation, name: str, results: Sequence[Result], films: Sequence[Replay]
+    evaluation: Evaluation, name: str, results: Sequence[Result], films: Sequence[html.Replay]
 ) -> str:
     manoeuvre = results[0].manoeuvre
     settings = ", ".join(_settings(manoeuvre))
@@ -527,14 +512,14 @@ def _manoeuvre(
         for note in (() if result.findings is None else result.findings.notes)
     ]
     film = next((k for k, one in enumerate(films) if one.manoeuvre == manoeuvre.title), None)
-    link = "" if film is None else play_link(film)
-    return section(
+    link = "" if film is None else html.play_link(film)
+    return html.section(
         name,
         manoeuvre.title,
         f'<p class="source">{escape(about)} {link}</p>'
-        + notes_list(notes)
+        + html.notes_list(notes)
         + metric_table(evaluation, results)
-        + side_by_side(picture.html() for picture in pictures_of(evaluation, results)),
+        + html.side_by_side(picture.html() for picture in pictures_of(evaluation, results)),
     )
 
 

@@ -35,22 +35,9 @@ from ...world.world import World
 from ..sheet import Sheet
 from ..stage import Body, PlacedUnit, Stage, place_bodies
 from ..stages import WorldStage
-from . import style
+from . import runs, style
 from .comparison import draw_fans, study_fans
-from .runs import (
-    BLOCK,
-    WALL,
-    draw_areas,
-    draw_bodies,
-    draw_panels,
-    draw_path,
-    draw_stage,
-    known_colour,
-    panels,
-    speed,
-    stage_extent,
-    travelled,
-)
+from .runs import speed
 from .style import COLOURS, INK, equal_axes, new_figure, room
 from .tyres import draw_force, tyre_subjects
 
@@ -246,7 +233,7 @@ def trajectory_html(run: Trajectory) -> str:
     if len(run) > 1:
         figures.append(("mean time between samples", short(run.duration / (len(run) - 1)), "s"))
     if {"x", "y"} <= set(run.names):
-        figures.append(("distance", short(float(travelled(run)[-1])), "m"))
+        figures.append(("distance", short(float(runs.travelled(run)[-1])), "m"))
     whole = speed(run)
     if whole is not None:
         figures.append(("top speed", short(_most(whole)), "m/s"))
@@ -269,7 +256,7 @@ def _most(values: np.ndarray) -> float:
 
 
 def _drawing(run: Trajectory) -> str:
-    shown = panels(run)[:MOST_PANELS]
+    shown = runs.panels(run)[:MOST_PANELS]
     with_path = {"x", "y"} <= set(run.names)
     if not shown and not with_path:
         return ""
@@ -278,8 +265,8 @@ def _drawing(run: Trajectory) -> str:
 
     def draw(figure: Any, grid: Any) -> None:
         if with_path:
-            draw_path(figure.add_subplot(grid[:, 0]), run, most=MOST_PIECES)
-        draw_panels(figure, grid, int(with_path), run.t, shown, most=MOST_POINTS)
+            runs.draw_path(figure.add_subplot(grid[:, 0]), run, most=MOST_PIECES)
+        runs.draw_panels(figure, grid, int(with_path), run.t, shown, most=MOST_POINTS)
 
     widths = (*[4.4] * with_path, *[3.9] * bool(shown))
     return drawing(run.name, new_figure(widths, (height / rows,) * rows), draw)
@@ -364,8 +351,8 @@ def _vehicle_drawing(vehicle: Vehicle) -> str:
 
     def draw(figure: Any, grid: Any) -> None:
         axes = figure.add_subplot(grid[0, 0])
-        draw_areas(axes, outlines, facecolor=_FILL, edgecolor=INK, alpha=0.55)
-        draw_areas(axes, wheels, facecolor=_WHEEL, edgecolor=INK)
+        runs.draw_areas(axes, outlines, facecolor=_FILL, edgecolor=INK, alpha=0.55)
+        runs.draw_areas(axes, wheels, facecolor=_WHEEL, edgecolor=INK)
         axes.set(xlabel="x [m]", ylabel="y [m]")
         equal_axes(axes, room([points[:, 0]], 0.08), room([points[:, 1]], 0.15))
 
@@ -399,7 +386,7 @@ def _vehicles(world: World) -> str:
 
 def _map(stage: Stage, bodies: list[tuple[Body, PlacedUnit]]) -> str:
     points = np.vstack(
-        [stage_extent(stage), *(o for _, unit in bodies for o in unit.world_outlines)]
+        [runs.stage_extent(stage), *(o for _, unit in bodies for o in unit.world_outlines)]
     )
     # Room for the names above.
     x, y = room([points[:, 0]], 0.04), room([points[:, 1]], 0.08)
@@ -408,7 +395,7 @@ def _map(stage: Stage, bodies: list[tuple[Body, PlacedUnit]]) -> str:
 
     def draw(figure: Any, grid: Any) -> None:
         axes = figure.add_subplot(grid[0, 0])
-        draw_stage(axes, stage)
+        runs.draw_stage(axes, stage)
         draw_vehicles(axes, bodies)
         axes.set(xlabel="x [m]", ylabel="y [m]")
         equal_axes(axes, x, y)
@@ -435,9 +422,9 @@ def draw_vehicles(axes: Axes, bodies: list[tuple[Body, PlacedUnit]]) -> None:
     """Draw bodies, vehicles in different colours and with their names if they are few."""
     vehicles = [(body, unit) for body, unit in bodies if body.kind == "vehicle"]
     fills = {body.name: COLOURS[k % len(COLOURS)] for k, (body, _) in enumerate(vehicles)}
-    fills |= {body.name: own for body, _ in bodies if (own := known_colour(body.colour))}
-    kinds = {body.kind: WALL for body, _ in bodies} | {"block": BLOCK, "actor": _ACTOR}
-    draw_bodies(axes, bodies, kinds | fills, alpha=0.8)
+    fills |= {body.name: own for body, _ in bodies if (own := runs.known_colour(body.colour))}
+    kinds = {body.kind: runs.WALL for body, _ in bodies} | {"block": runs.BLOCK, "actor": _ACTOR}
+    runs.draw_bodies(axes, bodies, kinds | fills, alpha=0.8)
     for body, unit in vehicles if len(vehicles) <= MOST_NAMES else ():
         top = max(unit.world_outlines, key=lambda o: float(o[:, 1].max()))
         at = (float(top[:, 0].mean()), float(top[:, 1].max()))

@@ -28,17 +28,7 @@ from ...sensors.motion import Motion, motion_along
 from ..stage import Body, BodyShape, PlacedUnit, Stage, place_bodies
 from ..stages import trajectory_stage
 from . import style
-from .style import (
-    INK,
-    FilePath,
-    Size,
-    headings,
-    legend_above,
-    literal,
-    new_figure,
-    room,
-    write_figure,
-)
+from .style import room
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -229,7 +219,7 @@ def draw_bodies(
         fill = fills.get(body.name) or fills[body.kind]
         outlines.setdefault(fill, []).extend(unit.world_outlines)
     for fill, areas in outlines.items():
-        draw_areas(axes, areas, facecolor=fill, edgecolor=INK, alpha=alpha, zorder=3.0)
+        draw_areas(axes, areas, facecolor=fill, edgecolor=style.INK, alpha=alpha, zorder=3.0)
     wheels = [wheel for _, unit in bodies for wheel in unit.world_wheels]
     draw_areas(axes, wheels, facecolor="#444444", zorder=3.1)
 
@@ -277,7 +267,7 @@ _LONGER_SIDE = 6.4
 """Longer side of the map's axes, in inches."""
 
 
-def plot(map_: Map, path: FilePath = None, *, title: str | None = None) -> Figure:
+def plot(map_: Map, path: style.FilePath = None, *, title: str | None = None) -> Figure:
     """Figure of a map; see `Map.plot`."""
     style.check(path, "matplotlib", None)
     x0, y0, x1, y1 = map_.bounds
@@ -285,14 +275,14 @@ def plot(map_: Map, path: FilePath = None, *, title: str | None = None) -> Figur
     width, height = x1 - x0 + 2.0 * room, y1 - y0 + 2.0 * room
     scale = _LONGER_SIDE / max(width, height)
     size = (max(3.2, width * scale) + 0.8, max(1.6, height * scale) + 0.9)
-    with new_figure((1.0,), (1.0,), size) as (figure, grid):
+    with style.new_figure((1.0,), (1.0,), size) as (figure, grid):
         axes = figure.add_subplot(grid[0, 0])
         axes.set_aspect("equal", adjustable="box")
         axes.set(xlim=(x0 - room, x1 + room), ylim=(y0 - room, y1 + room))
         draw_map(axes, map_)
-        heading = literal(map_.name if title is None else title)
+        heading = style.literal(map_.name if title is None else title)
         axes.set(xlabel="x [m]", ylabel="y [m]", title=heading)
-    return write_figure(figure, path)
+    return style.write_figure(figure, path)
 
 
 def png(map_: Map) -> bytes:
@@ -306,12 +296,12 @@ def draw_map(axes: Axes, map_: Map, *, line_colour: str = style.BLUE) -> None:
     from matplotlib.collections import LineCollection, PathCollection
 
     if map_.grid is not None:
-        draw_cells(axes, map_.grid, INK)
+        draw_cells(axes, map_.grid, style.INK)
     solids = [_outline(solid) for solid in map_.solids]
     axes.add_collection(PathCollection(solids, facecolor=SOLID, edgecolor="none", zorder=1.2))
     width = 1.3 if len(map_.segments) < 2000 else 0.6
     segments = list(map_.segments.reshape(-1, 2, 2))
-    walls = LineCollection(segments, colors=INK, linewidths=width, zorder=1.3)
+    walls = LineCollection(segments, colors=style.INK, linewidths=width, zorder=1.3)
     walls.set_capstyle("round")
     axes.add_collection(walls)
     if map_.centre_line is not None:
@@ -321,7 +311,7 @@ def draw_map(axes: Axes, map_: Map, *, line_colour: str = style.BLUE) -> None:
         at = map_.cones[[k for k, own in enumerate(map_.colours) if own == colour]]
         if len(at):
             area = 26.0 if colour == "orange" else 14.0
-            look: Any = {"color": shade, "edgecolors": INK, "linewidths": 0.4}
+            look: Any = {"color": shade, "edgecolors": style.INK, "linewidths": 0.4}
             axes.scatter(*at.T, s=area, zorder=1.5, **look)
 
 
@@ -354,10 +344,10 @@ def path(
     map: Map | Stage | None = None,
     every: float | None = None,
     count: int = 12,
-    path: FilePath = None,
+    path: style.FilePath = None,
     backend: str = "matplotlib",
     title: str | None = None,
-    size: Size = None,
+    size: style.Size = None,
 ) -> Figure:
     """Path over ground, coloured by speed, with the vehicle drawn at intervals.
 
@@ -366,7 +356,7 @@ def path(
     `map` draws walls and cones: a `Map`, or the fixed objects of a `Stage`.
     """
     style.check(path, backend, size)
-    with new_figure((7.0,), (7.0,), size) as (figure, grid):
+    with style.new_figure((7.0,), (7.0,), size) as (figure, grid):
         axes = figure.add_subplot(grid[0, 0])
         draw_path(axes, run, vehicle, map, every=every, count=count)
         if size is None:
@@ -374,8 +364,8 @@ def path(
             (x0, x1), (y0, y1) = axes.get_xlim(), axes.get_ylim()
             ratio = float(np.clip((y1 - y0) / (x1 - x0), 0.3, 1.4))
             figure.set_size_inches(7.0, 7.0 * ratio * 0.86 + 0.8)
-        headings(figure, run.name if title is None else title)
-    return write_figure(figure, path)
+        style.headings(figure, run.name if title is None else title)
+    return style.write_figure(figure, path)
 
 
 def draw_path(
@@ -413,11 +403,15 @@ def draw_path(
     if vehicle is None and "yaw" in run:
         _draw_darts(axes, run)
     draw_bodies(axes, bodies, FILLS, alpha=0.7)
-    axes.plot(x[:1], y[:1], "o", label="start", color="white", mec=INK, ms=8.0, mew=1.3, zorder=4.0)
-    axes.plot(x[-1:], y[-1:], "s", label="end", color=INK, mec="white", ms=5.0, mew=1.3, zorder=4.0)
+    axes.plot(
+        x[:1], y[:1], "o", label="start", color="white", mec=style.INK, ms=8.0, mew=1.3, zorder=4.0
+    )
+    axes.plot(
+        x[-1:], y[-1:], "s", label="end", color=style.INK, mec="white", ms=5.0, mew=1.3, zorder=4.0
+    )
     style.equal_axes(axes, *_ranges(np.vstack(seen)))
     axes.set(title="Path [m]", xlabel="x", ylabel="y")
-    legend_above(axes)
+    style.legend_above(axes)
 
 
 def _draw_line(axes: Axes, x: Array, y: Array, speeds: Array | None, most: int) -> None:
@@ -451,7 +445,9 @@ def _draw_darts(axes: Axes, run: Trajectory) -> None:
     for k in np.searchsorted(covered, covered[-1] * (np.arange(DARTS) + 0.5) / DARTS):
         turned = Affine2D().rotate(float(run["yaw"][k]))
         dart = MarkerStyle(_DART, transform=turned)
-        axes.plot(run["x"][k], run["y"][k], marker=dart, ms=9.0, mew=0.0, color=INK, zorder=3.6)
+        axes.plot(
+            run["x"][k], run["y"][k], marker=dart, ms=9.0, mew=0.0, color=style.INK, zorder=3.6
+        )
 
 
 def _extent(ground: Map | Stage) -> Array:
@@ -581,10 +577,10 @@ def trajectory(
     columns: Sequence[str] | None = None,
     every: float | None = None,
     count: int = 12,
-    path: FilePath = None,
+    path: style.FilePath = None,
     backend: str = "matplotlib",
     title: str | None = None,
-    size: Size = None,
+    size: style.Size = None,
 ) -> Figure:
     """Overview of a run: its path, as in `plots.path`, next to panels over time.
 
@@ -608,14 +604,14 @@ def trajectory(
     rows = max(1, -(-len(shown) // max(stacks, 1)))
     height = max(4.4, 1.5 * rows + 0.7) if with_path else 1.9 * rows + 0.7
     widths = (*[5.5] * with_path, *[4.4] * stacks)
-    with new_figure(widths, (height / rows,) * rows, size) as (figure, grid):
+    with style.new_figure(widths, (height / rows,) * rows, size) as (figure, grid):
         if with_path:
             axes = figure.add_subplot(grid[:, 0])
             draw_path(axes, run, vehicle, map, every=every, count=count)
         draw_panels(figure, grid, int(with_path), run.t, shown)
         warning = "" if run.error is None else f"ended early at {run.t[-1]:g} s: {run.error}"
-        headings(figure, run.name if title is None else title, warning=warning)
-    return write_figure(figure, path)
+        style.headings(figure, run.name if title is None else title, warning=warning)
+    return style.write_figure(figure, path)
 
 
 def draw_panels(
@@ -643,11 +639,11 @@ def draw_panels(
             look = steps if line.held else whole
             # A single sample would be an invisible line.
             marker = "o" if times.size == 1 else ""
-            label = literal(line.label)
+            label = style.literal(line.label)
             axes.plot(times, values, color=line.colour, label=label, marker=marker, ms=4.0, **look)
-        axes.set_title(literal(f"{panel.title} [{panel.unit}]"))
+        axes.set_title(style.literal(f"{panel.title} [{panel.unit}]"))
         axes.set_ylim(*room([line.values for line in panel.lines]))
-        legend_above(axes)
+        style.legend_above(axes)
         lowest = row == grid.nrows - 1 or i == len(shown) - 1
         axes.tick_params(labelbottom=lowest)
         axes.set_xlabel("time [s]" if lowest else "")

@@ -28,18 +28,7 @@ from ...study.logs.log import Channel, Log
 from ..film import Film
 from ..stage import BodyShape, Stage
 from ..stages import trajectory_stage
-from .bags import (
-    NAME,
-    ROOT,
-    FileSpan,
-    TopicAndCount,
-    make_bag_folder,
-    metadata_text,
-    qos_profiles,
-    qos_text,
-    topic_text,
-    write_metadata,
-)
+from . import bags
 from .mcap import (
     ChunkPlace,
     Contents,
@@ -335,10 +324,10 @@ def bag_info(path: str | os.PathLike[str]) -> BagInfo:
 
 def metadata_fault(folder: Path, files: Sequence[BagFile]) -> str:
     """Reason why metadata.yaml does not match these files; empty if it does."""
-    if not (folder / NAME).exists():
+    if not (folder / bags.NAME).exists():
         return "missing"
     try:
-        about: Any = yaml_of(folder / NAME)[ROOT]
+        about: Any = yaml_of(folder / bags.NAME)[bags.ROOT]
         told = {
             (one["topic_metadata"]["name"], one["topic_metadata"]["type"]): one["message_count"]
             for one in about["topics_with_message_count"]
@@ -484,14 +473,14 @@ def recover_bag(
     folder = bag if out is None else path_of(out, "out")
     try:
         if out is not None:
-            make_bag_folder(folder)
+            bags.make_bag_folder(folder)
     except OSError as error:
         raise InvalidValue(f"cannot write to {folder}: {error.strerror or error}") from error
     recovered = tuple(_recover_file(file, folder / file.name) for file in files)
     mended = [bag_file(file.path) for file in recovered]
     fault = metadata_fault(bag, mended)
     if fault or folder != bag:
-        write_metadata(folder, _metadata(bag, mended))
+        bags.write_metadata(folder, _metadata(bag, mended))
     return RecoveredBag(folder, recovered, fault)
 
 
@@ -538,30 +527,32 @@ def _for_all_releases(channel: Any) -> Any:
     profiles = channel.metadata.get("offered_qos_profiles")
     if not profiles:
         return channel
-    written = {"offered_qos_profiles": qos_text(qos_profiles(profiles))}
+    written = {"offered_qos_profiles": bags.qos_text(bags.qos_profiles(profiles))}
     return replace(channel, metadata={**channel.metadata, **written})
 
 
 def _metadata(bag: Path, files: Sequence[BagFile]) -> str:
     """Text of metadata.yaml for these files, with distribution and custom data of the old one."""
     try:
-        old: Any = yaml_of(bag / NAME)[ROOT]
+        old: Any = yaml_of(bag / bags.NAME)[bags.ROOT]
         distro, custom = str(old.get("ros_distro", "unknown")), old.get("custom_data")
         # Readers take texts only.
         data = {str(key): str(value) for key, value in custom.items()} if custom else None
     except (InvalidValue, KeyError, TypeError, IndexError, AttributeError):
         distro, data = "unknown", None
     info = BagInfo(bag, tuple(files))
-    spans = [FileSpan(file.path.name, file.start, file.end, file.messages) for file in files]
+    spans = [bags.FileSpan(file.path.name, file.start, file.end, file.messages) for file in files]
     topics = [
-        TopicAndCount(
-            topic_text(t.name, t.type, t.form, qos_text(qos_profiles(t.profiles)), t.type_hash),
+        bags.TopicAndCount(
+            bags.topic_text(
+                t.name, t.type, t.form, bags.qos_text(bags.qos_profiles(t.profiles)), t.type_hash
+            ),
             t.messages,
         )
         for t in info.topics
     ]
     storage = STORAGES[files[0].path.suffix.lower()]
-    return metadata_text(storage, spans, topics, ros_distro=distro, custom_data=data)
+    return bags.metadata_text(storage, spans, topics, ros_distro=distro, custom_data=data)
 
 
 _Fields = dict[str, tuple[str, str]]

@@ -35,23 +35,9 @@ from ...run.trajectory_table import (
 from ...units import Unit
 from ..film import Film, ScanAt
 from ..stage import Channel, Scan, Stage
-from . import messages
+from . import messages, topics
 from .mcap import ChunkPlace, Contents, Damaged, MessagePlaces, open_mcap
 from .messages import MESSAGE_HEAD, Bytes, MessageDecoder
-from .topics import (
-    BODY,
-    KINDS,
-    LOST,
-    NOTES,
-    NUMBER,
-    RECORDING,
-    SENSOR,
-    SensorLog,
-    SensorMount,
-    channels_by_body,
-    sensor_numbers,
-)
-from .topics import FORMAT as reading_FORMAT
 
 if TYPE_CHECKING:
     from ...world.contact.solids import ContactEvent
@@ -63,7 +49,7 @@ def write_sensors(
     folder: Path,
     lidars: Sequence[Scan],
     scans: Sequence[ScanAt],
-    sensors: Sequence[SensorLog],
+    sensors: Sequence[topics.SensorLog],
     contacts: Sequence[ContactEvent],
 ) -> None:
     """Write a Parquet file per sensor in a folder per body, and one of the contacts."""
@@ -81,7 +67,7 @@ def write_sensors(
         ):
             # Kind, name, and mounting pose in m and rad.
             about: dict[str, Any] = {"kind": "lidar", "body": body, "name": sensor}
-            if isinstance(one, SensorLog):
+            if isinstance(one, topics.SensorLog):
                 about |= {"kind": one.mount.kind, **one.mount._asdict()}
                 columns = _sensor_columns(one)
             else:
@@ -176,7 +162,7 @@ def _scan_columns(lidar: Scan, scans: Sequence[ScanAt]) -> Columns:
     return {"t": (times, {"unit": "s"}), "ranges": (ranges, notes)}
 
 
-def _sensor_columns(log: SensorLog) -> Columns:
+def _sensor_columns(log: topics.SensorLog) -> Columns:
     arrow = require("pyarrow", purpose=_PURPOSE)
     values = log.values != 0.0 if log.mount.kind == "bumper" else log.values
     own = zip(log.columns, values.T, strict=True)
@@ -220,7 +206,7 @@ class Recording:
     """Values (T, channels) in the order of `stage.channels`, bit-exact."""
     scans: tuple[ScanAt, ...]
     """Lidar scans in order of their times; `inf` where nothing is within range."""
-    sensors: tuple[SensorLog, ...]
+    sensors: tuple[topics.SensorLog, ...]
     """Readings of inertial units, satellite receivers, wheel odometry and bumpers; see `sensor`."""
     contacts: tuple[ContactEvent, ...]
     """Beginnings and ends of contacts, in order of their times."""
@@ -250,7 +236,7 @@ class Recording:
             raise InvalidValue(unknown_name(body, name, list(places), "channel"))
         return self.rows[:, places[name]]
 
-    def sensor(self, body: str, name: str) -> SensorLog:
+    def sensor(self, body: str, name: str) -> topics.SensorLog:
         """Readings of a sensor of a body; lidars are in `scans`."""
         known = {log.mount.name: log for log in self.sensors if log.mount.body == body}
         if name not in known:
@@ -334,7 +320,7 @@ class Recording:
         )
 
     def _places(self, body: str) -> dict[str, int]:
-        places = channels_by_body(self.stage).get(body)
+        places = topics.channels_by_body(self.stage).get(body)
         if places is None:
             places = [self.stage.body(body).x]  # raises for a name that there is not
         return {self.stage.channels[k].name: k for k in places}
@@ -385,22 +371,22 @@ def read(
             sensors=reader.sensor_logs(),
             contacts=tuple(sorted(reader.contacts, key=lambda event: event.time)),
             meta=notes,
-            complete=contents.complete and LOST not in notes,
+            complete=contents.complete and topics.LOST not in notes,
             path=file,
         )
 
 
 def about(contents: Contents) -> dict[str, str]:
     """Metadata of a recording; raises for other files and for recordings of a newer version."""
-    values = next((values for name, values in contents.metadata if name == RECORDING), None)
+    values = next((values for name, values in contents.metadata if name == topics.RECORDING), None)
     if values is None:
         torn = "" if contents.complete else ", or was cut off before it said so"
         raise InvalidValue(f"{contents.path} is an MCAP file, but not a recording of skidpad{torn}")
     version = values.get("format", "")
-    if not version.isdecimal() or int(version) > reading_FORMAT:
+    if not version.isdecimal() or int(version) > topics.FORMAT:
         raise InvalidValue(
             f"{contents.path} was recorded by a newer skidpad ({values.get('program', 'unknown')}, "
-            f"format {version or 'unknown'}); this one reads up to format {reading_FORMAT}: "
+            f"format {version or 'unknown'}); this one reads up to format {topics.FORMAT}: "
             "install a newer one"
         )
     return values
@@ -420,7 +406,7 @@ def notes_of(contents: Contents) -> dict[str, Any]:
     """Notes on the run; later ones override earlier ones."""
     notes: dict[str, Any] = {}
     for name, values in contents.metadata:
-        if name == NOTES:
+        if name == topics.NOTES:
             notes.update(json.loads(values.get("notes", "{}")))
     return notes
 
@@ -429,11 +415,11 @@ class _Sensor:
     """Decoder and readings of a sensor other than a lidar."""
 
     def __init__(self, notes: Mapping[str, str]) -> None:
-        if SENSOR in notes:
-            self._mount = SensorMount(**json.loads(notes[SENSOR]))
+        if topics.SENSOR in notes:
+            self._mount = topics.SensorMount(**json.loads(notes[topics.SENSOR]))
         else:  # the first recordings had inertial units only, and did not say where they sit
-            self._mount = SensorMount(notes["name"], notes[BODY])
-        self._decoder = MessageDecoder(sensor_numbers(self._mount))
+            self._mount = topics.SensorMount(notes["name"], notes[topics.BODY])
+        self._decoder = MessageDecoder(topics.sensor_numbers(self._mount))
         self.tables: list[Array] = []
         """Tables of time in s and numbers, chunk by chunk."""
 
@@ -442,14 +428,14 @@ class _Sensor:
         tables = self._decoder.tables(data, places.ends)
         return tables["flag" if self._mount.kind == "bumper" else "reading"]
 
-    def log(self) -> SensorLog:
+    def log(self) -> topics.SensorLog:
         """All readings in order of time."""
         width = 1 + len(self._mount.columns)
         table = np.concatenate([np.empty((0, width)), *self.tables])
         # A reading that comes out late may lie in a later chunk than what was taken after it.
         table = table[np.argsort(table[:, 0], kind="stable")]
         mount = self._mount._replace(deviations=tuple(self._mount.deviations))
-        return SensorLog(mount, table[:, 0], table[:, 1:])
+        return topics.SensorLog(mount, table[:, 0], table[:, 1:])
 
 
 class _Reader:
@@ -461,8 +447,8 @@ class _Reader:
         self._contents, self._stage = contents, stage
         self._low, self._high, self._rate = low, high, rate
         self._tick = -1.0
-        columns = channels_by_body(stage)
-        states = {c.metadata.get(BODY): c.id for c in contents.by_role("state")}
+        columns = topics.channels_by_body(stage)
+        states = {c.metadata.get(topics.BODY): c.id for c in contents.by_role("state")}
         missing = columns.keys() - states.keys()
         if missing:
             raise Damaged(f"it has no states of {', '.join(sorted(missing))}")
@@ -470,9 +456,9 @@ class _Reader:
             (states[body], places, MessageDecoder(messages.state(range(len(places)))))
             for body, places in columns.items()
         ]
-        self._lidars = [(c.id, int(c.metadata[NUMBER])) for c in contents.by_role("scan")]
-        channels = [c for kind in KINDS for c in contents.by_role(kind)]
-        channels.sort(key=lambda channel: int(channel.metadata[NUMBER]))
+        self._lidars = [(c.id, int(c.metadata[topics.NUMBER])) for c in contents.by_role("scan")]
+        channels = [c for kind in topics.KINDS for c in contents.by_role(kind)]
+        channels.sort(key=lambda channel: int(channel.metadata[topics.NUMBER]))
         self._sensors = {channel.id: _Sensor(channel.metadata) for channel in channels}
         self._contacts = [channel.id for channel in contents.by_role("contacts")]
         self.contacts: list[ContactEvent] = []
@@ -498,7 +484,7 @@ class _Reader:
             if channel in places:
                 self._add_contacts(data, places[channel])
 
-    def sensor_logs(self) -> tuple[SensorLog, ...]:
+    def sensor_logs(self) -> tuple[topics.SensorLog, ...]:
         """Readings of the sensors other than lidars, in order of time."""
         return tuple(sensor.log() for sensor in self._sensors.values())
 
@@ -549,7 +535,7 @@ def recorded_runs(path: Path) -> dict[str, Trajectory] | None:
     """Trajectory of each body of a recording; None for an MCAP file of another program."""
     try:
         with open_mcap(path) as contents:
-            own = any(name == RECORDING for name, _ in contents.metadata)
+            own = any(name == topics.RECORDING for name, _ in contents.metadata)
     except InvalidValue:  # said by who reads the files of others
         return None
     if not own:

@@ -31,17 +31,7 @@ from ...geometry.polygon import cleaned, convex_parts
 from ..stage import Body, Disc, Grid, Polygon, Relief, Stage, Wheel
 from . import messages as pb
 from .mcap import libraries, with_checksum
-from .messages import (
-    WORLD,
-    Cell,
-    Message,
-    Rotations,
-    Template,
-    cells,
-    encode,
-    join_templates,
-    quaternion,
-)
+from .messages import cells
 
 if TYPE_CHECKING:
     from mcap.records import Channel, Schema
@@ -95,39 +85,39 @@ class SensorMount(NamedTuple):
         return COLUMNS[self.kind] + (ORIENTATION if self.oriented else ())
 
 
-def sensor_message(mount: SensorMount, frame: str, body: str, number: int = 0) -> Template:
+def sensor_message(mount: SensorMount, frame: str, body: str, number: int = 0) -> pb.Template:
     """Message of a sensor with its own frame on a body.
 
     `number` is that of an odometry among those whose readings come together.
     """
     match mount.kind:
         case "imu":
-            head = encode("Imu", pb.NOW, frame)
+            head = pb.encode("Imu", pb.NOW, frame)
         case "gnss":
             across, up = (deviation * deviation for deviation in mount.deviations)
             matrix = struct.pack("<9d", across, 0.0, 0.0, 0.0, across, 0.0, 0.0, 0.0, up)
             known = {"position_covariance": matrix, "position_covariance_type": _DIAGONAL_KNOWN}
-            head = encode("LocationFix", timestamp=pb.NOW, frame_id=frame, **known)
+            head = pb.encode("LocationFix", timestamp=pb.NOW, frame_id=frame, **known)
         case "odometry":
-            head = encode("Odometry", pb.NOW, f"{body}/odom", body)
+            head = pb.encode("Odometry", pb.NOW, f"{body}/odom", body)
         case "bumper":
-            head = encode("Bumper", pb.NOW, body)
-    return join_templates([head, sensor_numbers(mount, number)])
+            head = pb.encode("Bumper", pb.NOW, body)
+    return pb.join_templates([head, sensor_numbers(mount, number)])
 
 
-def sensor_numbers(mount: SensorMount, number: int = 0) -> Template:
+def sensor_numbers(mount: SensorMount, number: int = 0) -> pb.Template:
     """End of a sensor's message: the numbers of a reading."""
     width = len(mount.columns)
     own = cells("reading", range(number * width, (number + 1) * width))
     match mount.kind:
         case "imu":
-            return encode("Imu", None, None, own[6:] or None, own[:3], own[3:6])
+            return pb.encode("Imu", None, None, own[6:] or None, own[:3], own[3:6])
         case "gnss":
-            return encode("LocationFix", *own)
+            return pb.encode("LocationFix", *own)
         case "odometry":
-            return encode("Odometry", None, None, None, *own)
+            return pb.encode("Odometry", None, None, None, *own)
         case "bumper":
-            return encode("Bumper", touching=Cell("flag", 0))
+            return pb.encode("Bumper", touching=pb.Cell("flag", 0))
 
 
 class SensorLog(NamedTuple):
@@ -253,30 +243,30 @@ class _Mesh:
                 self.corners += [begin + k for k in (0, 1, 2, 0, 2, 3)]
         return True
 
-    def template(self, colour: Colour) -> Template:
+    def template(self, colour: Colour) -> pb.Template:
         """The mesh as a part of a SceneEntity."""
         indices = np.array(self.corners, "<u4").tobytes()
-        return encode("SceneEntity", triangles=(_HERE, self.points, colour, None, indices))
+        return pb.encode("SceneEntity", triangles=(_HERE, self.points, colour, None, indices))
 
 
 _HERE = ((0.0, 0.0, 0.0), _UPRIGHT)
 
 
-def _line(points: Iterable[Point], colour: Colour, *, closed: bool, z: float = 0.01) -> Template:
+def _line(points: Iterable[Point], colour: Colour, *, closed: bool, z: float = 0.01) -> pb.Template:
     """Line as a part of a SceneEntity."""
     along = [(x, y, z) for x, y in points]
-    return encode("SceneEntity", lines=(closed, _HERE, _LINE_WIDTH, None, along, colour))
+    return pb.encode("SceneEntity", lines=(closed, _HERE, _LINE_WIDTH, None, along, colour))
 
 
-def _entity(frame: str, name: str, parts: Iterable[Template]) -> Template:
+def _entity(frame: str, name: str, parts: Iterable[pb.Template]) -> pb.Template:
     """SceneUpdate with one entity, attached to its frame and without expiry."""
-    head = encode("SceneEntity", timestamp=pb.NOW, frame_id=frame, id=name, frame_locked=True)
-    return encode("SceneUpdate", entities=join_templates([head, *parts]))
+    head = pb.encode("SceneEntity", timestamp=pb.NOW, frame_id=frame, id=name, frame_locked=True)
+    return pb.encode("SceneUpdate", entities=pb.join_templates([head, *parts]))
 
 
-def bodies_scene(frames: Mapping[str, Body]) -> Template:
+def bodies_scene(frames: Mapping[str, Body]) -> pb.Template:
     """SceneUpdate of bodies in their frames, and of steered wheels in frames of their own."""
-    entities: list[Template] = []
+    entities: list[pb.Template] = []
     for frame, body in frames.items():
         if body.outlines:
             x, y = zip(*(point for outline in body.outlines for point in outline), strict=True)
@@ -291,37 +281,37 @@ def bodies_scene(frames: Mapping[str, Body]) -> Template:
                 cylinder = _wheel_cylinder(wheel, 0.0, 0.0, 0.0)
                 name = f"{body.name} {wheel.name}"
                 entities.append(_entity(f"{frame}/{wheel.name}", name, [cylinder]))
-    return join_templates(entities)
+    return pb.join_templates(entities)
 
 
-def _wheel_cylinder(wheel: Wheel, x: float, y: float, yaw: float) -> Template:
+def _wheel_cylinder(wheel: Wheel, x: float, y: float, yaw: float) -> pb.Template:
     """Wheel as a part of a SceneEntity: a cylinder with its axis across the wheel."""
     # A cylinder stands on the ground: a quarter turn about x lays it down.
     c, s, quarter = cos(0.5 * yaw), sin(0.5 * yaw), sqrt(0.5)
     lying = (c * quarter, s * quarter, s * quarter, c * quarter)
     pose = ((x, y, 0.5 * wheel.length), lying)
     size = (wheel.length, wheel.length, wheel.width)
-    return encode("SceneEntity", cylinders=(pose, size, 1.0, 1.0, _COLOURS["wheel"]))
+    return pb.encode("SceneEntity", cylinders=(pose, size, 1.0, 1.0, _COLOURS["wheel"]))
 
 
-def still_scene(stage: Stage) -> Template:
+def still_scene(stage: Stage) -> pb.Template:
     """SceneUpdate of the fixed objects, with an entity per kind."""
-    entities: list[Template] = []
+    entities: list[pb.Template] = []
     if stage.reliefs:
-        entities.append(_entity(WORLD, "still ground", [_ground(r) for r in stage.reliefs]))
+        entities.append(_entity(pb.WORLD, "still ground", [_ground(r) for r in stage.reliefs]))
     for kind in dict.fromkeys(polygon.kind for polygon in stage.polygons):
         alike = [polygon for polygon in stage.polygons if polygon.kind == kind]
-        entities.append(_entity(WORLD, f"still {kind}", _polygons(alike, kind)))
+        entities.append(_entity(pb.WORLD, f"still {kind}", _polygons(alike, kind)))
     for kind in dict.fromkeys(line.kind for line in stage.lines):
         alike = [line for line in stage.lines if line.kind == kind]
         parts = [_line(o.points, colour_of(o.colour, o.kind), closed=False) for o in alike]
-        entities.append(_entity(WORLD, f"still {kind}s", parts))
+        entities.append(_entity(pb.WORLD, f"still {kind}s", parts))
     if stage.discs:
-        entities.append(_entity(WORLD, "still discs", [_disc(disc) for disc in stage.discs]))
-    return join_templates(entities)
+        entities.append(_entity(pb.WORLD, "still discs", [_disc(disc) for disc in stage.discs]))
+    return pb.join_templates(entities)
 
 
-def _ground(relief: Relief) -> Template:
+def _ground(relief: Relief) -> pb.Template:
     mesh = _Mesh()
     points, corners = relief_mesh(relief)
     mesh.points = [(x, y, z) for x, y, z in points.tolist()]
@@ -329,7 +319,7 @@ def _ground(relief: Relief) -> Template:
     return mesh.template(_COLOURS["ground"])
 
 
-def _polygons(polygons: Sequence[Polygon], kind: str) -> list[Template]:
+def _polygons(polygons: Sequence[Polygon], kind: str) -> list[pb.Template]:
     by_colour: dict[Colour, list[Sequence[Point]]] = {}
     for polygon in polygons:
         by_colour.setdefault(colour_of(polygon.colour, kind), []).append(polygon.points)
@@ -343,25 +333,25 @@ def _polygons(polygons: Sequence[Polygon], kind: str) -> list[Template]:
 
 def _prisms(
     outlines: Sequence[Sequence[Point]], low: float, high: float, colour: Colour
-) -> list[Template]:
+) -> list[pb.Template]:
     """Outlines of one colour as prisms; those that cannot be filled are drawn as lines."""
-    mesh, lines = _Mesh(), list[Template]()
+    mesh, lines = _Mesh(), list[pb.Template]()
     for outline in outlines:
         if not mesh.add_prism(outline, low, high):
             lines.append(_line(outline, colour, closed=True, z=high))
     return [*([mesh.template(colour)] if mesh.corners else []), *lines]
 
 
-def _disc(disc: Disc) -> Template:
+def _disc(disc: Disc) -> pb.Template:
     """Cone, or a post for any other disc, as a part of a SceneEntity."""
     cone = disc.kind == "cone"
     height = 2.2 * disc.radius if cone else _HEIGHTS["wall"]
     pose, colour = ((disc.x, disc.y, 0.5 * height), _UPRIGHT), colour_of(disc.colour, disc.kind)
     size = (2.0 * disc.radius, 2.0 * disc.radius, height)
-    return encode("SceneEntity", cylinders=(pose, size, 1.0, 0.15 if cone else 1.0, colour))
+    return pb.encode("SceneEntity", cylinders=(pose, size, 1.0, 0.15 if cone else 1.0, colour))
 
 
-def grid_message(grid: Grid) -> Template:
+def grid_message(grid: Grid) -> pb.Template:
     """Coloured Grid message: dark where occupied, transparent where free."""
     shades = np.full((256, 4), _UNSURE, np.uint8)
     for level, shade in _SHADES.items():
@@ -370,7 +360,7 @@ def grid_message(grid: Grid) -> Template:
     fields = [(name, k, 1) for k, name in enumerate(("red", "green", "blue", "alpha"))]
     cells = shades[np.frombuffer(grid.cells, np.uint8)].tobytes()
     layout = (grid.width, size, 4 * grid.width, 4, fields)
-    return encode("Grid", pb.NOW, WORLD, pose, *layout, cells)
+    return pb.encode("Grid", pb.NOW, pb.WORLD, pose, *layout, cells)
 
 
 FORMAT = 1
@@ -384,7 +374,7 @@ LOST = "lost_samples"
 ROLE, BODY, NUMBER, UNITS = "role", "body", "number", "units"
 """Keys in the metadata of channels: role of the topic, its body, index of the lidar or sensor
 in the recording, and the units of its fields as JSON."""
-_Place = tuple[tuple[Cell | None, ...], tuple[Cell | None, ...]]
+_Place = tuple[tuple[pb.Cell | None, ...], tuple[pb.Cell | None, ...]]
 """Cells of a position and of a quaternion."""
 SENSOR = "sensor"
 """Key in the metadata of sensor channels: their `SensorMount` as JSON."""
@@ -405,11 +395,11 @@ class Topics:
         self.schemas: list[Schema] = []
         self.channels: list[Channel] = []
         self._names: set[str] = set()
-        frames = unique([WORLD, *(body.name for body in stage.bodies)])[1:]
+        frames = unique([pb.WORLD, *(body.name for body in stage.bodies)])[1:]
         self._bodies = dict(zip(frames, stage.bodies, strict=True))
         self._frames = {body.name: frame for frame, body in self._bodies.items()}
         steered = sum(w.steer is not None for body in stage.bodies for w in body.wheels)
-        self.rotations = Rotations(steered + sum(_tilt(body) is None for body in stage.bodies))
+        self.rotations = pb.Rotations(steered + sum(_tilt(body) is None for body in stage.bodies))
         self.states = list(self._state_messages())
         """Messages of every sample."""
         self.motion = list(self._motion_messages())
@@ -428,7 +418,7 @@ class Topics:
             )
 
     def _frame(self, body: str) -> str:
-        return self._frames.get(body, WORLD)
+        return self._frames.get(body, pb.WORLD)
 
     def _topic(
         self,
@@ -454,7 +444,7 @@ class Topics:
         self.channels.append(channel)
         return number
 
-    def _state_messages(self) -> Iterator[Message]:
+    def _state_messages(self) -> Iterator[pb.Message]:
         kinds: dict[tuple[tuple[str, str], ...], str] = {}
         models = {body.name: body.model or body.kind for body in self._stage.bodies}
         for body, columns in channels_by_body(self._stage).items():
@@ -476,12 +466,12 @@ class Topics:
             number = self._topic(topic, kinds[kind], "state", notes, fields)
             yield number, pb.state(columns)
 
-    def _motion_messages(self) -> Iterator[Message]:
+    def _motion_messages(self) -> Iterator[pb.Message]:
         places = {frame: self._place(body) for frame, body in self._bodies.items()}
         if not places:
             return
         transforms: list[tuple[Any, ...]] = [
-            (pb.NOW, WORLD, frame, *place) for frame, place in places.items()
+            (pb.NOW, pb.WORLD, frame, *place) for frame, place in places.items()
         ]
         for frame, body in self._bodies.items():
             for wheel in body.wheels:
@@ -490,23 +480,23 @@ class Topics:
                     at, name = (wheel.x, wheel.y, 0.0), f"{frame}/{wheel.name}"
                     transforms.append((pb.NOW, frame, name, at, rotation))
         number = self._topic("/tf", "foxglove.FrameTransforms", "transforms")
-        yield number, encode("FrameTransforms", transforms=transforms)
+        yield number, pb.encode("FrameTransforms", transforms=transforms)
         vehicles = [f for f, body in self._bodies.items() if body.kind == "vehicle"]
         yield from self._pose_messages({frame: places[frame] for frame in vehicles})
         for frame in vehicles:
             yield from self._true_imu_messages(frame, self._bodies[frame])
 
-    def _pose_messages(self, places: Mapping[str, _Place]) -> Iterator[Message]:
+    def _pose_messages(self, places: Mapping[str, _Place]) -> Iterator[pb.Message]:
         """Pose messages of each vehicle, or of all together."""
         if len(places) > CROWD:
             number = self._topic("/poses", "foxglove.PosesInFrame", "poses")
-            yield number, encode("PosesInFrame", pb.NOW, WORLD, [*places.values()])
+            yield number, pb.encode("PosesInFrame", pb.NOW, pb.WORLD, [*places.values()])
             return
         for frame, place in places.items():
             number = self._topic(f"/{frame}/pose", "foxglove.PoseInFrame", "pose")
-            yield number, encode("PoseInFrame", pb.NOW, WORLD, place)
+            yield number, pb.encode("PoseInFrame", pb.NOW, pb.WORLD, place)
 
-    def _true_imu_messages(self, frame: str, body: Body) -> Iterator[Message]:
+    def _true_imu_messages(self, frame: str, body: Body) -> Iterator[pb.Message]:
         """Ideal IMU messages of a vehicle on level ground that has no inertial unit.
 
         Its accelerations must be outputs or measured: those that are states are the memory of a
@@ -531,14 +521,14 @@ class Topics:
         rotation = turned.tilted(body.yaw, *tilt) if tilt else turned.upright(body.yaw)
         return cells("row", (body.x, body.y, body.channels.get("z"))), rotation
 
-    def _lidar_messages(self) -> Iterator[list[Message]]:
+    def _lidar_messages(self) -> Iterator[list[pb.Message]]:
         for k, scan in enumerate(self._stage.scans):
             frame = self._frame(scan.body)
             topic, notes = f"/{frame}/{identifier(scan.name)}", {BODY: scan.body, NUMBER: str(k)}
             number = self._topic(topic, "foxglove.LaserScan", "scan", notes)
             yield [(number, pb.laser_scan(scan, frame))]
 
-    def _sensor_messages(self) -> Iterator[list[Message]]:
+    def _sensor_messages(self) -> Iterator[list[pb.Message]]:
         numbers = itertools.count()
         for group in self._mounts:
             unknown = [one.kind for one in group if one.kind not in KINDS]
@@ -548,14 +538,14 @@ class Topics:
                 raise InvalidValue("sensors that are read together must be odometries")
             yield [self._sensor_message(one, next(numbers), k) for k, one in enumerate(group)]
 
-    def _sensor_message(self, one: SensorMount, number: int, k: int) -> Message:
+    def _sensor_message(self, one: SensorMount, number: int, k: int) -> pb.Message:
         body = self._frame(one.body)
         frame = f"{body}/{identifier(one.name)}"
         notes = {BODY: one.body, NUMBER: str(number), SENSOR: json.dumps(one._asdict())}
         channel = self._topic(f"/{frame}", KINDS[one.kind], one.kind, notes)
         return channel, sensor_message(one, frame, body, k)
 
-    def _still_messages(self) -> Iterator[Message]:
+    def _still_messages(self) -> Iterator[pb.Message]:
         scenes = {"/bodies": bodies_scene(self._bodies), "/still": still_scene(self._stage)}
         for topic, template in scenes.items():
             if template.data:
@@ -566,12 +556,15 @@ class Topics:
         mounts: list[tuple[Any, ...]] = []
         placed = (one for group in self._mounts for one in group if one.kind in ("imu", "gnss"))
         for unit in placed:
-            parent, rotation = self._frame(unit.body), quaternion(unit.yaw, unit.pitch, unit.roll)
+            parent, rotation = (
+                self._frame(unit.body),
+                pb.quaternion(unit.yaw, unit.pitch, unit.roll),
+            )
             child, at = f"{parent}/{identifier(unit.name)}", (unit.x, unit.y, unit.z)
             mounts.append((pb.NOW, parent, child, at, rotation))
         if mounts:
             number = self._topic("/tf_static", "foxglove.FrameTransforms", "transforms")
-            yield number, encode("FrameTransforms", transforms=mounts)
+            yield number, pb.encode("FrameTransforms", transforms=mounts)
 
 
 def _tilt(body: Body) -> tuple[int, int] | None:
