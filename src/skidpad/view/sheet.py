@@ -16,9 +16,15 @@ _UNFOLDED = 3
 
 
 class Html(str):
-    """A cell that is already HTML."""
+    """A cell that is already HTML; `style` is the inline style of its element in a report."""
 
-    __slots__ = ()
+    style: str
+
+    def __new__(cls, text: str, style: str = "") -> Html:
+        """Cell of this text."""
+        cell = super().__new__(cls, text)
+        cell.style = style
+        return cell
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,10 @@ class Sheet:
     """Right-aligned columns."""
     wraps: Collection[int] = ()
     """Columns of sentences, which may be wrapped on a terminal."""
+    failed: Collection[int] = ()
+    """Rows that reports highlight in red."""
+    grouped: bool = False
+    """Whether consecutive rows of a report with the same first cell share it."""
 
     def without(self, column: int) -> Sheet:
         """A copy without one column; negative indices count from the end."""
@@ -57,29 +67,36 @@ class Sheet:
         )
         return f'<tr style="background:none">{"".join(texts)}</tr>'
 
-    def report(self) -> str:
-        """HTML for a page with the style of reports.
+    def report(self, about: str = "", kind: str = "") -> str:
+        """HTML for a page with the style of reports, below a remark.
 
-        On narrow screens rows of many cells are folded: one line for each cell, with its head.
+        `kind` is the CSS class of the table. Without one, rows of many cells are folded on narrow
+        screens: one line for each cell, with its head.
         """
         kinds = ["number" if k in self.numbers else "text" for k in range(len(self.heads))]
         heads = "".join(
-            f'<th scope="col" class="{kind}">{escape(name)}</th>'
-            for kind, name in zip(kinds, self.heads, strict=True)
+            f'<th scope="col" class="{own}">{escape(name)}</th>'
+            for own, name in zip(kinds, self.heads, strict=True)
         )
-        body = "".join(
-            f'<tr><th scope="row">{_html(row[0])}</th>'
-            + "".join(
-                f'<td class="{kind}" data-head="{escape(name)}">{_html(cell)}</td>'
-                for kind, name, cell in zip(kinds[1:], self.heads[1:], row[1:], strict=True)
-            )
-            + "</tr>"
-            for row in self.rows
-        )
-        folds = ' class="metrics"' if len(self.heads) > _UNFOLDED else ""
+        lines: list[str] = []
+        for k, (first, *others) in enumerate(self.rows):
+            cells = f'<th scope="row">{_html(first)}</th>'
+            if self.grouped:
+                same = [n for n, row in enumerate(self.rows) if row[0] == first]
+                head = f'<th scope="rowgroup" rowspan="{len(same)}">{_html(first)}</th>'
+                cells = head if same[0] == k else ""
+            for own, name, cell in zip(kinds[1:], self.heads[1:], others, strict=False):
+                style = f' style="{cell.style}"' if isinstance(cell, Html) and cell.style else ""
+                look = f'{style} class="{own}" data-head="{escape(name)}"'
+                cells += f"<td{look}>{_html(cell)}</td>"
+            failed = ' class="failed"' if k in self.failed else ""
+            lines.append(f"<tr{failed}>{cells}</tr>")
+        kind = kind or ("metrics" if len(self.heads) > _UNFOLDED else "")
+        table = f'<table class="{kind}">' if kind else "<table>"
         return (
-            f'<div class="scroll"><table{folds}><thead><tr>{heads}</tr></thead>'
-            f"<tbody>{body}</tbody></table></div>"
+            (f'<p class="source">{escape(about)}</p>' if about else "")
+            + f'<div class="scroll">{table}<thead><tr>{heads}</tr></thead>'
+            f"<tbody>{''.join(lines)}</tbody></table></div>"
         )
 
 

@@ -232,9 +232,10 @@ def _rare(study: Study, design: Mapping[str, Any], outcome: Mapping[str, Any]) -
     ]
     head = ("level", f"{name} beyond", "share of the runs of the level")
     table = Sheet(head, rows, (1, 2)).report()
+    cards = html.fact_cards(facts, notes)
     return (
         f"<p>How probable it is that <b>{escape(name)}</b> is {side} "
-        f"{number_text(design['threshold'])}{escape(unit)}:</p>{html.fact_cards(facts, notes)}{reached}"
+        f"{number_text(design['threshold'])}{escape(unit)}:</p>{cards}{reached}"
         f"<details><summary>{len(levels)} levels</summary>{table}</details>"
     )
 

@@ -273,7 +273,7 @@ def _model_table(comparison: Comparison) -> str:
         "Root mean square of simulated minus measured, over all samples of the windows. The "
         "smallest error of each channel is in bold, the largest single error is below."
     )
-    return html.remark(about) + Sheet(heads, rows, range(1, len(heads))).report()
+    return Sheet(heads, rows, range(1, len(heads))).report(about)
 
 
 def _cell(error: Error | None, best: float) -> str:
@@ -304,7 +304,7 @@ def _pair_table(pairs: Sequence[Pair]) -> str:
         "window. In the pictures the line is at 1: a bar that crosses it may be chance."
     )
     heads = ("vehicle", "multiple", "95 % interval", "", "", "windows")
-    return html.remark(about) + Sheet(heads, rows, (1, 2, 5)).report()
+    return Sheet(heads, rows, (1, 2, 5)).report(about)
 
 
 MOST_CORRELATED = 12
@@ -421,7 +421,7 @@ def _error_table(fit: Fit) -> str:
         "Root mean square of simulated minus measured, over all samples of the windows, before and "
         "after the fit."
     )
-    return html.remark(about) + Sheet(heads, rows, range(2, len(heads))).report()
+    return Sheet(heads, rows, range(2, len(heads))).report(about)
 
 
 def _horizons_of_fit(fit: Fit) -> str:
@@ -472,7 +472,7 @@ def _starts(fit: Fit) -> str:
         "Values reached from the initial values of the vehicle (1) and from random ones. The loss "
         "is twice the negative logarithm of the likelihood; a difference below 4 tells nothing."
     )
-    return html.remark(about) + Sheet(heads, rows, range(1, len(heads))).report()
+    return Sheet(heads, rows, range(1, len(heads))).report(about)
 
 
 def _axles(fit: Fit) -> str:
@@ -524,27 +524,22 @@ def parameter_table(estimates: Sequence[Estimate]) -> str:
         "The line in each picture is the start value, the dot the estimate, the bar its 95 % "
         "interval; each row has a scale of its own."
     )
-    return html.remark(about) + Sheet(heads, rows, (1, 2, 4)).report()
+    return Sheet(heads, rows, (1, 2, 4)).report(about)
 
 
 def correlation_table(names: Sequence[str], correlations: Array) -> str:
     """Correlations of the estimates below the diagonal, coloured by their size."""
     if not 1 < len(names) <= MOST_CORRELATED:
         return ""
-    rows: list[str] = []
+    rows: list[list[str]] = []
     for i, name in enumerate(names):
-        cells = "".join(
-            f'<td style="--h:{100.0 * min(abs(float(value)), 1.0):.0f}%">'
-            f"{float(value):.2f}</td>".replace(">-", ">−")
-            for value in correlations[i, :i]
-        )
-        rows.append(f'<tr><th scope="row">{i + 1} {escape(name)}</th>{cells}</tr>')
-    heads = "".join(f'<th scope="col">{k + 1}</th>' for k in range(len(names) - 1))
+        sizes = [float(value) for value in correlations[i, :i]]
+        texts = [(f"{one:.2f}".replace("-", "−"), 100.0 * min(abs(one), 1.0)) for one in sizes]
+        rows.append([f"{i + 1} {name}", *(Html(text, f"--h:{h:.0f}%") for text, h in texts)])
+    heads = ("", *(str(k + 1) for k in range(len(names) - 1)))
     about = "Correlations of the estimates: near 1 or −1, only a combination of the two is known."
-    return (
-        f'<h3>Correlations</h3>{html.remark(about)}<div class="scroll"><table class="matrix">'
-        f"<thead><tr><th></th>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-    )
+    sheet = Sheet(heads, rows, range(1, len(heads)))
+    return f"<h3>Correlations</h3>{sheet.report(about, 'matrix')}"
 
 
 def axle_charts(curves: AxleCurves, vehicles: Mapping[str, Vehicle]) -> str:

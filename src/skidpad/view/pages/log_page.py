@@ -159,7 +159,7 @@ def _channel_table(prepared: Prepared, log: Log | None) -> str:
         "Range and noise (standard deviation) are in the unit of the row. Latency is in ms behind "
         "the reference channel, with its 95 % interval."
     )
-    return html.remark(about) + Sheet(heads, rows, (3, 4, 5, 6, 7)).report()
+    return Sheet(heads, rows, (3, 4, 5, 6, 7)).report(about)
 
 
 def _channel_row(

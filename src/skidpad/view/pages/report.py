@@ -30,6 +30,7 @@ from ...study.manoeuvres.proving_ground import Result
 from ...study.manoeuvres.subject import Subject
 from ...units import Unit
 from ..film import Film
+from ..sheet import Html, Sheet
 from ..stage import Disc
 from ..stages import trajectory_stage
 from . import page as html
@@ -77,31 +78,21 @@ def metric_table(evaluation: Evaluation, results: Sequence[Result]) -> str:
     if not rows:
         return ""
     columns = _columns(evaluation, rows)
-    names = list(dict.fromkeys(row.name for row in rows))
-    body: list[str] = []
-    for name in names:
+    cells: list[list[str]] = []
+    failed: list[int] = []
+    for name in dict.fromkeys(row.name for row in rows):
         own = [row for row in rows if row.name == name]
         about = next((row.definition for row in own if row.definition), "")
         if reason := next((row.rough for row in own if row.rough), ""):
             about = f"{about} It has no derivative by parameters: {reason}.".strip()
-        head = (
-            f'<th scope="rowgroup" rowspan="{len(own)}" title="{escape(about)}">'
-            f"{escape(words(name))}"
-            f"<small>{escape(about)}</small></th>"
-        )
-        for k, row in enumerate(own):
-            cells = "".join(
-                f'<td class="{column.kind}" data-head="{escape(column.head)}">'
-                f"{column.cell(row)}</td>"
-                for column in columns
-            )
-            failed = ' class="failed"' if row.verdict == FAIL else ""
-            body.append(f"<tr{failed}>{head if k == 0 else ''}{cells}</tr>")
-    heads = "".join(f'<th scope="col" class="{c.kind}">{escape(c.head)}</th>' for c in columns)
-    return (
-        '<div class="scroll"><table class="metrics"><thead><tr><th scope="col">metric</th>'
-        f"{heads}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
-    )
+        title = f'<span title="{escape(about)}">{escape(words(name))}</span>'
+        head = Html(f"{title}<small>{escape(about)}</small>")
+        for row in own:
+            failed += [len(cells)] if row.verdict == FAIL else []
+            cells.append([head, *(column.cell(row) for column in columns)])
+    numbers = [k for k, column in enumerate(columns, start=1) if column.kind == "number"]
+    heads = ("metric", *(column.head for column in columns))
+    return Sheet(heads, cells, numbers, failed=failed, grouped=True).report(kind="metrics")
 
 
 def _columns(evaluation: Evaluation, rows: Sequence[Row]) -> list[_Column]:
@@ -114,16 +105,16 @@ def _columns(evaluation: Evaluation, rows: Sequence[Row]) -> list[_Column]:
         return _difference(row, base.get(row.name)) if row.car != cars[0] else ""
 
     columns: list[tuple[Any, ...]] = [
-        (several, "vehicle", lambda row: escape(row.car), "text"),
+        (several, "vehicle", lambda row: row.car, "text"),
         (True, "value", _value),
-        (True, "unit", lambda row: escape(row.unit), "text"),
+        (True, "unit", lambda row: row.unit, "text"),
         (any(row.interval for row in rows), "5 to 95 %", _interval),
         (several, f"from {cars[0]}", from_first),
         (theory, "theory", lambda row: _if(row.theory)),
         (theory, "difference", lambda row: _difference(row, row.theory)),
         (reference, reference and reference.name, lambda row: _if(row.reference)),
         (reference, "difference", lambda row: _difference(row, row.reference)),
-        (judged, "limit", lambda row: escape(str(row.limit or ""))),
+        (judged, "limit", lambda row: str(row.limit or "")),
         (judged, "verdict", _verdict, "text"),
     ]
     return [_Column(*column) for shown, *column in columns if shown]
@@ -131,7 +122,7 @@ def _columns(evaluation: Evaluation, rows: Sequence[Row]) -> list[_Column]:
 
 def _value(row: Row) -> str:
     """Value with its unit, which is visible where the column of units does not fit."""
-    return f'<b>{number_text(row.value)}</b> <span class="unit">{escape(row.unit)}</span>'
+    return Html(f'<b>{number_text(row.value)}</b> <span class="unit">{escape(row.unit)}</span>')
 
 
 def _if(value: float | None) -> str:
@@ -139,14 +130,15 @@ def _if(value: float | None) -> str:
 
 
 def _difference(row: Row, base: float | None) -> str:
-    return "" if base is None else escape(difference_text(row.value, base, row.unit))
+    return "" if base is None else difference_text(row.value, base, row.unit)
 
 
 def _interval(row: Row) -> str:
     if row.interval is None:
         return NONE
     low, high = map(number_text, row.interval)
-    return f"{low} to {high}" + (f"<small>{row.lacking} without</small>" if row.lacking else "")
+    lacking = f"<small>{row.lacking} without</small>" if row.lacking else ""
+    return Html(f"{low} to {high}{lacking}")
 
 
 def _verdict(row: Row) -> str:
@@ -154,7 +146,7 @@ def _verdict(row: Row) -> str:
         return ""
     kind = {PASS: "good", FAIL: "bad"}.get(row.verdict, "dim")
     reason = f"<small>{escape(row.reason)}</small>" if row.reason else ""
-    return html.badge(kind, row.verdict) + reason
+    return Html(html.badge(kind, row.verdict) + reason)
 
 
 def key_figures(evaluation: Evaluation) -> str:
@@ -441,14 +433,8 @@ def report_page(evaluation: Evaluation, *, date: str = "", replay: bool = True) 
     gg = html.side_by_side(picture.html() for picture in gg_pictures([*evaluation.results, *other]))
     entries = {name: own[0].manoeuvre.title for name, own in driven.items()}
     entries |= {"replay-section": "Replay"} if films else {}
-    rows = "".join(
-        f"<tr><th scope='row'>{escape(result.manoeuvre.title)}</th>"
-        f"<td>{escape(result.unfit)}</td></tr>"
-        for result in evaluation.results
-        if result.unfit
-    )
-    table = f'<div class="scroll"><table class="plain"><tbody>{rows}</tbody></table></div>'
-    unfit = table if rows else ""
+    unfit = [(one.manoeuvre.title, one.unfit) for one in evaluation.results if one.unfit]
+    reasons = Sheet(("manoeuvre", "reason"), unfit).report() if unfit else ""
     body = [
         _head(evaluation, title, date),
         html.contents(entries),
@@ -456,7 +442,7 @@ def report_page(evaluation: Evaluation, *, date: str = "", replay: bool = True) 
         *(_manoeuvre(evaluation, name, own, films) for name, own in driven.items()),
         html.section("all-drives", "All drives", gg) if gg else "",
         html.replay_section(films, "Drive"),
-        html.section("not-driven", "Not driven", unfit) if unfit else "",
+        html.section("not-driven", "Not driven", reasons) if unfit else "",
     ]
     return html.document(title, "".join(body), html.replay_data(films))
 
