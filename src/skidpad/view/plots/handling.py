@@ -437,8 +437,8 @@ def phase_portrait(
         for head, direction in zip(flow.heads * by, flow.directions * by, strict=True):
             ends = tuple(head - direction), tuple(head)
             look: Any = {"color": _LINE, "linewidth": 0.0, "zorder": 2.5, "arrowstyle": "-|>"}
-            size: Any = {"mutation_scale": 8.0, "shrinkA": 0.0, "shrinkB": 0.0}
-            axes.add_patch(FancyArrowPatch(*ends, **look, **size))
+            head_size: Any = {"mutation_scale": 8.0, "shrinkA": 0.0, "shrinkB": 0.0}
+            axes.add_patch(FancyArrowPatch(*ends, **look, **head_size))
         if borders:
             border = _join_lines(borders, by)
             axes.plot(*border, color=ORANGE, lw=1.8, label="stability boundary", zorder=3.0)
