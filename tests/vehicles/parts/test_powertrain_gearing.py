@@ -44,10 +44,10 @@ def test_an_automatic_has_no_hysteresis() -> None:
 
 def test_what_is_asked_for_a_direction_is_the_gear_of_the_speed() -> None:
     manual = ManualShift(spin_up=400.0)
-    assert manual.asked(1.0, 50.0, RATIOS) == (1.0, 1.0)
-    assert manual.asked(1.0, 150.0, RATIOS) == (2.0, 2.0)
-    assert manual.asked(-1.0, 150.0, RATIOS) == (-1.0, -1.0)
-    assert AutomaticShift(spin_up=400.0).asked(1.0, 150.0, RATIOS) == (1.0, pytest.approx(2.0))
+    assert manual.command(1.0, 50.0, RATIOS) == (1.0, 1.0)
+    assert manual.command(1.0, 150.0, RATIOS) == (2.0, 2.0)
+    assert manual.command(-1.0, 150.0, RATIOS) == (-1.0, -1.0)
+    assert AutomaticShift(spin_up=400.0).command(1.0, 150.0, RATIOS) == (1.0, pytest.approx(2.0))
 
 
 @given(T=ANY, spin=ANY)

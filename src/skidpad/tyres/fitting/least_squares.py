@@ -2,8 +2,8 @@
 
 `Kernel` computes one force or moment of a tyre and its derivatives by some of its coefficients,
 compiled for rows: the equations are the tyre's own, and the Jacobian is that of the traced
-expressions. `solve` is the least squares of one stage with residuals over load, `untold` finds
-coefficients that the rows do not determine, and `Search` runs a stage: it records which
+expressions. `solve` is the least squares of one stage with residuals over load, `undetermined`
+finds coefficients that the rows do not determine, and `Search` runs a stage: it records which
 coefficients are free, which are not and why, and the best solution so far. `check_rows` rejects
 rows that no tyre can have, such as those with signs and units of other programs.
 
@@ -543,7 +543,7 @@ def _half_widths(error: Array, slopes: Array, loss: str, scale: float) -> Array:
     return NORMAL_95 * np.sqrt(variance * np.maximum(np.diag(inverse), 0.0)) / size
 
 
-def untold(
+def undetermined(
     problem: Problem, leaves: Array, free: Sequence[int], sizes: Array, noise: float
 ) -> dict[int, tuple[float, int | None]]:
     """Coefficients that rows with this noise do not determine.
@@ -616,7 +616,7 @@ class Search:
         leaves = start if before is None else before.leaves
         self.why = {k: "fixed by the user" for k in wanted if k in task.fixed}
         noise = 0.0 if before is None else before.noise
-        self._leave_untold(problem, offset(leaves, wanted), wanted, noise)
+        self._leave_undetermined(problem, offset(leaves, wanted), wanted, noise)
         if not self.free:
             return
         if not self._tried and tries and {n for t in tries for n in t} <= set(names):
@@ -626,7 +626,7 @@ class Search:
         for _ in range(_MOST_REFITS):
             free = self.free
             noise = max(solution.noise, LEAST_NOISE)
-            self._leave_untold(problem, solution.leaves, free, noise)
+            self._leave_undetermined(problem, solution.leaves, free, noise)
             if self.free == free:
                 self._leave_vague(solution)
             if not self.free:
@@ -640,7 +640,7 @@ class Search:
             solution = solve(problem, leaves, self.free, task.bounds, self._loss)
         self.solution = solution
 
-    def _leave_untold(
+    def _leave_undetermined(
         self, problem: Problem, leaves: Array, wanted: Sequence[int], noise: float
     ) -> None:
         """Free the coefficients that the rows determine; record in `why` why others are fixed."""
@@ -650,7 +650,7 @@ class Search:
         rest = [k for k in wanted if k not in self.why]
         sizes = np.array([self._size(k, leaves) for k in rest])
         for k, (half, other) in (
-            untold(problem, leaves, rest, sizes, noise) if rest else {}
+            undetermined(problem, leaves, rest, sizes, noise) if rest else {}
         ).items():
             self.why[k] = self._reason(half, other)
         self.free = tuple(k for k in rest if k not in self.why)

@@ -752,17 +752,22 @@ def read_ttc_mat(file: Path) -> Measurements:
         units = _units(content.get("channel"))
         vectors = {name.upper(): value for name, value in content.items()}
         channels = {
-            name: (_vector(name, vectors[name]), unit)
+            name: (vectors[name], unit)
             for name, unit in units.items()
             if name in vectors and name in _CHANNELS
         }
+        for name, (values, unit) in channels.items():
+            if not isinstance(values, np.ndarray) or values.size != max(values.shape, default=0):
+                raise InvalidValue(f"channel {name} is no vector of numbers")
+            channels[name] = values.ravel().astype(float), unit
     label = content.get("testid", "")
     title = label.strip()[:200] if isinstance(label, str) else ""
     return _of_channels(file, channels, title or file.stem)
 
 
 def _units(about: Any) -> dict[str, str]:
-    lists: list[Any] = [about[part] for part in ("name", "units") if _has(about, part)]
+    parts = [about.get(part) for part in ("name", "units")] if isinstance(about, dict) else []
+    lists: list[Any] = [part for part in parts if isinstance(part, list)]
     if len(lists) < 2:
         raise InvalidValue(
             "it has no structure 'channel' with the fields name and units, which say in what units "
@@ -772,16 +777,6 @@ def _units(about: Any) -> dict[str, str]:
     if len(names) != len(units):
         raise InvalidValue(f"channel has {len(names)} names and {len(units)} units")
     return {str(n).strip().upper(): str(u).strip() for n, u in zip(names, units, strict=True)}
-
-
-def _has(about: Any, part: str) -> bool:
-    return isinstance(about, dict) and isinstance(about.get(part), list)
-
-
-def _vector(name: str, values: Any) -> Array:
-    if not isinstance(values, np.ndarray) or values.size != max(values.shape, default=0):
-        raise InvalidValue(f"channel {name} is no vector of numbers")
-    return values.ravel().astype(float)
 
 
 def _of_channels(file: Path, channels: Mapping[str, tuple[Array, str]], label: str) -> Measurements:

@@ -237,8 +237,8 @@ class ManualShift(NamedTuple):
         """Empty state: a manual gearbox has no states."""
         return NoStates()
 
-    def asked(self, direction: si.one, spin: si.rad_s, ratios: Any) -> tuple[si.one, si.one]:
-        """Input to command at a spin of the output, and the gear it leads to."""
+    def command(self, direction: si.one, spin: si.rad_s, ratios: Any) -> tuple[si.one, si.one]:
+        """Gear input for a direction at a spin of the output, and the gear it leads to."""
         ahead = floor(shifted(spin, self.spin_up, 0.01, ratios) + 0.5)
         gear = clip(direction * ahead, -1.0, float(gear_count(ratios)))
         return gear, gear
@@ -284,8 +284,8 @@ class AutomaticShift(NamedTuple):
         """State with the forward gear for a speed."""
         return GearState(self.target(1.0, spin, ratios))
 
-    def asked(self, direction: si.one, spin: si.rad_s, ratios: Any) -> tuple[si.one, si.one]:
-        """Input to command at a spin of the output, and the gear it leads to."""
+    def command(self, direction: si.one, spin: si.rad_s, ratios: Any) -> tuple[si.one, si.one]:
+        """Gear input for a direction at a spin of the output, and the gear it leads to."""
         return direction, self.target(direction, spin, ratios)
 
     def highest(self, ratios: Any) -> float:
@@ -725,7 +725,7 @@ class EngineDrive(NamedTuple):
         The engagement is from 0 (open) to 1 (closed).
         """
         spin = self.final.ratio * weighted(self.layout.weights(), spins)
-        _, gear = self.shift.asked(1.0, spin, self.ratios)
+        _, gear = self.shift.command(1.0, spin, self.ratios)
         ratio = self.final.ratio * gear_ratio(gear, self.ratios)
         return ratio, self.clutch.closed(x.spin_engine, gear)
 
@@ -743,7 +743,7 @@ class EngineDrive(NamedTuple):
         """State with an engine at standstill set to idle, or to the speed of the wheels."""
         spin = self.final.ratio * weighted(self.layout.weights(), spins)
         gears = self.shift.settled(spin, self.ratios)
-        _, gear = self.shift.asked(1.0, spin, self.ratios)
+        _, gear = self.shift.command(1.0, spin, self.ratios)
         started = maximum(spin * gear_ratio(gear, self.ratios), self.engine.crank.spin_idle)
         turning = x.spin_engine != 0.0
         fresh = {"spin_engine": started, **gears._asdict()}
@@ -752,7 +752,7 @@ class EngineDrive(NamedTuple):
     def pedals(self, x: Any, T: si.Nm, direction: si.one, spins: Wheels) -> EngineInputs:
         """Throttle and gear for a total torque on all wheels."""
         spin = self.final.ratio * weighted(self.layout.weights(), spins)
-        asked, gear = self.shift.asked(direction, spin, self.ratios)
+        asked, gear = self.shift.command(direction, spin, self.ratios)
         ratio = self.final.ratio * self.final.efficiency * gear_ratio(gear, self.ratios)
         throttle = self.engine.throttle(T / ratio, x.spin_engine)
         # Without a demand a car idles, so that it stops.

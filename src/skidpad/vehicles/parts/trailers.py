@@ -256,15 +256,12 @@ def trailers_type(*tyres: type) -> Any:
     return record.define("Trailers", kinds, docs=docs, doc="Trailers behind a car, in order.")
 
 
-def _is_chain(kind: type) -> bool:
-    recipe = recipe_of(kind)
-    return isinstance(recipe, Recipe) and recipe.make is trailers_type
-
-
 def trailer_chain(trailers: Any) -> Any:
     """Return the trailer record of a car from one trailer, or from several in order."""
     kind: Any = type(trailers)
-    if isinstance(trailers, NoTrailers) or _is_chain(kind):
+    recipe = recipe_of(kind)
+    is_chain = isinstance(recipe, Recipe) and recipe.make is trailers_type
+    if is_chain or isinstance(trailers, NoTrailers):
         return trailers
     several = isinstance(trailers, (list, tuple)) and not record.is_record_type(kind)
     chain = [_on_tyre(trailer) for trailer in (trailers if several else (trailers,))]

@@ -26,16 +26,16 @@ from ...errors import InvalidValue
 from ...geometry.pose import turned_back
 from ...ops import abs, clip, maximum, where
 from ...tyres.contract import Contact, each_tyre
-from ...units import J, N, Nm, kg, m, m_s, one
+from ...units import N, Nm, kg, m, m_s, one
 from ..parts.actuators import BrakeTorques, limited, limited_lag, slows, way_of
 from ..parts.assembly import geometry_about_axles, sliding_car, weight_along
-from ..parts.electric import WHEEL_DRIVES, WheelTorques
+from ..parts.electric import WHEEL_DRIVES
 from ..parts.gearing import Reflected, Wheels, spin_rates, weighted
 from ..parts.load_transfer import standing_loads
 from ..parts.on_road import road_under_car
 from ..parts.spinning_wheel import WheelForces, rolling_radius, wheel_spin_rate
 from ..parts.trailers import SIDES, trailer_motions
-from .records import Input, Params, State, input_type, outputs_type
+from .records import Input, Params, State, input_type
 from .trailers import standing_radius, towed_braking, towed_mass, towed_resistance, towing
 
 WHEELS = ("fl", "fr", "rl", "rr")
@@ -118,30 +118,6 @@ def pitch_shares(line: Driveline, p: Any) -> Wheels:
     return spin_rates((p.I_w,) * 4, p.I_w, line.reflected)
 
 
-def drive_outputs(own: Any, behind: dict[str, Any], x: Any, u: Any, p: Any) -> Any:
-    """Outputs of the car, followed by those of its powertrain and trailers."""
-    if isinstance(p.powertrain, WheelTorques) and not behind:
-        return own
-    kind = outputs_type(type(p.chassis), type(p.powertrain), type(p.trailers))
-    shown = () if isinstance(p.powertrain, WheelTorques) else driveline(x, u, p).shown
-    return kind(*own, *shown, **behind)
-
-
-def driveline_energy(x: Any, p: Any) -> J:
-    """Kinetic energy of rotating powertrain parts other than the wheels."""
-    if isinstance(p.powertrain, WHEEL_DRIVES):
-        return 0.0
-    return p.powertrain.rotating(*turning(x, p))
-
-
-def driveline_settled(x: Any, p: Any) -> Any:
-    """State with the powertrain states made consistent."""
-    if isinstance(p.powertrain, WHEEL_DRIVES):
-        return x
-    own = p.powertrain.settled(*turning(x, p))
-    return x._replace(**own._asdict())
-
-
 CREEP: m_s = 0.6
 """Speed below which deceleration comes from the drive, which can reverse, not the brakes."""
 
@@ -161,14 +137,6 @@ def driven_radius(radii: tuple[m, m], p: Any) -> m:
     """Radius of the driven wheels, weighted by the powertrain."""
     weights = p.powertrain.layout.weights()
     return (weights[0] + weights[1]) * radii[0] + (weights[2] + weights[3]) * radii[1]
-
-
-def coasting_force(x: Any, radii: tuple[m, m], p: Any) -> N:
-    """Decelerating force of the powertrain at a released pedal."""
-    if isinstance(p.powertrain, WHEEL_DRIVES):
-        return 0.0
-    torque = p.powertrain.coasting(*turning(x, p))
-    return torque * (1.0 / driven_radius(radii, p))
 
 
 def drive_inputs(
@@ -212,30 +180,25 @@ def with_trailers(shape: Geometry, p: Any) -> Geometry:
     """
     behind: Trailer | None = None
     for k in reversed(range(len(p.trailers))):
-        axle = -p.l_r if k == 0 else 0.0
-        behind = _trailer(k, axle - p.trailers[k].behind, behind, p)
+        own, name = p.trailers[k], f"hitch_{k + 1}"
+        radius, front = float(standing_radius(own, p)), own.length - own.tail
+        outlines: list[Outline] = [box(-own.tail, front, own.width)]
+        if front < own.l_axle:
+            outlines.append(box(front, own.l_axle, BAR * own.width))
+        wheels: list[Wheel] = []
+        for side, sign in zip(SIDES, (1.0, -1.0), strict=True):
+            wheel = f"{side}_{k + 1}"
+            fields: dict[str, Any] = {f: f"{f}_{wheel}" for f in ("spin", "F_x", "F_y", "F_z")}
+            size = (radius, WHEEL_WIDTH * radius)
+            wheels.append(Wheel(wheel, 0.0, sign * 0.5 * own.track, *size, **fields))
+        hitch_x = (-p.l_r if k == 0 else 0.0) - own.behind
+        behind = Trailer(hitch_x, own.l_axle, name, tuple(outlines), tuple(wheels), behind)
     if behind is None:
         return shape
     mass = shape.mass + sum(trailer.m for trailer in p.trailers)
     share = mass / shape.mass
     tallest = max(shape.height, *(trailer.height for trailer in p.trailers))
     return replace(shape, trailer=behind, mass=mass, inertia=share * shape.inertia, height=tallest)
-
-
-def _trailer(k: int, hitch_x: m, behind: Trailer | None, p: Any) -> Trailer:
-    own = p.trailers[k]
-    radius = float(standing_radius(own, p))
-    front = own.length - own.tail
-    outlines: list[Outline] = [box(-own.tail, front, own.width)]
-    if front < own.l_axle:
-        outlines.append(box(front, own.l_axle, BAR * own.width))
-    wheels: list[Wheel] = []
-    for side, sign in zip(SIDES, (1.0, -1.0), strict=True):
-        name = f"{side}_{k + 1}"
-        fields: dict[str, Any] = {f: f"{f}_{name}" for f in ("spin", "F_x", "F_y", "F_z")}
-        size = (radius, WHEEL_WIDTH * radius)
-        wheels.append(Wheel(name, 0.0, sign * 0.5 * own.track, *size, **fields))
-    return Trailer(hitch_x, own.l_axle, f"hitch_{k + 1}", tuple(outlines), tuple(wheels), behind)
 
 
 WHEEL_WIDTH: one = 0.6
@@ -343,7 +306,12 @@ def command(x: State, demand: Demand, p: Params) -> Input:
     drive = where(slower, way * rolling * maximum(ahead, 0.0), (1.0 - against) * force)
     slowed = rolling * maximum(-ahead, 0.0) + (1.0 - rolling) * holding
     slowing = where(slower, slowed, against * abs(force))
-    brake = maximum(slowing - coasting_force(x, (front, rear), p), 0.0)
+    # Force of the powertrain at a released pedal.
+    coasting: N = 0.0
+    if not isinstance(p.powertrain, WHEEL_DRIVES):
+        torque = p.powertrain.coasting(*turning(x, p))
+        coasting = torque * (1.0 / driven_radius((front, rear), p))
+    brake = maximum(slowing - coasting, 0.0)
     gear = where(slower, way, where(force < 0.0, -1.0, 1.0))
     if towing(p):
         brake = brake * (1.0 / (1.0 + towed_braking(0.5 * (front + rear), p)))

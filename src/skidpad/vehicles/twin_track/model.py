@@ -102,7 +102,7 @@ from ..parts.suspension import (
     corner,
     independent_suspension,
 )
-from ..parts.trailers import mirror_odd, trailer_chain, trailer_spins
+from ..parts.trailers import mirror_odd, trailer_chain, trailer_spins, trailers_energy
 from . import body, trailers
 from .records import (
     DEFAULT_TYRES,
@@ -272,7 +272,12 @@ def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
             *p.chassis.outputs(x, now.acting, p),
         )
     )
-    return body.drive_outputs(own, trailers.trailer_values(x, now.towed, p), x, u, p)
+    behind = trailers.trailer_values(x, now.towed, p)
+    if isinstance(p.powertrain, WheelTorques) and not behind:
+        return own
+    kind = outputs_type(type(p.chassis), type(p.powertrain), type(p.trailers))
+    shown = () if isinstance(p.powertrain, WheelTorques) else body.driveline(x, u, p).shown
+    return kind(*own, *shown, **behind)
 
 
 def rolling(x: State, p: Params) -> State:
@@ -292,7 +297,8 @@ def rolling(x: State, p: Params) -> State:
         logical_or(x.spin_fl != 0.0, x.spin_fr != 0.0),
         logical_or(x.spin_rl != 0.0, x.spin_rr != 0.0),
     )
-    turning = trailers.trailer_spinning(x, turning, p)
+    for name in trailer_spins(len(p.trailers)):
+        turning = logical_or(turning, getattr(x, name) != 0.0)
     columns = zip(
         each_tyre(p.tyres), loads, velocities(x, headings, p), body.each(x, "spin"), strict=True
     )
@@ -300,7 +306,10 @@ def rolling(x: State, p: Params) -> State:
         where(turning, spin, v.x / rolling_radius(tyre, F_z, v.x)) for tyre, F_z, v, spin in columns
     ]
     x = x._replace(**body.by_wheel("spin", spins))
-    return body.driveline_settled(trailers.trailers_rolling(x, turning, p), p)
+    x = trailers.trailers_rolling(x, turning, p)
+    if isinstance(p.powertrain, WHEEL_DRIVES):
+        return x
+    return x._replace(**p.powertrain.settled(*body.turning(x, p))._asdict())
 
 
 def check(p: Params) -> None:
@@ -314,9 +323,11 @@ def energy(x: State, p: Params) -> J:
     # A spin counts from the body, which may pitch.
     pitching = getattr(x, "pitch_rate", 0.0)
     turning = sum(((spin + pitching) * (spin + pitching) for spin in body.each(x, "spin")), 0.0)
-    rotating = 0.5 * p.I_w * turning + body.driveline_energy(x, p)
+    rotating = 0.5 * p.I_w * turning
+    if not isinstance(p.powertrain, WHEEL_DRIVES):
+        rotating = rotating + p.powertrain.rotating(*body.turning(x, p))
     planar = kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z) + rotating
-    planar = planar + trailers.trailer_energy(x, p)
+    planar = planar + trailers_energy(x, p)
     if isinstance(p.road.surface, FlatRoad):
         return planar + p.chassis.energy(x, p.g, p)
     place = p.road.surface.at(x.x, x.y)

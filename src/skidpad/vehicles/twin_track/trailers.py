@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 from ...errors import InvalidValue
 from ...geometry.pose import turned
-from ...ops import abs, logical_or, where
+from ...ops import abs, where
 from ...tyres.contract import Carcass, SlipState
 from ...tyres.simple import LoadSensitiveLaw, LoadSensitiveTyre
-from ...units import J, N, Nm, kg, m, m_s, one
+from ...units import N, Nm, kg, m, m_s, one
 from ..parts import trailers as chains
 from ..parts.actuators import drag
 from ..parts.air import AirForces
@@ -207,13 +207,6 @@ def trailer_values(x: Any, towed: Towed | None, p: Any) -> dict[str, Any]:
     return values
 
 
-def trailer_spinning(x: Any, turning: Any, p: Any) -> Any:
-    """Whether any wheel spins; `turning` is the answer for the car's wheels."""
-    for name in chains.trailer_spins(len(p.trailers)):
-        turning = logical_or(turning, getattr(x, name) != 0.0)
-    return turning
-
-
 def trailers_rolling(x: Any, turning: Any, p: Any) -> Any:
     """State with the trailer wheels set rolling, unless some wheel spins."""
     if not towing(p):
@@ -228,10 +221,6 @@ def trailers_rolling(x: Any, turning: Any, p: Any) -> Any:
             rolling = v.x / rolling_radius(trailer.tyre, F_z, v.x)
             spins[name] = where(turning, getattr(x, name), rolling)
     return x._replace(**spins)
-
-
-def trailer_energy(x: Any, p: Any) -> J:
-    return chains.trailers_energy(x, p) if towing(p) else 0.0
 
 
 def standing_radius(trailer: Any, p: Any) -> m:
