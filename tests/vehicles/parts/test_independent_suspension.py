@@ -23,7 +23,6 @@ from skidpad.vehicles.parts.suspension import (
     AntiRollBar,
     LinearDamper,
     LinearSpring,
-    Quarter,
     SuspendedBody,
     SuspensionState,
     corner,
@@ -32,6 +31,7 @@ from skidpad.vehicles.parts.suspension import (
     roll_stiffness,
     stored,
 )
+from vehicles.parts.quarter_car import Quarter
 from vehicles.parts.sprung_car import CALM, FULL, LEVEL, G
 from vehicles.parts.sprung_car import At as Loads
 
