@@ -22,6 +22,7 @@ import numpy as np
 
 from .. import ops
 from ..compile.cpu import CpuMap, RolloutArrays
+from ..compile.lower import lower
 from ..compile.plant import Plant
 from ..compile.program import Instruction, Port, Program
 from ..compile.trace import trace
@@ -515,6 +516,24 @@ class Loop:
         """Plant of the loop with folds, to be compiled."""
         plant = self.runner.plant
         return replace(plant, step=self.folding.step(plant.step), vehicle=None, method=None)
+
+    @cached_property
+    def digests(self) -> dict[str, Any]:
+        """Digests of Programs in IEEE operations, for the functions of the drive: its motion, the
+        condition that ends it and each metric separately."""
+        folding, runner = self.folding, self.runner
+
+        def digest(program: Program) -> str:
+            return lower(program, runner.settings.precision).digest
+
+        return {
+            "motion": digest(runner.plant.step),
+            "until": digest(replace(folding, folds={}).closing),
+            "metrics": {
+                name: digest(replace(folding, folds={name: fold}).closing)
+                for name, fold in folding.folds.items()
+            },
+        }
 
     def engines(self, resources: Resources) -> Engines:
         """Engines that run the plant with folds, cached by resources."""

@@ -32,7 +32,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, NoReturn, get_type_hints
 from uuid import uuid4
@@ -40,8 +40,6 @@ from uuid import uuid4
 import numpy as np
 
 from ..compile.cpu import RolloutArrays
-from ..compile.lower import lower
-from ..compile.program import Program
 from ..core import record
 from ..core.arrays import AnyArray, Array, ArrayNumber
 from ..core.checks import instance_of, positive
@@ -135,24 +133,6 @@ class Setup:
     def folds(self) -> Mapping[str, Fold]:
         """Metrics and events by column name."""
         return self.loop.folding.folds
-
-    @cached_property
-    def digests(self) -> dict[str, Any]:
-        """Digests of Programs in IEEE operations, for the functions of the drive: its motion, the
-        condition that ends it and each metric separately."""
-        folding, runner = self.loop.folding, self.loop.runner
-
-        def digest(program: Program) -> str:
-            return lower(program, runner.settings.precision).digest
-
-        return {
-            "motion": digest(runner.plant.step),
-            "until": digest(replace(folding, folds={}).closing),
-            "metrics": {
-                name: digest(replace(folding, folds={name: fold}).closing)
-                for name, fold in folding.folds.items()
-            },
-        }
 
     @cached_property
     def factors(self) -> dict[str, Field]:
@@ -424,8 +404,26 @@ def setup_of(drive: Drive) -> Setup:
     settings = Settings(drive.dt, None, drive.precision, substeps=drive.substeps, on_diverge="mask")
 
     def loop_with(log: Mapping[str, Any]) -> Loop:
-        noisy, Log = drive.noise is not None, _log_record(vehicle, log)
-        return Loop(vehicle, settings, drive.integrator, policy, noisy, Log, folds, drive.until)
+        noisy = drive.noise is not None
+        # Drives that differ in their numbers only share a loop. Numbers are compared by their bits.
+        owners = (vehicle,) if policy is None else (vehicle, policy)
+        numbers = [np.array(record.flatten(one.params), float).tobytes() for one in owners]
+        starts = [(name, fold, repr(fold.start)) for name, fold in folds.items()]
+        key = (settings, drive.integrator, policy, noisy, drive.until, *log, *numbers, *starts)
+        return _LOOPS.get(
+            vehicle.model,
+            key,
+            lambda: Loop(
+                vehicle,
+                settings,
+                drive.integrator,
+                policy,
+                noisy,
+                _log_record(vehicle, log),
+                folds,
+                drive.until,
+            ),
+        )
 
     loop = loop_with(drive.log)
     log = {name: drive.log[name] for name in loop.folding.log_columns}
@@ -562,10 +560,12 @@ def _log(log: Mapping[str, Any], steps: int) -> Array | None:
     return np.stack(columns, axis=1)
 
 
+MOST_SETUPS = 16
+"""Number of compiled drives, and of their loops, that are cached."""
+_LOOPS: RecentCache[Loop] = RecentCache(MOST_SETUPS)
+"""Compiled loops by model."""
 MOST_RUNS = {"cpu": 16_384, "cuda": 262_144}
 """Largest number of runs in memory at a time, by device; a larger chunk is split."""
-MOST_SETUPS = 16
-"""Number of compiled drives that are cached."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -721,7 +721,7 @@ class Drive(ExperimentBase, Constant):
             "steps": setup.steps,
             "substeps": folding.substeps,
             "precision": self.precision,
-            **setup.digests,
+            **setup.loop.digests,
             "metric_starts": {name: plain(fold.start) for name, fold in folding.folds.items()},
             "params": plain({**params, **setup.params}),
             "x0": plain(x0),
