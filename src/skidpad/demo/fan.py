@@ -115,6 +115,12 @@ def show(seed: int) -> TrajectoryShow:
     names = [f"run {k + 1} ({100.0 * grip[k]:.0f} %)" for k in numbers]
     runs = dict(zip(names, driven(car, road, grip[numbers]), strict=True))
 
+    colours: dict[str, str] = {}
+    for name, k in zip(names, numbers, strict=True):
+        share = (grip[k] - GRIP[0]) / (GRIP[1] - GRIP[0])
+        mixed = [round(a + share * (b - a)) for a, b in zip(LITTLE, MUCH, strict=True)]
+        colours[name] = "#{:02x}{:02x}{:02x}".format(*mixed)
+
     def picture(recording: Recording, path: Path) -> None:
         edges, units = (-SPARE, SPARE), {"left": "m"}
         title = "A bend on unknown grip"
@@ -125,19 +131,13 @@ def show(seed: int) -> TrajectoryShow:
         dict.fromkeys(runs, car),
         title=f"A bend on unknown grip, {RUNS} times",
         duration=DURATION,
-        colours={name: _colour(grip[k]) for name, k in zip(names, numbers, strict=True)},
+        colours=colours,
         listed=tuple(names[:: SHOWN // 6]),
         remarks=(f"off the lane: {many.probability('off')}",),
         picture=picture,
         **ground(road),
         lines=(Line(as_points(bend()), "centre"), *bands(many, road)),
     )
-
-
-def _colour(grip: one) -> str:
-    share = (grip - GRIP[0]) / (GRIP[1] - GRIP[0])
-    mixed = [round(a + share * (b - a)) for a, b in zip(LITTLE, MUCH, strict=True)]
-    return "#{:02x}{:02x}{:02x}".format(*mixed)
 
 
 def bands(many: MonteCarlo, road: Reference) -> list[Line]:

@@ -234,7 +234,17 @@ def vehicle_show(
         marks = (Line(as_points(line), "reference"),)
         shown = {"duration": round(plan.time, 1), "lines": marks}
     elif Path(track).is_file():
-        plan, shown = _from_map(Map.load(track), fastest)
+        ground = Map.load(track)
+        rows = ground.centre_line
+        if rows is None:
+            raise InvalidValue(f"the map {ground.name!r} has no centre line to drive along")
+        if np.hypot(*(rows[-1, 1:3] - rows[0, 1:3])) > 1e-3:
+            raise InvalidValue(f"the centre line of {ground.name!r} is not closed")
+        lines = Track(smooth_loop(rows[:-1, 1:3], SPACING), float(rows[:, 5].mean()))
+        plan = _around(lines.centre, fastest)
+        places = zip(as_points(ground.cones), ground.colours, strict=True)
+        discs = [Disc(x, y, CONE_RADII[c], "cone", CONES[c]) for (x, y), c in places]
+        shown = _lap_stage(plan, lines) | {"discs": tuple(discs)}
     else:
         known = (*TRACKS, "or the file of a centre line")
         raise InvalidValue(record.unknown_name("skidpad", track, known, "track"))
@@ -271,20 +281,6 @@ def _lap_stage(plan: Course, track: Track) -> dict[str, Any]:
         "polygons": (lane(track),),
         "lines": (start_mark(track), Line(as_points(plan.line.points), "centre")),
     }
-
-
-def _from_map(ground: Map, v_max: m_s) -> tuple[Course, dict[str, Any]]:
-    """Course along the centre line of a map, which has to be closed."""
-    rows = ground.centre_line
-    if rows is None:
-        raise InvalidValue(f"the map {ground.name!r} has no centre line to drive along")
-    if np.hypot(*(rows[-1, 1:3] - rows[0, 1:3])) > 1e-3:
-        raise InvalidValue(f"the centre line of {ground.name!r} is not closed")
-    track = Track(smooth_loop(rows[:-1, 1:3], SPACING), float(rows[:, 5].mean()))
-    plan = _around(track.centre, v_max)
-    places = zip(as_points(ground.cones), ground.colours, strict=True)
-    discs = [Disc(x, y, CONE_RADII[c], "cone", CONES[c]) for (x, y), c in places]
-    return plan, _lap_stage(plan, track) | {"discs": tuple(discs)}
 
 
 def _start(vehicle: Vehicle, plan: Course) -> Any:

@@ -242,10 +242,16 @@ def show(seed: int) -> WorldShow:
     """The hall; the seed determines the routes of the robots."""
     world = World.load(FILE, seed=seed)
     crossings = Crossings()
-    robots = {
-        name: Robot(body, _first_route(body, k, seed), np.random.default_rng([seed, k, 1]))
-        for k, (name, body) in enumerate(world.vehicles.items())
-    }
+    robots: dict[str, Robot] = {}
+    for k, (name, body) in enumerate(world.vehicles.items()):
+        # A robot stands in an aisle and leaves it in its heading direction.
+        here = body.truth
+        row = int(np.argmin([abs(here.y - y) for y in HALL.ys]))
+        west = 0 if here.x < 0.0 else 1
+        ends = (west, row), (west + 1, row)
+        behind, ahead = ends if cos(here.yaw) > 0.0 else ends[::-1]
+        route = Route(HALL, np.random.default_rng([seed, k]), behind, ahead)
+        robots[name] = Robot(body, route, np.random.default_rng([seed, k, 1]))
 
     def direct(world: World) -> None:
         picker = world.block("picker")
@@ -253,13 +259,3 @@ def show(seed: int) -> WorldShow:
             robot.act(robots, crossings, (picker.x, picker.y))
 
     return WorldShow(world, direct=direct, period=PERIOD, title="Warehouse", duration=45.0)
-
-
-def _first_route(body: WorldVehicle, number: int, seed: int) -> Route:
-    """Route from where a robot stands in an aisle, in its heading direction."""
-    here = body.truth
-    row = int(np.argmin([abs(here.y - y) for y in HALL.ys]))
-    west = 0 if here.x < 0.0 else 1
-    ends = (west, row), (west + 1, row)
-    behind, ahead = ends if cos(here.yaw) > 0.0 else ends[::-1]
-    return Route(HALL, np.random.default_rng([seed, number]), behind, ahead)

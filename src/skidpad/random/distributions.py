@@ -441,7 +441,21 @@ class Recorded(UncertaintyModel):
         fields: Fields | None = None,
     ) -> None:
         one_of("at_end", at_end, AT_END)
-        rows = _recorded_rows(values)
+        try:
+            rows = np.array(values, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidValue(
+                f"values = {shown(values)} must be rows of numbers, one per step"
+            ) from None
+        if rows.ndim not in (2, 3) or rows.size == 0:
+            raise InvalidValue(
+                f"values has shape {rows.shape}; allowed are (steps, dim) and (steps, runs, dim), "
+                "at least one step"
+            )
+        bad = np.argwhere(~np.isfinite(rows))
+        if bad.size:
+            place = tuple(int(k) for k in bad[0])
+            raise InvalidValue(f"values{list(place)} = {rows[place]} must be finite")
         shape = Shape.of(dim, fields, values=rows[0].T, nominal_value=nominal_value)
         if rows.shape[-1] != shape.dim:
             raise InvalidValue(
@@ -476,25 +490,6 @@ class Recorded(UncertaintyModel):
                 'give more, or at_end="hold" or at_end="loop"'
             )
         return min(step, steps - 1) if self._at_end == "hold" else step % steps
-
-
-def _recorded_rows(values: Any) -> Array:
-    try:
-        rows = np.array(values, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidValue(
-            f"values = {shown(values)} must be rows of numbers, one per step"
-        ) from None
-    if rows.ndim not in (2, 3) or rows.size == 0:
-        raise InvalidValue(
-            f"values has shape {rows.shape}; allowed are (steps, dim) and (steps, runs, dim), "
-            "at least one step"
-        )
-    bad = np.argwhere(~np.isfinite(rows))
-    if bad.size:
-        place = tuple(int(k) for k in bad[0])
-        raise InvalidValue(f"values{list(place)} = {rows[place]} must be finite")
-    return rows
 
 
 class Part(NamedTuple):

@@ -68,7 +68,13 @@ def _connected_cells(share: Callable[[], float], diagram: Any, count: int) -> se
     for a, b in diagram.ridge_points.tolist():
         neighbours.setdefault(a, set()).add(b)
         neighbours.setdefault(b, set()).add(a)
-    bounded = _bounded(diagram)
+    # Cells at the rim may be large or unbounded; only those within the points are taken.
+    low, high = diagram.points.min(axis=0), diagram.points.max(axis=0)
+    bounded: set[int] = set()
+    for k, region in enumerate(diagram.point_region):
+        corners = diagram.vertices[diagram.regions[region]]
+        if -1 not in diagram.regions[region] and ((low < corners) & (corners < high)).all():
+            bounded.add(k)
     chosen = {POINTS // 2}
     while len(chosen) < count:
         near = sorted({j for i in chosen for j in neighbours[i]} & bounded - chosen)
@@ -78,17 +84,6 @@ def _connected_cells(share: Callable[[], float], diagram: Any, count: int) -> se
         limits = np.cumsum(weight / weight.sum())
         chosen.add(near[int(np.searchsorted(limits / limits[-1], share(), "right"))])
     return chosen
-
-
-def _bounded(diagram: Any) -> set[int]:
-    """Cells within the points; those at the rim may be large or unbounded."""
-    low, high = diagram.points.min(axis=0), diagram.points.max(axis=0)
-    bounded: set[int] = set()
-    for k, region in enumerate(diagram.point_region):
-        corners = diagram.vertices[diagram.regions[region]]
-        if -1 not in diagram.regions[region] and ((low < corners) & (corners < high)).all():
-            bounded.add(k)
-    return bounded
 
 
 def _loop(ends: dict[int, list[int]]) -> list[int] | None:
@@ -151,22 +146,17 @@ def random_track(seed: int, length: m, width: m, radius: m, spacing: m, name: st
             f"length = {length:g} m must be at least {least:.4g} m for width = {width:g} m and "
             f"radius = {radius:g} m"
         )
-    centre = _stored_centre(seed, length, width, radius, spacing)
-    half = np.full(len(centre), 0.5 * width)
-    return Track(centre, half, half, name=name)
-
-
-def _stored_centre(seed: int, length: m, width: m, radius: m, spacing: m) -> Array:
-    """Centre line, cached on disk, since the search imports SciPy and takes longer than the rest of
-    a task."""
+    # Cached on disk: the search imports SciPy and takes longer than the rest of a task.
     sizes = (length, width, radius, spacing)
     entry = f"{disk.key('race track', package_digest(), repr((seed, *sizes)))}.track"
     body = disk.load(entry)
     if body is None:
         centre = _centre(seed, *sizes)
         disk.store(entry, centre.tobytes())
-        return centre
-    return np.frombuffer(body).reshape(-1, 2)
+    else:
+        centre = np.frombuffer(body).reshape(-1, 2)
+    half = np.full(len(centre), 0.5 * width)
+    return Track(centre, half, half, name=name)
 
 
 def _centre(seed: int, length: m, width: m, radius: m, spacing: m) -> Array:

@@ -539,8 +539,20 @@ def design_of(
         first = settings["first"]
         form = {"sobol": first} if isinstance(first, (int, float)) else first
         settings["first"] = design_of(form, factors, place=f"{own}.first")
-    if factors is not None:
-        settings = _completed(kind, settings, factors, own)
+    if factors is not None:  # settings that follow from the factors
+        if kind == "grid" and not settings:
+            settings = {"counts": Grid.of(factors).counts}
+        elif kind == "table" and not settings:
+            settings = {"runs": Table.of(factors).runs}
+        elif kind == "refinement":
+            levels = level_counts(factors)
+            settings = {"levels": levels if any(levels) else (), **settings}
+        elif kind == "saltelli" and "samples" in settings:
+            if "runs" in settings:
+                raise InvalidValue(f"{own} takes runs or samples, not both")
+            second = settings.get("second_order", False)
+            runs = Saltelli.of(settings["samples"], len(factors), second).runs
+            settings = {"runs": runs, "second_order": second}
     known = tuple(one.name for one in fields(DESIGNS[kind]))
     for name in settings:
         if name not in known:
@@ -554,26 +566,6 @@ def design_of(
         return DESIGNS[kind](**values)
     except (InvalidValue, TypeError) as error:
         raise InvalidValue(f"{own}: {error}") from error
-
-
-def _completed(
-    kind: str, settings: dict[str, Any], factors: Mapping[str, Factor], place: str
-) -> dict[str, Any]:
-    """Settings of a design, completed by those that follow from the factors."""
-    if kind == "grid" and not settings:
-        return {"counts": Grid.of(factors).counts}
-    if kind == "table" and not settings:
-        return {"runs": Table.of(factors).runs}
-    if kind == "refinement":
-        levels = level_counts(factors)
-        return {"levels": levels if any(levels) else (), **settings}
-    if kind == "saltelli" and "samples" in settings:
-        if "runs" in settings:
-            raise InvalidValue(f"{place} takes runs or samples, not both")
-        second = settings.get("second_order", False)
-        runs = Saltelli.of(settings["samples"], len(factors), second).runs
-        return {"runs": runs, "second_order": second}
-    return settings
 
 
 def table_of(

@@ -558,41 +558,30 @@ class Keep:
 
     def choose(self, folder: Folder, runs: int, seed: int) -> list[int]:
         """Numbers of the runs to store, in order; reads the folder in bounded memory."""
-        wanted = _random_runs(self.random, runs, seed)
-        for sign, counts in ((1.0, self.highest), (-1.0, self.lowest)):
-            for name, count in counts.items():
-                wanted.update(_extreme(folder, name, count, runs, sign))
+        wanted = set(range(runs)) if self.random >= runs else set[int]()
+        step = 0
+        while len(wanted) < min(self.random, runs):
+            shares = uniforms(seed, _CHANNEL, np.arange(step, step + self.random))[:, 0, 0]
+            for share in shares.tolist():
+                if len(wanted) < self.random:
+                    wanted.add(int(share * runs))
+            step += self.random
+        extremes = [(1.0, *one) for one in self.highest.items()]
+        extremes += [(-1.0, *one) for one in self.lowest.items()]
+        for sign, name, count in extremes:
+            best: list[tuple[float, int]] = []  # of equal values the first runs
+            for batch in folder.batches((RUN, name), 0, runs):
+                values = sign * batch[name]
+                known = np.flatnonzero(~np.isnan(values))
+                order = known[np.argsort(-values[known], kind="stable")[:count]]
+                best += [(float(values[k]), -int(batch[RUN][k])) for k in order.tolist()]
+                best = heapq.nlargest(count, best)
+            wanted.update(-number for _, number in best)
         failed: list[int] = []
         batches = folder.batches((RUN, FAILED), 0, runs)
         while len(failed) < self.failed and (batch := next(batches, None)) is not None:
             failed += batch[RUN][batch[FAILED]].tolist()
         return sorted(wanted.union(failed[: self.failed]))
-
-
-def _random_runs(count: int, runs: int, seed: int) -> set[int]:
-    if count >= runs:
-        return set(range(runs))
-    chosen: set[int] = set()
-    step = 0
-    while len(chosen) < count:
-        shares = uniforms(seed, _CHANNEL, np.arange(step, step + count))[:, 0, 0]
-        for share in shares.tolist():
-            if len(chosen) < count:
-                chosen.add(int(share * runs))
-        step += count
-    return chosen
-
-
-def _extreme(folder: Folder, name: str, count: int, runs: int, sign: float) -> list[int]:
-    """Runs with the largest values of sign times column; of equal values the first runs."""
-    best: list[tuple[float, int]] = []
-    for batch in folder.batches((RUN, name), 0, runs):
-        values = sign * batch[name]
-        known = np.flatnonzero(~np.isnan(values))
-        order = known[np.argsort(-values[known], kind="stable")[:count]]
-        best += [(float(values[k]), -int(batch[RUN][k])) for k in order.tolist()]
-        best = heapq.nlargest(count, best)
-    return [-number for _, number in best]
 
 
 _NOTE = "plan_file"

@@ -31,7 +31,7 @@ import ast
 import inspect
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from operator import attrgetter
@@ -83,15 +83,6 @@ def place_of(path: str, records: Records) -> tuple[str, list[str]] | None:
     if root in records and rest in record.names(records[root]):
         return root, rest.split(".")
     return None
-
-
-def _names_in(records: Records) -> list[str]:
-    alone = (STATE, OUTPUT)
-    plain = [n for k in alone if k in records for n in record.names(records[k])]
-    others = [
-        f"{k}.{n}" for k, kind in records.items() if k not in alone for n in record.names(kind)
-    ]
-    return [*dict.fromkeys(plain), TIME, *CONSTANTS, *others]
 
 
 def unit_of(node: ast.AST, records: Records) -> str:
@@ -280,11 +271,19 @@ class _Reader:
             return _Part(lambda values: values[TIME], NUMBER)
         if path in CONSTANTS:
             return _constant(CONSTANTS[path])
-        raise InvalidValue(
-            record.unknown_name(
-                f"expression {self._expression.text!r}:", path, _names_in(self._records), "name"
-            ).replace(": has", ": there is", 1)
-        )
+        alone = [self._records[name] for name in (STATE, OUTPUT) if name in self._records]
+        plain = dict.fromkeys(name for kind in alone for name in record.names(kind))
+        others = [
+            f"{prefix}.{name}"
+            for prefix, kind in self._records.items()
+            if kind not in alone
+            for name in record.names(kind)
+        ]
+        raise self._unknown(path, [*plain, TIME, *CONSTANTS, *others], "name")
+
+    def _unknown(self, name: str, known: Sequence[str], noun: str) -> InvalidValue:
+        text = record.unknown_name(f"expression {self._expression.text!r}:", name, known, noun)
+        return InvalidValue(text.replace(": has", ": there is", 1))
 
     def _sign(self, node: ast.UnaryOp) -> _Part:
         inner = self.part(node.operand)
@@ -335,11 +334,7 @@ class _Reader:
     def _call(self, node: ast.Call) -> _Part:
         name = path_of(node.func) or _shown(node.func)
         if name not in FUNCTIONS:
-            text = self._expression.text
-            raise InvalidValue(
-                record.unknown_name(f"expression {text!r}:", name, tuple(FUNCTIONS), "function")
-                .replace(": has", ": there is", 1)
-            )  # fmt: skip
+            raise self._unknown(name, tuple(FUNCTIONS), "function")
         function, counts = FUNCTIONS[name]
         if node.keywords or len(node.args) not in counts:
             raise self._expression.mistake(f"{name} takes {counts[0]} arguments in order", node)

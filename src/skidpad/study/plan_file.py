@@ -36,7 +36,7 @@ from .experiment import Column, Experiment
 from .folder import Folder, Keep, PlanText
 from .manoeuvres.manoeuvre import Manoeuvre
 from .manoeuvres.proving_ground import select
-from .metrics import READY, TRUTH, Expression, Fold, fold_of
+from .metrics import NUMBER, READY, TRUTH, Expression, Fold, fold_of
 from .named_code import TYRE_NAMES, code_by_text, made_by_call, vehicle_by_text
 from .rollouts import Drive, LogDrive
 from .runs import FunctionRuns, ManoeuvreRuns, TaskRuns
@@ -245,20 +245,14 @@ def _leaves(node: Node, before: str = "") -> Sequence[tuple[str, Any]]:
             with settings.reading():
                 leaves.append((before + name, kind(**numbers)))
         else:
-            _check_no_misspelt_model(inner)
+            # A misspelt model such as `{gausian: {...}}` would be read as names.
+            settings = {key for _, keys in MODELS.values() for key in keys}
+            ((inner_name, below), *more) = inner.value.items() or [("", None)]
+            if not more and isinstance(below, Mapping) and below and set(below) <= settings:
+                text = unknown_name(inner.place, str(inner_name), tuple(MODELS), "distribution")
+                raise InvalidValue(f"{inner.file}: {text}")
             leaves += _leaves(inner, f"{before}{name}.")
     return leaves
-
-
-def _check_no_misspelt_model(node: Node) -> None:
-    """Raise for a misspelt model such as `{gausian: {...}}`, which would be read as names."""
-    inner = node.value
-    if len(inner) == 1 and isinstance(next(iter(inner.values())), Mapping):
-        settings = {key for _, keys in MODELS.values() for key in keys}
-        ((name, below),) = inner.items()
-        if below and set(below) <= settings:
-            text = unknown_name(node.place, str(name), tuple(MODELS), "distribution")
-            raise InvalidValue(f"{node.file}: {text}")
 
 
 def _drive(node: Node) -> Experiment:
@@ -286,7 +280,14 @@ def _drive(node: Node) -> Experiment:
     references = {"r": Reference} if record.size(Reference) else {}
     outputs = {"y": model.Outputs} if record.size(model.Outputs) else {}
     kinds = {"x": model.State, "u": model.Input, "p": model.Params, **outputs, **references}
-    _check_texts(entries, kinds)
+    for one in (entries["metrics"].entries() if "metrics" in entries else {}).values():
+        fold = _fold(one)
+        with one.reading():
+            Expression(str(fold.of)).function(kinds, TRUTH if fold.of_truth else NUMBER)
+    events = [*(entries["events"].entries().values() if "events" in entries else ())]
+    for one in (*events, *([entries["until"]] if "until" in entries else ())):
+        with one.reading():
+            Expression(one.text()).function(kinds, TRUTH)
     with node.reading():
         return Drive(vehicle, **settings)
 
@@ -365,19 +366,6 @@ def _texts(node: Node) -> dict[str, str]:
     return node.mapped(Node.text)
 
 
-def _check_texts(entries: Mapping[str, Node], records: Mapping[str, type]) -> None:
-    """Raise for an unknown name in an expression, with the position of the text."""
-    for name, node in (entries["metrics"].entries() if "metrics" in entries else {}).items():
-        fold = _fold(node)
-        with node.reading():
-            assert isinstance(fold.of, str), f"{name} is of a text"
-            Expression(fold.of).function(records, TRUTH if fold.of_truth else "number")
-    events = [*(entries["events"].entries().values() if "events" in entries else ())]
-    for node in (*events, *([entries["until"]] if "until" in entries else ())):
-        with node.reading():
-            Expression(node.text()).function(records, TRUTH)
-
-
 _SHARED: dict[str, Reader] = {
     "dt": Node.number,
     "integrator": Node.text,
@@ -424,23 +412,17 @@ def _manoeuvre_section(node: Node) -> ManoeuvreRuns:
     if params := entries.pop("params", None):
         with params.reading():
             vehicle = vehicle.with_params(numbers_of(params, vehicle.model.Params))
-    readers: dict[str, Reader] = {
-        "manoeuvres": _manoeuvres,
-        "dt": Node.number,
-        "replayed": Node.text,
-    }
+    listed = entries.pop("manoeuvres")
+    if isinstance(listed.value, str):
+        manoeuvres: Any = [_manoeuvre(listed)]
+    elif isinstance(listed.value, list):
+        manoeuvres = [_manoeuvre(one) for one in listed.items()]
+    else:  # manoeuvres by user-defined names
+        manoeuvres = listed.mapped(_manoeuvre)
+    readers: dict[str, Reader] = {"dt": Node.number, "replayed": Node.text}
     settings = {name: readers[name](one) for name, one in entries.items()}
     with node.reading():
-        return ManoeuvreRuns(vehicle, **settings)
-
-
-def _manoeuvres(node: Node) -> Any:
-    """Manoeuvres from a name, a list of names, or a mapping of user-defined names to manoeuvres."""
-    if isinstance(node.value, str):
-        return [_manoeuvre(node)]
-    if isinstance(node.value, list):
-        return [_manoeuvre(one) for one in node.items()]
-    return node.mapped(_manoeuvre)
+        return ManoeuvreRuns(vehicle, manoeuvres, **settings)
 
 
 def _manoeuvre(node: Node) -> Manoeuvre:

@@ -390,7 +390,21 @@ _AHEAD: Any = _Ahead()
 def setup_of(drive: Drive) -> Setup:
     """Check the settings of a drive and compile it."""
     vehicle = vehicle_of(drive.vehicle)
-    folds = _folds(drive)
+    for what, named in (("metrics", drive.metrics), ("events", drive.events)):
+        if not isinstance(named, Mapping):
+            raise InvalidValue(f"{what} = {named!r} must be a mapping by name")
+    for name, fold in drive.metrics.items():
+        if not isinstance(fold, Fold):
+            raise InvalidValue(
+                f"metric {name!r} = {fold!r} must be a Fold, such as highest('abs(v_y)')"
+            )
+    both = [*drive.metrics, *drive.events]
+    for name in both:
+        if not isinstance(name, str) or not name.strip() or name in (RUN, FAILED, ENDED):
+            raise InvalidValue(f"metric {name!r}: this name is not allowed for a column")
+        if both.count(name) > 1:
+            raise InvalidValue(f"{name!r} is both a metric and an event; a column has one name")
+    folds = {**drive.metrics, **{name: happened(event) for name, event in drive.events.items()}}
     policy = drive.policy
     if policy is None:
         of_policy = {"references": drive.references, "noise": drive.noise}
@@ -450,24 +464,6 @@ def setup_of(drive: Drive) -> Setup:
         log=_log(log, steps),
         pending=_pending(drive, loop),
     )
-
-
-def _folds(drive: Drive) -> dict[str, Fold]:
-    for what, named in (("metrics", drive.metrics), ("events", drive.events)):
-        if not isinstance(named, Mapping):
-            raise InvalidValue(f"{what} = {named!r} must be a mapping by name")
-    for name, fold in drive.metrics.items():
-        if not isinstance(fold, Fold):
-            raise InvalidValue(
-                f"metric {name!r} = {fold!r} must be a Fold, such as highest('abs(v_y)')"
-            )
-    both = [*drive.metrics, *drive.events]
-    for name in both:
-        if not isinstance(name, str) or not name.strip() or name in (RUN, FAILED, ENDED):
-            raise InvalidValue(f"metric {name!r}: this name is not allowed for a column")
-        if both.count(name) > 1:
-            raise InvalidValue(f"{name!r} is both a metric and an event; a column has one name")
-    return {**drive.metrics, **{name: happened(event) for name, event in drive.events.items()}}
 
 
 def _inputs(drive: Drive, loop: Loop, Reference: type) -> Array:
@@ -787,8 +783,20 @@ class LogDrive(ExperimentBase, Constant):
     def __post_init__(self) -> None:
         vehicle = vehicle_of(self.vehicle)
         log = reported(read_log(self.log, self.names))
-        _check_commands(log, vehicle)
-        drive = prepare(log, period=_period(log), without=AS_RECORDED)
+        leaves = {f"u_{leaf.name}": leaf for leaf in record.fields(vehicle.Input)}
+        missing = [n for n, leaf in leaves.items() if n not in log and leaf.name not in OPTIONAL]
+        if missing:
+            named = ", ".join(f"{name} ({leaves[name].unit})" for name in missing)
+            there = ", ".join(log.channels) or "no numbers"
+            raise InvalidValue(
+                f"{log.name} lacks columns that {vehicle.name} needs: {named}. It has {there}; "
+                f"{how_to_name(missing[0], tuple(log.channels))}"
+            )
+        # The period of the fastest channel, if it is shorter than that of a preparation.
+        gaps = [np.median(np.diff(one.t)) for one in log.channels.values() if len(one.t) > 1]
+        fastest = float(min(gaps, default=np.inf))
+        period = float(f"{fastest:.9g}") if fastest < SHORTEST_PERIOD else None
+        drive = prepare(log, period=period, without=AS_RECORDED)
         for line in drive.lines:
             if line.step in DOUBTFUL:
                 warnings.warn(f"{drive.name}: {line.channel}: {line.text}", stacklevel=3)
@@ -847,26 +855,6 @@ DOUBTFUL = ("stamps", "gaps", "consistency")
 """Steps whose findings are warnings."""
 OPTIONAL = ("gear", "slope")
 """Inputs that keep their default, DRIVE and level road, if the log lacks them."""
-
-
-def _check_commands(log: Log, vehicle: Vehicle) -> None:
-    """Raise InvalidValue for a log without a command of the vehicle."""
-    leaves = {f"u_{leaf.name}": leaf for leaf in record.fields(vehicle.Input)}
-    missing = [n for n, leaf in leaves.items() if n not in log and leaf.name not in OPTIONAL]
-    if missing:
-        named = ", ".join(f"{name} ({leaves[name].unit})" for name in missing)
-        there = ", ".join(log.channels) or "no numbers"
-        raise InvalidValue(
-            f"{log.name} lacks columns that {vehicle.name} needs: {named}. It has {there}; "
-            f"{how_to_name(missing[0], tuple(log.channels))}"
-        )
-
-
-def _period(log: Log) -> float | None:
-    """Period of the fastest channel in s, if it is shorter than that of a preparation."""
-    steps = [np.median(np.diff(one.t)) for one in log.channels.values() if len(one.t) > 1]
-    fastest = float(min(steps, default=np.inf))
-    return float(f"{fastest:.9g}") if fastest < SHORTEST_PERIOD else None
 
 
 def _commands(again: Replay, row: int, rows: int) -> Array:

@@ -437,30 +437,23 @@ def next_group(segments: Sequence[Segment]) -> list[Segment]:
     At each level, parts of less than 64, 64², ... pieces are merged when they have that number of
     pieces together, or are large. A piece is rewritten once per level.
     """
-    pieces = sum(segment.part.pieces for segment in segments)
+    total = sum(segment.part.pieces for segment in segments)
     fine = LEVEL
-    while fine <= pieces or fine == LEVEL:
-        group = _group_of(segments, fine)
-        if group:
-            return group
+    while fine <= total or fine == LEVEL:
+        group: list[Segment] = []
+        pieces = size = 0
+        for segment in segments:
+            part = segment.part
+            stays = part.pieces >= fine or part.size >= LARGEST
+            if stays or (group and group[-1].end != segment.begin):
+                group, pieces, size = [], 0, 0
+            if stays:
+                continue
+            group.append(segment)
+            pieces, size = pieces + part.pieces, size + part.size
+            if len(group) > 1 and (pieces >= fine or size >= LARGEST):
+                return group
         fine *= LEVEL
-    return []
-
-
-def _group_of(segments: Sequence[Segment], fine: int) -> list[Segment]:
-    group: list[Segment] = []
-    pieces = size = 0
-    for segment in segments:
-        part = segment.part
-        stays = part.pieces >= fine or part.size >= LARGEST
-        if stays or (group and group[-1].end != segment.begin):
-            group, pieces, size = [], 0, 0
-        if stays:
-            continue
-        group.append(segment)
-        pieces, size = pieces + part.pieces, size + part.size
-        if len(group) > 1 and (pieces >= fine or size >= LARGEST):
-            return group
     return []
 
 

@@ -118,16 +118,19 @@ def pilots(drive: Any, world: World) -> list[Pilot]:
     if not isinstance(drive, Mapping):
         act = drive() if isinstance(drive, type) else drive
         return [lambda t: act(world, t)]
-    candidates = (_pilot(one, world.vehicles[name], world) for name, one in drive.items())
-    return [pilot for pilot in candidates if pilot is not None]
+    made: list[Pilot] = []
+    for name, one in drive.items():
+        vehicle = world.vehicles[name]
+        if not isinstance(one, Demand) and (isinstance(one, Mapping) or is_record_type(type(one))):
+            vehicle.command(one)
+        else:
+            made.append(_pilot(one, vehicle, world))
+    return made
 
 
-def _pilot(one: Any, vehicle: WorldVehicle, world: World) -> Pilot | None:
+def _pilot(one: Any, vehicle: WorldVehicle, world: World) -> Pilot:
     if isinstance(one, Demand):
         return lambda t: vehicle.drive(one)
-    if isinstance(one, Mapping) or is_record_type(type(one)):
-        vehicle.command(one)
-        return None
     if isinstance(one, (Policy, Controlled)):
         if isinstance(one, Policy):
             policy, reference = one, None
@@ -140,48 +143,19 @@ def _pilot(one: Any, vehicle: WorldVehicle, world: World) -> Pilot | None:
     return lambda t: act(vehicle, t)
 
 
-def check_drive(drive: Any, world: World) -> None:
-    """Raise for vehicles that do not exist and for values that cannot drive a vehicle."""
-    if drive is None or (callable(drive) and not isinstance(drive, Mapping)):
-        return
-    if not isinstance(drive, Mapping):
-        raise InvalidValue(
-            "drive must be a function of the world and the time, or a mapping from vehicle "
-            f"names to what drives them, got {drive!r}"
-        )
-    for name, one in drive.items():
-        if name not in world.vehicles:
-            raise InvalidValue(unknown_name("drive", str(name), tuple(world.vehicles), "vehicle"))
-        record = isinstance(one, Mapping) or is_record_type(type(one))
-        if not (record or callable(one) or isinstance(one, (Policy, Controlled))):
-            raise InvalidValue(
-                f"drive of {name} must be inputs, a Demand, a Controlled, a Policy or a function, "
-                f"got {one!r}"
-            )
-
-
-def drive_identity(drive: Any) -> Any:
-    """The `drive` of an experiment as plain values."""
-    if drive is None:
-        return None
-    if not isinstance(drive, Mapping):
-        return function_identity("drive", drive)
-    return {name: _identity(f"drive of {name}", one) for name, one in sorted(drive.items())}
-
-
 def _identity(what: str, one: Any) -> Any:
+    """The driving of one vehicle as plain values."""
     if isinstance(one, Policy):
         act = function_identity(what, one.act)
         return {"policy": one.name, "params": plain(one.params), "act": act}
     if isinstance(one, Controlled):
         reference = one.reference
+        as_function = callable(reference)
         return {
             "made_by": function_identity(what, one.make),
             "arguments": plain(one.arguments),
             "settings": plain(one.settings),
-            "reference": function_identity(what, reference)
-            if callable(reference)
-            else plain(reference),
+            "reference": function_identity(what, reference) if as_function else plain(reference),
         }
     if isinstance(one, Mapping) or is_record_type(type(one)):
         return {"inputs" if isinstance(one, Mapping) else type(one).__name__: plain(one)}
@@ -564,8 +538,6 @@ NOT_SIMULATED = frozenset(
 class WorldSetup:
     """A world as it is before a run, read once with all of its files."""
 
-    source: str
-    """Name of the world in messages."""
     definition: Any
     """A file, the text of a file, a scene, or a function that makes a world."""
     variables: Mapping[str, float]
@@ -578,12 +550,7 @@ class WorldSetup:
     settings: Mapping[str, Setting]
     """Units and ranges by factor name."""
     programs: Mapping[str, str]
-
-    @property
-    def grids(self) -> tuple[str, ...]:
-        """Names of the occupancy grids in contacts."""
-        count = sum(isinstance(one, OccupancyGrid) for one in self.world.scene.elements)
-        return tuple("grid" if k == 0 else f"grid_{k + 1}" for k in range(count))
+    """Digest of each vehicle's traced step, by vehicle."""
 
     def made(self, values: Mapping[str, float], seed: int) -> World | Scene:
         """World or scene of a run, before factors are set in the scene."""
@@ -593,38 +560,6 @@ class WorldSetup:
         ):
             return self.world.scene
         return _instance(self.definition, {**self.variables, **own}, self.options, seed)
-
-
-def world_setup(
-    definition: Any,
-    variables: Mapping[str, float],
-    options: Mapping[str, Any],
-    units: Mapping[str, str],
-) -> WorldSetup:
-    """Read a world with default values, and determine its factors and digests."""
-    if isinstance(definition, Scene) and (variables or options):
-        raise InvalidValue("variables and options are of a world file; a scene is read already")
-    made = _instance(definition, variables, options, 0)
-    world = made if isinstance(made, World) else World(made)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # given above
-        again = _instance(definition, variables, options, 1)
-    other = again.scene if isinstance(again, World) else again
-    digest = scene_digest(world.scene)
-    own = {f"{VARIABLE}{name}": Setting(units.get(name, ""), Allowed()) for name in variables}
-    # Settings of a scene apply before the world is made of it.
-    inside = {} if isinstance(made, World) else settings_of(world)
-    return WorldSetup(
-        source=_source(definition),
-        definition=definition,
-        variables=variables,
-        options=options,
-        world=world,
-        digest=digest,
-        varies=not isinstance(definition, Scene) and scene_digest(other) != digest,
-        settings={**inside, **own},
-        programs=_programs(world),
-    )
 
 
 def _instance(
@@ -652,19 +587,6 @@ def _source(definition: Any) -> str:
     if isinstance(definition, (str, os.PathLike)):
         return os.fspath(definition)
     return getattr(definition, "__qualname__", "the scene")
-
-
-def _programs(world: World) -> dict[str, str]:
-    """Digest of each vehicle's traced step, by vehicle; vehicles of one model share a trace."""
-    known: dict[int, str] = {}
-    digests: dict[str, str] = {}
-    for name, vehicle in world.vehicles.items():
-        model = vehicle.vehicle.model
-        if id(model) not in known:
-            step = Plant.of(vehicle.vehicle, integrate.get("rk4")).step
-            known[id(model)] = lower(step, "float64").digest
-        digests[name] = known[id(model)]
-    return digests
 
 
 def scene_digest(scene: Scene) -> str:
@@ -734,14 +656,38 @@ class WorldRuns(ExperimentBase, Constant):
         if self.replayed not in ("", *setup.world.vehicles) or not setup.world.vehicles:
             known = tuple(setup.world.vehicles)
             raise InvalidValue(record.unknown_name("replayed", self.replayed, known, "vehicle"))
-        check_drive(self.drive, setup.world)
-        things = (*setup.world.vehicles, *RunLog(setup.world).places, *setup.grids)
+        self._check_drive(setup.world)
+        count = sum(isinstance(one, OccupancyGrid) for one in setup.world.scene.elements)
+        grids = ("grid" if k == 0 else f"grid_{k + 1}" for k in range(count))  # as in contacts
+        things = (*setup.world.vehicles, *RunLog(setup.world).places, *grids)
         for name, metric in metrics.items():
             for thing in filter(None, metric.things):
                 if thing not in things:
                     where = f"metric {name}"
                     raise InvalidValue(record.unknown_name(where, thing, things, "thing"))
         self.identity()
+
+    def _check_drive(self, world: World) -> None:
+        """Raise for vehicles that do not exist and for values that cannot drive a vehicle."""
+        drive = self.drive
+        if drive is None or (callable(drive) and not isinstance(drive, Mapping)):
+            return
+        if not isinstance(drive, Mapping):
+            raise InvalidValue(
+                "drive must be a function of the world and the time, or a mapping from vehicle "
+                f"names to what drives them, got {drive!r}"
+            )
+        for name, one in drive.items():
+            if name not in world.vehicles:
+                raise InvalidValue(
+                    unknown_name("drive", str(name), tuple(world.vehicles), "vehicle")
+                )
+            inputs = isinstance(one, Mapping) or is_record_type(type(one))
+            if not (inputs or callable(one) or isinstance(one, (Policy, Controlled))):
+                raise InvalidValue(
+                    f"drive of {name} must be inputs, a Demand, a Controlled, a Policy or a "
+                    f"function, got {one!r}"
+                )
 
     def __getstate__(self) -> dict[str, Any]:
         return pickled_fields("a WorldRuns", self, "take functions from a module")
@@ -751,10 +697,38 @@ class WorldRuns(ExperimentBase, Constant):
         return _SETUPS.get(None, self._mark, self._read)
 
     def _read(self) -> WorldSetup:
-        setup = world_setup(self.world, self.variables, self.options, self.units)
-        if self._scene not in ("", setup.digest):
-            raise InvalidValue(f"{setup.source} has changed since the campaign began")
-        return setup
+        """Read the world with default values, and determine its factors and digests."""
+        definition, variables, options = self.world, self.variables, self.options
+        if isinstance(definition, Scene) and (variables or options):
+            raise InvalidValue("variables and options are of a world file; a scene is read already")
+        made = _instance(definition, variables, options, 0)
+        world = made if isinstance(made, World) else World(made)
+        digest = scene_digest(world.scene)
+        if self._scene not in ("", digest):
+            raise InvalidValue(f"{_source(definition)} has changed since the campaign began")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # given above
+            again = _instance(definition, variables, options, 1)
+        other = again.scene if isinstance(again, World) else again
+        # Settings of a scene apply before the world is made of it.
+        settings = {} if isinstance(made, World) else settings_of(world)
+        for name in variables:
+            settings[f"{VARIABLE}{name}"] = Setting(self.units.get(name, ""), Allowed())
+        programs: dict[int, str] = {}
+        for vehicle in world.vehicles.values():
+            if id(vehicle.vehicle.model) not in programs:  # vehicles of one model share a trace
+                step = Plant.of(vehicle.vehicle, integrate.get("rk4")).step
+                programs[id(vehicle.vehicle.model)] = lower(step, "float64").digest
+        return WorldSetup(
+            definition=definition,
+            variables=variables,
+            options=options,
+            world=world,
+            digest=digest,
+            varies=not isinstance(definition, Scene) and scene_digest(other) != digest,
+            settings=settings,
+            programs={n: programs[id(v.vehicle.model)] for n, v in world.vehicles.items()},
+        )
 
     def settings(self) -> Mapping[str, Setting]:
         """Units and ranges of the factors of the scene, and of the variables."""
@@ -845,6 +819,11 @@ class WorldRuns(ExperimentBase, Constant):
         """The scene with the contents of its files, the vehicles' Programs, drive and metrics."""
         setup = self._setup()
         made = not isinstance(self.world, (str, os.PathLike, Scene))
+        drive = self.drive
+        if isinstance(drive, Mapping):
+            drive = {n: _identity(f"drive of {n}", one) for n, one in sorted(drive.items())}
+        elif drive is not None:
+            drive = function_identity("drive", drive)
         return {
             "kind": "world",
             "scene": setup.digest,
@@ -853,7 +832,7 @@ class WorldRuns(ExperimentBase, Constant):
             "variables": dict(self.variables),
             "dt": setup.world.dt,
             "duration": self.duration,
-            "drive": drive_identity(self.drive),
+            "drive": drive,
             "metrics": {name: metric.identity() for name, metric in self._metrics.items()},
         }
 
