@@ -99,7 +99,7 @@ def test_two_scatters_do_not_lie_on_each_other() -> None:
     twice = FrictionPatches([ICE, ICE])
     states = np.zeros((4, 2))
     _, ground = twice.sample(Draw(7, "ground", np.arange(4)), None, states)
-    assert not np.array_equal(ground.thrown[0].x, ground.thrown[1].x)
+    assert not np.array_equal(ground.scattered[0].x, ground.scattered[1].x)
 
 
 def test_the_nominal_value_is_the_base() -> None:

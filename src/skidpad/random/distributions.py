@@ -44,8 +44,8 @@ _NOTHING = 1e-14
 
 
 def factor_of(shape: Shape, values: Any) -> tuple[Array, Array]:
-    """Covariance and a matrix L with L Lᵀ equal to it; raises InvalidValue if there is no such
-    matrix.
+    """Checked covariance matrix, and a matrix L with L Lᵀ equal to it; raises InvalidValue if there
+    is no such matrix.
 
     Singular matrices are allowed, for values that are certain or depend on others.
     """
@@ -300,7 +300,7 @@ class Truncated(UncertaintyModel):
 
 
 class _Between:
-    """The standard normal distribution between two bounds."""
+    """Standard normal distribution truncated to an interval."""
 
     def __init__(self, low: float, high: float) -> None:
         special = _special()
@@ -313,7 +313,7 @@ class _Between:
         self._above = special.ndtr(-ends[1])
 
     def quantile(self, u: Array) -> Array:
-        """The value below which the share u of the probability between the bounds lies."""
+        """Value below which the share u of the probability between the bounds lies."""
         share = u if self._sign > 0.0 else 1.0 - u
         return self._sign * (self._tail(share) if self._in_tail else self._around(share))
 
@@ -338,15 +338,15 @@ def _special() -> Any:
     return special
 
 
-_WIND_SLACK = 1e-9
+_TIME_SLACK = 1e-9
 """Difference between a time and the end of the last step that counts as rounding, in steps.
 
-The same run must give the same bits however its time was summed.
+A run must give the same bits however its time was summed.
 """
 
 
 class Gust(NamedTuple):
-    """Memory of the last sample."""
+    """Memory of an `OrnsteinUhlenbeck` model: its last sample."""
 
     deviation: Array
     """Deviation from the mean, (runs, dim)."""
@@ -410,7 +410,7 @@ class OrnsteinUhlenbeck(UncertaintyModel):
 
 def _elapsed(draw: Draw, memory: Gust) -> float:
     elapsed = draw.time - memory.time
-    if math.isclose(elapsed, draw.dt, rel_tol=_WIND_SLACK, abs_tol=_WIND_SLACK * draw.dt):
+    if math.isclose(elapsed, draw.dt, rel_tol=_TIME_SLACK, abs_tol=_TIME_SLACK * draw.dt):
         return draw.dt
     if elapsed < 0.0:
         raise InvalidValue(
@@ -532,7 +532,7 @@ class Composed(UncertaintyModel):
         return tuple(part.model.start(runs) for part in self._parts)
 
     def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Any]:
-        """The samples of the parts, each at its indices; the nominal value elsewhere."""
+        """Samples of the parts, each at its indices; the nominal value elsewhere."""
         before = self.start(draw.count) if memory is None else memory
         out = np.tile(self.nominal_value, (draw.count, 1))
         after: list[Any] = []
@@ -568,7 +568,7 @@ def by_name(
     /,
     **models: UncertaintyModel,
 ) -> Composed:
-    """A model of all fields of a record, from models of some: `by_name(State, v_x=Gaussian(0, 1))`.
+    """Model of all fields of a record, from models of some: `by_name(State, v_x=Gaussian(0, 1))`.
 
     Other fields keep their default, or 0 without one. Dotted names and groups of fields go into a
     mapping: `by_name(State, {("v_x", "v_y"): Gaussian(covariance=...)})`. The channel of each part

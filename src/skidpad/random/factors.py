@@ -43,7 +43,7 @@ class Factor(Protocol):
         ...
 
     def traced(self, share: Any) -> Any:
-        """Value of a share in `skidpad.ops`, for Programs; equal to `value` up to rounding."""
+        """Value of a traced share, for Programs; equal to `value` up to rounding."""
         ...
 
     def identity(self) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class Normal:
 
 @dataclass(frozen=True)
 class Levels:
-    """Values of a list, equally often; a single value is constant."""
+    """Values of a list, each equally likely; a list of one value is a constant."""
 
     values: tuple[float, ...]
 
@@ -240,7 +240,7 @@ def _traced_level(share: Any, count: int) -> Any:
 
 
 def factor_of(name: str, given: Any) -> Factor:
-    """Factor described by a plain form; raises InvalidValue for any other value.
+    """Make a factor from a plain form; raises InvalidValue for any other value.
 
     Args:
         name: for errors.

@@ -1,4 +1,4 @@
-"""The random numbers of `streams` in compiled loops: the same bits, many at a time.
+"""Compiled loops for the random numbers of `streams`, with the same bits.
 
 `streams` is the definition and gives the constants; the loops repeat its operations one for one,
 none fused or reordered. They go over a block in stages that the compiler turns into vector

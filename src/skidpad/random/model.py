@@ -1,4 +1,4 @@
-"""Uncertainty models: distributions over vectors, sampled step by step for many runs.
+"""Uncertainty models: random vectors that are sampled step by step for many runs.
 
 To write one, derive from `UncertaintyModel`:
 
@@ -76,7 +76,7 @@ class Shape(NamedTuple):
         return cls(len(names), names, rest)
 
     def vector(self, name: str, argument: Any, unnamed: Any = 0.0) -> Array:
-        """The values of one argument, (dim,); raises for another length and for NaN.
+        """Values of one argument, (dim,); raises for another length and for NaN.
 
         Names that a mapping leaves out get the value `unnamed`.
         """
@@ -131,7 +131,7 @@ class Shape(NamedTuple):
 
 
 def numbers_of(name: str, argument: Any) -> Array:
-    """A record, list, array or object with `convert_to_array` as an array of floats."""
+    """Convert a record, list, array or object with `convert_to_array` to an array of floats."""
     if _is_record(argument):
         argument = record.flatten(argument)
     elif hasattr(argument, "convert_to_array"):
@@ -160,7 +160,7 @@ def _named(fields: Any) -> tuple[Names, Array]:
 
 
 def _longest(arguments: Mapping[str, Any]) -> int:
-    """Length of the first vector, with which the others are compared later."""
+    """Length of the first argument that is a vector, else 1."""
     for name, value in arguments.items():
         if value is not None and not isinstance(value, Mapping):
             shape = numbers_of(name, value).shape
@@ -217,7 +217,7 @@ class UncertaintyModel(ABC):
 
     @abstractmethod
     def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Any]:
-        """One row per run, (runs, dim), and the memory for the next step.
+        """Return one row per run, (runs, dim), and the memory for the next step.
 
         `memory` comes from `start` or the previous call, None at the first step; `x` are the states
         of the runs, (runs, nx).
@@ -228,7 +228,7 @@ class UncertaintyModel(ABC):
         self._own = _Own(streams.fresh() if seed is None else streams.checked(seed))
 
     def sample_uncertainty(self, x: Any = None, dt: float = 0.1) -> Array:
-        """The next value (dim,) of the model's own stream, which `reset` seeds.
+        """Return the next value (dim,) of the model's own stream, which `reset` seeds.
 
         For trials and for code without draws; simulations have their own streams. `x` is the state
         of the one run, `dt` the time until the next sample in s.
@@ -255,7 +255,7 @@ class _Own:
 
 
 def checked_model(name: str, model: Any, names: Sequence[str], what: str) -> UncertaintyModel:
-    """The uncertainty model; raises InvalidValue unless it has a value for each of these names.
+    """Return the model; raises InvalidValue unless it has a value for each of these names.
 
     Named values must have these names in this order, so that no value is assigned to a field of
     another name. `name` and `what` are the argument and its description, for errors.
@@ -278,7 +278,7 @@ def checked_model(name: str, model: Any, names: Sequence[str], what: str) -> Unc
 def draw_sample(
     model: UncertaintyModel, draw: Draw, memory: Any = None, x: Array | None = None
 ) -> tuple[Array, Any]:
-    """`model.sample`, checked: raises unless there is a finite row (dim,) for each run."""
+    """Sample a model; raises unless it returns a finite row (dim,) for each run."""
     rows, memory = model.sample(draw, memory, x)
     expected = (draw.count, model.dim)
     if np.shape(rows) != expected:
@@ -298,7 +298,7 @@ def draw_sample(
 
 
 def one_name(names: tuple[str, str], first: Any, second: Any) -> Any:
-    """Value of an argument with two names; raises InvalidValue unless exactly one is used."""
+    """Value of an argument that has two names; raises InvalidValue unless exactly one is used."""
     if (first is None) == (second is None):
         amount = "both" if first is not None else "neither"
         raise InvalidValue(f"{names[0]} (also called {names[1]}) must be given once, got {amount}")

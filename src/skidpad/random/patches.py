@@ -131,7 +131,7 @@ def same_for_all(patches: tuple[Patch, ...]) -> Places:
 
 
 def on_top(places: Places, x: Array, y: Array, below: Array) -> Array:
-    """Value at a point of each run, (runs,); later rectangles cover earlier ones."""
+    """Value at a point of each run, (runs,): that of the last rectangle there, else `below`."""
     out = below
     for k in range(places.x.shape[1]):
         pose = places.x[:, k], places.y[:, k], places.yaw[:, k]
@@ -143,9 +143,9 @@ def on_top(places: Places, x: Array, y: Array, below: Array) -> Array:
 
 
 class Ground(NamedTuple):
-    """Memory of runs: the patches placed at random."""
+    """Memory of `FrictionPatches`: the patches placed at random in each run."""
 
-    thrown: tuple[Places, ...]
+    scattered: tuple[Places, ...]
 
 
 class FrictionPatches(UncertaintyModel):
@@ -206,9 +206,9 @@ class FrictionPatches(UncertaintyModel):
         ground = self._placed(draw) if memory is None else memory
         place_x, place_y = (np.asarray(x[:, column], float) for column in self._columns)
         out = np.full(draw.count, self._base[0])
-        thrown = iter(ground.thrown)
+        scattered = iter(ground.scattered)
         for layer in self._layers:
-            places = layer if isinstance(layer, Places) else next(thrown)
+            places = layer if isinstance(layer, Places) else next(scattered)
             out = on_top(places, place_x, place_y, out)
         return out[:, None], ground
 

@@ -1,4 +1,4 @@
-"""Closed race tracks of any size from a seed: the border of some cells of a Voronoi diagram.
+"""Random closed race tracks: the border of some cells of a Voronoi diagram.
 
 Scattered points divide the plane into cells. The border of a connected group of cells is a closed
 line with straights and turns to both sides, which never crosses itself. `border_of_cells` takes its
@@ -113,7 +113,7 @@ def least_gap(line: Array, spacing: m, clearance: m, every: int = 1) -> m:
 
 
 def from_the_straight(line: Array, window: int) -> Array:
-    """The same closed line, starting in its straightest stretch of `window` points."""
+    """Rotate the points of a closed line, so that it starts in its straightest `window` points."""
     bend = np.abs(directions(line, closed=True)[1][:-1])
     bends = np.convolve(np.concatenate([bend, bend[: window - 1]]), np.ones(window), "valid")
     return np.roll(line, -(int(bends.argmin()) + window // 3), axis=0)

@@ -1,10 +1,10 @@
-"""Random numbers that depend on (seed, channel, vehicle, step) and on nothing else.
+"""Random numbers that depend on seed, channel, run and step alone.
 
-They do not depend on the number of vehicles, the order of the sensors, the workers, the machine or
-the number of steps drawn at a time. Philox4x32-10 is a bijection of 128-bit counters for every
-64-bit key (J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Here seed
-and channel make the key; step, vehicle and the element of the channel make the counter, so that no
-number is drawn twice.
+They do not depend on the number of runs, their split into batches, the order of the sensors, the
+workers, the machine or the number of steps drawn at a time. Philox4x32-10 is a bijection of 128-bit
+counters for every 64-bit key (J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
+SC 2011). Here seed and channel make the key; step, run and the element of the channel make the
+counter, so that no number is drawn twice.
 
 One integer determines all random numbers of a run: the low 32 bits of a seed are the number of the
 run, the bits above are the seed of the study. Run k of a study with seed s has the seed
@@ -17,21 +17,15 @@ rounded everywhere, while the logarithm of a library is not. Quantiles of the no
 M. J. Wichura, "Algorithm AS 241: The percentage points of the normal distribution", Applied
 Statistics 37 (1988), its routine PPND16 with about 16 digits; `share_below` is the inverse.
 
-Random numbers of one step of some runs (`Draw`), and of many environments (`shares`, `shaken`).
+`Draw` gives the random numbers of one step of some runs. Its channels have names: call n of
+`normal` within a step reads the channel `NAME.normal.n`, n from 0, and call n of `uniform` reads
+`NAME.uniform.n`; `part("p")` is a draw whose channels begin with `NAME.p`. So drawing more at the
+end of a step, or in another part, does not change the other numbers. The compiled loops of `kernel`
+give the bits of the functions here, faster.
 
-A number of a `Draw` depends on the seed of the study, the channel, the run, the step and its
-position in the row, and on nothing else: not on the number of runs, their split into batches or
-other numbers drawn. `streams` defines the numbers; the compiled loops of `kernel` give the same
-bits faster.
-
-Channels have names. Call n of `normal` within a step reads the channel `NAME.normal.n`, n from 0,
-and call n of `uniform` reads `NAME.uniform.n`; `part("p")` is a draw whose channels begin with
-`NAME.p`. So drawing more at the end of a step, or in another part, does not change the other
-numbers.
-
-A number of an environment depends on its seed and counter, the channel and the name of the number.
-It is Philox as in `streams`, with the channel as the key and counter, seed and name as its four
-words.
+`shares` and `shaken` give the random numbers of many learning environments. A number depends on the
+seed and the counter of its environment, the channel and the name of the number: the channel is the
+key of Philox, and counter, seed and name are its four words.
 """
 
 from __future__ import annotations
@@ -102,7 +96,7 @@ _ATANH = tuple(1.0 / n for n in range(23, 0, -2))
 
 
 def normal_of(u: Array) -> Array:
-    """The quantile of the standard normal distribution for a probability u, 0 < u < 1."""
+    """Quantile of the standard normal distribution for a probability u, 0 < u < 1."""
     q = u - 0.5
     r = q * q
     np.subtract(_SPLIT_Q * _SPLIT_Q, r, out=r)
@@ -177,7 +171,7 @@ _CORRECTED = math.pi / _STEP
 
 
 def exponential(x: Array) -> Array:
-    """e to the power of x, to 1 or 2 units in the last place."""
+    """Exponential function e to the power of x, to 1 or 2 units in the last place."""
     power = np.clip(np.rint(x / (_LN2_HIGH + _LN2_LOW)), -1100.0, 1100.0)
     rest = (x - power * _LN2_HIGH) - power * _LN2_LOW
     total = np.full_like(rest, _TAYLOR[0])
@@ -188,10 +182,11 @@ def exponential(x: Array) -> Array:
 
 
 def share_below(z: Any) -> Array:
-    """The probability that a standard normal variable lies below z.
+    """Probability that a standard normal variable lies below z.
 
-    By the trapezoidal rule with correction for the pole: D. B. Hunter and T. Regan, "A note on the
-    evaluation of the complementary error function", Mathematics of Computation 26 (1972).
+    Computed by the trapezoidal rule with correction for the pole: D. B. Hunter and T. Regan, "A
+    note on the evaluation of the complementary error function", Mathematics of Computation 26
+    (1972).
     """
     numbers = np.asarray(z, dtype=np.float64)
     x = np.abs(numbers) * math.sqrt(0.5)
@@ -244,7 +239,7 @@ def normals(
 
 
 class Stream:
-    """Normal or uniform numbers of one channel for a few steps at a time.
+    """Source of normal or uniform numbers of one channel, for a few steps at a time.
 
     A window of steps is drawn ahead and cached; the numbers do not depend on it.
     """
@@ -354,12 +349,12 @@ RUNS = 1 << RUN_BITS
 
 
 def checked(seed: Any, name: str = "seed") -> int:
-    """The seed as an int; raises InvalidValue unless it is an integer."""
+    """Return the seed as an int; raises InvalidValue unless it is an integer."""
     return whole(name, seed, least=None)
 
 
 def of_run(seed: int, run: int) -> int:
-    """The seed of one run of a study; runs count from 0 to 2³² - 1."""
+    """Seed of one run of a study; runs count from 0 to 2³² - 1."""
     number = checked(run, "run")
     if not 0 <= number < RUNS:
         raise InvalidValue(f"run = {number} must be from 0 to {RUNS - 1}")
@@ -367,7 +362,7 @@ def of_run(seed: int, run: int) -> int:
 
 
 def split(seed: int) -> tuple[int, int]:
-    """The seed of the study and the number of the run: the inverse of `of_run`."""
+    """Seed of the study and number of the run: the inverse of `of_run`."""
     whole = checked(seed)
     return whole >> RUN_BITS, whole & (RUNS - 1)
 
@@ -586,5 +581,5 @@ def shaken(channel: str, ranges: AnyArray, seeds: Words, counters: Words, std: f
 
 @cache
 def channel_key(channel: str) -> tuple[int, int]:
-    """The two words of the key of a channel."""
+    """Key words of a channel with seed 0."""
     return key_of(0, channel)

@@ -213,22 +213,26 @@ def _one_round(count: int, points: Points, findings: Mapping[str, Any] | None = 
     return findings or {}
 
 
-def _check_runs(runs: int, most: int) -> None:
-    if whole("runs", runs, "at least 1") > most:
-        raise InvalidValue(f"runs = {runs} must be at most {most}")
+@dataclass(frozen=True)
+class _OneRound(DesignSettings):
+    """Base of designs whose one setting is the number of their runs, made in one round."""
+
+    most: ClassVar[int] = RUNS
+
+    runs: int
+    """Number of runs."""
+
+    def __post_init__(self) -> None:
+        if whole("runs", self.runs, "at least 1") > self.most:
+            raise InvalidValue(f"runs = {self.runs} must be at most {self.most}")
 
 
 @dataclass(frozen=True)
-class Random(DesignSettings):
+class Random(_OneRound):
     """Independent random runs, suitable for probabilities and quantiles."""
 
     kind = "random"
     larger = ("runs",)
-
-    runs: int
-
-    def __post_init__(self) -> None:
-        _check_runs(self.runs, RUNS)
 
     def rounds(self, factors: int, seed: int) -> Rounds:
         """One round."""
@@ -236,7 +240,7 @@ class Random(DesignSettings):
 
 
 @dataclass(frozen=True)
-class LatinHypercube(DesignSettings):
+class LatinHypercube(_OneRound):
     """Latin hypercube: each factor has one run in each of `runs` equal intervals, in random order.
 
     Means scatter less than with random runs; the reduction is largest if the factors act additively
@@ -244,11 +248,6 @@ class LatinHypercube(DesignSettings):
     """
 
     kind = "latin_hypercube"
-
-    runs: int
-
-    def __post_init__(self) -> None:
-        _check_runs(self.runs, RUNS)
 
     def rounds(self, factors: int, seed: int) -> Rounds:
         """One round."""
@@ -265,16 +264,12 @@ class LatinHypercube(DesignSettings):
 
 
 @dataclass(frozen=True)
-class Sobol(DesignSettings):
+class Sobol(_OneRound):
     """Scrambled Sobol points: the most even coverage, best with a power of 2 as the number."""
 
     kind = "sobol"
     larger = ("runs",)
-
-    runs: int
-
-    def __post_init__(self) -> None:
-        _check_runs(self.runs, MOST_POINTS)
+    most = MOST_POINTS
 
     def rounds(self, factors: int, seed: int) -> Rounds:
         """One round."""
@@ -282,7 +277,7 @@ class Sobol(DesignSettings):
 
 
 @dataclass(frozen=True)
-class Saltelli(DesignSettings):
+class Saltelli(_OneRound):
     """The runs from which Sobol's sensitivity indices are estimated, in the order of SALib.
 
     There are two sets A and B of n points. Runs come in blocks: a point of A; this point with each
@@ -293,12 +288,12 @@ class Saltelli(DesignSettings):
 
     kind = "saltelli"
     larger = ("runs",)
+    most = MOST_POINTS
 
-    runs: int
     second_order: bool = False
 
     def __post_init__(self) -> None:
-        _check_runs(self.runs, MOST_POINTS)
+        super().__post_init__()
         flag("second_order", self.second_order)
 
     @classmethod
@@ -387,19 +382,13 @@ class Grid(DesignSettings):
 
 
 @dataclass(frozen=True)
-class Table(DesignSettings):
+class Table(_OneRound):
     """Listed runs: run k uses value k of each factor's list; see `campaign.table_of`.
 
     A table cannot be extended, because longer lists are other factors.
     """
 
     kind = "table"
-
-    runs: int
-    """Number of rows of the table."""
-
-    def __post_init__(self) -> None:
-        _check_runs(self.runs, RUNS)
 
     @classmethod
     def of(cls, factors: Mapping[str, Any]) -> Table:

@@ -23,6 +23,7 @@ from __future__ import annotations
 import heapq
 import os
 import re
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -34,7 +35,7 @@ import numpy as np
 
 from ..core.arrays import AnyArray
 from ..core.checks import whole
-from ..core.files import brief_repr, counted, parsed_json, shortened
+from ..core.files import brief_repr, counted, listed, parsed_json, shortened
 from ..core.record import unknown_name
 from ..errors import InvalidValue, MissingFile
 from ..random.streams import uniforms
@@ -53,12 +54,9 @@ from .tables import (
     arrow_module,
     covering,
     gaps,
-    kept_runs,
     plain_json,
-    read_trajectory,
-    remove_trajectory,
-    unreadable,
-    write_trajectory,
+    run_of,
+    trajectory_name,
 )
 
 Extends = Mapping[str, Callable[[Any], bool]]
@@ -128,10 +126,10 @@ def check_continues(
         if differences and not (both and section in extends and extends[section](was)):
             changes += differences
     if changes:
-        listed = "; ".join(changes[:_MOST_LISTED])
+        first = "; ".join(changes[:_MOST_LISTED])
         more = f"; and {len(changes) - _MOST_LISTED} more" if len(changes) > _MOST_LISTED else ""
         raise PlanChanged(
-            f"{source} has runs of a different plan: {listed}{more}. Use another folder, or "
+            f"{source} has runs of a different plan: {first}{more}. Use another folder, or "
             "restore the plan"
         )
 
@@ -390,8 +388,15 @@ class Folder:
 
     def verify_trajectories(self) -> list[str]:
         """Read all trajectories to find damaged files; returns `damaged()`."""
-        for name, size, reason in unreadable(self._storage):
-            self._table.set_aside(TRAJECTORIES, name, size, reason)
+        for name, size in self._storage.sizes(TRAJECTORIES).items():
+            run = run_of(name)
+            try:
+                if run is not None:
+                    self.trajectory(run)
+            except InvalidValue as error:
+                if self._storage.exists(f"{TRAJECTORIES}/{name}"):
+                    reason = " ".join(str(error).split())
+                    self._table.set_aside(TRAJECTORIES, name, size, reason)
         return self.damaged()
 
     def damaged(self) -> list[str]:
@@ -408,19 +413,39 @@ class Folder:
         return self._table.notes()
 
     def write_trajectory(self, run: int, trajectory: Trajectory) -> None:
+        """Store the trajectory of a run atomically."""
         self._check_writable()
-        write_trajectory(self._storage, whole("run", run, "not negative", least=0), trajectory)
+        name = trajectory_name(whole("run", run, "not negative", least=0))
+        with tempfile.TemporaryDirectory(prefix="skidpad-") as folder:
+            path = Path(folder) / name
+            trajectory.to_parquet(path)
+            self._storage.write(f"{TRAJECTORIES}/{name}", path.read_bytes())
 
     def trajectory(self, run: int) -> Trajectory:
-        return read_trajectory(self._storage, run)
+        """Read the stored trajectory of a run; the error for another run lists the stored ones."""
+        if run not in self.trajectories:
+            kept = listed([str(number) for number in self.trajectories]) or "none"
+            raise InvalidValue(f"run = {run} was not kept as a trajectory; kept are {kept}")
+        storage, name = self._storage, f"{TRAJECTORIES}/{trajectory_name(run)}"
+        if isinstance(storage.path, Path):
+            return Trajectory.from_parquet(storage.path / name)
+        with tempfile.TemporaryDirectory(prefix="skidpad-") as folder:
+            path = Path(folder) / "run.parquet"
+            path.write_bytes(storage.read(name))
+            try:
+                return Trajectory.from_parquet(path)
+            except InvalidValue as error:
+                raise InvalidValue(str(error).replace(str(path), storage.shown(name))) from error
 
     def remove_trajectory(self, run: int) -> None:
         self._check_writable()
-        remove_trajectory(self._storage, run)
+        self._storage.remove(f"{TRAJECTORIES}/{trajectory_name(run)}")
 
     @property
     def trajectories(self) -> tuple[int, ...]:
-        return kept_runs(self._storage)
+        """Numbers of the runs with a stored trajectory, in order."""
+        runs = map(run_of, self._storage.sizes(TRAJECTORIES))
+        return tuple(sorted(run for run in runs if run is not None))
 
     def close(self) -> None:
         """Release the lock; may be called twice."""

@@ -137,11 +137,17 @@ class Setup:
     @cached_property
     def factors(self) -> dict[str, Field]:
         """Fields that factors set, by factor name."""
-        named: dict[str, Field] = {}
-        for prefix, kind, closed in self._groups:
-            if not closed:
-                named |= {prefix + leaf.name: leaf for leaf in record.fields(kind)}
-        return {name: leaf for name, leaf in named.items() if name not in self._arrays}
+        plant = self.loop.runner.plant
+        pairs = zip(record.names(plant.Params), record.flatten(plant.params), strict=True)
+        # Numbers between two that identify shared arrays have no meaning.
+        arrays = [name for name, value in pairs if isinstance(value, ArrayNumber)]
+        return {
+            prefix + leaf.name: leaf
+            for prefix, kind, closed in self._groups
+            if not closed
+            for leaf in record.fields(kind)
+            if prefix + leaf.name not in arrays
+        }
 
     @property
     def _groups(self) -> list[tuple[str, type, str]]:
@@ -155,26 +161,18 @@ class Setup:
             ("", self.loop.runner.plant.Params, ""),
             (X0, plant.State, drawn if isinstance(self.x0, UncertaintyModel) else ""),
             (INPUT, self.Reference, table if len(self.inputs) > 1 else ""),
-            (DISTURBANCE, plant.Disturbance, disturbed if self.disturbance is not None else ""),
+            (DISTURBANCE, plant.Disturbance, "" if self.disturbance is None else disturbed),
         ]
 
-    @cached_property
-    def _arrays(self) -> frozenset[str]:
-        """Parameters that identify shared arrays; factors cannot vary them, as numbers between two
-        arrays have no meaning."""
-        plant = self.loop.runner.plant
-        pairs = zip(record.names(plant.Params), record.flatten(plant.params), strict=True)
-        return frozenset(name for name, value in pairs if isinstance(value, ArrayNumber))
-
-    def check_name(self, name: str) -> Field:
-        """Field that a factor sets; raises for an unknown name and suggests the nearest one."""
+    def check_name(self, name: str) -> None:
+        """Raise for an unknown factor, suggesting the nearest name, and for one that is not
+        allowed."""
         if name in self.factors:
-            return self.factors[name]
+            return
         for prefix, _, closed in self._groups:
             if closed and name.startswith(prefix):
                 raise InvalidValue(f"factor {name!r}: {closed}")
-        allowed = tuple(self.factors)
-        raise InvalidValue(record.unknown_name("the drive", name, allowed, "factor"))
+        raise InvalidValue(record.unknown_name("the drive", name, tuple(self.factors), "factor"))
 
     def prepare(self, rows: Rows) -> Prepared:
         for name in rows.factors:

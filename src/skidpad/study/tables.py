@@ -1,4 +1,4 @@
-"""The runs of a campaign as one table of Parquet parts, and stored trajectories as files.
+"""The runs of a campaign as one table of Parquet parts.
 
 A part is a file with all columns of a range of runs. Its name and its metadata state the range, and
 it has a digest of every column, so the parts alone determine which runs are finished and whether
@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -29,15 +28,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from errno import EIO
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from ..core.arrays import AnyArray
-from ..core.files import counted, listed
+from ..core.files import counted
 from ..errors import InvalidValue, SkidpadError, require
-from ..run.trajectory import Trajectory
 from .experiment import RUN, Column
 from .storage import Storage
 
@@ -518,61 +515,14 @@ TRAJECTORIES = "trajectories"
 _TRAJECTORY_NAME = re.compile(r"run-(\d{12,18})\.parquet")
 
 
-def write_trajectory(storage: Storage, run: int, trajectory: Trajectory) -> None:
-    """Store the trajectory of a run atomically."""
-    with tempfile.TemporaryDirectory(prefix="skidpad-") as folder:
-        path = Path(folder) / "run.parquet"
-        trajectory.to_parquet(path)
-        storage.write(_file(run), path.read_bytes())
-
-
-def read_trajectory(storage: Storage, run: int) -> Trajectory:
-    """Read the stored trajectory of a run; the error for another run lists the stored ones."""
-    runs = kept_runs(storage)
-    if run not in runs:
-        kept = listed([str(number) for number in runs]) or "none"
-        raise InvalidValue(f"run = {run} was not kept as a trajectory; kept are {kept}")
-    name = _file(run)
-    if isinstance(storage.path, Path):
-        return Trajectory.from_parquet(storage.path / name)
-    with tempfile.TemporaryDirectory(prefix="skidpad-") as folder:
-        path = Path(folder) / "run.parquet"
-        path.write_bytes(storage.read(name))
-        try:
-            return Trajectory.from_parquet(path)
-        except InvalidValue as error:
-            raise InvalidValue(str(error).replace(str(path), storage.shown(name))) from error
-
-
-def remove_trajectory(storage: Storage, run: int) -> None:
-    storage.remove(_file(run))
-
-
-def kept_runs(storage: Storage) -> tuple[int, ...]:
-    runs = map(run_of, storage.sizes(TRAJECTORIES))
-    return tuple(sorted(run for run in runs if run is not None))
-
-
-def unreadable(storage: Storage) -> Iterator[tuple[str, int, str]]:
-    """Iterate over names, sizes in bytes and reasons of trajectory files that cannot be read."""
-    for name, size in storage.sizes(TRAJECTORIES).items():
-        run = run_of(name)
-        try:
-            if run is not None:
-                read_trajectory(storage, run)
-        except InvalidValue as error:
-            if storage.exists(_file(run or 0)):
-                yield name, size, " ".join(str(error).split())
+def trajectory_name(run: int) -> str:
+    return f"run-{run:012d}.parquet"
 
 
 def run_of(name: str) -> int | None:
     """Run number from the name of a trajectory file; None for any other name."""
     match = _TRAJECTORY_NAME.fullmatch(name)
     return int(match[1]) if match else None
-
-
-def _file(run: int) -> str:
-    return f"{TRAJECTORIES}/run-{run:012d}.parquet"
 
 
 DAMAGED = "damaged"
