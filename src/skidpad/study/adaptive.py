@@ -105,11 +105,10 @@ class Converging(DesignSettings):
 
     @property
     def runs(self) -> int:
-        """The largest number of runs."""
         return self.most
 
     def reads(self) -> tuple[str, ...]:
-        """The one column that is estimated."""
+        """Name of the column that is estimated."""
         return (self.column,)
 
     def totals(self) -> list[int]:
@@ -303,11 +302,10 @@ class SubsetSimulation(DesignSettings):
 
     @property
     def runs(self) -> int:
-        """The largest number of runs."""
         return self.each + (self.most_levels - 1) * (self.each - self._chains)
 
     def reads(self) -> tuple[str, ...]:
-        """The one column that reaches the threshold."""
+        """Name of the column that reaches the threshold."""
         return (self.column,)
 
     def check(self, columns: Sequence[Column]) -> None:
@@ -432,7 +430,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True)
 class Refinement(DesignSettings):
-    """Runs of a design, then more of them round by round where a column crosses a threshold.
+    """Runs of a first design, then further runs where a column crosses a threshold.
 
     Runs with NaN are on neither side. A column of truth values crosses 0.5: `failed`, for instance,
     shows where runs begin to fail. Distances are measured in the unit cube; to resolve one of two
@@ -475,11 +473,10 @@ class Refinement(DesignSettings):
 
     @property
     def runs(self) -> int:
-        """The largest number of runs."""
         return self.most
 
     def reads(self) -> tuple[str, ...]:
-        """The column, and the columns that the first design reads."""
+        """Names of the column and of the columns that the first design reads."""
         return tuple(dict.fromkeys((self.column, *self.first.reads())))
 
     def rounds(self, factors: int, seed: int) -> Rounds:
@@ -511,7 +508,7 @@ class Refinement(DesignSettings):
 
 
 class _Known:
-    """Finished runs by the side that they are on."""
+    """Finished runs with their values, from which the border between the two sides follows."""
 
     def __init__(self, threshold: float, levels: tuple[int, ...]) -> None:
         self._threshold, self._levels = threshold, np.array(levels)
@@ -584,7 +581,8 @@ def _mirrored(side: Array, strip: float) -> Array:
 
 
 def _pairs(sides: list[Array], trees: Any) -> tuple[Array, Array]:
-    """Pairs of runs on the lower and the upper side, one among the nearest of the other."""
+    """Pairs of runs on the lower and the upper side, of which one is among the nearest to the
+    other."""
     size, near = len(sides[1]), _NEAR * sides[0].shape[1]
     pairs: list[Runs] = []
     for own in (0, 1):

@@ -52,7 +52,8 @@ _GROWTH = 4.0
 
 
 class ChunkSize:
-    """Number of runs that take about `seconds`, adapted to the durations of finished chunks."""
+    """Number of runs in the next chunk, which should take about `seconds`; it is adapted to the
+    durations of finished chunks."""
 
     def __init__(self, seconds: float, block: int, first: int = FIRST) -> None:
         self._seconds, self._block = seconds, block
@@ -88,7 +89,8 @@ _PARTS_TO_MERGE = 64
 def rows_of(
     factors: Mapping[str, Factor], chosen: Round, first: int, begin: int, end: int, seed: int
 ) -> Rows:
-    """Rows for the runs `begin` to `end - 1` of a round whose first run is number `first`."""
+    """Rows of the runs `begin` to `end - 1`, which belong to a round whose first run is number
+    `first`."""
     runs = np.arange(begin, end, dtype=np.int64)
     points = chosen.points(runs - first)
     columns = {name: factor.value(points[:, k]) for k, (name, factor) in enumerate(factors.items())}
@@ -398,8 +400,8 @@ SHARES = (0.05, 0.5, 0.95)
 
 
 def summary_of(study: Study, level: float = 0.95) -> dict[str, Any]:
-    """Summary: state, numbers with mean and quantiles, truth values with probabilities, and
-    findings.
+    """Results of a campaign as plain values: state, numbers with mean and quantiles, truth values
+    with probabilities, and the findings of the design.
 
     If the runs do not represent the distribution of the factors, `reason` says why, and only lowest
     and highest values are given. If they do but intervals are not valid, `caution` says why.
@@ -485,7 +487,7 @@ def _interval(one: Any) -> dict[str, float | None]:
 
 
 def _finite(value: float) -> float | None:
-    """The number; None for NaN and infinity, which JSON does not have."""
+    """Return the number, or None for NaN and infinity, which JSON does not have."""
     return float(value) if math.isfinite(value) else None
 
 

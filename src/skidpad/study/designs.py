@@ -235,7 +235,6 @@ class Random(_OneRound):
     larger = ("runs",)
 
     def rounds(self, factors: int, seed: int) -> Rounds:
-        """One round."""
         return _one_round(self.runs, random_points(factors, seed))
 
 
@@ -250,7 +249,6 @@ class LatinHypercube(_OneRound):
     kind = "latin_hypercube"
 
     def rounds(self, factors: int, seed: int) -> Rounds:
-        """One round."""
         within = random_points(factors, seed, "campaign.latin.within")
 
         def points(numbers: Runs) -> Array:
@@ -272,13 +270,12 @@ class Sobol(_OneRound):
     most = MOST_POINTS
 
     def rounds(self, factors: int, seed: int) -> Rounds:
-        """One round."""
         return _one_round(self.runs, sobol_points(factors, seed, self.runs))
 
 
 @dataclass(frozen=True)
 class Saltelli(_OneRound):
-    """The runs from which Sobol's sensitivity indices are estimated, in the order of SALib.
+    """Runs from which Sobol's sensitivity indices are estimated, in the order of SALib.
 
     There are two sets A and B of n points. Runs come in blocks: a point of A; this point with each
     factor in turn taken from B; with `second_order` also the point of B with each factor in turn
@@ -362,7 +359,6 @@ class Grid(DesignSettings):
 
     @property
     def runs(self) -> int:
-        """Product of the counts."""
         return math.prod(self.counts)
 
     def rounds(self, factors: int, seed: int) -> Rounds:

@@ -36,7 +36,7 @@ from .experiment import FAILED, Column, Experiment, Resources, Rows
 
 
 class Chunk(NamedTuple):
-    """Runs that are executed together, some seconds of work."""
+    """Range of runs that a worker executes at once, some seconds of work."""
 
     begin: int
     end: int
@@ -47,6 +47,8 @@ class Chunk(NamedTuple):
 
 
 class Finished(NamedTuple):
+    """A chunk that a worker has executed, with its results."""
+
     chunk: Chunk
     columns: Mapping[str, AnyArray] | None
     """Results; None if the worker has written them to the folder itself."""
@@ -59,7 +61,7 @@ class Finished(NamedTuple):
 
 
 class Writer(Protocol):
-    """Writes chunks to the folder of a campaign from any process; can be pickled."""
+    """Interface for writing chunks to the folder of a campaign from any process; can be pickled."""
 
     def write_part(self, begin: int, end: int, columns: Mapping[str, AnyArray]) -> None:
         """Write all columns of the runs from `begin` to `end - 1`, factors included."""
@@ -117,7 +119,7 @@ class InProcess:
 
     @property
     def slots(self) -> int:
-        """One: nothing runs between two calls."""
+        """Always 1: `finished` executes the chunks one at a time."""
         return 1
 
     def start(self, experiment: Experiment, writer: Writer) -> None:
@@ -515,7 +517,7 @@ _WINDOW = 30.0
 
 
 class ProgressMonitor:
-    """Progress of a running campaign; may be read from another thread.
+    """Progress of a running campaign, for a page; may be read from another thread.
 
     Args:
         name: name of the campaign.

@@ -70,7 +70,7 @@ def share_of(one: Probability, reason: str) -> Share:
 
 
 class QuantilePlaces(NamedTuple):
-    """Ranks, from 0, in the ordered values, of those that determine a quantile and its interval."""
+    """Ranks (from 0) of the ordered values that determine a quantile and its interval."""
 
     below: int
     above: int
@@ -298,7 +298,7 @@ def export(folder: Folder, path: str | os.PathLike[str]) -> int:
 
 
 class Source(Protocol):
-    """A campaign, as far as its runs are repeated."""
+    """Interface of a campaign, as needed to repeat its runs."""
 
     @property
     def experiment(self) -> Experiment: ...
@@ -444,7 +444,8 @@ class Study:
 
     @property
     def campaign(self) -> Source:
-        """The campaign: as given, or from the plan file in the folder; raises without either."""
+        """The campaign passed to the constructor, or that of the plan file in the folder; raises
+        without either."""
         if self._campaign is None:
             from .plan_file import campaign_of_folder
 
@@ -495,7 +496,7 @@ class Study:
         return values[~np.isnan(values)]
 
     def _valid(self, name: str, interval: Interval) -> Interval:
-        """The estimate, with its interval removed if that would not be valid."""
+        """Remove the interval of an estimate if it would not be valid."""
         reason = reason_for_no_interval(self.plan, name)
         return interval._replace(low=np.nan, high=np.nan, reason=reason) if reason else interval
 

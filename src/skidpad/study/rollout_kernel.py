@@ -435,7 +435,7 @@ class Folding:
 
 
 def _finite_check(so_far: Any, *states: Any) -> Any:
-    """Return the soundness number, or NaN if a state is infinite or NaN."""
+    """Return `so_far`, or NaN if a state is infinite or NaN."""
     for state in states:
         so_far = so_far + 0.0 * state
     return so_far
@@ -468,7 +468,7 @@ Feed = Callable[[Array], Strip | None]
 
 
 class Loop:
-    """Runs one compiled drive."""
+    """A compiled drive: vehicle, policy and metrics in one kernel."""
 
     def __init__(
         self,
@@ -481,8 +481,11 @@ class Loop:
         folds: Mapping[str, Fold],
         until: Quantity | None,
     ) -> None:
-        """`noisy_state` adds noise to the state that the policy receives, `Log` is the record class
-        of the columns of a log, if there is one."""
+        """Compile the loop.
+
+        `noisy_state` adds noise to the state that the policy receives; `Log` is the record class of
+        the columns of a log, if there is one.
+        """
         method = compiled_integrator(
             choose_integrator(vehicle, integrator, settings.dt, settings.substeps)
         )

@@ -274,14 +274,14 @@ class Setup:
 
 
 def _of_prefix(factors: Mapping[str, Array], prefix: str) -> dict[str, Array]:
-    """Factors whose names begin with the prefix, by name without the prefix."""
+    """Values of the factors with a prefix, by name without the prefix."""
     size = len(prefix)
     return {name[size:]: np.asarray(v) for name, v in factors.items() if name.startswith(prefix)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Repeated(Experiment):
-    """Replays a finished run; skips the plausibility check."""
+    """Repeats a finished run, without checking again whether its numbers are plausible."""
 
     before: Array | None
     """Commands that are pending at the start, (rows, 1, n)."""
@@ -658,9 +658,11 @@ class Drive(ExperimentBase, Constant):
             warn_of_changes(self.vehicle.name, self.vehicle.model.body, params, rows)
 
     def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
-        """All columns, (n,) each, and `failed`: whether a state was not finite at some sample,
-        because the run diverged or a step found no solution. In such a run numbers are NaN and
-        truth values are false."""
+        """Execute the runs; returns all columns, (n,) each.
+
+        `failed` says whether a state was not finite at some sample, because the run diverged or a
+        step found no solution. In such a run numbers are NaN and truth values are false.
+        """
         if not len(rows.runs):
             return blank_columns(self.columns(), 0, failed=False)
         most = MOST_RUNS.get(resources.device, MOST_RUNS["cpu"])
@@ -827,7 +829,6 @@ class LogDrive(ExperimentBase, Constant):
         return self.drive.settings()
 
     def columns(self) -> tuple[Column, ...]:
-        """Columns of the `Drive`."""
         return self.drive.columns()
 
     def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
@@ -835,11 +836,9 @@ class LogDrive(ExperimentBase, Constant):
         self.drive.check(ends)
 
     def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
-        """All columns and `failed`, (n,) each."""
         return self.drive.evaluate(rows, resources)
 
     def replay(self, rows: Rows) -> Trajectory:
-        """Repeat the single run of `rows` with its states, inputs, outputs and disturbances."""
         return self.drive.replay(rows)
 
     def identity(self) -> dict[str, Any]:

@@ -132,7 +132,6 @@ class ManoeuvreRuns(ExperimentBase, Constant):
         }
 
     def columns(self) -> tuple[Column, ...]:
-        """Metrics of all manoeuvres."""
         return self.known
 
     def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
@@ -215,7 +214,7 @@ class ManoeuvreRuns(ExperimentBase, Constant):
         return out
 
     def _requests(self, rows: Rows, k: int) -> dict[str, tuple[Manoeuvre, Subject]]:
-        """Manoeuvres of a run, each with a vehicle under test of its own."""
+        """Manoeuvres of run k, each with its own vehicle under test."""
         names = record.names(self.vehicle.model.Params)
         values = {name: float(column[k]) for name, column in rows.factors.items()}
         vehicle = self.vehicle.with_params({n: v for n, v in values.items() if n in names})
@@ -284,7 +283,7 @@ def _numeric_settings(one: Any) -> list[str]:
 
 
 def _attempt(work: Any, *arguments: Any) -> Any:
-    """Result of a function; None if it raises for its arguments."""
+    """Return the result of a function, or None if it raises one of `FAILURES`."""
     try:
         return work(*arguments)
     except FAILURES:
@@ -375,7 +374,6 @@ class TaskRuns(ExperimentBase, Constant):
         return (*COLUMNS, PROGRESS) if self._setup(()).task.tracks else COLUMNS
 
     def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
-        """All columns and `failed`, (n,) each."""
         out = blank_columns(self.columns(), len(rows.runs), failed=False)
         for block in in_blocks(rows, self.block):
             columns, _ = self._driven(block.rows, None)
@@ -520,7 +518,6 @@ class FunctionRuns(ExperimentBase, Constant):
         return {name: Setting.of_argument(self.function, name) for name in self._arguments()}
 
     def columns(self) -> tuple[Column, ...]:
-        """The columns of `gives`."""
         return tuple(one for one in self.gives if isinstance(one, Column))
 
     def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
@@ -532,7 +529,6 @@ class FunctionRuns(ExperimentBase, Constant):
                 raise InvalidValue(f"argument {name} of {self._name} has no default and no factor")
 
     def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
-        """All columns and `failed`, (n,) each."""
         out = blank_columns(self.columns(), len(rows.runs), failed=True)
         for block in in_blocks(rows, self.block):
             for part, columns in self._evaluate_block(block):
@@ -541,7 +537,6 @@ class FunctionRuns(ExperimentBase, Constant):
         return out
 
     def replay(self, rows: Rows) -> Trajectory:
-        """Repeat the single run of `rows`."""
         if self.trajectory is not None:
             return self.trajectory(**self._numbers(rows, self.trajectory))
         columns = self.evaluate(rows, Resources())
@@ -572,8 +567,8 @@ class FunctionRuns(ExperimentBase, Constant):
         }
 
     def _evaluate_block(self, block: Block) -> list[tuple[Block, dict[str, AnyArray]]]:
-        """Columns of a block; if the function raises, of each run on its own for which it does
-        not."""
+        """Columns of a block. If the function raises, its runs are evaluated one by one, without
+        those for which it raises."""
         try:
             return [(block, self._call(block.rows))]
         except FAILURES:
@@ -583,7 +578,7 @@ class FunctionRuns(ExperimentBase, Constant):
         return [pair for one in alone for pair in self._evaluate_block(one)]
 
     def _call(self, rows: Rows) -> dict[str, AnyArray]:
-        """The columns that the function returns, checked."""
+        """Call the function and check the columns that it returns."""
         if self.vectorised:
             answer = self.function(**_named_arguments(self.function, rows, rows.factors))
         else:
@@ -626,7 +621,7 @@ class FunctionRuns(ExperimentBase, Constant):
 def _named_arguments(
     function: Callable[..., Any], rows: Rows, values: Mapping[str, Any], run: Any = None
 ) -> dict[str, Any]:
-    """The factors, draw, run number and seed that the function has as arguments."""
+    """Arguments for the function: factors, `draw`, `run` and `seed`, as far as it takes them."""
     draw = Draw(rows.seed, "function", rows.runs)
     run = rows.runs if run is None else run
     known = {**values, DRAW: draw, RUN_NUMBER: run, SEED: rows.seed}
