@@ -105,6 +105,7 @@ class Converging(DesignSettings):
 
     @property
     def runs(self) -> int:
+        """The largest number of runs."""
         return self.most
 
     def reads(self) -> tuple[str, ...]:
@@ -302,6 +303,7 @@ class SubsetSimulation(DesignSettings):
 
     @property
     def runs(self) -> int:
+        """The largest number of runs."""
         return self.each + (self.most_levels - 1) * (self.each - self._chains)
 
     def reads(self) -> tuple[str, ...]:
@@ -473,6 +475,7 @@ class Refinement(DesignSettings):
 
     @property
     def runs(self) -> int:
+        """The largest number of runs."""
         return self.most
 
     def reads(self) -> tuple[str, ...]:
@@ -517,6 +520,7 @@ class _Known:
 
     @property
     def runs(self) -> int:
+        """The largest number of runs."""
         return sum(len(points) for points in self._points)
 
     def add(self, points: Array, values: AnyArray) -> None:

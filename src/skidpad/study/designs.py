@@ -235,6 +235,7 @@ class Random(_OneRound):
     larger = ("runs",)
 
     def rounds(self, factors: int, seed: int) -> Rounds:
+        """Generate the one round."""
         return _one_round(self.runs, random_points(factors, seed))
 
 
@@ -249,6 +250,7 @@ class LatinHypercube(_OneRound):
     kind = "latin_hypercube"
 
     def rounds(self, factors: int, seed: int) -> Rounds:
+        """Generate the one round."""
         within = random_points(factors, seed, "campaign.latin.within")
 
         def points(numbers: Runs) -> Array:
@@ -270,6 +272,7 @@ class Sobol(_OneRound):
     most = MOST_POINTS
 
     def rounds(self, factors: int, seed: int) -> Rounds:
+        """Generate the one round."""
         return _one_round(self.runs, sobol_points(factors, seed, self.runs))
 
 
@@ -359,6 +362,7 @@ class Grid(DesignSettings):
 
     @property
     def runs(self) -> int:
+        """Number of runs: the product of the counts."""
         return math.prod(self.counts)
 
     def rounds(self, factors: int, seed: int) -> Rounds:
@@ -400,6 +404,7 @@ class Table(_OneRound):
         return cls(runs)
 
     def rounds(self, factors: int, seed: int) -> Rounds:
+        """Generate the one round."""
         return _one_round(
             self.runs,
             lambda numbers: np.repeat((numbers[:, None] + 0.5) / self.runs, factors, axis=1),

@@ -829,6 +829,7 @@ class LogDrive(ExperimentBase, Constant):
         return self.drive.settings()
 
     def columns(self) -> tuple[Column, ...]:
+        """Columns of the `Drive`."""
         return self.drive.columns()
 
     def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
@@ -836,9 +837,11 @@ class LogDrive(ExperimentBase, Constant):
         self.drive.check(ends)
 
     def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
+        """Execute the runs; returns all columns and `failed`, (n,) each."""
         return self.drive.evaluate(rows, resources)
 
     def replay(self, rows: Rows) -> Trajectory:
+        """Repeat the single run of `rows`, bit for bit."""
         return self.drive.replay(rows)
 
     def identity(self) -> dict[str, Any]:

@@ -132,6 +132,7 @@ class ManoeuvreRuns(ExperimentBase, Constant):
         }
 
     def columns(self) -> tuple[Column, ...]:
+        """Metrics of all manoeuvres."""
         return self.known
 
     def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
@@ -374,6 +375,7 @@ class TaskRuns(ExperimentBase, Constant):
         return (*COLUMNS, PROGRESS) if self._setup(()).task.tracks else COLUMNS
 
     def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
+        """Execute the runs; returns all columns and `failed`, (n,) each."""
         out = blank_columns(self.columns(), len(rows.runs), failed=False)
         for block in in_blocks(rows, self.block):
             columns, _ = self._driven(block.rows, None)
@@ -518,6 +520,7 @@ class FunctionRuns(ExperimentBase, Constant):
         return {name: Setting.of_argument(self.function, name) for name in self._arguments()}
 
     def columns(self) -> tuple[Column, ...]:
+        """The columns of `gives`."""
         return tuple(one for one in self.gives if isinstance(one, Column))
 
     def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
@@ -529,6 +532,7 @@ class FunctionRuns(ExperimentBase, Constant):
                 raise InvalidValue(f"argument {name} of {self._name} has no default and no factor")
 
     def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
+        """Execute the runs; returns all columns and `failed`, (n,) each."""
         out = blank_columns(self.columns(), len(rows.runs), failed=True)
         for block in in_blocks(rows, self.block):
             for part, columns in self._evaluate_block(block):
@@ -537,6 +541,7 @@ class FunctionRuns(ExperimentBase, Constant):
         return out
 
     def replay(self, rows: Rows) -> Trajectory:
+        """Repeat the single run of `rows`, bit for bit."""
         if self.trajectory is not None:
             return self.trajectory(**self._numbers(rows, self.trajectory))
         columns = self.evaluate(rows, Resources())
