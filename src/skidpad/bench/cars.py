@@ -151,7 +151,12 @@ def entries(budget: Budget) -> Iterator[Entry]:
     for name in (name for name in MAIN if name in names):
         yield _single(name, "rk4", RK4_DT, budget)
         yield _single(name, "radau", CAR_RADAU_DT, budget)
-        yield from _first_steps(name, budget)
+        # Time to build the car and make its first step in a fresh process, without imports,
+        # with an empty and with a filled cache
+        for integrator in ("rk4", "radau"):
+            job = partial(first_call, f"{integrator}:{name}")
+            for kind, times in cold_and_cached(job, budget.fresh).items():
+                yield Entry(f"compile.{name}.{integrator}.{kind}", TIME, typical(times))
 
 
 def _fleets(names: list[str], precision: str, budget: Budget) -> Iterator[Entry]:
@@ -220,15 +225,6 @@ def _single(name: str, integrator: str, dt: float, budget: Budget) -> Entry:
     )
 
 
-def _first_steps(name: str, budget: Budget) -> Iterator[Entry]:
-    """Time to build the car and make its first step in a fresh process, without imports, with an
-    empty and with a filled cache."""
-    for integrator in ("rk4", "radau"):
-        job = partial(first_call, f"{integrator}:{name}")
-        for kind, times in cold_and_cached(job, budget.fresh).items():
-            yield Entry(f"compile.{name}.{integrator}.{kind}", TIME, typical(times))
-
-
 TYRE_PRECISIONS = ("float64", "float32")
 TYRE_CALLS = 2000
 CAR_STEPS = 40
@@ -240,7 +236,29 @@ def tyre_entries(budget: Budget) -> Iterator[Entry]:
     work = tyre_work(budget.vehicles)
     for precision in TYRE_PRECISIONS:
         yield _in_lanes(program, work.cast(precision), precision, budget)
-    yield _tyre_single(budget)
+    tyre = tyres.get(TYRE)
+    random = np.random.default_rng(SEED)
+    loads, angles = random.uniform(500.0, 8000.0, TYRE_CALLS), random.uniform(-0.3, 0.3, TYRE_CALLS)
+    contacts = list(zip(loads.tolist(), angles.tolist(), strict=True))
+
+    def own(contact: tuple[float, float]) -> Any:
+        F_z, alpha = contact
+        return tyre.forces(F_z=F_z, alpha=alpha, kappa=0.02, gamma=0.01, v_x=20.0)
+
+    def python(contact: tuple[float, float]) -> Any:
+        F_z, alpha = contact
+        values = (F_z, 0.02, alpha, 0.01, 0.0, 20.0, tyre.pressure, 1.0)
+        return evaluate_at("forces", tyre.record, 1.0, values)
+
+    python(contacts[0])
+    own(contacts[0])
+    jax, absent = jax_peer.as_peer(
+        jax_peer.tyre("cpu", "float64", budget.vehicles, 5 * budget.repeats),
+        lambda found: typical(found["calls"]),
+    )
+    peers = {"python": typical(each(python, contacts[:200])), **jax}
+    figures = typical(each(own, contacts * budget.weave_repeats))
+    yield Entry("tyre.call", TIME, figures, peers, absent, {"calls": len(contacts)})
     yield from _cars(budget)
 
 
@@ -276,32 +294,6 @@ def _tyre_jax(
 
     answer = jax_peer.tyre(device, precision, work.contacts, 5 * budget.repeats)
     return jax_peer.as_peer(answer, measure)
-
-
-def _tyre_single(budget: Budget) -> Entry:
-    tyre = tyres.get(TYRE)
-    random = np.random.default_rng(SEED)
-    loads, angles = random.uniform(500.0, 8000.0, TYRE_CALLS), random.uniform(-0.3, 0.3, TYRE_CALLS)
-    contacts = list(zip(loads.tolist(), angles.tolist(), strict=True))
-
-    def own(contact: tuple[float, float]) -> Any:
-        F_z, alpha = contact
-        return tyre.forces(F_z=F_z, alpha=alpha, kappa=0.02, gamma=0.01, v_x=20.0)
-
-    def python(contact: tuple[float, float]) -> Any:
-        F_z, alpha = contact
-        values = (F_z, 0.02, alpha, 0.01, 0.0, 20.0, tyre.pressure, 1.0)
-        return evaluate_at("forces", tyre.record, 1.0, values)
-
-    python(contacts[0])
-    own(contacts[0])
-    jax, absent = jax_peer.as_peer(
-        jax_peer.tyre("cpu", "float64", budget.vehicles, 5 * budget.repeats),
-        lambda found: typical(found["calls"]),
-    )
-    peers = {"python": typical(each(python, contacts[:200])), **jax}
-    figures = typical(each(own, contacts * budget.weave_repeats))
-    return Entry("tyre.call", TIME, figures, peers, absent, {"calls": len(contacts)})
 
 
 def _cars(budget: Budget) -> Iterator[Entry]:

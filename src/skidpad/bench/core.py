@@ -133,7 +133,14 @@ def _of_precision(
         if not isinstance(found, str):
             one = found[precision]
             rates["jax", n] = best_rate(len(work.x0) * one["steps"], one["times"])
-    peer_errors = _peer_errors(work, precision, reference, budget)
+    # Errors of the peers at the end of a full rollout of the checked vehicles
+    few = work.first(work.checked)
+    advances = _advances(work, precision, 1)
+    ends = {name: advance(few.x0, few.u, few.steps) for name, advance in advances.items()}
+    found = jax_scan.results(budget, 1)
+    if not isinstance(found, str):
+        ends["jax"] = np.array(found[precision]["end"])
+    peer_errors = {name: reference.error(end) for name, end in ends.items()}
     for n, fleet in fleets.items():
         own = rates[OWN, n]._replace(error=errors[n])
         peers, alone = _peers(rates, n, peer_errors)
@@ -180,19 +187,6 @@ def _rates(runs: dict[Contender, Run], budget: Budget) -> dict[Contender, Measur
     return {
         who: best_rate(run.steps, own) for (who, run), own in zip(runs.items(), times, strict=True)
     }
-
-
-def _peer_errors(
-    work: FleetWork, precision: str, reference: Reference, budget: Budget
-) -> dict[str, float]:
-    """Errors of the peers at the end of a full rollout of the checked vehicles."""
-    few = work.first(work.checked)
-    advances = _advances(work, precision, 1)
-    ends = {name: advance(few.x0, few.u, few.steps) for name, advance in advances.items()}
-    jax = jax_scan.results(budget, 1)
-    if not isinstance(jax, str):
-        ends["jax"] = np.array(jax[precision]["end"])
-    return {name: reference.error(end) for name, end in ends.items()}
 
 
 def _peers(

@@ -183,7 +183,24 @@ def fit_entries(budget: Budget) -> Iterator[Entry]:
         found["own"] = [e.value for e in fit(car, log, list(FREE), **alike).estimates]
 
     def scipy() -> None:
-        found["scipy"] = by_scipy(car, log)
+        # Values of the free parameters by SciPy's least squares with differences
+        from scipy.optimize import least_squares as untyped
+
+        least_squares: Any = untyped
+        replay = Replay(car, log, window=LONGEST_WINDOW)
+        known = dict(zip(record.names(car.Params), record.flatten(car.params), strict=True))
+        start = np.array([known.get(name, 0.0) for name in FREE])
+        # Units in which a change of 1 is large, as differences need.
+        size = np.where(start != 0.0, start, 0.1)
+        sigma = np.array([NOISE[name] for name in replay.channels])[:, None, None]
+
+        def errors(x: Array) -> Array:
+            values = dict(zip(FREE, (x * size).tolist(), strict=True))
+            rows = replay.errors(replay.run([Guess(values)]))[0] / sigma
+            return np.nan_to_num(rows, nan=1e3).ravel()
+
+        solution = least_squares(errors, start / size, loss="huber", f_scale=1.345)
+        found["scipy"] = list(solution.x * size)
 
     own()  # compiles
     replay = Replay(car, log, window=LONGEST_WINDOW)
@@ -244,27 +261,6 @@ def drive() -> Prepared:
         for name, sigma in NOISE.items()
     }
     return prepare(Log("slalom", channels), without=["filter", "imu", "latency"])
-
-
-def by_scipy(car: Vehicle, log: Prepared) -> list[float]:
-    """Values of the free parameters by SciPy's least squares with differences."""
-    from scipy.optimize import least_squares as untyped
-
-    least_squares: Any = untyped
-    replay = Replay(car, log, window=LONGEST_WINDOW)
-    known = dict(zip(record.names(car.Params), record.flatten(car.params), strict=True))
-    start = np.array([known.get(name, 0.0) for name in FREE])
-    # Units in which a change of 1 is large, as differences need.
-    size = np.where(start != 0.0, start, 0.1)
-    sigma = np.array([NOISE[name] for name in replay.channels])[:, None, None]
-
-    def errors(x: Array) -> Array:
-        values = dict(zip(FREE, (x * size).tolist(), strict=True))
-        rows = replay.errors(replay.run([Guess(values)]))[0] / sigma
-        return np.nan_to_num(rows, nan=1e3).ravel()
-
-    found = least_squares(errors, start / size, loss="huber", f_scale=1.345)
-    return list(found.x * size)
 
 
 def _error(values: Sequence[float]) -> float:

@@ -274,27 +274,23 @@ def _fmu_entries(
         peer = {"llvm": partial(drive, STEPS)}
         own, more = partial(unit.drive, STEPS), {**details, "steps": STEPS}
         yield _entry(f"export.fmu.kernel.{name}", own, peer, more, budget)
-        peer = {"Simulator.step": _by_calls(work, STEPS)}
+        # Drive with steps of a `Simulator` from Python
+        vehicle = work.vehicle
+        sim = Simulator(vehicle, work.dt, work.method)
+        start = vehicle.State(*start_at(vehicle, SPEED))
+        row = vehicle.Input(*input_of(vehicle))
+
+        def by_calls() -> Array:
+            sim.reset(start)
+            for _ in range(STEPS):
+                sim.step(row)
+            return np.array(sim.state)
+
+        peer = {"Simulator.step": by_calls}
         own, more = partial(unit.drive, 1, STEPS), {**details, "calls": STEPS}
         yield _entry(f"export.fmu.step.{name}", own, peer, more, budget)
     finally:
         unit.close()
-
-
-def _by_calls(work: Export, calls: int) -> Callable[[], Array]:
-    """Drive with steps of a `Simulator` from Python."""
-    vehicle = work.vehicle
-    sim = Simulator(vehicle, work.dt, work.method)
-    start = vehicle.State(*start_at(vehicle, SPEED))
-    row = vehicle.Input(*input_of(vehicle))
-
-    def drive() -> Array:
-        sim.reset(start)
-        for _ in range(calls):
-            sim.step(row)
-        return np.array(sim.state)
-
-    return drive
 
 
 def _page_entries(name: str, work: Export, drive: Drive, budget: Budget) -> Iterator[Entry]:

@@ -100,7 +100,19 @@ def _fleet_entry(name: str, budget: Budget) -> Entry:
         "lanes": fleet.lanes,
         "upstream_quoted": 1.0 / UPSTREAM_TIMES[name],
     }
-    peers = {"numpy": _by_numpy(work, reference, budget)}
+    # Peer that evaluates the same function with NumPy, one array per field of the whole fleet
+    # and a list of rows as queue
+    seconds = budget.repeats * budget.peer_seconds
+    begin, steps_made = perf_counter(), 0
+    for _ in _numpy_states(work):
+        steps_made += 1
+        if perf_counter() - begin > seconds:
+            break
+    rate = work.u.shape[2] * steps_made / (perf_counter() - begin)
+    few = len(reference.end)
+    *_, last = _numpy_states(work._replace(x0=work.x0[:, :few], u=work.u[:, :, :few]))
+    end = np.stack([np.broadcast_to(a, few) for a in record.flatten(last)], axis=1)
+    peers = {"numpy": Measured(rate, None, reference.error(end))}
     absent = {"upstream": "needs ROS 2"}
     return Entry(f"fleet.{name}.float64.threads1", RATE, own, peers, absent, details)
 
@@ -126,22 +138,6 @@ def _update(vehicle: Vehicle, x: Any, row: Any) -> Any:
     assert model.update is not None
     w = record.build(model.Disturbance)
     return model.update(x, record.unflatten(model.Input, row), w, vehicle.params, DT)
-
-
-def _by_numpy(work: Work, reference: Reference, budget: Budget) -> Measured:
-    """Peer that evaluates the same function with NumPy, one array per field of the whole fleet and
-    a list of rows as queue."""
-    seconds = budget.repeats * budget.peer_seconds
-    begin, steps_made = perf_counter(), 0
-    for _ in _numpy_states(work):
-        steps_made += 1
-        if perf_counter() - begin > seconds:
-            break
-    rate = work.u.shape[2] * steps_made / (perf_counter() - begin)
-    few = len(reference.end)
-    *_, last = _numpy_states(work._replace(x0=work.x0[:, :few], u=work.u[:, :, :few]))
-    end = np.stack([np.broadcast_to(a, few) for a in record.flatten(last)], axis=1)
-    return Measured(rate, None, reference.error(end))
 
 
 def _numpy_states(work: Work) -> Iterator[Any]:
@@ -196,7 +192,8 @@ def commonroad_entries(budget: Budget) -> Iterator[Entry]:
             vehicle = get(f"commonroad_{name}_bicycle")()
             x0, u = _start(vehicle), np.array([0.8, 0.05])
             ivp = "RK45" if method == "scipy" else "skidpad:rk4"
-            reference = _commonroad_reference(vehicle, x0, u)
+            tight = Simulation(vehicle, rtol=1e-12, atol=1e-13)
+            reference = tight.simulate(x0, u, HORIZON, ivp_method="DOP853")[1].states[-1]
             calls = 200 if method == "scipy" else 2000
             own, peer = _rates(vehicle, x0, u, HORIZON, ivp, calls, budget)
             fine, fine_peer = _rates(vehicle, x0, u, FINE, ivp, calls // 4, budget)
@@ -217,7 +214,35 @@ def commonroad_entries(budget: Budget) -> Iterator[Entry]:
                     "at_delta_t_w_0.02_upstream_quoted": UPSTREAM[name][1],
                 },
             )
-    yield _monte_carlo_entry(budget)
+    vehicle = get("commonroad_dynamic_bicycle")()
+    with warnings.catch_warnings():
+        # RK4 as the peer's: unstable below 0.5 m/s, where "auto" would take five times as long.
+        warnings.simplefilter("ignore", UserWarning)
+        fleet = Fleet(vehicle, HORIZON, "rk4", substeps=SUBSTEPS)
+    disturbance = Gaussian(
+        mean=np.zeros(7), std=[STD.get(name, 0.0) for name in record.names(vehicle.State)]
+    )
+    x0 = _start(vehicle)
+
+    def study(runs: int) -> None:
+        fleet.monte_carlo(
+            x0, [0.0, 0.0], runs=runs, disturbance=disturbance, seed=SEED, duration=DURATION
+        )
+
+    study(64)
+    times = interleaved([lambda: study(RUNS)], max(1, budget.repeats // 3))[0]
+    steps = round(DURATION / HORIZON)
+    peer = _commonroad_by_numpy(vehicle, x0, steps, budget)
+    details = {
+        "runs": RUNS,
+        "duration": DURATION,
+        "sampling": HORIZON,
+        "substeps": SUBSTEPS,
+        "threads": fleet.threads,
+        "numpy": f"measured on {PEER_STEPS} of {steps * SUBSTEPS} steps, scaled",
+    }
+    own = Measured(min(times), None)
+    yield Entry("monte_carlo.dynamic100k", TIME, own, {"numpy": peer}, {}, details)
 
 
 def _start(vehicle: Vehicle) -> AnyArray:
@@ -225,11 +250,6 @@ def _start(vehicle: Vehicle) -> AnyArray:
     names = record.names(vehicle.State)
     values = {"v": 10.0, "v_x": 10.0, "steer": 0.02}
     return np.array([values.get(name, 0.0) for name in names])
-
-
-def _commonroad_reference(vehicle: Vehicle, x0: AnyArray, u: AnyArray) -> AnyArray:
-    tight = Simulation(vehicle, rtol=1e-12, atol=1e-13)
-    return tight.simulate(x0, u, HORIZON, ivp_method="DOP853")[1].states[-1]
 
 
 def _error(end: AnyArray, reference: AnyArray) -> float:
@@ -262,38 +282,6 @@ def _repeated(action: Callable[[], Any], times: int) -> Callable[[], None]:
             action()
 
     return act
-
-
-def _monte_carlo_entry(budget: Budget) -> Entry:
-    vehicle = get("commonroad_dynamic_bicycle")()
-    with warnings.catch_warnings():
-        # RK4 as the peer's: unstable below 0.5 m/s, where "auto" would take five times as long.
-        warnings.simplefilter("ignore", UserWarning)
-        fleet = Fleet(vehicle, HORIZON, "rk4", substeps=SUBSTEPS)
-    disturbance = Gaussian(
-        mean=np.zeros(7), std=[STD.get(name, 0.0) for name in record.names(vehicle.State)]
-    )
-    x0 = _start(vehicle)
-
-    def study(runs: int) -> None:
-        fleet.monte_carlo(
-            x0, [0.0, 0.0], runs=runs, disturbance=disturbance, seed=SEED, duration=DURATION
-        )
-
-    study(64)
-    times = interleaved([lambda: study(RUNS)], max(1, budget.repeats // 3))[0]
-    steps = round(DURATION / HORIZON)
-    peer = _commonroad_by_numpy(vehicle, x0, steps, budget)
-    details = {
-        "runs": RUNS,
-        "duration": DURATION,
-        "sampling": HORIZON,
-        "substeps": SUBSTEPS,
-        "threads": fleet.threads,
-        "numpy": f"measured on {PEER_STEPS} of {steps * SUBSTEPS} steps, scaled",
-    }
-    own = Measured(min(times), None)
-    return Entry("monte_carlo.dynamic100k", TIME, own, {"numpy": peer}, {}, details)
 
 
 PEER_STEPS = 4

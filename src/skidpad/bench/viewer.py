@@ -163,12 +163,6 @@ def opened(tab: Any, file: Path) -> float:
     return perf_counter() - begin
 
 
-def frame_rate(tab: Any, duration: float = 3.0) -> float:
-    tab.evaluate("window.skidpad.seek(1); window.skidpad.play()")
-    tab.wait_for_timeout(500)
-    return float(tab.evaluate(_COUNT, duration))
-
-
 FRAMES = "frames/s"
 RATIO = "times the run alone"
 CORES = "cores"
@@ -208,7 +202,9 @@ def _page_entries(folder: Path) -> Iterator[Entry]:
         opening = median(opened(tab, files["long"]) for _ in range(3))
         yield Entry("viewer.page.open", TIME, Measured(opening, None), details={"minutes": 10})
         opened(tab, files["crowd"])
-        rate = frame_rate(tab)
+        tab.evaluate("window.skidpad.seek(1); window.skidpad.play()")
+        tab.wait_for_timeout(500)
+        rate = float(tab.evaluate(_COUNT, 3.0))
         about = {"vehicles": 1000, "lidars": 20, "rays": 360, "rendering": "software"}
         yield Entry("viewer.canvas", FRAMES, Measured(rate, None), details=about)
 

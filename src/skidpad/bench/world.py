@@ -126,30 +126,7 @@ def _entry(name: str, world: World, budget: Budget) -> Entry:
         for _ in range(steps):
             world.step()
 
-    peer, peer_steps = _one_by_one(world, budget)
-    own_times, peer_times = interleaved([own, peer], budget.repeats)
-    # Mean number of contacts per step of the measured interval
-    world.restore(start)
-    contacts = 0
-    for _ in range(steps):
-        world.step()
-        contacts += len(world.contacts)
-    touching = contacts / steps
-    fast = best_rate(steps * world.dt, own_times)
-    details: dict[str, Any] = {
-        "vehicles": count,
-        "dt": world.dt,
-        "seconds_per_vehicle_step": world.dt / fast.value / count,
-        "mean_contacts": touching,
-    }
-    if name in UPSTREAM:
-        details["upstream"] = UPSTREAM[name]
-    peers: dict[str, Measured] = {"simulators": best_rate(peer_steps * world.dt, peer_times)}
-    return Entry(name, REAL_TIME, fast, peers, {}, details)
-
-
-def _one_by_one(world: World, budget: Budget) -> tuple[Callable[[], None], int]:
-    """Function that steps every robot individually from Python, and its number of steps."""
+    # The peer steps every robot individually from Python.
     robots: list[tuple[Simulator, Any]] = []
     for vehicle in world.vehicles.values():
         alone = Simulator(vehicle.built.vehicle, world.dt)
@@ -161,13 +138,30 @@ def _one_by_one(world: World, budget: Budget) -> tuple[Callable[[], None], int]:
             alone.step(command)
 
     turn()
-    steps = max(int(budget.peer_seconds / seconds(turn)), 1)
+    lone_steps = max(int(budget.peer_seconds / seconds(turn)), 1)
 
     def drive() -> None:
-        for _ in range(steps):
+        for _ in range(lone_steps):
             turn()
 
-    return drive, steps
+    own_times, peer_times = interleaved([own, drive], budget.repeats)
+    # The contacts of the measured interval are counted in a second run.
+    world.restore(start)
+    contacts = 0
+    for _ in range(steps):
+        world.step()
+        contacts += len(world.contacts)
+    fast = best_rate(steps * world.dt, own_times)
+    details: dict[str, Any] = {
+        "vehicles": count,
+        "dt": world.dt,
+        "seconds_per_vehicle_step": world.dt / fast.value / count,
+        "mean_contacts": contacts / steps,
+    }
+    if name in UPSTREAM:
+        details["upstream"] = UPSTREAM[name]
+    peers: dict[str, Measured] = {"simulators": best_rate(lone_steps * world.dt, peer_times)}
+    return Entry(name, REAL_TIME, fast, peers, {}, details)
 
 
 FULL_TURN = Lidar(rays=1080)

@@ -80,7 +80,14 @@ def _without_unused_results(program: Program) -> Program:
     _note_items(program, functions, items)
     # Callers come after what they call, so each function is cut down before those that it calls.
     for k in range(len(functions) - 1, -1, -1):
-        functions[k] = _with_results(functions[k], sorted(items[k]))
+        function = functions[k]
+        kept = sorted(items[k])
+        (port,), (result,) = function.outputs, function.results
+        outputs = (Port(port.name, tuple(port.fields[j] for j in kept)),)
+        kept_results = (tuple(result[j] for j in kept),)
+        functions[k] = without_dead_instructions(
+            replace(function, outputs=outputs, results=kept_results)
+        )
         _note_items(functions[k], functions, items)
     used = [k for k in range(len(functions)) if items[k]]
     number = {k: n for n, k in enumerate(used)}
@@ -98,13 +105,6 @@ def _note_items(program: Program, functions: list[Program], items: list[set[int]
         elif i.op == "call" and i.imm[1] > 1:
             # What goes around in a loop is needed there, whether or not it is looked at afterwards.
             items[i.imm[0]].update(range(len(functions[i.imm[0]].results[0])))
-
-
-def _with_results(function: Program, kept: list[int]) -> Program:
-    (port,), (result,) = function.outputs, function.results
-    outputs = (Port(port.name, tuple(port.fields[j] for j in kept)),)
-    results = (tuple(result[j] for j in kept),)
-    return without_dead_instructions(replace(function, outputs=outputs, results=results))
 
 
 def _renumbered(program: Program, number: dict[int, int], item: list[dict[int, int]]) -> Program:

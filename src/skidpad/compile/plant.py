@@ -76,20 +76,17 @@ def check_plant(plant: CheckedPlantPlant) -> None:
     if plant.settle is not None:
         _check_ports("settle", plant.settle.program, {"x": (x,), "p": (p,)}, {"x": (x,)})
     if plant.saved_cost is not None:
-        _check_cost(plant.saved_cost, inputs)
-
-
-def _check_cost(cost: SavedCost, ports: Ports) -> None:
-    r, value, before = record.names(cost.Reference), ("value",), {**ports, "dt": (("dt",),)}
-    after = {name: ports[name] for name in ("x", "u", "p")}
-    for name, program, reference, values in (
-        ("adjoint", cost.adjoint, r, ((), value)),
-        ("pullback", cost.pullback, record.names(NoReference), ((),)),
-    ):
-        inputs = {**before, "r": (reference,), "lam": ports["x"]}
-        _check_ports(name, program, inputs, {**after, "value": values})
-    ends = {"x": ports["x"], "p": ports["p"]}
-    _check_ports("terminal", cost.terminal, {**ends, "r": (r,)}, {**ends, "value": (value,)})
+        cost = plant.saved_cost
+        r, value, before = record.names(cost.Reference), ("value",), {**inputs, "dt": (("dt",),)}
+        after = {name: inputs[name] for name in ("x", "u", "p")}
+        for name, program, reference, values in (
+            ("adjoint", cost.adjoint, r, ((), value)),
+            ("pullback", cost.pullback, record.names(NoReference), ((),)),
+        ):
+            ports = {**before, "r": (reference,), "lam": inputs["x"]}
+            _check_ports(name, program, ports, {**after, "value": values})
+        ends = {"x": inputs["x"], "p": inputs["p"]}
+        _check_ports("terminal", cost.terminal, {**ends, "r": (r,)}, {**ends, "value": (value,)})
 
 
 def _names(plant: CheckedPlantPlant) -> list[tuple[str, ...]]:

@@ -366,15 +366,29 @@ def car_geometry(
     front wheels; `forces`: see `four_wheels`.
     """
     length = front - rear
-    mass = estimated_mass(length, width) if mass is None else mass
+    mass = _MASS_PER_AREA * length * width if mass is None else mass
     track = 0.85 * width if track is None else track
+    # Rectangle with cut front corners, which show the direction of the vehicle; all in m
+    half, corner = 0.5 * width, 0.18 * width
+    nose = 1.6 * corner
     return Geometry(
         front_axle=front_axle,
         rear_axle=rear_axle,
         wheels=four_wheels(
             front_axle, rear_axle, track, wheel_radius, wheel_width, steer=steer, forces=forces
         ),
-        outlines=(car_outline(rear, front, width),),
+        outlines=(
+            (
+                (rear + 0.5 * corner, -half),
+                (front - nose, -half),
+                (front, -half + corner),
+                (front, half - corner),
+                (front - nose, half),
+                (rear + 0.5 * corner, half),
+                (rear, half - 0.5 * corner),
+                (rear, -half + 0.5 * corner),
+            ),
+        ),
         height=height,
         mass=mass,
         inertia=plate_inertia(mass, length, width) if inertia is None else inertia,
@@ -384,11 +398,6 @@ def car_geometry(
 
 _MASS_PER_AREA = 190.0
 """Mass of cars per area of their outline, in kg/m²: 1540 kg for 4.5 m by 1.8 m."""
-
-
-def estimated_mass(length: m, width: m) -> kg:
-    """Mass in kg estimated from the area of the outline, for a model that has none."""
-    return _MASS_PER_AREA * length * width
 
 
 def plate_inertia(mass: kg, length: m, width: m) -> kg_m2:
@@ -401,22 +410,6 @@ def box(rear: m, front: m, width: m) -> Outline:
     """Rectangle from `rear` to `front`, symmetric about the vehicle's axis; all in m."""
     half = 0.5 * width
     return ((rear, -half), (front, -half), (front, half), (rear, half))
-
-
-def car_outline(rear: m, front: m, width: m) -> Outline:
-    """Rectangle with cut front corners, which show the direction of the vehicle; all in m."""
-    half, corner = 0.5 * width, 0.18 * width
-    nose = 1.6 * corner
-    return (
-        (rear + 0.5 * corner, -half),
-        (front - nose, -half),
-        (front, -half + corner),
-        (front, half - corner),
-        (front - nose, half),
-        (rear + 0.5 * corner, half),
-        (rear, half - 0.5 * corner),
-        (rear, -half + 0.5 * corner),
-    )
 
 
 def four_wheels(

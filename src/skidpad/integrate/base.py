@@ -133,7 +133,15 @@ def discretise(model: Model, integrator: Integrator) -> Update:
     at the start of the step, and is the input of every stage.
     """
     if model.update is not None:
-        return _own_update(model)
+        own = model.update
+
+        def update(x: Any, u: Any, w: Any, p: Any, dt: Any, start: Any = None) -> tuple[Any, Any]:
+            with as_written(dt):
+                after = own(x, model.held_input(x if start is None else start, u, w, p), w, p, dt)
+            flat_result(model, "update", after)
+            return after, 0.0
+
+        return update
     method = integrator.bind(model)
     derivative = model.derivative
     assert derivative is not None
@@ -149,19 +157,6 @@ def discretise(model: Model, integrator: Integrator) -> Update:
 
         after, residual = method.step(f, record.flatten(x), dt)
         return record.unflatten(model.State, after), residual
-
-    return update
-
-
-def _own_update(model: Model) -> Update:
-    own = model.update
-    assert own is not None
-
-    def update(x: Any, u: Any, w: Any, p: Any, dt: Any, start: Any = None) -> tuple[Any, Any]:
-        with as_written(dt):
-            after = own(x, model.held_input(x if start is None else start, u, w, p), w, p, dt)
-        flat_result(model, "update", after)
-        return after, 0.0
 
     return update
 

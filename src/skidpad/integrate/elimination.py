@@ -285,22 +285,7 @@ def inverse(a: SX) -> SX:
                 cofactors[j, i] = _cofactor(a, i, j)
         determinant = total([a[0, j] * cofactors[j, 0] for j in range(size)])
         return cofactors * reciprocal(determinant)
-    return _inverse_by_elimination(a)
-
-
-def _cofactor(a: SX, i: int, j: int) -> SX:
-    """Signed minor; cyclic indices give the sign of a 3-by-3 minor for free."""
-    size = a.shape[0]
-    if size == 1:
-        return ca.SX(1)
-    if size == 2:
-        return a[1 - i, 1 - j] if i == j else -a[1 - i, 1 - j]
-    r, s, p, q = (i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3
-    return a[r, p] * a[s, q] - a[r, q] * a[s, p]
-
-
-def _inverse_by_elimination(a: SX) -> SX:
-    """The inverse by Gauss-Jordan elimination, without row exchanges."""
+    # The inverse by Gauss-Jordan elimination, without row exchanges
     size = a.shape[0]
     rows = [[a[i, j] for j in range(size)] for i in range(size)]
     for k in range(size):
@@ -312,6 +297,17 @@ def _inverse_by_elimination(a: SX) -> SX:
                 factor, rows[i][k] = rows[i][k], ca.SX(0)
                 rows[i] = [x - factor * y for x, y in zip(rows[i], rows[k], strict=True)]
     return ca.vertcat(*(ca.horzcat(*row) for row in rows))
+
+
+def _cofactor(a: SX, i: int, j: int) -> SX:
+    """Signed minor; cyclic indices give the sign of a 3-by-3 minor for free."""
+    size = a.shape[0]
+    if size == 1:
+        return ca.SX(1)
+    if size == 2:
+        return a[1 - i, 1 - j] if i == j else -a[1 - i, 1 - j]
+    r, s, p, q = (i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3
+    return a[r, p] * a[s, q] - a[r, q] * a[s, p]
 
 
 Rows = list[dict[int, Number]]

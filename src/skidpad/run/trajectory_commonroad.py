@@ -45,19 +45,7 @@ _KNOWN = {
 def read(kind: Any, source: Any, dt: float, name: str) -> Any:
     """See `Trajectory.from_commonroad`."""
     positive("dt", dt, "s")
-    states = _states_of(source)
-    steps = _steps(states)
-    fields = _NEEDED | {n: field for n, field in _KNOWN.items() if all(_has(s, n) for s in states)}
-    columns = [_positions(states), *(_column(states, n) for n in fields)]
-    values = np.column_stack(columns)
-    values[:, 2] = np.unwrap(values[:, 2])
-    hints: dict[str, Any] = {"x": m, "y": m} | {ours: unit for ours, unit in fields.values()}
-    State = record.define("CommonRoadState", hints, doc="What CommonRoad's states have.")
-    return kind.from_arrays(steps * dt, (State, values), name=name, meta={"dt": float(dt)})
-
-
-def _states_of(source: Any) -> Sequence[Any]:
-    """The states of a list, a CommonRoad trajectory, or an obstacle with its initial state."""
+    # The states of a list, a CommonRoad trajectory, or an obstacle with its initial state
     states: list[Any] = []
     if hasattr(source, "initial_state"):
         states.append(source.initial_state)
@@ -67,7 +55,14 @@ def _states_of(source: Any) -> Sequence[Any]:
         states = states[1:]  # our own export has the first state in both places
     if not states:
         raise InvalidValue("there is no CommonRoad state to make a trajectory of")
-    return states
+    steps = _steps(states)
+    fields = _NEEDED | {n: field for n, field in _KNOWN.items() if all(_has(s, n) for s in states)}
+    columns = [_positions(states), *(_column(states, n) for n in fields)]
+    values = np.column_stack(columns)
+    values[:, 2] = np.unwrap(values[:, 2])
+    hints: dict[str, Any] = {"x": m, "y": m} | {ours: unit for ours, unit in fields.values()}
+    State = record.define("CommonRoadState", hints, doc="What CommonRoad's states have.")
+    return kind.from_arrays(steps * dt, (State, values), name=name, meta={"dt": float(dt)})
 
 
 def _has(state: Any, name: str) -> bool:
