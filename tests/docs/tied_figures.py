@@ -102,10 +102,10 @@ from skidpad.view.live import messages as live_messages
 from skidpad.view.live import server as live_gate
 from skidpad.view.pages import page
 from skidpad.view.recording import mcap, recorder, topics
+from skidpad.world import motion, vehicle
 from skidpad.world.contact import solver
-from skidpad.world.motion import build, groups
 from skidpad.world.scene import Scene
-from skidpad.world.xml import fields
+from skidpad.world.xml import markup
 from vehicles import car_figures
 
 SENTENCES = [
@@ -496,7 +496,7 @@ SENTENCES = [
     ),
     Sentence(
         "docs/coming_from/mvsim.md", "RK4, in parts of {} ms at most",
-        lambda: [1e3 * groups.LONGEST_SUBSTEP],
+        lambda: [1e3 * motion.LONGEST_SUBSTEP],
     ),
     Sentence(
         "docs/coming_from/autoware.md", "the floor of {} s under time constants",
@@ -684,11 +684,11 @@ SENTENCES = [
     ),
     Sentence(
         "docs/live.md", "in a world its step, in sub-steps of {} ms",
-        lambda: [1e3 * groups.LONGEST_SUBSTEP],
+        lambda: [1e3 * motion.LONGEST_SUBSTEP],
     ),
     Sentence("docs/maps.md", "`half_width` is {} m unless given", lambda: [cones.HALF_WIDTH]),
     Sentence(
-        "docs/world_files.md", "bodies at least {} mm large", lambda: [1e3 * fields.SMALLEST]
+        "docs/world_files.md", "bodies at least {} mm large", lambda: [1e3 * markup.SMALLEST]
     ),
     Sentence(
         "docs/world_files.md", "`simul_timestep` 0 ({} ms", lambda: [1e3 * Scene().timestep]
@@ -703,14 +703,14 @@ SENTENCES = [
     ),
     Sentence(
         "docs/world.md", "by RK4 in equal parts of {} ms at the longest",
-        lambda: [1e3 * groups.LONGEST_SUBSTEP],
+        lambda: [1e3 * motion.LONGEST_SUBSTEP],
     ),
     Sentence(
         "docs/world.md", "in parts of {} mm where it is about to touch",
         lambda: [1e3 * solver.NEARLY],
     ),
     Sentence(
-        "docs/world.md", "at the start by more than {} mm", lambda: [1e3 * build.DEEP]
+        "docs/world.md", "at the start by more than {} mm", lambda: [1e3 * vehicle.DEEP]
     ),
     Sentence(
         "docs/world.md", "both torques by {} N·m | left torque down, right up by {} N·m",
@@ -753,7 +753,7 @@ SENTENCES = [
     ),
     Sentence(
         "docs/roads.md", "(RK4 in parts of {} ms at the longest",
-        lambda: [1e3 * groups.LONGEST_SUBSTEP],
+        lambda: [1e3 * motion.LONGEST_SUBSTEP],
     ),
     Sentence(
         "docs/uncertainty.md",

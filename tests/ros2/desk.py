@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from skidpad.ros2.arguments import parse_arguments
 from skidpad.ros2.dds import Identity, Qos
 from skidpad.ros2.loop import Exchange, InProcess, Loop, Program
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.messages.types import service_type
-from skidpad.ros2.node import Clock, Node, Topic
+from skidpad.ros2.node import Clock, Node, Topic, parse_arguments
 
 
 class Desk:

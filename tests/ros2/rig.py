@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from math import cos, sin
 from typing import Any
 
-from skidpad.ros2.arguments import RosArguments, parse_arguments
 from skidpad.ros2.dds import Identity, Qos
 from skidpad.ros2.loop import Exchange, InProcess, Loop, Program
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.messages.types import service_type
-from skidpad.ros2.node import Clock, Node
+from skidpad.ros2.node import Clock, Node, RosArguments, parse_arguments
 
 BEST_EFFORT = Qos(reliable=False)
 

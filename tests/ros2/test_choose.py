@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from skidpad.errors import InvalidValue, MissingExtra
-from skidpad.ros2 import launch
+from skidpad.ros2 import loop
 from skidpad.ros2.dds import Identity
 
 WHO = Identity("sim", "/robot")
@@ -30,12 +30,12 @@ def noted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def install(monkeypatch: pytest.MonkeyPatch, packages: set[str]) -> None:
     """Let these be installed, and no others."""
-    monkeypatch.setattr(launch, "_is_installed", lambda package: package in packages)
+    monkeypatch.setattr(loop, "_is_installed", lambda package: package in packages)
 
 
 def taken(kind: str = "auto") -> Any:
     """The module of the transport that is taken."""
-    module, identity = launch.transport(kind, WHO)  # pyright: ignore[reportGeneralTypeIssues]
+    module, identity = loop.transport(kind, WHO)  # pyright: ignore[reportGeneralTypeIssues]
     assert identity == WHO
     return module
 
@@ -121,5 +121,5 @@ def test_other_names_are_refused() -> None:
 
 
 def test_packages_are_found_without_being_imported() -> None:
-    assert launch._is_installed("zenoh")
-    assert not launch._is_installed("no_such_package")
+    assert loop._is_installed("zenoh")
+    assert not loop._is_installed("no_such_package")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from skidpad.ros2.arguments import parse_arguments
 from skidpad.ros2.dds import Identity
 from skidpad.ros2.loop import Exchange, InProcess, Loop
-from skidpad.ros2.node import Clock, Node
+from skidpad.ros2.node import Clock, Node, parse_arguments
+from skidpad.ros2.nodes.common import REMEMBERED, Broadcaster, Rigid
 from skidpad.ros2.nodes.vehicle import SingleVehicle
-from skidpad.ros2.transforms import REMEMBERED, Broadcaster, Rigid
 
 
 def car(exchange: Exchange, space: str, *words: str) -> Loop:

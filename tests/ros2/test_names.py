@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.ros2.arguments import Remap, RosArguments, full_name, parse_arguments, remapped
 from skidpad.ros2.dds import Identity
+from skidpad.ros2.node import Remap, RosArguments, full_name, parse_arguments, remapped
 
 ME = Identity("sim", "/robots/one")
 

@@ -9,14 +9,12 @@ from typing import Any
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.ros2.arguments import parse_arguments
 from skidpad.ros2.dds import LATCHED, Identity, Qos
-from skidpad.ros2.launch import ParameterServices
-from skidpad.ros2.loop import Exchange, InProcess, Loop
+from skidpad.ros2.loop import Exchange, InProcess, Loop, ParameterServices
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.messages.types import service_type
-from skidpad.ros2.node import SECOND, Clock, Node
-from skidpad.ros2.transforms import Broadcaster, Listener, Rigid, send_static
+from skidpad.ros2.node import SECOND, Clock, Node, parse_arguments
+from skidpad.ros2.nodes.common import Broadcaster, Listener, Rigid, send_static
 from waiting import PATIENCE
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.ros2.arguments import Kind, Parameters, kind_of
+from skidpad.ros2.node import Kind, Parameters, kind_of
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,9 @@ import pytest
 import skidpad as sp
 from ros2.desk import Desk, built, request
 from ros2.planning_desk import CONTROL, DATA, GEAR, PARAMETERS, control, desk, pose
-from skidpad.compat.autoware.messages import ControlCommand
-from skidpad.compat.autoware.reports import Quaternion, yaw_of
+from skidpad.compat.autoware.reports import ControlCommand, Quaternion, yaw_of
 from skidpad.ros2.node import SECOND
-from skidpad.ros2.transforms import Broadcaster, Rigid, send_static
+from skidpad.ros2.nodes.common import Broadcaster, Rigid, send_static
 from skidpad.vehicles.registry import COMMAND_DRIVEN
 
 

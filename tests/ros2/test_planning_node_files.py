@@ -115,7 +115,7 @@ def test_files_of_autoware_are_taken_as_they_are(
 
 
 def _with_share(folder: Path) -> Any:
-    from skidpad.ros2.arguments import parse_arguments
+    from skidpad.ros2.node import parse_arguments
 
     return lambda words: parse_arguments(words, {"demo_vehicle": folder})
 

@@ -10,9 +10,7 @@ import pytest
 from ros2.samples import random_record
 from skidpad.errors import InvalidValue
 from skidpad.ros2.messages import message_type
-from skidpad.ros2.messages.codec import leaves
-from skidpad.ros2.messages.prepared import Prepared
-from skidpad.ros2.messages.types import MESSAGES
+from skidpad.ros2.messages.types import MESSAGES, Prepared, leaves
 
 ODOMETRY = message_type("nav_msgs/msg/Odometry")
 

@@ -7,7 +7,7 @@ import pytest
 
 from skidpad.errors import InvalidValue
 from skidpad.ros2.messages import message_type
-from skidpad.ros2.messages.prepared import PreparedMany
+from skidpad.ros2.messages.types import PreparedMany
 
 Odometry = message_type("nav_msgs/msg/Odometry")
 Header = message_type("std_msgs/msg/Header").Record

@@ -14,13 +14,11 @@ from ros2 import rclpy_stand_in
 from ros2.world_stand import CARS, scene
 from ros2.zenoh_router import until
 from skidpad.errors import InvalidValue, MissingExtra
-from skidpad.ros2.arguments import parse_arguments
 from skidpad.ros2.dds import DEFAULT, LATCHED, SENSOR, Identity, Reply
-from skidpad.ros2.launch import ParameterServices
-from skidpad.ros2.loop import Loop
+from skidpad.ros2.loop import Loop, ParameterServices
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.messages.types import service_type
-from skidpad.ros2.node import Clock, Node
+from skidpad.ros2.node import Clock, Node, parse_arguments
 from skidpad.ros2.nodes import brains2, planning, truck, vehicle
 from skidpad.ros2.nodes.world import WorldProgram
 from skidpad.ros2.rclpy import RclpyTransport

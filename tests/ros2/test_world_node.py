@@ -19,12 +19,11 @@ from ros2.world_stand import (
     yaw_of,
 )
 from skidpad.errors import InvalidValue
-from skidpad.ros2.arguments import parse_arguments
 from skidpad.ros2.dds import LATCHED, Identity, Qos
 from skidpad.ros2.loop import Exchange, InProcess
-from skidpad.ros2.node import SECOND, Clock, Node
+from skidpad.ros2.node import SECOND, Clock, Node, parse_arguments
+from skidpad.ros2.nodes.common import Listener
 from skidpad.ros2.nodes.world import program
-from skidpad.ros2.transforms import Listener
 
 
 def test_topics_have_upstreams_names_and_types() -> None:

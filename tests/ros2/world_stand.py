@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 import skidpad as sp
-from skidpad.ros2.arguments import parse_arguments
 from skidpad.ros2.dds import Identity, Qos
 from skidpad.ros2.loop import Exchange, InProcess, Loop
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.messages.types import service_type
-from skidpad.ros2.node import Clock, Node
+from skidpad.ros2.node import Clock, Node, parse_arguments
 from skidpad.ros2.nodes.world import WorldProgram
 from skidpad.world.scene import Scene, WorldWarning
 from skidpad.world.xml import loads

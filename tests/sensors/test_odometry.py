@@ -14,7 +14,7 @@ from scipy.linalg import expm
 
 from skidpad.errors import InvalidValue
 from skidpad.sensors import Channel, Growth, Motion, Mounting, Odometry
-from skidpad.sensors.odometry import Step, change_of, twist_of
+from skidpad.sensors.navigation import Step, change_of, twist_of
 
 length = st.floats(-3.0, 3.0)
 

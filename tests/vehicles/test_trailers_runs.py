@@ -21,8 +21,8 @@ from skidpad.vehicles.parts import FirstOrderSlip, HydraulicBrakes, MotorDrive, 
 from skidpad.vehicles.parts.chassis import RollPitch
 from skidpad.vehicles.parts.trailers import NoTrailers
 from skidpad.view.stages import trajectory_stage
-from skidpad.world.motion.build import built_vehicle
 from skidpad.world.scene import Pose, VehicleSpec
+from skidpad.world.vehicle import built_vehicle
 from skidpad.world.xml import loads
 
 two_track = sp.vehicles.two_track

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from skidpad.world.ground.terrain import Terrain
 from skidpad.world.scene import ElevationMap
+from skidpad.world.terrain import Terrain
 from world.worlds import world
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue, SimulationDiverged
-from skidpad.world.motion.groups import FARTHEST, LARGEST_PLACE, LARGEST_YAW
+from skidpad.world.motion import FARTHEST, LARGEST_PLACE, LARGEST_YAW
 from skidpad.world.scene import WorldWarning
 from world.worlds import world
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.world.ground.terrain import Terrain
+from skidpad.world.terrain import Terrain
 from world.worlds import world
 
 FOUR = (

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from skidpad.world.contact.encounters import MARGIN, Nearness
-from skidpad.world.motion.groups import columns_at
+from skidpad.world.motion import columns_at
 
 Array = NDArray[np.float64]
 WALLS = np.array([[-9.0, -9.0, 9.0, -9.0], [9.0, -9.0, 9.0, 9.0], [-3.0, 0.0, 3.0, 0.5]])

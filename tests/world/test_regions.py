@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.world.ground.ground import Regions
+from skidpad.world.ground import Regions
 from skidpad.world.scene import WorldError
 from world.worlds import world
 

@@ -229,7 +229,7 @@ def test_mistakes_are_named() -> None:
 
 
 def test_an_elevation_map_is_a_road_of_the_same_heights() -> None:
-    from skidpad.world.ground.terrain import Terrain
+    from skidpad.world.terrain import Terrain
 
     described = world(grade(0.1, -0.05))
     (element,) = described.elements

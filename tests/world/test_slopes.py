@@ -11,9 +11,9 @@ import pytest
 
 import skidpad as sp
 from skidpad.world.contact.solids import Moving
-from skidpad.world.ground.ground import down
-from skidpad.world.ground.terrain import Terrain
+from skidpad.world.ground import down
 from skidpad.world.scene import WorldWarning
+from skidpad.world.terrain import Terrain
 from world.grounds import axes, grade, plane
 from world.worlds import world
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.world.ground.terrain import Terrain
 from skidpad.world.scene import WorldWarning
+from skidpad.world.terrain import Terrain
 from world.grounds import axes, grade, plane
 from world.worlds import world
 

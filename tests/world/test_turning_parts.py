@@ -74,7 +74,7 @@ def test_turned_wheels_weigh_what_they_did() -> None:
     the solver's body are left alone."""
     from skidpad.world.contact.solids import Moving
     from skidpad.world.contact.solver import Contacts
-    from skidpad.world.motion.build import fill
+    from skidpad.world.vehicle import fill
 
     found = []
     for angle in (0.0, 0.6):

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import integrate
-from ..compat.autoware.messages import Motion
 from ..compat.autoware.motion import CompiledMotion
+from ..compat.autoware.reports import Motion
 from ..core import record
 from ..core.arrays import AnyArray, Array
 from ..core.files import brief_repr

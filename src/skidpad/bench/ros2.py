@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import SkidpadError, require_extras
-from ..ros2.messages.prepared import Prepared
-from ..ros2.messages.types import MessageType, message_type
+from ..ros2.messages.types import MessageType, Prepared, message_type
 from ..units import s
 from ..world.scene import Scene
 from ..world.xml.reader import loads
@@ -61,11 +60,10 @@ def single() -> Scene:
 
 
 def serve_node(scene: Scene, *, lock_step: bool) -> None:
-    from ..ros2.arguments import parse_arguments
     from ..ros2.cyclone import CycloneTransport
     from ..ros2.dds import Identity
     from ..ros2.loop import Loop
-    from ..ros2.node import Clock, Node
+    from ..ros2.node import Clock, Node, parse_arguments
     from ..ros2.nodes.world import WorldProgram
 
     arguments = parse_arguments(["--ros-args", "-p", f"period_ms_publish_tf:={PERIOD_MS}"])

@@ -426,7 +426,7 @@ class Running(NamedTuple):
 
     def run(self, context: typer.Context, *node: Any, **options: Any) -> None:
         """Run a node with the arguments of `Launch.run` and those of ROS."""
-        from ..ros2.launch import Launch
+        from ..ros2.loop import Launch
 
         folders = split_pairs(self.package, "--package {!r} must be NAME=FOLDER")
         for name, folder in folders:

@@ -13,9 +13,6 @@ from ..core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from ..geometry.geodesy import Origin
-    from .channels import PERFECT, Channel
-    from .gnss import Gnss
-    from .imu import Imu
     from .lidar import Lidar, Scan, outlines
     from .models import (
         FullState,
@@ -25,8 +22,8 @@ if TYPE_CHECKING:
         SelectedOutputs,
     )
     from .motion import Motion, Mounting, in_frame, motion_along, motion_of
-    from .odometry import Growth, Odometry, WheelSpeed
-    from .sensor import Sensor
+    from .navigation import Gnss, Growth, Imu, Odometry, WheelSpeed
+    from .sensor import PERFECT, Channel, Sensor
 
 __all__ = [
     "PERFECT", "Channel", "FullState", "FullStateFeedback", "Gnss", "Growth", "Imu", "Lidar",
@@ -39,17 +36,14 @@ __getattr__ = lazy_attributes(
     __name__,
     {
         "..geometry.geodesy": ("Origin",),
-        ".channels": ("PERFECT", "Channel"),
-        ".gnss": ("Gnss",),
-        ".imu": ("Imu",),
         ".lidar": ("Lidar", "Scan", "outlines"),
         ".models": (
             *("FullState", "FullStateFeedback", "MountedSensor", "OutputFunction"),
             *("SelectedOutputs",),
         ),
         ".motion": ("Motion", "Mounting", "in_frame", "motion_along", "motion_of"),
-        ".odometry": ("Growth", "Odometry", "WheelSpeed"),
-        ".sensor": ("Sensor",),
+        ".navigation": ("Gnss", "Growth", "Imu", "Odometry", "WheelSpeed"),
+        ".sensor": ("PERFECT", "Channel", "Sensor"),
     },
 )
 

@@ -39,9 +39,8 @@ from ..random.model import NoUncertainty, UncertaintyModel, checked_model, draw_
 from ..random.streams import Draw
 from ..run.trajectory import Trajectory
 from ..units import Unit, one, s
-from .channels import PERFECT, Channel, NoiseErrors, checked_channel
 from .motion import Motion, motion_of
-from .sensor import Instrument, Sensor
+from .sensor import PERFECT, Channel, Instrument, NoiseErrors, Sensor, checked_channel
 
 
 class SensorModel(Instrument):

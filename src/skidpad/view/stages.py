@@ -22,7 +22,7 @@ from ..road.road import Road
 from ..run.trajectory import Trajectory
 from ..sensors.lidar import Scan as Reading
 from ..world import scene as said
-from ..world.motion.groups import Group, mean_acceleration
+from ..world.motion import Group, mean_acceleration
 from ..world.world import World
 from .stage import (
     ATTITUDE,

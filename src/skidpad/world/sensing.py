@@ -31,15 +31,14 @@ from ..geometry.polygon import edges_at, moved_edges
 from ..geometry.pose import placed, rotated, unrotated
 from ..geometry.raycast.scene import Scene as Walls
 from ..random import streams
-from ..sensors.gnss import GnssReading, antenna_motion
-from ..sensors.imu import Imu
 from ..sensors.lidar import Scan
 from ..sensors.motion import Motion, Mounting
+from ..sensors.navigation import GnssReading, Imu, antenna_motion
 from ..units import m, m_s, m_s2, rad, rad_s, s
 from . import scene as specs
 from .contact.solids import Part, is_climbed, standing_parts
-from .ground.ground import Regions, down
-from .motion.groups import mean_acceleration
+from .ground import Regions, down
+from .motion import mean_acceleration
 from .scene import OccupancyGrid, Scene, VehicleSpec
 from .vehicle import Surroundings
 

@@ -26,13 +26,18 @@ from ..units import m, rad, s
 from ..vehicles.wheeled.description import Description
 from .contact.encounters import Encounters
 from .contact.solids import MOST_EVENTS, Contact, ContactEvent, Moving
-from .ground.ground import Ground, warn_of_no_grip, warn_of_own_roads
-from .motion import groups
-from .motion.build import BuiltVehicle, built_vehicle, initial_motion, warn_of_overlaps
-from .motion.groups import Bodies, Group, Halt, Halts
+from .ground import Ground, warn_of_no_grip, warn_of_own_roads
+from .motion import Bodies, Group, Halt, Halts, check_place, group_by_model, warn_of_long_steps
 from .scene import Inventory, Scene
 from .sensing import Sensing
-from .vehicle import Following, WorldVehicle
+from .vehicle import (
+    BuiltVehicle,
+    Following,
+    WorldVehicle,
+    built_vehicle,
+    initial_motion,
+    warn_of_overlaps,
+)
 
 OnDiverge = Literal["stop", "raise"]
 
@@ -91,7 +96,7 @@ class World:
         warn_of_no_grip(self._built, scene.road)
         self._set_up()
         warn_of_overlaps(scene, self._built, self._encounters.contacts.floors.meet)
-        groups.warn_of_long_steps(self._groups, self.dt)
+        warn_of_long_steps(self._groups, self.dt)
 
     @classmethod
     def load(
@@ -154,7 +159,7 @@ class World:
         scene = self.scene
         self._steps = 0
         vehicles = {name: built.vehicle for name, built in self._built.items()}
-        self._groups = groups.group_by_model(vehicles, self.dt)
+        self._groups = group_by_model(vehicles, self.dt)
         self._bodies = [Bodies(group) for group in self._groups]
         raises = self._on_diverge == "raise"
         self._halts = Halts(self._bodies, raises=raises, extent=_extent(scene))
@@ -270,7 +275,7 @@ class World:
 
         A vehicle on a joint cannot be placed. |x| and |y| may be up to 1e7 m, |yaw| up to 1e3 rad.
         """
-        groups.check_place(name, x, y, yaw, _extent(self.scene))
+        check_place(name, x, y, yaw, _extent(self.scene))
         self._alone(lambda: self._place(self.vehicles[name], Moving(x, y, yaw)))
 
     def _place(self, vehicle: WorldVehicle, moving: Moving) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from skidpad.compat.autoware.messages import Motion
+from skidpad.compat.autoware.reports import Motion
 from skidpad.compat.autoware.simulator import PlanningSimulator
 
 GEARED = ("acceleration", "steer", "gear")

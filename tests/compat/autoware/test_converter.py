@@ -21,7 +21,7 @@ from skidpad.compat.autoware.converter import (
     TyreAngle,
     feedback,
 )
-from skidpad.compat.autoware.messages import ActuationCommand
+from skidpad.compat.autoware.reports import ActuationCommand
 from skidpad.core.model import NoDisturbance
 from skidpad.errors import InvalidValue
 from skidpad.vehicles.command_driven import autoware

@@ -13,8 +13,8 @@ import pytest
 
 import skidpad as sp
 from compat.autoware import sub_models
-from skidpad.compat.autoware.messages import Motion, MotionModel
 from skidpad.compat.autoware.motion import CompiledMotion, motion_model
+from skidpad.compat.autoware.reports import Motion, MotionModel
 from skidpad.vehicles.command_driven.parameters import gather
 
 DATA = Path(__file__).parents[2] / "data" / "autoware"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compat.autoware.fake_motion import GEARED, PEDALS, FakeMotion, around
-from skidpad.compat.autoware.messages import (
+from skidpad.compat.autoware.reports import (
     ActuationCommand,
     ControlCommand,
     ControlMode,

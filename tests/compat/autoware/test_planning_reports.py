@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from compat.autoware.fake_motion import PEDALS, FakeMotion, around
-from skidpad.compat.autoware.messages import ControlMode
-from skidpad.compat.autoware.reports import Quaternion, Reports, pitch_of, quaternion, yaw_of
+from skidpad.compat.autoware.reports import (
+    ControlMode,
+    Quaternion,
+    Reports,
+    pitch_of,
+    quaternion,
+    yaw_of,
+)
 from skidpad.errors import InvalidValue
 from skidpad.vehicles.parts.actuators import Gear
 

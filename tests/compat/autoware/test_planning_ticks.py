@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from compat.autoware.fake_motion import FakeMotion, around
-from skidpad.compat.autoware.messages import InitialPose
+from skidpad.compat.autoware.reports import InitialPose
 from skidpad.compat.autoware.simulator import PlanningSimulator
 from skidpad.errors import InvalidValue, SimulationDiverged
 

@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.compat.autoware.messages import ActuationCommand, ControlCommand
-from skidpad.compat.autoware.reports import Reports, yaw_of
+from skidpad.compat.autoware.reports import ActuationCommand, ControlCommand, Reports, yaw_of
 from skidpad.compat.autoware.simulator import translation
 from skidpad.vehicles.parts.actuators import Gear
 from skidpad.vehicles.registry import COMMAND_DRIVEN

@@ -13,7 +13,7 @@ from skidpad.core.model import Model, VehicleFactory
 from skidpad.errors import InvalidValue
 from skidpad.ops import maximum, minimum
 from skidpad.random import Gaussian
-from skidpad.world.motion.groups import Group
+from skidpad.world.motion import Group
 
 
 class Watch(NamedTuple):

@@ -8,7 +8,7 @@ import pytest
 from compat.truck.recordings import MAPS, model_path
 from skidpad.compat.truck import Status
 from skidpad.compat.truck.engine import Engine
-from skidpad.compat.truck.sensors import footprint
+from skidpad.compat.truck.model_file import footprint
 from skidpad.geometry.collision import Checker
 from skidpad.geometry.maps.map import Map
 

@@ -20,7 +20,7 @@ from skidpad.core import record
 from skidpad.core.arrays import alive
 from skidpad.errors import InvalidValue, SimulationDiverged
 from skidpad.ops import grid, shared_array
-from skidpad.world.motion.groups import Group
+from skidpad.world.motion import Group
 
 DT, STEPS, COUNT = 0.01, 60, 21
 X0, U = starts(COUNT), pushes(STEPS, COUNT)

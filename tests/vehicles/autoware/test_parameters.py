@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.ros2.arguments import parse_arguments
 from skidpad.ros2.dds import Identity
+from skidpad.ros2.node import parse_arguments
 from skidpad.vehicles.command_driven import parameters, records
 from skidpad.vehicles.command_driven.parameters import (
     AssumedParameter,

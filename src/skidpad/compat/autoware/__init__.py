@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from ...vehicles.command_driven.parameters import Table
     from ...vehicles.parts.actuators import Gear
     from .converter import CommandConverter, SteeringWheel, actuation_status
-    from .messages import ControlCommand
-    from .reports import pitch_of
+    from .reports import ControlCommand, pitch_of
     from .road import Road
 
 __all__ = [
@@ -29,8 +28,7 @@ __getattr__ = lazy_attributes(
     __name__,
     {
         ".converter": ("CommandConverter", "SteeringWheel", "Table", "actuation_status"),
-        ".messages": ("ControlCommand", "Gear"),
-        ".reports": ("pitch_of",),
+        ".reports": ("ControlCommand", "Gear", "pitch_of"),
         ".road": ("Road",),
     },
 )

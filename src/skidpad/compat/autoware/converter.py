@@ -33,7 +33,7 @@ from ...errors import InvalidValue
 from ...units import Allowed, Unit, m_s, m_s2, non_negative, one, rad, rad_s, s
 from ...vehicles.command_driven.parameters import Table
 from ...vehicles.parts.steering import gear_ratio, wheel_angle
-from .messages import ActuationCommand
+from .reports import ActuationCommand
 
 MapSource = Table | str | PathLike[str]
 """A table, or the path of the CSV file that holds it."""

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from ...core.checks import finite, not_negative, one_of, positive
 from ...errors import InvalidValue
-from .messages import Motion
+from .reports import Motion
 
 COMMAND_SIGNALS = ("VX_DES", "STEER_DES")
 MOTION_SIGNALS = ("POS_X", "POS_Y", "YAW", "YAW_RATE", "VX", "VY", "STEER")

@@ -21,7 +21,7 @@ from ...units import s
 from ...vehicles.command_driven import assembled
 from .converter import ActuationStatus
 from .learned import LearnedMotion
-from .messages import Motion, MotionModel
+from .reports import Motion, MotionModel
 
 
 class TorqueQueue:

@@ -45,7 +45,7 @@ from ...vehicles.parts.actuators import Gear
 from ...vehicles.registry import COMMAND_DRIVEN
 from . import reports as node
 from .learned import LISTS
-from .messages import (
+from .reports import (
     ActuationCommand,
     ControlCommand,
     ControlMode,
@@ -53,6 +53,9 @@ from .messages import (
     InitialPose,
     Motion,
     MotionModel,
+    Reporter,
+    Reports,
+    Switches,
     TurnIndicators,
     checked_record,
     control_command,
@@ -60,7 +63,6 @@ from .messages import (
     member,
     single,
 )
-from .reports import Reporter, Reports, Switches
 from .road import slope_acceleration
 
 _AUTONOMOUS = ControlMode.AUTONOMOUS

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from ...core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from .scenario import read_scenario
+    from .motion import read_scenario
 
 __all__ = ["read_scenario"]
 
-__getattr__ = lazy_attributes(__name__, {".scenario": ("read_scenario",)})
+__getattr__ = lazy_attributes(__name__, {".motion": ("read_scenario",)})

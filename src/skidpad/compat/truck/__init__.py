@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from ...core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from .model_file import Status
-    from .sensors import Noise
+    from .model_file import Noise, Status
 
 __all__ = ["Noise", "Status"]
 
-__getattr__ = lazy_attributes(__name__, {".model_file": ("Status",), ".sensors": ("Noise",)})
+__getattr__ = lazy_attributes(__name__, {".model_file": ("Noise", "Status")})

@@ -47,28 +47,26 @@ from ...vehicles.parts.kinematics import (
 )
 from ...vehicles.truck import Actuation, Params, State
 from .model_file import (
+    BASE,
+    IMU,
+    LIDAR,
     AngularVelocity,
+    CarryingClock,
     EngineState,
+    ExactSurroundings,
     LidarModel,
+    NoiseSource,
     Pose,
+    Reading,
+    SensorNoise,
     SpecificForce,
     Status,
     Steering,
     TruckModel,
     Velocity,
-    truck_model,
-)
-from .sensors import (
-    BASE,
-    IMU,
-    LIDAR,
-    CarryingClock,
-    ExactSurroundings,
-    NoiseSource,
-    Reading,
-    SensorNoise,
     imu,
     sensor_noise,
+    truck_model,
 )
 
 

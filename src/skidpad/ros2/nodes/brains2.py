@@ -37,8 +37,18 @@ from ...vehicles.twin_track.model import formula_student
 from ...view.colours import CONES
 from ..messages.types import message, service_type
 from ..node import SECOND, Node
-from ..transforms import Broadcaster, Rigid
-from .common import ORIENTATION, STAMP, HotTopic, Watchdog, inside, limited, marker, serve_set_pose
+from .common import (
+    ORIENTATION,
+    STAMP,
+    Broadcaster,
+    HotTopic,
+    Rigid,
+    Watchdog,
+    inside,
+    limited,
+    marker,
+    serve_set_pose,
+)
 
 START = Pose(0.0, 0.0, 0.5 * pi)
 """Start pose on every track."""

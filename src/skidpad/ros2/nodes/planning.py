@@ -23,13 +23,13 @@ from typing import Any, NamedTuple
 
 from ...compat.autoware import converter
 from ...compat.autoware import reports as autoware
-from ...compat.autoware.messages import (
+from ...compat.autoware.reports import (
     ActuationCommand,
     ControlCommand,
     InitialPose,
+    Pose,
     checked_record,
 )
-from ...compat.autoware.reports import Pose
 from ...compat.autoware.road import read_lanelets
 from ...compat.autoware.simulator import PlanningSimulator, takes_actuation
 from ...core import record
@@ -38,12 +38,20 @@ from ...errors import InvalidValue
 from ...random.streams import fresh
 from ...units import m, s
 from ...vehicles.command_driven.records import GEAR_RATIO, LEARNED, PARAMETERS, SILENT, STEER_MAPPED
-from ..arguments import Remap
 from ..dds import DEFAULT, LATCHED
 from ..messages.types import message, service_type
-from ..node import SECOND, Node
-from ..transforms import Broadcaster, Listener, Rigid
-from .common import ORIENTATION, POSITION, STAMP, HotTopic, header, inside
+from ..node import SECOND, Node, Remap
+from .common import (
+    ORIENTATION,
+    POSITION,
+    STAMP,
+    Broadcaster,
+    HotTopic,
+    Listener,
+    Rigid,
+    header,
+    inside,
+)
 
 ONE = DEFAULT._replace(depth=1)
 """Quality of service of all topics but `/tf`, as in upstream."""

@@ -13,8 +13,7 @@ from math import cos, sin, sqrt
 from typing import Any
 
 from ...compat.truck.engine import Engine
-from ...compat.truck.model_file import EngineState, LidarModel, Status
-from ...compat.truck.sensors import Noise
+from ...compat.truck.model_file import EngineState, LidarModel, Noise, Status
 from ...core.body import Pose
 from ...core.checks import not_negative, one_of, positive
 from ...core.files import brief_repr
@@ -22,8 +21,17 @@ from ...geometry.pose import unrotated
 from ...units import s
 from ..dds import Qos
 from ..node import Node
-from ..transforms import Broadcaster, Listener, Rigid
-from .common import STAMP, HotTopic, Watchdog, header, inside, serve_set_pose
+from .common import (
+    STAMP,
+    Broadcaster,
+    HotTopic,
+    Listener,
+    Rigid,
+    Watchdog,
+    header,
+    inside,
+    serve_set_pose,
+)
 
 WORLD, ODOM, BASE = "world", "odom_ekf", "base"
 _SPEED_VARIANCE = 1e-4

@@ -22,15 +22,14 @@ from ...core.checks import positive
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...run.simulator import Simulator
-from ...sensors.imu import STANDARD_GRAVITY
 from ...sensors.motion import motion_of
+from ...sensors.navigation import STANDARD_GRAVITY
 from ...units import m_s, m_s2, rad, rad_s, s
 from ...vehicles.registry import COMMAND_DRIVEN, get
 from ..dds import DEFAULT
 from ..node import SECOND, Node
-from ..transforms import Broadcaster, Rigid
 from . import common
-from .common import STAMP, HotTopic, header, inside
+from .common import STAMP, Broadcaster, HotTopic, Rigid, header, inside
 
 _TO_SPEED: s = 0.5
 """Time constant of the speed control: long compared with the dead times of drives."""

@@ -21,22 +21,23 @@ from ...core.checks import positive
 from ...errors import InvalidValue, SkidpadError
 from ...units import m_s, m_s2, rad, rad_s, s
 from ...view.live.server import LiveServer, WatchedWorld
-from ...world.motion.groups import LARGEST_INPUT
+from ...world.motion import LARGEST_INPUT
 from ...world.scene import Scene, WorldWarning
 from ...world.sensing import NotSimulated
 from ...world.world import World
 from ..dds import LATCHED, TF_STATIC, Qos
 from ..node import SECOND, Node
-from ..transforms import Rigid, tf_message
 from . import world_topics
 from .common import (
     Attention,
     HotTopic,
+    Rigid,
     acceleration_for,
     limited,
     planar_pose,
     serve_set_pose,
     steer_for,
+    tf_message,
 )
 from .world_topics import RobotNames
 

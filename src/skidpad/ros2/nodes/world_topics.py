@@ -32,11 +32,21 @@ from ...world.scene import OccupancyGrid, Pose, Scene
 from ...world.vehicle import WorldVehicle
 from ...world.world import World
 from ..dds import LATCHED, TF, Qos
-from ..messages.prepared import Prepared, PreparedMany
-from ..messages.types import message
+from ..messages.types import Prepared, PreparedMany, message
 from ..node import SECOND, Node
-from ..transforms import TRANSFORM, Rigid, tf_message
-from .common import ORIENTATION, POSITION, STAMP, HotTopic, Stream, header, inside, marker
+from .common import (
+    ORIENTATION,
+    POSITION,
+    STAMP,
+    TRANSFORM,
+    HotTopic,
+    Rigid,
+    Stream,
+    header,
+    inside,
+    marker,
+    tf_message,
+)
 
 _ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 

@@ -42,9 +42,9 @@ from ...ops import where
 from ...run.arguments import check_start, make_consistent
 from ...run.delay import DelayLine
 from ...units import m, s
-from ...world.motion.build import solids
-from ...world.motion.groups import LONGEST_SUBSTEP
+from ...world.motion import LONGEST_SUBSTEP
 from ...world.scene import PropertyRegion, Scene
+from ...world.vehicle import solids
 from ...world.world import World
 from ..live.arena import known_tunables
 from ..recording.mcap import encode_records, libraries, with_checksum

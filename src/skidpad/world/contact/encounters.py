@@ -30,10 +30,10 @@ from ...core.body import Geometry, Point
 from ...errors import InvalidValue
 from ...geometry.polygon import enclosed, rectangle
 from ...units import m, m_s, s
-from ..ground.ground import Ground, in_world
-from ..motion.build import Built, actor_pose, fill, keyframe_pose
-from ..motion.groups import Bodies
+from ..ground import Ground, in_world
+from ..motion import Bodies
 from ..scene import Scene
+from ..vehicle import Built, actor_pose, fill, keyframe_pose
 from .solids import ContactEvent, Moving, Points, Square, Surface, standing_segments
 from .solver import Contacts
 

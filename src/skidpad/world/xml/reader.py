@@ -29,25 +29,29 @@ from ...units import non_negative, positive, s
 from .. import scene as specs
 from ..scene import Element, ElevationMap, Scene, Settings, WorldError
 from .expressions import Scope, Values
-from .fields import Fields, as_number, as_switch, note_unknown, one_of
 from .markup import (
     MOST_REPEATS,
     Context,
     Document,
+    Fields,
     Models,
     Node,
+    as_number,
+    as_switch,
     in_brief,
+    note_unknown,
+    one_of,
     parse,
     summaries,
     unknown_attributes,
 )
-from .shapes import cache_folder
-from .things import (
+from .shapes import (
     NOT_DONE,
     RENDERED,
     Names,
     actor,
     block,
+    cache_folder,
     free_name,
     joint,
     keyframes,

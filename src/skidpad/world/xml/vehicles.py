@@ -24,9 +24,8 @@ from ...vehicles.wheeled import description as robots
 from ...vehicles.wheeled.description import KINDS, Chassis, Control, Drivetrain, Wheel
 from .. import scene as specs
 from ..scene import OwnDynamics, Sensor, Shape, TimedPath, VehicleSpec, Visual, WorldError
-from . import shapes, things
-from .fields import Fields, as_number, as_numbers, as_pose, as_size, one_of, ranged
-from .markup import Node
+from . import shapes
+from .markup import Fields, Node, as_number, as_numbers, as_pose, as_size, one_of, ranged
 
 _CORNERS = ("rl_wheel", "rr_wheel", "fl_wheel", "fr_wheel")
 CLASSES = {
@@ -324,7 +323,7 @@ def sensor_of(node: Node, parent: str, taken: set[str]) -> Sensor:
         # Upstream's own vehicles have sensors that its worlds add once more.
         of = f" of {parent}" if parent else ""
         node.context.note("names given twice", f"sensor {name}{of}", node.source)
-        name = things.free_name(name, taken)
+        name = shapes.free_name(name, taken)
     with node.context.values.naming(NAME=name, PARENT_NAME=parent):
         if own is not None:
             return _own_sensor(node, own, name)
@@ -344,7 +343,7 @@ def _upstream_sensor(node: Node, kind: str, name: str, parent: str) -> Sensor:
     fields.finish()
     label = f"{kind} {name}" + (" of" if parent else "")
     if kind in SEEN:
-        node.context.note(things.RENDERED, label, node.source, parent)
+        node.context.note(shapes.RENDERED, label, node.source, parent)
     elif isinstance(sensor, specs.Laser) and sensor.raytrace_3d:
         kind = "lidars simulated in 2-D instead of rendered"
         node.context.note(kind, label, node.source, parent)
@@ -358,12 +357,12 @@ def _topic(fields: Fields) -> str:
     inner = Fields.of(node)
     topic = inner.string("publish_topic")
     inner.finish()
-    if not things.is_enabled(inner, node):
+    if not shapes.is_enabled(inner, node):
         return ""
     named = node.context.values.named
     if topic:
         whom = " of ".join(n for n in (named.get("NAME"), named.get("PARENT_NAME")) if n)
-        node.context.note(things.NOT_DONE, "publish of", node.source, whom)
+        node.context.note(shapes.NOT_DONE, "publish of", node.source, whom)
     return topic
 
 
@@ -405,10 +404,10 @@ def _path(node: Node) -> TimedPath:
     return replace(path, points=tuple(points))
 
 
-def vehicle(node: Node, classes: things.Classes, names: things.Names) -> VehicleSpec:
+def vehicle(node: Node, classes: shapes.Classes, names: shapes.Names) -> VehicleSpec:
     """Read a vehicle from an element and the class that the element names."""
     name = names.of(node)
-    fields = things.fields_of(node, classes, Node.included_and_own)
+    fields = shapes.fields_of(node, classes, Node.included_and_own)
     with node.context.values.naming(NAME=name):
         pictures = shapes.visuals(fields.all("visual"))
         # Where it is wrong the rest is read all the same, to find all problems at once.
@@ -416,25 +415,25 @@ def vehicle(node: Node, classes: things.Classes, names: things.Names) -> Vehicle
         moved_by, shape = fields.attempt(lambda: _dynamics(fields, pictures), nothing)
         spec = VehicleSpec(
             name,
-            things.initial_pose(fields),
+            shapes.initial_pose(fields),
             moved_by,
             shape,
-            things.initial_velocity(fields),
+            shapes.initial_velocity(fields),
             sensors(fields.all("sensor"), name),
             fields.part("odometry", _odometry, specs.Odometry()),
             pictures,
-            things.keyframes(fields),
-            things.publish(fields, name),
-            things.presence(fields, "skip_elevation_adjust"),
+            shapes.keyframes(fields),
+            shapes.publish(fields, name),
+            shapes.presence(fields, "skip_elevation_adjust"),
             class_name=node.attribute("class") or "",
             path=timed_path(fields),
             source=node.source,
         )
         spec = fields.record(spec)
-        things.note_lights(fields)
+        shapes.note_lights(fields)
         for tag in ("log_path", "auto_start_recording"):
             if getattr(spec, tag):
-                node.context.note(things.NOT_DONE, f"{tag} of", node.source, name)
+                node.context.note(shapes.NOT_DONE, f"{tag} of", node.source, name)
         fields.finish()
         return spec
 

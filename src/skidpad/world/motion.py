@@ -16,21 +16,21 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ... import integrate
-from ...compile.cpu import BoundRollout, Late, RolloutArrays
-from ...compile.plant import Plant
-from ...core import record
-from ...core.arrays import AnyArray, Array
-from ...core.body import Acceleration, Demand, Pose, Velocity, body_of
-from ...core.model import Vehicle
-from ...errors import InvalidValue, SimulationDiverged
-from ...geometry.pose import rotated, turned, turned_back
-from ...run import arguments
-from ...run.runner import Runner, Settings, cause_of_end
-from ...units import m, m_s, one, rad, rad_s, s
-from ...vehicles.wheeled.build import Assembly
-from ..contact.solids import Moving
-from ..scene import first_of, warn
+from .. import integrate
+from ..compile.cpu import BoundRollout, Late, RolloutArrays
+from ..compile.plant import Plant
+from ..core import record
+from ..core.arrays import AnyArray, Array
+from ..core.body import Acceleration, Demand, Pose, Velocity, body_of
+from ..core.model import Vehicle
+from ..errors import InvalidValue, SimulationDiverged
+from ..geometry.pose import rotated, turned, turned_back
+from ..run import arguments
+from ..run.runner import Runner, Settings, cause_of_end
+from ..units import m, m_s, one, rad, rad_s, s
+from ..vehicles.wheeled.build import Assembly
+from .contact.solids import Moving
+from .scene import first_of, warn
 
 LONGEST_SUBSTEP = 1e-3
 """Longest step in s of a model with a derivative: the motors of the cars respond within 1

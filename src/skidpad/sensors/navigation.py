@@ -1,4 +1,10 @@
-"""Odometry and wheel speeds: a vehicle's motion as measured at its wheels.
+"""Navigation sensors: inertial measurement unit, satellite receiver, odometry and wheel speeds.
+
+`Imu` reads specific force and angular rate at any point of the vehicle. An accelerometer measures
+the acceleration over ground minus gravity: at rest on level ground it reads 9.81 m/s² upwards. Away
+from the body point a turning body adds α×r (Euler) and ω×(ω×r) (centripetal).
+
+`Gnss` reads the position of an antenna, with white and slowly varying errors.
 
 `Odometry` is dead reckoning, whose error grows with the distance. Its truth is the twist that moves
 the pose at one sample to the pose at the next in the time between. On an arc this is the actual
@@ -11,7 +17,7 @@ their spin, so longitudinal slip is not included.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import pi
 from typing import Annotated, Any, NamedTuple
@@ -25,13 +31,252 @@ from ..core.files import brief_repr
 from ..core.model import Vehicle
 from ..core.record import check
 from ..errors import InvalidValue
-from ..geometry.pose import relative, rotated, unrotated
+from ..geometry.geodesy import NULL_ISLAND, Origin, check_origin, degree, place_in_world
+from ..geometry.pose import (
+    Vector,
+    relative,
+    rotated,
+    rotation_turned,
+    rotation_turned_back,
+    unrotated,
+)
 from ..ops import abs, atan2, cos, floor, sin, sqrt, where
-from ..units import Unit, m, m_s, non_negative, one, positive, rad, rad_s, s
+from ..units import Allowed, Unit, m, m_s, m_s2, non_negative, one, positive, rad, rad_s, s
 from ..vehicles.parts.load_transfer import contact_velocities, in_wheel_frame
-from .channels import PERFECT, Channel, checked_channel
-from .motion import AT_BODY_POINT, Motion, Mounting, checked_mounting, pose_in_world
-from .sensor import Sensor
+from .motion import (
+    AT_BODY_POINT,
+    Motion,
+    Mounting,
+    added,
+    checked_mounting,
+    cross,
+    pose_in_world,
+    rotation,
+    sensor_axes,
+)
+from .sensor import PERFECT, Channel, Sensor, checked_channel
+
+STANDARD_GRAVITY = 9.81
+"""Gravitational acceleration in m/s², as in the cars of this package."""
+
+Axes = Channel | tuple[Channel, Channel, Channel]
+"""One channel for all three axes, or one for each."""
+
+
+class ImuReading(NamedTuple):
+    """Reading of the IMU, along its own axes."""
+
+    f_x: m_s2
+    """Specific force along the sensor's x axis."""
+    f_y: m_s2
+    """Specific force along the sensor's y axis."""
+    f_z: m_s2
+    """Specific force along the sensor's z axis."""
+    omega_x: rad_s
+    """Angular rate about the sensor's x axis."""
+    omega_y: rad_s
+    """Angular rate about the sensor's y axis."""
+    omega_z: rad_s
+    """Angular rate about the sensor's z axis."""
+    stamp: s = 0.0
+    """Time of the measurement."""
+
+
+def acceleration_at(motion: Motion, place: Vector) -> Vector:
+    """Acceleration over ground of a point of the body in m/s², in body axes.
+
+    `place` is its position in m from the body point.
+    """
+    rate = Vector(motion.omega_x, motion.omega_y, motion.omega)
+    change = Vector(motion.omega_x_rate, motion.omega_y_rate, motion.omega_rate)
+    return added(
+        Vector(motion.a_x, motion.a_y, motion.a_z),
+        cross(change, place),
+        cross(rate, cross(rate, place)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Imu(Sensor):
+    """Accelerometer and gyroscope; see `Channel` for their errors, in m/s² and rad/s."""
+
+    name: str = "imu"
+    mounting: Mounting = AT_BODY_POINT
+    """Pose on the vehicle: `in_frame("optical")` for the axes of a camera."""
+    accelerometer: Axes = PERFECT
+    """Errors in m/s²: density in m/s²/√Hz, walk in m/s²/√s, which is m/s³/√Hz."""
+    gyroscope: Axes = PERFECT
+    """Errors in rad/s: density in rad/s/√Hz, walk in rad/s/√s, which is rad/s²/√Hz."""
+    g: float = STANDARD_GRAVITY
+    """Gravity in m/s²; 0 to imitate programs that leave it out."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        checked_mounting("Imu", self.mounting)
+        must_be("Imu.g", self.g, Allowed(low=0.0), "m/s²")
+        super().__post_init__()
+
+    @property
+    def Reading(self) -> type:
+        """Record of its readings, `ImuReading`."""
+        return ImuReading
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """Channels of the accelerometer, then those of the gyroscope."""
+        return _three("accelerometer", self.accelerometer) + _three("gyroscope", self.gyroscope)
+
+    def measure(self, truth: Motion) -> ImuReading:
+        """Reading without errors, for numbers, arrays and symbols."""
+        roll, pitch, g = truth.roll, truth.pitch, self.g
+        up = Vector(-sin(pitch), cos(pitch) * sin(roll), cos(pitch) * cos(roll))
+        acceleration = acceleration_at(truth, self.mounting.position)
+        force = added(acceleration, Vector(g * up.x, g * up.y, g * up.z))
+        rate = Vector(truth.omega_x, truth.omega_y, truth.omega)
+        axes = sensor_axes(self.mounting)
+        return ImuReading(*rotation_turned_back(axes, force), *rotation_turned_back(axes, rate))
+
+
+def _three(name: str, axes: Axes) -> tuple[Channel, Channel, Channel]:
+    if isinstance(axes, Channel):
+        return axes, axes, axes
+    if isinstance(axes, tuple) and len(axes) == 3 and all(isinstance(c, Channel) for c in axes):
+        return axes
+    raise InvalidValue(f"Imu.{name} must be a Channel or one for each of x, y, z; got {axes!r}")
+
+
+Coverage = Callable[[Any, Any], Any]
+"""Function of world position (x, y) in m that returns whether there is reception.
+
+It takes numbers and arrays.
+"""
+
+
+class GnssReading(NamedTuple):
+    """Position and velocity of the antenna in the world frame; NaN for missing values."""
+
+    x: m
+    """x of the antenna in the world frame."""
+    y: m
+    """y of the antenna in the world frame."""
+    z: m
+    """Height in the world frame."""
+    v_x: m_s
+    """Velocity along the world's x axis; NaN if the receiver does not measure velocity."""
+    v_y: m_s
+    """Velocity along the world's y axis; NaN if the receiver does not measure velocity."""
+    v_z: m_s
+    """Velocity upwards; NaN if the receiver does not measure velocity."""
+    yaw: rad
+    """Heading of the vehicle in the world frame, from two antennas; NaN with one antenna."""
+    latitude: degree
+    """Latitude of the antenna, positive to the north."""
+    longitude: degree
+    """Longitude of the antenna, positive to the east."""
+    altitude: m
+    """Height of the antenna above the WGS 84 ellipsoid."""
+    stamp: s = 0.0
+    """Time of the measurement."""
+
+
+class AntennaMotion(NamedTuple):
+    """Position and velocity of the antenna in the world frame."""
+
+    position: Vector
+    velocity: Vector
+
+
+def antenna_motion(motion: Motion, place: Vector) -> AntennaMotion:
+    """Motion of a point of the body in the world frame.
+
+    `place` is its position in m from the body point, in body axes.
+    """
+    axes = rotation(motion.roll, motion.pitch, motion.yaw)
+    rate = Vector(motion.omega_x, motion.omega_y, motion.omega)
+    velocity = added(Vector(motion.v_x, motion.v_y, motion.v_z), cross(rate, place))
+    position = added(Vector(motion.x, motion.y, motion.z), rotation_turned(axes, place))
+    return AntennaMotion(position, rotation_turned(axes, velocity))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gnss(Sensor):
+    """Satellite receiver with its antenna; perfect positions by default.
+
+    Position errors have a white part (`std`) and a part that persists for minutes (`drift` with
+    `drift_time`), as satellites and atmosphere change slowly.
+    """
+
+    name: str = "gnss"
+    mounting: Mounting = AT_BODY_POINT
+    """Position of the antenna; its orientation does not matter."""
+    horizontal: Channel = PERFECT
+    """Errors of x and of y, independent of each other, in m."""
+    vertical: Channel = PERFECT
+    """Errors of z in m."""
+    velocity: Channel | None = None
+    """Errors of each velocity component in m/s; None if velocity is not measured."""
+    heading: Channel | None = None
+    """Errors of the heading in rad; None if there is only one antenna."""
+    origin: Origin = NULL_ISLAND
+    """Position of the world frame on the globe."""
+    coverage: Coverage | None = None
+    """Function of x and y in m that returns whether there is reception; None for everywhere."""
+    outages: tuple[tuple[float, float], ...] = ()
+    """Intervals without reception, each (from, to) in s, including both ends."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        checked_mounting("Gnss", self.mounting)
+        check_origin(self.origin)
+        for name in ("horizontal", "vertical", "velocity", "heading"):
+            channel = getattr(self, name)
+            if channel is not None or name in ("horizontal", "vertical"):
+                checked_channel(f"Gnss.{name}", channel)
+        if self.coverage is not None and not callable(self.coverage):
+            raise InvalidValue(f"Gnss.coverage must be a function of x and y: {self.coverage!r}")
+        for pair in self.outages:
+            if len(pair) != 2 or not pair[0] <= pair[1]:
+                raise InvalidValue(f"Gnss.outages has {pair}; allowed are pairs (from, to) in s")
+        super().__post_init__()
+
+    @property
+    def Reading(self) -> type:
+        """Record of its readings, `GnssReading`."""
+        return GnssReading
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """Channels of position, velocity and heading."""
+        velocity, heading = self.velocity or PERFECT, self.heading or PERFECT
+        return self.horizontal, self.horizontal, self.vertical, *(velocity,) * 3, heading
+
+    def measure(self, truth: Motion) -> GnssReading:
+        """Fix without errors, for numbers, arrays and symbols."""
+        antenna = antenna_motion(truth, self.mounting.position)
+        nothing = float("nan")
+        velocity = antenna.velocity if self.velocity else (nothing,) * 3
+        yaw = truth.yaw if self.heading else nothing
+        place = place_in_world(self.origin, *antenna.position)
+        return GnssReading._make((*antenna.position, *velocity, yaw, *place, 0.0))
+
+    def visible(self, truth: Motion, t: Any) -> Any:
+        """Whether the antenna has reception."""
+        seen = True
+        if self.coverage is not None:
+            position = antenna_motion(truth, self.mounting.position).position
+            seen = np.asarray(self.coverage(position.x, position.y), bool)
+        for begin, end in self.outages:
+            seen = seen & ~((t >= begin) & (t <= end))
+        return seen
+
+    def complete(self, read: Array, truth: Any, elapsed: Array, own: Any) -> tuple[Array, Any]:
+        """Complete fixes (n, fields) with latitude, longitude and altitude, from the position."""
+        position: list[Any] = [read[:, :, k] for k in range(3)]
+        place = place_in_world(self.origin, *position)
+        return np.concatenate([read, np.stack(place, axis=-1)], axis=-1), None
+
 
 _SMALL = 1e-4
 """Half rotation angle in rad below which series are used; their next terms are below 1e-16."""

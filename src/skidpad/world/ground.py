@@ -24,18 +24,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import record
-from ...core.arrays import AnyArray, Array
-from ...core.body import Down, Geometry, GroundUnder, WheelPlace, standing_points
-from ...geometry.polygon import distances
-from ...geometry.pose import to_world
-from ...road.records import FullGrip
-from ...road.road import Road
-from ...units import m, m_s2, rad, s
-from ..contact.solids import Moving
-from ..motion.build import Built
-from ..motion.groups import Bodies
-from ..scene import (
+from ..core import record
+from ..core.arrays import AnyArray, Array
+from ..core.body import Down, Geometry, GroundUnder, WheelPlace, standing_points
+from ..geometry.polygon import distances
+from ..geometry.pose import to_world
+from ..road.records import FullGrip
+from ..road.road import Road
+from ..units import m, m_s2, rad, s
+from .contact.solids import Moving
+from .motion import Bodies
+from .scene import (
     ElevationMap,
     Pose,
     PropertyRegion,
@@ -45,6 +44,7 @@ from ..scene import (
     warn_of,
 )
 from .terrain import MotionOf, Terrain
+from .vehicle import Built
 
 GIVE = 0.1
 """Extension of tyre and suspension in wheel radii: a drop of the ground that a wheel

@@ -19,14 +19,14 @@ from typing import Protocol
 
 import numpy as np
 
-from ...core.arrays import Array
-from ...geometry.polygon import edges_at, moved_edges, rectangle
-from ...geometry.pose import to_body
-from ...road.records import FlatRoad
-from ...units import m, s
-from ..contact.solids import CLIMBABLE, Moving
-from ..motion.build import keyframe_height, keyframe_pose
-from ..scene import BlockSpec, ElevationMap, HorizontalPlane, Pose, Scene
+from ..core.arrays import Array
+from ..geometry.polygon import edges_at, moved_edges, rectangle
+from ..geometry.pose import to_body
+from ..road.records import FlatRoad
+from ..units import m, s
+from .contact.solids import CLIMBABLE, Moving
+from .scene import BlockSpec, ElevationMap, HorizontalPlane, Pose, Scene
+from .vehicle import keyframe_height, keyframe_pose
 
 _EDGE: m = 1e-9
 """Tolerance by which a point may be outside of an outline and still count as inside."""

@@ -1,1 +1,0 @@
-"""Motion of the vehicles and actors of a world."""
