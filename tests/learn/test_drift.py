@@ -11,7 +11,7 @@ from learn.rollouts import held_to_the_rules
 from skidpad.core.body import Velocity
 from skidpad.learn import Environments, tasks
 from skidpad.learn.course import Place
-from skidpad.learn.tasks.follow import DriftParams, circle, drift_reward, sideslip_of
+from skidpad.learn.tasks.follow import DriftParams, circle, sideslip_of
 
 RADIUS = 20.0
 
@@ -88,6 +88,7 @@ def test_more_speed_than_grip_leaves_the_ring(environments) -> None:
 def test_worth_of_a_metre() -> None:
     """All of it at what is asked for, a factor 1/e for a scale of deviation, nothing at rest."""
     q = DriftParams()
+    drift_reward = tasks.drift().reward
     place = _place(n=0.0, gained=0.1)
     asked = Velocity(8.0 * np.cos(q.sideslip), -8.0 * np.sin(q.sideslip), 0.4)
     assert drift_reward(place, asked, q) == pytest.approx(0.1, rel=5e-3)

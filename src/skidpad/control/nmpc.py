@@ -326,29 +326,6 @@ def unpacked(values: Array, nx: int, nu: int) -> tuple[Array, Array]:
     return np.vstack([stages[:, :nx], values[-nx:]]), stages[:, nx:].copy()
 
 
-def solver_of(problem: Program, name: str, max_iterations: int, options: Mapping[str, Any]) -> Any:
-    """CasADi solver by name, or a replacement if its plug-in is missing."""
-    import casadi as ca
-
-    chosen = _available(name, ca.has_nlpsol)
-    own: dict[str, dict[str, Any]] = {
-        "ipopt": {"ipopt": {"print_level": 0, "sb": "yes", "max_iter": max_iterations}},
-        "fatrop": {
-            "fatrop": {"print_level": 0, "max_iter": max_iterations},
-            "structure_detection": "auto", "equality": list(problem.equality),
-        },
-        "sqpmethod": {
-            "max_iter": max_iterations, "qpsol": "qrqp",
-            # Moving all eigenvalues by the least one makes steps so short that 100 do not suffice.
-            "convexify_strategy": "eigen-clip", "max_iter_eig": 1000,
-            "print_header": False, "print_iteration": False, "print_status": False,
-            "qpsol_options": {"print_iter": False, "print_header": False, "error_on_fail": False},
-        },
-    }  # fmt: skip
-    settings = {"print_time": False, "error_on_fail": False, **own[chosen], **options}
-    return ca.nlpsol("nmpc", chosen, dict(problem.nlp), settings)
-
-
 def _available(name: str, has: Callable[[str], bool]) -> str:
     if name not in SOLVERS:
         raise InvalidValue(f"solver = {name!r} is unknown; allowed are {', '.join(SOLVERS)}")
@@ -465,7 +442,28 @@ class Nmpc:
         )
         self._program = problem = program(self.formulation)
         limit = whole("max_iterations", max_iterations, "at least 1")
-        self._solver = solver_of(problem, solver, limit, options or {})
+        # CasADi solver by name, or a replacement if its plug-in is missing.
+        import casadi as ca
+
+        chosen = _available(solver, ca.has_nlpsol)
+        own: dict[str, dict[str, Any]] = {
+            "ipopt": {"ipopt": {"print_level": 0, "sb": "yes", "max_iter": limit}},
+            "fatrop": {
+                "fatrop": {"print_level": 0, "max_iter": limit},
+                "structure_detection": "auto", "equality": list(problem.equality),
+            },
+            "sqpmethod": {
+                "max_iter": limit, "qpsol": "qrqp",
+                # Moving all eigenvalues by the least one makes steps too short: 100 do not suffice.
+                "convexify_strategy": "eigen-clip", "max_iter_eig": 1000,
+                "print_header": False, "print_iteration": False, "print_status": False,
+                "qpsol_options": {
+                    "print_iter": False, "print_header": False, "error_on_fail": False,
+                },
+            },
+        }  # fmt: skip
+        settings = {"print_time": False, "error_on_fail": False, **own[chosen], **(options or {})}
+        self._solver = ca.nlpsol("nmpc", chosen, dict(problem.nlp), settings)
         self._step: Callable[..., Any] = prediction_model(self.formulation).step
         self.plan: Plan | None = None
         """Last plan; None before the first solve."""

@@ -150,7 +150,14 @@ class Reference:
         s = arc_length(points)
         v = v if callable(v) else _speeds(v, s, closed)
         if spacing is not None:
-            finer = _finer(s, spacing)
+            # Distances with others inserted evenly between them, at most `spacing` apart.
+            positive("spacing", spacing, "m")
+            pieces = np.ceil(np.diff(s) / spacing).astype(int)
+            inner = [
+                np.linspace(a, b, n, endpoint=False)
+                for a, b, n in zip(s, s[1:], pieces, strict=False)
+            ]
+            finer = np.append(np.concatenate(inner), s[-1])
             v = v if callable(v) else np.interp(finer, s, v)
             columns = np.array([np.interp(finer, s, column) for column in columns])
             s = finer
@@ -362,16 +369,6 @@ def _slope(values: Array, s: Array) -> Array:
         return np.zeros(len(s))
     slope = np.gradient(values[moves], s[moves])
     return slope[np.cumsum(moves) - 1]
-
-
-def _finer(s: Array, spacing: float) -> Array:
-    """Distances with others inserted evenly between them, at most `spacing` apart."""
-    positive("spacing", spacing, "m")
-    pieces = np.ceil(np.diff(s) / spacing).astype(int)
-    inner = [
-        np.linspace(a, b, n, endpoint=False) for a, b, n in zip(s, s[1:], pieces, strict=False)
-    ]
-    return np.append(np.concatenate(inner), s[-1])
 
 
 def _numeric(point: Point) -> Point:

@@ -193,21 +193,8 @@ def least_curvature(line: Line, room: m) -> Array:
     from scipy.optimize import lsq_linear
 
     points, kappa = len(line.vertices), line.curvature[:-1]
-    spline = _spline(points, round(line.length / KNOT))
-    changes = _bend(spline, line.length / points) + (kappa * kappa)[:, None] * spline
-    # Its triangular factor has the same solution and few rows.
-    q, r = np.linalg.qr(changes)
-    return spline @ lsq_linear(r, -q.T @ kappa, (-room, room)).x
-
-
-def _bend(values: Array, spacing: m) -> Array:
-    """Second derivative along a closed line of equally spaced points."""
-    ahead, behind = np.roll(values, -1, axis=0), np.roll(values, 1, axis=0)
-    return (ahead - 2.0 * values + behind) / spacing**2
-
-
-def _spline(points: int, knots: int) -> Array:
-    """Values (points, knots) of uniform cubic B-splines along a closed line."""
+    # Uniform cubic B-splines along the closed line, (points, knots).
+    knots = round(line.length / KNOT)
     whole, u = np.divmod(np.arange(points) * knots / points, 1.0)
     weights = (
         (1.0 - u) ** 3 / 6.0,
@@ -218,4 +205,14 @@ def _spline(points: int, knots: int) -> Array:
     table = np.zeros((points, knots))
     for k, weight in enumerate(weights):
         table[np.arange(points), (whole.astype(int) + k - 1) % knots] += weight
-    return table
+    spline = table
+    changes = _bend(spline, line.length / points) + (kappa * kappa)[:, None] * spline
+    # Its triangular factor has the same solution and few rows.
+    q, r = np.linalg.qr(changes)
+    return spline @ lsq_linear(r, -q.T @ kappa, (-room, room)).x
+
+
+def _bend(values: Array, spacing: m) -> Array:
+    """Second derivative along a closed line of equally spaced points."""
+    ahead, behind = np.roll(values, -1, axis=0), np.roll(values, 1, axis=0)
+    return (ahead - 2.0 * values + behind) / spacing**2

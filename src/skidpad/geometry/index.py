@@ -55,7 +55,8 @@ def _table(boxes: Array, segments: Array) -> Cells:
         return Cells(0.0, 0.0, 1.0, 1, 1, np.zeros(2, dtype=np.int64), none)
     x, y = boxes[:, :2].min(axis=0).tolist()
     width, height = (boxes[:, 2:].max(axis=0) - [x, y]).tolist()
-    size = _edge(width, height, len(boxes), max(abs(x), abs(y)))
+    even = math.sqrt(width * height / (2.0 * len(boxes)))
+    size = max(even, width / _FINEST, height / _FINEST, 1e-9 * max(abs(x), abs(y)), 1e-6)
     columns, rows = int(width / size) + 1, int(height / size) + 1
     counts, frame = np.zeros(rows * columns, dtype=np.int64), (x, y, size, columns)
     list_items(boxes, segments, frame, counts, counts[:0], False)
@@ -63,12 +64,6 @@ def _table(boxes: Array, segments: Array) -> Cells:
     items = np.empty(start[-1], dtype=np.int64)
     list_items(boxes, segments, frame, start[:-1].copy(), items, True)
     return Cells(x, y, size, columns, rows, start, items)
-
-
-def _edge(width: float, height: float, count: int, far: float) -> float:
-    """Edge of a cell: about two cells per item, above the resolution of coordinates."""
-    even = math.sqrt(width * height / (2.0 * count))
-    return max(even, width / _FINEST, height / _FINEST, 1e-9 * far, 1e-6)
 
 
 @loop

@@ -411,16 +411,6 @@ def tables_of(tracks: Sequence[Track]) -> ScanTables:
     return ScanTables(frames, starts, walls, occupied, grid, firsts.astype(np.int64))
 
 
-def scan_source(lidar: Lidar, sizes: dict[str, int], precision: str) -> str:
-    """CUDA C source with the kernels `movers` and `scan_rows`."""
-    text = _SCANNING.format(
-        **sizes, rays=lidar.rays, range=repr(lidar.range),
-        share=repr(1.0 / lidar.range), noisy=int(lidar.noise > 0.0), key=channel_key(CHANNEL),
-        scale=repr(lidar.noise * ROOT_OF_THREE), mean=repr(2.0 - 2.0**-31),
-    )  # fmt: skip
-    return raycast_source("float64", precision) + PHILOX + text
-
-
 class CudaScans:
     """Lidar scans of all rows on a CUDA device.
 
@@ -438,7 +428,13 @@ class CudaScans:
             "rows": rows, "width": width, "fields": width - lidar.rays, "edges": len(rings),
             "moving": len(rings) * vehicles, "tracks": max(1, len(tracks)), "agents": vehicles + 1,
         }  # fmt: skip
-        module = xp.RawModule(code=scan_source(lidar, sizes, out.dtype.name), options=EXACT_FLAGS)
+        text = _SCANNING.format(
+            **sizes, rays=lidar.rays, range=repr(lidar.range),
+            share=repr(1.0 / lidar.range), noisy=int(lidar.noise > 0.0), key=channel_key(CHANNEL),
+            scale=repr(lidar.noise * ROOT_OF_THREE), mean=repr(2.0 - 2.0**-31),
+        )  # fmt: skip
+        text = raycast_source("float64", out.dtype.name) + PHILOX + text
+        module = xp.RawModule(code=text, options=EXACT_FLAGS)
         self._scan, self._move = module.get_function("scan_rows"), None
         if vehicles:
             self._move = module.get_function("movers")

@@ -378,7 +378,13 @@ def task_of(
         raise InvalidValue(f"task must be a Task or a name, got a {type(task).__qualname__}")
     record.check_names("learn.tasks", [task], tasks.__all__, "task")
     make = getattr(tasks, task)
-    known = [*option_names(make), *others]
+    # Option names of a function that makes a task: its arguments, and the fields of `Task` if it
+    # has `**options`.
+    arguments = inspect.signature(make).parameters.values()
+    names = [a.name for a in arguments if a.kind is not inspect.Parameter.VAR_KEYWORD]
+    if any(a.kind is inspect.Parameter.VAR_KEYWORD for a in arguments):
+        names += [one.name for one in fields(Task) if one.name not in names]
+    known = [*names, *others]
     record.check_names(f"task {task!r}", options, known, "option")
     key = tuple((name, type(value), value) for name, value in options.items())
     try:
@@ -391,16 +397,6 @@ def task_of(
 def _made(task: str, options: tuple[tuple[str, type, Any], ...]) -> Task:
     """Task by name, made and traced once per set of options: tasks are immutable."""
     return getattr(tasks, task)(**{name: value for name, _, value in options})
-
-
-def option_names(make: Any) -> list[str]:
-    """Option names of a function that makes a task: its arguments, and the fields of `Task` if it
-    has `**options`."""
-    arguments = inspect.signature(make).parameters.values()
-    names = [a.name for a in arguments if a.kind is not inspect.Parameter.VAR_KEYWORD]
-    if any(a.kind is inspect.Parameter.VAR_KEYWORD for a in arguments):
-        names += [one.name for one in fields(Task) if one.name not in names]
-    return names
 
 
 def require_drawable(task: Any, render_mode: str | None) -> Any:

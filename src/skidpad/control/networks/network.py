@@ -405,7 +405,32 @@ class Network(Constant):
         of names, in order, if only some layers are to be used: ("mlp_extractor.policy_net",
         "action_net") of Stable-Baselines3.
         """
-        return cls(state_dict_layers_of(mapping, activation, final, parts))
+        # Layers of a state dict in its order, or in the order of `parts`.
+        if not isinstance(mapping, Mapping):
+            raise InvalidValue(f"a state dict is a mapping of names to arrays, got {mapping!r:.80}")
+        if isinstance(parts, str):
+            raise InvalidValue(f"parts = {parts!r} must be a sequence of beginnings of names")
+        groups = _in_order(_grouped(_chosen(mapping, parts)))
+        if not groups:
+            raise InvalidValue("the state dict is empty: there is no layer in it")
+        linear = [name for name, group in groups.items() if "weight" in group]
+        layers: list[Layer] = []
+        for name, group in groups.items():
+            what = f"layer {len(layers)} ({name or 'without a name'})"
+            if "weight" in group:
+                follows = final if name == linear[-1] else activation
+                weight = group["weight"]
+                axes = np.ndim(weight) if not hasattr(weight, "ndim") else weight.ndim
+                if axes != 2:
+                    kind = _KINDS_BY_AXES.get(axes, "something")
+                    raise InvalidValue(
+                        f"{what}: weight has {axes} axes, as of {kind}; allowed are 2, (out, in) "
+                        "of a linear layer"
+                    )
+                layers.append(dense_of(what, group["weight"], group.get("bias"), follows))
+            else:
+                layers += _recurrent(what, group)
+        return cls(tuple(layers))
 
     @classmethod
     def of_onnx(cls, path: str | os.PathLike[str]) -> Network:
@@ -691,35 +716,12 @@ def _label(node: Any) -> str:
     return f"node {node.name or node.output[0]!r} ({node.op_type})"
 
 
+_KINDS_BY_AXES = {1: "a normalisation", 3: "a convolution", 4: "a convolution"}
 _RECURRENT = re.compile(r"(weight|bias)_(ih|hh)(?:_l(\d+))?(_reverse)?")
 _ALLOWED = (
     "allowed are weight and bias of linear layers, and weight_ih, weight_hh, bias_ih and bias_hh "
     "of GRUs, of which each may end in _l0, _l1, ...; give parts=(...) where not all are meant"
 )
-
-
-def state_dict_layers_of(
-    mapping: Mapping[str, Any], activation: str, final: str, parts: Sequence[str]
-) -> tuple[Layer, ...]:
-    """Layers of a state dict in its order, or in the order of `parts`."""
-    if not isinstance(mapping, Mapping):
-        raise InvalidValue(f"a state dict is a mapping of names to arrays, got {mapping!r:.80}")
-    if isinstance(parts, str):
-        raise InvalidValue(f"parts = {parts!r} must be a sequence of beginnings of names")
-    groups = _in_order(_grouped(_chosen(mapping, parts)))
-    if not groups:
-        raise InvalidValue("the state dict is empty: there is no layer in it")
-    linear = [name for name, group in groups.items() if "weight" in group]
-    layers: list[Layer] = []
-    for name, group in groups.items():
-        what = f"layer {len(layers)} ({name or 'without a name'})"
-        if "weight" in group:
-            follows = final if name == linear[-1] else activation
-            _check_weight(what, group["weight"])
-            layers.append(dense_of(what, group["weight"], group.get("bias"), follows))
-        else:
-            layers += _recurrent(what, group)
-    return tuple(layers)
 
 
 def _chosen(mapping: Mapping[str, Any], parts: Sequence[str]) -> dict[str, Any]:
@@ -771,16 +773,6 @@ def _in_order(groups: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         return groups
     numbers = {name: int(p[2]) for name, p in zip(groups, places, strict=True) if p}
     return {name: groups[name] for name in sorted(groups, key=numbers.__getitem__)}
-
-
-def _check_weight(what: str, weight: Any) -> None:
-    axes = np.ndim(weight) if not hasattr(weight, "ndim") else weight.ndim
-    if axes != 2:
-        kind = {1: "a normalisation", 3: "a convolution", 4: "a convolution"}.get(axes, "something")
-        raise InvalidValue(
-            f"{what}: weight has {axes} axes, as of {kind}; allowed are 2, (out, in) of a linear "
-            "layer"
-        )
 
 
 def _recurrent(what: str, group: Mapping[str, Any]) -> list[Layer]:

@@ -305,7 +305,15 @@ def _minimum_lap(
         begin = _start(model, path, track, limits, share)
         lower, upper = lows.copy(), highs.copy()
         if not settings.closed:
-            begin, lower, upper = _with_start(model, begin, lower, upper, settings.v_start)
+            # Start variables and bounds with the state of the first point fixed.
+            zero = np.zeros(1)
+            first = start_variables(model, zero + settings.v_start, zero, zero)[0]
+            count = len(model.problem.variables) - len(model.controls.variables)
+            names = [variable.name for variable in model.problem.variables[:count]]
+            # States in balance follow from the others.
+            fixed = [k for k, name in enumerate(names) if name not in model.problem.rows]
+            begin[0] = first
+            lower[0, fixed] = upper[0, fixed] = first[fixed]
         bounds = lower.ravel() / scales, upper.ravel() / scales
         solution = solve(
             evaluations,
@@ -386,21 +394,6 @@ def _start(model: LapModel, path: Path, track: Track, limits: Limits, share: flo
     v = np.maximum(np.interp(path.mesh.s, track.line.s, speeds), 1.5 * SLOWEST)
     a = np.gradient(v, path.mesh.s) * v
     return start_variables(model, v, a, path.data[:, 3])
-
-
-def _with_start(
-    model: LapModel, begin: Array, low: Array, high: Array, v_start: float
-) -> tuple[Array, Array, Array]:
-    """Start variables and bounds with the state of the first point fixed."""
-    zero = np.zeros(1)
-    first = start_variables(model, zero + v_start, zero, zero)[0]
-    count = len(model.problem.variables) - len(model.controls.variables)
-    names = [variable.name for variable in model.problem.variables[:count]]
-    # States in balance follow from the others.
-    fixed = [k for k, name in enumerate(names) if name not in model.problem.rows]
-    begin[0] = first
-    low[0, fixed] = high[0, fixed] = first[fixed]
-    return begin, low, high
 
 
 def _lap(

@@ -219,15 +219,7 @@ def _line_rows(file: Path) -> Array:
     rises = np.diff(s, prepend=-math.inf) > 0.0
     table.check(rises, lambda k: f"s = {s[k]:g} must be above {s[k - 1]:g}")
     table.check(w > 0.0, lambda k: f"w = {w[k]:g} must be above 0 m")
-    return one_lap(rows)
-
-
-def one_lap(rows: Array) -> Array:
-    """Rows of one lap from s = 0, closed by its first point; an open line is unchanged.
-
-    brains2 stores the lap before, the lap itself and the lap after; the middle one is returned.
-    The last point of a single closed lap is a step short of the first.
-    """
+    # Rows of one lap from s = 0, closed by its first point;
     third, rest = divmod(len(rows), 3)
     if rest == 0 and third > 1 and _repeats(rows, third):
         lap = rows[third : 2 * third + 1].copy()

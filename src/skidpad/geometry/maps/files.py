@@ -323,7 +323,20 @@ def _of_table(file: Path, width: m | None, closed: bool | None, options: dict[st
     if is_cones or header >= set(LINE_HEADER):
         _refuse(file, "width", width, "it has widths of its own")
         map_ = cones.read_cones(file) if is_cones else cones.read_centre_line(file)
-        return _of_line(file, map_, closed, options)
+        if map_.centre_line is None:
+            raise InvalidValue(
+                f"{file}: its {len(map_.cones)} cones make no track: needed are blue ones on its "
+                "left and yellow ones on its right"
+            )
+        with reading(file, "holds no track"):
+            return Track.of_centre_line(
+                map_.centre_line,
+                closed=closed,
+                walls=map_.segments if len(map_.cones) else None,
+                name=file.stem,
+                smooth=bool(len(map_.cones)),
+                **options,
+            )
     columns = _columns(table)
     points = cones.line_points(table, *table.columns(columns[:2]))
     right, left = _sides(table, columns, width)
@@ -373,24 +386,6 @@ def _sides(table: Table, columns: _Columns, width: m | None) -> tuple[Array, Arr
             w > 0.0, lambda row, k=k, w=w: f"{names[k]} = {w[row]:g} m must be greater than 0"
         )
     return right, left
-
-
-def _of_line(file: Path, map_: Map, closed: bool | None, options: dict[str, Any]) -> Track:
-    """Track along the centre line of a map, between its cones if there are any."""
-    if map_.centre_line is None:
-        raise InvalidValue(
-            f"{file}: its {len(map_.cones)} cones make no track: needed are blue ones on its left "
-            "and yellow ones on its right"
-        )
-    with reading(file, "holds no track"):
-        return Track.of_centre_line(
-            map_.centre_line,
-            closed=closed,
-            walls=map_.segments if len(map_.cones) else None,
-            name=file.stem,
-            smooth=bool(len(map_.cones)),
-            **options,
-        )
 
 
 def _of_ring(file: Path, start: tuple[m, m, rad] | None, options: dict[str, Any]) -> Track:

@@ -608,24 +608,20 @@ def _without_repeats(polygons: Sequence[Polygon]) -> list[Polygon]:
     kept: dict[tuple[tuple[float, float], ...], int] = {}
     result: list[Polygon] = []
     for polygon in polygons:
-        k = kept.setdefault(_cycle(polygon.outline), len(result))
+        # Corners of a ring in a canonical order, independent of start and orientation.
+        before, after = np.roll(polygon.outline, 1, axis=0), np.roll(polygon.outline, -1, axis=0)
+        (a, b), (c, d) = (polygon.outline - before).T, (after - polygon.outline).T
+        bends = polygon.outline[(a * d != b * c) | (a * c + b * d < 0.0)]
+        corners = [(float(x), float(y)) for x, y in (bends if len(bends) else polygon.outline)]
+        first = corners.index(min(corners))
+        ahead = tuple(corners[first:] + corners[:first])
+        k = kept.setdefault(min(ahead, (ahead[0], *ahead[:0:-1])), len(result))
         if k == len(result):
             result.append(polygon)
         elif not polygon.holes:
             # What one of them has as a hole the other fills.
             result[k] = polygon
     return result
-
-
-def _cycle(ring: Array) -> tuple[tuple[float, float], ...]:
-    """Corners of a ring in a canonical order, independent of start and orientation."""
-    before, after = np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0)
-    (a, b), (c, d) = (ring - before).T, (after - ring).T
-    bends = ring[(a * d != b * c) | (a * c + b * d < 0.0)]
-    corners = [(float(x), float(y)) for x, y in (bends if len(bends) else ring)]
-    first = corners.index(min(corners))
-    ahead = tuple(corners[first:] + corners[:first])
-    return min(ahead, (ahead[0], *ahead[:0:-1]))
 
 
 def _warn_of_crossings(numbers: Sequence[int], rings: Sequence[Array]) -> None:

@@ -244,33 +244,32 @@ def read_gridmap(path: str | os.PathLike[str]) -> Grid:
         packed = stream.read(2) == b"\x1f\x8b"
         stream.seek(0)
         content: Any = gzip.GzipFile(fileobj=stream) if packed else stream
-        return _unpacked_grid(content, file)
-
-
-def _unpacked_grid(stream: BinaryIO, file: Path) -> Grid:
-    version = _version(stream, file)
-    bits = _exactly(stream, 1, file)[0] if version >= 2 else 8
-    head = _Head._make(_HEAD.unpack(_exactly(stream, _HEAD.size, file)))
-    if bits not in (8, 16):
-        raise InvalidValue(f"{file} has {bits} bits in a cell; 8 and 16 are known")
-    if not all(map(math.isfinite, head)) or head.resolution <= 0.0:
-        raise InvalidValue(f"{file} has a resolution of {head.resolution:g} m; it must be above 0")
-    count = head.columns * head.rows
-    if not 0 < count <= MOST_CELLS:
-        raise InvalidValue(
-            f"{file} has {head.columns} x {head.rows} cells; allowed are 1 to {MOST_CELLS} in all"
-        )
-    data = _exactly(stream, count * bits // 8, file)
-    cells = np.frombuffer(data, f"<i{bits // 8}").reshape(head.rows, head.columns)
-    if bits == 16:
-        cells = (cells >> 8).astype(np.int8)
-    odds = cells if version >= 3 else cells.view(np.uint8).astype(np.int16) - 128
-    # Only the sign counts: a cell is an obstacle if it is rather occupied than free.
-    unknown = np.abs(odds.astype(np.int16)) <= _UNSURE
-    # Kept in single precision: 0.05 m shall be 0.05 m.
-    resolution = float(f"{head.resolution:.7g}")
-    x, y = (resolution * round(edge / resolution) for edge in (head.x_min, head.y_min))
-    return Grid((odds < 0) & ~unknown, resolution, (x, y, 0.0), unknown)
+        version = _version(content, file)
+        bits = _exactly(content, 1, file)[0] if version >= 2 else 8
+        head = _Head._make(_HEAD.unpack(_exactly(content, _HEAD.size, file)))
+        if bits not in (8, 16):
+            raise InvalidValue(f"{file} has {bits} bits in a cell; 8 and 16 are known")
+        if not all(map(math.isfinite, head)) or head.resolution <= 0.0:
+            raise InvalidValue(
+                f"{file} has a resolution of {head.resolution:g} m; it must be above 0"
+            )
+        count = head.columns * head.rows
+        if not 0 < count <= MOST_CELLS:
+            raise InvalidValue(
+                f"{file} has {head.columns} x {head.rows} cells; allowed are 1 to {MOST_CELLS} in "
+                "all"
+            )
+        data = _exactly(content, count * bits // 8, file)
+        cells = np.frombuffer(data, f"<i{bits // 8}").reshape(head.rows, head.columns)
+        if bits == 16:
+            cells = (cells >> 8).astype(np.int8)
+        odds = cells if version >= 3 else cells.view(np.uint8).astype(np.int16) - 128
+        # Only the sign counts: a cell is an obstacle if it is rather occupied than free.
+        unknown = np.abs(odds.astype(np.int16)) <= _UNSURE
+        # Kept in single precision: 0.05 m shall be 0.05 m.
+        resolution = float(f"{head.resolution:.7g}")
+        x, y = (resolution * round(edge / resolution) for edge in (head.x_min, head.y_min))
+        return Grid((odds < 0) & ~unknown, resolution, (x, y, 0.0), unknown)
 
 
 def _version(stream: BinaryIO, file: Path) -> int:

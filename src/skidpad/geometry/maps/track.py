@@ -70,7 +70,17 @@ def way_around(grid: Grid, start: tuple[m, m, rad] | None, spacing: m | None) ->
         DistanceField(grid.resolution * distances_to_cells(cells), grid.resolution, origin)
         for cells in (within, around)
     )
-    loop = grid.resolution * (_zero_line(inner.values - outer.values) + corner)
+    # Points between the inner half, where the values are negative, and the outer one.
+    values = inner.values - outer.values
+    negative = values < 0.0
+    points: dict[tuple[int, int, int], tuple[float, float]] = {}
+    for across in (0, 1):
+        near, far = (values[:, :-1], values[:, 1:]) if across else (values[:-1], values[1:])
+        for r, c in np.argwhere((near < 0.0) != (far < 0.0)).tolist():
+            share = float(near[r, c] / (near[r, c] - far[r, c]))
+            x, y = (c + share, float(r)) if across else (float(c), r + share)
+            points[r, c, across] = x + 0.5, y + 0.5
+    loop = grid.resolution * (np.array(_traced(points, negative)) + corner)
     if signed_area(loop) < 0.0:
         loop = loop[::-1]
     width = float(np.mean(inner.at(loop) + outer.at(loop)))
@@ -139,22 +149,6 @@ def _sides(ring: Mask) -> tuple[Mask, Mask]:
             nearer = inner[cells].min() <= outer[cells].min()
             (within if nearer else around)[cells] = True
     return within, around
-
-
-def _zero_line(values: Array) -> Array:
-    """Points (n, 2) of x, y in cells, along the line between negative values, within, and others.
-
-    The values are at cell centres, half a cell from the corners.
-    """
-    negative = values < 0.0
-    points: dict[tuple[int, int, int], tuple[float, float]] = {}
-    for across in (0, 1):
-        near, far = (values[:, :-1], values[:, 1:]) if across else (values[:-1], values[1:])
-        for r, c in np.argwhere((near < 0.0) != (far < 0.0)).tolist():
-            share = float(near[r, c] / (near[r, c] - far[r, c]))
-            x, y = (c + share, float(r)) if across else (float(c), r + share)
-            points[r, c, across] = x + 0.5, y + 0.5
-    return np.array(_traced(points, negative))
 
 
 def _traced(points: dict[tuple[int, int, int], tuple[float, float]], negative: Mask) -> list[Any]:

@@ -127,6 +127,7 @@ def follow(
     width = positive("width", width, "m")
     speeds = _speeds(references)
     Observation = _follow_observation(tuple(ahead))
+    rules = _Following(body, Observation, tuple(ahead))
     draws = {
         "s": {"range": [0.0, 1.0]}, "n": {"range": [-0.1, 0.1]},
         "heading": {"range": [-0.1, 0.1]}, "v": {"range": [0.8, 1.1]},
@@ -140,10 +141,10 @@ def follow(
     return Task(
         vehicle=car,
         Observation=Observation,
-        observe=partial(observe_follow, Observation, body, tuple(ahead)),
-        reward=partial(follow_reward, body),
-        ended=follow_ends,
-        start=partial(start_follow, body),
+        observe=rules.observe,
+        reward=rules.reward,
+        ended=rules.end_reasons,
+        start=rules.start,
         tracks=tuple(_track(each, width) for each in references),
         **settings,
     )
@@ -160,57 +161,53 @@ def speed_at(course: Course, q: FollowParams, s: Any) -> m_s:
     return low + (at - index) * (high - low)
 
 
-def v_error(body: Body, x: Any, u: Any, p: Any, place: Place, q: FollowParams) -> m_s:
-    """Speed of the vehicle minus the reference speed at its place."""
-    return body.speed_of(x, u, p) - speed_at(place.course, q, place.s)
+class _Following(NamedTuple):
+    """Functions of the task `follow`, with the values that they share."""
 
+    body: Body
+    Observation: type
+    ahead: tuple[m, ...]
 
-def observe_follow(
-    Observation: type,
-    body: Body,
-    ahead: tuple[m, ...],
-    x: Any,
-    u: Any,
-    p: Any,
-    place: Place,
-    velocity: Velocity,
-    q: FollowParams,
-) -> Any:
-    error = v_error(body, x, u, p, place, q)
-    bends = [curvature_ahead(place, distance) for distance in ahead]
-    speeds = [speed_at(place.course, q, place.s + distance) for distance in ahead]
-    here = (place.n, place.heading, error, place.curvature)
-    return Observation(*velocity, *here, *bends, *speeds)
+    def v_error(self, x: Any, u: Any, p: Any, place: Place, q: FollowParams) -> m_s:
+        """Speed of the vehicle minus the reference speed at its place."""
+        return self.body.speed_of(x, u, p) - speed_at(place.course, q, place.s)
 
+    def observe(
+        self, x: Any, u: Any, p: Any, place: Place, velocity: Velocity, q: FollowParams
+    ) -> Any:
+        error = self.v_error(x, u, p, place, q)
+        bends = [curvature_ahead(place, distance) for distance in self.ahead]
+        speeds = [speed_at(place.course, q, place.s + distance) for distance in self.ahead]
+        here = (place.n, place.heading, error, place.curvature)
+        return self.Observation(*velocity, *here, *bends, *speeds)
 
-def follow_reward(body: Body, x: Any, u: Any, p: Any, place: Place, q: FollowParams, dt: s) -> Any:
-    error = v_error(body, x, u, p, place, q)
-    rate = (
-        q.n_cost * place.n * place.n
-        + q.heading_cost * place.heading * place.heading
-        + q.v_cost * error * error
-    )
-    return -(dt * rate) - where(is_lost(place, q), q.lost, 0.0)
+    def reward(self, x: Any, u: Any, p: Any, place: Place, q: FollowParams, dt: s) -> Any:
+        error = self.v_error(x, u, p, place, q)
+        rate = (
+            q.n_cost * place.n * place.n
+            + q.heading_cost * place.heading * place.heading
+            + q.v_cost * error * error
+        )
+        return -(dt * rate) - where(is_lost(place, q), q.lost, 0.0)
+
+    @staticmethod
+    def end_reasons(place: Place, q: FollowParams) -> dict[str, Any]:
+        """Reasons for the end: the reference is lost, or the end of an open one is reached."""
+        course = place.course
+        at_end = logical_and(course.closed < 0.5, place.s >= course.length - 0.5 * course.step)
+        return {"lost": is_lost(place, q), "end_of_line": at_end}
+
+    def start(self, x: Any, p: Any, course: Course, d: Any, q: FollowParams) -> Start:
+        """Start near a reference (in the first half of an open one) and near its speed."""
+        s = d.s * course.length * where(course.closed > 0.5, 1.0, 0.5)
+        at = track_point(course, s, d.n * q.width)
+        v = d.v * speed_at(course, q, s)
+        pose = at._replace(yaw=at.yaw + d.heading)
+        return Start(self.body.placed(x, pose, Velocity(v, 0.0, 0.0), p), s)
 
 
 def is_lost(place: Place, q: FollowParams) -> Any:
     return abs(place.n) > q.width
-
-
-def follow_ends(place: Place, q: FollowParams) -> dict[str, Any]:
-    """Reasons for the end: the reference is lost, or the end of an open one is reached."""
-    course = place.course
-    at_end = logical_and(course.closed < 0.5, place.s >= course.length - 0.5 * course.step)
-    return {"lost": is_lost(place, q), "end_of_line": at_end}
-
-
-def start_follow(body: Body, x: Any, p: Any, course: Course, d: Any, q: FollowParams) -> Start:
-    """Start near a reference (in the first half of an open one) and near its speed."""
-    s = d.s * course.length * where(course.closed > 0.5, 1.0, 0.5)
-    at = track_point(course, s, d.n * q.width)
-    v = d.v * speed_at(course, q, s)
-    pose = at._replace(yaw=at.yaw + d.heading)
-    return Start(body.placed(x, pose, Velocity(v, 0.0, 0.0), p), s)
 
 
 def _follow_observation(ahead: tuple[m, ...]) -> type:
@@ -384,6 +381,7 @@ def drift(
         "sideslip": must_be("sideslip", sideslip, Allowed(0.1, 1.2), "rad"),
         "ring": ring,
     }
+    rules = _Drifting(body, law, len(car.geometry.wheels), car.limits.grip, radius)
     draws = {"s": {"range": [0.0, 1.0]}, "n": {"range": [-1.0, 1.0]}, "v": {"range": [0.6, 0.9]}}
     settings: dict[str, Any] = {
         "name": "drift", "draws": draws, "Params": DriftParams, "params": setpoints,
@@ -393,11 +391,11 @@ def drift(
     return Task(
         vehicle=car,
         Observation=DriftObservation,
-        observe=partial(observe_drift, body),
-        reward=drift_reward,
-        ended=drift_ends,
-        start=partial(start_drift, body, car.limits.grip, radius),
-        disturb=partial(drift_disturbance, law, len(car.geometry.wheels)),
+        observe=rules.observe,
+        reward=rules.reward,
+        ended=rules.end_reasons,
+        start=rules.start,
+        disturb=rules.disturb,
         tracks=(circle(radius, ring),),
         **settings,
     )
@@ -418,41 +416,44 @@ def sideslip_of(velocity: Velocity) -> rad:
     return -atan2(velocity.v_y, sqrt(velocity.v_x * velocity.v_x + SLOW * SLOW))
 
 
-def observe_drift(
-    body: Body, x: Any, u: Any, p: Any, place: Place, velocity: Velocity
-) -> DriftObservation:
-    assert body.steer is not None
-    slip = sideslip_of(velocity)
-    return DriftObservation(*velocity, slip, place.n, place.heading, body.steer(x, u, p))
+class _Drifting(NamedTuple):
+    """Functions of the task `drift`, with the values that they share."""
 
+    body: Body
+    law: GripLaw
+    wheels: int
+    grip: m_s2
+    radius: m
 
-def drift_ends(place: Place, velocity: Velocity, q: DriftParams) -> dict[str, Any]:
-    """Reasons for the end: off the ring, or spun and moving backwards."""
-    return {"off_track": abs(place.n) > q.ring, "spin": velocity.v_x < -SLOW}
+    def observe(self, x: Any, u: Any, p: Any, place: Place, velocity: Velocity) -> DriftObservation:
+        assert self.body.steer is not None
+        slip = sideslip_of(velocity)
+        return DriftObservation(*velocity, slip, place.n, place.heading, self.body.steer(x, u, p))
 
+    @staticmethod
+    def end_reasons(place: Place, velocity: Velocity, q: DriftParams) -> dict[str, Any]:
+        """Reasons for the end: off the ring, or spun and moving backwards."""
+        return {"off_track": abs(place.n) > q.ring, "spin": velocity.v_x < -SLOW}
 
-def drift_reward(place: Place, velocity: Velocity, q: DriftParams) -> Any:
-    """Progress of the period in m, weighted by the accuracy of position and sideslip."""
-    slid = exp(-abs(sideslip_of(velocity) - q.sideslip) / q.slip_scale)
-    held = exp(-abs(place.n) / q.place_scale)
-    failed = logical_or(*drift_ends(place, velocity, q).values())
-    worth = q.slip_worth * slid + (1.0 - q.slip_worth) * held
-    return place.gained * worth - where(failed, q.failed, 0.0)
+    @staticmethod
+    def reward(place: Place, velocity: Velocity, q: DriftParams) -> Any:
+        """Progress of the period in m, weighted by the accuracy of position and sideslip."""
+        slid = exp(-abs(sideslip_of(velocity) - q.sideslip) / q.slip_scale)
+        held = exp(-abs(place.n) / q.place_scale)
+        failed = logical_or(*_Drifting.end_reasons(place, velocity, q).values())
+        worth = q.slip_worth * slid + (1.0 - q.slip_worth) * held
+        return place.gained * worth - where(failed, q.failed, 0.0)
 
+    def disturb(self, x: Any, u: Any, p: Any, q: DriftParams) -> Any:
+        """Disturbance from the friction of the road, the same under all wheels."""
+        return self.law(x, u, p, [q.mu] * self.wheels)
 
-def drift_disturbance(law: GripLaw, wheels: int, x: Any, u: Any, p: Any, q: DriftParams) -> Any:
-    """Disturbance from the friction of the road, the same under all wheels."""
-    return law(x, u, p, [q.mu] * wheels)
-
-
-def start_drift(
-    body: Body, grip: m_s2, radius: m, x: Any, p: Any, course: Course, d: Any, q: DriftParams
-) -> Start:
-    """Start on the circle, at a fraction of the speed at which the tyres just hold."""
-    s = d.s * course.length
-    v = d.v * sqrt(q.mu * grip * radius)
-    turning = Velocity(v, 0.0, v / radius)
-    return Start(body.placed(x, track_point(course, s, d.n), turning, p), s)
+    def start(self, x: Any, p: Any, course: Course, d: Any, q: DriftParams) -> Start:
+        """Start on the circle, at a fraction of the speed at which the tyres just hold."""
+        s = d.s * course.length
+        v = d.v * sqrt(q.mu * self.grip * self.radius)
+        turning = Velocity(v, 0.0, v / self.radius)
+        return Start(self.body.placed(x, track_point(course, s, d.n), turning, p), s)
 
 
 COURSES = {"ISO 3888-1": DoubleLaneChange, "ISO 3888-2": ObstacleAvoidance}
@@ -528,10 +529,31 @@ def lane_change(
     corners = [corner for outline in car.geometry.outlines for corner in outline]
     wheels = [(wheel.x, wheel.y) for wheel in car.geometry.wheels]
     reach = max(hypot(*corner) for corner in corners)
-    Observation = _lane_change_observation(tuple(ahead))
+    entry = {"entry": Annotated[m_s, Allowed(0.0, 60.0)]}
+    bent = {f"curvature_{k}": Annotated[per_m, Allowed(-0.3, 0.3)] for k in range(len(ahead))}
+    Observation = record.define(
+        "Observation", {**record_hints(RaceObservation), **entry, **bent}, doc="Observation."
+    )
     track = lane_track(lanes, max(y for _, y in corners) - min(y for _, y in corners))
+    assert car.body is not None
+    rules = _LaneChanging(car.body, Observation, tuple(ahead), lanes, reach, lane_of(track))
+    low, high = speeds
+    if not 0.0 < low <= high:
+        raise InvalidValue(f"speeds = {speeds!r} must be positive, the lowest first, in m/s")
+    for share in ice or ():
+        must_be("ice", share, Allowed(0.01, 1.0))
+    across = min(lane.right for lane in lanes), max(lane.left for lane in lanes)
+    draws = {
+        "s": {"range": [5.0, 15.0]},
+        "v": _between(low, high),
+        "x": {"range": [lanes[0].begin, lanes[-1].end]},
+        "y": {"range": list(across)},
+        "length": {"range": [5.0, 25.0]} if ice else 0.0,
+        "width": {"range": [1.0, 6.0]},
+        "mu": _between(*ice) if ice else 1.0,
+    }
     settings: dict[str, Any] = {
-        "name": "lane_change", "draws": _lane_change_draws(lanes, speeds, ice),
+        "name": "lane_change", "draws": draws,
         "Params": LaneChangeParams,
         "params": {"crash": crash}, "randomised": randomised or {}, "duration": 30.0,
         "successes": ("through",), "integrator": "auto", **options,
@@ -539,14 +561,14 @@ def lane_change(
     return Task(
         vehicle=car,
         Observation=Observation,
-        observe=partial(observe_lane_change, Observation, tuple(ahead)),
-        reward=partial(lane_change_reward, lanes),
-        ended=partial(lane_change_ends, lanes, reach),
-        start=partial(start_lane_change, car.body),
+        observe=rules.observe,
+        reward=rules.reward,
+        ended=rules.end_reasons,
+        start=rules.start,
         Memory=Ice,
         disturb=partial(disturb, law, wheels),
         tracks=(track,),
-        marks=partial(marks, lane_of(track)),
+        marks=rules.marks,
         **settings,
     )
 
@@ -571,87 +593,57 @@ def borders(lanes: Sequence[Lane]) -> Array:
     )
 
 
-def _lane_change_draws(
-    lanes: Sequence[Lane], speeds: tuple[m_s, m_s], ice: tuple[one, one] | None
-) -> dict[str, Any]:
-    low, high = speeds
-    if not 0.0 < low <= high:
-        raise InvalidValue(f"speeds = {speeds!r} must be positive, the lowest first, in m/s")
-    for share in ice or ():
-        must_be("ice", share, Allowed(0.01, 1.0))
-    across = min(lane.right for lane in lanes), max(lane.left for lane in lanes)
-    return {
-        "s": {"range": [5.0, 15.0]},
-        "v": _between(low, high),
-        "x": {"range": [lanes[0].begin, lanes[-1].end]},
-        "y": {"range": list(across)},
-        "length": {"range": [5.0, 25.0]} if ice else 0.0,
-        "width": {"range": [1.0, 6.0]},
-        "mu": _between(*ice) if ice else 1.0,
-    }
-
-
 def _between(low: float, high: float) -> Any:
     return {"range": [low, high]} if low != high else low
 
 
-def _lane_change_observation(ahead: tuple[m, ...]) -> type:
-    """Record class: race observation, entry speed, and curvature of the path ahead."""
-    entry = {"entry": Annotated[m_s, Allowed(0.0, 60.0)]}
-    bent = {f"curvature_{k}": Annotated[per_m, Allowed(-0.3, 0.3)] for k in range(len(ahead))}
-    return record.define(
-        "Observation", {**record_hints(RaceObservation), **entry, **bent}, doc="Observation."
-    )
+class _LaneChanging(NamedTuple):
+    """Functions of the task `lane_change`, with the values that they share."""
 
+    body: Body
+    Observation: type
+    ahead: tuple[m, ...]
+    lanes: Sequence[Lane]
+    reach: m
+    lane: Polygon
 
-def observe_lane_change(
-    Observation: type, ahead: tuple[m, ...], place: Place, velocity: Velocity, m: Ice
-) -> Any:
-    bends = [curvature_ahead(place, distance) for distance in ahead]
-    where_on = (place.n, place.heading, place.left, place.right)
-    return Observation(*velocity, *where_on, m.entry, *bends)
+    def observe(self, place: Place, velocity: Velocity, m: Ice) -> Any:
+        bends = [curvature_ahead(place, distance) for distance in self.ahead]
+        where_on = (place.n, place.heading, place.left, place.right)
+        return self.Observation(*velocity, *where_on, m.entry, *bends)
 
+    def missed(self, place: Place, pose: Pose) -> Any:
+        """Whether the reference point is next to a lane instead of in it, or off the field."""
+        beside = abs(place.n) > ROOM
+        for lane in self.lanes:
+            along = logical_and(pose.x >= lane.begin, pose.x <= lane.end)
+            across = logical_or(pose.y < lane.right, pose.y > lane.left)
+            beside = logical_or(beside, logical_and(along, across))
+        return beside
 
-def missed(lanes: Sequence[Lane], place: Place, pose: Pose) -> Any:
-    """Whether the reference point is next to a lane instead of in it, or off the field."""
-    beside = abs(place.n) > ROOM
-    for lane in lanes:
-        along = logical_and(pose.x >= lane.begin, pose.x <= lane.end)
-        across = logical_or(pose.y < lane.right, pose.y > lane.left)
-        beside = logical_or(beside, logical_and(along, across))
-    return beside
+    def reward(self, place: Place, pose: Pose, contact: Any, m: Ice, q: LaneChangeParams) -> Any:
+        """Progress of the period in m, times the share of the entry speed, minus failure costs."""
+        kept = clip(place.v_s / m.entry, 0.0, 1.0)
+        crashed = logical_or(contact > 0.5, self.missed(place, pose))
+        return place.gained * kept - where(crashed, q.crash, 0.0)
 
+    def end_reasons(self, place: Place, pose: Pose, contact: Any) -> dict[str, Any]:
+        """Reasons for the end: a border was touched, a lane missed, or the vehicle is through."""
+        return {
+            "contact": contact > 0.5,
+            "missed_lane": self.missed(place, pose),
+            "through": pose.x > self.lanes[-1].end + self.reach,
+        }
 
-def lane_change_reward(
-    lanes: Sequence[Lane], place: Place, pose: Pose, contact: Any, m: Ice, q: LaneChangeParams
-) -> Any:
-    """Progress of the period in m, times the share of the entry speed, minus failure costs."""
-    kept = clip(place.v_s / m.entry, 0.0, 1.0)
-    crashed = logical_or(contact > 0.5, missed(lanes, place, pose))
-    return place.gained * kept - where(crashed, q.crash, 0.0)
+    def start(self, x: Any, p: Any, course: Course, d: Any) -> Start:
+        """Start on the straight before the lanes, at the entry speed."""
+        velocity = Velocity(d.v, 0.0, 0.0)
+        patch = Ice(d.x, d.y, d.length, d.width, d.mu, d.v)
+        return Start(self.body.placed(x, track_point(course, d.s), velocity, p), d.s, patch)
 
-
-def lane_change_ends(
-    lanes: Sequence[Lane], reach: m, place: Place, pose: Pose, contact: Any
-) -> dict[str, Any]:
-    """Reasons for the end: a border was touched, a lane missed, or the whole vehicle is through."""
-    return {
-        "contact": contact > 0.5,
-        "missed_lane": missed(lanes, place, pose),
-        "through": pose.x > lanes[-1].end + reach,
-    }
-
-
-def start_lane_change(body: Body, x: Any, p: Any, course: Course, d: Any) -> Start:
-    """Start on the straight before the lanes, at the entry speed."""
-    velocity = Velocity(d.v, 0.0, 0.0)
-    patch = Ice(d.x, d.y, d.length, d.width, d.mu, d.v)
-    return Start(body.placed(x, track_point(course, d.s), velocity, p), d.s, patch)
-
-
-def marks(lane: Polygon, m: Ice) -> list[Polygon]:
-    ice = [box(f"ice {m.mu:.2f}", m.x, m.y, m.length, m.width)] if m.length > 0.0 else []
-    return [lane, *ice]
+    def marks(self, m: Ice) -> list[Polygon]:
+        ice = [box(f"ice {m.mu:.2f}", m.x, m.y, m.length, m.width)] if m.length > 0.0 else []
+        return [self.lane, *ice]
 
 
 def disturb(

@@ -10,7 +10,7 @@ and goals are positions that the robot can reach from each other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial, reduce
+from functools import reduce
 from math import pi, sin
 from typing import Annotated, Any, NamedTuple
 
@@ -173,7 +173,10 @@ def park(
     truck = commonroad_kst() if vehicle is None else vehicle
     body, units = body_of(truck, "parking"), units_of(truck)
     bay = Bay.of(units, None if room is None else positive("room", room, "m"))
-    Observation = parking_observation(len(units) - 1)
+    hints = record_hints(Parking)
+    hints |= {f"hitch_{k}": Annotated[rad, Allowed(-3.2, 3.2)] for k in range(len(units) - 1)}
+    Observation = record.define("Parking", hints, doc="Observation.")
+    rules = _Parking(body, units, Observation)
     settings: dict[str, Any] = {
         "name": "park", "draws": _parking_draws(bay, len(units), aside, askew),
         "dt": 0.1, "substeps": 5,
@@ -182,13 +185,13 @@ def park(
     return Task(
         vehicle=truck,
         Observation=Observation,
-        observe=partial(observe_parking, body, units, Observation),
-        reward=partial(parking_reward, units),
-        ended=partial(parking_ends, units),
-        start=partial(start_parking, body, units),
+        observe=rules.observe,
+        reward=rules.reward,
+        ended=rules.end_reasons,
+        start=rules.start,
         Memory=ParkMemory,
-        remember=partial(remember_potential, units),
-        marks=partial(parking_marks, units),
+        remember=rules.remember,
+        marks=rules.marks,
         Action=Pace,
         act=pace_of(truck, positive("pace", pace, "m/s")),
         Params=ParkParams,
@@ -221,97 +224,87 @@ def _either_way(most: float) -> Any:
     return {"range": [-most, most]} if most > 0.0 else 0.0
 
 
-def parking_observation(trailers: int) -> type:
-    """Record class: `Parking`, then hitch angles in rad, positive if the trailer turns left."""
-    hints = record_hints(Parking)
-    hints |= {f"hitch_{k}": Annotated[rad, Allowed(-3.2, 3.2)] for k in range(trailers)}
-    return record.define("Parking", hints, doc="Observation.")
+class _Parking(NamedTuple):
+    """Functions of the task `park`, with the values that they share."""
 
+    body: Body
+    units: Sequence[Unit]
+    Observation: type
 
-def observe_parking(
-    body: Body, units: Sequence[Unit], Observation: type, x: Any, u: Any, p: Any, pose: Pose, q: Any
-) -> Any:
-    last = unit_poses(units, pose, x)[-1]
-    steer = 0.0 if body.steer is None else body.steer(x, u, p)
-    own = (last.x - q.goal, last.y, wrapped(last.yaw), body.speed_of(x, u, p), steer)
-    return Observation(*own, *hitches(units, x))
+    def observe(self, x: Any, u: Any, p: Any, pose: Pose, q: Any) -> Any:
+        last = unit_poses(self.units, pose, x)[-1]
+        steer = 0.0 if self.body.steer is None else self.body.steer(x, u, p)
+        own = (last.x - q.goal, last.y, wrapped(last.yaw), self.body.speed_of(x, u, p), steer)
+        return self.Observation(*own, *self.hitches(x))
 
+    def hitches(self, x: Any) -> list[Any]:
+        """Hitch angles in rad, from the state."""
+        leaves = record.flatten(x)
+        return [leaves[unit.angle] for unit in self.units[1:]]
 
-def hitches(units: Sequence[Unit], x: Any) -> list[Any]:
-    """Hitch angles in rad, from the state."""
-    leaves = record.flatten(x)
-    return [leaves[unit.angle] for unit in units[1:]]
+    def marks(self, q: ParkParams) -> list[Polygon]:
+        corners = [corner for part in self.units[-1].parts for corner in part]
+        (back, front), (right, left) = (
+            (min(side), max(side)) for side in zip(*corners, strict=True)
+        )
+        return [box("goal", q.goal + 0.5 * (back + front), 0.0, front - back, left - right)]
 
+    def potential(self, x: Any, pose: Pose, q: ParkParams) -> m:
+        """Potential of the parking reward in m, at most 0, and 0 at the goal.
 
-def parking_marks(units: Sequence[Unit], q: ParkParams) -> list[Polygon]:
-    corners = [corner for part in units[-1].parts for corner in part]
-    (back, front), (right, left) = ((min(side), max(side)) for side in zip(*corners, strict=True))
-    return [box("goal", q.goal + 0.5 * (back + front), 0.0, front - back, left - right)]
+        Minus the distance of the last unit from its goal, minus its heading and the hitch angles,
+        each times a lever arm.
+        """
+        last = unit_poses(self.units, pose, x)[-1]
+        away = smooth_hypot(last.x - q.goal, last.y, _SMOOTH)
+        turned = abs(wrapped(last.yaw))
+        for hitch in self.hitches(x):
+            turned = turned + abs(hitch)
+        return -(away + q.arm * turned)
 
+    def remember(self, x: Any, pose: Pose, q: ParkParams) -> ParkMemory:
+        return ParkMemory(self.potential(x, pose, q))
 
-def potential(units: Sequence[Unit], x: Any, pose: Pose, q: ParkParams) -> m:
-    """Potential of the parking reward in m, at most 0, and 0 at the goal.
+    def parked(self, x: Any, pose: Pose, velocity: Velocity, q: ParkParams) -> Any:
+        """Whether the last unit has stopped at its goal."""
+        last = unit_poses(self.units, pose, x)[-1]
+        off = maximum(abs(last.x - q.goal), abs(last.y))
+        there = logical_and(off < q.near, abs(wrapped(last.yaw)) < q.aligned)
+        return logical_and(there, abs(velocity.v_x) < q.slow)
 
-    Minus the distance of the last unit from its goal, minus its heading and the hitch angles, each
-    times a lever arm.
-    """
-    last = unit_poses(units, pose, x)[-1]
-    away = smooth_hypot(last.x - q.goal, last.y, _SMOOTH)
-    turned = abs(wrapped(last.yaw))
-    for hitch in hitches(units, x):
-        turned = turned + abs(hitch)
-    return -(away + q.arm * turned)
+    def failures(self, x: Any, contact: Any, q: ParkParams) -> dict[str, Any]:
+        """Reasons for failure: contact with a wall, or a jack-knifed hitch."""
+        folds = [abs(hitch) > q.folded for hitch in self.hitches(x)]
+        return {
+            "contact": contact > 0.5,
+            **({"folded": reduce(logical_or, folds)} if folds else {}),
+        }
 
+    def reward(self, x: Any, pose: Pose, velocity: Velocity, contact: Any, m: Any, q: Any) -> Any:
+        """Change of the potential, plus the reward or cost of an end."""
+        won = where(self.parked(x, pose, velocity, q), q.parked, 0.0)
+        failed = reduce(logical_or, self.failures(x, contact, q).values())
+        end = where(failed, -q.crash, won)
+        return self.potential(x, pose, q) - m.potential + end
 
-def remember_potential(units: Sequence[Unit], x: Any, pose: Pose, q: ParkParams) -> ParkMemory:
-    return ParkMemory(potential(units, x, pose, q))
+    def end_reasons(
+        self, x: Any, pose: Pose, velocity: Velocity, contact: Any, q: Any
+    ) -> dict[str, Any]:
+        """Reasons for the end: parked, or failed."""
+        return {**self.failures(x, contact, q), "parked": self.parked(x, pose, velocity, q)}
 
-
-def parked(units: Sequence[Unit], x: Any, pose: Pose, velocity: Velocity, q: ParkParams) -> Any:
-    """Whether the last unit has stopped at its goal."""
-    last = unit_poses(units, pose, x)[-1]
-    off = maximum(abs(last.x - q.goal), abs(last.y))
-    there = logical_and(off < q.near, abs(wrapped(last.yaw)) < q.aligned)
-    return logical_and(there, abs(velocity.v_x) < q.slow)
-
-
-def failures(units: Sequence[Unit], x: Any, contact: Any, q: ParkParams) -> dict[str, Any]:
-    """Reasons for failure: contact with a wall, or a jack-knifed hitch."""
-    folds = [abs(hitch) > q.folded for hitch in hitches(units, x)]
-    return {"contact": contact > 0.5, **({"folded": reduce(logical_or, folds)} if folds else {})}
-
-
-def parking_reward(
-    units: Sequence[Unit], x: Any, pose: Pose, velocity: Velocity, contact: Any, m: Any, q: Any
-) -> Any:
-    """Change of the potential, plus the reward or cost of an end."""
-    won = where(parked(units, x, pose, velocity, q), q.parked, 0.0)
-    failed = reduce(logical_or, failures(units, x, contact, q).values())
-    end = where(failed, -q.crash, won)
-    return potential(units, x, pose, q) - m.potential + end
-
-
-def parking_ends(
-    units: Sequence[Unit], x: Any, pose: Pose, velocity: Velocity, contact: Any, q: Any
-) -> dict[str, Any]:
-    """Reasons for the end: parked, or failed."""
-    return {**failures(units, x, contact, q), "parked": parked(units, x, pose, velocity, q)}
-
-
-def start_parking(
-    body: Body, units: Sequence[Unit], x: Any, p: Any, q: ParkParams, d: Any
-) -> Start:
-    """Start at rest in front of the bay, with an offset and an angle."""
-    at = Pose(d.ahead, d.aside, d.heading)
-    leaves = list(record.flatten(x))
-    for k in reversed(range(len(units) - 1)):
-        unit, angle = units[k + 1], getattr(d, f"hitch_{k}")
-        leaves[unit.angle] = angle
-        # Seen from the trailer, the unit ahead hangs at its drawbar.
-        at = towed(at, unit.drawbar, unit.hitch_x, -angle)
-    folded = record.unflatten(type(x), leaves)
-    placed = body.placed(folded, at, Velocity(0.0, 0.0, 0.0), p)
-    return Start(placed, at.x, ParkMemory(potential(units, placed, at, q)))
+    def start(self, x: Any, p: Any, q: ParkParams, d: Any) -> Start:
+        """Start at rest in front of the bay, with an offset and an angle."""
+        at = Pose(d.ahead, d.aside, d.heading)
+        leaves = list(record.flatten(x))
+        for k in reversed(range(len(self.units) - 1)):
+            unit, angle = self.units[k + 1], getattr(d, f"hitch_{k}")
+            leaves[unit.angle] = angle
+            # Seen from the trailer, the unit ahead hangs at its drawbar.
+            at = towed(at, unit.drawbar, unit.hitch_x, -angle)
+        folded = record.unflatten(type(x), leaves)
+        placed = self.body.placed(folded, at, Velocity(0.0, 0.0, 0.0), p)
+        return Start(placed, at.x, ParkMemory(self.potential(placed, at, q)))
 
 
 SIZES: tuple[m, m] = (0.3, 1.0)
@@ -527,7 +520,7 @@ def navigate(
         options: further fields of the `Task`.
     """
     robot = differential_robot() if vehicle is None else vehicle
-    body = body_of(robot, "navigating")
+    rules = _Navigating(body_of(robot, "navigating"))
     halls = _rooms(rooms, obstacles, edge, seed)
     radius = max(unit.radius for unit in units_of(robot))
     settings: dict[str, Any] = {
@@ -537,13 +530,13 @@ def navigate(
     return Task(
         vehicle=robot,
         Observation=Heading,
-        observe=observe_goal,
-        reward=navigate_reward,
-        ended=navigate_ends,
-        start=partial(start_navigating, body),
+        observe=rules.observe,
+        reward=rules.reward,
+        ended=rules.end_reasons,
+        start=rules.start,
         Memory=NavigateMemory,
-        remember=remember_distance,
-        marks=goal_marks,
+        remember=rules.remember,
+        marks=rules.marks,
         Action=Pace,
         act=pace_of(robot, positive("pace", pace, "m/s"), positive("turning", turning, "rad/s")),
         Params=NavigateParams,
@@ -582,41 +575,48 @@ def distance(pose: Pose, goal: Any) -> m:
     return smooth_hypot(goal.x - pose.x, goal.y - pose.y, _SMOOTH)
 
 
-def goal_marks(m: NavigateMemory, q: NavigateParams) -> list[Polygon]:
-    return [disc("goal", m.x, m.y, q.near)]
+class _Navigating(NamedTuple):
+    """Functions of the task `navigate`, with the values that they share."""
 
+    body: Body
 
-def observe_goal(pose: Pose, velocity: Velocity, m: NavigateMemory) -> Heading:
-    ahead, left = to_body(pose, m.x, m.y)
-    far = distance(pose, m)
-    return Heading(far, ahead / far, left / far, *velocity)
+    @staticmethod
+    def marks(m: NavigateMemory, q: NavigateParams) -> list[Polygon]:
+        return [disc("goal", m.x, m.y, q.near)]
 
+    @staticmethod
+    def observe(pose: Pose, velocity: Velocity, m: NavigateMemory) -> Heading:
+        ahead, left = to_body(pose, m.x, m.y)
+        far = distance(pose, m)
+        return Heading(far, ahead / far, left / far, *velocity)
 
-def navigate_reward(pose: Pose, contact: Any, m: NavigateMemory, q: NavigateParams) -> Any:
-    """Decrease of the distance to the goal in m, plus the reward or cost of an end."""
-    now = distance(pose, m)
-    won = where(now < q.near, q.arrived, 0.0)
-    return m.distance - now + where(contact > 0.5, -q.crash, won)
+    @staticmethod
+    def reward(pose: Pose, contact: Any, m: NavigateMemory, q: NavigateParams) -> Any:
+        """Decrease of the distance to the goal in m, plus the reward or cost of an end."""
+        now = distance(pose, m)
+        won = where(now < q.near, q.arrived, 0.0)
+        return m.distance - now + where(contact > 0.5, -q.crash, won)
 
+    @staticmethod
+    def end_reasons(
+        pose: Pose, contact: Any, m: NavigateMemory, q: NavigateParams
+    ) -> dict[str, Any]:
+        """Reasons for the end: a contact, or arrival at the goal."""
+        return {"contact": contact > 0.5, "goal": distance(pose, m) < q.near}
 
-def navigate_ends(pose: Pose, contact: Any, m: NavigateMemory, q: NavigateParams) -> dict[str, Any]:
-    """Reasons for the end: a contact, or arrival at the goal."""
-    return {"contact": contact > 0.5, "goal": distance(pose, m) < q.near}
+    @staticmethod
+    def remember(pose: Pose, m: NavigateMemory) -> NavigateMemory:
+        return m._replace(distance=distance(pose, m))
 
-
-def remember_distance(pose: Pose, m: NavigateMemory) -> NavigateMemory:
-    return m._replace(distance=distance(pose, m))
-
-
-def start_navigating(body: Body, x: Any, p: Any, course: Course, d: Any) -> Start:
-    """Start at rest at a free position, with the farthest of a few other ones as goal."""
-    s = d.place * course.length
-    place = track_point(course, s)
-    goal = track_point(course, d.goal_0 * course.length)
-    for k in range(1, CANDIDATES):
-        other = track_point(course, getattr(d, f"goal_{k}") * course.length)
-        farther = distance(place, other) > distance(place, goal)
-        goal = Pose(*(where(farther, new, old) for new, old in zip(other, goal, strict=True)))
-    pose = place._replace(yaw=d.heading)
-    placed = body.placed(x, pose, Velocity(0.0, 0.0, 0.0), p)
-    return Start(placed, s, NavigateMemory(goal.x, goal.y, distance(pose, goal)))
+    def start(self, x: Any, p: Any, course: Course, d: Any) -> Start:
+        """Start at rest at a free position, with the farthest of a few other ones as goal."""
+        s = d.place * course.length
+        place = track_point(course, s)
+        goal = track_point(course, d.goal_0 * course.length)
+        for k in range(1, CANDIDATES):
+            other = track_point(course, getattr(d, f"goal_{k}") * course.length)
+            farther = distance(place, other) > distance(place, goal)
+            goal = Pose(*(where(farther, new, old) for new, old in zip(other, goal, strict=True)))
+        pose = place._replace(yaw=d.heading)
+        placed = self.body.placed(x, pose, Velocity(0.0, 0.0, 0.0), p)
+        return Start(placed, s, NavigateMemory(goal.x, goal.y, distance(pose, goal)))

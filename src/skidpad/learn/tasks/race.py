@@ -8,7 +8,7 @@ They start from a grid, one behind the other, alternately on the left and on the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from itertools import combinations
 from typing import Annotated, Any, NamedTuple
 
@@ -118,24 +118,24 @@ def race(
         options: further fields of the `Task`.
     """
     car = four_wheel() if vehicle is None else vehicle
-    body = body_of(car, "a race")
     courses = tracks_of(tracks)
     check_room(car, courses)
     hints = {**record_hints(observation_of(tuple(ahead))), **record_hints(Steered)}
     Observation = record.define("Observation", hints, doc="Observation.")
+    rules = _Racing(body_of(car, "a race"), Observation, tuple(ahead))
     draws = {"s": {"range": [0.0, 1.0]}, "n": {"range": [-0.3, 0.3]}, "v": {"range": [1.0, 8.0]}}
     settings: dict[str, Any] = {
         "name": "race", "draws": draws, "Params": RaceParams, "Memory": RaceMemory,
-        "params": {"crash": crash, "patience": patience}, "remember": remember,
+        "params": {"crash": crash, "patience": patience}, "remember": rules.remember,
         "randomised": randomised or {}, "successes": ("duration", "end_of_track"), **options,
     }  # fmt: skip
     return Task(
         vehicle=car,
         Observation=Observation,
-        observe=partial(observe_driving, Observation, tuple(ahead), body),
-        reward=reward,
-        ended=end_reasons,
-        start=partial(start, body),
+        observe=rules.observe,
+        reward=rules.reward,
+        ended=rules.end_reasons,
+        start=rules.start,
         tracks=courses,
         lidar=Lidar(lidar) if isinstance(lidar, int) else lidar,
         **settings,
@@ -162,19 +162,47 @@ def observe(Observation: type, ahead: tuple[m, ...], place: Place, velocity: Vel
     return Observation(*own, place.n, place.heading, place.left, place.right, *bends)
 
 
-def observe_driving(
-    Observation: type, ahead: tuple[m, ...], body: Body, place: Place, velocity: Velocity, x: Any,
-    u: Any, p: Any,
-) -> Any:  # fmt: skip
-    """Race observation with the steering angle, as wheels turn at a limited rate."""
-    steer = body.steer(x, u, p) if body.steer else 0.0 * place.s
-    return Observation(*observe(observation_of(ahead), ahead, place, velocity), steer)
+class _Racing(NamedTuple):
+    """Functions of the task `race`, with the values that they share."""
 
+    body: Body
+    Observation: type
+    ahead: tuple[m, ...]
 
-def reward(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> Any:
-    """Progress of the period in m, minus the cost of a crash, leaving the track or standing."""
-    out = logical_or(gone(place, contact), m.stood > q.patience)
-    return place.gained - where(out, q.crash, 0.0)
+    def observe(self, place: Place, velocity: Velocity, x: Any, u: Any, p: Any) -> Any:
+        """Race observation with the steering angle, as wheels turn at a limited rate."""
+        steer = self.body.steer(x, u, p) if self.body.steer else 0.0 * place.s
+        return self.Observation(
+            *observe(observation_of(self.ahead), self.ahead, place, velocity), steer
+        )
+
+    @staticmethod
+    def reward(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> Any:
+        """Progress of the period in m, minus the cost of a crash, leaving the track or standing."""
+        out = logical_or(gone(place, contact), m.stood > q.patience)
+        return place.gained - where(out, q.crash, 0.0)
+
+    @staticmethod
+    def end_reasons(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> dict[str, Any]:
+        """Reasons for the end: contact, off the track, standing, or the end of an open track."""
+        return {
+            "contact": has_crashed(contact),
+            "off_track": place.off_track,
+            "standing": m.stood > q.patience,
+            "end_of_track": place.at_end,
+        }
+
+    @staticmethod
+    def remember(place: Place, m: RaceMemory, dt: s) -> RaceMemory:
+        """Memory with the standing time after this period."""
+        return RaceMemory(where(place.v_s > CRAWL, 0.0, m.stood + dt))
+
+    def start(self, x: Any, p: Any, course: Course, d: Any) -> Start:
+        """Start anywhere on the track, near its middle and in its direction."""
+        s = d.s * course.length
+        left, right = borders_at(course, s)
+        pose = track_point(course, s, clip(d.n, -ROOM * right, ROOM * left))
+        return Start(self.body.placed(x, pose, Velocity(d.v, 0.0, 0.0), p), s)
 
 
 def gone(place: Place, contact: Any) -> Any:
@@ -182,31 +210,8 @@ def gone(place: Place, contact: Any) -> Any:
     return logical_or(has_crashed(contact), place.off_track)
 
 
-def end_reasons(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> dict[str, Any]:
-    """Reasons for the end: contact, off the track, standing, or the end of an open track."""
-    return {
-        "contact": has_crashed(contact),
-        "off_track": place.off_track,
-        "standing": m.stood > q.patience,
-        "end_of_track": place.at_end,
-    }
-
-
-def remember(place: Place, m: RaceMemory, dt: s) -> RaceMemory:
-    """Memory with the standing time after this period."""
-    return RaceMemory(where(place.v_s > CRAWL, 0.0, m.stood + dt))
-
-
 def has_crashed(contact: Any) -> Any:
     return contact > 0.5
-
-
-def start(body: Body, x: Any, p: Any, course: Course, d: Any) -> Start:
-    """Start anywhere on the track, near its middle and in its direction."""
-    s = d.s * course.length
-    left, right = borders_at(course, s)
-    pose = track_point(course, s, clip(d.n, -ROOM * right, ROOM * left))
-    return Start(body.placed(x, pose, Velocity(d.v, 0.0, 0.0), p), s)
 
 
 def check_room(vehicle: Vehicle, tracks: Sequence[Track]) -> None:
@@ -378,7 +383,9 @@ def race_others(
     courses = tracks_of(tracks)
     check_room(car, courses)
     grid = Grid.of(car, courses, agents, None if gap is None else positive("gap", gap, "m"))
-    Observation, Memory = rivals_observation(tuple(ahead)), memory_of(agents)
+    hints = {**record_hints(observation_of(tuple(ahead))), **record_hints(Near)}
+    Observation, Memory = record.define("Observation", hints, doc="Observation."), memory_of(agents)
+    rules = _RacingOthers(body_of(car, "a race"), grid, Memory, Observation, tuple(ahead))
     settings: dict[str, Any] = {
         "name": "race_others", "draws": _DRAWS, "randomised": randomised or {},
         "successes": ("duration", "end_of_track"), **options,
@@ -386,12 +393,12 @@ def race_others(
     return Task(
         vehicle=car,
         Observation=Observation,
-        observe=partial(observe_rivals, Observation, tuple(ahead)),
-        reward=rivals_reward,
-        ended=rivals_ends,
-        start=partial(start_on_grid, body_of(car, "a race"), grid, Memory),
+        observe=rules.observe,
+        reward=rules.reward,
+        ended=rules.end_reasons,
+        start=rules.start,
         Memory=Memory,
-        remember=partial(remember_rivals, Memory),
+        remember=rules.remember,
         Params=RaceOthersParams,
         params=params,
         tracks=courses,
@@ -406,11 +413,6 @@ _DRAWS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def rivals_observation(ahead: tuple[m, ...]) -> type:
-    hints = {**record_hints(observation_of(ahead)), **record_hints(Near)}
-    return record.define("Observation", hints, doc="Observation.")
-
-
 def memory_of(agents: int) -> type:
     """Record class for the places of the other cars; their progress counts from the own start."""
     names = [f"car_{k}" for k in range(agents - 1)]
@@ -418,11 +420,53 @@ def memory_of(agents: int) -> type:
     return record.define("Rivals", hints, dict.fromkeys(names, PlaceMemory()), doc="The others.")
 
 
-def observe_rivals(
-    Observation: type, ahead: tuple[m, ...], place: Place, velocity: Velocity, others: Any, m: Any
-) -> Any:
-    own = observe(observation_of(ahead), ahead, place, velocity)
-    return Observation(*own, *nearest(place, others, m))
+class _RacingOthers(NamedTuple):
+    """Functions of the task `race_others`, with the values that they share."""
+
+    body: Body
+    grid: Grid
+    Memory: Any
+    Observation: type
+    ahead: tuple[m, ...]
+
+    def observe(self, place: Place, velocity: Velocity, others: Any, m: Any) -> Any:
+        own = observe(observation_of(self.ahead), self.ahead, place, velocity)
+        return self.Observation(*own, *nearest(place, others, m))
+
+    def remember(self, place: Place, others: Sequence[Other], m: Any) -> Any:
+        return self.Memory(*(at for _, at in _places(place, others, m)))
+
+    @staticmethod
+    def reward(place: Place, others: Sequence[Other], contact: Any, m: Any, q: Any) -> Any:
+        """Progress of the period in m, minus a share of the others' and the cost of a crash."""
+        theirs: Any = 0.0
+        for other, _ in _places(place, others, m):
+            theirs = theirs + other.gained
+        lost = where(gone(place, contact), q.crash, 0.0)
+        return place.gained - q.rivalry * theirs * (1.0 / len(others)) - lost
+
+    @staticmethod
+    def end_reasons(place: Place, contact: Any) -> dict[str, Any]:
+        """Reasons for the end: a contact, off the track, or the end of an open track."""
+        return {
+            "contact": has_crashed(contact),
+            "off_track": place.off_track,
+            "end_of_track": place.at_end,
+        }
+
+    def start(self, x: Any, p: Any, course: Course, d: Any, agent: Any) -> Start:
+        """Start on the grid, in the direction of the track."""
+        front, slot = self.grid.front(course, d.s), self.grid.slot(agent, d.first)
+        s = front - self.grid.gap * slot
+        pose = track_point(course, s, self.grid.offset(slot))
+        rivals: list[PlaceMemory] = []
+        for k in range(self.grid.agents - 1):
+            # The numbers of the others leave out one's own.
+            its = self.grid.slot(where(agent > k + 0.5, float(k), k + 1.0), d.first)
+            at = front - self.grid.gap * its
+            laps = floor(at / course.length) * where(course.closed > 0.5, 1.0, 0.0)
+            rivals.append(PlaceMemory(at - laps * course.length, self.grid.gap * (slot - its)))
+        return Start(self.body.placed(x, pose, Velocity(d.v, 0.0, 0.0), p), s, self.Memory(*rivals))
 
 
 def nearest(place: Place, others: Sequence[Other], m: Sequence[PlaceMemory]) -> Near:
@@ -430,7 +474,15 @@ def nearest(place: Place, others: Sequence[Other], m: Sequence[PlaceMemory]) -> 
     zero = 0.0 * place.s
     near = Near(zero + SIGHT, zero, zero, zero + SIGHT, zero, zero, zero)
     for other, at in zip(others, m, strict=True):
-        gap, n, v = _relative(place, other, at.s)
+        # Gap along the line to another car, and its relative offset and velocity.
+        course = place.course
+        point = point_at(course, at.s)
+        _, n = to_body(point[:3], other.pose.x, other.pose.y)
+        v, _ = rotated(other.velocity.v_x, other.velocity.v_y, other.pose.yaw - point.heading)
+        gap = at.s - place.s
+        # On a loop, the shorter way round.
+        laps = floor(gap / course.length + 0.5) * where(course.closed > 0.5, 1.0, 0.0)
+        gap, n, v = gap - laps * course.length, n - place.n, v - place.v_s
         ahead = logical_and(gap >= 0.0, gap < near.ahead)
         behind = logical_and(gap < 0.0, -gap < near.behind)
         near = Near(
@@ -443,59 +495,8 @@ def nearest(place: Place, others: Sequence[Other], m: Sequence[PlaceMemory]) -> 
     return near
 
 
-def _relative(place: Place, other: Other, s: m) -> tuple[m, m, m_s]:
-    """Gap along the line to another car, and its relative offset and velocity."""
-    course = place.course
-    point = point_at(course, s)
-    _, n = to_body(point[:3], other.pose.x, other.pose.y)
-    v, _ = rotated(other.velocity.v_x, other.velocity.v_y, other.pose.yaw - point.heading)
-    gap = s - place.s
-    # On a loop, the shorter way round.
-    laps = floor(gap / course.length + 0.5) * where(course.closed > 0.5, 1.0, 0.0)
-    return gap - laps * course.length, n - place.n, v - place.v_s
-
-
-def remember_rivals(Memory: Any, place: Place, others: Sequence[Other], m: Any) -> Any:
-    return Memory(*(at for _, at in _places(place, others, m)))
-
-
 def _places(
     place: Place, others: Sequence[Other], m: Sequence[PlaceMemory]
 ) -> list[tuple[Place, PlaceMemory]]:
     pairs = zip(others, m, strict=True)
     return [place_of(place.course, at, other.pose, other.velocity) for other, at in pairs]
-
-
-def rivals_reward(place: Place, others: Sequence[Other], contact: Any, m: Any, q: Any) -> Any:
-    """Progress of the period in m, minus a share of the others' and the cost of a crash."""
-    theirs: Any = 0.0
-    for other, _ in _places(place, others, m):
-        theirs = theirs + other.gained
-    lost = where(gone(place, contact), q.crash, 0.0)
-    return place.gained - q.rivalry * theirs * (1.0 / len(others)) - lost
-
-
-def rivals_ends(place: Place, contact: Any) -> dict[str, Any]:
-    """Reasons for the end: a contact, off the track, or the end of an open track."""
-    return {
-        "contact": has_crashed(contact),
-        "off_track": place.off_track,
-        "end_of_track": place.at_end,
-    }
-
-
-def start_on_grid(
-    body: Body, grid: Grid, Memory: Any, x: Any, p: Any, course: Course, d: Any, agent: Any
-) -> Start:
-    """Start on the grid, in the direction of the track."""
-    front, slot = grid.front(course, d.s), grid.slot(agent, d.first)
-    s = front - grid.gap * slot
-    pose = track_point(course, s, grid.offset(slot))
-    rivals: list[PlaceMemory] = []
-    for k in range(grid.agents - 1):
-        # The numbers of the others leave out one's own.
-        its = grid.slot(where(agent > k + 0.5, float(k), k + 1.0), d.first)
-        at = front - grid.gap * its
-        laps = floor(at / course.length) * where(course.closed > 0.5, 1.0, 0.0)
-        rivals.append(PlaceMemory(at - laps * course.length, grid.gap * (slot - its)))
-    return Start(body.placed(x, pose, Velocity(d.v, 0.0, 0.0), p), s, Memory(*rivals))
