@@ -27,7 +27,7 @@ def test_recorded_answers(case: int) -> None:
     memory = memory_type(form)()
     for k in rows:
         asked, actual, ff = (float(t[n][k]) for n in ("setpoint", "actual", "feedforward"))
-        torque, memory, reference = pid_step(gains, form, memory, asked, actual, at["dt"], ff)
+        torque, memory, reference, *_ = pid_step(gains, form, memory, asked, actual, at["dt"], ff)
         assert torque == pytest.approx(t["u"][k], rel=1e-9, abs=1e-9)
         assert reference == pytest.approx(t["filtered_setpoint"][k], rel=1e-9, abs=1e-9)
 
@@ -36,7 +36,7 @@ def ramp_answers(form: Form, gains: Gains, slope: float, dt: float, count: int) 
     """Torques while the error grows at a constant rate."""
     memory, torques = memory_type(form)(), []
     for k in range(count):
-        torque, memory, _ = pid_step(gains, form, memory, slope * dt * k, 0.0, dt)
+        torque, memory, *_ = pid_step(gains, form, memory, slope * dt * k, 0.0, dt)
         torques.append(torque)
     return torques
 
@@ -64,7 +64,7 @@ def test_anti_windup_recovers_sooner() -> None:
         memory = memory_type(form)()
         for k in range(2000):
             error = 1.0 if k < 200 else -1.0
-            torque, memory, _ = pid_step(gains, form, memory, error, 0.0, 0.01)
+            torque, memory, *_ = pid_step(gains, form, memory, error, 0.0, 0.01)
             if k >= 200 and torque < 0.0:
                 times[held] = k
                 break

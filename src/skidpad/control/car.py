@@ -63,7 +63,7 @@ class Abilities(NamedTuple):
     a_coast: m_s2
     """Deceleration when no key is held, in addition to that of the model."""
     a_turn: m_s2
-    """Lateral acceleration, about what the tyres can hold."""
+    """Lateral acceleration, near the limit of the tyres."""
     wheel_base: m
     steer_max: rad
     """Largest steering angle; 0 for a vehicle that turns on the spot instead of steering."""

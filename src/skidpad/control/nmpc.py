@@ -233,7 +233,7 @@ def program(f: Formulation) -> Program:
         x = X[:, k] * x_scale
         variables.append(X[:, k])
         scales.append(x_scale)
-        # The first state is what it is: a bound on it could only make the problem infeasible.
+        # The first state is given: a bound on it could only make the problem infeasible.
         for side, values, none in zip((lows, highs), f.state_bounds, (-inf, inf), strict=True):
             side.append(values if k else np.full(f.nx, none))
         last = k == f.horizon
@@ -564,7 +564,7 @@ class Nmpc:
         if status.lstrip("-").isdigit():
             status = str(stats.get("unified_return_status", status))
         feasible = bool(np.isfinite(values).all() and violation <= FEASIBLE)
-        # Solvers keep to bounds up to their tolerance; vehicles may refuse what is beyond.
+        # Solvers exceed bounds by their tolerance, which a vehicle may reject.
         return Plan(
             states,
             np.clip(inputs, *f.input_bounds),

@@ -33,12 +33,19 @@ from ..geometry.line import Line, LinePoint, Nearest
 from ..ops import atan2, clip, maximum, sqrt, tan
 from ..units import m, m_s, m_s2, non_negative, one, per_m, positive, rad, rad_s, s
 from ..vehicles.parts.actuators import limited
-from .car import Car, Deviation, Motion, advance, car_of, deviation, upstream, wrapped
+from .car import (
+    NEAREST_TO_CENTRE,
+    Car,
+    Deviation,
+    Motion,
+    advance,
+    car_of,
+    deviation,
+    upstream,
+    wrapped,
+)
 from .pid import SpeedGains, SpeedMemory, pid_control
 from .reference import Point, Reference, per_m2, reference_of
-
-NEAREST_TO_CENTRE: one = 0.1
-"""Smallest distance from a bend's centre over its radius, which keeps derivatives finite."""
 
 CRUISE = SpeedGains(k_p=1.5, k_i=0.3, limit=4.0)
 """Default speed control of the followers."""

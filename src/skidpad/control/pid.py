@@ -1,6 +1,6 @@
 """PID control: one law, for wheel speeds of robots and for speed and lateral offset of cars.
 
-`loop_step` is the law with `Gains` and a `Form`, which lists what a controller has besides the
+`pid_step` is the law with `Gains` and a `Form`, which lists what a controller has besides the
 three actions and therefore which memory it needs. With `upstream` in a form it reproduces MVSim,
 whose filtered derivative is actually the filtered error.
 
@@ -105,8 +105,8 @@ _MEMORY: dict[str, tuple[Any, str]] = {
     "error": (m_s, "Speed error of the last step."),
     "started": (one, "1 once there is a last step, else 0."),
     "filtered": (Nm, "KD times the low-pass filtered error, over the filter's time constant."),
-    "reference_1": (m_s, "Speed asked for after the first filter."),
-    "reference_2": (m_s, "Speed asked for after the second filter."),
+    "reference_1": (m_s, "Speed set-point after the first filter."),
+    "reference_2": (m_s, "Speed set-point after the second filter."),
 }
 
 
@@ -121,7 +121,7 @@ def memory_type(form: Form) -> Any:
 def _memory_type(names: tuple[str, ...]) -> Any:
     hints = {name: _MEMORY[name][0] for name in names}
     docs = {name: _MEMORY[name][1] for name in names}
-    doc = "What a speed controller remembers."
+    doc = "Memory of a speed controller."
     return record.define("PidMemory", hints, dict.fromkeys(names, 0.0), docs, doc)
 
 
@@ -132,33 +132,23 @@ class Step(NamedTuple):
     memory: Any
     reference: m_s
     """Speed set-point after the filters."""
-
-
-class LoopStep(NamedTuple):
-    """Result of one controller step, for a solver of the speed at the end of the step."""
-
-    torque: Nm
-    memory: Any
-    reference: m_s
-    wanted: Nm
+    unlimited: Nm
     """Torque before its limit."""
     gain: Nm_s_m
     """Decrease of the unlimited torque per increase of the vehicle's speed."""
 
 
 def pid_step(
-    p: Gains, form: Form, memory: Any, asked: m_s, actual: m_s, dt: s, feed_forward: Nm = 0.0
+    p: Gains, form: Form, memory: Any, setpoint: m_s, actual: m_s, dt: s, feed_forward: Nm = 0.0
 ) -> Step:
-    """Torque for the coming dt and the memory after it."""
-    return Step(*loop_step(p, form, memory, asked, actual, dt, feed_forward)[:3])
-
-
-def loop_step(
-    p: Gains, form: Form, memory: Any, asked: m_s, actual: m_s, dt: s, feed_forward: Nm = 0.0
-) -> LoopStep:
     """Torque for the coming dt, the memory after it, and the slope of the torque over speed."""
     changed: dict[str, Any] = {}
-    reference = _filtered_reference(p, form, memory, asked, dt, changed)
+    reference = setpoint
+    if form.reference_order:
+        kept = exp(-dt / p.reference_filter_tau)
+        for name in ("reference_1", "reference_2")[: form.reference_order]:
+            reference = kept * getattr(memory, name) + (1.0 - kept) * reference
+            changed[name] = reference
     error = reference - actual
     integral = memory.integral + p.KI * error * dt
     rest = p.KP * error + _derivative(p, form, memory, error, dt, changed) + feed_forward
@@ -169,31 +159,14 @@ def loop_step(
         integral = integral + back * (torque - (rest + integral))
         torque = within(rest + integral, p)
     after = memory._replace(integral=integral, **changed)
-    return LoopStep(torque, after, reference, rest + integral, _gain(p, form, memory, dt))
-
-
-def _gain(p: Gains, form: Form, memory: Any, dt: s) -> Nm_s_m:
-    """Slope of the torque over the speed, for all actions together."""
     by_rate = p.N if form.filtered_derivative else memory.started * (1.0 / dt)
-    return p.KP + p.KI * dt + p.KD * by_rate
+    gain = p.KP + p.KI * dt + p.KD * by_rate
+    return Step(torque, after, reference, rest + integral, gain)
 
 
 def within(torque: Nm, p: Gains) -> Nm:
     """Torque limited to its maximum, if there is one."""
     return where(p.max_torque > 0.0, limited(torque, p.max_torque), torque)
-
-
-def _filtered_reference(
-    p: Gains, form: Form, memory: Any, asked: m_s, dt: s, changed: dict[str, Any]
-) -> m_s:
-    if not form.reference_order:
-        return asked
-    value = asked
-    kept = exp(-dt / p.reference_filter_tau)
-    for name in ("reference_1", "reference_2")[: form.reference_order]:
-        value = kept * getattr(memory, name) + (1.0 - kept) * value
-        changed[name] = value
-    return value
 
 
 def _derivative(

@@ -262,8 +262,8 @@ class Reference:
         begin = self.t[0] if t_0 is None else t_0
         moments = begin + positive("dt", dt, "s") * np.arange(whole("steps", steps, "at least 1"))
         now = self.at_time(moments)
-        told = self.at_time(moments + ahead)._replace(v=now.v, a=now.a)
-        return np.stack(told, axis=-1)[:, None]
+        points = self.at_time(moments + ahead)._replace(v=now.v, a=now.a)
+        return np.stack(points, axis=-1)[:, None]
 
     def table(self, knots: int = KNOTS) -> Callable[[Any], Point]:
         """Reference as a pure function of the distance, to be compiled into a policy.

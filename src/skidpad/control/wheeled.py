@@ -120,14 +120,6 @@ class Command(NamedTuple):
     """Dependence of each torque on its speed, per m/s; if empty, torques stay constant."""
 
 
-class SpeedTorques(NamedTuple):
-    """Torques of the speed controllers."""
-
-    torques: tuple[Nm, ...]
-    memory: Any
-    loops: tuple[SpeedLoop, ...]
-
-
 Act = Callable[[Seen, Any, Any, Any, s], Command]
 Speeds = tuple[Sequence[m_s], Sequence[m_s]]
 """Demanded and actual speeds of the controlled wheels."""
@@ -153,7 +145,7 @@ def speed_torques(
     p: Gains,
     form: Form,
     dt: s,
-) -> SpeedTorques:
+) -> Command:
     """Torque for each of several speeds, with the rule for stopping, and the memory."""
     ff = p.feedforward_gain * seen.slope_torque if form.feed_forward else 0.0
     # Upstream lets go, and needs no brake: its slopes do not pull at wheels that grip.
@@ -165,18 +157,18 @@ def speed_torques(
     memories: list[Any] = []
     loops: list[SpeedLoop] = []
     for target, v, before in zip(asked, actual, memory, strict=True):
-        answer = pid.loop_step(p, form, before, target, v, dt, ff)
+        step = pid.pid_step(p, form, before, target, v, dt, ff)
 
         def limit(torque: Nm, v: m_s = v) -> Nm:
             most = pid.within(torque, p)
             return where(stopped, torque, where(stops, _braking(most, v), most))
 
-        torque = where(stops, _braking(answer.torque, v), answer.torque)
+        torque = where(stops, _braking(step.torque, v), step.torque)
         torques.append(where(stopped, holding, torque))
-        memories.append(pid.reset_where(answer.memory, stopped))
-        wanted, gain = where(stopped, holding, answer.wanted), where(stopped, 0.0, answer.gain)
-        loops.append(SpeedLoop(wanted, gain, limit))
-    return SpeedTorques(tuple(torques), type(memory)(*memories), tuple(loops))
+        memories.append(pid.reset_where(step.memory, stopped))
+        free, gain = where(stopped, holding, step.unlimited), where(stopped, 0.0, step.gain)
+        loops.append(SpeedLoop(free, gain, limit))
+    return Command(tuple(torques), type(memory)(*memories), loops=tuple(loops))
 
 
 def _braking(torque: Nm, v: m_s) -> Nm:
@@ -288,10 +280,9 @@ def _pid(
 
     def act(seen: Seen, u: Any, memory: Any, p: Gains, dt: s) -> Command:
         twist, steer = demand_of(seen, u, form)
-        demand = speed_torques(seen, *speeds(seen, twist, steer), memory, p, form, dt)
+        command = speed_torques(seen, *speeds(seen, twist, steer), memory, p, form, dt)
         no_loops = form.upstream or speeds is _front_speeds
-        loops = () if no_loops else demand.loops
-        return Command(demand.torques, demand.memory, steer, loops=loops)
+        return command._replace(steer=steer, loops=() if no_loops else command.loops)
 
     return Controller(Input, act, Gains, _memories(form, count))
 

@@ -394,8 +394,8 @@ def blurred(points: Array, spacing: m, width: m, *, closed: bool = True) -> Arra
     An open line keeps its ends.
     """
     if not closed:
-        # Without the straight from end to end both ends are 0, and the line goes on as its
-        # opposite, which is the same backwards: so averages there are 0 too.
+        # The offset from the straight between the ends is 0 at both ends; it continues with
+        # its mirror image of opposite sign, so its averages at the ends are 0 too.
         share = np.linspace(0.0, 1.0, len(points))[:, None]
         straight = points[0] + share * (points[-1] - points[0])
         beside = points - straight

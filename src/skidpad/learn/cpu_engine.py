@@ -157,7 +157,7 @@ class TaskArrays:
         rows: number of rows B.
         precision: "float32" or "float64".
         xp: array library, NumPy or CuPy.
-        own_parameters: whether each row has parameters of its own although none is drawn.
+        own_parameters: whether each row has its own parameters even if the task samples none.
     """
 
     def __init__(

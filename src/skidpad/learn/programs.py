@@ -96,9 +96,9 @@ class Joint(NamedTuple):
         return records
 
 
-def scaled_observation(task: Task, told: Mapping[str, Any]) -> tuple[Any, ...]:
+def scaled_observation(task: Task, known: Mapping[str, Any]) -> tuple[Any, ...]:
     """Observation of a task, normalised by its bounds to [-1, 1]."""
-    seen = task.called("observe", told)
+    seen = task.called("observe", known)
     if not isinstance(seen, task.Observation):
         raise InvalidValue(
             f"task {task.name!r}: observe must return its {task.Observation.__name__} record, got "
@@ -108,7 +108,7 @@ def scaled_observation(task: Task, told: Mapping[str, Any]) -> tuple[Any, ...]:
     leaves = zip(record.names(task.Observation), record.flatten(seen), task.lowest, task.highest,
                  strict=True)  # fmt: skip
     for name, value, low, high in leaves:
-        noisy = value + getattr(told["e"], name) if name in task.noise else value
+        noisy = value + getattr(known["e"], name) if name in task.noise else value
         # The share is clipped, not the value: rounding must not lead out of the space.
         scaled.append(clip((2.0 * noisy - (high + low)) / (high - low), -1.0, 1.0))
     return tuple(scaled)
@@ -253,14 +253,14 @@ class _Maker:
         )
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-            told, place_memory = self._arguments(*ports)
-            reward = task.called("reward", told)
-            ended = self._end(task.called("ended", told))
+            known, place_memory = self._arguments(*ports)
+            reward = task.called("reward", known)
+            ended = self._end(task.called("ended", known))
             if task.remember is not None:
-                told["m"] = task.called("remember", told)
-            disturbed = record.flatten(task.called("disturb", told)) if task.disturb else ()
-            memory = (*place_memory, *record.flatten(told["m"]))
-            return scaled_observation(self.task, told), (reward,), (ended,), memory, disturbed
+                known["m"] = task.called("remember", known)
+            disturbed = record.flatten(task.called("disturb", known)) if task.disturb else ()
+            memory = (*place_memory, *record.flatten(known["m"]))
+            return scaled_observation(self.task, known), (reward,), (ended,), memory, disturbed
 
         return trace(f"{task.name}.judge", function, self._moment(), outputs)
 
@@ -289,8 +289,8 @@ class _Maker:
         outputs = _ports(observation=names, contact=("contact",))
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-            told, _ = self._arguments(*ports)
-            return scaled_observation(self.task, told), (told["contact"],)
+            known, _ = self._arguments(*ports)
+            return scaled_observation(self.task, known), (known["contact"],)
 
         return trace(f"{self.task.name}.look", function, self._moment(), outputs)
 
@@ -326,18 +326,18 @@ class _Maker:
             Other(Pose(*others[k : k + 3]), Velocity(*others[k + 3 : k + 6]))
             for k in range(0, len(others), 6)
         ]
-        told: dict[str, Any] = {
+        known: dict[str, Any] = {
             "x": state, "u": u, "p": car, "a": action, "m": memory, "q": own, "pose": pose,
             "velocity": velocity, "ranges": tuple(ranges), "others": tuple(beside), "time": time,
             "dt": task.dt, "e": self._drawn("Noise", task.noise, shares),
         }  # fmt: skip
         kept: tuple[Any, ...] = ()
         if course:
-            told["place"], placed = place_of(course[0], before[0], pose, velocity)
+            known["place"], placed = place_of(course[0], before[0], pose, velocity)
             kept = tuple(placed)
         at = unit_poses(self.units, pose, state)
-        told["contact"] = self._contact(course[0] if course else None, at, beside)
-        return told, kept
+        known["contact"] = self._contact(course[0] if course else None, at, beside)
+        return known, kept
 
     def _known(self, p: Sequence[Any]) -> Any:
         """The parameters after the vehicle's: its nominal parameters and the task's parameters.
@@ -390,9 +390,9 @@ class _Maker:
             if self.courses is not None:
                 number = shares.get("track", 0.0) * float(len(self.courses.tracks))
                 course = self.courses.course(number, table[0])
-            told = {"x": record.build(model.State), "p": car, "q": q, "course": course, "d": d,
+            known = {"x": record.build(model.State), "p": car, "q": q, "course": course, "d": d,
                     "dt": task.dt, "agent": agent}  # fmt: skip
-            begun = task.called("start", told)
+            begun = task.called("start", known)
             if not isinstance(begun, Start) or not isinstance(begun.x, model.State):
                 raise InvalidValue(
                     f"task {task.name!r}: start must return a Start with the state x"

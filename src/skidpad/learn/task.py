@@ -165,7 +165,7 @@ class Lidar:
     noise: m = 0.0
     """Standard deviation of the noise on each range that hits something.
 
-    Nearly normal, at most 3.5 standard deviations, sampled anew in every control period.
+    Nearly normal, at most 3.5 standard deviations, sampled in every control period.
     """
 
     def __post_init__(self) -> None:

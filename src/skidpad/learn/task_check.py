@@ -94,9 +94,9 @@ def _play(task: Task, worlds: int, seed: int, actions: AnyArray) -> _Played:
     environments.reset(seed)
     rows: list[tuple[AnyArray, ...]] = []
     for chosen in actions:
-        told = environments.step(chosen)
-        over = told.terminated | told.truncated
-        rows.append((told.observation.copy(), told.reward.copy(), over, environments.state))
+        stepped = environments.step(chosen)
+        over = stepped.terminated | stepped.truncated
+        rows.append((stepped.observation.copy(), stepped.reward.copy(), over, environments.state))
     return _Played(*(np.stack(column) for column in zip(*rows, strict=True)))
 
 
@@ -120,8 +120,8 @@ def _actions(task: Task, seed: int) -> list[str]:
         if k < size:
             chosen[:, k] = 0.5
         for _ in range(min(10, task.limit - 1)):
-            told = environments.step(chosen)
-            if told.terminated.any() or told.truncated.any():
+            stepped = environments.step(chosen)
+            if stepped.terminated.any() or stepped.truncated.any():
                 break
         ends.append(environments.state)
     for name, end in zip(record.names(task.Action), ends[:-1], strict=True):
@@ -153,10 +153,10 @@ def _episodes(task: Task, seed: int) -> list[str]:
     nothing = np.zeros((len(environments), record.size(task.Action)))
     longest = min(task.limit + 1, 5000)
     for _ in range(longest):
-        told = environments.step(nothing)
+        stepped = environments.step(nothing)
         if (environments.steps >= task.limit).any():
             return [f"an episode is longer than {task.duration:g} s"]
-        if (told.terminated | told.truncated).any():
+        if (stepped.terminated | stepped.truncated).any():
             return []
     return [] if task.limit > longest else ["no episode ended"]
 
@@ -240,7 +240,7 @@ class _Check:
         self._closed()
 
     def _step(self, rng: Any, where: str) -> Any:
-        # Beyond the bounds too: what a Box does not contain is cut off.
+        # Some actions are beyond the bounds of the Box, to which both clip them.
         space = self._env.action_space
         actions = (1.2 * rng.uniform(-1.0, 1.0, space.shape)).astype(space.dtype)
         ours, theirs = self._env.step(actions.copy()), self._oracle.step(actions.copy())
@@ -272,9 +272,9 @@ class _Check:
                 mine, right = getattr(env, one, None), getattr(oracle, one)
                 self._must(mine == right, f"{one} is {mine!r:.200}, expected {right!r:.200}")
         self._must(env.num_envs == self._count, f"num_envs is {env.num_envs}")
-        told = env.metadata.get("autoreset_mode")
+        mode = env.metadata.get("autoreset_mode")
         right = oracle.metadata["autoreset_mode"]
-        self._must(told is right, f"metadata['autoreset_mode'] is {told!r}, expected {right!r}")
+        self._must(mode is right, f"metadata['autoreset_mode'] is {mode!r}, expected {right!r}")
 
     def _seeds(self) -> None:
         """Check that seeds reproduce and environment i equals a single one with seed + i."""

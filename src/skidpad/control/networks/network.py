@@ -584,7 +584,7 @@ class _Chain:
         return names[0]
 
     def _readers(self, value: str) -> list[Any]:
-        # What only asks for the shape of a value is no part of the chain.
+        # Nodes that only read the shape of a value are not part of the chain.
         return [n for n in self.graph.node if value in n.input and n.op_type != "Shape"]
 
     def _reader_of(self, value: str) -> Any:

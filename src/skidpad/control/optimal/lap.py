@@ -67,7 +67,7 @@ class Lap:
     time: float
     """Time in s."""
     cost: float
-    """Time in s plus the cost of rough controls, which is what is minimal."""
+    """Minimised sum of the time in s and the cost of rough controls."""
     s: Array
     """Distance of the points along the centre line in m, (n,)."""
     t: Array

@@ -1,7 +1,7 @@
 """Exact derivatives of a lap by parameters of the vehicle, from the conditions of optimality.
 
 The derivative of the cost needs only the multipliers: dJ/dp = ∂L/∂p, with the Lagrangian L. The
-time alone is not what is minimal, so its derivative also needs how the solution moves. With the
+time alone is not minimised, so its derivative also depends on how the solution moves. With the
 matrix K of the optimality conditions at the solution, one solution of
 
     K [v; m] = [∇T; 0],   K = [[H + Σ, Jᵀ], [J, -D]],

@@ -227,7 +227,7 @@ class Checker:
         hit = np.zeros(len(before), dtype=np.bool_)
         self._mark(footprint, before, hit)
         contact[hit] = 0.0
-        # What is not in contact at first has to cross a border to get inside of anything.
+        # A body without contact at the start crosses a border before it is inside of an area.
         corners, parts = footprint.arrays
         shape = (corners, parts, footprint.radius)
         overlap.first_contacts(before, after, shape, self._walls_and_borders, contact)

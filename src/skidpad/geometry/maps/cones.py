@@ -443,7 +443,7 @@ UNNAMED = {2: POINT_HEADER, 4: TUM_HEADER}
 
 
 def read_table(file: Path) -> Table:
-    # `strict` makes the reader refuse what it would otherwise guess at, such as an open quote.
+    # `strict` makes the reader reject malformed text, such as an open quote.
     lines = text_of(file).splitlines()
     first = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
     mark = next((mark for mark in ";\t" if mark in first), ",")

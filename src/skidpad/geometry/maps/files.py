@@ -397,7 +397,7 @@ def _of_ring(file: Path, start: tuple[m, m, rad] | None, options: dict[str, Any]
             return Track.of_grid(grid, start, name=file.stem, **options)
     map_ = read_geojson(file)
     with reading(file, "holds no track"):
-        # The walls as cells; what is solid within them encloses nothing, and is no ring.
+        # The walls as cells; solid areas within them enclose nothing, so they are not rings.
         x0, y0, x1, y1 = map_.bounds
         size = max(x1 - x0, y1 - y0) / _CELLS
         cells = Grid.over(map_.bounds, size, 3.0 * size)

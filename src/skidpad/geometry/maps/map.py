@@ -564,7 +564,7 @@ class Polygon(NamedTuple):
 
 
 class Areas(NamedTuple):
-    """Rings classified by what they enclose."""
+    """Rings of a map as obstacles and as fences."""
 
     solids: tuple[Polygon, ...]
     """Obstacle areas."""

@@ -113,7 +113,8 @@ def _entries(file: Path) -> Mapping[str, Any]:
         raise InvalidValue(f"{file} holds no map: a mapping with image, resolution and origin")
     known = ("image", *Reading._fields)
     for name in content:
-        # Other programs keep entries of their own here, but a near miss is a slip.
+        # Other programs store further entries here, but a name close to a known one is a typing
+        # error.
         close = get_close_matches(str(name), known, 1, 0.8)
         if name not in known and close:
             raise InvalidValue(f"{file}: {name} is unknown; did you mean {close[0]!r}?")

@@ -59,7 +59,7 @@ def way_around(grid: Grid, start: tuple[m, m, rad] | None, spacing: m | None) ->
     free = ~grid.occupied if grid.unknown is None else ~(grid.occupied | grid.unknown)
     numbers, _ = _areas(np.pad(free, 1), _BY_EDGES)
     ring = _largest_ring(numbers, grid) if pose is None else _ring_at(numbers, grid, pose)
-    # One cell around it. There is a border around the grid, too, which it begins one cell after.
+    # With a margin of one cell; the padded grid has a border of one cell as well.
     (top, bottom), (first, last) = (
         np.flatnonzero(ring.any(axis=axis))[[0, -1]].tolist() for axis in (1, 0)
     )
@@ -184,7 +184,7 @@ def _beside(edge: tuple[int, int, int], negative: Mask) -> list[tuple[int, int, 
         changes = a != b, b != e, d != e, a != d
         crossed = [side for side, change in zip(sides, changes, strict=True) if change]
         if len(crossed) == 4:
-            # Two corners that are negative hang together: each line cuts off one of the others.
+            # The two negative corners are connected: each line cuts off one of the other corners.
             pairs = {0: 1, 1: 0, 2: 3, 3: 2} if a else {0: 3, 3: 0, 1: 2, 2: 1}
             neighbours.append(sides[pairs[sides.index(edge)]])
         else:

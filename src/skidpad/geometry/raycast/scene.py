@@ -484,7 +484,7 @@ class Scene:
         self.engine = engine or ("sweep" if len(rows) <= ALL_AT_ONCE else "tree")
         """Search method of scans: "sweep", "tree" or, with a grid, "raster"."""
         if grid is not None:
-            # What is closed lies on their right here.
+            # Reversed, as segments of a scene have the closed side on their right.
             borders = border_segments(grid)[:, [2, 3, 0, 1]]
             rows = np.concatenate([rows, rows_of(borders, ALWAYS)])
             self.engine = "raster"
