@@ -43,6 +43,10 @@ from ...vehicles.parts.actuators import limited
 
 POINTS = 4096
 """Number of points of every path."""
+G: m_s2 = 9.81
+"""Gravity."""
+KM_H: m_s = 1.0 / 3.6
+"""A speed of 1 km/h."""
 
 
 class Path(NamedTuple):
@@ -386,8 +390,15 @@ class _Act:
         v_held, g = r.v + v_path, p.car
         turning = v_held * tan(angle) * (1.0 / (g.l_f + g.l_r)) + r.omega
         u = body.command(x, Demand(angle, asked, v_held, turning, r.handbrake), own)
-        if by_wheel:
-            u = _with_shares(x, u, shares, p.drive.traction, dt)
+        if by_wheel:  # with the lag of the torques compensated
+            control: SlipControl = p.drive.traction
+            lead = maximum(control.lag / maximum(T_TORQUE, 2.0 * dt), 1.0)
+            torques: dict[str, Any] = {}
+            for name, share in zip((f"tau_{wheel}" for wheel in WHEELS), shares, strict=True):
+                full, torque = getattr(u, name), getattr(x, name)
+                ahead = clip(torque + lead * (share * full - torque), -abs(full), abs(full))
+                torques[name] = where(control.slip > 0.0, ahead, full)
+            u = u._replace(**torques)
         pairs = zip(record.flatten(u), self._released(x, angle, r.handbrake, own), strict=True)
         eased = [value + r.coast * (other - value) for value, other in pairs]
         return record.unflatten(self.model.Input, eased), Memory(progress, speed, traction)
@@ -451,18 +462,6 @@ def _slip_shares(
         gained = where(asked < most, error, minimum(error, 0.0))
         integrals.append(clip(integral + (K_I * dt) * gained, 0.0, most))
     return shares, SlipMemory(*integrals)
-
-
-def _with_shares(x: Any, u: Any, shares: list[one], p: SlipControl, dt: s) -> Any:
-    """Input with the torque share of each wheel applied, and the torque lag compensated."""
-    lead = maximum(p.lag / maximum(T_TORQUE, 2.0 * dt), 1.0)
-    torques: dict[str, Any] = {}
-    for wheel, share in zip(WHEELS, shares, strict=True):
-        name = f"tau_{wheel}"
-        full, now = getattr(u, name), getattr(x, name)
-        ahead = clip(now + lead * (share * full - now), -abs(full), abs(full))
-        torques[name] = where(p.slip > 0.0, ahead, full)
-    return u._replace(**torques)
 
 
 def is_open(vehicle: Vehicle) -> bool:

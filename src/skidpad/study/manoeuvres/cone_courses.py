@@ -25,7 +25,7 @@ from ...control.speed import Grip, least_curvature, speed_profile
 from ...core.arrays import Array
 from ...geometry.line import Line, smooth_loop
 from ...units import m, m_s, one
-from .case import Case, Path, path_along, path_point
+from .case import KM_H, Case, Path, path_along, path_point
 from .case_run import CaseRun, first_time, passing_time, values_at
 from .manoeuvre import LABELS, Chart, Curve, Findings, Performing, StandardManoeuvre, chart, curve
 from .search import highest_clean, known_understeer
@@ -114,7 +114,6 @@ def width_needed(car: Subject, least: m, most: m) -> str:
     return f"{car.name} is {width:.2f} m wide; the course is one for {least:g} m to {most:g} m"
 
 
-KM_H: m_s = 1.0 / 3.6
 RESOLUTION: m_s = 0.5 * KM_H
 """Resolution of the search for the highest speed."""
 SPACING: m = 3.0
@@ -571,7 +570,12 @@ class Autocross(StandardManoeuvre):
             return arrived & run.done & ~hit(run).any(axis=0)
 
         def cases(factor: Array) -> list[Case]:
-            return [_lap_case(car, factor, lap, *style) for style in LAP_STYLES]
+            gains = {"speed.k_p": 6.0, "speed.k_i": 0.0, "speed.limit": car.grip}
+            label = f"{np.ravel(factor)[0]:.3f} of the speeds"
+            duration = 1.15 * (lap.time * (1.0 + RUN_UP / lap.lap)) / float(np.min(factor))
+            drivers = [gains | style_of(car, 10.0, factor, *style) for style in LAP_STYLES]
+            how: Any = {"path": lap.path, "run_in": 0.0}
+            return [Case(label, duration, factor * lap.v, driving=own, **how) for own in drivers]
 
         limit = yield from highest_clean(low, high, LAP_RESOLUTION, cases, clean_lap)
         run, clean = limit.run, np.isfinite(limit.best)
@@ -588,14 +592,6 @@ class Autocross(StandardManoeuvre):
         notes = [] if clean[0] else [f"no lap was clean, not even with {run.label}"]
         metrics = self.metrics(values, {"lap_time": lap.time})
         return Findings(metrics, _charts(run, lap, where), notes)
-
-
-def _lap_case(car: Subject, factor: Array, lap: LapPlan, settling: float, ahead: float) -> Case:
-    gains = {"speed.k_p": 6.0, "speed.k_i": 0.0, "speed.limit": car.grip}
-    driving = gains | style_of(car, 10.0, factor, settling, ahead)
-    label = f"{np.ravel(factor)[0]:.3f} of the speeds"
-    duration = 1.15 * (lap.time * (1.0 + RUN_UP / lap.lap)) / float(np.min(factor))
-    return Case(label, duration, factor * lap.v, path=lap.path, driving=driving, run_in=0.0)
 
 
 def _charts(run: CaseRun, lap: LapPlan, where: Array) -> list[Chart]:

@@ -25,7 +25,7 @@ from ...run.trim import FastestTurn, fastest_turn
 from ...tyres.contract import Contact, each_tyre
 from ...units import m, m_s, m_s2, rad, s
 from ...vehicles.parts.electric import WHEEL_DRIVES, WheelMotors
-from .case import POINTS, WHEELS, Case, Path, path_of_curvature, straight
+from .case import POINTS, WHEELS, Case, G, Path, path_of_curvature, straight
 from .case_run import OK, CaseRun, cubic_at, passing_time
 from .cone_courses import CONE, box_of, cones_curve, reach, struck, width_needed
 from .manoeuvre import LABELS, Chart, Curve, Findings, Performing, Rounds, StandardManoeuvre, chart
@@ -62,7 +62,6 @@ ROLLING: m_s = 10.0
 """Speed at which the peak of a tyre is determined."""
 SHARES = np.geomspace(0.4, 1.0, 6)
 """Shares of the drive tried for vehicles without wheel spins as states."""
-G: m_s2 = 9.81
 LONGEST: s = 60.0
 """Longest time in which a vehicle has to arrive."""
 
@@ -290,7 +289,7 @@ class Launch(NamedTuple):
     by_slip: bool
     """Whether the setting is the slip of the driven wheels relative to that at the tyre peak.
 
-            Otherwise it is a share of the drive, for a vehicle whose state has no wheel spins.
+    Otherwise it is a share of the drive, for a vehicle whose state has no wheel spins.
     """
     slip: Array
     """Longitudinal slip of the driven wheels at the peak of their tyres, (V,)."""
@@ -303,34 +302,38 @@ class Launch(NamedTuple):
     driving: dict[str, Array]
     """Parameters of the driver."""
 
+    @classmethod
+    def of(cls, car: Subject) -> Launch:
+        """The launch of a car with its whole drive.
 
-def launch_of(car: Subject) -> Launch:
-    """The launch of a car with its whole drive.
+        If wheel spins are not states, the drive is limited to 1.5 times what the tyres can
+        transmit.
+        """
+        along = tyre_deceleration(car)
+        across = np.array([min(vehicle.limits.grip, 2.0 * G) for vehicle in car.each])
+        grip = np.where(np.isfinite(along), along, across)
+        by_slip = {f"spin_{w}" for w in WHEELS} <= set(car.vehicle.State._fields)
+        most = np.array([vehicle.limits.a_max for vehicle in car.each])
+        if not by_slip:
+            unknown = np.full(car.variants, np.nan)
+            return cls(by_slip, unknown, np.minimum(most, 1.5 * grip), unknown, grip, {})
+        radii = [{wheel.name: wheel.radius for wheel in v.geometry.wheels} for v in car.each]
+        driven = [_driven_axles(vehicle) for vehicle in car.each]
+        slip = np.array([slip for _, slip in driven])
+        driving = {
+            "traction.radius_f": np.array([radius["fl"] for radius in radii]),
+            "traction.radius_r": np.array([radius["rl"] for radius in radii]),
+            "traction.lag": np.array([getattr(v.params, "t_tau", 0.0) for v in car.each]),
+        }
+        reached = grip * np.array([load for load, _ in driven])
+        return cls(by_slip, slip, most, reached, grip, driving)
 
-    If wheel spins are not states, the drive is limited to 1.5 times what the tyres can transmit.
+
+def _driven_axles(vehicle: Vehicle) -> tuple[float, float]:
+    """Share of the static weight on driven wheels, and the slip at their tyres' peak force.
+
+    The slip is that of the axle whose tyres are near their largest longitudinal force first.
     """
-    along = tyre_deceleration(car)
-    across = np.array([min(vehicle.limits.grip, 2.0 * G) for vehicle in car.each])
-    grip = np.where(np.isfinite(along), along, across)
-    by_slip = {f"spin_{w}" for w in WHEELS} <= set(car.vehicle.State._fields)
-    most = np.array([vehicle.limits.a_max for vehicle in car.each])
-    if not by_slip:
-        unknown = np.full(car.variants, np.nan)
-        return Launch(by_slip, unknown, np.minimum(most, 1.5 * grip), unknown, grip, {})
-    radii = [{wheel.name: wheel.radius for wheel in v.geometry.wheels} for v in car.each]
-    driven = [_driven_loads(vehicle) for vehicle in car.each]
-    reached = grip * np.array([front + rear for front, rear in driven])
-    slip = [_peak_slip(vehicle, loads) for vehicle, loads in zip(car.each, driven, strict=True)]
-    driving = {
-        "traction.radius_f": np.array([radius["fl"] for radius in radii]),
-        "traction.radius_r": np.array([radius["rl"] for radius in radii]),
-        "traction.lag": np.array([getattr(vehicle.params, "t_tau", 0.0) for vehicle in car.each]),
-    }
-    return Launch(by_slip, np.array(slip), most, reached, grip, driving)
-
-
-def _driven_loads(vehicle: Vehicle) -> tuple[float, float]:
-    """Shares of the static weight carried by driven wheels in front and at the rear."""
     p, shape = vehicle.params, vehicle.geometry
     layout = getattr(getattr(p, "powertrain", None), "layout", None)
     if layout is not None:
@@ -339,20 +342,13 @@ def _driven_loads(vehicle: Vehicle) -> tuple[float, float]:
         u = vehicle.body.command(record.build(vehicle.State), Demand(a=1.0), p)
         front, rear = u.tau_fl, u.tau_rl
     ahead = (shape.centre_of_mass[0] - shape.rear_axle) / shape.wheel_base
-    return ahead * float(front > 0.0), (1.0 - ahead) * float(rear > 0.0)
-
-
-def _peak_slip(vehicle: Vehicle, driven: tuple[float, float]) -> float:
-    """Slip at which the first of the driven tyres is near its largest longitudinal force."""
-    tyres = getattr(vehicle.params, "tyres", None)
-    if tyres is None:
-        return MOST_SLIP
-    weight = vehicle.geometry.mass * G
-    each = [each_tyre(tyres)[k] for k in (0, 2)]
-    loads = [
-        (tyre, 0.5 * share * weight) for tyre, share in zip(each, driven, strict=True) if share
-    ]
-    return min((peak_slip_of(tyre, load) for tyre, load in loads), default=MOST_SLIP)
+    shares = ahead * float(front > 0.0), (1.0 - ahead) * float(rear > 0.0)
+    if getattr(p, "tyres", None) is None:
+        return sum(shares), MOST_SLIP
+    tyres, weight = each_tyre(p.tyres), shape.mass * G
+    pairs = zip((tyres[0], tyres[2]), shares, strict=True)
+    slips = (peak_slip_of(tyre, 0.5 * share * weight) for tyre, share in pairs if share)
+    return sum(shares), min(slips, default=MOST_SLIP)
 
 
 def peak_slip_of(tyre: Any, load: float) -> float:
@@ -391,7 +387,7 @@ class FormulaAcceleration(StandardManoeuvre):
 
     def perform(self, car: Subject) -> Performing:
         """Find the quickest run over the held slips, or over the shares of the drive."""
-        launch = launch_of(car)
+        launch = Launch.of(car)
         transmitted = np.fmin(launch.a, launch.reached)
         duration = 1.6 * self.closed_form(float(np.min(transmitted))) + 1.0
         run = yield from self._quickest(launch, duration)

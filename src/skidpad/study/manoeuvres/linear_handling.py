@@ -60,7 +60,7 @@ from .manoeuvre import (
     linear_drive,
 )
 from .steady_state import angle_line, slope_at_zero
-from .subject import Subject, grip_needed, speed_needed, tyres_needed
+from .subject import LinearCar, Subject, grip_needed, speed_needed, tyres_needed
 
 FIRST = 1
 """Number of periods left out at the beginning, until the motion is periodic."""
@@ -68,10 +68,18 @@ NEAR: one = 0.5
 """Share of the largest angle up to which gradients are fitted."""
 RESPONSES = {"omega": "yaw_rate", "a_y": "lateral_acceleration", "roll": "roll"}
 """Signals and their names in metrics."""
-ON_CENTRE = ("a_y", "omega")
-"""Signals of the on-centre tests."""
-UNITS = {"a_y": "m/s²", "omega": "rad/s"}
-GRADIENTS = {"a_y": ("steering_sensitivity", "m/s²/rad"), "omega": ("yaw_rate_gradient", "1/s")}
+ON_CENTRE = {
+    "a_y": ("steering_sensitivity", "m/s²/rad", "m/s²"),
+    "omega": ("yaw_rate_gradient", "1/s", "rad/s"),
+}
+"""Signals of the on-centre tests: name and unit of the gradient, and unit of the signal."""
+LOOP = ("{slope}", "{name}_dead_band", "{name}_angle_dead_band", "{name}_lag")
+"""Names of the metrics of a `Loop`, in the order of its fields."""
+
+
+def words_of(signal: str) -> str:
+    """Name of a signal in words."""
+    return RESPONSES[signal].replace("_", " ")
 
 
 @dataclass(frozen=True)
@@ -97,7 +105,19 @@ class Weave(StandardManoeuvre):
     METRICS = """
     peak_angle [rad]: Largest angle of the front wheels.
     peak_lateral_acceleration [m/s²]: Mean of all peaks of lateral acceleration.
+    """ + "".join(
+        f"""
+    {slope} [{unit}]: Slope of {words_of(signal)} over the angle of the front wheels, at zero, of
+        both branches of the loop.
+    {RESPONSES[signal]}_dead_band [{own}]: Width of the loop where the front wheels are straight,
+        in {words_of(signal)}; positive: behind.
+    {RESPONSES[signal]}_angle_dead_band [rad]: Width of the loop where there is no
+        {words_of(signal)}, in angle of the front wheels.
+    {RESPONSES[signal]}_lag [s]: From the zeros of the angle of the front wheels to those of
+        {words_of(signal)}.
     """
+        for signal, (slope, unit, own) in ON_CENTRE.items()
+    )
 
     __repr__ = brief_repr
 
@@ -192,14 +212,17 @@ class Weave(StandardManoeuvre):
         def mean(name: str) -> Array:
             return np.mean([self._peak(run, name, sign) for run, sign in pairs], axis=0)
 
-        metrics: list[Metric] = []
-        for signal in ON_CENTRE:
-            loop = Loop(*np.mean([self.loop(run, signal, sign) for run, sign in pairs], axis=0))
-            metrics += _loop_metrics(signal, loop, self._linear(car, signal, angle))
-        metrics += self.metrics(peak_angle=mean("steer"), peak_lateral_acceleration=mean("a_y"))
+        values, theory = dict[str, Array](), dict[str, Array]()
+        for signal, (slope, *_) in ON_CENTRE.items():
+            loop = np.mean([self.loop(run, signal, sign) for run, sign in pairs], axis=0)
+            names = [name.format(slope=slope, name=RESPONSES[signal]) for name in LOOP]
+            values |= dict(zip(names, loop, strict=True))
+            theory |= dict(zip(names, self._linear(car, signal, angle), strict=True))
+        values |= {"peak_angle": mean("steer"), "peak_lateral_acceleration": mean("a_y")}
         done = all_done(runs)
-        metrics = [replace(m, value=np.where(done, m.value, np.nan)) for m in metrics]
-        return Findings(metrics, self._charts(car, runs[0], angle[0]), endings(runs))
+        kept = {name: np.where(done, row, np.nan) for name, row in values.items()}
+        charts = self._charts(car, runs[0], angle[0])
+        return Findings(self.metrics(kept, theory), charts, endings(runs))
 
     def _charts(self, car: Subject, run: CaseRun, angle: float) -> list[Chart]:
         """Charts of the last period of the first variant, with the ellipse of linear theory."""
@@ -211,8 +234,7 @@ class Weave(StandardManoeuvre):
         charts: list[Chart] = []
         for name in ON_CENTRE:
             theory = Curve(ellipse["steer"], ellipse[name], "linear theory", "theory")
-            title = f"Weave test: {RESPONSES[name].replace('_', ' ')}"
-            charts.append(chart(title, "steer", name, shown, theory))
+            charts.append(chart(f"Weave test: {words_of(name)}", "steer", name, shown, theory))
         return charts
 
 
@@ -226,32 +248,6 @@ class Loop(NamedTuple):
     """Distance between the branches at zero signal, in rad; positive if it lags."""
     lag: Array
     """Time from the zeros of the angle to those of the signal, in s."""
-
-
-def _loop_metrics(signal: str, loop: Loop, linear: Loop) -> list[Metric]:
-    own, (gradient, unit) = RESPONSES[signal], GRADIENTS[signal]
-    words = own.replace("_", " ")
-    return [
-        Metric(
-            gradient, loop.gradient, unit,
-            f"Slope of {words} over the angle of the front wheels, at zero, of both branches of "
-            "the loop.", linear.gradient,
-        ),
-        Metric(
-            f"{own}_dead_band", loop.ordinate, UNITS[signal],
-            f"Width of the loop where the front wheels are straight, in {words}; positive: behind.",
-            linear.ordinate,
-        ),
-        Metric(
-            f"{own}_angle_dead_band", loop.abscissa, "rad",
-            f"Width of the loop where there is no {words}, in angle of the front wheels.",
-            linear.abscissa,
-        ),
-        Metric(
-            f"{own}_lag", loop.lag, "s",
-            f"From the zeros of the angle of the front wheels to those of {words}.", linear.lag,
-        ),
-    ]  # fmt: skip
 
 
 PERIOD: s = 0.01
@@ -389,9 +385,7 @@ def _ramp_charts(run: CaseRun, linear: CaseRun | None, side: one) -> list[Chart]
         if linear is not None:
             x, y = (side * linear[one][:, 0] for one in ("steer", name))
             shown.append(Curve(x, y, "linear theory", "theory"))
-        charts.append(
-            chart(f"Transition test: {RESPONSES[name].replace('_', ' ')}", "steer", name, *shown)
-        )
+        charts.append(chart(f"Transition test: {words_of(name)}", "steer", name, *shown))
     return charts
 
 
@@ -501,10 +495,10 @@ STEADY_SPEED: one = 0.1
 estimated."""
 COVERED: one = 0.9
 """Least share of coherent frequencies in a band for a peak in it to be determined."""
+FREQUENCY = "frequency in Hz"
+"""Label of axes."""
 PERIODS = 3
 """Least duration of a log in periods of the lowest frequency."""
-STEADY_GAIN = "_steady_gain"
-"""Suffix of the only metric of a signal that is valid in a steady state only."""
 
 
 class _FrequencyResponse(StandardManoeuvre):
@@ -512,6 +506,17 @@ class _FrequencyResponse(StandardManoeuvre):
 
     speed: m_s
     needs = (tyres_needed, speed_needed)
+    METRICS = "".join(
+        f"""
+    {name}_steady_gain [{unit}]: Gain at the lowest frequency, {BAND[0]:g} Hz, per angle of the
+        front wheels.
+    {name}_bandwidth [Hz]: Where the gain falls below 0.707 of that at the lowest frequency.
+    {name}_phase_at_1_hz [rad]: Phase behind the angle at 1 Hz, negative: behind.
+    {name}_peak_ratio []: Largest gain of the band over that at the lowest frequency.
+    {name}_coherence []: Least coherence of the band.
+    """
+        for name, unit in zip(RESPONSES.values(), ("1/s", "m/(s²·rad)", ""), strict=True)
+    )
 
     def adapted_to(self, drive: CaseRun) -> Any:
         """Return the test with the mean speed of a log."""
@@ -524,7 +529,7 @@ class _FrequencyResponse(StandardManoeuvre):
         part = _at_one_speed(drive)
         whole = CaseRun(drive.label, part.t - part.t[0], part.signals, source=drive.source)
         drive.steering()
-        found = _findings(car, [whole], float(part["v_x"].mean()), COHERENT)
+        found = self._findings(car, [whole], float(part["v_x"].mean()), COHERENT)
         if len(part.t) == len(drive.t):
             return found
         note = (
@@ -532,6 +537,53 @@ class _FrequencyResponse(StandardManoeuvre):
             f"within {100.0 * STEADY_SPEED:g} % of its median, {np.median(drive['v_x']):.4g} m/s"
         )
         return replace(found, notes=[*found.notes, note])
+
+    def _findings(
+        self, car: Subject, runs: Sequence[CaseRun], v: m_s, coherent: one | None = None
+    ) -> Findings:
+        """Findings of runs; with `coherent`, only frequencies of at least that coherence."""
+        parts = [run.since(0.0) for run in runs]
+        notes = endings(runs)
+        known = dict[str, Response]()
+        for signal in RESPONSES:
+            if not all(signal in part for part in parts):
+                continue
+            seen = known[signal] = estimated_response(parts, "steer", signal, BAND)
+            if coherent is not None:
+                known[signal] = seen.where_coherent(coherent)
+                notes += _left_out(signal, seen, known[signal], coherent)
+        theories, done = car.theories(v), all_done(runs)
+        values, theory = dict[str, Array](), dict[str, Any]()
+        charts, slow = list[Chart](), set[str]()
+        for signal, seen in known.items():
+            name, lowest, steady = RESPONSES[signal], seen.frequency[0], np.abs(seen.gain[0])
+            values[f"{name}_steady_gain"] = np.where(done, steady, np.nan)
+            changing = {
+                f"{name}_bandwidth": seen.bandwidth,
+                f"{name}_phase_at_1_hz": seen.phase_at(1.0),
+                f"{name}_peak_ratio": _largest(seen) / steady,
+                f"{name}_coherence": seen.coherence.min(axis=0),
+            }
+            if any(signal in part.source.steady for part in parts):
+                slow.add(signal)
+            told = done & (signal not in slow)
+            values |= {n: np.where(told, row, np.nan) for n, row in changing.items()}
+            if signal in theories[0].OUTPUTS:
+                gains, band = [own.to_angle(lowest) for own in theories], np.linspace(*BAND, 400)
+                theory[f"{name}_steady_gain"] = [abs(gain[signal][0]) for gain in gains]
+                over_band = (np.abs(own.to_angle(band)[signal]) for own in theories)
+                theory[f"{name}_bandwidth"] = [bandwidth_of(band, gain) for gain in over_band]
+                at_one = [own.to_angle(1.0)[signal][0] for own in theories]
+                theory[f"{name}_phase_at_1_hz"] = np.angle(at_one)
+            if signal not in slow:
+                charts += _bode_charts(signal, seen, theories[0])
+        curves = [
+            Curve(seen.frequency, seen.coherence[:, 0], words_of(signal))
+            for signal, seen in known.items()
+            if signal not in slow
+        ]
+        charts.append(Chart("Coherence", FREQUENCY, "coherence", curves, x_log=True))
+        return Findings(self.metrics(values, theory), charts, notes)
 
 
 @dataclass(frozen=True)
@@ -553,7 +605,7 @@ class RandomSteer(_FrequencyResponse):
         angle = self.a_y / car.theory(v).gains["a_y"]
         seeds = range(self.seed, self.seed + self.drives)
         runs = yield [steered(f"seed {k}", T, v, random_steer(k, T), angle) for k in seeds]
-        return _findings(car, runs, v)
+        return self._findings(car, runs, v)
 
 
 @dataclass(frozen=True)
@@ -575,7 +627,7 @@ class SineSweep(_FrequencyResponse):
         runs = yield [
             steered(label, T, v, _sweep(T), side * angle) for label, side in BEGINNINGS.items()
         ]
-        return _findings(car, runs, v)
+        return self._findings(car, runs, v)
 
 
 def _at_one_speed(drive: CaseRun) -> CaseRun:
@@ -638,32 +690,6 @@ def _sweep(duration: s) -> Callable[[Array], Array]:
     return angle
 
 
-def _findings(
-    car: Subject, runs: Sequence[CaseRun], v: m_s, coherent: one | None = None
-) -> Findings:
-    """Findings of runs; with `coherent`, only frequencies of at least that coherence."""
-    parts = [run.since(0.0) for run in runs]
-    seen = {
-        signal: estimated_response(parts, "steer", signal, BAND)
-        for signal in RESPONSES
-        if all(signal in part for part in parts)
-    }
-    notes: list[str] = []
-    if coherent is not None:
-        all_of, seen = seen, {name: each.where_coherent(coherent) for name, each in seen.items()}
-        notes = [n for name in seen for n in _left_out(name, all_of[name], seen[name], coherent)]
-    done = all_done(runs)
-    slow = {signal for signal in seen if any(signal in part.source.steady for part in parts)}
-    metrics = [
-        replace(metric, value=np.where(done & told, metric.value, np.nan))
-        for signal in seen
-        for metric in _response_metrics(car, signal, seen[signal], v)
-        for told in [signal not in slow or metric.name.endswith(STEADY_GAIN)]
-    ]
-    known = {signal: response for signal, response in seen.items() if signal not in slow}
-    return Findings(metrics, _response_charts(car, known, v), [*endings(runs), *notes])
-
-
 def _left_out(signal: str, seen: Response, known: Response, least: one) -> list[str]:
     """A note on the frequencies of a log that are left out because the coherence is too low."""
     coherent = np.isfinite(known.gain[:, 0])
@@ -690,71 +716,21 @@ def _largest(seen: Response) -> Array:
     return np.where(share >= COVERED, largest, np.nan)
 
 
-def _response_metrics(car: Subject, signal: str, seen: Response, v: m_s) -> list[Metric]:
-    name, unit = RESPONSES[signal], {"omega": "1/s", "a_y": "m/(s²·rad)", "roll": ""}[signal]
-    band = np.linspace(*BAND, 400)
-    slow, steady, at_one = seen.frequency[0], np.abs(seen.gain[0]), None
-    theory: Any = [None, None]
-    theories = car.theories(v)
-    if signal in theories[0].OUTPUTS:
-        theory = [
-            [abs(own.to_angle(slow)[signal][0]) for own in theories],
-            [bandwidth_of(band, np.abs(own.to_angle(band)[signal])) for own in theories],
-        ]
-        at_one = np.angle([own.to_angle(1.0)[signal][0] for own in theories])
+def _bode_charts(signal: str, seen: Response, theory: LinearCar) -> list[Chart]:
+    """Charts of gain and phase of a response of the first variant; none if no gain is known."""
+    known = np.isfinite(seen.gain[:, 0])
+    if not known.any():
+        return []
+    f = seen.frequency[known]
+    gains = [("driven", "run", seen.gain[known, 0])]
+    if signal in theory.OUTPUTS:
+        gains.append(("linear theory", "theory", theory.to_angle(f)[signal]))
+    sizes = [Curve(f, np.abs(gain), label, kind) for label, kind, gain in gains]
+    phases = [
+        Curve(f, np.rad2deg(np.unwrap(np.angle(gain))), label, kind) for label, kind, gain in gains
+    ]
+    name = words_of(signal)
     return [
-        Metric(
-            f"{name}{STEADY_GAIN}",
-            steady,
-            unit,
-            f"Gain at the lowest frequency, {BAND[0]:g} Hz, per angle of the front wheels.",
-            theory[0],
-        ),
-        Metric(
-            f"{name}_bandwidth",
-            seen.bandwidth,
-            "Hz",
-            "Where the gain falls below 0.707 of that at the lowest frequency.",
-            theory[1],
-        ),
-        Metric(
-            f"{name}_phase_at_1_hz",
-            seen.phase_at(1.0),
-            "rad",
-            "Phase behind the angle at 1 Hz, negative: behind.",
-            at_one,
-        ),
-        Metric(
-            f"{name}_peak_ratio",
-            _largest(seen) / steady,
-            "",
-            "Largest gain of the band over that at the lowest frequency.",
-        ),
-        Metric(f"{name}_coherence", seen.coherence.min(axis=0), "", "Least coherence of the band."),
+        Chart(f"Gain of {name}", FREQUENCY, "gain per rad", sizes, x_log=True),
+        Chart(f"Phase of {name}", FREQUENCY, "phase in degrees", phases, x_log=True),
     ]
-
-
-def _response_charts(car: Subject, seen: dict[str, Response], v: m_s) -> list[Chart]:
-    """Charts of gain and phase of each response of the first variant, and of the coherence."""
-    charts: list[Chart] = []
-    theory = car.theories(v)[0]
-    across = "frequency in Hz"
-    for signal, response in seen.items():
-        name, known = RESPONSES[signal].replace("_", " "), np.isfinite(response.gain[:, 0])
-        if not known.any():
-            continue
-        f, own = response.frequency[known], response.gain[known, 0]
-        gain, phase = np.abs(own), np.unwrap(np.angle(own))
-        gains, phases = [Curve(f, gain, "driven")], [Curve(f, np.rad2deg(phase), "driven")]
-        if signal in theory.OUTPUTS:
-            linear = theory.to_angle(f)[signal]
-            gains.append(Curve(f, np.abs(linear), "linear theory", "theory"))
-            degrees = np.rad2deg(np.unwrap(np.angle(linear)))
-            phases.append(Curve(f, degrees, "linear theory", "theory"))
-        charts.append(Chart(f"Gain of {name}", across, "gain per rad", gains, x_log=True))
-        charts.append(Chart(f"Phase of {name}", across, "phase in degrees", phases, x_log=True))
-    curves = [
-        Curve(r.frequency, r.coherence[:, 0], RESPONSES[name].replace("_", " "))
-        for name, r in seen.items()
-    ]
-    return [*charts, Chart("Coherence", across, "coherence", curves, x_log=True)]

@@ -8,7 +8,7 @@ evaluates simulations, so that measured and simulated numbers mean the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass, replace
 from itertools import chain, repeat
@@ -37,7 +37,7 @@ from .case_run import (
     summed,
 )
 from .evaluation import Reference, settings_of
-from .manoeuvre import Chart, Findings, Manoeuvre
+from .manoeuvre import Findings, Manoeuvre
 from .proving_ground import Result
 from .subject import Subject
 
@@ -106,7 +106,11 @@ def drive_of_log(log: Log, at: s | None = None) -> tuple[CaseRun, list[str]]:
             f"{at:g} s"
         )
     notes = lost + check_columns(log.name, t, columns)
-    steady = _right_when_steady(columns)
+    # Without the lateral velocity its derivative is missing in the acceleration, and the velocity
+    # itself in the path: both are then valid in a steady state only.
+    turns = bool({"omega", "yaw"} & columns.keys())
+    known = bool({"v_y", "sideslip"} & columns.keys())
+    steady = frozenset({"a_y", "y"} - columns.keys() if turns and not known else ())
     notes += [STEADY_A_Y] if "a_y" in steady else []
     unused = (name for name in log.channels if name.removeprefix("out_") not in series)
     source = Source(steady, tuple(unused))
@@ -177,17 +181,6 @@ def _known_together(log: Log) -> tuple[Array, dict[str, Array], list[str]]:
             f"values: {late} begins last, {early} ends first"
         )
     return t, {name: ready[name][together] for name in known}, notes
-
-
-def _right_when_steady(columns: Mapping[str, Array]) -> frozenset[str]:
-    """Signals that, as derived from the columns, are valid in a steady state only.
-
-    Without the lateral velocity its derivative is missing in the acceleration, and the velocity
-    itself in the path.
-    """
-    turns = bool({"omega", "yaw"} & columns.keys())
-    told = bool({"v_y", "sideslip"} & columns.keys())
-    return frozenset({"a_y", "y"} - columns.keys()) if turns and not told else frozenset()
 
 
 def _complete(t: Array, columns: dict[str, Array], source: Source) -> list[str]:
@@ -332,31 +325,34 @@ def measure_drive(
     if wheel_base is not None:
         own = own.with_lengths(wheel_base=positive("wheel_base", wheel_base, "m"))
 
+    measure = getattr(manoeuvre, "measure", None)
+
     def found(vehicle: Subject, of: CaseRun) -> Findings:
-        return _found(manoeuvre, vehicle, of, simulated if aligned else None)
+        try:
+            _check_settings(manoeuvre, of)
+            with catch_warnings():
+                simplefilter("ignore", RuntimeWarning)  # of means of what is unknown
+                if measure is not None:
+                    return measure(vehicle, of)
+                return _standing_in(manoeuvre, vehicle, of, simulated if aligned else None)
+        except InvalidValue:
+            raise
+        except (ValueError, IndexError, ArithmeticError) as error:  # the run is not such a test
+            text = f"{of.label} is not a drive of {manoeuvre.name}: {error}"
+            raise InvalidValue(text) from error
 
     findings = found(own, drive)
     known = {"wheel_base"} if wheel_base is not None else set[str]()
     notes = _notes_on_lengths(own, findings, lambda vehicle: found(vehicle, drive), known)
     notes += _notes_on_signals(drive, findings, simulated, lambda of: found(own, of))
-    return _as_measured(replace(findings, notes=[*findings.notes, *notes]))
-
-
-def _found(
-    manoeuvre: Manoeuvre, own: Subject, drive: CaseRun, simulated: Sequence[CaseRun] | None
-) -> Findings:
-    measure = getattr(manoeuvre, "measure", None)
-    try:
-        _check_settings(manoeuvre, drive)
-        with catch_warnings():
-            simplefilter("ignore", RuntimeWarning)  # of means of what is unknown
-            if measure is not None:
-                return measure(own, drive)
-            return _standing_in(manoeuvre, own, drive, simulated)
-    except (ValueError, IndexError, ArithmeticError) as error:  # of functions that expect a test
-        if isinstance(error, InvalidValue):
-            raise
-        raise InvalidValue(f"{drive.label} is not a drive of {manoeuvre.name}: {error}") from error
+    # Curves of runs are marked as measured; theory, limits and cones are left out.
+    charts = [
+        replace(
+            chart, curves=[replace(c, kind="measured") for c in chart.curves if c.kind == "run"]
+        )
+        for chart in findings.charts
+    ]
+    return replace(findings, charts=charts, notes=[*findings.notes, *notes])
 
 
 def _known(findings: Findings) -> set[str]:
@@ -411,9 +407,16 @@ def _notes_on_signals(
     if len(groups) > 1:
         groups[" and ".join(groups)] = tuple(name for names in groups.values() for name in names)
     notes: list[str] = []
+    # Placeholders are proportional to the yaw rate or the angle of the log.
+    shapes = (drive[name] for name in ("omega", "steer") if not _lacks(drive, name))
+    placeholder = 0.1 * next(shapes, np.sin(drive.t)[:, None])
     for words, names in groups.items():
+        signals = {name: placeholder for name in names if _lacks(drive, name)}
+        steady = frozenset[str]() if "v_y" in names else drive.source.steady
+        source = drive.source._replace(steady=steady)
         try:
-            filled = _known(again(_with_numbers(drive, names)))
+            complete = replace(drive, signals={**drive.signals, **signals}, source=source)
+            filled = _known(again(complete))
         except (InvalidValue, KeyError):
             continue
         if filled - there:
@@ -424,16 +427,6 @@ def _notes_on_signals(
 
 def _lacks(drive: CaseRun, name: str) -> bool:
     return name not in drive or not np.isfinite(drive[name]).all()
-
-
-def _with_numbers(drive: CaseRun, names: Sequence[str]) -> CaseRun:
-    """A log with placeholders for missing signals, proportional to its yaw rate or angle."""
-    known = (drive[name] for name in ("omega", "steer") if not _lacks(drive, name))
-    shape = next(known, np.sin(drive.t)[:, None])
-    missing = {name: 0.1 * shape for name in names if _lacks(drive, name)}
-    steady = frozenset[str]() if "v_y" in names else drive.source.steady
-    source = drive.source._replace(steady=steady)
-    return replace(drive, signals={**drive.signals, **missing}, source=source)
 
 
 def _check_settings(manoeuvre: Manoeuvre, drive: CaseRun) -> None:
@@ -458,6 +451,23 @@ def _standing_in(
     # The same manoeuvre asks for the same cases in the same order.
     like = None if simulated is None else chain(simulated, repeat(None))
     alike = bool(getattr(manoeuvre, "one_drive", False))
+
+    def part_of_case(case: Case) -> CaseRun:
+        """Part of the log with the duration of a case, in axes at its first sample."""
+        shift = 0.0 if like is None else _shift(drive, case, next(like))
+        moved = CaseRun(drive.label, drive.t - shift, drive.signals, source=drive.source)
+        part = moved.since(-case.run_in, case.duration)
+        if len(part.t) < LEAST_OF_CASE or part.t[-1] < 0.5 * case.duration:
+            raise InvalidValue(
+                f"{drive.label} has {len(part.t)} samples from {moved.t[0]:.2f} to "
+                f"{moved.t[-1]:.2f} s within {case.label}, which lasts {case.duration:g} s from "
+                "time 0"
+            )
+        x, y, yaw = (part[name] - part[name][0] for name in ("x", "y", "yaw"))
+        c, s = np.cos(part["yaw"][0]), np.sin(part["yaw"][0])
+        pose = {"x": c * x + s * y, "y": c * y - s * x, "yaw": yaw}
+        return replace(part, signals={**part.signals, **pose})
+
     try:
         cases = next(performing)
         for _ in range(MOST_ROUNDS):
@@ -466,7 +476,7 @@ def _standing_in(
                     f"{manoeuvre.name} has {len(cases)} parallel drives ({cases[0].label}, "
                     f"{cases[1].label}, ...): a single log cannot show all of them"
                 )
-            cases = performing.send([_as_case(drive, case, like) for case in cases])
+            cases = performing.send([part_of_case(case) for case in cases])
     except StopIteration as end:
         return end.value
     finally:
@@ -474,27 +484,6 @@ def _standing_in(
     raise InvalidValue(
         f"{manoeuvre.name} searches over many drives: a single log cannot determine it"
     )
-
-
-def _as_case(drive: CaseRun, case: Case, like: Iterator[CaseRun | None] | None) -> CaseRun:
-    """Part of a run with the duration of a case; `like` are the simulated runs from this one on."""
-    shift = 0.0 if like is None else _shift(drive, case, next(like))
-    moved = CaseRun(drive.label, drive.t - shift, drive.signals, source=drive.source)
-    part = moved.since(-case.run_in, case.duration)
-    if len(part.t) < LEAST_OF_CASE or part.t[-1] < 0.5 * case.duration:
-        raise InvalidValue(
-            f"{drive.label} has {len(part.t)} samples from {moved.t[0]:.2f} to {moved.t[-1]:.2f} "
-            f"s within {case.label}, which lasts {case.duration:g} s from time 0"
-        )
-    return _from_origin(part)
-
-
-def _from_origin(part: CaseRun) -> CaseRun:
-    """Part of a run in axes at its first sample: it begins at the origin along x, like cases."""
-    x, y, yaw = (part[name] - part[name][0] for name in ("x", "y", "yaw"))
-    c, s = np.cos(part["yaw"][0]), np.sin(part["yaw"][0])
-    moved = {"x": c * x + s * y, "y": c * y - s * x, "yaw": yaw}
-    return replace(part, signals={**part.signals, **moved})
 
 
 def _shift(drive: CaseRun, case: Case, simulated: CaseRun | None) -> s:
@@ -524,12 +513,3 @@ def _half(t: Array, values: Array) -> s:
 def _changed(drive: CaseRun, case: Case) -> s:
     """Time at which the vehicle starts, if the case starts from rest, or slows down."""
     return drive.started() if np.max(case.v) < STARTED else drive.slowing().when
-
-
-def _as_measured(findings: Findings) -> Findings:
-    """Findings with curves marked as measured, without theory, limits and cones."""
-    charts: list[Chart] = []
-    for chart in findings.charts:
-        runs = [replace(curve, kind="measured") for curve in chart.curves if curve.kind == "run"]
-        charts.append(replace(chart, curves=runs))
-    return replace(findings, charts=charts)

@@ -22,7 +22,7 @@ from ...core.body import Wheel
 from ...core.files import brief_repr
 from ...errors import InvalidValue
 from ...units import m, m_s, m_s2, one, rad, s
-from .case import Case, before, steered, straight
+from .case import KM_H, Case, before, steered, straight
 from .case_run import (
     LOCKED,
     MOVING,
@@ -56,7 +56,6 @@ from .subject import (
     tyres_needed,
 )
 
-KM_H = 1.0 / 3.6
 LAUNCHES = (0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)
 """Demanded accelerations, relative to the largest of the drive."""
 ASIDE: m = 1.0
@@ -112,7 +111,12 @@ class Acceleration(StandardManoeuvre):
         shown = kept[int(np.argmax(ways))].variant(0)
         part = on_course(shown)[:, 0]
         speed = Curve(shown.t[part], shown["v_x"][part, 0], shown.label)
-        return Findings(metrics, [chart("Acceleration", "t", "v_x", speed)], _left_course(kept[-1]))
+        notes, full = list[str](), on_course(kept[-1])[:, 0]
+        if not full.all():
+            when, best = kept[-1].t[int(np.argmin(full))], "each value is of the best launch for it"
+            left = f"with {kept[-1].label} it leaves its course after {when:.1f} s"
+            notes.append(f"{left}: more than tyres hold; {best}")
+        return Findings(metrics, [chart("Acceleration", "t", "v_x", speed)], notes)
 
     def _case(self, a: m_s2) -> Case:
         told: Any = {"a": lambda t: np.where(t >= 0.0, a, 0.0), "hold": 0.0}
@@ -144,16 +148,6 @@ def _best(name: str, launches: Sequence[Array], unit: str, definition: str) -> M
     weaker = np.isfinite(best) & ~(full <= best + NEXT_TO_NOTHING)
     rough = f"of the best of {len(launches)} launches, a grid" if weaker.any() else ""
     return Metric(name, best, unit, definition, rough=rough)
-
-
-def _left_course(run: CaseRun) -> list[str]:
-    """A note if the first variant does not stay on course with its full drive."""
-    kept = on_course(run)[:, 0]
-    if kept.all():
-        return []
-    k = int(np.argmin(kept))
-    best = "more than tyres hold; each value is of the launch that is best for it"
-    return [f"with {run.label} it leaves its course after {run.t[k]:.1f} s: {best}"]
 
 
 @dataclass(frozen=True)
@@ -341,7 +335,15 @@ class StraightBraking(_Braking):
         metrics = self._of_stop(car, stop, tyres)
         metrics += self.metrics({"locked_stopping_distance": locked})
         shown = chart(self.title, "t", "v_x", stop, harder)
-        return Findings(metrics, [shown], _limited_by(car, stop, harder))
+        notes = list[str]()  # on what else than locking wheels limits the stop of the first variant
+        if locks(stop, car)[0]:
+            notes = ["no stop without a locked wheel"]
+        elif np.isnan(stopping_distance(stop)[0]):
+            notes = [weak_brakes(harder)]
+        elif not locks(harder, car)[0] and (spins(harder, car) or not np.isfinite(tyres[0])):
+            most_given = f"{mean_deceleration(harder)[0]:.2f} m/s²"
+            notes = [f"no wheel locks: the brakes give no more than {most_given}"]
+        return Findings(metrics, [shown], notes)
 
     def _as_demanded(self, car: Subject, wanted: m_s2) -> Performing:
         """Make one stop that reaches the deceleration `wanted`."""
@@ -373,17 +375,6 @@ class StraightBraking(_Braking):
             why = "its deceleration does not tell how hard it brakes"
             raise InvalidValue(f"a wheel locks in {drive.label}: {why}")
         return replace(self, speed=stop.v, deceleration=stop.deceleration)
-
-
-def _limited_by(car: Subject, stop: CaseRun, harder: CaseRun) -> list[str]:
-    """A note if something other than locking wheels limits the stop of the first variant."""
-    if locks(stop, car)[0]:
-        return ["no stop without a locked wheel"]
-    if np.isnan(stopping_distance(stop)[0]):
-        return [weak_brakes(harder)]
-    if locks(harder, car)[0] or (np.isfinite(tyre_deceleration(car)[0]) and not spins(harder, car)):
-        return []
-    return [f"no wheel locks: the brakes give no more than {mean_deceleration(harder)[0]:.2f} m/s²"]
 
 
 def weak_brakes(run: CaseRun) -> str:
@@ -498,9 +489,16 @@ class BrakingInTurn(_Braking):
         if self.deceleration:
             levels = ((yield from level_for(self.deceleration, partial(self._case, angle))),)
         runs = yield [self._case(angle, a) for a in levels]
+        ratios, changes = list[Array](), list[Array]()
+        for run in runs:
+            begin, second = run.since(-1.0, 0.0), run.since(0.0, 1.0)
+            curvature = (begin["omega"] / begin["v_x"]).mean(axis=0)
+            left = curvature * np.maximum(second["v_x"][-1], 1.0)
+            ratios.append(second["omega"][-1] / left)
+            change = second["sideslip"] - begin["sideslip"].mean(axis=0)
+            changes.append(change[np.abs(change).argmax(axis=0), np.arange(run.variants)])
         done = np.stack([run.done for run in runs])
-        columns = zip(*(_one_second_after(run) for run in runs), strict=True)
-        ratio, slip = (np.where(done, np.stack(column), np.nan) for column in columns)
+        ratio, slip = (np.where(done, np.stack(each), np.nan) for each in (ratios, changes))
         near = int(np.argmin(np.abs(np.array(levels) - 4.0)))
         at = round(self.deceleration or levels[near], 2)
         metrics = [
@@ -531,19 +529,6 @@ class BrakingInTurn(_Braking):
         drive.must_turn(a_y, "before it brakes", TURNING)
         radius, a = slowing.v**2 / a_y, slowing.deceleration
         return replace(self, radius=radius, a_y=a_y, deceleration=a)
-
-
-def _one_second_after(run: CaseRun) -> tuple[Array, Array]:
-    """Yaw rate ratio and change of sideslip one second after brake application, each (V,).
-
-    The yaw rate is divided by that of the initial curvature at the reduced speed; the change of
-    sideslip, in rad, is the one of largest magnitude within that second.
-    """
-    begin, second = run.since(-1.0, 0.0), run.since(0.0, 1.0)
-    curvature = (begin["omega"] / begin["v_x"]).mean(axis=0)
-    left = second["omega"][-1] / (curvature * np.maximum(second["v_x"][-1], 1.0))
-    change = second["sideslip"] - begin["sideslip"].mean(axis=0)
-    return left, change[np.abs(change).argmax(axis=0), np.arange(run.variants)]
 
 
 GRID = Grid(low=0.5, high=1.0, first=10, at_once=3, resolution=5e-3, rounds=3)
@@ -661,8 +646,7 @@ def brake_moment(car: Subject, run: CaseRun) -> Array:
 
     The mean is taken from 0.5 to 1.5 s after brake application.
     """
-    kept = run.since(0.5, 1.5)
-    wheels = car.geometry.wheels
+    kept, wheels = run.since(0.5, 1.5), car.geometry.wheels
     if any(f"F_x_{wheel.name}" not in kept for wheel in wheels):
         return np.full(run.variants, np.nan)
     return np.sum([-wheel.y * kept[f"F_x_{wheel.name}"] for wheel in wheels], axis=0).mean(axis=0)

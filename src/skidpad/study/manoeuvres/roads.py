@@ -34,7 +34,7 @@ from ...road.road import WAVELENGTHS, Road, psd
 from ...units import N, N_m, N_s_m, kg, kg_m2, m, m_s, m_s2, one, s
 from ...vehicles.parts.chassis import sprung_mass
 from ...vehicles.parts.suspension import IndependentSuspension, corner_force, tyre_stiffness
-from .case import Case, straight
+from .case import KM_H, Case, G, straight
 from .case_run import CaseRun, first_time
 from .manoeuvre import (
     LABELS,
@@ -48,7 +48,6 @@ from .manoeuvre import (
 )
 from .subject import Subject, drive_needed, road_needed, speed_needed
 
-G: m_s2 = 9.81
 SLIDES: m_s = 0.5
 """Speed above which a braked vehicle counts as sliding.
 
@@ -397,7 +396,6 @@ def weighted(a: Array, rate: float) -> Array:
     return fine[::up]
 
 
-KM_H: m_s = 1.0 / 3.6
 STEP: m = 0.05
 """Distance between the heights of roads."""
 BAND = np.geomspace(0.1, 80.0, 4000)

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Array
-from ...core.model import Vehicle
 from ...tyres.contract import Contact, each_tyre
-from ...units import m_s, m_s2, one, s
-from .case import Case
+from ...units import m_s, one, s
+from .case import Case, G
 from .case_run import CaseRun, pick
 from .subject import Subject
 
@@ -215,7 +214,14 @@ def hardest_stop(
         levels, ways = (np.take_along_axis(rows, order, axis=0) for rows in (levels, ways))
         if np.isinf(ways).all() and duration == LONGEST:
             break
-        low, high = _around_best(levels, ways)
+        best, column = np.argmin(ways, axis=0), np.arange(len(guess))
+        above = np.minimum(best + 1, len(ways) - 1)
+        # Beyond a stop that counts there is one that does not: the limit is between them.
+        limited = np.isinf(ways[above, column])
+        low = np.where(limited, levels[best, column], levels[np.maximum(best - 1, 0), column])
+        high = np.where(best == len(ways) - 1, 2.0 * levels[-1], levels[above, column])
+        none = np.isinf(ways).all(axis=0)
+        low, high = np.where(none, 0.25 * levels[0], low), np.where(none, levels[0], high)
         if np.max(high / low) < 1.0 + grid.resolution:
             break
         shares = np.arange(1, grid.at_once + 1)[:, None] / (grid.at_once + 1.0)
@@ -232,34 +238,22 @@ def time_to_stop(v: m_s, ways: Array) -> s:
     return LONGER * 2.0 * float(known.max()) / v if len(known) == len(ways) else LONGEST
 
 
-def _around_best(levels: Array, ways: Array) -> tuple[Array, Array]:
-    """Range of decelerations (V,) around the best of the known ones (S, V), in rising order."""
-    best, column, last = np.argmin(ways, axis=0), np.arange(ways.shape[1]), len(ways) - 1
-    above = np.minimum(best + 1, last)
-    # Beyond a stop that counts there is one that does not: the limit is between them.
-    limited = np.isinf(ways[above, column])
-    low = np.where(limited, levels[best, column], levels[np.maximum(best - 1, 0), column])
-    high = np.where(best == last, 2.0 * levels[last], levels[above, column])
-    none = np.isinf(ways).all(axis=0)
-    return np.where(none, 0.25 * levels[0], low), np.where(none, levels[0], high)
-
-
 def tyre_deceleration(car: Subject) -> Array:
     """Deceleration with all tyres at their longitudinal peak under static loads, (V,).
 
     NaN where the model does not give longitudinal tyre forces.
     """
-    return np.array([_tyre_deceleration(vehicle) for vehicle in car.each])
-
-
-def _tyre_deceleration(vehicle: Vehicle) -> m_s2:
-    p, shape = vehicle.params, vehicle.geometry
-    tyres, g = getattr(p, "tyres", None), getattr(p, "g", 9.81)
-    if tyres is None:
-        return float("nan")
-    ahead = (shape.centre_of_mass[0] - shape.rear_axle) / shape.wheel_base
-    shares = (0.5 * ahead, 0.5 * ahead, 0.5 * (1.0 - ahead), 0.5 * (1.0 - ahead))
-    pairs = list(zip(each_tyre(tyres), shares, strict=True))
-    at = [Contact(F_z=share * shape.mass * g, p=tyre.pressure) for tyre, share in pairs]
-    peaks = [tyre.peaks(contact).mu_x for (tyre, _), contact in zip(pairs, at, strict=True)]
-    return g * float(sum(mu * share for mu, share in zip(peaks, shares, strict=True)))
+    most = np.full(car.variants, np.nan)
+    for k, vehicle in enumerate(car.each):
+        p, shape = vehicle.params, vehicle.geometry
+        tyres, g = getattr(p, "tyres", None), getattr(p, "g", G)
+        if tyres is None:
+            continue
+        ahead = (shape.centre_of_mass[0] - shape.rear_axle) / shape.wheel_base
+        shares = (0.5 * ahead, 0.5 * ahead, 0.5 * (1.0 - ahead), 0.5 * (1.0 - ahead))
+        peaks = [
+            tyre.peaks(Contact(F_z=share * shape.mass * g, p=tyre.pressure)).mu_x
+            for tyre, share in zip(each_tyre(tyres), shares, strict=True)
+        ]
+        most[k] = g * float(sum(mu * share for mu, share in zip(peaks, shares, strict=True)))
+    return most

@@ -88,29 +88,6 @@ def steady_points(car: Subject, runs: Sequence[CaseRun]) -> SteadyPoints:
     return SteadyPoints(*(np.stack(column) for column in zip(*points, strict=True)))
 
 
-def measured_points(car: Subject, drive: CaseRun) -> SteadyPoints:
-    """Windows of constant lateral acceleration in a measured run, one point each."""
-    drive.must_tell("a_y", "which turns are steady is not told")
-    starts = np.arange(drive.t[0], drive.t[-1] - WINDOW, 0.5 * WINDOW)
-    points: list[SteadyPoints] = []
-    for begin in starts.tolist():
-        window = drive.since(begin, begin + WINDOW)
-        middle = len(window.t) // 2
-        first, second = (part.mean(axis=0) for part in np.split(window["a_y"], [middle]))
-        steady = np.abs(second - first) < DRIFT * np.maximum(np.abs(first), 1.0)
-        if (np.abs(first) > 0.1).all():
-            points.append(_averaged(car, window, steady))
-    told = np.sort([float(point.a_y[0]) for point in points if np.isfinite(point.a_y[0])])
-    # Windows of one turn differ by its noise, and no gradient is in them.
-    different = int((np.diff(told) > APART).sum()) + 1 if len(told) else 0
-    if different < TURNS:
-        raise InvalidValue(
-            f"{drive.label} has {counted(different, 'steady turn')} of {WINDOW:g} s that differ by "
-            f"more than {APART:g} m/s²; gradients need {TURNS} at least"
-        )
-    return SteadyPoints(*(np.stack(column) for column in zip(*points, strict=True)))
-
-
 def _averaged(car: Subject, end: CaseRun, steady: NDArray[np.bool_]) -> SteadyPoints:
     """Means of a part of a run; NaN where it is not steady."""
     a_y, curvature = end["a_y"], end["omega"] / np.maximum(end["v_x"], 0.1)
@@ -204,30 +181,6 @@ def slope_at_zero(x: Array, y: Array, most: float) -> Array:
     return np.where(enough, slopes, np.nan)
 
 
-def unsteady(at: SteadyPoints, runs: Sequence[CaseRun]) -> list[str]:
-    """Notes on turns of the first variant that failed, and on turns that did not become steady.
-
-    The latter only if too few are left for gradients: beyond the limit no turn is expected to be
-    steady.
-    """
-    through = np.array([run.outcomes[0] == OK for run in runs])
-    steady = np.isfinite(at.a_y[:, 0])
-    notes = endings(runs)
-    if (np.abs(at.a_y[steady, 0]) <= A_FIT).sum() < TURNS:
-        restless = int((through & ~steady).sum())
-        notes.append(f"{restless} of {counted(len(runs), 'turn')} never became steady")
-    return notes
-
-
-def handling_chart(at: SteadyPoints, bicycle: Bicycle) -> Chart:
-    """Handling diagram: the angle in excess of the kinematic one over lateral acceleration."""
-    order = np.argsort(at.a_y[:, 0])
-    a_y, angle = at.a_y[order, 0], (at.steer - at.kinematic)[order, 0]
-    steady = np.isfinite(a_y)
-    driven = Curve(a_y[steady], angle[steady], "steady turns")
-    return _diagram("Handling diagram", driven, bicycle, -2.0 * A_FIT)
-
-
 def _diagram(title: str, driven: Curve, bicycle: Bicycle, begin: m_s2) -> Chart:
     """Handling diagram with the line of linear theory from `begin` on."""
     ends = np.array([begin, 2.0 * A_FIT])
@@ -287,8 +240,29 @@ class _SteadyTurns(StandardManoeuvre):
     )
 
     def measure(self, car: Subject, drive: CaseRun) -> Findings:
-        """Findings from a log of steady turns, however they were driven."""
-        return self._findings(car, measured_points(car, drive), float(drive["v_x"].mean()))
+        """Findings from a log of steady turns, however they were driven.
+
+        Each window of constant lateral acceleration is a point.
+        """
+        drive.must_tell("a_y", "which turns are steady is not told")
+        points: list[SteadyPoints] = []
+        for begin in np.arange(drive.t[0], drive.t[-1] - WINDOW, 0.5 * WINDOW).tolist():
+            window = drive.since(begin, begin + WINDOW)
+            halves = np.split(window["a_y"], [len(window.t) // 2])
+            first, second = (part.mean(axis=0) for part in halves)
+            steady = np.abs(second - first) < DRIFT * np.maximum(np.abs(first), 1.0)
+            if (np.abs(first) > 0.1).all():
+                points.append(_averaged(car, window, steady))
+        told = np.sort([float(point.a_y[0]) for point in points if np.isfinite(point.a_y[0])])
+        # Windows of one turn differ by its noise, and no gradient is in them.
+        different = int((np.diff(told) > APART).sum()) + 1 if len(told) else 0
+        if different < TURNS:
+            raise InvalidValue(
+                f"{drive.label} has {counted(different, 'steady turn')} of {WINDOW:g} s that "
+                f"differ by more than {APART:g} m/s²; gradients need {TURNS} at least"
+            )
+        at = SteadyPoints(*(np.stack(column) for column in zip(*points, strict=True)))
+        return self._findings(car, at, float(drive["v_x"].mean()))
 
     def _findings(
         self, car: Subject, at: SteadyPoints, v: m_s, runs: Sequence[CaseRun] = ()
@@ -314,8 +288,18 @@ class _SteadyTurns(StandardManoeuvre):
             values["roll_gradient"] = roll
         bicycles = [theory.bicycle for theory in car.theories(v)]
         theory = {name: [getattr(own, name) for own in bicycles] for name in list(values)[:4]}
-        charts = [handling_chart(at, bicycles[0])]
-        return Findings(self.metrics(values, theory), charts, unsteady(at, runs) if runs else ())
+        order = np.argsort(at.a_y[:, 0])
+        a_y, angle = at.a_y[order, 0], (at.steer - at.kinematic)[order, 0]
+        steady = np.isfinite(a_y)
+        driven = Curve(a_y[steady], angle[steady], "steady turns")
+        diagram = _diagram("Handling diagram", driven, bicycles[0], -2.0 * A_FIT)
+        notes = endings(runs)
+        # Beyond the limit no turn is expected to be steady, which is noted only if too few are.
+        if runs and (np.abs(a_y[steady]) <= A_FIT).sum() < TURNS:
+            through = np.array([run.outcomes[0] == OK for run in runs])
+            restless = int((through & ~np.isfinite(at.a_y[:, 0])).sum())
+            notes.append(f"{restless} of {counted(len(runs), 'turn')} never became steady")
+        return Findings(self.metrics(values, theory), [diagram], notes)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from ...core.arrays import Array
 from ...core.files import brief_repr
 from ...errors import InvalidValue
 from ...units import kg, m_s, m_s2, one, per_s, rad, s
-from .case import Case, before, steered, step
+from .case import Case, G, before, steered, step
 from .case_run import (
     BEGINNINGS,
     SIDES,
@@ -309,7 +309,6 @@ DWELL: s = 0.5
 """Dwell time at the second peak."""
 END: s = 1.0 / FREQUENCY + DWELL
 """Time at which the angle is back at zero."""
-G: m_s2 = 9.81
 UNIT: m_s2 = 0.3 * G
 """Lateral acceleration that defines the unit of the angle."""
 REGRESSION: tuple[m_s2, m_s2] = 0.1 * G, 0.375 * G
