@@ -148,9 +148,16 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
             fields = get_type_hints(groups[name], include_extras=True)
             defaults, texts = groups[name]._field_defaults, _described(groups[name])[1]
         for field, hint in fields.items():
-            if field in texts:
-                hint = _with_text(field, hint, defaults[field], *texts[field])
-            how: Any = {"default": defaults[field], "annotation": hint}
+            default = defaults[field]
+            if field in texts:  # a parameter without default is an argument
+                kind, *infos = get_args(hint) if hasattr(hint, "__metadata__") else (hint,)
+                flag = [f"--{field.replace('_', '-')}"] if default is False else []
+                plain = Argument() if default is inspect.Parameter.empty else Option(*flag)
+                info: Any = copy(infos[0]) if infos else plain
+                metavar, info.help = texts[field]
+                info.metavar = metavar or info.metavar
+                hint = Annotated[kind, info]
+            how: Any = {"default": default, "annotation": hint}
             parameters.append(inspect.Parameter(field, inspect.Parameter.KEYWORD_ONLY, **how))
 
     @wraps(command)
@@ -177,16 +184,6 @@ def _described(owner: Any) -> tuple[str, dict[str, tuple[str, str]]]:
     _, *parts = ENTRY.split(inspect.cleandoc(options))
     texts = (" ".join(part.split()) for part in parts[2::3])
     return text, dict(zip(parts[::3], zip(parts[1::3], texts, strict=True), strict=True))
-
-
-def _with_text(name: str, hint: Any, default: Any, metavar: str | None, text: str) -> Any:
-    """Type of an option with its metavar and text; without default, that of an argument."""
-    kind, *infos = get_args(hint) if hasattr(hint, "__metadata__") else (hint,)
-    flag = [f"--{name.replace('_', '-')}"] if default is False else []
-    plain = Argument() if default is inspect.Parameter.empty else Option(*flag)
-    info: Any = copy(infos[0]) if infos else plain
-    info.help, info.metavar = text, metavar or info.metavar
-    return Annotated[kind, info]
 
 
 def _class_of(hint: Any) -> type:

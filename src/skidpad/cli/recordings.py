@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from ..view.film import Film
     from ..view.pages.drive import Place
-    from ..view.recording.bag_tools import BagInfo, Info, Recovered, Topic
+    from ..view.recording.bag_tools import BagInfo, Info, Topic
     from .sheets import Text
 
 
@@ -81,46 +81,30 @@ def recover(file: RecordingFile, out: Annotated[Path | None, Argument()] = None)
     from ..study.logs.bags import is_bag
     from ..view.recording import bag_tools
 
+    bag = is_bag(file)
     try:
-        if is_bag(file):
-            _print_recovered_bag(file, bag_tools.recover_bag(file, out))
-            return
-        recovery = bag_tools.recover(file, out)
+        recovery: Any = (bag_tools.recover_bag if bag else bag_tools.recover)(file, out)
     except bag_tools.NothingWhole as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from error
-    mended = bag_tools.info(recovery.path)
     if recovery.was_complete:
         typer.echo(f"{file} was complete")
-    typer.echo(
-        f"{recovery.path}: {counted(mended.samples, 'sample')}, {mended.duration:g} s, "
-        f"{counted(recovery.chunks, 'chunk')} kept"
-    )
-    _print_left_out(recovery)
-
-
-def _print_recovered_bag(bag: Path, recovery: Any) -> None:
-    from ..view.recording.bag_tools import bag_info
-
-    mended = bag_info(recovery.path)
-    if recovery.was_complete:
-        typer.echo(f"{bag} was complete")
-    typer.echo(
-        f"{recovery.path}: {counted(mended.messages, 'message')} of "
-        f"{counted(len(mended.topics), 'topic')}, {mended.duration:g} s"
-    )
-    if recovery.metadata:
-        typer.echo(f"metadata.yaml was {recovery.metadata}, and is written anew")
-    for file in recovery.files:
-        if not file.was_complete and recovery.path == bag:
-            typer.echo(f"{file.path.name} as it was is {file.path.name}.torn")
-        _print_left_out(file)
-
-
-def _print_left_out(recovery: Recovered) -> None:
-    if recovery.damaged or recovery.lost:
-        damaged = counted(recovery.damaged, "damaged chunk")
-        typer.echo(f"left out: {damaged}, {counted(recovery.lost, 'byte')} behind the last")
+    if bag:
+        mended = bag_tools.bag_info(recovery.path)
+        kept = f"{counted(mended.messages, 'message')} of {counted(len(mended.topics), 'topic')}"
+        typer.echo(f"{recovery.path}: {kept}, {mended.duration:g} s")
+        if recovery.metadata:
+            typer.echo(f"metadata.yaml was {recovery.metadata}, and is written anew")
+    else:
+        mended = bag_tools.info(recovery.path)
+        kept = f"{mended.duration:g} s, {counted(recovery.chunks, 'chunk')} kept"
+        typer.echo(f"{recovery.path}: {counted(mended.samples, 'sample')}, {kept}")
+    for one in recovery.files if bag else [recovery]:
+        if bag and not one.was_complete and recovery.path == file:
+            typer.echo(f"{one.path.name} as it was is {one.path.name}.torn")
+        if one.damaged or one.lost:
+            damaged = counted(one.damaged, "damaged chunk")
+            typer.echo(f"left out: {damaged}, {counted(one.lost, 'byte')} behind the last")
 
 
 def recording_document(info: Info) -> dict[str, Any]:
@@ -209,7 +193,10 @@ def recording_sheet(info: Info, *, every: bool = False, width: int = WIDE) -> Re
         "written by": f"{info.program}, format {info.format}",
         "state": _state(info),
     }
-    parts: list[RenderableType] = [sheets.facts(facts.items()), "", _bodies(info)]
+    counts = Counter(channel.body for channel in stage.channels)
+    bodies = [((b.kind, b.model, str(counts[b.name])), b.name) for b in stage.bodies]
+    heads = ("bodies", "kind", "model", "numbers", "names")
+    parts: list[RenderableType] = [sheets.facts(facts.items()), "", _alike(heads, bodies)]
     scans = [((str(s.count), f"{s.max_range:g} m"), f"{s.body}/{s.name}") for s in stage.scans]
     if scans:
         parts += ["", _alike(("lidars", "rays", "reach", "on"), scans)]
@@ -240,12 +227,6 @@ def _state(info: Info) -> Text:
     return Text(f"cut off{behind}; skidpad recover makes it whole", "yellow")
 
 
-def _bodies(info: Info) -> RenderableType:
-    counts = Counter(channel.body for channel in info.stage.channels)
-    rows = [((b.kind, b.model, str(counts[b.name])), b.name) for b in info.stage.bodies]
-    return _alike(("bodies", "kind", "model", "numbers", "names"), rows)
-
-
 def _topics(topics: Sequence[Topic], every: bool, *, with_types: bool) -> RenderableType:
     kinds: dict[tuple[str, ...], list[Topic]] = {}
     for topic in topics:
@@ -270,16 +251,11 @@ def _alike(heads: Sequence[str], rows: Iterable[tuple[tuple[str, ...], str]]) ->
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> RenderableType:
-    from .sheets import plain_table
+    from .sheets import table
 
-    table = plain_table()
-    table.add_column(heads[0], justify="right", style="bold")
-    for name in heads[1:]:
-        justify = "right" if name in _NUMBERS else "left"
-        table.add_column(name, justify=justify, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    return table
+    every = range(len(heads))
+    numbers = [k for k in every if k == 0 or heads[k] in _NUMBERS]
+    return table(Sheet(heads, rows, numbers, wraps=every), first="bold")
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -300,10 +276,14 @@ def bag_sheet(info: BagInfo) -> RenderableType:
     ]
     if info.messages:
         rows += [("start", _time(info.start)), ("end", _time(info.end))]
-    rows += [
-        ("messages", f"{info.messages} of {counted(len(info.topics), 'topic')}"),
-        ("state", _bag_state(info)),
-    ]
+    faults = [] if info.closed else ["not closed: cut off, or still being written"]
+    faults += [f"metadata.yaml is {info.metadata}"] if info.metadata else []
+    # Of a folder at least metadata.yaml is mended.
+    hopeless = not info.messages and info.path.is_file()
+    rest = "nothing can be saved" if hopeless else "skidpad recover mends it"
+    state = Text(f"{'; '.join(faults)}; {rest}", "yellow") if faults else Text("complete", "green")
+    messages = f"{info.messages} of {counted(len(info.topics), 'topic')}"
+    rows += [("messages", messages), ("state", state)]
     topics = [(topic.name, topic.type, str(topic.messages)) for topic in info.topics]
     listed = Sheet(("topic", "type", "messages"), topics, numbers=(2,), wraps=(0, 1, 2))
     return Group(sheets.facts(rows), "", sheets.table(listed, first=""))
@@ -315,19 +295,6 @@ def _time(ns: int) -> str:
         return seconds
     date = datetime.fromtimestamp(ns // 10**9, UTC)
     return f"{date:%Y-%m-%d %H:%M:%S} UTC ({seconds})"
-
-
-def _bag_state(info: BagInfo) -> Text:
-    from .sheets import Text
-
-    faults = [] if info.closed else ["not closed: cut off, or still being written"]
-    faults += [f"metadata.yaml is {info.metadata}"] if info.metadata else []
-    if not faults:
-        return Text("complete", "green")
-    # Of a folder at least metadata.yaml is mended.
-    hopeless = not info.messages and info.path.is_file()
-    rest = "nothing can be saved" if hopeless else "skidpad recover mends it"
-    return Text(f"{'; '.join(faults)}; {rest}", "yellow")
 
 
 PLAYGROUND = "playground"
@@ -390,7 +357,14 @@ def html(
     if drive:
         if limit_mb is not None:
             raise InvalidValue("--limit-mb goes with a recording, not with --drive")
-        _write_drive_page(str(file), driving, reading, out)
+        from ..view.pages.drive import write_drive_page
+
+        place = _place(str(file), driving, reading)
+        with caught_texts(UserWarning) as caught:
+            how: Any = {name: getattr(driving, name) for name in ("dt", "integrator", "substeps")}
+            write_drive_page(place, out, **how)
+        for note in (*(f"on the page {note}" for note in place.notes), *caught):
+            sys.stderr.write(f"note: {note}\n")
     else:
         own = {("set" if name == "settings" else name): v for name, v in driving._asdict().items()}
         refuse({**own, **reading._asdict()}, "--drive")
@@ -412,32 +386,16 @@ def _film(file: Path) -> Film:
     return film if recording.complete else replace(film, note="the recording was cut off")
 
 
-def _write_drive_page(target: str, driving: Driving, reading: WorldReading, out: Path) -> None:
-    """Write a page to drive a vehicle, a vehicle on a track, or one in a world."""
-    from ..view.pages.drive import write_drive_page
-
-    place_of = _vehicle_place if is_vehicle(target) else _world_place
-    place = place_of(target, driving, reading)
-    with caught_texts(UserWarning) as caught:
-        how: Any = {name: getattr(driving, name) for name in ("dt", "integrator", "substeps")}
-        write_drive_page(place, out, **how)
-    for note in (*(f"on the page {note}" for note in place.notes), *caught):
-        sys.stderr.write(f"note: {note}\n")
-
-
-def _vehicle_place(target: str, driving: Driving, reading: WorldReading) -> Place:
-    from ..view.pages.drive import plane_place, track_of, track_place
-
-    refuse({"vehicle": driving.vehicle, **reading._asdict()}, "a world file")
-    car = vehicle_of(target, driving.params, driving.settings, telling=True)
-    track = driving.track
-    return plane_place(car) if track is None else track_place(car, track_of(track, car))
-
-
-def _world_place(target: str, driving: Driving, reading: WorldReading) -> Place:
-    from ..view.pages.drive import world_place
+def _place(target: str, driving: Driving, reading: WorldReading) -> Place:
+    """A vehicle on a plane, on a track or in a world, to be driven on a page."""
+    from ..view.pages.drive import plane_place, track_of, track_place, world_place
     from ..world.scene import WorldWarning
 
+    if is_vehicle(target):
+        refuse({"vehicle": driving.vehicle, **reading._asdict()}, "a world file")
+        car = vehicle_of(target, driving.params, driving.settings, telling=True)
+        track = driving.track
+        return plane_place(car) if track is None else track_place(car, track_of(track, car))
     refuse({"track": driving.track}, "a vehicle; a world has its own ground")
     options: dict[str, Any] = {}
     with warnings.catch_warnings():

@@ -11,7 +11,6 @@ import difflib
 import sys
 import warnings
 import webbrowser
-from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from math import isfinite
@@ -24,6 +23,7 @@ from typer import Argument, Option
 from .. import demo
 from ..core.files import counted, regular_file
 from ..errors import InvalidValue, MissingExtra, SkidpadError, require_extras
+from ..view.sheet import Sheet
 from .options import (
     AsJson,
     Compat,
@@ -40,8 +40,6 @@ from .options import (
 from .output import caught_texts, print_json, warnings_as_notes
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from ..demo.shows import Show
     from ..view.live.arena import Arena
     from ..world.scene import Scene
@@ -90,10 +88,18 @@ def run(
         no_page: Write no replay page.
         quiet: No bar and no notes, only the result.
     """
-    if target is None:
-        from .sheets import Console
+    from . import sheets
 
-        Console().print(demo_list())
+    if target is None:
+        rows = [(one.name, one.text) for one in demo.DEMOS.values()]
+        listed = sheets.table(Sheet(("demo", "what one sees"), rows, wraps=(1,)), "bold cyan")
+        hints = (
+            "",
+            "skidpad run lap             a demo",
+            "skidpad run four_wheel      a vehicle on a circuit",
+            "skidpad run FILE.world.xml  a world file",
+        )
+        sheets.Console().print(sheets.Group(listed, *(sheets.Text(h, "dim") for h in hints)))
         return
     if duration is not None and not (isfinite(duration) and duration >= 0.0):
         raise InvalidValue(f"--duration {duration:g} must be finite and not negative, in s")
@@ -104,28 +110,19 @@ def run(
     name, show = show_of(target, seed, driving, reading, quiet=quiet)
     from ..demo.performing import perform_into, progress_bar, report
 
+    if out is None:
+        out = stem = FOLDER / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
+        number = 1
+        while out.exists():
+            number += 1
+            out = Path(f"{stem}-{number}")
     with progress_bar(show.duration if duration is None else duration, quiet) as watch:
-        how: Any = {
-            "record": not no_record,
-            "page": not no_page,
-            "duration": duration,
-            "rate": rate,
-        }
-        folder, meta = out or new_folder(name), {"name": name, "seed": seed}
-        done = perform_into(show, folder, name, watch=watch, meta=meta, **how)
+        how: Any = {"record": not no_record, "page": not no_page}
+        how |= {"duration": duration, "rate": rate, "meta": {"name": name, "seed": seed}}
+        done = perform_into(show, out, name, watch=watch, **how)
     report(show, done)
     if done.outcome.error is not None:
         raise done.outcome.error
-
-
-def new_folder(name: str) -> Path:
-    """Create a folder named after the target and the time."""
-    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    folder, number = FOLDER / f"{name}-{stamp}", 1
-    while folder.exists():
-        number += 1
-        folder = FOLDER / f"{name}-{stamp}-{number}"
-    return folder
 
 
 _OTHERS = {
@@ -212,21 +209,6 @@ def _unknown(target: str) -> str:
     )
 
 
-def demo_list() -> RenderableType:
-    from ..view.sheet import Sheet
-    from .sheets import Group, Text, table
-
-    rows = [(one.name, one.text) for one in demo.DEMOS.values()]
-    hints = (
-        "",
-        "skidpad run lap             a demo",
-        "skidpad run four_wheel      a vehicle on a circuit",
-        "skidpad run FILE.world.xml  a world file",
-    )
-    listed = table(Sheet(("demo", "what one sees"), rows, wraps=(1,)), "bold cyan")
-    return Group(listed, *(Text(hint, "dim") for hint in hints))
-
-
 File = Annotated[Path, Argument(help="World file: an .xml file of MVSim's format.")]
 
 
@@ -236,6 +218,7 @@ def check(file: File, *, reading: WorldReading, json: AsJson = False) -> None:
     Notes on unknown or unsupported elements leave it at 0.
     """
     from ..world.xml.reader import review
+    from . import sheets
 
     if file.is_dir():
         raise InvalidValue(f"{file} is a folder; a world is a file")
@@ -247,10 +230,28 @@ def check(file: File, *, reading: WorldReading, json: AsJson = False) -> None:
     if scene is not None:
         more, later = _built(scene)
         problems, notes = [*problems, *more], (*notes, *later)
-    if json:
-        print_json(check_document(file, problems, notes, scene))
+    usable = None if problems else scene
+    if json:  # docs/cli.md lists the keys
+        print_json(
+            {
+                **{"schema": "check/1", "file": str(file), "ok": usable is not None},
+                **{"problems": list(map(_problem, problems)), "notes": list(notes)},
+                "counts": None if usable is None else scene_counts(usable),
+                "timestep": None if usable is None else usable.timestep,
+            }
+        )
     else:
-        _print_lines(file, problems, notes, scene)
+        console = sheets.Console(soft_wrap=True)
+        for problem in problems:
+            console.print(sheets.Text(str(problem), "red"))
+        if usable is None:
+            typer.echo(f"{file}: {counted(len(problems), 'problem')}")
+        else:
+            parts = [counted(n, kind) for kind, n in scene_counts(usable).items() if n]
+            about = ", ".join(parts) or "an empty world"
+            typer.echo(f"{file}: {about}, step {usable.timestep * 1e3:g} ms")
+        for line in sheets.notes(notes):
+            console.print(line)
     if problems:
         raise typer.Exit(1)
 
@@ -269,41 +270,6 @@ def _built(scene: Scene) -> tuple[list[SkidpadError], list[str]]:
         except SkidpadError as error:
             problems.append(error)
     return problems, caught
-
-
-def _print_lines(
-    file: Path, problems: Sequence[SkidpadError], notes: Sequence[str], scene: Scene | None
-) -> None:
-    from . import sheets
-    from .sheets import Console, Text
-
-    console = Console(soft_wrap=True)
-    for problem in problems:
-        console.print(Text(str(problem), "red"))
-    if problems or scene is None:
-        typer.echo(f"{file}: {counted(len(problems), 'problem')}")
-    else:
-        parts = [counted(n, kind) for kind, n in scene_counts(scene).items() if n]
-        about = ", ".join(parts) or "an empty world"
-        typer.echo(f"{file}: {about}, step {scene.timestep * 1e3:g} ms")
-    for line in sheets.notes(notes):
-        console.print(line)
-
-
-def check_document(
-    file: Path, problems: Sequence[SkidpadError], notes: Sequence[str], scene: Scene | None
-) -> dict[str, Any]:
-    """JSON document: problems of a world file and the contents of a usable one.
-
-    docs/cli.md lists the keys.
-    """
-    usable = None if problems else scene
-    return {
-        **{"schema": "check/1", "file": str(file), "ok": usable is not None},
-        **{"problems": list(map(_problem, problems)), "notes": list(notes)},
-        "counts": None if usable is None else scene_counts(usable),
-        "timestep": None if usable is None else usable.timestep,
-    }
 
 
 def _problem(error: SkidpadError) -> dict[str, Any]:

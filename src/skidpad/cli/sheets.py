@@ -36,19 +36,15 @@ class Legible:
         self.table, self.narrow, self.least = table, narrow, least
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        if needed_width(self.table) <= options.max_width:
+        _, right, _, left = self.table.padding
+        columns = self.table.columns
+        needed = sum(map(_width, columns)) + (left + 1 + right) * (len(columns) - 1) + _AROUND
+        if needed <= options.max_width:
             yield self.table
         elif self.narrow is not None and self.least <= options.max_width:
             yield self.narrow
         else:
             yield from _stacked(self.table)
-
-
-def needed_width(table: Table) -> int:
-    """Least readable width of a table, in characters."""
-    _, right, _, left = table.padding
-    between = left + 1 + right
-    return sum(map(_width, table.columns)) + between * (len(table.columns) - 1) + _AROUND
 
 
 def _width(column: Column) -> int:

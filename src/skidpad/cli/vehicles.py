@@ -180,47 +180,42 @@ def vehicle_list(listed: Sequence[Vehicle]) -> RenderableType:
 
 
 def vehicle_sheet(vehicle: Vehicle) -> RenderableType:
-    """Details of one vehicle: a table for each of its records that has fields."""
+    """Details of one vehicle: a table for each of its records that has fields.
+
+    Columns of defaults and ranges are left out where no field has any.
+    """
     from ..core import record
-    from .sheets import Group, Text
+    from .sheets import Group, Legible, Text, plain_table
 
     model = vehicle.model
     parts: list[RenderableType] = [Text.assemble((model.name, "bold cyan"), f"  {model.summary}")]
     kinds = {word: getattr(model, attribute) for word, attribute in SECTIONS.items()}
     width = max(len(name) for kind in kinds.values() for name in record.names(kind))
     for word, kind in kinds.items():
-        if record.size(kind):
-            parts += [Text(), _field_table(word, own_fields(vehicle, kind), width)]
+        if not record.size(kind):
+            continue
+        fields = own_fields(vehicle, kind)
+        title = f"{len(fields)} {word if len(fields) > 1 else word.rstrip('s')}"
+        look: Any = {"title_justify": "left", "title_style": "bold", "expand": True}
+        table = plain_table(title=title, **look)
+        with_default = any(leaf.default is not None for leaf in fields)
+        with_range = any(leaf.allowed is not None for leaf in fields)
+        table.add_column("name", style="cyan", no_wrap=True, min_width=width)
+        table.add_column("unit", no_wrap=True, min_width=len("N·s²/m²"))
+        if with_default:
+            table.add_column("default", justify="right", no_wrap=True)
+        if with_range:
+            table.add_column("range", no_wrap=True)
+        table.add_column("meaning", ratio=1)
+        for leaf in fields:
+            cells = [leaf.name, leaf.unit.symbol]
+            cells += ["" if leaf.default is None else f"{leaf.default:.6g}"] if with_default else []
+            cells += [_range_text(leaf.allowed)] if with_range else []
+            table.add_row(*map(Text, [*cells, " ".join(leaf.doc.split())]))
+        parts += [Text(), Legible(table)]
     if model.reproduces:
         parts.append(Text(f"\nReproduces {model.reproduces}."))
     return Group(*parts)
-
-
-def _field_table(word: str, fields: Sequence[record.Field], name_width: int) -> RenderableType:
-    """Table of fields with unit and meaning, and default and range where the record has any."""
-    from .sheets import Legible, Text, plain_table
-
-    table = plain_table(
-        title=f"{len(fields)} {word if len(fields) > 1 else word.rstrip('s')}",
-        title_justify="left",
-        title_style="bold",
-        expand=True,
-    )
-    with_default = any(leaf.default is not None for leaf in fields)
-    with_range = any(leaf.allowed is not None for leaf in fields)
-    table.add_column("name", style="cyan", no_wrap=True, min_width=name_width)
-    table.add_column("unit", no_wrap=True, min_width=len("N·s²/m²"))
-    if with_default:
-        table.add_column("default", justify="right", no_wrap=True)
-    if with_range:
-        table.add_column("range", no_wrap=True)
-    table.add_column("meaning", ratio=1)
-    for leaf in fields:
-        cells = [leaf.name, leaf.unit.symbol]
-        cells += ["" if leaf.default is None else f"{leaf.default:.6g}"] if with_default else []
-        cells += [_range_text(leaf.allowed)] if with_range else []
-        table.add_row(*map(Text, [*cells, " ".join(leaf.doc.split())]))
-    return Legible(table)
 
 
 def _range_text(allowed: Allowed | None) -> str:
@@ -506,10 +501,6 @@ def _plain(value: float | None) -> str:
     return NONE if value is None else f"{value:.6g}"
 
 
-def _load_range(s: Summary) -> str:
-    return NONE if s.F_z_range is None else " to ".join(map(_plain, s.F_z_range))
-
-
 def _each(
     value: Callable[[AtLoad], float | None], scale: float = 1.0, digits: int = DIGITS
 ) -> Callable[[Summary], str]:
@@ -528,7 +519,7 @@ WHOLE: tuple[Row, ...] = (
     ("free radius", "mm", lambda s: number(s.radius, 1e3, 4)),
     ("width", "mm", lambda s: number(s.width, 1e3)),
     ("nominal load", "N", lambda s: _plain(s.F_z0)),
-    ("load range", "N", _load_range),
+    ("load range", "N", lambda s: " to ".join(map(_plain, s.F_z_range or (None,)))),
     ("pressure", "bar", lambda s: number(s.pressure, 1e-5)),
     ("camber", "°", lambda s: number(s.camber, DEGREES)),
     ("speed", "m/s", lambda s: number(s.v_x)),

@@ -22,7 +22,6 @@ from ..geometry.polygon import cleaned, convex_parts
 from ..sensors.motion import over_ground
 from ..units import m_s, m_s2, s
 from ..world import scene
-from ..world.vehicle import WorldVehicle
 from ..world.world import World
 from .equations import SHIFT, TOLERANCE, TURN
 from .subject import (
@@ -211,13 +210,24 @@ def driving(subject: Subject) -> list[str]:
             if faults:
                 return faults
         world.step()
-    return [
-        fault
-        for k, drive in enumerate(drives)
-        for fault in _response_faults(
-            world.vehicles[drive.name], APART * k, drive, begun[drive.name], limits
-        )
-    ]
+    faults: list[str] = []
+    for k, drive in enumerate(drives):
+        truth, start = world.vehicles[drive.name].truth, begun[drive.name]
+        if not all(math.isfinite(value) for value in truth):
+            faults.append(f"driven {drive.name}, it is at {truth}")
+            continue
+        aside = truth.y - APART * k
+        if drive.faster and not _as_demanded(truth.v_x, start, drive, limits):
+            faults.append(
+                f"driven {drive.name} from {drive.start:g} m/s with {drive.demand}, it has "
+                f"{start:.4g} m/s after {SETTLING} s and {truth.v_x:.4g} m/s after {DURATION} s"
+            )
+        if drive.left and not drive.left * aside > 1e-3:
+            faults.append(
+                f"driven {drive.name} with {drive.demand}, it is {aside:.4g} m to the left after "
+                f"{DURATION} s"
+            )
+    return faults
 
 
 def _drives(limits: Limits, geometry: Geometry) -> Iterator[Run]:
@@ -234,27 +244,6 @@ def _drives(limits: Limits, geometry: Geometry) -> Iterator[Run]:
     if limits.v_min < 0.0:
         back = max(-v, 0.8 * limits.v_min)
         yield Run("back from rest", 0.0, Demand(a=down, v=back), faster=-1.0)
-
-
-def _response_faults(
-    vehicle: WorldVehicle, y: float, drive: Run, begun: m_s, limits: Limits
-) -> Iterator[str]:
-    """Faults of a run that started at `y` (m) and had the speed `begun` (m/s) after settling."""
-    truth = vehicle.truth
-    if not all(math.isfinite(value) for value in truth):
-        yield f"driven {drive.name}, it is at {truth}"
-        return
-    aside = truth.y - y
-    if drive.faster and not _as_demanded(truth.v_x, begun, drive, limits):
-        yield (
-            f"driven {drive.name} from {drive.start:g} m/s with {drive.demand}, it has "
-            f"{begun:.4g} m/s after {SETTLING} s and {truth.v_x:.4g} m/s after {DURATION} s"
-        )
-    if drive.left and not drive.left * aside > 1e-3:
-        yield (
-            f"driven {drive.name} with {drive.demand}, it is {aside:.4g} m to the left after "
-            f"{DURATION} s"
-        )
 
 
 def _as_demanded(v: m_s, begun: m_s, drive: Run, limits: Limits) -> bool:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -162,26 +163,33 @@ def purity(subject: Subject) -> list[str]:
     functions = subject.functions()
     if find_spec("jax") is not None:
         backends["JAX"] = _compiled_together(functions)
-    return [fault for one in functions for fault in _impurities(one, subject, backends)]
-
-
-def _impurities(
-    function: Function, subject: Subject, backends: dict[str, Callable[[Subject, Function], Array]]
-) -> list[str]:
-    points, kind, p = subject.points, function.kind, subject.params
-    values = table(function.call(*point, p) for point in points)
-    again = table(function.call(*point, p) for point in reversed(points))[::-1]
-    faults = differences(f"{function.name}called again", kind, again, values, 0.0, points)
-    for name, evaluate in backends.items():
-        try:
-            other = evaluate(subject, function)
-        except Exception as error:
-            # One library refusing the model must not hide what the others say.
-            faults.append(f"{function.name}on {name} it raised {type(error).__name__}: {error}")
-            continue
-        what = f"{function.name}on {name}, unlike on floats"
-        faults += differences(what, kind, other, values, PURITY_TOLERANCE, points, function.floor)
-    return faults + _changed_arguments(subject, function)
+    points, p, faults = subject.points, subject.params, list[str]()
+    for function in functions:
+        label, kind = function.name, function.kind
+        values = table(function.call(*point, p) for point in points)
+        again = table(function.call(*point, p) for point in reversed(points))[::-1]
+        faults += differences(f"{label}called again", kind, again, values, 0.0, points)
+        for name, evaluate in backends.items():
+            try:
+                other = evaluate(subject, function)
+            except Exception as error:
+                # One library refusing the model must not hide what the others say.
+                faults.append(f"{label}on {name} it raised {type(error).__name__}: {error}")
+                continue
+            what, floor = f"{label}on {name}, unlike on floats", function.floor
+            faults += differences(what, kind, other, values, PURITY_TOLERANCE, points, floor)
+        # Changes in place can only be detected on arrays.
+        shown, kept = _arrays(subject), _arrays(subject)
+        with suppress(Exception):  # reported above, as a failure on NumPy
+            function.call(shown[0], shown[1], shown[2], p)
+            for letter, after, before in zip("xuw", shown, kept, strict=True):
+                pairs = zip(record.flatten(after), record.flatten(before), strict=True)
+                faults += [
+                    f"the call changed its argument {letter}.{name}"
+                    for name, (a, b) in zip(record.names(type(after)), pairs, strict=True)
+                    if a.tobytes() != b.tobytes()
+                ]
+    return faults
 
 
 def _arrays(subject: Subject) -> list[Any]:
@@ -249,24 +257,6 @@ def _on_jax(subject: Subject, functions: list[Function]) -> list[Array]:
         return [_stacked(value, len(subject.points)) for value in jax.jit(values)(x, u, w, p)]
 
 
-def _changed_arguments(subject: Subject, function: Function) -> list[str]:
-    """Fields that a call changed in place, which can only be detected on arrays."""
-    shown, kept = _arrays(subject), _arrays(subject)
-    try:
-        x, u, w = shown
-        function.call(x, u, w, subject.params)
-    except Exception:
-        return []  # reported above, as a failure on NumPy
-    return [
-        f"the call changed its argument {letter}.{name}"
-        for letter, after, before in zip("xuw", shown, kept, strict=True)
-        for name, a, b in zip(
-            record.names(type(after)), record.flatten(after), record.flatten(before), strict=True
-        )
-        if a.tobytes() != b.tobytes()
-    ]
-
-
 ROUNDING = 1e-11
 """Tolerance for rounding, relative to the sum of the powers that cancel."""
 
@@ -275,7 +265,20 @@ def energy(subject: Subject) -> list[str]:
     """Check that power is not positive without drive, at states with all wheels on the road."""
     if subject.model.energy is None:
         raise NotApplicable("the model gives no energy function")
-    points = _loaded(subject, [_undriven(subject, point) for point in subject.calm_points])
+
+    def without(value: Any, drives: Callable[[Unit], bool]) -> list[float]:
+        leaves = zip(record.fields(type(value)), record.flatten(value), strict=True)
+        return [0.0 if drives(leaf.unit) else float(number) for leaf, number in leaves]
+
+    # Of the inputs only angles and their rates do no work on the body by themselves.
+    undriven = [
+        subject.point(
+            without(point.x, is_effort),
+            without(point.u, lambda unit: not unit.symbol.startswith("rad")),
+        )
+        for point in subject.calm_points
+    ]
+    points = _loaded(subject, undriven)
     if not points:
         return ["no sampled state has all wheel loads positive, so nothing could be checked"]
     gained, rounding = _power(subject, points)
@@ -285,19 +288,6 @@ def energy(subject: Subject) -> list[str]:
         f"with no drive, energy grows by {gained[i]:.6g} W at {points[i].x}, input {points[i].u}"
         for i in wrong[:3]
     ]
-
-
-def _undriven(subject: Subject, point: Point) -> Point:
-    """The point with torques, forces and commanded accelerations at zero; steering stays."""
-
-    def without(value: Any, drives: Callable[[Unit], bool]) -> list[float]:
-        leaves = zip(record.fields(type(value)), record.flatten(value), strict=True)
-        return [0.0 if drives(leaf.unit) else float(number) for leaf, number in leaves]
-
-    state = without(point.x, is_effort)
-    # Of the inputs only angles and their rates do no work on the body by themselves.
-    command = without(point.u, lambda unit: not unit.symbol.startswith("rad"))
-    return subject.point(state, command)
 
 
 def _loaded(subject: Subject, points: list[Point]) -> list[Point]:

@@ -386,10 +386,14 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
     """
     reference = evaluation.reference
     cars = {result.car.name: result.car for result in evaluation.results}
+    versions = {"python": platform.python_version()}
+    for name in LIBRARIES:
+        with suppress(PackageNotFoundError):  # run from a folder, or without what compiles
+            versions[name] = version(name)
     return {
         "format": FORMAT,
         "version": VERSION,
-        "versions": {"python": platform.python_version(), **_versions()},
+        "versions": versions,
         "against": None if reference is None else reference.name,
         "passed": not evaluation.failed,
         "vehicles": [_vehicle(car) for car in cars.values()],
@@ -437,14 +441,6 @@ def earlier(file: str | os.PathLike[str]) -> Reference:
         reason = f"{type(error).__name__}: {error}"
         raise InvalidValue(f"{name} is damaged: {reason}") from error
     return Reference(name, findings, missing)
-
-
-def _versions() -> dict[str, str]:
-    known: dict[str, str] = {}
-    for name in LIBRARIES:
-        with suppress(PackageNotFoundError):  # run from a folder, or without what compiles
-            known[name] = version(name)
-    return known
 
 
 def _vehicle(car: Subject) -> dict[str, Any]:

@@ -329,7 +329,16 @@ def measure_drive(
 
     def found(vehicle: Subject, of: CaseRun) -> Findings:
         try:
-            _check_settings(manoeuvre, of)
+            as_driven = adapt(manoeuvre, of)
+            settings = fields(as_driven) if is_dataclass(as_driven) else ()
+            for name in (field.name for field in settings):
+                test, log = getattr(manoeuvre, name), getattr(as_driven, name)
+                numbers = isinstance(test, int | float) and isinstance(log, int | float)
+                if numbers and abs(test - log) > SAME * max(abs(test), abs(log)):
+                    raise InvalidValue(
+                        f"{of.label} was driven with {name} {log:.4g}, {manoeuvre.name} with "
+                        f"{test:.4g}: both must be the same; `adapt` makes the test for a log"
+                    )
             with catch_warnings():
                 simplefilter("ignore", RuntimeWarning)  # of means of what is unknown
                 if measure is not None:
@@ -427,21 +436,6 @@ def _notes_on_signals(
 
 def _lacks(drive: CaseRun, name: str) -> bool:
     return name not in drive or not np.isfinite(drive[name]).all()
-
-
-def _check_settings(manoeuvre: Manoeuvre, drive: CaseRun) -> None:
-    """Raise InvalidValue if the settings of a log differ from those of the test."""
-    as_driven = adapt(manoeuvre, drive)
-    if not is_dataclass(as_driven):
-        return
-    for name in (field.name for field in fields(as_driven)):
-        test, log = getattr(manoeuvre, name), getattr(as_driven, name)
-        numbers = isinstance(test, int | float) and isinstance(log, int | float)
-        if numbers and abs(test - log) > SAME * max(abs(test), abs(log)):
-            raise InvalidValue(
-                f"{drive.label} was driven with {name} {log:.4g}, {manoeuvre.name} with "
-                f"{test:.4g}: both must be the same; `adapt` makes the test for a log"
-            )
 
 
 def _standing_in(

@@ -263,22 +263,16 @@ class _Plan:
         except InvalidValue as error:  # others continue
             self.end_early(error)
         else:
-            self.unfit = _undrivable(self.car, cases)
+            if not cases:
+                self.unfit = f"{self.car.name} can drive no part of it within its limits"
+            for case in cases:
+                for what, value in (("angle", case.amplitude), ("speed", case.v)):
+                    if not (self.unfit or np.isfinite(value).all()):
+                        start = f"gives no {what} to start from, for {case.label}"
+                        self.unfit = f"linear theory of {self.car.name} {start}"
             self.cases = () if self.unfit else cases
 
     @property
     def result(self) -> Result:
         runs, last = tuple(self.runs), tuple(self.last)
         return Result(self.manoeuvre, self.car, self.findings, runs, self.unfit, last)
-
-
-def _undrivable(car: Subject, cases: Sequence[Case]) -> str:
-    """Why cases cannot be driven, as a sentence; empty if they can."""
-    if not cases:
-        return f"{car.name} can drive no part of it within its limits"
-    for case in cases:
-        for what, value in (("angle", case.amplitude), ("speed", case.v)):
-            if not np.isfinite(value).all():
-                start = f"gives no {what} to start from, for {case.label}"
-                return f"linear theory of {car.name} {start}"
-    return ""
