@@ -111,7 +111,7 @@ def bench(
     json: AsJson = False,
     quick: bool = False,
 ) -> None:
-    """Measure speed and accuracy, compared with what one would use instead.
+    """Measure speed and accuracy, compared with alternatives.
 
     Args:
         group: Measure only this group.

@@ -35,7 +35,7 @@ NONE = "–"
 
 campaign = typer.Typer(
     name="campaign",
-    help="Many runs from one file: check it, run it, go on, look at what came out.",
+    help="Many runs from one file: check, run, resume, and look at the results.",
     no_args_is_help=True,
 )
 
@@ -292,7 +292,7 @@ def state_sheet(state: Mapping[str, Any]) -> RenderableType:
         lost = counted(state["missing"], "run")
         stage = f"{lost} missing: skidpad campaign resume does them again"
     else:
-        unfinished = "not finished: skidpad campaign resume goes on"
+        unfinished = "not finished: skidpad campaign resume continues"
         stage = "finished" if state["finished"] else unfinished
     facts = {
         "runs": runs if state["finished"] else f"{done} of {most}, {done / most:.1%}",

@@ -7,7 +7,14 @@ import pytest
 
 import skidpad as sp
 from skidpad.study.manoeuvres import Findings, Kernels, Metric, Subject, perform
-from skidpad.study.manoeuvres.proving_ground import FIRST, SIZES, alone, bytes_of, joined, next_size
+from skidpad.study.manoeuvres.proving_ground import (
+    FIRST,
+    SIZES,
+    bytes_of,
+    first_variant_of,
+    join_blocks,
+    next_size,
+)
 from study.manoeuvres.fakes import Drive
 
 CAR = sp.vehicles.single_track()
@@ -39,22 +46,22 @@ def test_cars_with_few_and_many_variants_keep_their_order() -> None:
 def test_a_block_without_findings_has_no_numbers() -> None:
     first = Findings([Metric("a", [1.0, 2.0], "m", "A.", 3.0)], notes=["one"])
     second = Findings([Metric("a", [4.0], "m", "A."), Metric("b", [5.0], "m", "B.")], notes=["one"])
-    whole = joined([(first, 2), (None, 2), (second, 1)])
+    whole = join_blocks([(first, 2), (None, 2), (second, 1)])
     assert whole is not None
     np.testing.assert_array_equal(whole["a"].value, [1.0, 2.0, np.nan, np.nan, 4.0])
     np.testing.assert_array_equal(whole["a"].theory, [3.0, 3.0, np.nan, np.nan, np.nan])
     np.testing.assert_array_equal(whole["b"].value, [np.nan] * 4 + [5.0])
     assert whole.notes == ["one"]
     rough = Findings([Metric("a", [6.0], "m", "A.", rough="a count")])
-    either = joined([(second, 1), (rough, 1)])
+    either = join_blocks([(second, 1), (rough, 1)])
     assert either is not None
     assert (either["a"].rough, either["b"].rough) == ("a count", "")
-    assert joined([(None, 2)]) is None
+    assert join_blocks([(None, 2)]) is None
 
 
 def test_what_is_kept_holds_nothing_of_the_others() -> None:
     (result,) = perform([Drive(0.2)], [Subject(CAR, {"C_drag": np.zeros(5)})])
-    kept = alone(result.runs[0])
+    kept = first_variant_of(result.runs[0])
     assert all(values.base is None for values in kept.signals.values())
     assert bytes_of([kept]) == pytest.approx(bytes_of(result.runs[:1]) / 5.0)
 

@@ -124,7 +124,7 @@ def test_a_car_that_steers_for_a_yaw_rate_is_asked_for_one() -> None:
     assert steps.findings is not None
     assert np.isfinite([one.value for one in steps.findings.metrics]).all()
     np.testing.assert_allclose(steps["yaw_rate_steady_error"], 0.0, atol=0.1)
-    assert drive.unfit == "ackermann is told a speed, not how hard to drive"
+    assert drive.unfit == "ackermann takes a speed, not an acceleration"
 
 
 def test_a_car_with_tyres_is_sent_to_the_tests_of_cars() -> None:

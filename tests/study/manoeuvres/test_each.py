@@ -10,7 +10,7 @@ import pytest
 import skidpad as sp
 from skidpad.study.manoeuvres import Case, Kernels, StepSteer, Subject, perform
 from skidpad.study.manoeuvres.case import straight
-from skidpad.study.manoeuvres.kernels import side_by_side
+from skidpad.study.manoeuvres.kernels import concatenate_signals
 from skidpad.study.manoeuvres.longitudinal import SplitBraking
 from skidpad.study.manoeuvres.proving_ground import perform_each
 from skidpad.study.manoeuvres.roads import Bump
@@ -54,7 +54,7 @@ def test_who_else_drives_does_not_show(make: Any, manoeuvres: Any, params: Any) 
 
 def test_what_is_told_last_is_held_on() -> None:
     short, long = np.arange(6.0).reshape(2, 1, 3), np.arange(24.0).reshape(4, 2, 3)
-    wide = side_by_side([short, long], [3, 2])
+    wide = concatenate_signals([short, long], [3, 2])
     assert wide.shape == (4, 5, 3)
     np.testing.assert_array_equal(wide[:2, :3], np.broadcast_to(short, (2, 3, 3)))
     np.testing.assert_array_equal(wide[2:, 1], np.broadcast_to(short[-1, 0], (2, 3)))

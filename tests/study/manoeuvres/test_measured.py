@@ -201,7 +201,7 @@ def test_a_column_that_was_not_mapped_is_named(
 def test_steady_turns_are_not_sought_in_a_log_that_tells_none() -> None:
     t = np.arange(0.0, 12.0, 0.02)
     drive, _ = drive_of_log(Log("log.csv", {n: Channel(t, 20.0 + 0.0 * t) for n in ("v_x", "r")}))
-    with pytest.raises(InvalidValue, match=r"which turns are steady is not told.* not used: r;"):
+    with pytest.raises(InvalidValue, match=r"which turns are steady is unknown.* not used: r;"):
         measure_drive(ConstantRadius(), CAR, drive)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import skidpad as sp
 from skidpad.study.manoeuvres import Case, Kernels, Subject
-from skidpad.study.manoeuvres.kernels import MANY, MOST, SHORTER, together
+from skidpad.study.manoeuvres.kernels import MANY, MOST, SHORTER, group_cases
 
 STEPS = st.lists(st.integers(10, 60_000), min_size=1, max_size=80)
 
@@ -21,7 +21,7 @@ STEPS = st.lists(st.integers(10, 60_000), min_size=1, max_size=80)
 def test_each_case_is_driven_once_and_short_ones_only_where_they_are_free(
     steps: list[int], variants: int, lanes: int
 ) -> None:
-    groups = together(steps, variants, lanes)
+    groups = group_cases(steps, variants, lanes)
     assert sorted(k for group in groups for k in group) == list(range(len(steps)))
     for group in groups:
         longest = max(steps[k] for k in group)

@@ -9,8 +9,8 @@ input at each step is an angle, a speed or an acceleration, and it may follow a 
 is set by parameters, which differ between the vehicles of a fleet.
 
 No driver can close the loop of a vehicle with dead time. Such a vehicle gets the commands that the
-driver would give at the start (`driven_open`): vehicles with a commanded speed hold it, others
-keep their initial speed.
+driver would give at the start (`simulate_open_loop`): vehicles with a commanded speed hold it,
+others keep their initial speed.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ T_TORQUE: s = 0.005
 """Time constant to which the slip control shortens the lag of wheel torques."""
 
 
-class Told(NamedTuple):
+class DriverInput(NamedTuple):
     """Reference input of the driver at a step."""
 
     steer: rad = 0.0
@@ -354,7 +354,7 @@ def driver(vehicle: Vehicle) -> Policy:
     Params = _params(type(car.geometry))
     params = Params(car.geometry, Driving(straight()))
     act = _Act(vehicle.model, tuple(moved != 0.0 for moved in push(car, vehicle.State)))
-    return Policy(act, Memory, Told, Params, params, name="driver")
+    return Policy(act, Memory, DriverInput, Params, params, name="driver")
 
 
 @dataclass(frozen=True)
@@ -374,7 +374,7 @@ class _Act:
         assert self.model.body is not None  # `car_of` has asked for it
         return self.model.body
 
-    def __call__(self, x: Any, m: Memory, r: Told, p: Any, dt: s) -> tuple[Any, Memory]:
+    def __call__(self, x: Any, m: Memory, r: DriverInput, p: Any, dt: s) -> tuple[Any, Memory]:
         body, rest, own = self._body, record.build(self.model.Input), p.car.vehicle
         now, v = body.velocity(x, rest, own), body.speed_of(x, rest, own)
         motion = Motion(*body.pose(x, own), now.v_x, now.v_y)
@@ -435,7 +435,7 @@ def _along_path(motion: Motion, progress: m, p: Any) -> tuple[rad, m_s, m]:
 
 
 def _pace(
-    v: m_s, goal: m_s, memory: SpeedMemory, r: Told, drive: Driving, dt: s
+    v: m_s, goal: m_s, memory: SpeedMemory, r: DriverInput, drive: Driving, dt: s
 ) -> tuple[m_s2, SpeedMemory]:
     """Acceleration that holds the speed, or that of the input."""
     # Without an error nothing gathers while the acceleration alone is asked for.
@@ -469,7 +469,7 @@ def is_open(vehicle: Vehicle) -> bool:
     return bool(vehicle.model.dead_times)
 
 
-def driven_open(
+def simulate_open_loop(
     fleet: Fleet, case: Case, t: Array, start: Array, p: Any, every: int
 ) -> tuple[Array, Array, type]:
     """Simulate a case in open loop: states (T, V, nx), outputs (T, V, ...) and their record class.

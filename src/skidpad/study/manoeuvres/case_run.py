@@ -87,7 +87,7 @@ SHORTLY: s = 0.5
 """Time span before the test from which its initial speed is determined."""
 
 
-class Slowing(NamedTuple):
+class Slowdown(NamedTuple):
     """A run that brakes or coasts down: speed, time and deceleration."""
 
     v: m_s
@@ -196,7 +196,7 @@ class CaseRun:
 
     # What follows reads the settings of a test from the first variant of a run, as from a log.
 
-    def must_tell(self, name: str, why: str, *, changing: bool = False) -> None:
+    def require_signal(self, name: str, why: str, *, changing: bool = False) -> None:
         """Raise InvalidValue unless a signal has numbers, with `changing` also in transients.
 
         The error names the columns that are there instead.
@@ -214,19 +214,19 @@ class CaseRun:
             why += f". Columns that are not used: {self.source.listed}; {how_to_name(meant, free)}"
         raise InvalidValue(f"{text}: {why}")
 
-    def must_turn(self, a_y: m_s2, when: str, least: m_s2 = LEAST_TURN) -> None:
+    def require_turning(self, a_y: m_s2, when: str, least: m_s2 = LEAST_TURN) -> None:
         """Raise InvalidValue unless the lateral acceleration is at least `least`."""
         if not a_y > least:
             raise InvalidValue(
                 f"{self.label} turns with {a_y:.2f} m/s² {when}; at least {least:g} m/s² are needed"
             )
 
-    def must_follow(self, angle: Array, reference: Array, what: str) -> None:
+    def require_steering(self, angle: Array, reference: Array, what: str) -> None:
         """Raise InvalidValue unless the steering angle is proportional to that of the test."""
         if not np.corrcoef(reference, angle)[0, 1] > ALIKE:
             raise InvalidValue(f"{self.label} has no {what}: its wheels are steered differently")
 
-    def must_last(self, end: s, least: s, form: str = ".2f") -> None:
+    def require_duration(self, end: s, least: s, form: str = ".2f") -> None:
         """Raise InvalidValue unless the run lasts long enough after the wheels are steered."""
         if end < least:
             needed = f"{least:{form}} s are needed"
@@ -234,7 +234,7 @@ class CaseRun:
                 f"{self.label} ends {end:.2f} s after the wheels are turned; {needed}"
             )
 
-    def lasting(self, most: s, begin: s) -> s:
+    def comparable_duration(self, most: s, begin: s) -> s:
         """Duration, in whole samples, over which a test can be compared from `begin` on."""
         return min(most, SAMPLE * int((float(self.t[-1]) - begin) / SAMPLE + 1e-6))
 
@@ -248,7 +248,7 @@ class CaseRun:
         v = self.since(change - BEFORE, change)["v_x"][:, 0]
         return float(v.mean()) if len(v) else float(self["v_x"][0, 0])
 
-    def slowing(self) -> Slowing:
+    def slowdown(self) -> Slowdown:
         """Speed, time and deceleration with which the vehicle slows down.
 
         The deceleration is counted from the highest speed or from the beginning of the run.
@@ -268,10 +268,10 @@ class CaseRun:
         if not SLOWER * v_0 - slowest > LEAST_LOSS * v_0:
             raise InvalidValue(
                 f"{self.label} slows down from {v_0:.1f} m/s to {slowest:.1f} m/s only: too little "
-                f"to tell how hard it brakes"
+                f"to determine its deceleration"
             )
         lost = SLOWER * v_0 - float(np.interp(end, t, v))
-        return Slowing(v_0, when, lost / (end - when))
+        return Slowdown(v_0, when, lost / (end - when))
 
     def _cruise(self, when: s, fastest: m_s) -> m_s:
         """Median speed before the vehicle slows down, or the fastest one."""
@@ -279,13 +279,13 @@ class CaseRun:
         cruise = v[(t < when) & (t > when - BEFORE) & (v > CRUISING * fastest)]
         return float(np.median(cruise)) if len(cruise) else fastest
 
-    def started(self) -> s:
+    def start_time(self) -> s:
         """Time at which the vehicle started from rest; NaN if it never does."""
         return _first(self.t, self["v_x"][:, 0], STARTED)
 
     def steering(self) -> Steering:
         """Speed, time, side and angle with which the vehicle is steered."""
-        self.must_tell("steer", "how it was steered is not told")
+        self.require_signal("steer", "how it was steered is unknown")
         angle = self["steer"][:, 0]
         most = np.abs(angle).max()
         if most == 0.0:
@@ -508,7 +508,7 @@ def values_at(t: Array, values: Array, times: Any, beyond: float | None = None) 
     return np.array([np.interp(time, t, column, right=beyond) for time, column in pairs])
 
 
-def summed(t: Array, rate: Array) -> Array:
+def cumulative_integral(t: Array, rate: Array) -> Array:
     """Integral of each column from the first sample on, (T, V), by the trapezoidal rule."""
     parts = 0.5 * (rate[1:] + rate[:-1]) * np.diff(t)[:, None]
     return np.concatenate([np.zeros((1, rate.shape[1])), np.cumsum(parts, axis=0)])

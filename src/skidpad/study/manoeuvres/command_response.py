@@ -22,7 +22,7 @@ from ...core import record
 from ...core.arrays import Array
 from ...units import m, m_s, m_s2, rad, rad_s, s
 from .case import Case, Signal, before
-from .case_run import SIDES, CaseRun, first_time, params_of, summed, values_at
+from .case_run import SIDES, CaseRun, cumulative_integral, first_time, params_of, values_at
 from .manoeuvre import (
     LABELS,
     Chart,
@@ -332,7 +332,7 @@ class StopFromSpeed(StandardManoeuvre):
         (run,) = yield [Case("stop", 2.0 * v / a + 5.0, v, rests=True, run_in=2.0, **told)]
         kept = run.since(0.0)
         when = first_time(kept.t, -kept["v_x"], -STOPPED * v)
-        way = values_at(kept.t, summed(kept.t, kept["speed"]), when, np.nan)
+        way = values_at(kept.t, cumulative_integral(kept.t, kept["speed"]), when, np.nan)
         theory = None
         if own is not None:
             theory = own.way_to_rest(v, STOPPED) if by_speed else own.braking_way(v, STOPPED)
@@ -350,7 +350,7 @@ class StopFromSpeed(StandardManoeuvre):
 
     def adapted_to(self, drive: CaseRun) -> StopFromSpeed:
         """Return the test with the speed and the deceleration of a log."""
-        slowing = drive.slowing()
+        slowing = drive.slowdown()
         return replace(self, speed=slowing.v, a=slowing.deceleration)
 
 
@@ -399,10 +399,13 @@ def odometry_track(car: Subject, run: CaseRun) -> Track:
     told: Any = vehicle.body.odometry(x, u, params_of(vehicle, car.params))
     middle = _middle(car)
     v_x, v_y, omega = (np.broadcast_to(part, kept["yaw"].shape) for part in told)
-    yaw = kept["yaw"][:1] + summed(kept.t, omega)
+    yaw = kept["yaw"][:1] + cumulative_integral(kept.t, omega)
     c, s = np.cos(yaw), np.sin(yaw)
     v_y = v_y + middle * omega
-    way = summed(kept.t, v_x * c - v_y * s), summed(kept.t, v_x * s + v_y * c)
+    way = (
+        cumulative_integral(kept.t, v_x * c - v_y * s),
+        cumulative_integral(kept.t, v_x * s + v_y * c),
+    )
     return _from_start(run.label, *way, yaw)
 
 

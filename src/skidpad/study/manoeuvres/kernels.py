@@ -3,7 +3,7 @@
 A vehicle needs three kernels: one with cheap steps for level ground, one with steps that are stable
 at rest, and one for a road, whose heights are parameters. If one kind of step suits all speeds, two
 are enough. `Drive` has the arrays of a rollout: inputs, parameters of drivers, roads and starts.
-`together` and `shared` choose the cases of a rollout, from one vehicle and from
+`group_cases` and `group_drives` choose the cases of a rollout, from one vehicle and from
 other vehicles of the same model.
 """
 
@@ -32,14 +32,14 @@ from ...units import s
 from ...vehicles.variants import off_road, on_road
 from .case import (
     Case,
+    DriverInput,
     Driving,
     Memory,
     Signal,
-    Told,
-    driven_open,
     driver,
     is_open,
     path_point,
+    simulate_open_loop,
     straight,
 )
 from .case_run import CaseRun, params_of, signals_of
@@ -81,7 +81,7 @@ class Drive:
     @cached_property
     def vehicles(self) -> list[Vehicle]:
         """Vehicle of each case, on its road if it has one; keeps the arrays of the roads alive."""
-        return [on_its_road(self.car.vehicle, case) for case in self.cases]
+        return [vehicle_on_road(self.car.vehicle, case) for case in self.cases]
 
     @property
     def longest(self) -> int:
@@ -140,7 +140,7 @@ class Drive:
 
         A single row if none of them changes.
         """
-        signals: Any = Told  # of numbers and functions
+        signals: Any = DriverInput  # of numbers and functions
         rows = [
             signals(c.steer, c.speed, c.a, c.holding, c.omega, c.handbrake, c.coast)
             for c in self.cases
@@ -151,7 +151,7 @@ class Drive:
             return each
         if each.shape[1] != self.count:
             each = np.repeat(each.transpose(1, 2, 0), self.car.variants, axis=0).transpose(2, 0, 1)
-        each[:, :, Told._fields.index("a")] *= self._repeated(gains)
+        each[:, :, DriverInput._fields.index("a")] *= self._repeated(gains)
         return each
 
     def disturbances(self) -> Array | None:
@@ -221,11 +221,11 @@ class Drive:
         return np.stack([zero + column for column in record.flatten(x)], axis=-1)
 
 
-def on_its_road(vehicle: Vehicle, case: Case) -> Vehicle:
+def vehicle_on_road(vehicle: Vehicle, case: Case) -> Vehicle:
     return vehicle if case.road is None else on_road(vehicle, case.road)
 
 
-def side_by_side(parts: Sequence[Array], counts: Sequence[int]) -> Array:
+def concatenate_signals(parts: Sequence[Array], counts: Sequence[int]) -> Array:
     """Concatenate signals (T or 1, N or 1, fields) along the vehicles.
 
     Shorter ones are extended to the longest by holding the last value.
@@ -249,7 +249,7 @@ def at_steps(signals: Array, at: Any) -> Array:
     return signals if len(signals) == 1 else signals[at, column]
 
 
-def together(steps: Sequence[int], variants: int, lanes: int) -> list[list[int]]:
+def group_cases(steps: Sequence[int], variants: int, lanes: int) -> list[list[int]]:
     """Group cases, given by their numbers of steps, into rollouts.
 
     Longest first; shorter cases join if they cost nothing, because lanes are free, or if they are
@@ -268,7 +268,7 @@ def together(steps: Sequence[int], variants: int, lanes: int) -> list[list[int]]
     return groups
 
 
-def shared(drives: Sequence[Drive]) -> list[list[Drive]]:
+def group_drives(drives: Sequence[Drive]) -> list[list[Drive]]:
     """Group the requests of several vehicles into rollouts.
 
     A rollout has requests of one kind and similar length, as memory allows.
@@ -286,7 +286,7 @@ def shared(drives: Sequence[Drive]) -> list[list[Drive]]:
     return groups
 
 
-def differing(
+def differing_fields(
     base: Any, parts: Sequence[tuple[dict[str, Array], Any]], counts: Sequence[int]
 ) -> dict[str, Array]:
     """Values of several parts, concatenated by field name of a record.
@@ -335,7 +335,7 @@ class Kernels:
         runs: list[Any] = [None] * len(requests)
 
         def drive_all(drives: list[Drive]) -> None:
-            for those in shared(drives):
+            for those in group_drives(drives):
                 driven = (
                     self._open(those[0]) if is_open(those[0].car.vehicle) else self._rollout(those)
                 )
@@ -361,7 +361,7 @@ class Kernels:
     ) -> Iterator[Drive]:
         """Cases of one vehicle grouped by kind, as they are driven at once."""
         cases = [requests[k][1] for k in places]
-        vehicle = on_its_road(car.vehicle, cases[0])
+        vehicle = vehicle_on_road(car.vehicle, cases[0])
         own = driver(vehicle)
         alone = is_open(vehicle)
         # One kernel on roads, by steps for stiff motion: wheels may come to rest on them.
@@ -371,7 +371,7 @@ class Kernels:
         loop = fleet if alone else fleet.closed_loop(policy)
         steps = [self._steps(case) for case in cases]
         whole = Drive(car, cases, steps, places, self.dt, own, loop, fleet.vehicle, policy)
-        for group in together([sum(both) for both in steps], car.variants, loop.lanes):
+        for group in group_cases([sum(both) for both in steps], car.variants, loop.lanes):
             kept = ([rows[k] for k in group] for rows in (cases, steps, places))
             yield replace(whole, **dict(zip(("cases", "steps", "places"), kept, strict=True)))
 
@@ -417,9 +417,9 @@ class Kernels:
         """Drive cases of one kind at once, each for its own duration; runs are grouped by
         vehicle."""
         loop, counts = drives[0].fleet, [one.count for one in drives]
-        references = side_by_side([one.references() for one in drives], counts)
+        references = concatenate_signals([one.references() for one in drives], counts)
         felt = [rows for one in drives if (rows := one.disturbances()) is not None]
-        disturbances = side_by_side(felt, counts) if felt else None
+        disturbances = concatenate_signals(felt, counts) if felt else None
         params = _params(drives)
         # The vehicle with its driver is one vehicle, whose state has the driver's memory behind.
         start = np.concatenate([one.start() for one in drives])
@@ -478,7 +478,9 @@ class Kernels:
             t: Array = np.arange(-before, after, dtype=float) * self.dt
             times: Array = np.arange(-before, after + 1, self.every, dtype=float) * self.dt
             start = replace(drive, cases=[case]).start()
-            states, outputs, Outputs = driven_open(drive.fleet, case, t, start, p, self.every)
+            states, outputs, Outputs = simulate_open_loop(
+                drive.fleet, case, t, start, p, self.every
+            )
             memory = np.zeros((*states.shape[:2], record.size(Memory)))
             run = signals_of(vehicle, times, states, memory, outputs, Outputs, params)
             runs.append(replace(run, label=case.label))
@@ -498,9 +500,9 @@ def _params(drives: Sequence[Drive]) -> dict[str, Array]:
     first, counts = drives[0], [one.count for one in drives]
     own = [(one.own, one.vehicles[0].params) for one in drives]
     told = [(one.driving, one.driver.params) for one in drives]
-    by_driver = differing(first.policy.params, told, counts).items()
+    by_driver = differing_fields(first.policy.params, told, counts).items()
     of_driver = {f"policy.{name}": row for name, row in by_driver}
-    return differing(first.made_with.params, own, counts) | of_driver
+    return differing_fields(first.made_with.params, own, counts) | of_driver
 
 
 def _over_steps(signals: Array) -> Array:

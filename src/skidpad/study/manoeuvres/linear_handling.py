@@ -55,8 +55,8 @@ from .manoeuvre import (
     Metric,
     Performing,
     StandardManoeuvre,
-    beside_theory,
     chart,
+    compare_with_theory,
     linear_drive,
 )
 from .steady_state import angle_line, slope_at_zero
@@ -134,15 +134,15 @@ class Weave(StandardManoeuvre):
     def adapted_to(self, drive: CaseRun) -> Weave:
         """Return the test with the speed, the peak lateral acceleration and the side of a log."""
         steering = drive.steering()
-        drive.must_tell("a_y", "the test is driven to its peak", changing=True)
+        drive.require_signal("a_y", "the test is driven to its peak", changing=True)
         begin = steering.when - np.arcsin(0.5) / (2.0 * np.pi * self.frequency)
         moved = CaseRun(drive.label, drive.t - begin, drive.signals)
         part = moved.since(0.0, self._end)
-        drive.must_last(part.t[-1], (FIRST + self.periods) / self.frequency, "g")
+        drive.require_duration(part.t[-1], (FIRST + self.periods) / self.frequency, "g")
         sine = steering.side * np.sin(2.0 * np.pi * self.frequency * part.t)
-        drive.must_follow(part["steer"][:, 0], sine, f"sine of {self.frequency:g} Hz")
+        drive.require_steering(part["steer"][:, 0], sine, f"sine of {self.frequency:g} Hz")
         a_y = float(self._peak(part, "a_y", steering.side)[0])
-        drive.must_turn(a_y, "at most")
+        drive.require_turning(a_y, "at most")
         return replace(self, speed=steering.v, a_y=a_y, sides=steering.named(BEGINNINGS))
 
     @property
@@ -312,13 +312,13 @@ class Transition(StandardManoeuvre):
             for side in self.sides
         ]
         linear = self.linear(car, angle)
-        metrics = beside_theory(runs, self.means(runs), self.means([linear]))
+        metrics = compare_with_theory(runs, self.means(runs), self.means([linear]))
         return Findings(metrics, _ramp_charts(runs[0], linear, SIDES[self.sides[0]]), endings(runs))
 
     def adapted_to(self, drive: CaseRun) -> Transition:
         """Return the test with the speed, side and steering rate of a log."""
         steering = drive.steering()
-        drive.must_tell("a_y", "how far the ramp goes is unknown")
+        drive.require_signal("a_y", "how far the ramp goes is unknown")
         a_y, angle = (steering.side * drive[name][:, 0] for name in ("a_y", "steer"))
         shares = (CENTRE[0], 1.0)
         first, last = (first_time(drive.t, a_y[:, None], k * self.a_y)[0] for k in shares)

@@ -32,9 +32,9 @@ from .case_run import (
     CaseRun,
     Source,
     TimedDrive,
+    cumulative_integral,
     first_time,
     from_columns,
-    summed,
 )
 from .evaluation import Reference, settings_of
 from .manoeuvre import Findings, Manoeuvre
@@ -195,7 +195,7 @@ def _complete(t: Array, columns: dict[str, Array], source: Source) -> list[str]:
         columns["v_y"] = v_x * np.tan(columns["sideslip"])
 
     def integral(rate: Array) -> Array:
-        return summed(t, rate[:, None])[:, 0]
+        return cumulative_integral(t, rate[:, None])[:, 0]
 
     omega, v_y = columns.get("omega", unknown), columns.get("v_y", unknown)
     across = np.where(np.isfinite(v_y), v_y, 0.0)
@@ -506,4 +506,4 @@ def _half(t: Array, values: Array) -> s:
 
 def _changed(drive: CaseRun, case: Case) -> s:
     """Time at which the vehicle starts, if the case starts from rest, or slows down."""
-    return drive.started() if np.max(case.v) < STARTED else drive.slowing().when
+    return drive.start_time() if np.max(case.v) < STARTED else drive.slowdown().when

@@ -28,11 +28,11 @@ from .case_run import (
     MOVING,
     SLOWER,
     CaseRun,
-    Slowing,
+    Slowdown,
+    cumulative_integral,
     endings,
     first_time,
     pick,
-    summed,
     values_at,
 )
 from .manoeuvre import (
@@ -190,9 +190,11 @@ class CoastDown(StandardManoeuvre):
 
     def adapted_to(self, drive: CaseRun) -> CoastDown:
         """Return the test with the initial speed and the duration of a log."""
-        slowing = drive.slowing()
+        slowing = drive.slowdown()
         begun = slowing.when - (1.0 - SLOWER) * slowing.v / slowing.deceleration
-        return replace(self, speed=slowing.v, duration=drive.lasting(self.duration, begun))
+        return replace(
+            self, speed=slowing.v, duration=drive.comparable_duration(self.duration, begun)
+        )
 
 
 def _resistance(t: Array, v: Array, slow: m_s) -> Array:
@@ -218,13 +220,13 @@ def stopping_distance(run: CaseRun) -> Array:
     """Distance from brake application to rest in m, (V,); NaN for a vehicle that did not stop."""
     kept = run.since(0.0)
     when = first_time(kept.t, -kept["v_x"], -AT_REST)
-    return values_at(kept.t, summed(kept.t, kept["speed"]), when, np.nan)
+    return values_at(kept.t, cumulative_integral(kept.t, kept["speed"]), when, np.nan)
 
 
 def mean_deceleration(run: CaseRun) -> Array:
     """Mean fully developed deceleration, from 0.8 to 0.1 of the initial speed, in m/s², (V,)."""
     kept = run.since(0.0)
-    v_0, way = kept["v_x"][0], summed(kept.t, kept["speed"])
+    v_0, way = kept["v_x"][0], cumulative_integral(kept.t, kept["speed"])
     times = (first_time(kept.t, -kept["v_x"] / v_0, -share) for share in (0.8, 0.1))
     begin, end = (values_at(kept.t, way, when) for when in times)
     return (0.8**2 - 0.1**2) * v_0**2 / (2.0 * (end - begin))
@@ -372,7 +374,7 @@ class StraightBraking(_Braking):
         """Return the test with the speed and the deceleration of a log."""
         stop = stop_of(drive)
         if drive.locks():  # sliding tyres decelerate as they do, whatever is demanded
-            why = "its deceleration does not tell how hard it brakes"
+            why = "its deceleration does not depend on the demanded one"
             raise InvalidValue(f"a wheel locks in {drive.label}: {why}")
         return replace(self, speed=stop.v, deceleration=stop.deceleration)
 
@@ -380,7 +382,7 @@ class StraightBraking(_Braking):
 def weak_brakes(run: CaseRun) -> str:
     """A note for a vehicle whose brakes do not bring it to rest.
 
-    It tells the mean deceleration from 0.5 s after brake application until the first variant almost
+    It has the mean deceleration from 0.5 s after brake application until the first variant almost
     stops.
     """
     kept = run.since(0.5)
@@ -391,16 +393,16 @@ def weak_brakes(run: CaseRun) -> str:
     return f"no stop within {run.t[-1]:.0f} s: {ends}"
 
 
-def stop_of(drive: CaseRun) -> Slowing:
+def stop_of(drive: CaseRun) -> Slowdown:
     """Speed, time and deceleration of a log that ends at rest; raises InvalidValue if it does
     not."""
     if not drive.done[0]:
         raise InvalidValue(f"the vehicle of {drive.label} is {drive.outcomes[0]}: that is no stop")
-    told, slowest = drive.slowing(), float(drive["v_x"].min())
+    stop, slowest = drive.slowdown(), float(drive["v_x"].min())
     if slowest > AT_REST:
-        change = f"it slows down from {told.v:.1f} m/s to {slowest:.1f} m/s"
+        change = f"it slows down from {stop.v:.1f} m/s to {slowest:.1f} m/s"
         raise InvalidValue(f"{drive.label} does not come to rest: {change}")
-    return told
+    return stop
 
 
 def level_for(
@@ -432,7 +434,7 @@ def level_for(
 
 
 class _Levels(NamedTuple):
-    """Demanded decelerations in rising order and what they led to, each (L,)."""
+    """Demanded decelerations in rising order and their results, each (L,)."""
 
     asked: Array
     reached: Array
@@ -446,13 +448,13 @@ def _levels(
 ) -> Rounds:
     runs = yield [case(level) for level in asked.tolist()]
     done = np.array([run.done[0] for run in runs])
-    reached = [run.slowing().deceleration if run.done[0] else np.nan for run in runs]
+    reached = [run.slowdown().deceleration if run.done[0] else np.nan for run in runs]
     return _Levels(asked, np.array(reached), done, done & [counts(run)[0] for run in runs])
 
 
 def missed(a: m_s2 | None, runs: Sequence[CaseRun]) -> list[str]:
     """A note if the first variant misses its target deceleration by more than 3 %."""
-    reached = runs[0].slowing().deceleration if a else 0.0
+    reached = runs[0].slowdown().deceleration if a else 0.0
     if not a or abs(reached - a) < 0.03 * a:
         return []
     return [f"it slows down with {reached:.2f} m/s²; {a:.2f} m/s² were to be reached"]
@@ -521,12 +523,12 @@ class BrakingInTurn(_Braking):
 
     def adapted_to(self, drive: CaseRun) -> BrakingInTurn:
         """Return the test with the turn and the deceleration of a log."""
-        slowing = drive.slowing()
-        drive.must_tell("a_y", "how it turns before it brakes is not told")
+        slowing = drive.slowdown()
+        drive.require_signal("a_y", "how it turns before it brakes is unknown")
         begun = slowing.when - (1.0 - SLOWER) * slowing.v / slowing.deceleration
         turn = drive.since(begun - 1.1, begun - 0.1)["a_y"]
         a_y = float(np.abs(turn.mean())) if len(turn) else 0.0
-        drive.must_turn(a_y, "before it brakes", TURNING)
+        drive.require_turning(a_y, "before it brakes", TURNING)
         radius, a = slowing.v**2 / a_y, slowing.deceleration
         return replace(self, radius=radius, a_y=a_y, deceleration=a)
 

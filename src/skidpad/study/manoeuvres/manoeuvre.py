@@ -210,7 +210,7 @@ class StandardManoeuvre(Manoeuvre):
         return metrics
 
 
-def beside_theory(
+def compare_with_theory(
     runs: Sequence[CaseRun], driven: Sequence[Metric], linear: Sequence[Metric]
 ) -> list[Metric]:
     """Combine metrics of runs with those of linear theory.

@@ -79,7 +79,7 @@ def bytes_of(runs: Sequence[CaseRun]) -> float:
     return float(sum(array.nbytes for array in arrays if array is not None))
 
 
-def alone(run: CaseRun) -> CaseRun:
+def first_variant_of(run: CaseRun) -> CaseRun:
     """A run reduced to its first variant; the memory of the others is freed."""
     first = run.variant(0)
     signals = {name: values.copy() for name, values in first.signals.items()}
@@ -88,7 +88,7 @@ def alone(run: CaseRun) -> CaseRun:
     return CaseRun(run.label, run.t, signals, states, inputs)
 
 
-def joined(parts: Sequence[tuple[Findings | None, int]]) -> Findings | None:
+def join_blocks(parts: Sequence[tuple[Findings | None, int]]) -> Findings | None:
     """Findings of blocks, given with their numbers of variants, concatenated.
 
     Charts are those of the first block. A block without findings becomes NaN.
@@ -224,10 +224,10 @@ def _in_blocks(manoeuvre: Manoeuvre, car: Subject, kernels: Kernels) -> Result:
         (result,) = _together([(manoeuvre, part)], kernels)
         parts.append((result.findings, part.variants))
         if begin == 0:
-            runs, unfit = tuple(alone(run) for run in result.runs), result.unfit
+            runs, unfit = tuple(first_variant_of(run) for run in result.runs), result.unfit
         begin, size = begin + part.variants, next_size(bytes_of(result.runs), part.variants)
         del result  # its drives, before there are others
-    return Result(manoeuvre, car, joined(parts), runs, unfit)
+    return Result(manoeuvre, car, join_blocks(parts), runs, unfit)
 
 
 class _Plan:

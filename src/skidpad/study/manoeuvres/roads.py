@@ -407,7 +407,7 @@ SETTLED: s = 2.0
 def springs_needed(car: Subject, road: Road) -> str:
     """Requirement: a sprung body, and a vehicle that can be put on the road."""
     if "a_z" not in record.names(car.vehicle.model.Outputs):
-        return f"{car.name} has no springs: it tells no vertical acceleration (output a_z)"
+        return f"{car.name} has no springs: it has no vertical acceleration (output a_z)"
     return road_needed(car, road)
 
 

@@ -244,7 +244,7 @@ class _SteadyTurns(StandardManoeuvre):
 
         Each window of constant lateral acceleration is a point.
         """
-        drive.must_tell("a_y", "which turns are steady is not told")
+        drive.require_signal("a_y", "which turns are steady is unknown")
         points: list[SteadyPoints] = []
         for begin in np.arange(drive.t[0], drive.t[-1] - WINDOW, 0.5 * WINDOW).tolist():
             window = drive.since(begin, begin + WINDOW)
@@ -468,7 +468,7 @@ class SlowRamp(StandardManoeuvre):
     def adapted_to(self, drive: CaseRun) -> SlowRamp:
         """Return the test with the speed and the side of a log."""
         steering = drive.steering()
-        drive.must_tell("a_y", "how far the ramp goes is unknown")
+        drive.require_signal("a_y", "how far the ramp goes is unknown")
         angle, a_y = (steering.side * drive[name] for name in ("steer", "a_y"))
         ends = [first_time(drive.t, a_y, share * a_y.max())[0] for share in (0.1, NEAR)]
         slow = np.isfinite(ends).all() and ends[1] - ends[0] > SLOWEST
@@ -559,7 +559,7 @@ def _notes(runs: Sequence[CaseRun], limit: _Limit) -> list[str]:
         notes.append(f"the {'rear' if limit.rear[0] else 'front'} gives way at the limit")
     if any("a_y" in run.source.steady for run in runs):
         notes.append(
-            "the log has no a_y, v_y or sideslip, and does not tell a spin: where it ends in one, "
+            "the log has no a_y, v_y or sideslip, and cannot show a spin: where it ends in one, "
             "the largest lateral acceleration is too large"
         )
     if limit.grows[0]:

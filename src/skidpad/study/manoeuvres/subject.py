@@ -1,4 +1,4 @@
-"""The vehicle under test, in one or several variants, and what manoeuvres require of it.
+"""The vehicle under test, in one or several variants, and the requirements of manoeuvres.
 
 Linear theory of a vehicle that drives straight on, from the exact derivatives of its model.
 
@@ -366,8 +366,8 @@ def steering_needed(car: Subject, test: Any = None) -> str:
     """Requirement: steered front wheels."""
     if not car.steers:
         return f"{car.name} does not steer: it turns on the spot"
-    told = car.vehicle.body.steer is not None or car.limits.steer_max < inf
-    return "" if told else f"{car.name} has no wheels that steer"
+    steered = car.vehicle.body.steer is not None or car.limits.steer_max < inf
+    return "" if steered else f"{car.name} has no wheels that steer"
 
 
 def tyres_needed(car: Subject, test: Any = None) -> str:
@@ -403,11 +403,11 @@ def grip_needed(car: Subject, test: Any) -> str:
 def drive_needed(car: Subject, test: Any = None) -> str:
     """Requirement: drive and brakes that take a demanded acceleration and act through tyres."""
     if car.vehicle.body.imposed:
-        return f"{car.name} moves as it is told: nothing drives it"
+        return f"{car.name} has an imposed motion: nothing drives it"
     if not car.slides:
-        return f"{car.name} has no tyres: what it is asked for is what it does"
+        return f"{car.name} has no tyres: it does exactly what is demanded"
     if not takes(car, "a"):
-        return f"{car.name} is told a speed, not how hard to drive"
+        return f"{car.name} takes a speed, not an acceleration"
     return loop_needed(car)
 
 

@@ -48,8 +48,8 @@ from .manoeuvre import (
     Metric,
     Performing,
     StandardManoeuvre,
-    beside_theory,
     chart,
+    compare_with_theory,
     curve,
     linear_drive,
 )
@@ -108,7 +108,7 @@ class StepSteer(StandardManoeuvre):
         linear = linear_drive(
             car, self.speed, first, PERIOD, lambda theory: theory.ramp(self.rise, PERIOD, samples)
         )
-        metrics = beside_theory(runs, self._means(runs), self._means([linear]))
+        metrics = compare_with_theory(runs, self._means(runs), self._means([linear]))
         notes = endings(runs)
         if all(run.done[0] for run in runs) and np.isnan(metrics[1].value[0]):
             notes.append("yaw rate creeps up: it has no peak, and so no TB factor")
@@ -143,10 +143,10 @@ class StepSteer(StandardManoeuvre):
                 f"{drive.label} has no step of the wheels: their angle has to rise within "
                 f"{LONGEST_RISE:g} s and to stay"
             )
-        drive.must_tell("a_y", "the test is driven to that of the steady turn")
+        drive.require_signal("a_y", "the test is driven to that of the steady turn")
         a_y = float(step_response(part, "a_y", steering.when).steady[0])
-        drive.must_turn(a_y, "after the step")
-        lasts = part.lasting(self.duration, steering.when)
+        drive.require_turning(a_y, "after the step")
+        lasts = part.comparable_duration(self.duration, steering.when)
         side = steering.named(SIDES)
         return replace(self, speed=steering.v, a_y=a_y, duration=lasts, sides=side)
 
@@ -207,7 +207,7 @@ class SingleSine(StandardManoeuvre):
         for name, words in (("omega", "yaw rate"), ("a_y", "lateral acceleration")):
             theory = Curve(linear.t, side * linear[name][:, 0], linear.label, "theory")
             charts.append(chart(f"Single sine: {words}", "t", name, runs[0], theory))
-        metrics = beside_theory(runs, self._means(runs), self._means([linear]))
+        metrics = compare_with_theory(runs, self._means(runs), self._means([linear]))
         return Findings(metrics, charts, endings(runs))
 
     @property
@@ -265,15 +265,15 @@ class SingleSine(StandardManoeuvre):
         """Return the test with the speed, the first peak of lateral acceleration and the side of a
         log."""
         steering, f = drive.steering(), self.frequency
-        drive.must_tell("a_y", "the test is driven to the first peak of it", changing=True)
+        drive.require_signal("a_y", "the test is driven to the first peak of it", changing=True)
         begin = steering.when - np.arcsin(0.5) / (2.0 * np.pi * f)
         moved = CaseRun(drive.label, drive.t - begin, drive.signals)
         part = moved.since(-0.5 / f, 1.0 / f + AFTER)
         sine = steering.side * one_period(f * part.t)
-        drive.must_follow(part["steer"][:, 0], sine, f"single sine of {f:g} Hz")
-        drive.must_last(part.t[-1], 1.5 / f)
+        drive.require_steering(part["steer"][:, 0], sine, f"single sine of {f:g} Hz")
+        drive.require_duration(part.t[-1], 1.5 / f)
         a_y = float(self._peaks(part, "a_y").height[0, 0])
-        drive.must_turn(a_y, "at most")
+        drive.require_turning(a_y, "at most")
         return replace(self, speed=steering.v, a_y=a_y, sides=steering.named(BEGINNINGS))
 
 
@@ -413,8 +413,8 @@ class SineWithDwell(StandardManoeuvre):
         begin = steering.when - np.arcsin(0.5) / (2.0 * np.pi * FREQUENCY)
         angle = steering.side * drive["steer"][:, 0] / steering.angle
         what = f"sine of {FREQUENCY:g} Hz that pauses for {DWELL:g} s at its second peak"
-        drive.must_follow(angle, sine_with_dwell(drive.t - begin), what)
-        drive.must_last(drive.t[-1] - steering.when, END + LATER[-1][0])
+        drive.require_steering(angle, sine_with_dwell(drive.t - begin), what)
+        drive.require_duration(drive.t[-1] - steering.when, END + LATER[-1][0])
         sides = steering.named(BEGINNINGS)
         return replace(self, speed=steering.v, angles=(steering.angle,), sides=sides)
 
@@ -454,7 +454,7 @@ class SineWithDwell(StandardManoeuvre):
         if ratio_of(car, self.steering_ratio) is None:
             notes.append(
                 f"the last angle is {self.factors[-1]:g} times the unit: of a vehicle without a "
-                "steering wheel only steering_ratio tells what 270° of it are"
+                "steering wheel only steering_ratio says how much 270° of it are"
             )
         return Findings([*metrics, *self._criteria(left, large)], [self._chart(runs)], notes)
 
