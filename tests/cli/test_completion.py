@@ -152,7 +152,7 @@ def test_the_names_written_down_are_those_there_are() -> None:
     assert options.bench_groups("") == list(bench.GROUPS)
     assert [name for name, _ in options.run_targets("")][: len(demo.DEMOS)] == list(demo.DEMOS)
     assert options.manoeuvre_names("slalom") == ["slalom_18_m", "slalom_36_m"]
-    assert options.command_driven_names("LEARNED") == ["LEARNED_STEER_VEL"]
+    assert options.vehicle_choices("LEARNED") == ["LEARNED_STEER_VEL"]
 
 
 @pytest.mark.skipif(os.name == "nt" or shutil.which("bash") is None, reason="needs bash")

@@ -102,10 +102,6 @@ def tyre_names(incomplete: str) -> list[str]:
     return _beginning(incomplete, TYRES)
 
 
-def command_driven_names(incomplete: str) -> list[str]:
-    return _beginning(incomplete, COMMAND_DRIVEN)
-
-
 def manoeuvre_names(incomplete: str) -> list[str]:
     return _beginning(incomplete, MANOEUVRES)
 

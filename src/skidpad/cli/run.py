@@ -52,8 +52,8 @@ class VehicleRun(NamedTuple):
     """Options that apply to a vehicle, None if not given.
 
     Args:
-        controller: Who steers a vehicle: path_follower, pure_pursuit, stanley.
-        track: Where to: circuit, lane_change, or a file with a centre line.
+        controller: Controller that steers a vehicle: path_follower, pure_pursuit, stanley.
+        track: Track of a vehicle: circuit, lane_change, or a file with a centre line.
         speed: Fastest speed of a vehicle in m/s.
     """
 
@@ -81,7 +81,7 @@ def run(
         target [WORLD|VEHICLE|DEMO]: A world file, a vehicle as `skidpad models` lists them, or a
             demo; without one, the demos are listed.
         duration: Simulated time in s.
-        seed: Of all random numbers.
+        seed: Seed of all random numbers.
         out: Folder for the recording and the page; one of its own if not given.
         rate: Samples recorded per second of simulated time, in Hz.
         no_record: Write no recording.
@@ -92,7 +92,7 @@ def run(
 
     if target is None:
         rows = [(one.name, one.text) for one in demo.DEMOS.values()]
-        listed = sheets.table(Sheet(("demo", "what one sees"), rows, wraps=(1,)), "bold cyan")
+        listed = sheets.table(Sheet(("demo", "content"), rows, wraps=(1,)), "bold cyan")
         hints = (
             "",
             "skidpad run lap             a demo",
@@ -309,12 +309,12 @@ def serve(
         world: World file; without one, a car on a track of cones with things to push.
         host: Address to listen on.
         port: Port to listen on; by default 8000 or the next free one.
-        token: What viewers need; made up if others can reach the host.
+        token: Access token for viewers; generated if others can reach the host.
         rate: Frames a second for each viewer.
-        factor: Times real time.
+        factor: Simulation speed, relative to real time.
         record: Record to this file from the start.
         no_browser: Only print the address.
-        seed: Of all random numbers.
+        seed: Seed of all random numbers.
     """
     from ..view.live.messages import FACTORS, RATES
     from ..view.live.server import PORT, LiveServer, has_display
@@ -379,7 +379,7 @@ class Running(NamedTuple):
     """Options for running a node.
 
     Args:
-        middleware: What carries the messages: auto, cyclonedds, zenoh or rclpy.
+        middleware: Middleware of the messages: auto, cyclonedds, zenoh or rclpy.
         record: Write everything published and heard to a rosbag2 in this folder.
         lock_step: Advance only when a command or a call of ~/step arrives.
         package [NAME=FOLDER]: What $(find-pkg-share NAME) stands for.
@@ -432,7 +432,7 @@ def planning(
             itself has them.
         converter: Models with pedals take control commands, as behind the converter.
         allow_import: Let parameters name modules of learned models.
-        seed: Of the noise; drawn if not given.
+        seed: Seed of the noise; drawn if not given.
     """
     from ..ros2.nodes.planning import NAME, NAMESPACE, Planning
 
@@ -473,8 +473,8 @@ def world(
     Args:
         file: World file; or the parameter world_file names it.
         page: Show the world live in a browser, to watch.
-        port: Of the page; 8000 or the next free one.
-        seed: Of all random numbers.
+        port: Port of the page; 8000 or the next free one.
+        seed: Seed of all random numbers.
     """
     from ..ros2.nodes.world import page_of, program
 

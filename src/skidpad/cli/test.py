@@ -83,17 +83,17 @@ def test(
         manoeuvre [NAME]: Only this one; may be given several times.
         against [FILE|LOG|VEHICLE]: Compare with an earlier JSON file, a measured log or another
             vehicle.
-        names [COLUMN=SIGNAL]: What a column of the log is.
+        names [COLUMN=SIGNAL]: Signal that a column of the log contains.
         at [S]: Time of the log at which the test begins.
         wheelbase [M]: Wheelbase of the vehicle of the log in m.
         limits [FILE]: Limits of metrics in YAML.
         variants: Vehicles whose parameters differ by --spread.
         spread [NAME=WIDTH]: How uncertain a parameter is, as in m=5%.
-        seed: Of the variants.
+        seed: Seed of the variants.
         json [FILE]: Write all numbers as JSON; - prints them.
         junit [FILE]: Write the verdicts as JUnit XML.
         html [FILE]: Write the report, one page.
-        listed: List the manoeuvres, and who can do them.
+        listed: List the manoeuvres, and which vehicles can do them.
     """
     from ..study.manoeuvres.evaluation import Evaluation, Limits
     from ..study.manoeuvres.proving_ground import perform, select
@@ -458,7 +458,7 @@ def tune(
             repeated.
         params [FILE]: Parameters to start from in YAML; later files win.
         out [FILE]: Write the parameters found, in YAML.
-        iterations: At most.
+        iterations: Largest number of iterations.
     """
     from ..study.manoeuvres.tuning import tune as search
     from ..study.manoeuvres.tuning import usual_bounds

@@ -301,7 +301,7 @@ class Stepping(NamedTuple):
         dt: Step in s.
         substeps: Steps of the integrator within one; as the vehicle says.
         precision: float64 or float32.
-        name: What it is called there; by default like the vehicle.
+        name: Name in the exported files; by default that of the vehicle.
     """
 
     params: ParameterFiles = None
@@ -329,7 +329,7 @@ def c(vehicle: VehicleName, *, stepping: Stepping, queue: Queue = None, out: Pat
     The source needs no library and allocates nothing. A step has the bits of skidpad's Simulator.
 
     Args:
-        out [FOLDER]: Where to; made if it does not exist.
+        out [FOLDER]: Output folder; created if it does not exist.
     """
     from ..export.c import write_c
 
@@ -357,7 +357,7 @@ def fmu(
     Args:
         fmi [3|2]: Version of FMI.
         out [FILE]: The FMU; NAME.fmu if not given.
-        platforms [LIST]: Where it runs: linux, windows, macos (all three if not given),
+        platforms [LIST]: Platforms to build for: linux, windows, macos (all three if not given),
             aarch64-linux; with commas between.
         compiler: zig, or for this machine alone gcc or clang.
         sources_only: Leave the libraries out.

@@ -407,7 +407,7 @@ class _Act:
         """Input of a driver who steers and pulls the handbrake, and does nothing else."""
         body = self._body
         idle = record.flatten(record.build(self.model.Input))
-        # At rest nothing is braked for the way that it rolls.
+        # A command at zero speed contains no brake demand against rolling.
         still = body.placed(x, body.pose(x, own), Velocity(0.0, 0.0, 0.0), own)
         told = record.flatten(body.command(still, Demand(steer, handbrake=handbrake), own))
         each = zip(told, idle, self.pushes, strict=True)
@@ -438,7 +438,7 @@ def _pace(
     v: m_s, goal: m_s, memory: SpeedMemory, r: DriverInput, drive: Driving, dt: s
 ) -> tuple[m_s2, SpeedMemory]:
     """Acceleration that holds the speed, or that of the input."""
-    # Without an error nothing gathers while the acceleration alone is asked for.
+    # With a zero error the integral stays constant while only an acceleration is demanded.
     seen = goal + r.hold * (v - goal)
     held, memory = pid_control(drive.speed, memory, seen, goal, dt, anti_windup=True)
     stopping = minimum(r.a, 0.0) * clip(v * (1.0 / STANDING), -1.0, 1.0)

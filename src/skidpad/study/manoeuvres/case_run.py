@@ -443,7 +443,7 @@ def _motion(
     if body.steer is not None:
         signals["steer"] = wide(body.steer(x, u, p), shape)
     pair = next((pair for pair in ACCELERATIONS if set(pair) <= set(outputs)), ("a_x", "a_y"))
-    # Told is better than a difference of samples; a model may tell one of the two.
+    # Outputs are more accurate than differences of samples; a model may have one of the two.
     rates = zip((v_x, v_y), (-v_y * now.omega, v_x * now.omega), strict=True)
     a_x, a_y = (
         outputs[name] if name in outputs else np.gradient(wide(v, shape), t, axis=0) + turn

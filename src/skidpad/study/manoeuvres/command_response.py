@@ -326,7 +326,7 @@ class StopFromSpeed(StandardManoeuvre):
         named = by_speed or takes(car, "a")
         # Brakes that are pedals have a time constant of their own.
         own = None if named == "accel" else lag_of(car, named, v if by_speed else a)
-        # What starts to roll backwards at rest is looked at until there only.
+        # Evaluated until rest only: the vehicle may roll backwards afterwards.
         pedal: Signal = 0.0 if by_speed else lambda t: np.where(t >= 0.0, -a, 0.0)
         told: Any = {"speed": lambda t: v * before(t), "a": pedal, "hold": 0.0}
         (run,) = yield [Case("stop", 2.0 * v / a + 5.0, v, rests=True, run_in=2.0, **told)]
@@ -649,6 +649,7 @@ def _yaw_error(seen: Sequence[Track], tracks: Sequence[Track]) -> Array:
 def _path_chart(title: str, tracks: Sequence[Track], seen: Sequence[Track]) -> Chart:
     true = [Curve(own.x[:, 0], own.y[:, 0], own.label) for own in tracks]
     told = [
-        Curve(own.x[:, 0], own.y[:, 0], f"{own.label}, as wheels tell", "measured") for own in seen
+        Curve(own.x[:, 0], own.y[:, 0], f"{own.label}, by wheel odometry", "measured")
+        for own in seen
     ]
     return chart(title, "x", "y", *true, *told, equal=True)

@@ -169,7 +169,7 @@ class Drive:
         A single case gives one column for all its vehicles.
         """
         held = not any(callable(signal) for row in rows for signal in row)
-        # A signal lies in memory in one piece: most are numbers, which are quickly written so.
+        # Each signal is contiguous in memory: most are constants, which are written fastest so.
         room = np.empty((len(self.cases), len(rows[0]), 1 if held else self.longest))
         steps = np.arange(room.shape[2], dtype=float)
         for of_case, row, case, (before, _) in zip(room, rows, self.cases, self.steps, strict=True):
@@ -344,14 +344,14 @@ class Kernels:
                         runs[k] = run
 
         with catch_warnings():
-            # Cases say themselves where wheels at walking pace need another integrator.
+            # `Case.rests` selects the integrator for walking pace; the warning is not needed.
             simplefilter("ignore", UserWarning)
             by_kernel: defaultdict[str, list[Drive]] = defaultdict(list)
             for places in alike.values():
                 for drive in self._drives(requests[places[0]][0], places, requests):
                     by_kernel[drive.fleet.plant.step.digest].append(drive)
-            # While one kernel runs, others run and Python makes their arguments. What shares a
-            # kernel goes one after the other, so that none is compiled twice.
+            # Kernels run at the same time, while Python prepares arguments. Drives of one kernel
+            # follow each other, so that it is compiled once.
             threads = min(len(by_kernel), self.threads or cores()) if self.device == "cpu" else 1
             share(drive_all, by_kernel.values(), threads=threads, apart=threads > 1)
         return runs
@@ -426,7 +426,7 @@ class Kernels:
         fresh = record.flatten(record.build(Memory))
         whole = np.concatenate([start, np.tile(fresh, (len(start), 1))], axis=1)
         count = max(one.longest for one in drives)
-        # Neighbours side by side in memory: signals are then rows of it.
+        # By fields, not by vehicles: each signal is then contiguous in memory.
         both = loop.rollout(
             whole.T,
             _over_steps(references),
@@ -437,7 +437,7 @@ class Kernels:
             layout="soa",
         ).swapaxes(1, 2)
         samples: Array = np.arange(0, count + 1, self.every, dtype=float)
-        # At the end of a case holds what was told at its last step.
+        # At the end of a case the input of its last step still holds.
         at = np.minimum(samples[:, None], np.concatenate([one.last for one in drives])).astype(int)
         felt_at = None if disturbances is None else at_steps(disturbances, at)
         told = at_steps(references, at)
@@ -454,7 +454,7 @@ class Kernels:
         """Runs of one vehicle, whose state has `size` numbers, in a shared rollout."""
         samples: Array = np.arange(0, drive.longest + 1, self.every, dtype=float)
         alone = len(samples), drive.count
-        # As it would lie in memory alone: NumPy computes what lies otherwise by other loops.
+        # Laid out as in a rollout of its own: NumPy may round differently for other layouts.
         both, outputs = (
             whole if whole.shape[:2] == alone else whole[: len(samples), place].copy(order="K")
             for whole in driven

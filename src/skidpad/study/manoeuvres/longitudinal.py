@@ -127,7 +127,7 @@ class Acceleration(StandardManoeuvre):
 def on_course(run: CaseRun) -> NDArray[np.bool_]:
     """Whether a vehicle has been on course up to a sample, (T, V)."""
     askew = (np.abs(run["sideslip"]) > ASKEW) & (run["speed"] > MOVING)
-    # A log may not tell where it went; then it went straight on.
+    # A log may lack the path; the vehicle then counts as going straight on.
     gone = (np.abs(run["y"]) > ASIDE) | askew | ~np.isfinite(run["v_x"])
     return np.logical_and.accumulate(~gone, axis=0)
 
@@ -427,7 +427,7 @@ def level_for(
     for levels, fit in ((fine, fine.counts), (every, every.done)):
         asked, reached = levels.asked[fit], levels.reached[fit]
         if (reached >= a).any():
-            # Beyond the limit of grip more gives less: the gentlest that reaches it is the one.
+            # Beyond the limit of grip a larger demand gives less: the least sufficient one counts.
             k = max(int(np.argmax(reached >= a)), 1)
             return float(np.interp(a, reached[k - 1 : k + 1], asked[k - 1 : k + 1]))
     return a

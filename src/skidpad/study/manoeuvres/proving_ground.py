@@ -200,7 +200,7 @@ def _together(
         try:
             _drive(waiting, kernels)
         except InvalidValue:
-            # One demands what its vehicle does not take: it fails alone, and the others continue.
+            # A demand that its vehicle cannot take ends one manoeuvre; the others continue.
             for plan in waiting:
                 try:
                     _drive([plan], kernels)
@@ -212,7 +212,7 @@ def _together(
 def _drive(plans: Sequence[_Plan], kernels: Kernels) -> None:
     runs = iter(kernels.drive([(plan.car, case) for plan in plans for case in plan.cases]))
     for plan in plans:
-        plan.hand([next(runs) for _ in plan.cases])
+        plan.receive([next(runs) for _ in plan.cases])
 
 
 def _in_blocks(manoeuvre: Manoeuvre, car: Subject, kernels: Kernels) -> Result:
@@ -226,7 +226,7 @@ def _in_blocks(manoeuvre: Manoeuvre, car: Subject, kernels: Kernels) -> Result:
         if begin == 0:
             runs, unfit = tuple(first_variant_of(run) for run in result.runs), result.unfit
         begin, size = begin + part.variants, next_size(bytes_of(result.runs), part.variants)
-        del result  # its drives, before there are others
+        del result  # frees its runs before those of the next block
     return Result(manoeuvre, car, join_blocks(parts), runs, unfit)
 
 
@@ -243,7 +243,7 @@ class _Plan:
             self._performing = manoeuvre.perform(car)
             self._advance(None)
 
-    def hand(self, runs: list[CaseRun]) -> None:
+    def receive(self, runs: list[CaseRun]) -> None:
         """Pass the runs of the requested cases to the manoeuvre."""
         self.last = runs
         if self._keep:

@@ -60,12 +60,12 @@ def highest_clean(
     lowest, best, driven = low, np.full(low.shape, np.nan), list[tuple[Array, Sequence[CaseRun]]]()
     while not driven or np.max(high - low) > resolution:
         values = low + SHARES[:, None] * (high - low)
-        # After the first drives it is known of both ends.
+        # After the first round both ends are known.
         new: Array = values[1:-1] if driven else values
         drives = [cases(row) for row in new]
         runs = yield [case for row in drives for case in row]
         shape = len(new), len(drives[0]), len(low)
-        # Of which values and variants, (S, V), the drive of some style is clean, or late.
+        # Whether the run of any style is clean, or late, by value and variant, (S, V).
         verdicts = (np.reshape([judge(run) for run in runs], shape) for judge in (clean, late))
         flags, slow = (np.logical_or.reduce(each, axis=1) for each in verdicts)
         driven += [(row, runs[k * shape[1] : (k + 1) * shape[1]]) for k, row in enumerate(new)]
@@ -77,7 +77,7 @@ def highest_clean(
         best = _or_else(passed, best)
     shown = _or_else(best, lowest)
     same = (runs for values, runs in driven if np.array_equal(values, shown))
-    # Variants whose limits differ have not driven theirs at the same time.
+    # Variants with different limits have not driven them in one run.
     runs = next(same, None) or (yield cases(shown))
     style = np.argmax(np.stack([clean(run) for run in runs]), axis=0)
     return Limit(best, pick(runs, style))

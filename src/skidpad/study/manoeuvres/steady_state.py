@@ -320,7 +320,7 @@ class ConstantRadius(_SteadyTurns):
             for label, a, v in turns
         ]
         at = steady_points(car, runs)
-        # A vehicle too fast for the circle turns in balance, too, but elsewhere.
+        # A vehicle too fast for the circle may be steady on a wider one.
         a_circle = np.array([a for _, a, _ in turns])[:, None]
         with np.errstate(invalid="ignore"):
             on_circle = np.abs(at.a_y - a_circle) < ON_CIRCLE * np.abs(a_circle)
@@ -526,7 +526,7 @@ def _in_balance(car: Subject, run: CaseRun) -> tuple[Array, Array, Array, Array]
     curvature = omega / np.maximum(run["v_x"], 0.1)
     with np.errstate(invalid="ignore"):
         held = np.abs(a_y - run["v_x"] * omega) < BALANCE * car.grip
-        # A log need not tell the sideslip.
+        # A log may lack the sideslip.
         held &= ~(np.abs(slip - np.arctan(car.l_r * curvature)) >= MOST_SLIP)
     for wheels in (("F_z_fl", "F_z_rl"), ("F_z_fr", "F_z_rr")):
         if all(name in run for name in wheels):
@@ -547,7 +547,7 @@ def _limit(car: Subject, run: CaseRun) -> _Limit:
     spins = np.isnan(a_y[-1]) | (own < gradient * most)
     grows = np.isfinite(a_y[-1]) & (angle > REACHED * np.fmax.reduce(steer, axis=0))
     ended = [outcome in ("rolled over", "diverged") for outcome in run.outcomes]
-    # Where lateral acceleration is made of the yaw rate, both agree in a spin, too.
+    # Lateral acceleration derived from the yaw rate agrees with it in a spin, too.
     untold = np.array(ended) | np.isnan(most) | grows | ("a_y" in run.source.steady)
     rear = np.where(untold, np.nan, spins)
     return _Limit(most, angle, sideslip, own, gradient, rear, grows)
