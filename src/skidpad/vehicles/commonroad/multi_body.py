@@ -122,17 +122,6 @@ class Pair(NamedTuple):
         return self.right + self.left
 
 
-class Levers(NamedTuple):
-    """Lever arms of the forces between an axle and the body, in the axes of the leaning body."""
-
-    aside: si.m
-    """Offset to the left of the axle's middle, where the resultant of the springs acts."""
-    below: si.m
-    """Distance of the roll centre below the body's centre of mass."""
-    above: si.m
-    """Distance of the roll centre above the middle of the axle."""
-
-
 class Suspension(NamedTuple):
     """Forces, cambers and lever arms of the suspension of one axle."""
 
@@ -143,7 +132,15 @@ class Suspension(NamedTuple):
     camber: Pair
     joint: si.N
     """Lateral force at the roll centre; positive pushes the body to the left."""
-    levers: Levers
+    aside: si.m
+    """Lever arm of the springs: offset of their resultant to the left of the axle's middle."""
+    below: si.m
+    """Distance of the roll centre below the body's centre of mass."""
+    above: si.m
+    """Distance of the roll centre above the middle of the axle.
+
+    All three are in the axes of the leaning body.
+    """
 
 
 def suspension(
@@ -165,93 +162,48 @@ def suspension(
         upstream: as in CommonRoad's program, a tyre that has left the road pulls, and the body
             stays above its axles however far it is displaced sideways.
     """
-    travel = upstream_spring_travel if upstream else spring_travel
-    deflection, rate = travel(axle, body, at, car.R_w, p)
+    c, s = cos(body.lean), sin(body.lean)
+    between, between_rate = body.lean - axle.lean, body.lean_rate - axle.lean_rate
+    height, arm = body.h - car.R_w, p.h_ra - car.R_w
+    # Height of the body's centre of mass above the middle of the axle, in the axes of the road,
+    # then the position of the one relative to the other in the axes of the leaning body.
+    rise, rise_rate = height + axle.drop - body.drop, axle.drop_rate - body.drop_rate
+    aside, high = rise * s - axle.shift * c, rise * c + axle.shift * s
+    # Force of the compliant joint, parallel to the floor of the body.
+    offset = aside - arm * sin(between)
+    offset_rate = high * body.lean_rate + rise_rate * s - axle.shift_rate * c
+    offset_rate = offset_rate - arm * cos(between) * between_rate
+    # Extension of the springs from their static length.
+    if upstream:
+        middle, middle_rate = rise / c - height, rise_rate
+        rise = body.h - body.drop - car.R_w + axle.drop
+        aside, below, above = 0.0 * body.h, (rise - arm * cos(axle.lean)) / c, arm
+    else:
+        middle = high - height
+        middle_rate = rise_rate * c + axle.shift_rate * s - aside * body.lean_rate
+        above = arm * cos(between)
+        below = high - above
+    middle, middle_rate = middle + at * body.squat, middle_rate + at * body.squat_rate
+    side, side_rate = 0.5 * between * p.track, 0.5 * between_rate * p.track
+    right, left = middle + side, middle - side
+    right_rate, left_rate = middle_rate + side_rate, middle_rate - side_rate
     # Tyre deflections; negative for a wheel in the air.
-    middle = axle.drop + car.R_w * (cos(axle.lean) - 1.0)
-    side = 0.5 * p.track * sin(axle.lean)
-    load = Pair((middle - side) * car.K_zt, (middle + side) * car.K_zt)
-    roll_bar = (body.lean - axle.lean) * p.K_ts * (1.0 / p.track)
+    deflection = axle.drop + car.R_w * (cos(axle.lean) - 1.0)
+    tilt = 0.5 * p.track * sin(axle.lean)
+    load = Pair((deflection - tilt) * car.K_zt, (deflection + tilt) * car.K_zt)
+    roll_bar = between * p.K_ts * (1.0 / p.track)
     return Suspension(
         load=load if upstream else Pair(*map(on_road, load)),
         spring=Pair(
-            static - deflection.right * p.K_s - rate.right * p.K_sd + roll_bar,
-            static - deflection.left * p.K_s - rate.left * p.K_sd - roll_bar,
+            static - right * p.K_s - right_rate * p.K_sd + roll_bar,
+            static - left * p.K_s - left_rate * p.K_sd - roll_bar,
         ),
-        camber=Pair(
-            body.lean + deflection.right * (p.D + p.E * deflection.right),
-            body.lean - deflection.left * (p.D + p.E * deflection.left),
-        ),
-        joint=joint_force(axle, body, car, p),
-        levers=(upstream_levers if upstream else levers)(axle, body, car.R_w, p),
+        camber=Pair(body.lean + right * (p.D + p.E * right), body.lean - left * (p.D + p.E * left)),
+        joint=offset * car.K_ras + offset_rate * car.K_rad,
+        aside=aside,
+        below=below,
+        above=above,
     )
-
-
-def height_above(axle: Axle, body: Body, R_w: si.m) -> si.m:
-    """Height of the body's centre of mass above the middle of an axle."""
-    return body.h - R_w + axle.drop - body.drop
-
-
-def levers(axle: Axle, body: Body, R_w: si.m, p: AxleParams) -> Levers:
-    """Lever arms from the positions of body and axle."""
-    above, arm = height_above(axle, body, R_w), p.h_ra - R_w
-    c, s = cos(body.lean), sin(body.lean)
-    link = arm * cos(body.lean - axle.lean)
-    return Levers(above * s - axle.shift * c, above * c + axle.shift * s - link, link)
-
-
-def upstream_levers(axle: Axle, body: Body, R_w: si.m, p: AxleParams) -> Levers:
-    """Lever arms as upstream computes them: springs always below the body's centre of mass."""
-    above = body.h - body.drop - R_w + axle.drop
-    below = (above - (p.h_ra - R_w) * cos(axle.lean)) / cos(body.lean)
-    return Levers(0.0 * body.h, below, p.h_ra - R_w)
-
-
-def spring_travel(axle: Axle, body: Body, at: si.m, R_w: si.m, p: AxleParams) -> tuple[Pair, Pair]:
-    """Extension of each spring from its static length, and the rate of extension."""
-    above, above_rate = height_above(axle, body, R_w), axle.drop_rate - body.drop_rate
-    c, s = cos(body.lean), sin(body.lean)
-    middle = above * c + axle.shift * s - (body.h - R_w) + at * body.squat
-    aside = above * s - axle.shift * c
-    turning = above_rate * c + axle.shift_rate * s - aside * body.lean_rate
-    return _by_side(middle, turning + at * body.squat_rate, axle, body, p)
-
-
-def upstream_spring_travel(
-    axle: Axle, body: Body, at: si.m, R_w: si.m, p: AxleParams
-) -> tuple[Pair, Pair]:
-    """Spring travel as upstream computes it: body above its axles, lean rate ignored."""
-    height = body.h - R_w
-    middle = (height + axle.drop - body.drop) / cos(body.lean) - height + at * body.squat
-    middle_rate = axle.drop_rate - body.drop_rate + at * body.squat_rate
-    return _by_side(middle, middle_rate, axle, body, p)
-
-
-def _by_side(
-    middle: si.m, middle_rate: si.m_s, axle: Axle, body: Body, p: AxleParams
-) -> tuple[Pair, Pair]:
-    side = 0.5 * (body.lean - axle.lean) * p.track
-    side_rate = 0.5 * (body.lean_rate - axle.lean_rate) * p.track
-    return (
-        Pair(middle + side, middle - side),
-        Pair(middle_rate + side_rate, middle_rate - side_rate),
-    )
-
-
-def joint_force(axle: Axle, body: Body, car: Any, p: AxleParams) -> si.N:
-    """Force of the compliant roll-centre joint, parallel to the floor of the leaning body."""
-    c, s = cos(body.lean), sin(body.lean)
-    above = height_above(axle, body, car.R_w)
-    between = body.lean - axle.lean
-    arm = p.h_ra - car.R_w
-    offset = above * s - axle.shift * c - arm * sin(between)
-    rate = (
-        (above * c + axle.shift * s) * body.lean_rate
-        + (axle.drop_rate - body.drop_rate) * s
-        - axle.shift_rate * c
-        - arm * cos(between) * (body.lean_rate - axle.lean_rate)
-    )
-    return offset * car.K_ras + rate * car.K_rad
 
 
 def axle_moment(
@@ -266,7 +218,7 @@ def axle_moment(
     c, s = half * cos(axle.lean), car.R_w * sin(axle.lean)
     return (
         half * (now.spring.left - now.spring.right)
-        - now.joint * now.levers.above
+        - now.joint * now.above
         + now.load.right * (s + c - car.K_lt * across.right)
         + now.load.left * (s - c - car.K_lt * across.left)
         - F_y * (car.R_w - axle.drop)
@@ -276,7 +228,7 @@ def axle_moment(
 def body_moment(now: Suspension, p: AxleParams) -> si.Nm:
     """Moment of an axle on the body about the forward axis; positive leans it to the left."""
     apart = 0.5 * p.track * (now.spring.right - now.spring.left)
-    return apart - now.spring.sum * now.levers.aside - now.joint * now.levers.below
+    return apart - now.spring.sum * now.aside - now.joint * now.below
 
 
 def _axle(which: str) -> AxleParams:
