@@ -101,7 +101,18 @@ class CurvedLine(NamedTuple):
         for _ in range(_MOVES):
             wedge = _wedge(self, segment, x, y)
             segment = clip(floor(segment + wedge.t), 1.0, floor(self.points) - 3.0)
-        return _in_wedge(self, segment, _wedge(self, segment, x, y))
+        wedge = _wedge(self, segment, x, y)
+        t, dx, dy, (a_x, a_y), (b_x, b_y) = wedge.t, wedge.dx, wedge.dy, wedge.a, wedge.b
+        by_width = self.step / wedge.width
+        by_length = 1.0 / sqrt(dx * dx + dy * dy)
+        return LinePlace(
+            self.start + (segment + t) * self.step,
+            wedge.v,
+            ((1.0 - t) * a_x + t * b_x) * by_width,
+            ((1.0 - t) * a_y + t * b_y) * by_width,
+            -dy * by_length,
+            dx * by_length,
+        )
 
 
 def _cell(place: Any, count: Any) -> Any:
@@ -138,20 +149,6 @@ def _wedge(line: Any, segment: Any, x: m, y: m) -> _Wedge:
     width = maximum(behind + before, _LEAST_WIDTH)
     v = (dx * (y - y1) - dy * (x - x1)) / sqrt(dx * dx + dy * dy)
     return _Wedge(behind / width, v, dx, dy, a, b, width)
-
-
-def _in_wedge(line: Any, segment: Any, wedge: _Wedge) -> LinePlace:
-    t, dx, dy, (a_x, a_y), (b_x, b_y) = wedge.t, wedge.dx, wedge.dy, wedge.a, wedge.b
-    by_width = line.step / wedge.width
-    by_length = 1.0 / sqrt(dx * dx + dy * dy)
-    return LinePlace(
-        line.start + (segment + t) * line.step,
-        wedge.v,
-        ((1.0 - t) * a_x + t * b_x) * by_width,
-        ((1.0 - t) * a_y + t * b_y) * by_width,
-        -dy * by_length,
-        dx * by_length,
-    )
 
 
 class Columns(NamedTuple):
@@ -269,23 +266,18 @@ def line_road(line: StraightLine | CurvedLine, start: m, step: m, columns: Array
         heights = grid_of(HeightGrid, z, (start, columns[0]), steps)
         return (CurvedRoad if isinstance(line, CurvedLine) else StripRoad)(line, heights)  # type: ignore[arg-type]
     heights = grid_of(ColumnGrid, z, (start, 0.0), (step, 1.0))
-    kind: Any = ListedCurvedRoad if isinstance(line, CurvedLine) else ListedStripRoad
-    return kind(line, _listed_columns(columns), heights)
-
-
-def _listed_columns(columns: Array) -> Columns:
-    """Record of columns at listed positions."""
-    width = float(columns[-1] - columns[0])
-    parts = math.ceil(width / float(np.min(np.diff(columns))) * (1.0 + 1e-9)) + 1
+    parts = math.ceil(width / float(np.min(spacing)) * (1.0 + 1e-9)) + 1
     if parts > _MOST_PARTS:
         raise InvalidValue(
-            f"columns lie {np.min(np.diff(columns)):g} m apart on a width of {width:g} m; allowed "
+            f"columns lie {np.min(spacing):g} m apart on a width of {width:g} m; allowed "
             f"is one part in {_MOST_PARTS} of it"
         )
     begin = columns[0] + width * np.arange(parts) / parts
     before = np.clip(np.searchsorted(columns, begin, "right") - 1, 0, len(columns) - 2)
     intervals = float(columns[0]), parts / width, float(parts)
-    return Columns(shared_array(columns), float(len(columns)), shared_array(before), *intervals)
+    arrays = shared_array(columns), float(len(columns)), shared_array(before)
+    kind: Any = ListedCurvedRoad if isinstance(line, CurvedLine) else ListedStripRoad
+    return kind(line, Columns(*arrays, *intervals), heights)
 
 
 def curved_line(x: Array, y: Array, start: m, step: m, reach: m) -> CurvedLine:

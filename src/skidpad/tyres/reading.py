@@ -182,27 +182,25 @@ def check_finite(tyre: Tyre, document: Document) -> None:
     )
 
 
-def ordinary_contacts(tyre: Tyre, count: int = _CONTACTS) -> dict[str, Array]:
-    """Contacts spread evenly over the ordinary range, including its limits and standstill."""
+def _not_finite(tyre: Tyre) -> tuple[str, str] | None:
+    """Name of a non-finite result and its contact, or None if all results are finite.
+
+    Contacts are spread evenly over the ordinary range, including its limits and standstill.
+    """
     ranges, nominal = tyre.record.ranges, nominal_load(tyre) or USUAL_LOAD
     most = min(max(ranges.FZMIN, ranges.FZMAX), MOST_LOAD * nominal)
     least = min(ranges.FZMIN, ranges.FZMAX, most)
     # A sequence of low discrepancy: multiples of powers of the generalised golden ratio, modulo 1.
     steps = 1.1347241384015194 ** -np.arange(1.0, 6.0)
-    share = (0.5 + np.outer(np.arange(count), steps)) % 1.0
+    share = (0.5 + np.outer(np.arange(_CONTACTS), steps)) % 1.0
     share = np.clip(1.2 * share - 0.1, 0.0, 1.0).T
-    return {
+    contacts: dict[str, Array] = {
         "F_z": least + (most - least) * share[0],
         "kappa": 2.0 * share[1] - 1.0,
         "alpha": share[2] - 0.5,
         "gamma": 0.4 * share[3] - 0.2,
         "v_x": 50.0 * share[4],
     }
-
-
-def _not_finite(tyre: Tyre) -> tuple[str, str] | None:
-    """Name of a non-finite result and its contact, or None if all results are finite."""
-    contacts = ordinary_contacts(tyre)
     looks: list[Callable[[str], Any]] = [lambda question: answers(tyre, question, **contacts)]
     numbers = np.abs(records.flatten(tyre.record))
     if np.any((numbers > _EXTREME) | ((numbers > 0.0) & (numbers < 1.0 / _EXTREME))):

@@ -264,24 +264,22 @@ def trailer_chain(trailers: Any) -> Any:
     if is_chain or isinstance(trailers, NoTrailers):
         return trailers
     several = isinstance(trailers, (list, tuple)) and not record.is_record_type(kind)
-    chain = [_on_tyre(trailer) for trailer in (trailers if several else (trailers,))]
+    chain: list[Any] = []
+    for trailer in trailers if several else (trailers,):
+        own: Any = type(trailer)
+        if not record.is_record_type(own) or {*own._fields} != {*Trailer._fields}:
+            raise InvalidValue(
+                "trailers must be a Trailer of skidpad.vehicles.parts, or several in a tuple, got "
+                + shortened(repr(trailer), 80)
+            )
+        # The class of a trailer depends on that of its tyre.
+        tyre = DEFAULT_TYRE if trailer.tyre is None else record_of(trailer.tyre)
+        chain.append(trailer_type(type(tyre))(**trailer._asdict() | {"tyre": tyre}))
     if not chain:
         return NoTrailers()
     if len(chain) > len(ORDINALS):
         raise InvalidValue(f"trailers: at most {len(ORDINALS)} are allowed, got {len(chain)}")
     return trailers_type(*(type(trailer.tyre) for trailer in chain))(*chain)
-
-
-def _on_tyre(trailer: Any) -> Any:
-    """Return a trailer as a record whose class depends on that of its tyre."""
-    kind: Any = type(trailer)
-    if not record.is_record_type(kind) or {*kind._fields} != {*Trailer._fields}:
-        raise InvalidValue(
-            "trailers must be a Trailer of skidpad.vehicles.parts, or several in a tuple, got "
-            + shortened(repr(trailer), 80)
-        )
-    tyre = DEFAULT_TYRE if trailer.tyre is None else record_of(trailer.tyre)
-    return trailer_type(type(tyre))(**trailer._asdict() | {"tyre": tyre})
 
 
 SIDES = ("left", "right")

@@ -183,7 +183,14 @@ def motion(x: State, w: External, p: Params) -> Motion:
     wheels = each_wheel(wheel_forces, each_tyre(p.tyres), (p.slip,) * 4, slips(x, p), moving, SIDES)
     pairs = zip(wheels, headings, strict=True)
     forces = tuple(Force(*turned(*heading, f.F_x, f.F_y)) for f, heading in pairs)
-    force, moment = on_body(forces, wheels, p)
+    fl, fr, rl, rr = forces
+    # Wheels of an axle taken together: what is alike on both sides cancels to the last bit.
+    front, rear = (Force(a.x + b.x, a.y + b.y) for a, b in ((fl, fr), (rl, rr)))
+    turning = (0.5 * p.track_f) * (fr.x - fl.x) + (0.5 * p.track_r) * (rr.x - rl.x)
+    aligning = (wheels[0].M_z + wheels[1].M_z) + (wheels[2].M_z + wheels[3].M_z)
+    # Moment of the tyre forces about the centre of mass.
+    moment = p.l_f * front.y - p.l_r * rear.y + turning + aligning
+    force = Force(front.x + rear.x, front.y + rear.y)
     by_mass = 1.0 / p.m
     pushed = Acceleration(force.x * by_mass, force.y * by_mass)
     a = Acceleration((force.x + air.F_x + w.F_x) * by_mass, (force.y + air.F_y + w.F_y) * by_mass)
@@ -203,17 +210,6 @@ def motion(x: State, w: External, p: Params) -> Motion:
     a, moment, leaning, towed = trailers.coupled(x, w, a, pushed, moment, p)
     acting = Acting(loads, forces, pushed, pressing, road)
     return Motion(travel, acting, headings, wheels, a, moment, leaning, towed)
-
-
-def on_body(forces: tuple[Force, ...], wheels: list[WheelForces], p: Params) -> tuple[Force, Nm]:
-    """Sum of the tyre forces, and their moment about the centre of mass."""
-    fl, fr, rl, rr = forces
-    # Wheels of an axle taken together: what is alike on both sides cancels to the last bit.
-    front, rear = (Force(a.x + b.x, a.y + b.y) for a, b in ((fl, fr), (rl, rr)))
-    turning = (0.5 * p.track_f) * (fr.x - fl.x) + (0.5 * p.track_r) * (rr.x - rl.x)
-    aligning = (wheels[0].M_z + wheels[1].M_z) + (wheels[2].M_z + wheels[3].M_z)
-    moment = p.l_f * front.y - p.l_r * rear.y + turning + aligning
-    return Force(front.x + rear.x, front.y + rear.y), moment
 
 
 def derivative(x: State, u: Input, w: External, p: Params) -> State:
