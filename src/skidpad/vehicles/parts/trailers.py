@@ -264,8 +264,9 @@ def trailer_chain(trailers: Any) -> Any:
     if is_chain or isinstance(trailers, NoTrailers):
         return trailers
     several = isinstance(trailers, (list, tuple)) and not record.is_record_type(kind)
+    parts: Any = trailers if several else (trailers,)
     chain: list[Any] = []
-    for trailer in trailers if several else (trailers,):
+    for trailer in parts:
         own: Any = type(trailer)
         if not record.is_record_type(own) or {*own._fields} != {*Trailer._fields}:
             raise InvalidValue(
