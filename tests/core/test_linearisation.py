@@ -109,7 +109,7 @@ def test_the_step_is_the_simulators_and_its_jacobians_are_slopes(
     car, x, u = at(name)
     dt = 2e-3
     around = Linearisation(car, dt, integrator)
-    assert isinstance(around._functions, linearisation.Staged) == staged
+    assert isinstance(around._functions, linearisation.StagedStep) == staged
     x_next, A, B = around(x, u)
     sim = sp.Simulator(car, dt=dt, integrator=integrator)
     sim.reset(x)
@@ -124,7 +124,7 @@ def test_a_stage_by_stage_step_is_the_whole_one(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(linearisation, "WHOLE_STEP", 0)
     other = vehicles.commonroad_st(compat="upstream")
     around = Linearisation(other, 0.05)
-    assert isinstance(around._functions, linearisation.Staged)
+    assert isinstance(around._functions, linearisation.StagedStep)
     # Above walking pace the two models are one.
     for a, b in zip(around(x, u), whole, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)

@@ -29,10 +29,10 @@ from ..errors import InvalidValue
 from ..integrate.base import Integrator
 from ..units import m_s, s
 from . import pipeline
-from .portable import ProgramFunction, arrived, described, record_type, travelling
+from .portable import ProgramFunction, described, from_picklable, record_type, to_picklable
 from .program import Program
 
-CheckedPlantPlant = Any
+CheckedPlant = Any
 """A `Plant`; the alias marks plants from files, which this module checks."""
 MOST_SUBSTEPS = 1_000_000
 RULES = ("at_least", "nearest")
@@ -41,7 +41,7 @@ Ports = dict[str, tuple[tuple[str, ...], ...]]
 """The ports of a Program in order, each with the sets of fields that are allowed for it."""
 
 
-def check_plant(plant: CheckedPlantPlant) -> None:
+def check_plant(plant: CheckedPlant) -> None:
     """Raise unless the parts of a plant are consistent."""
     for name in ("name", "integrator", "reproduces"):
         _must(isinstance(getattr(plant, name), str), name, getattr(plant, name), "a text")
@@ -89,7 +89,7 @@ def check_plant(plant: CheckedPlantPlant) -> None:
         _check_ports("terminal", cost.terminal, {**ends, "r": (r,)}, {**ends, "value": (value,)})
 
 
-def _names(plant: CheckedPlantPlant) -> list[tuple[str, ...]]:
+def _names(plant: CheckedPlant) -> list[tuple[str, ...]]:
     return [record.names(kind) for kind in port_kinds(plant).values()]
 
 
@@ -284,7 +284,7 @@ class Plant:
         """Pickle by the vehicle if there is one, else by document and record classes."""
         if self.vehicle is not None and self.method is not None:
             return Plant.of, (self.vehicle, self.method)
-        records = {kind: travelling(getattr(self, kind)) for kind in KINDS}
+        records = {kind: to_picklable(getattr(self, kind)) for kind in KINDS}
         return _unpickled, (self.document(0.0, self.saved_cost), records)
 
     @classmethod
@@ -308,7 +308,7 @@ class Plant:
 
 
 def _unpickled(document: dict[str, Any], records: dict[str, Any]) -> Plant:
-    kinds = {name: arrived(kind) for name, kind in records.items()}
+    kinds = {name: from_picklable(kind) for name, kind in records.items()}
     return _decoded(Plant, document, "a pickled plant", kinds)[0]
 
 

@@ -147,7 +147,7 @@ class MadeRecord(NamedTuple):
 
     def here(self) -> type:
         """Make the class in this process."""
-        return self.recipe.make(*arrived(self.recipe.arguments))
+        return self.recipe.make(*from_picklable(self.recipe.arguments))
 
 
 class KnownRecord(NamedTuple):
@@ -164,7 +164,7 @@ class KnownRecord(NamedTuple):
         """Return the class in this process: itself, the same one at its place, or an equal one."""
         kind = _described_known.get(self.mark)
         if kind is None:
-            kinds = {name: arrived(part) for name, part in self.kinds.items()}
+            kinds = {name: from_picklable(part) for name, part in self.kinds.items()}
             like = _with_kinds(self.place[1].rpartition(".")[2], self.rows, kinds)
             kind = at(self.place)
             if not (record.is_record_type(kind) and _alike(kind, like)):
@@ -182,32 +182,32 @@ def _alike(kind: Any, other: Any) -> bool:
     )
 
 
-def travelling(thing: Any) -> Any:
+def to_picklable(thing: Any) -> Any:
     """Convert a record class, or those in a tuple, to picklable form; all else is unchanged."""
     if record.is_record_type(thing):
         recipe = recipe_of(thing)
         if isinstance(recipe, Recipe):
-            return MadeRecord(Recipe(recipe.make, travelling(recipe.arguments)))
+            return MadeRecord(Recipe(recipe.make, to_picklable(recipe.arguments)))
         return thing if importable(thing) else known_record(thing)
     if isinstance(thing, tuple):
-        return _like(thing, map(travelling, thing))
+        return _like(thing, map(to_picklable, thing))
     return thing
 
 
-def comes_whole(thing: Any) -> bool:
+def keeps_methods(thing: Any) -> bool:
     """Whether a record class, or every class in a tuple, arrives with its methods in another
     process."""
     if record.is_record_type(thing):
         recipe = recipe_of(thing)
-        return comes_whole(recipe.arguments) if isinstance(recipe, Recipe) else importable(thing)
-    return not isinstance(thing, tuple) or all(map(comes_whole, thing))
+        return keeps_methods(recipe.arguments) if isinstance(recipe, Recipe) else importable(thing)
+    return not isinstance(thing, tuple) or all(map(keeps_methods, thing))
 
 
-def arrived(thing: Any) -> Any:
-    """Restore what `travelling` converted, in the process that received it."""
+def from_picklable(thing: Any) -> Any:
+    """Restore what `to_picklable` converted, in the process that received it."""
     if isinstance(thing, (MadeRecord, KnownRecord)):
         return thing.here()
-    return _like(thing, map(arrived, thing)) if isinstance(thing, tuple) else thing
+    return _like(thing, map(from_picklable, thing)) if isinstance(thing, tuple) else thing
 
 
 def _like(thing: Any, parts: Any) -> Any:
@@ -220,19 +220,19 @@ def recipe_of_model(model: Any) -> tuple[Any, ...] | None:
     None without such a function or if another process could not restore all arguments.
     """
     build, arguments = vars(model).get("_recipe", (None, ()))
-    if build is None or not comes_whole(arguments):
+    if build is None or not keeps_methods(arguments):
         return None
-    return built_again, (build, travelling(arguments))
+    return rebuild_model, (build, to_picklable(arguments))
 
 
-def built_again(build: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+def rebuild_model(build: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     """Rebuild a model from the function that builds it and its transferred arguments."""
-    return build(*arrived(arguments))
+    return build(*from_picklable(arguments))
 
 
 def unpickled(kind: Any, leaves: tuple[Any, ...]) -> Any:
     """Rebuild a record from its transferred class and its leaves."""
-    return record.unflatten(arrived(kind), leaves)
+    return record.unflatten(from_picklable(kind), leaves)
 
 
 _described_known: WeakValueDictionary[str, type] = WeakValueDictionary()
@@ -251,7 +251,7 @@ def known_record(kind: type) -> KnownRecord:
     """Describe a record class for another process, and make its records picklable."""
     mark = vars(kind).get(_MARK) or uuid4().hex
     _remember(kind, mark)
-    kinds = {name: travelling(part) for name, part in _kinds(kind).items()}
+    kinds = {name: to_picklable(part) for name, part in _kinds(kind).items()}
     return KnownRecord(mark, place_of(kind), described(kind), kinds)
 
 
@@ -266,7 +266,7 @@ def reduced(instance: Any) -> tuple[Any, ...]:
     kind = type(instance)
     if importable(kind):
         return kind, tuple(instance)
-    return unpickled, (travelling(kind), record.flatten(instance))
+    return unpickled, (to_picklable(kind), record.flatten(instance))
 
 
 def described(kind: type) -> list[list[Any]]:
@@ -466,7 +466,7 @@ class _Packing:
         self.kinds[_HELD] = model.Input if model.hold is None else self._held()
         # A function at the top of a module may use methods of its records, which a class that is
         # described would not have.
-        self.by_place = all(map(comes_whole, self.kinds.values()))
+        self.by_place = all(map(keeps_methods, self.kinds.values()))
 
     def payload(self) -> _Payload:
         model, body = self.model, self.model.body
@@ -478,7 +478,7 @@ class _Packing:
         return _Payload(
             mark=uuid4().hex,
             values=values,
-            records={name: travelling(kind) for name, kind in self.kinds.items()},
+            records={name: to_picklable(kind) for name, kind in self.kinds.items()},
             functions={name: self._packed(model, name, _EQUATIONS[name]) for name in _EQUATIONS},
             body=None if body is None else self._packed_body(body),
         )
@@ -542,7 +542,7 @@ def unpacked(payload: _Payload) -> Model:
     """Rebuild the model of a payload; returns the same object each time."""
     model = _known.get(payload.mark)
     if model is None:
-        kinds = {name: arrived(kind) for name, kind in payload.records.items()}
+        kinds = {name: from_picklable(kind) for name, kind in payload.records.items()}
         model = Model(
             **payload.values,
             **{name: kinds[name] for name in _KINDS},

@@ -119,12 +119,12 @@ MOST_FIELDS = 100_000
 """Largest number of fields of a port."""
 
 _LOGICAL = ("and", "or", "xor", "not")
-CheckedProgramProgram = Any
+CheckedProgram = Any
 """A `Program`; the alias marks Programs from files, which this module checks."""
 _PRECISIONS = (None, "float32", "float64")
 
 
-def check_program(program: CheckedProgramProgram, where: str) -> None:
+def check_program(program: CheckedProgram, where: str) -> None:
     """Raise unless a Program of the file `where` could come from the tracer or the lowering."""
     functions = program.functions
     if sum(len(part.code) for part in (*functions, program)) > MOST_INSTRUCTIONS:
@@ -138,7 +138,7 @@ def check_program(program: CheckedProgramProgram, where: str) -> None:
         )
 
 
-def _work(program: CheckedProgramProgram) -> int:
+def _work(program: CheckedProgram) -> int:
     """Number of instructions in one run, those of called functions included."""
     work: list[int] = []
     for part in (*program.functions, program):
@@ -152,8 +152,8 @@ class _Check:
 
     def __init__(
         self,
-        program: CheckedProgramProgram,
-        functions: tuple[CheckedProgramProgram, ...],
+        program: CheckedProgram,
+        functions: tuple[CheckedProgram, ...],
         where: str,
     ) -> None:
         self._program, self._functions, self._where = program, functions, where

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from ..core import record
 from ..core.arrays import ArrayNumber
-from ..core.backends import taken_by
+from ..core.backends import traced_by
 from ..errors import TraceError, UnknownOperation
 from ..integrate.base import as_written, making_expressions
 from .passes import with_loops, without_dead_code, without_dead_instructions
@@ -270,7 +270,7 @@ def ports_of(kinds: Mapping[str, type | None]) -> list[Port]:
 
 
 def _call(name: str, function: Callable[..., Any], symbols: list[list[Any]]) -> Any:
-    with explained(name), taken_by(Calls()):
+    with explained(name), traced_by(Calls()):
         return function(*(tuple(s) for s in symbols))
 
 

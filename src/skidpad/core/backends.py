@@ -308,7 +308,7 @@ def called(kernel: Callable[..., R], *arguments: Any) -> R:
 
 
 @contextmanager
-def taken_by(tracer: Tracer | None) -> Generator[None]:
+def traced_by(tracer: Tracer | None) -> Generator[None]:
     """Context manager that passes calls of this thread to a tracer."""
     before = _TRACER.set(tracer)
     try:
@@ -319,4 +319,4 @@ def taken_by(tracer: Tracer | None) -> Generator[None]:
 
 def inlined() -> AbstractContextManager[None]:
     """Context manager within which `called` is a plain call, also in a trace."""
-    return taken_by(None)
+    return traced_by(None)

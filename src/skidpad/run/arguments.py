@@ -48,7 +48,7 @@ class Space(NamedTuple):
         return cls(device, np if device == "cpu" else gpu.cupy(), np.dtype(precision))
 
 
-def where_wanted(out: Any, space: Space, *arguments: Any) -> Any:
+def to_callers_device(out: Any, space: Space, *arguments: Any) -> Any:
     """Move a result to the host unless one of the arguments is on the device."""
     if space.device == "cpu":
         return out
@@ -109,7 +109,7 @@ def series(kind: type, what: str, values: Any, space: Space, layout: str) -> Any
 
     They are not checked for NaN and infinity here: the kernel reads them anyway.
     """
-    if values is None or goes_by_name(kind, values):
+    if values is None or is_named(kind, values):
         row = record.flatten(record.build(kind, values))
         return numbers(what, row, space).reshape(1, 1, -1)
     return in_range(kind, what, _shaped(kind, what, values, space, layout, timed=True))
@@ -128,7 +128,7 @@ def rows(
 
     With `masked` they may be NaN.
     """
-    if values is None or goes_by_name(kind, values):
+    if values is None or is_named(kind, values):
         return series(kind, what, values, space, "aos")
     array = numbers(what, values, space)
     n = record.size(kind)
@@ -182,7 +182,7 @@ def _shaped(
     kind: type, what: str, values: Any, space: Space, layout: str, *, timed: bool
 ) -> AnyArray:
     n = record.size(kind)
-    if goes_by_name(kind, values):
+    if is_named(kind, values):
         values = record.flatten(record.build(kind, values))
     array = numbers(what, values, space)
     if layout == "soa" and array.ndim > 1:
@@ -202,7 +202,7 @@ def _shaped(
     return array if whole else array.copy()
 
 
-def goes_by_name(kind: type, values: Any) -> bool:
+def is_named(kind: type, values: Any) -> bool:
     """Whether values are a mapping or a record, for `record.build`.
 
     Raises for a list that holds records of another class, whose numbers have another meaning.
@@ -436,7 +436,7 @@ OVERSHOOT: s = 0.1
 A step that begins below the limit may end above it, and every simulated state has to be a valid
 start.
 """
-LITTLE: m_s = 0.1
+SPEED_SLACK: m_s = 0.1
 """Allowed excess over a speed limit where no acceleration is known."""
 INNER_WHEEL = 0.25
 """Fraction of the steering limit by which a start state may exceed it.
@@ -510,14 +510,14 @@ def check_start(vehicle: Vehicle, start: Any, of: str = "") -> None:
     many = not isinstance(start, model.State)
     x = record.unflatten(model.State, list(start.T)) if many else start
     u, limits = record.at_rest(model.Input), vehicle.limits
-    looks: list[_Look] = []
+    looks: list[_StartCheck] = []
     if "v" not in limits.not_kept:
         speed, ends = model.body.speed_of(x, u, p), (limits.v_min, limits.v_max)
-        slack = OVERSHOOT * limits.a_max if isfinite(limits.a_max) else LITTLE
-        looks.append(_Look("velocity along the vehicle", "m/s", speed, *ends, slack))
+        slack = OVERSHOOT * limits.a_max if isfinite(limits.a_max) else SPEED_SLACK
+        looks.append(_StartCheck("velocity along the vehicle", "m/s", speed, *ends, slack))
     if model.body.steer is not None and "steer" not in limits.not_kept:
         angle, end = model.body.steer(x, u, p), limits.steer_max
-        looks.append(_Look("steering angle", "rad", angle, -end, end, INNER_WHEEL * end))
+        looks.append(_StartCheck("steering angle", "rad", angle, -end, end, INNER_WHEEL * end))
     if not looks:
         return
     # A GPU is asked once for all of them.
@@ -525,7 +525,7 @@ def check_start(vehicle: Vehicle, start: Any, of: str = "") -> None:
         raise next(look for look in looks if bool(np.any(look.outside))).mistake(of)
 
 
-class _Look(NamedTuple):
+class _StartCheck(NamedTuple):
     """A quantity of one start state, or of each of many, and its allowed range."""
 
     what: str

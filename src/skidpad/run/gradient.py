@@ -195,7 +195,7 @@ class Derivatives:
         value = ends[2][0, :, 0]
         if swept.value.shape[2]:
             value = value + swept.value[0, :, 0]
-        value = batch.where_wanted(value, self.space, *work.callers)
+        value = batch.to_callers_device(value, self.space, *work.callers)
         return value, self._gradient(work, swept._replace(p=swept.p + ends[1]), names)
 
     def vjp(
@@ -227,7 +227,7 @@ class Derivatives:
         x, p = swept.x[0].reshape(count, nx, nx), swept.p[0].reshape(count, nx, -1)
         parts = (x, u[:, :, 0] if work.held else u, p)
         self._warn_of_corners(dict(zip(WRT, parts, strict=True)))
-        return Jacobian(*(batch.where_wanted(a, self.space, *work.callers) for a in parts))
+        return Jacobian(*(batch.to_callers_device(a, self.space, *work.callers) for a in parts))
 
     def _work(self, callers: Callers, steps: int | None) -> _Work:
         """The checked arguments, with commands converted to delayed inputs."""
@@ -337,7 +337,10 @@ class Derivatives:
         pairs = zip(WRT, parts, strict=True)
         wanted = (part if name in names else None for name, part in pairs)
         return Gradient(
-            *(p if p is None else batch.where_wanted(p, self.space, *work.callers) for p in wanted)
+            *(
+                p if p is None else batch.to_callers_device(p, self.space, *work.callers)
+                for p in wanted
+            )
         )
 
     def _warn_of_corners(self, parts: Mapping[str, AnyArray]) -> None:

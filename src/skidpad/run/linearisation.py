@@ -30,7 +30,7 @@ from ..compile.program import Port
 from ..compile.trace import Calls, trace
 from ..core import record
 from ..core.arrays import AnyArray
-from ..core.backends import taken_by
+from ..core.backends import traced_by
 from ..core.checks import positive, positive_step
 from ..core.lazy import RecentCache
 from ..core.model import (
@@ -115,7 +115,7 @@ class Differentiated:
             return [array.copy() for array in self._results]
 
 
-class Staged:
+class StagedStep:
     """A step by an explicit Runge-Kutta method, differentiated stage by stage."""
 
     def __init__(self, rate: Function, tableau: Tableau) -> None:
@@ -132,17 +132,17 @@ class Staged:
         start[:, 0] = x
         slopes: list[AnyArray] = []
         for weights in self._a:
-            at = _ahead(start, weights, slopes, dt)
+            at = _stage_state(start, weights, slopes, dt)
             rate, of_x, of_u = self._rate(at[:, 0], u, w, p)[:3]
             slope = of_x @ at
             slope[:, 0] = rate
             slope[:, 1 + nx :] += of_u
             slopes.append(slope)
-        after = _ahead(start, self._b, slopes, dt)
+        after = _stage_state(start, self._b, slopes, dt)
         return [after[:, 0], after[:, 1 : 1 + nx], after[:, 1 + nx :], np.zeros(1)]
 
 
-class ExactlyHeld:
+class ExactStep:
     """The linearised motion over a step with the input held, from a derivative with its slopes.
 
     The first rows of the matrix exponential of [[A, B, rate], [0, 0, 0]] dt contain all three
@@ -167,7 +167,7 @@ class ExactlyHeld:
         return [np.asarray(x) + after[:, -1], after[:, :nx], after[:, nx:-1], np.zeros(1)]
 
 
-def _ahead(
+def _stage_state(
     start: AnyArray, weights: Sequence[float], slopes: list[AnyArray], dt: float
 ) -> AnyArray:
     """start + dt Σ weights slopes."""
@@ -195,7 +195,7 @@ def derivative_function(
 def _function(vehicle: Vehicle, what: str, integrator: Integrator | None) -> Function:
     from .interop import expressions
 
-    with taken_by(Calls()):
+    with traced_by(Calls()):
         model = expressions(vehicle, integrator)
     symbols, name = [model.x, model.u, model.w, model.p], f"{vehicle.name}.{what}"
     if what != "step":
@@ -206,7 +206,7 @@ def _function(vehicle: Vehicle, what: str, integrator: Integrator | None) -> Fun
     if isinstance(integrator, ExplicitRungeKutta) and alone:
         size: int = model.functions["f_disc"].n_instructions()
         if size * _GROWTH > WHOLE_STEP:
-            return Staged(derivative_function(vehicle, "derivative"), integrator.tableau)
+            return StagedStep(derivative_function(vehicle, "derivative"), integrator.tableau)
     name = f"{name}.{integrator.name if integrator is not None else 'update'}"
     return Differentiated(name, [*symbols, model.dt], model.f_disc, [model.residual])
 
@@ -220,7 +220,7 @@ PAIRS = (("a_long", "a_lat"), ("a_x", "a_y"))
 """Output names of the accelerations along and across a vehicle, first match wins."""
 
 
-class _Around:
+class _LinearisedVehicle:
     """Base of the linearisations: a vehicle, its compiled functions and its constants."""
 
     def __init__(self, vehicle: Vehicle, functions: Function) -> None:
@@ -261,7 +261,7 @@ def _row(kind: type, values: Any) -> Any:
     return record.flatten(record.build(kind, values))
 
 
-class Linearisation(_Around):
+class Linearisation(_LinearisedVehicle):
     """One step of a vehicle, ready to be linearised around any state and input.
 
     around = Linearisation(car, dt=0.1)
@@ -273,7 +273,7 @@ class Linearisation(_Around):
         if integrator == AUTO:
             integrator = EXPLICIT if takes(vehicle, EXPLICIT, self.dt) else EXACT
         if integrator == EXACT and model.continuous and model.hold is None:
-            super().__init__(vehicle, ExactlyHeld(derivative_function(vehicle, "derivative")))
+            super().__init__(vehicle, ExactStep(derivative_function(vehicle, "derivative")))
             self._implicit = False
             return
         # A model that samples at the start of a step has no motion with a derivative.
@@ -307,7 +307,7 @@ class Linearisation(_Around):
         return Discrete(x_next, A, B)
 
 
-class ContinuousLinearisation(_Around):
+class ContinuousLinearisation(_LinearisedVehicle):
     """The time derivative of a vehicle, ready to be linearised around any state and input."""
 
     def __init__(self, vehicle: Vehicle) -> None:
@@ -325,7 +325,7 @@ class ContinuousLinearisation(_Around):
         return Continuous(*self._evaluated(x, u, w)[:3])
 
 
-class AccelerationLimits(_Around):
+class AccelerationLimits(_LinearisedVehicle):
     """Accelerations of a vehicle relative to their limits, ready to be evaluated and linearised."""
 
     def __init__(

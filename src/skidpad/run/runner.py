@@ -489,7 +489,7 @@ class Runner:
         """Outputs (..., ny) at states (..., nx), on the CPU; see `Fleet.outputs`."""
         plant, masked = self.plant, self.settings.on_diverge == "mask"
         space = batch.Space.of("cpu", self.settings.precision)
-        x = x if batch.goes_by_name(plant.State, x) else batch.numbers("x", x, space)
+        x = x if batch.is_named(plant.State, x) else batch.numbers("x", x, space)
         shape = np.shape(x)[:-1]
         p = batch.parameters(plant.Params, plant.params, params, space)
         u = batch.rows(plant.Input, self.engines.inputs, controls, space, shape)
@@ -692,7 +692,7 @@ class Rollout:
         samples = samples if self.layout == "aos" else np.swapaxes(samples, -1, -2)
         if fleet.settings.device == "cuda":  # not every library takes an array with gaps
             samples = space.xp.ascontiguousarray(samples)
-        return batch.where_wanted(samples, space, *self.callers)
+        return batch.to_callers_device(samples, space, *self.callers)
 
 
 class _Times(NamedTuple):

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import units as unit_aliases
-from ..compile.portable import arrived, travelling
+from ..compile.portable import from_picklable, to_picklable
 from ..core import record
 from ..core.arrays import Array
 from ..core.checks import whole
@@ -398,7 +398,7 @@ class Table:
     def __reduce__(self) -> tuple[Any, ...]:
         # Rebuilt by the constructor: NumPy does not pickle the read-only flag.
         kept = (self.t, self.columns, self.name, self.meta, self.error)
-        return _unpickled, (type(self), kept, travelling(self.State), travelling(self.Point))
+        return _unpickled, (type(self), kept, to_picklable(self.State), to_picklable(self.Point))
 
     def __repr__(self) -> str:
         count = counted(len(self), "sample")
@@ -460,7 +460,7 @@ class Table:
 
 
 def _unpickled(kind: type[Table], kept: tuple[Any, ...], State: Any, Point: Any) -> Table:
-    return kind(*kept, State=arrived(State), Point=arrived(Point))
+    return kind(*kept, State=from_picklable(State), Point=from_picklable(Point))
 
 
 HEADING_WORDS = frozenset({"yaw", "heading", "psi", "orientation", "course"})

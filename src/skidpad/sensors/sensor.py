@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..compile.portable import arrived, travelling
+from ..compile.portable import from_picklable, to_picklable
 from ..core import record
 from ..core.arrays import Array, Mask
 from ..core.checks import must_be
@@ -255,13 +255,13 @@ class Instrument(ABC):
         """State for `pickle` and `copy`: transferable record classes, no cached values."""
         kind = type(self)
         return {
-            name: travelling(value)
+            name: to_picklable(value)
             for name, value in vars(self).items()
             if not isinstance(getattr(kind, name, None), cached_property)
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update({name: arrived(value) for name, value in state.items()})
+        vars(self).update({name: from_picklable(value) for name, value in state.items()})
 
     def check_sampling(self) -> None:
         check_sampling(type(self).__name__, self.rate, self.delay, self.dropout)

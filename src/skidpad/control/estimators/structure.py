@@ -220,7 +220,7 @@ def _influences(
     import casadi as ca
 
     from ...compile.trace import Calls, explained
-    from ...core.backends import taken_by
+    from ...core.backends import traced_by
     from ...core.model import port_kinds
     from ...integrate.base import as_written, flat_result
     from ...integrate.derivatives import dependencies
@@ -232,7 +232,7 @@ def _influences(
     ]
     kinds = port_kinds(model).values()
     x, u, w, p = (record.unflatten(k, part) for k, part in zip(kinds, leaves, strict=True))
-    with explained(model.name), taken_by(Calls()), as_written(ca.SX()):
+    with explained(model.name), traced_by(Calls()), as_written(ca.SX()):
         u = with_demand(model, commanded, x, u, p, {}) if commanded else u
         held = model.held_input(x, u, w, p)
         if model.derivative is not None:
