@@ -191,7 +191,24 @@ def _first_row(covariance: Any) -> Any:
         return None
 
 
-class Uniform(UncertaintyModel):
+class _Bounded(UncertaintyModel):
+    """Base of models with a lower and an upper bound of each value."""
+
+    _lower: Array
+    _upper: Array
+
+    @property
+    def lower(self) -> Array:
+        """Lower bounds, (dim,)."""
+        return self._lower
+
+    @property
+    def upper(self) -> Array:
+        """Upper bounds, (dim,)."""
+        return self._upper
+
+
+class Uniform(_Bounded):
     """Uniformly distributed values between two bounds; equal bounds make a value certain.
 
     The nominal value is the middle by default.
@@ -219,16 +236,6 @@ class Uniform(UncertaintyModel):
         super().__init__(None, middle if nominal_value is None else nominal_value, fields=shape)
         check_within(shape, "nominal_value", self.nominal_value, self._lower, self._upper)
 
-    @property
-    def lower(self) -> Array:
-        """Lower bounds, (dim,)."""
-        return self._lower
-
-    @property
-    def upper(self) -> Array:
-        """Upper bounds, (dim,)."""
-        return self._upper
-
     def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Any]:
         """Uniform values between the bounds, (runs, size)."""
         u = draw.uniform(self.dim)
@@ -237,7 +244,7 @@ class Uniform(UncertaintyModel):
         return np.clip(drawn, self._lower, self._upper), None
 
 
-class Truncated(UncertaintyModel):
+class Truncated(_Bounded):
     """A normal distribution truncated at bounds, each value independent of the others.
 
     `mean` and `std` are those of the distribution before truncation. Bounds may be infinite; if the
@@ -279,16 +286,6 @@ class Truncated(UncertaintyModel):
                 (self._lower - self._mean) / scale, (self._upper - self._mean) / scale, strict=True
             )
         ]
-
-    @property
-    def lower(self) -> Array:
-        """Lower bounds, (dim,)."""
-        return self._lower
-
-    @property
-    def upper(self) -> Array:
-        """Upper bounds, (dim,)."""
-        return self._upper
 
     def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Any]:
         """Values within the bounds, (runs, size)."""

@@ -169,17 +169,90 @@ class Setting(NamedTuple):
         return cls("" if unit == "1" else unit, allowed)
 
 
+def blank_columns(columns: Iterable[Column], count: int, failed: bool) -> dict[str, AnyArray]:
+    """Columns of runs without a result, (count,) each: NaN, false, and `failed` as given."""
+    blank: dict[str, AnyArray] = {
+        one.name: np.zeros(count, bool) if one.kind == "truth" else np.full(count, np.nan)
+        for one in columns
+    }
+    return {**blank, FAILED: np.full(count, failed)}
+
+
+class Block(NamedTuple):
+    """Rows that are evaluated together."""
+
+    rows: Rows
+    """The rows, padded to the block size with copies of another row."""
+    places: Runs
+    """Positions of the runs in the block."""
+    among: Runs
+    """Positions of the same runs among the rows that were cut into blocks."""
+
+    def alone(self, place: int) -> Block:
+        """A block with copies of the run at one position everywhere."""
+        which = self.places == place
+        rows = self.rows.part(np.full(len(self.rows.runs), place))
+        return Block(rows, self.places[which], self.among[which])
+
+
+def in_blocks(rows: Rows, size: int) -> Iterator[Block]:
+    """Split rows into blocks of fixed size, each run at the position of its number modulo the size.
+
+    Sums over an array round by its shape, and vectorised loops treat its last elements separately.
+    With blocks of fixed size a row has the same position and the same number of neighbours however
+    the runs are cut into chunks, so its result has the same bits.
+    """
+    numbers = rows.runs // size
+    for number in np.unique(numbers).tolist():
+        among = np.flatnonzero(numbers == number)
+        places = rows.runs[among] % size
+        filled = np.full(size, among[0])
+        filled[places] = among
+        yield Block(rows.part(filled), places, among)
+
+
 class ExperimentBase(ABC):
-    """Base of experiments whose factors are numbers with units and ranges."""
+    """Base of experiments whose factors are numbers with units and ranges.
+
+    Runs are evaluated in blocks of fixed size. If `evaluate_block` raises one of `catches`, the
+    runs of the block are evaluated one by one, and those for which it raises again have failed.
+    """
 
     block: int = 1
     threaded: bool = False
     growing: ClassVar[tuple[str, ...]] = ()
     """Parts of the identity to which entries may be added when an experiment is extended."""
+    catches: ClassVar[tuple[type[Exception], ...]] = FAILURES
+    """Exceptions of `evaluate_block` that mark a run as failed."""
 
     @abstractmethod
     def settings(self) -> Mapping[str, Setting]:
         """Unit and range by factor name."""
+
+    @abstractmethod
+    def columns(self) -> tuple[Column, ...]:
+        """Columns of `evaluate` other than `failed`, in order."""
+
+    def evaluate_block(self, rows: Rows, resources: Resources) -> Mapping[str, AnyArray]:
+        """Execute the runs of a block; returns all columns and `failed`, (block,) each."""
+        raise NotImplementedError
+
+    def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
+        """Execute the runs block by block; returns all columns and `failed`, (n,) each. In failed
+        runs numbers are NaN and truth values are false."""
+        out = blank_columns(self.columns(), len(rows.runs), failed=True)
+        waiting = list(in_blocks(rows, self.block))[::-1]
+        while waiting:
+            block = waiting.pop()
+            try:
+                columns = self.evaluate_block(block.rows, resources)
+            except self.catches:
+                if len(block.places) > 1:
+                    waiting += [block.alone(place) for place in block.places.tolist()]
+                continue
+            for name, values in columns.items():
+                out[name][block.among] = values[block.places]
+        return out
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
@@ -203,15 +276,6 @@ class ExperimentBase(ABC):
             and all(now[name] == before[name] for name in now if name not in self.growing)
             and all(before[name].items() <= now[name].items() for name in self.growing)
         )
-
-
-def blank_columns(columns: Iterable[Column], count: int, failed: bool) -> dict[str, AnyArray]:
-    """Columns of runs without a result, (count,) each: NaN, false, and `failed` as given."""
-    blank: dict[str, AnyArray] = {
-        one.name: np.zeros(count, bool) if one.kind == "truth" else np.full(count, np.nan)
-        for one in columns
-    }
-    return {**blank, FAILED: np.full(count, failed)}
 
 
 LARGE = 64
@@ -349,36 +413,3 @@ def _names(code: CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _names(constant)
-
-
-class Block(NamedTuple):
-    """Rows that are evaluated together."""
-
-    rows: Rows
-    """The rows, padded to the block size with copies of another row."""
-    places: Runs
-    """Positions of the runs in the block."""
-    among: Runs
-    """Positions of the same runs among the rows that were cut into blocks."""
-
-    def alone(self, place: int) -> Block:
-        """A block with copies of the run at one position everywhere."""
-        which = self.places == place
-        rows = self.rows.part(np.full(len(self.rows.runs), place))
-        return Block(rows, self.places[which], self.among[which])
-
-
-def in_blocks(rows: Rows, size: int) -> Iterator[Block]:
-    """Split rows into blocks of fixed size, each run at the position of its number modulo the size.
-
-    Sums over an array round by its shape, and vectorised loops treat its last elements separately.
-    With blocks of fixed size a row has the same position and the same number of neighbours however
-    the runs are cut into chunks, so its result has the same bits.
-    """
-    numbers = rows.runs // size
-    for number in np.unique(numbers).tolist():
-        among = np.flatnonzero(numbers == number)
-        places = rows.runs[among] % size
-        filled = np.full(size, among[0])
-        filled[places] = among
-        yield Block(rows.part(filled), places, among)

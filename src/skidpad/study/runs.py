@@ -57,7 +57,6 @@ from ..units import Allowed, Unit
 from .experiment import (
     FAILED,
     FAILURES,
-    Block,
     Column,
     ExperimentBase,
     Resources,
@@ -320,6 +319,8 @@ class TaskRuns(ExperimentBase, Constant):
     failed if its vehicle diverged.
     """
 
+    catches = ()
+
     task: str | Callable[..., Task]
     """Name of a task of `skidpad.learn.tasks`, or a function that makes one and can be imported."""
     driver: str | Network | Callable[[Array], Any]
@@ -374,14 +375,9 @@ class TaskRuns(ExperimentBase, Constant):
         """Return, duration, termination and progress."""
         return (*COLUMNS, PROGRESS) if self._setup(()).task.tracks else COLUMNS
 
-    def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
-        """Execute the runs; returns all columns and `failed`, (n,) each."""
-        out = blank_columns(self.columns(), len(rows.runs), failed=False)
-        for block in in_blocks(rows, self.block):
-            columns, _ = self._driven(block.rows, None)
-            for name, values in columns.items():
-                out[name][block.among] = values[block.places]
-        return out
+    def evaluate_block(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
+        """Drive a block of episodes; returns all columns and `failed`, (block,) each."""
+        return self._driven(rows, None)[0]
 
     def replay(self, rows: Rows) -> Trajectory:
         """Repeat the single run of `rows`, with a sample after every control period."""
@@ -531,15 +527,6 @@ class FunctionRuns(ExperimentBase, Constant):
             if default is inspect.Parameter.empty and name not in ends:
                 raise InvalidValue(f"argument {name} of {self._name} has no default and no factor")
 
-    def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
-        """Execute the runs; returns all columns and `failed`, (n,) each."""
-        out = blank_columns(self.columns(), len(rows.runs), failed=True)
-        for block in in_blocks(rows, self.block):
-            for part, columns in self._evaluate_block(block):
-                for name, values in columns.items():
-                    out[name][part.among] = values[part.places]
-        return out
-
     def replay(self, rows: Rows) -> Trajectory:
         """Repeat the single run of `rows`, bit for bit."""
         if self.trajectory is not None:
@@ -571,19 +558,8 @@ class FunctionRuns(ExperimentBase, Constant):
             and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
         }
 
-    def _evaluate_block(self, block: Block) -> list[tuple[Block, dict[str, AnyArray]]]:
-        """Columns of a block. If the function raises, its runs are evaluated one by one, without
-        those for which it raises."""
-        try:
-            return [(block, self._call(block.rows))]
-        except FAILURES:
-            if len(block.places) == 1:
-                return []
-        alone = [block.alone(place) for place in block.places.tolist()]
-        return [pair for one in alone for pair in self._evaluate_block(one)]
-
-    def _call(self, rows: Rows) -> dict[str, AnyArray]:
-        """Call the function and check the columns that it returns."""
+    def evaluate_block(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
+        """Call the function with a block of runs, and check the columns that it returns."""
         if self.vectorised:
             answer = self.function(**_named_arguments(self.function, rows, rows.factors))
         else:

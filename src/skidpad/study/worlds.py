@@ -87,7 +87,6 @@ from .experiment import (
     Resources,
     Rows,
     Setting,
-    blank_columns,
     function_identity,
     plain,
 )
@@ -754,20 +753,15 @@ class WorldRuns(ExperimentBase, Constant):
                 pass
 
     def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
-        """All columns and `failed`, (n,) each; in failed runs numbers are NaN and truth values are
-        false."""
+        """Execute the runs one by one; returns all columns and `failed`, (n,) each."""
         self._setup()  # raises for faults that all runs share
-        out = blank_columns(self.columns(), len(rows.runs), failed=False)
-        for k in range(len(rows.runs)):
-            try:
-                log = self.logged(rows.part(slice(k, k + 1)))
-                values = {name: metric(log) for name, metric in self._metrics.items()}
-            except FAILURES:
-                out[FAILED][k] = True
-                continue
-            for name, value in values.items():
-                out[name][k] = value
-        return out
+        return super().evaluate(rows, resources)
+
+    def evaluate_block(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
+        """Execute a single run; returns all metrics and `failed`, (1,) each."""
+        log = self.logged(rows)
+        values = {name: np.array([metric(log)]) for name, metric in self._metrics.items()}
+        return {**values, FAILED: np.zeros(1, np.bool_)}
 
     def logged(self, rows: Rows) -> WorldRun:
         """Repeat the single run of `rows`; returns the record from which metrics are computed."""
