@@ -14,18 +14,19 @@ dataclass that can be pickled (it is sent to other processes and machines) with 
    every run is impossible.
 4. `replay` repeats one run with the same bits and returns its trajectory.
 
-`ExperimentBase` has what the experiments of this package share. The rest of the module computes the
-identity of experiments as JSON values that are the same in every process: `plain` for records,
-arrays and objects, `function_identity` for functions of users. A function is identified by its
-import path, its bytecode, the bytecode of the functions of the same module that it names, and the
-constants (`UPPER_CASE`) that these read. Comments, docstrings and line numbers do not count. Code
-of other modules, files that a function reads and package versions are not covered, and another
-version of Python has other bytecode.
+`ExperimentBase` has what the experiments of this package share: units and ranges of factors, and
+the evaluation block by block.
+
+The rest of the module computes the identity of experiments as JSON values that are the same in
+every process: `plain` for records, arrays and objects, `function_identity` for functions of users.
+A function is identified by its import path, its bytecode, the bytecode of the functions of the same
+module that it names, and the constants (`UPPER_CASE`) that these read. Comments, docstrings and
+line numbers do not count. Code of other modules, files that a function reads and package versions
+are not covered, and another version of Python has other bytecode.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 import sys
 from abc import ABC, abstractmethod
@@ -296,7 +297,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.integer):
         return int(value)
     if isinstance(value, np.ndarray):
-        return _array(value)
+        if value.dtype == object or (value.size <= LARGE and value.dtype.kind in "biuf"):
+            return [plain(part) for part in value.tolist()] if value.ndim else plain(value.item())
+        little = np.ascontiguousarray(value, value.dtype.newbyteorder("<"))
+        text = f"{little.dtype.str} {little.shape} ".encode()
+        return "sha256:" + sha256(text + little.tobytes()).hexdigest()
     if isinstance(value, Mapping):
         return {str(name): plain(part) for name, part in sorted(value.items())}
     if record.is_record_type(type(value)):
@@ -309,17 +314,6 @@ def plain(value: Any) -> Any:
         raise InvalidValue(f"{value!r} cannot be written into a plan")
     parts = sorted((name, one) for name, one in vars(value).items() if name != _PRIVATE_STREAM)
     return {"class": plain(type(value)), **{name: plain(part) for name, part in parts}}
-
-
-def _array(array: Any) -> Any:
-    if array.dtype == object:
-        return [plain(part) for part in array.tolist()]
-    if array.size <= LARGE and array.dtype.kind in "biuf":
-        return plain(array.tolist())
-    whole = np.ascontiguousarray(array)
-    text = f"{whole.dtype.newbyteorder('<').str} {whole.shape} ".encode()
-    little = whole.astype(whole.dtype.newbyteorder("<"), copy=False)
-    return "sha256:" + hashlib.sha256(text + little.tobytes()).hexdigest()
 
 
 _SHOWN = ("__repr__", "__str__", "__eq__", "__hash__")
@@ -338,7 +332,8 @@ def function_identity(what: str, function: Any) -> dict[str, Any]:
     if isinstance(function, FunctionType):
         return {"function": importable(what, function), "does": _digest(function)}
     kind = function if isinstance(function, type) else type(function)
-    own = {} if kind is function else {"settings": plain(_settings(function))}
+    settings = function if isinstance(function, tuple) else getattr(function, "__dict__", {})
+    own = {} if kind is function else {"settings": plain(settings)}
     return {"class": importable(what, kind), "does": _digest(*_methods(kind)), **own}
 
 
@@ -354,10 +349,6 @@ def importable(what: str, function: Any) -> str:
             f"got {module}.{name}"
         )
     return f"{module}.{name}"
-
-
-def _settings(value: Any) -> Any:
-    return value if isinstance(value, tuple) else vars(value) if hasattr(value, "__dict__") else {}
 
 
 def _methods(kind: type) -> Iterator[FunctionType]:

@@ -286,18 +286,16 @@ class _Reader:
         return InvalidValue(text.replace(": has", ": there is", 1))
 
     def _sign(self, node: ast.UnaryOp) -> _Part:
-        inner = self.part(node.operand)
-        if isinstance(node.op, (ast.Invert, ast.Not)):
-            self._must_be(TRUTH, inner, node.operand)
+        negated = isinstance(node.op, (ast.Invert, ast.Not))
+        (inner,) = self._operands([node.operand], TRUTH if negated else NUMBER)
+        if negated:
             return _Part(lambda values: ops.logical_not(inner.value(values)), TRUTH)
-        self._must_be(NUMBER, inner, node.operand)
         if isinstance(node.op, ast.UAdd):
             return inner
         return self._folded(node, [inner], operator.neg)
 
     def _power(self, node: ast.BinOp) -> _Part:
-        base, exponent = self.part(node.left), self.part(node.right)
-        self._must_be(NUMBER, base, node.left)
+        (base,), exponent = self._operands([node.left]), self.part(node.right)
         if exponent.constant is None:
             raise self._expression.mistake("an exponent must be a constant", node)
         power = exponent.constant
@@ -305,22 +303,16 @@ class _Reader:
 
     def _joined(self, node: ast.AST, sign: ast.AST, operands: list[ast.expr]) -> _Part:
         """Parsed piece of operands joined by one operator, from left to right."""
-        logic = type(sign) in _LOGIC
-        two = _LOGIC[type(sign)] if logic else _ARITHMETIC[type(sign)]
-        whole = self.part(operands[0])
-        self._must_be(TRUTH if logic else NUMBER, whole, operands[0])
-        for operand in operands[1:]:
-            following = self.part(operand)
-            self._must_be(TRUTH if logic else NUMBER, following, operand)
-            whole = self._folded(node, [whole, following], two, TRUTH if logic else NUMBER)
+        kind = TRUTH if type(sign) in _LOGIC else NUMBER
+        two = (_LOGIC if kind == TRUTH else _ARITHMETIC)[type(sign)]
+        whole, *others = self._operands(operands, kind)
+        for following in others:
+            whole = self._folded(node, [whole, following], two, kind)
         return whole
 
     def _comparison(self, node: ast.Compare) -> _Part:
         """Parsed piece of a comparison, or of a chain such as `0 < y < 1`."""
-        operands = [node.left, *node.comparators]
-        read = [self.part(operand) for operand in operands]
-        for one, operand in zip(read, operands, strict=True):
-            self._must_be(NUMBER, one, operand)
+        read = self._operands([node.left, *node.comparators])
         if all(one.constant is not None for one in read):
             raise self._expression.mistake("a comparison of constants never changes", node)
         pairs = zip(node.ops, read[:-1], read[1:], strict=True)
@@ -338,9 +330,9 @@ class _Reader:
         function, counts = FUNCTIONS[name]
         if node.keywords or len(node.args) not in counts:
             raise self._expression.mistake(f"{name} takes {counts[0]} arguments in order", node)
-        read = [self.part(argument) for argument in node.args]
-        for place, (one, argument) in enumerate(zip(read, node.args, strict=True)):
-            self._must_be(TRUTH if name == "where" and place == 0 else NUMBER, one, argument)
+        conditions = 1 if name == "where" else 0
+        read = self._operands(node.args[:conditions], TRUTH)
+        read += self._operands(node.args[conditions:])
         return self._folded(node, read, function)
 
     def _folded(
@@ -359,10 +351,15 @@ class _Reader:
             raise self._expression.mistake(f"{_shown(node)} is no finite number", node)
         return _constant(value)
 
-    def _must_be(self, kind: str, part: _Part, node: ast.AST) -> None:
-        if part.kind != kind:
-            wanted = "a number" if kind == NUMBER else "a condition"
-            raise self._expression.mistake(f"{_shown(node)} must be {wanted}", node)
+    def _operands(self, nodes: Sequence[ast.expr], kind: str = NUMBER) -> list[_Part]:
+        """Parsed pieces, which must all be numbers or all be conditions."""
+        parts: list[_Part] = []
+        for node in nodes:
+            parts.append(self.part(node))
+            if parts[-1].kind != kind:
+                wanted = "a number" if kind == NUMBER else "a condition"
+                raise self._expression.mistake(f"{_shown(node)} must be {wanted}", node)
+        return parts
 
 
 _KNOWN = (
