@@ -30,7 +30,7 @@ __getattr__ = lazy_attributes(
 
 
 class Demo(NamedTuple):
-    """A demo, imported when it is used."""
+    """A demo, whose module is imported when it is shown."""
 
     name: str
     text: str

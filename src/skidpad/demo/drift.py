@@ -32,7 +32,7 @@ REACH = (3.0, 11.0)
 
 
 class Balance(NamedTuple):
-    """A steady drift to the left, an equilibrium."""
+    """Equilibrium of a car in a steady drift to the left."""
 
     z: Array
     """Values of the states `MOVING`."""
@@ -86,7 +86,7 @@ class DriftDriver:
         self.gain = np.linalg.solve(R, B.T @ P)
 
     def __call__(self, t: s, x: Any) -> Any:
-        """Steering rate and acceleration."""
+        """Return the steering rate and the acceleration for the coming step."""
         z = np.array([getattr(x, name) for name in MOVING])
         command = self.held.u - self.gain @ (z - self.held.z)
         steer_rate, a = np.clip(command, [-REACH[0], -4.0], REACH).tolist()
@@ -94,7 +94,7 @@ class DriftDriver:
 
 
 def _slopes(function: Any, at: Array) -> Array:
-    """Jacobian by central differences."""
+    """Jacobian of a function at a point, by central differences."""
     h = 1e-5
     columns = [(function(at + e) - function(at - e)) / (2.0 * h) for e in h * np.eye(len(at))]
     return np.array(columns).T
@@ -120,7 +120,7 @@ def car(grip: one) -> Vehicle:
 
 
 def show(seed: int) -> TrajectoryShow:
-    """The cars drifting around a common centre; the seed has no effect."""
+    """Show of the cars, which drift around a common centre; the seed has no effect."""
     drivers: dict[str, Driver] = {}
     radii: list[str] = []
     for grip in GRIPS:

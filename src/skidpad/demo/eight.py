@@ -149,7 +149,7 @@ def duration(p: Params, laps: int) -> s:
 
 
 def drive(p: Params, memory: Memory, x: State, dt: s) -> tuple[Input, Memory]:
-    """Actuator targets for the coming `dt`, and the updated memory."""
+    """Control law: actuator targets for the coming `dt`, and the updated memory."""
     here = point(memory.progress, p.eight)
     motion = Motion(x.x, x.y, x.yaw, x.v_x, x.v_y)
     progress = memory.progress + advance(deviation(motion, here), here.curvature)
@@ -247,7 +247,7 @@ CARS, LEAST_GRIP = 256, 0.5
 
 
 def show(seed: int) -> TrajectoryShow:
-    """The figure of eight from standstill; the seed has no effect."""
+    """Show of a car that drives the figure of eight from standstill; the seed has no effect."""
     car = vehicles.formula_student()
     params = driver_of(car.params, A_LATERAL)
     swept = sweep(CARS, LEAST_GRIP, A_LATERAL, car)
@@ -263,7 +263,7 @@ def show(seed: int) -> TrajectoryShow:
 
 
 def cones() -> tuple[Disc, ...]:
-    """Cones inside and outside of the lanes, without any where the circles meet."""
+    """Cones along both sides of the lanes, except where the circles meet."""
     r, half = SKIDPAD.radius, 0.5 * LANE_WIDTH
     discs: list[Disc] = []
     for side in (1.0, -1.0):

@@ -56,14 +56,14 @@ def bend() -> Array:
 
 
 def driver(car: Vehicle, road: Reference) -> Policy:
-    """Pure pursuit with cruise control, independent of the grip."""
+    """Policy of the driver: pure pursuit with cruise control, independent of the grip."""
     return pure_pursuit.policy(
         car, road, knots=48, t_ahead=0.3, l_least=2.0, speed={"k_p": 4.0, "k_i": 2.0, "limit": 9.0}
     )
 
 
 def run_many(car: Vehicle, road: Reference, grip: Array) -> MonteCarlo:
-    """One run for each grip (runs,), with the statistics of all."""
+    """Simulate one run for each grip (runs,); returns the statistics of all."""
     return Fleet(car, DT, substeps=SUBSTEPS, on_diverge="mask").monte_carlo(
         x0={"v_x": SPEED},
         policy=driver(car, road),
@@ -80,7 +80,7 @@ def run_many(car: Vehicle, road: Reference, grip: Array) -> MonteCarlo:
 
 
 def driven(car: Vehicle, road: Reference, grip: Array) -> list[Trajectory]:
-    """Some of the runs repeated, with the same bits, as trajectories."""
+    """Repeat some of the runs, with the same bits; returns their trajectories."""
     loop = Fleet(car, DT, substeps=SUBSTEPS, on_diverge="mask").closed_loop(driver(car, road))
     start = np.zeros((len(grip), record.size(loop.plant.State)))
     settle = car.model.settle
@@ -106,7 +106,7 @@ def driven(car: Vehicle, road: Reference, grip: Array) -> list[Trajectory]:
 
 
 def show(seed: int) -> TrajectoryShow:
-    """Show of the runs that the seed draws."""
+    """Show of runs with the grips that the seed draws."""
     car, road = vehicles.formula_student(), Reference.along(bend(), SPEED)
     grip = np.random.default_rng(seed).uniform(*GRIP, RUNS)
     many = run_many(car, road, grip)

@@ -44,6 +44,8 @@ PREVIEW: s = 0.1
 
 
 class Steering(NamedTuple):
+    """A steering law and the point of the car that it keeps on the line."""
+
     place: Callable[[Motion, Any], tuple[m, m]]
     """Function that returns the point of the car that should be on the line."""
     angle: Callable[[Any, View], rad]
@@ -63,7 +65,7 @@ def _spring(g: Any, view: View) -> rad:
 
 
 def pursuit(t_ahead: s) -> Steering:
-    """Pure pursuit with a look-ahead time in s."""
+    """Steering law: pure pursuit with a look-ahead time in s."""
 
     def angle(g: Any, view: View) -> rad:
         law = pure_pursuit.LookAhead(t_ahead=t_ahead, l_least=1.5 * (g.l_f + g.l_r))
@@ -159,7 +161,7 @@ def road(y: m) -> tuple[list[Polygon], list[Line]]:
 
 
 def show(seed: int) -> TrajectoryShow:
-    """The three cars on their roads; the seed has no effect."""
+    """Show of the three cars on their roads; the seed has no effect."""
     drivers: dict[str, Driver] = {}
     polygons: list[Polygon] = []
     lines: list[Line] = []

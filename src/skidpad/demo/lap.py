@@ -54,7 +54,7 @@ CLEARANCE: m = 8.0
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """A closed track."""
+    """A closed track of constant width."""
 
     centre: Array
     """Points of the centre line (n, 2) in m at equal distances, counter-clockwise. The last is
@@ -75,7 +75,7 @@ class Track:
 
 
 def random_track(seed: int = 0) -> Track:
-    """Generate the track of a seed."""
+    """Generate a random track from a seed."""
     rng = np.random.default_rng(seed)
     for _ in range(10_000):
         scatter = rng.standard_normal((POINTS, 2))
@@ -196,7 +196,7 @@ class RacingDriver:
 
 
 def show(seed: int) -> TrajectoryShow:
-    """A standing start and two laps."""
+    """Show of two laps from a standing start, on the track of the seed."""
     track = random_track(seed)
     car, ideal = vehicles.formula_student(), plan(track)
     here, at_line = ideal.at(-RUN_UP), ideal.at(0.0)

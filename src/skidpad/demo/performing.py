@@ -43,6 +43,8 @@ from .shows import FilmBuffer, Laps, Segment, Show
 
 
 class Figures(NamedTuple):
+    """Statistics of one vehicle; see the docstring of this module."""
+
     name: str
     distance: m
     lap_times: tuple[s, ...] | None
@@ -153,7 +155,7 @@ Keeper = Callable[[Segment], object]
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a performed show: durations and error."""
+    """Statistics, durations and error of a performed show."""
 
     tally: Tally
     wanted: s
@@ -180,7 +182,7 @@ def perform(
     keepers: Sequence[Keeper] = (),
     watch: Callable[[s], None] | None = None,
 ) -> Outcome:
-    """Run a show.
+    """Run a show and accumulate its statistics.
 
     Args:
         show: a new show.
@@ -223,7 +225,7 @@ def _step_count(show: Show, duration: s | None) -> int:
 
 @contextmanager
 def _ctrl_c() -> Generator[Callable[[], bool]]:
-    """Context manager that yields a function which tells whether Ctrl-C was pressed.
+    """Context manager that yields a function that returns whether Ctrl-C was pressed.
 
     The first Ctrl-C has no other effect, so that no file is interrupted while it is written; the
     second one interrupts.

@@ -41,6 +41,8 @@ ON_THE_LINE: m = 1e-6
 
 
 class StartLine(NamedTuple):
+    """A line across a track, at which laps begin and end."""
+
     x: m
     y: m
     """World coordinates of its middle, in m."""
@@ -62,7 +64,7 @@ class StartLine(NamedTuple):
 
 
 class Laps:
-    """Counts the laps of vehicles.
+    """Counts and times the laps of vehicles.
 
     A vehicle that goes back over the line has to cross it forwards once more before the next lap
     counts.
@@ -142,7 +144,7 @@ class ConeHits:
         return new
 
     def _near(self, k: int, poses: Array) -> list[int]:
-        """Discs within reach of a body during these poses that it has not touched yet."""
+        """Discs that a body could reach during these poses and has not touched yet."""
         if not len(poses) or not len(self._places):
             return []
         low, high = poses[:, :2].min(axis=0), poses[:, :2].max(axis=0)
@@ -156,6 +158,8 @@ Picture = Callable[[Recording, Path], Any]
 
 
 class InputColumn(NamedTuple):
+    """An input of a vehicle in a show."""
+
     vehicle: int
     """Index of its vehicle in `Show.vehicles`."""
     name: str
@@ -249,7 +253,7 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 
 class FilmBuffer:
-    """Samples of a replay, in memory.
+    """Collects the samples of a replay in memory.
 
     When a run gets too long, every second sample is dropped, repeatedly if needed.
     """

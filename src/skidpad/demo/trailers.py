@@ -62,7 +62,7 @@ def turning(hitch: Hitch, truck: Pose, trailer: Pose, goal: tuple[m, m], v: m_s)
 
 
 class Path:
-    """A path that is followed once, by distance."""
+    """A path that is followed once, and the progress along it."""
 
     def __init__(self, points: Array) -> None:
         self.line = Line.through(points)
@@ -74,8 +74,10 @@ class Path:
         return self.line.length - self.progress
 
     def goal(self, x: m, y: m, ahead: m) -> tuple[m, m]:
-        """Point `ahead` of the nearest one, which is searched from that of the previous call
-        onwards."""
+        """Point of the path at a distance `ahead` beyond the nearest one.
+
+        The nearest point is searched from that of the previous call onwards.
+        """
         self.progress = self.line.nearest_vertex(x, y, self.progress, self.progress + 4.0)
         return self.line.at(self.progress + ahead)[:2]
 
@@ -163,7 +165,7 @@ def pursuit_yaw_rate(pose: Pose, goal: tuple[m, m], v: m_s) -> rad_s:
 
 
 def show(seed: int) -> WorldShow:
-    """The yard; the seed has no effect."""
+    """Show of the yard; the seed has no effect."""
     world = World.load(FILE, seed=seed)
     of = world.vehicles
     drivers = (

@@ -27,7 +27,7 @@ Crossing = tuple[int, int]
 
 
 class Grid(NamedTuple):
-    """Streets: their coordinates, and the offset of the lanes from the middle."""
+    """Streets of a hall: their coordinates, and the offset of the lanes from the middle."""
 
     xs: tuple[m, ...]
     """x coordinates in m of the streets along y."""
@@ -92,6 +92,8 @@ class Route:
 
 
 class Crossings:
+    """Reservations of crossings by robots."""
+
     def __init__(self) -> None:
         self.owner: dict[Crossing, str] = {}
 
@@ -194,7 +196,8 @@ class Robot:
         return True
 
     def _seen_free(self, here: Truth, patience: s) -> m_s:
-        """Speed in m/s that the obstacles ahead in the lidar scan allow."""
+        """Speed in m/s that the obstacles in the lidar scan allow; after a wait of `patience`, in s,
+        the robot pushes."""
         scan = self.body.sensors["lidar"]
         if scan is None:
             return SPEED
@@ -227,7 +230,7 @@ class Robot:
         return (turn + pi) % (2.0 * pi) - pi
 
     def _goal(self, here: Truth) -> tuple[m, m]:
-        """Point of its lane 0.8 m ahead; the corner if that is nearer."""
+        """Point of its lane 0.8 m ahead, or the corner if that is nearer."""
         route = self.route
         start, _ = HALL.lane(route.behind, route.ahead)
         x, y = HALL.corner(route.behind, route.ahead, route.after)
@@ -239,7 +242,7 @@ class Robot:
 
 
 def show(seed: int) -> WorldShow:
-    """The hall; the seed determines the routes of the robots."""
+    """Show of the hall; the seed determines the routes of the robots."""
     world = World.load(FILE, seed=seed)
     crossings = Crossings()
     robots: dict[str, Robot] = {}

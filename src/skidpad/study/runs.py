@@ -559,7 +559,7 @@ class FunctionRuns(ExperimentBase, Constant):
         }
 
     def evaluate_block(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
-        """Call the function with a block of runs, and check the columns that it returns."""
+        """Call the function with a block of n runs; checks and returns its columns, (n,) each."""
         if self.vectorised:
             answer = self.function(**_named_arguments(self.function, rows, rows.factors))
         else:

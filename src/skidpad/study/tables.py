@@ -478,7 +478,7 @@ class Manifest:
 
     @classmethod
     def from_bytes(cls, data: bytes, source: str) -> Manifest:
-        """Parse a manifest; raises ValueError (not `InvalidValue`) if it is malformed."""
+        """Parse a manifest; raises a ValueError other than `InvalidValue` if it is malformed."""
         content = json.loads(data)
         if content["format"] > FORMAT:
             raise InvalidValue(
@@ -541,7 +541,7 @@ class DamagedPart(UserWarning):
 
 
 class RunTable:
-    """All parts of the runs in a storage.
+    """Table of the runs in a storage, made of its parts.
 
     Args:
         storage: storage of the campaign.

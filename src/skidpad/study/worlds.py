@@ -110,7 +110,7 @@ class Controlled(Constant):
 
 
 def pilots(drive: Any, world: World) -> list[Pilot]:
-    """Functions to call with the time in s before every step of a run; constant inputs are set at
+    """Functions to call with the time in s before every step of a run. Constant inputs are set at
     once."""
     if drive is None:
         return []
@@ -143,7 +143,7 @@ def _pilot(one: Any, vehicle: WorldVehicle, world: World) -> Pilot:
 
 
 def _identity(what: str, one: Any) -> Any:
-    """The driving of one vehicle as plain values."""
+    """How one vehicle is driven, as plain values."""
     if isinstance(one, Policy):
         act = function_identity(what, one.act)
         return {"policy": one.name, "params": plain(one.params), "act": act}
@@ -203,7 +203,7 @@ def settings_of(world: World) -> dict[str, Setting]:
 
 
 def changed_scene(scene: Scene, values: Mapping[str, float]) -> Scene:
-    """The scene with the values of a run."""
+    """Scene with the values of a run in place of its own."""
     if not values:
         return scene
     return replace(
@@ -491,7 +491,7 @@ class RunLog:
         self.sample()
 
     def sample(self) -> None:
-        """Record the present moment."""
+        """Record the present state of the world."""
         world = self._world
         self._t.append(world.time)
         self._motion.append(world.motion(in_world=False))
@@ -535,7 +535,7 @@ NOT_SIMULATED = frozenset(
 
 @dataclass(frozen=True)
 class WorldSetup:
-    """A world as it is before a run, read once with all of its files."""
+    """A world before its runs, read once with all of its files."""
 
     definition: Any
     """A file, the text of a file, a scene, or a function that makes a world."""
@@ -854,7 +854,7 @@ class _Beginning(NamedTuple):
     pilots: Sequence[Callable[[float], None]]
 
     def steps(self, count: int) -> Iterator[None]:
-        """Make steps, yielding after each one."""
+        """Make a number of steps, yielding after each one."""
         for _ in range(count):
             for act in self.pilots:
                 act(self.world.time)
