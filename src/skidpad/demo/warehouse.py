@@ -196,8 +196,10 @@ class Robot:
         return True
 
     def _seen_free(self, here: Truth, patience: s) -> m_s:
-        """Speed in m/s that the obstacles in the lidar scan allow; after a wait of `patience`, in s,
-        the robot pushes."""
+        """Speed in m/s that the obstacles in the lidar scan allow.
+
+        A robot that has waited for longer than `patience`, in s, pushes.
+        """
         scan = self.body.sensors["lidar"]
         if scan is None:
             return SPEED
