@@ -1,10 +1,10 @@
 """Arguments of runs as arrays (step, vehicle, field): checked, and not copied where possible.
 
-For a fleet: `states`, `series`, `parameters`, `rows`, and `loop_arrays` for a fleet with a policy.
-In the layout "aos" the field is last, (T, B, n), as in most array code; in "soa" the vehicle is
-last, (T, n, B), which a kernel reads fastest. For one vehicle: `Commands` and `step_count`. For
-both: start states with dependent fields (`make_consistent`) and sanity checks (`Plausible`) for
-angles far beyond their actuators, impossible start states, and parameters too stiff for the step.
+For a fleet: `states`, `series`, `parameters` and `rows`. In the layout "aos" the field is last, (T,
+B, n), as in most array code; in "soa" the vehicle is last, (T, n, B), which a kernel reads fastest.
+For one vehicle: `Commands` and `step_count`. For both: start states with dependent fields
+(`make_consistent`) and sanity checks (`Plausible`) for angles far beyond their actuators,
+impossible start states, and parameters too stiff for the step.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from ..core import record
 from ..core.arrays import AnyArray, Array
 from ..core.checks import check_room, steps_in, whole
 from ..core.model import Model, Vehicle
-from ..core.policy import Policy
 from ..errors import InvalidValue
 from ..units import m_s, rad, s
 from .stability import check_spread
@@ -640,46 +639,3 @@ def check_sample_room(vehicle: Vehicle, count: int) -> None:
 def padded(rows: AnyArray, count: int) -> AnyArray:
     """The rows, padded with NaN to (count, n)."""
     return np.vstack([rows, np.full((count - len(rows), rows.shape[1]), np.nan)])
-
-
-class Driver(NamedTuple):
-    """The caller's policy of a rollout, and what goes with one; see `Fleet.rollout`."""
-
-    policy: Policy | None
-    memory: Any
-    policy_params: Any
-    return_memory: bool
-
-
-def loop_arrays(
-    plant: Plant, callers: tuple[Any, Any, Any, Any], driver: Driver, space: Space, layout: str
-) -> RolloutArrays:
-    """Convert to checked arrays (step, vehicle, field); `plant` is the vehicle alone."""
-    x0, references, params, disturbances = callers
-    policy, memory, policy_params, _ = driver
-    assert policy is not None
-    u = series(policy.Reference, "references", references, space, layout)
-    w = series(plant.Disturbance, "disturbances", disturbances, space, layout)
-    p = parameters(plant.Params, plant.params, params, space)
-    x = states(plant.State, consistent_states(plant, x0, p, layout), space, layout)
-    if memory is None or isinstance(memory, (Mapping, policy.Memory)):
-        m = series(policy.Memory, "memory", memory, space, layout)
-    else:
-        array = numbers("memory", memory, space)
-        array = np.swapaxes(array, -1, -2) if layout == "soa" and array.ndim > 1 else array
-        m = rows(policy.Memory, "memory", array, space, array.shape[:-1])
-    try:
-        own = parameters(policy.Params, policy.params, policy_params, space)
-    except InvalidValue as error:
-        raise InvalidValue(f"policy_params: {error}") from error
-    batch_size(x0=x, memory=m, references=u, disturbances=w, params=p, policy_params=own)
-    return RolloutArrays(_joined(x, m, space), u, w, _joined(p, own, space))
-
-
-def _joined(a: AnyArray, b: AnyArray, space: Space) -> AnyArray:
-    """Concatenate the fields of two arrays (1, vehicle or 1, field)."""
-    if not b.shape[2]:
-        return a
-    count = max(a.shape[1], b.shape[1])
-    wide = [np.broadcast_to(part, (1, count, part.shape[2])) for part in (a, b)]
-    return space.xp.concatenate(wide, axis=2)

@@ -23,7 +23,6 @@ from ..core.threads import alone
 from ..errors import InvalidValue
 from ..integrate import compiled_integrator
 from ..integrate.base import Integrator
-from .arguments import Driver
 from .gradient import WRT, Derivatives, Gradient, Jacobian, saved_cost
 from .runner import Callers, Rollout, Runner, Settings
 from .stability import check_plant, choose_integrator, stable_steps
@@ -259,10 +258,20 @@ class Fleet(Generic[X, U, P, Y, W]):
             with `return_memory` a pair of such arrays, states and memory; with `return_pending`
             states and queue.
         """
-        callers = Callers(x0, controls, params, disturbances)
-        driver = Driver(policy, memory, policy_params, return_memory)
-        asked = Rollout(callers, driver, every, steps, dt, layout, pending, return_pending)
-        return asked.states(self._runner, progress)
+        rollout = Rollout(
+            Callers(x0, controls, params, disturbances),
+            policy,
+            memory,
+            policy_params,
+            return_memory,
+            every,
+            steps,
+            dt,
+            layout,
+            pending,
+            return_pending,
+        )
+        return rollout.states(self._runner, progress)
 
     def gradient(
         self,
@@ -387,8 +396,13 @@ class Fleet(Generic[X, U, P, Y, W]):
         inputs = mc.input_rows(
             runner, plant.Input if policy is None else policy.Reference, controls
         )
+        driven = runner
+        if policy is not None:
+            driven = runner.loop(policy if noise is None else mc.noisy(policy, plant.State))
+        elif noise is not None:
+            raise InvalidValue("noise acts on the measurement of a policy: give policy=")
         experiment = mc.Experiment(
-            runner=mc.with_policy(runner, policy, noise),
+            runner=driven,
             vehicle_states=record.size(plant.State),
             steps=mc.step_count(self.dt, steps, duration, inputs),
             seed=whole("seed", seed, "not negative", least=0, most=None),
@@ -399,7 +413,6 @@ class Fleet(Generic[X, U, P, Y, W]):
             disturbance=mc.disturbance_of(plant, disturbance),
             noise=mc.noise_of(plant, noise),
         )
-        mc.check_run_counts(experiment, numbers)
         tally = mc.Tally(
             plant.State,
             mc.quantities_of(plant.State, quantities),

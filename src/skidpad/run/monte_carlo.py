@@ -546,6 +546,17 @@ class MonteCarlo:
     """
 
     def __init__(self, experiment: Experiment, runs: NDArray[np.int64], tally: Tally) -> None:
+        # Values that the caller supplies per run must cover all runs.
+        counts = {"inputs": experiment.inputs.shape[1]}
+        if not isinstance(experiment.start, UncertaintyModel):
+            counts["x0"] = len(experiment.start)
+        for name, value in experiment.params.items():
+            if not isinstance(value, UncertaintyModel):
+                counts[f"params[{name!r}]"] = np.size(value)
+        last = int(runs.max())
+        for name, count in counts.items():
+            if count != 1 and count <= last:
+                raise InvalidValue(f"{name}: {count} runs are given, but run {last} is requested")
         self._experiment, self._tally, self._runs = experiment, tally, runs
         self.final: Array = np.empty((len(runs), 0))
         """The last state of every run, (runs, nx); NaN for runs that diverged."""
@@ -815,29 +826,6 @@ def run_numbers(runs: int | Sequence[int]) -> NDArray[np.int64]:
     if numbers.min() < 0 or numbers.max() >= 2**32 or len(np.unique(numbers)) < len(numbers):
         raise InvalidValue(f"numbers of runs must differ and lie between 0 and {2**32 - 1}")
     return numbers.astype(np.int64)
-
-
-def check_run_counts(experiment: Experiment, numbers: NDArray[np.int64]) -> None:
-    """Raise unless values that the caller supplies per run cover all runs."""
-    last = int(numbers.max())
-    counts = {"inputs": experiment.inputs.shape[1]}
-    if not isinstance(experiment.start, UncertaintyModel):
-        counts["x0"] = len(experiment.start)
-    for name, value in experiment.params.items():
-        if not isinstance(value, UncertaintyModel):
-            counts[f"params[{name!r}]"] = np.size(value)
-    for name, count in counts.items():
-        if count != 1 and count <= last:
-            raise InvalidValue(f"{name}: {count} runs are given, but run {last} is requested")
-
-
-def with_policy(runner: Runner, policy: Policy | None, noise: UncertaintyModel | None) -> Runner:
-    """The runner of the vehicle alone, or of the closed loop with a policy and a noisy state."""
-    if policy is not None:
-        return runner.loop(policy if noise is None else noisy(policy, runner.plant.State))
-    if noise is not None:
-        raise InvalidValue("noise acts on the measurement of a policy: give policy=")
-    return runner
 
 
 def start_of(runner: Runner, x0: Any) -> Array | UncertaintyModel:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -44,7 +45,7 @@ from ..integrate.base import Integrator
 from ..integrate.radau import RESIDUAL_TOLERANCE
 from . import arguments, delay
 from . import arguments as batch
-from .arguments import Driver, Plausible, consistent_states, loop_arrays
+from .arguments import Plausible, consistent_states
 from .delay import Channels
 from .stability import check_plant
 
@@ -612,7 +613,10 @@ class Rollout:
     """The arguments of `Fleet.rollout`; `states` computes its result."""
 
     callers: Callers
-    driver: Driver
+    policy: Policy | None
+    memory: Any
+    policy_params: Any
+    return_memory: bool
     every: int
     steps: int | None
     dt: Any
@@ -625,51 +629,76 @@ class Rollout:
         one_of("layout", self.layout, batch.LAYOUTS)
         runner, arrays = self._arrays(fleet)
         runner.plausible.check(arrays, own_params=self.callers.params is None)
-        times = self._times(fleet)
+        steps, every, lengths = self._times(fleet)
         queue = fleet.queue(arrays, self.pending, self.layout)
         if queue is None and self.return_pending:
             raise fleet.no_dead_time()
         # Some models count updates, whatever their length.
         counted = fleet.plant.dead_time_rule == "nearest"
-        if queue is not None and times.lengths is not None and not counted:
+        if queue is not None and lengths is not None and not counted:
             if self.pending is not None or self.return_pending:
                 raise InvalidValue(
                     "pending and return_pending are for steps of one length, not dt="
                 )
-            arrays, queue = runner.acting_over(arrays, times.lengths), None
-        work = times.steps * vehicles(arrays, queue)
+            arrays, queue = runner.acting_over(arrays, lengths), None
+        work = steps * vehicles(arrays, queue)
         with watching(work, "steps", "rollout", progress) as watch:
             out = runner.samples(
                 arrays,
-                times.steps,
-                times.every,
+                steps,
+                every,
                 self.layout,
                 queue,
-                lengths=times.lengths,
+                lengths=lengths,
                 progress=watch,
                 may_end_early=True,
             )
         nx = record.size(fleet.plant.State)
         states = self._laid_out(out[..., :nx], fleet)
         if queue is not None and self.return_pending:
-            done = (len(out) - 1) * times.every
+            done = (len(out) - 1) * every
             after = delay.pending_after(arrays.u, queue, done, runner.space)
             return states, self._laid_out(after, fleet)
-        return (
-            (states, self._laid_out(out[..., nx:], fleet)) if self.driver.return_memory else states
-        )
+        return (states, self._laid_out(out[..., nx:], fleet)) if self.return_memory else states
 
     def _arrays(self, fleet: Runner) -> tuple[Runner, RolloutArrays]:
-        policy, memory, policy_params, return_memory = self.driver
-        if policy is not None:
-            runner = fleet.loop(policy)
-            given = (fleet.plant, self.callers, self.driver, runner.space, self.layout)
-            return runner, loop_arrays(*given)
-        if memory is not None or policy_params is not None or return_memory:
-            raise InvalidValue("memory, policy_params and return_memory need policy=")
-        return fleet, fleet.arguments(*self.callers, self.layout)
+        """The runner of the vehicle or the closed loop, and its checked arrays."""
+        policy, memory, layout = self.policy, self.memory, self.layout
+        if policy is None:
+            if memory is not None or self.policy_params is not None or self.return_memory:
+                raise InvalidValue("memory, policy_params and return_memory need policy=")
+            return fleet, fleet.arguments(*self.callers, layout)
+        plant, loop = fleet.plant, fleet.loop(policy)
+        x0, references, params, disturbances = self.callers
+        space = loop.space
+        u = batch.series(policy.Reference, "references", references, space, layout)
+        w = batch.series(plant.Disturbance, "disturbances", disturbances, space, layout)
+        p = batch.parameters(plant.Params, plant.params, params, space)
+        x = batch.states(plant.State, consistent_states(plant, x0, p, layout), space, layout)
+        if memory is None or isinstance(memory, (Mapping, policy.Memory)):
+            m = batch.series(policy.Memory, "memory", memory, space, layout)
+        else:
+            array = batch.numbers("memory", memory, space)
+            array = np.swapaxes(array, -1, -2) if layout == "soa" and array.ndim > 1 else array
+            m = batch.rows(policy.Memory, "memory", array, space, array.shape[:-1])
+        try:
+            own = batch.parameters(policy.Params, policy.params, self.policy_params, space)
+        except InvalidValue as error:
+            raise InvalidValue(f"policy_params: {error}") from error
+        batch.batch_size(x0=x, memory=m, references=u, disturbances=w, params=p, policy_params=own)
 
-    def _times(self, fleet: Runner) -> _Times:
+        def joined(a: AnyArray, b: AnyArray) -> AnyArray:
+            """The fields of two arrays (1, vehicle or 1, field) side by side."""
+            if not b.shape[2]:
+                return a
+            count = max(a.shape[1], b.shape[1])
+            wide = [np.broadcast_to(part, (1, count, part.shape[2])) for part in (a, b)]
+            return space.xp.concatenate(wide, axis=2)
+
+        return loop, RolloutArrays(joined(x, m), u, w, joined(p, own))
+
+    def _times(self, fleet: Runner) -> tuple[int, int, AnyArray | None]:
+        """Number of steps, steps between samples, and step lengths in s if they differ."""
         dt, steps = self.dt, self.steps
         if dt is not None and np.ndim(dt) != 1:
             raise InvalidValue(
@@ -684,7 +713,7 @@ class Rollout:
         lengths = None if dt is None else batch.lengths(dt, total, fleet.settings.precision)
         if lengths is not None:
             check_plant(fleet.plant, float(lengths.max()), fleet.engines.substeps)
-        return _Times(total, every, lengths)
+        return total, every, lengths
 
     def _laid_out(self, samples: AnyArray, fleet: Runner) -> Any:
         """Samples (sample, vehicle, field) in the layout and on the device of the caller."""
@@ -693,15 +722,6 @@ class Rollout:
         if fleet.settings.device == "cuda":  # not every library takes an array with gaps
             samples = space.xp.ascontiguousarray(samples)
         return batch.to_callers_device(samples, space, *self.callers)
-
-
-class _Times(NamedTuple):
-    """Number and lengths of the steps of a rollout."""
-
-    steps: int
-    every: int
-    lengths: AnyArray | None
-    """Step lengths in s, if they differ."""
 
 
 class OutputRows:
