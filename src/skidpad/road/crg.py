@@ -551,7 +551,6 @@ def _left(vector: Array) -> Array:
 
 
 def _height(road: CrgRoad, line: PlacedLine, row: float, v: float) -> float:
-    """Height of a point of the road."""
     rows = np.arange(len(line.x))
     at = [np.interp(row, rows, column) for column in road.z.T]
     own = np.interp(v, road.v, at) + np.interp(row, rows, road.bank) * np.clip(v, *road.v[[0, -1]])

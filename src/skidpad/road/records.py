@@ -362,7 +362,6 @@ def road_type(surface: type, grip: type) -> Any:
 
 
 def road_record(surface: Any, grip: Any) -> Any:
-    """Record of a road with a surface and a grip."""
     return road_type(type(surface), type(grip))(surface, grip)
 
 

@@ -54,7 +54,6 @@ _STEP = 0.1
 
 
 def cosine(turns: Array) -> Array:
-    """Cosine of an angle in turns."""
     t = np.abs(turns - np.floor(turns + 0.5))
     far = t > 0.25
     t = np.where(far, 0.5 - t, t)
@@ -63,7 +62,6 @@ def cosine(turns: Array) -> Array:
 
 
 def sine(turns: Array) -> Array:
-    """Sine of an angle in turns."""
     return cosine(turns - 0.25)
 
 

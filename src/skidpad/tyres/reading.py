@@ -581,7 +581,6 @@ def write(tyre: Tyre | Any, path: str | os.PathLike[str]) -> None:
 
 
 def document_of(tyre: Tyre) -> Document:
-    """Document of a tyre with its current values."""
     if not tyre.version:
         raise InvalidValue(
             f"a property file holds a Magic Formula tyre; this is a {type(tyre.record).__name__}"

@@ -588,7 +588,6 @@ class Document:
         return f"{self.source}, line {line}"
 
     def error(self, line: int, text: str) -> InvalidValue:
-        """Error about a line."""
         return InvalidValue(f"{self.place(line)}: {text}")
 
     def with_texts(self, texts: Mapping[tuple[str, str], str]) -> Document:
@@ -618,7 +617,6 @@ class Document:
 
     @property
     def line_end(self) -> str:
-        """Line end of the first line."""
         first = self.lines[0] if self.lines else ""
         return "\r\n" if first.endswith("\r\n") else "\r" if first.endswith("\r") else "\n"
 
@@ -729,7 +727,6 @@ class _Parser:
         )
 
     def _closing_quote(self, number: int, key: str, line: str, begin: int) -> int:
-        """Column after the closing quote of a text."""
         at = begin
         while (at := line.find(line[begin], at + 1)) >= 0:
             if _CLOSED.fullmatch(line, at + 1):

@@ -360,7 +360,6 @@ def slip_angles(x: State, c: si.one, s: si.one, p: Params) -> FourWheels:
 
 
 def body_frame(mu: FourWheels, c: si.one, s: si.one) -> tuple[AxleFriction, AxleFriction]:
-    """Friction of the front and the rear axle in the body frame."""
     front = axle_friction(steered_lateral(mu.fl, c, s), steered_lateral(mu.fr, c, s))
     rear = axle_friction(Friction(0.0, mu.rl), Friction(0.0, mu.rr))
     return front, rear
@@ -369,7 +368,6 @@ def body_frame(mu: FourWheels, c: si.one, s: si.one) -> tuple[AxleFriction, Axle
 def drive_forces(
     x: State, c: si.one, s: si.one, p: RollingCarParams
 ) -> tuple[AxleForce, AxleForce]:
-    """Drive force at the front and the rear axle in the body frame."""
     front = drive_force(p.C_m0 * x.tau_fl, p.C_m0 * x.tau_fr, c, s)
     rear = drive_force(p.C_m0 * x.tau_rl, p.C_m0 * x.tau_rr, 1.0, 0.0)
     return front, rear

@@ -76,7 +76,6 @@ class Residuals(NamedTuple):
     __repr__ = brief_repr
 
     def mirrored(self) -> Residuals:
-        """Residuals mirrored to the other side of the car."""
         sign = -1.0 if self.stage.response in ("F_y", "M_x", "M_z") else 1.0
         return self._replace(
             rows=self.rows.mirrored(), measured=sign * self.measured, error=sign * self.error
@@ -378,7 +377,6 @@ class Problem:
     """Factor of the residuals: 1 over load; for moments, 1 over load times radius."""
 
     def where(self, rows: Mask) -> Problem:
-        """Problem restricted to some of the rows."""
         return Problem(self.kernel, self.rows[rows], self.measured[rows], self.weight[rows])
 
     def residual(self, leaves: Array, free: Sequence[int]) -> tuple[Array, Array]:

@@ -244,7 +244,6 @@ def frame_of(table: Measurements, known: Mapping[str, float]) -> dict[str, float
 
 
 def start_of(stage: str, rows: Measurements, tyre: Any) -> dict[str, float]:
-    """Start values for the coefficients of a stage."""
     values = dict(SHAPES.get(stage, {}))
     if stage not in ("pure F_x", "pure F_y"):
         return values

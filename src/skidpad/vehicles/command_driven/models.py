@@ -190,7 +190,6 @@ DEAD_TIMES = {
 
 
 def time_constant(t: s, p: Any) -> s:
-    """Time constant with its lower bound applied."""
     return maximum(t, p.least_time_constant)
 
 
@@ -303,7 +302,6 @@ def scaled_steer(command: rad, p: Any) -> rad:
 
 
 def scaled_acceleration(command: m_s2, p: Any) -> m_s2:
-    """Acceleration for a command: limited, then scaled."""
     return limited(command, p.vel_rate_lim) * maximum(p.debug_acc_scaling_factor, 0.0)
 
 

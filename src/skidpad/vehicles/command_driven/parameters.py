@@ -91,7 +91,6 @@ def flatten(source: Any) -> Iterator[Entry]:
 
 
 def files(source: Any) -> list[str]:
-    """Paths of the files among the sources."""
     if isinstance(source, (str, os.PathLike)):
         return [str(Path(source))]
     if isinstance(source, Sequence) and not isinstance(source, bytes):

@@ -118,7 +118,6 @@ class Pair(NamedTuple):
 
     @property
     def sum(self) -> float:
-        """Sum of both values."""
         return self.right + self.left
 
 

@@ -166,19 +166,15 @@ class ForceCommand(NamedTuple):
     Input = ForceInput
 
     def force(self, u: Any, mass: kg) -> N:
-        """Force for an input, within the limits."""
         return clip(u.F_drive, self.F_min, self.F_max)
 
     def input(self, steer: rad, force: N, mass: kg) -> ForceInput:
-        """Input for a force, within the limits."""
         return ForceInput(steer, clip(force, self.F_min, self.F_max))
 
     def limits(self, mass: kg) -> tuple[m_s2, m_s2]:
-        """Smallest and largest force over the mass."""
         return self.F_min / mass, self.F_max / mass
 
     def ranges(self) -> dict[str, tuple[float, float]]:
-        """Range of the input, by name."""
         return {"F_drive": (self.F_min, self.F_max)}
 
 

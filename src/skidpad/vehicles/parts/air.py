@@ -74,13 +74,11 @@ class PlainAir(NamedTuple):
     replaces = ()
 
     def forces(self, x: Any, w: Any, travel: Travel, p: Any) -> AirForces:
-        """Aerodynamic forces from the longitudinal velocity."""
         down = downforce(x.v_x, p.C_down)
         front, rear = p.down_front * down, (1.0 - p.down_front) * down
         return AirForces(drag(x.v_x, p.C_drag), 0.0, 0.0, front, rear)
 
     def resistance(self, v_x: m_s, p: Any) -> N:
-        """Air drag at a speed."""
         return (0.5 * p.C_drag) * (v_x * abs(v_x))
 
 
@@ -188,7 +186,6 @@ class AeroMap(NamedTuple):
         return _forces(self.shape, c_x, down_f, down_r, x, w, p)
 
     def resistance(self, v_x: m_s, p: Any) -> N:
-        """Drag at a speed in calm air, at the ride heights at rest."""
         c_x = at_column(self.shape.ride_r, at_row(self.shape.ride_f, self.c_x))
         return (0.5 * self.shape.rho * self.shape.A * c_x) * (v_x * abs(v_x))
 

@@ -378,7 +378,6 @@ class RollShare(NamedTuple):
         """Accept all parameters."""
 
     def loads(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> CornerLoads:
-        """Wheel loads in balance with the lagged tyre forces."""
         standing = loads_under(p.m * road.press, air.front, air.rear, p)
         return corner_loads(standing, x.load_a_x, x.load_a_y, p)
 
@@ -593,7 +592,6 @@ class RollPitch(NamedTuple):
         return unless_moving(own, balance)
 
     def _roll_damping(self, p: Any) -> tuple[Any, Any]:
-        """Roll damping of each axle, moment per roll rate."""
         return (
             (0.5 * self.c_f) * (p.track_f * p.track_f),
             (0.5 * self.c_r) * (p.track_r * p.track_r),

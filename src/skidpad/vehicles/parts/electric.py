@@ -79,11 +79,9 @@ class Supply(NamedTuple):
     Outputs = NoStates
 
     def limits(self, x: NoStates) -> PowerLimits:
-        """Power limits, constant over time."""
         return PowerLimits(self.P_max, self.P_charge)
 
     def flow(self, x: NoStates, P: si.W) -> PowerFlow:
-        """Flow without loss."""
         return PowerFlow(NoStates(), P, 0.0 * P, NoStates())
 
 
@@ -189,15 +187,12 @@ class PowerEnvelope(NamedTuple):
     """Speed scale near rest over which drive turns smoothly into regeneration."""
 
     def peak(self) -> si.Nm:
-        """Largest torque at any speed."""
         return self.tau_max
 
     def driving(self, spin: si.rad_s) -> si.Nm:
-        """Largest driving torque at a speed."""
         return gearing.within_power(self.tau_max, self.P_max, spin, self.knee, self.spin_low)
 
     def braking(self, spin: si.rad_s) -> si.Nm:
-        """Largest braking torque at a speed."""
         return gearing.within_power(self.tau_max, self.P_regen, spin, self.knee, self.spin_low)
 
 
@@ -226,24 +221,19 @@ class CurveEnvelope(NamedTuple):
 
     @property
     def knee(self) -> si.one:
-        """Roundness of the knees."""
         return self.limits.knee
 
     @property
     def spin_low(self) -> si.rad_s:
-        """Speed scale near rest over which drive turns smoothly into regeneration."""
         return self.limits.spin_low
 
     def peak(self) -> si.Nm:
-        """Largest torque at any speed."""
         return reduce(maximum, self.torque[type(self.torque).size :])
 
     def driving(self, spin: si.rad_s) -> si.Nm:
-        """Largest driving torque at a speed."""
         return on_curve(abs(spin), self.torque)
 
     def braking(self, spin: si.rad_s) -> si.Nm:
-        """Largest braking torque at a speed."""
         tau = on_curve(abs(spin), self.torque)
         return gearing.within_power(tau, self.limits.P_regen, spin, self.knee, self.spin_low)
 
@@ -505,15 +495,12 @@ class WheelTorques(NamedTuple):
     Outputs = NoStates
 
     def delivered(self, torques: gearing.Wheels, spins: gearing.Wheels) -> gearing.Wheels:
-        """Torques on the wheels, equal to the inputs."""
         return torques
 
     def powers(self, torques: gearing.Wheels, spins: gearing.Wheels) -> NoStates:
-        """Empty outputs: powers are not modelled."""
         return NoStates()
 
     def top(self) -> si.rad_s:
-        """Infinity: no speed limit."""
         return inf
 
 

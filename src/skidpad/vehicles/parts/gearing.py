@@ -175,7 +175,6 @@ class FinalDrive(NamedTuple):
         return (1.0 - self.efficiency) * abs(T) * friction_side(spin, self.spin_low)
 
     def lost(self, T: si.Nm, spin: si.rad_s) -> si.W:
-        """Power lost to friction, at least 0."""
         return self.friction(T, spin) * spin
 
 
@@ -623,7 +622,6 @@ class Clutch(NamedTuple):
         return ClutchTorque(closed * (spring + damping), rate)
 
     def stored(self, twist: si.rad) -> si.J:
-        """Energy stored in the twist."""
         return 0.5 * self.k * (twist * twist)
 
 

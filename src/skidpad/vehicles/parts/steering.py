@@ -64,11 +64,9 @@ class DirectSteering(NamedTuple):
     """Steering input that is the angle of a virtual wheel in the middle of the front axle."""
 
     def wheel_angle(self, turned: si.rad) -> si.rad:
-        """Angle of the virtual middle wheel for an input."""
         return turned
 
     def input_angle(self, steer: si.rad) -> si.rad:
-        """Input for an angle of the virtual middle wheel."""
         return steer
 
 

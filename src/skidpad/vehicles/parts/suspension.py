@@ -234,7 +234,6 @@ class ProgressiveSpring(NamedTuple):
         return self.F_0 + travel * (self.k + travel * (self.k_2 + self.k_3 * travel))
 
     def energy(self, travel: si.m) -> si.J:
-        """Stored energy beyond that at travel 0."""
         cubic = (1.0 / 3.0) * self.k_2 + (0.25 * self.k_3) * travel
         return travel * (self.F_0 + travel * (0.5 * self.k + cubic * travel))
 
@@ -246,7 +245,6 @@ class LinearDamper(NamedTuple):
     """Force per rate."""
 
     def force(self, rate: si.m_s) -> si.N:
-        """Damper force, positive in bump."""
         return self.c * rate
 
 
@@ -300,11 +298,9 @@ class NoStop(NamedTuple):
     """Placeholder for an omitted stop, without force."""
 
     def force(self, travel: si.m) -> si.N:
-        """Zero force."""
         return 0.0
 
     def energy(self, travel: si.m) -> si.J:
-        """Zero energy."""
         return 0.0
 
 
@@ -474,7 +470,6 @@ class IndependentSuspension(NamedTuple):
         return CornerLoads(*(spring_load(*wheel, p.F_lift) for wheel in columns))
 
     def travel(self, x: Any, p: Any) -> Travel:
-        """Position of the body, and travel of each wheel."""
         body = sprung_mass(self.body, p)
         front, rear = body.l_f * x.pitch - x.heave, -(body.l_r * x.pitch) - x.heave
         return Travel(x.roll, front, rear, travels(x, self.body, p))
@@ -493,7 +488,6 @@ class IndependentSuspension(NamedTuple):
         )
 
     def rates(self, x: Any, acting: Acting, p: Any) -> SuspensionState:
-        """Rates of body and wheels."""
         s, body = self.body, sprung_mass(self.body, p)
         a, air, road = acting.pushed, acting.air, acting.road
         # Acceleration by gravity and motion of the plane, normal to it, positive downwards.
@@ -527,7 +521,6 @@ class IndependentSuspension(NamedTuple):
         )
 
     def tilt_rate(self, x: Any, p: Any) -> si.rad_s:
-        """Roll rate of the body, with which the wheels tilt."""
         return x.roll_rate
 
     def rising(self, x: Any, road: RoadUnderCar, p: Any) -> tuple[Any, ...]:

@@ -244,7 +244,6 @@ DEFAULT_TYRE = LoadSensitiveTyre()
 
 @made_once
 def trailer_type(tyre: type) -> Any:
-    """Record type of trailers on a class of tyres."""
     return redefined(Trailer, {"tyre": tyre}, {"tyre": None})
 
 
@@ -287,7 +286,6 @@ SIDES = ("left", "right")
 
 
 def trailer_spins(count: int) -> tuple[str, ...]:
-    """Names of the trailers' spin states."""
     return tuple(f"spin_{side}_{k}" for k in range(1, count + 1) for side in SIDES)
 
 

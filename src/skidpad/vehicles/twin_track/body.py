@@ -62,7 +62,6 @@ def each(x: Any, name: str) -> Wheels:
 
 
 def by_wheel(name: str, values: Sequence[Any]) -> dict[str, Any]:
-    """Fields of all four wheels from their values."""
     return {f"{name}_{wheel}": value for wheel, value in zip(WHEELS, values, strict=True)}
 
 

@@ -519,7 +519,6 @@ KINDS: Mapping[str, SuspensionKind] = {
 
 
 def estimated_suspension(name: str) -> Any:
-    """Estimated suspension of a parameter set."""
     car, kind = car_set(name), KINDS[name]
     p = Params()._replace(**car.values)
     layout = _layout(kind, car, p)

@@ -75,7 +75,6 @@ class Kind:
     """Default height of the chassis's upper side."""
 
     def default_gains(self, controller: str) -> Gains:
-        """Default gains of a controller."""
         return dict(self.gains).get(controller, Gains())
 
     @property
