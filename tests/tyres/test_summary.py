@@ -13,7 +13,7 @@ from skidpad.core import record
 from skidpad.errors import InvalidValue
 from skidpad.tyres import BrushTyre, LinearTyre, LoadSensitiveTyre
 from skidpad.tyres.characteristics import peak
-from skidpad.tyres.reading import answers
+from skidpad.tyres.reading import evaluate_on_arrays
 from tyres.magic_sets import DATA, SETS
 
 OWN = sp.tyres.names()
@@ -107,7 +107,7 @@ def test_answers_without_compiling_are_those_of_the_tyre(name, question):
         "F_z": F_z0 * np.array([0.5, 1.0, 1.7]), "kappa": np.array([0.02, -0.1, 0.0]),
         "alpha": np.array([-0.1, 0.03, 0.2]), "gamma": 0.05, "v_x": 12.0,
     }  # fmt: skip
-    direct = np.array(record.flatten(answers(tyre, question, **contact)))
+    direct = np.array(record.flatten(evaluate_on_arrays(tyre, question, **contact)))
     compiled = np.array(record.flatten(getattr(tyre, question)(**contact)))
     scale = np.abs(compiled).max(axis=1, keepdims=True) + 1e-300
     assert np.abs((direct - compiled) / scale).max() < 1e-11

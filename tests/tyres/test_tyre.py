@@ -21,7 +21,7 @@ from skidpad.ops import tanh
 from skidpad.tyres import BrushTyre
 from skidpad.tyres.contract import mounted
 from skidpad.tyres.tir_file import Document
-from skidpad.tyres.tyre import ANSWERS, FREE, evaluate_at
+from skidpad.tyres.tyre import FREE, RESULTS, evaluate_at
 
 DATA = Path(__file__).parents[1] / "data" / "tyres"
 INPUTS = ("F_z", "kappa", "alpha", "gamma", "phi_t", "v_x", "p")
@@ -136,7 +136,7 @@ def test_forces_are_those_of_mfeval(name: str) -> None:
 
 
 QUESTIONS = [
-    *((tyre, name) for tyre in ALL[:2] for name in ANSWERS),
+    *((tyre, name) for tyre in ALL[:2] for name in RESULTS),
     *((tyre, "forces") for tyre in ALL[2:]),
 ]
 
@@ -270,7 +270,7 @@ def test_pressure_and_grip() -> None:
     assert tyre.peaks(F_z=3000.0, mu=0.5).mu_y == pytest.approx(0.5 * tyre.peaks(F_z=3000.0).mu_y)
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize("name", RESULTS)
 @pytest.mark.parametrize(
     ("contact", "words"),
     [
@@ -293,7 +293,7 @@ def test_what_is_no_contact_is_refused(name: str, contact: dict[str, Any], words
         getattr(tyres.get("robot"), name)(**contact)
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize("name", RESULTS)
 @pytest.mark.parametrize("p", [0, 0.0, -0.0, [0, 1, 1e5], np.zeros(2)])
 def test_no_pressure_is_not_taken_for_the_own_one(name: str, p: Any) -> None:
     tyre = tyres.get("passenger_car")

@@ -356,8 +356,8 @@ def road_type(surface: type, grip: type) -> Any:
         "RoadRecord",
         kinds,
         {name: kind() for name, kind in kinds.items()} if whole else None,
-        docs={"surface": "How high the road is.", "grip": "How much friction it has."},
-        doc="A road: how high it is and how much friction it has.",
+        docs={"surface": "Height of the road.", "grip": "Friction of the road."},
+        doc="A road with its height and its friction.",
     )
 
 

@@ -14,9 +14,9 @@ from ..errors import InvalidValue
 from ..units import N, N_rad, Nm, Pa, m, m_s, one, rad
 from .reading import (
     Reach,
-    answers,
     checked_loads,
     checked_tyre,
+    evaluate_on_arrays,
     nominal_load,
     reach,
     reference_speed,
@@ -144,14 +144,14 @@ def summary(
     far = reach(tyre)
     rows = _rows(tyre, F_z, at, far)
     up_to = np.linspace(0.0, far.F_z, POINTS)[1:]
-    most = peak(up_to, answers(tyre, "stiffness", F_z=up_to, **at).K_y)
+    most = peak(up_to, evaluate_on_arrays(tyre, "stiffness", F_z=up_to, **at).K_y)
     magic = tyre.record if tyre.version else None
     kind = f"Magic Formula {tyre.version}" if magic else type(tyre.record).__name__
     ignored: list[str] = []
     if pressure is not None and not _takes_pressure(tyre):
         what = f"MF {tyre.version}" if tyre.version else kind
         ignored.append(f"{what} knows no pressure: the values hold for any")
-    nominal = answers(tyre, "radii", F_z=nominal_load(tyre) or F_z[len(F_z) // 2], **at)
+    nominal = evaluate_on_arrays(tyre, "radii", F_z=nominal_load(tyre) or F_z[len(F_z) // 2], **at)
     return Summary(
         name=tyre.name,
         model=kind,
@@ -177,12 +177,14 @@ def _rows(tyre: Tyre, F_z: Array, at: dict[str, Any], far: Reach) -> tuple[AtLoa
     column = F_z[:, None]
     kappa = np.linspace(0.0, far.kappa, POINTS)
     alpha = np.linspace(0.0, far.alpha, POINTS)
-    drive = answers(tyre, "forces", F_z=column, kappa=kappa, **at).F_x
-    brake = -answers(tyre, "forces", F_z=column, kappa=-kappa, **at).F_x
-    right = answers(tyre, "forces", F_z=column, alpha=alpha, **at)
-    left = answers(tyre, "forces", F_z=column, alpha=-alpha, **at)
-    K, sigma = (answers(tyre, name, F_z=F_z, **at) for name in ("stiffness", "relaxation"))
-    radii, free = (answers(tyre, name, F_z=F_z, **at) for name in ("radii", "forces"))
+    drive = evaluate_on_arrays(tyre, "forces", F_z=column, kappa=kappa, **at).F_x
+    brake = -evaluate_on_arrays(tyre, "forces", F_z=column, kappa=-kappa, **at).F_x
+    right = evaluate_on_arrays(tyre, "forces", F_z=column, alpha=alpha, **at)
+    left = evaluate_on_arrays(tyre, "forces", F_z=column, alpha=-alpha, **at)
+    K, sigma = (
+        evaluate_on_arrays(tyre, name, F_z=F_z, **at) for name in ("stiffness", "relaxation")
+    )
+    radii, free = (evaluate_on_arrays(tyre, name, F_z=F_z, **at) for name in ("radii", "forces"))
     trail = _trail(tyre, F_z, at)
     rows: list[AtLoad] = []
     for k, load in enumerate(F_z):
@@ -239,7 +241,9 @@ def peak(slip: Array, force: Array) -> Peak:
 
 
 def _trail(tyre: Tyre, F_z: Array, at: dict[str, Any]) -> Array:
-    sides = answers(tyre, "forces", F_z=F_z[:, None], alpha=np.array([-SMALL, SMALL]), **at)
+    sides = evaluate_on_arrays(
+        tyre, "forces", F_z=F_z[:, None], alpha=np.array([-SMALL, SMALL]), **at
+    )
     force = sides.F_y[:, 1] - sides.F_y[:, 0]
     return -(sides.M_z[:, 1] - sides.M_z[:, 0]) / np.where(force == 0.0, np.inf, force)
 

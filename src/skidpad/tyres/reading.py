@@ -124,7 +124,7 @@ def checked_loads(loads: Iterable[float] | float | None, tyre: Tyre) -> list[flo
     return values
 
 
-def answers(tyre: Tyre, question: str, **contact: Any) -> Any:
+def evaluate_on_arrays(tyre: Tyre, method: str, **contact: Any) -> Any:
     """Results of a method of the tyre, such as `forces`, for arrays, without compiling anything."""
     usual = {
         "F_z": 0.0, "kappa": 0.0, "alpha": 0.0, "gamma": 0.0, "phi_t": 0.0,
@@ -136,7 +136,7 @@ def answers(tyre: Tyre, question: str, **contact: Any) -> Any:
     # Locked wheels and tails of curves overflow into infinities that no figure shows.
     with np.errstate(all="ignore"):
         values = tuple(np.broadcast_to(array, shape) for array in arrays)
-        answered = evaluate_at(question, tyre.record, SIDES[tyre.side], values)
+        answered = evaluate_at(method, tyre.record, SIDES[tyre.side], values)
     leaves = records.flatten(answered)
     columns = [np.broadcast_to(np.asarray(leaf, dtype=float), shape) for leaf in leaves]
     return records.unflatten(type(answered), columns)
@@ -151,7 +151,7 @@ LEAST_RADIUS, MOST_RADIUS = 0.005, 5.0
 """Plausible range of wheel radii in m."""
 MOST_LOAD = 5.0
 """Load over nominal load up to which a contact is ordinary, if the file's range includes it."""
-_QUESTIONS = ("forces", "stiffness", "peaks", "relaxation", "radii")
+_METHODS = ("forces", "stiffness", "peaks", "relaxation", "radii")
 _CONTACTS = 96
 _EXTREME = 1e7
 """Size of a number, or of its reciprocal, from which compiled results are checked as well.
@@ -201,18 +201,20 @@ def _not_finite(tyre: Tyre) -> tuple[str, str] | None:
         "gamma": 0.4 * share[3] - 0.2,
         "v_x": 50.0 * share[4],
     }
-    looks: list[Callable[[str], Any]] = [lambda question: answers(tyre, question, **contacts)]
+    looks: list[Callable[[str], Any]] = [
+        lambda method: evaluate_on_arrays(tyre, method, **contacts)
+    ]
     numbers = np.abs(records.flatten(tyre.record))
     if np.any((numbers > _EXTREME) | ((numbers > 0.0) & (numbers < 1.0 / _EXTREME))):
-        looks.append(lambda question: getattr(tyre, question)(**contacts))
-    for look, question in product(looks, _QUESTIONS):
-        answer = look(question)
+        looks.append(lambda method: getattr(tyre, method)(**contacts))
+    for look, method in product(looks, _METHODS):
+        answer = look(method)
         for name, values in zip(answer._fields, answer, strict=True):
             lost = ~np.isfinite(values)
             if lost.any():
                 k = int(np.argmax(lost))
                 at = ", ".join(f"{what} = {each[k]:.3g}" for what, each in contacts.items())
-                return f"{name} of {question}", at
+                return f"{name} of {method}", at
     return None
 
 
@@ -243,7 +245,7 @@ def reversed_slopes(tyre: Tyre) -> list[str]:
     found: list[str] = []
     for slip, force, sign, what, keys in _SIGNS:
         at = {"F_z": nominal_load(tyre) or USUAL_LOAD, slip: np.array([-_SLIP, _SLIP])}
-        low, high = getattr(answers(tyre, "forces", **at), force)
+        low, high = getattr(evaluate_on_arrays(tyre, "forces", **at), force)
         if sign * (high - low) < 0.0:
             hint = f"; check the signs of {keys}" if tyre.version else ""
             found.append(

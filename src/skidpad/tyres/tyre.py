@@ -73,7 +73,7 @@ class MagicEvaluation(Evaluation):
     """Intermediate values, for the side on which the tyre was measured."""
 
 
-ANSWERS: dict[str, type] = {
+RESULTS: dict[str, type] = {
     "forces": TyreForces, "stiffness": SlipStiffness, "peaks": Peaks, "relaxation": Relaxation,
     "radii": Radii, "evaluate": Evaluation,
 }  # fmt: skip
@@ -117,19 +117,19 @@ def evaluate_at(name: str, tyre: Any, side: Any, values: tuple[Any, ...]) -> Any
     own = _mirrored(at, s)
     if name != "evaluate":
         return getattr(tyre, name)(own)
-    answers = (
+    results = (
         mounted(tyre, at, side), tyre.stiffness(own), tyre.peaks(own), tyre.relaxation(own),
         tyre.radii(own), at.omega,
     )  # fmt: skip
     if version_of(type(tyre)):
-        return MagicEvaluation._make((*answers, evaluate(tyre, own)))
-    return Evaluation(*answers)
+        return MagicEvaluation._make((*results, evaluate(tyre, own)))
+    return Evaluation(*results)
 
 
-def kind_of_answer(name: str, kind: type) -> type:
+def result_class(name: str, kind: type) -> type:
     if name == "evaluate" and version_of(kind):
         return MagicEvaluation
-    return ANSWERS[name]
+    return RESULTS[name]
 
 
 def _mirrored(at: Contact, s: Any) -> Contact:
@@ -146,7 +146,7 @@ def _program(kind: type, name: str, spinning: bool) -> Program:
 
     fields = FIELDS if spinning else FREE
     inputs = (Port("at", fields), Port("tyre", record.names(kind)), Port("side", ("side",)))
-    outputs = (Port("answer", record.names(kind_of_answer(name, kind))),)
+    outputs = (Port("answer", record.names(result_class(name, kind))),)
     return trace(f"{kind.__name__}.{name}", function, inputs, outputs)
 
 
@@ -202,7 +202,7 @@ class Evaluator:
         call()
         leaves = take(out)
         self._idle[key].append(bound)
-        kind: Any = kind_of_answer(name, self._kind) if name == "evaluate" else ANSWERS[name]
+        kind: Any = result_class(name, self._kind) if name == "evaluate" else RESULTS[name]
         return record.unflatten(kind, leaves) if name == "evaluate" else kind._make(leaves)
 
     def _bound(self, name: str, count: int) -> _Bound:
@@ -239,7 +239,7 @@ class Evaluator:
     def _of_arrays(self, name: str, arrays: list[Array], shape: tuple[int, ...]) -> Any:
         count = math.prod(shape)
         if not count:
-            kind = kind_of_answer(name, self._kind)
+            kind = result_class(name, self._kind)
             return record.unflatten(kind, [np.empty(shape)] * record.size(kind))
         at = np.empty((1, len(arrays), *shape))
         for k, array in enumerate(arrays):
@@ -248,7 +248,7 @@ class Evaluator:
         ports = [at.reshape(1, len(arrays), count).swapaxes(1, 2), self._leaves[None, None]]
         out = compiled.run([*ports, np.array([[[self._side]]])], count)[0][0]
         columns = [np.ascontiguousarray(out[:, k]).reshape(shape) for k in range(out.shape[1])]
-        return record.unflatten(kind_of_answer(name, self._kind), columns)
+        return record.unflatten(result_class(name, self._kind), columns)
 
     def _check(self, values: Any) -> None:
         """Raise for the first value that is not a finite number or not allowed."""
@@ -283,7 +283,7 @@ SIDES = {"left": 1.0, "right": -1.0}
 """Sides of a car, as sign."""
 
 
-class Question(TypedDict, total=False):
+class ContactArguments(TypedDict, total=False):
     """Keyword arguments of every tyre method; see `Tyre.forces`."""
 
     F_z: Required[Any]
@@ -390,31 +390,31 @@ class Tyre:
         values = (F_z, kappa, alpha, gamma, phi_t, v_x, self._pressure if p is None else p, mu)
         return self._evaluator("forces", values if omega is None else (*values, omega))
 
-    def stiffness(self, **contact: Unpack[Question]) -> SlipStiffness:
+    def stiffness(self, **contact: Unpack[ContactArguments]) -> SlipStiffness:
         """Slopes of the forces at small slip, in N and N/rad; arguments as in `forces`."""
-        return self._asked("stiffness", contact)
+        return self._evaluate("stiffness", contact)
 
-    def peaks(self, **contact: Unpack[Question]) -> Peaks:
+    def peaks(self, **contact: Unpack[ContactArguments]) -> Peaks:
         """Largest friction coefficients in pure slip; arguments as in `forces`."""
-        return self._asked("peaks", contact)
+        return self._evaluate("peaks", contact)
 
-    def relaxation(self, **contact: Unpack[Question]) -> Relaxation:
+    def relaxation(self, **contact: Unpack[ContactArguments]) -> Relaxation:
         """Relaxation lengths in m; arguments as in `forces`."""
-        return self._asked("relaxation", contact)
+        return self._evaluate("relaxation", contact)
 
-    def radii(self, **contact: Unpack[Question]) -> Radii:
+    def radii(self, **contact: Unpack[ContactArguments]) -> Radii:
         """Radii in m and vertical stiffness in N/m; arguments as in `forces`."""
-        return self._asked("radii", contact)
+        return self._evaluate("radii", contact)
 
-    def evaluate(self, **contact: Unpack[Question]) -> Evaluation | MagicEvaluation:
+    def evaluate(self, **contact: Unpack[ContactArguments]) -> Evaluation | MagicEvaluation:
         """All results at once, the same up to rounding; arguments as in `forces`.
 
         For a Magic Formula tyre also the intermediate values, such as trail and contact patch.
         """
-        return self._asked("evaluate", contact)
+        return self._evaluate("evaluate", contact)
 
-    def _asked(self, name: str, question: Question) -> Any:
-        contact: dict[str, Any] = {**question}
+    def _evaluate(self, name: str, arguments: ContactArguments) -> Any:
+        contact: dict[str, Any] = {**arguments}
         omega = contact.pop("omega", None)
         if contact.get("p") is None:
             contact["p"] = self._pressure

@@ -472,7 +472,7 @@ def _model(drive: Any, slip: type, *tyres: type) -> Model:
         Disturbance=External,
         derivative=derivative,
         outputs=outputs,
-        # A deflected tyre stores energy, too, which no closed form tells for every tyre.
+        # The energy of a deflected tyre has no closed form for every tyre.
         energy=None if first_order else energy,
         body=BODY,
         summary=f"Nonlinear bicycle with any tyre on each axle: {names}",

@@ -165,7 +165,7 @@ def torques(x: Any) -> tuple[si.Nm, si.Nm, si.Nm, si.Nm]:
 
 
 def actuator_rates(x: State, u: Input, p: Any) -> Input:
-    """Rates of the actuators towards their targets, within their limits, named as the inputs.
+    """Rates of steering angle and torques towards their targets, within the limits.
 
     `p` has t_steer, steer_max, steer_rate_max, t_tau and tau_max. The limits act on the rate, so
     they hold whatever the step size. If `p` has a limit_width they are smooth

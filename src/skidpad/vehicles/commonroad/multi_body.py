@@ -642,7 +642,7 @@ def motion(x: State, u: cars.CarInput, p: Params) -> Motion:
     )
     # A car that follows its wheels needs no tyre forces, so body and axles feel none.
     front, rear = on_axles(x, [Force(share * w.force.x, share * w.force.y) for w in rolling])
-    # What slows the car, either way, comes from the brakes; at rest the engine sets it going.
+    # A deceleration, in either direction, comes from the brakes; at rest the engine acts.
     slows = acting.a * x.v_x < 0.0
     torque = axle_torques(acting.a, slows, p.m, p.R_w, p.brake_split, p.engine_split)
     each = (torque.front, torque.front, torque.rear, torque.rear)

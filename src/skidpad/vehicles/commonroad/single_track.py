@@ -8,7 +8,7 @@ stops at `hitch_max`.
 `commonroad_st` is dynamic, on linear tyres. Its state holds speed and slip angle instead of two
 velocities, and angles are taken as small: the lateral force of an axle is its stiffness times
 (steering angle - beta - l omega / v). This is undefined at rest, so at low speed the car moves as
-its wheels roll; see `tyres.low_speed`.
+its wheels roll; see `tyres.contract`.
 
 `commonroad_std` drifts: it has spinning wheels on Pacejka tyres. Engine and brakes turn the wheels,
 and the tyre force follows from their slip against the road. An axle stands for a left and a right
@@ -580,7 +580,7 @@ def std_motion(x: StdState, u: cars.CarInput, p: StdParams) -> cars.Motion:
     speed = floored_speed(x.v, p.v_dyn)
     slide = std_sliding(x, axles, x.v / (speed * speed), p)
     share, pose, line = _blended(x, acting, p)
-    # What slows the car, either way, comes from the brakes; at rest the engine sets it going.
+    # A deceleration, in either direction, comes from the brakes; at rest the engine acts.
     torque = axle_torques(acting.a, acting.a * x.v < 0.0, p.m, p.R_w, p.brake_split, p.engine_split)
     spins: list[si.rad_s2] = []
     for driving, axle in zip((torque.front, torque.rear), axles, strict=True):

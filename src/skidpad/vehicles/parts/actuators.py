@@ -292,7 +292,7 @@ def way_of(demand: Demand) -> one:
 
 
 def slows(demand: Demand) -> one:
-    """Whether a demand is to slow down."""
+    """Whether a demand decelerates the vehicle in its direction."""
     return demand.a * way_of(demand) < 0.0
 
 

@@ -343,8 +343,8 @@ class ElectricMotor(NamedTuple):
         env = self.envelope
         driving = self.driving(spin, power)
         braking = self.braking(spin, power)
-        # A torque that drives becomes one that brakes on the far side of rest, where both are known
-        # to keep to the discharge; at rest it is the one that drives.
+        # Beyond rest a driving torque becomes a braking one, and both stay within the discharge
+        # limit there; at rest the driving torque counts.
         ahead, behind = (smooth_step(side, 0.0, env.spin_low) for side in (spin, -spin))
         shift = braking - driving
         return -(driving + ahead * shift), driving + behind * shift
@@ -353,8 +353,8 @@ class ElectricMotor(NamedTuple):
         """Largest driving torque at a speed within the power that may be drawn."""
         env, peak = self.envelope, self.peak()
         top = minimum(env.driving(spin), peak)
-        # What the largest torque loses, which is more than a smaller one does: so the power drawn
-        # keeps its limit without an equation to solve.
+        # The largest torque loses more power than any smaller one, so with its loss the power drawn
+        # stays within the limit without solving an equation.
         spare = maximum(power.discharge - self.lost(top, spin), NEGLIGIBLE * peak * env.spin_low)
         return self.speed.left(spin) * gearing.within_power(
             top, spare, spin, env.knee, env.spin_low
@@ -372,9 +372,9 @@ class ElectricMotor(NamedTuple):
         spare = maximum(power.discharge - idle, 0.0)
         lost = self.lost(tau, spin) - idle
         gained = tau * abs(spin)
-        # Losses are convex over the torque: a share of it draws no more than this share of what all
-        # of it does. Where all of it draws nothing, all is allowed, but for a ramp of the width of
-        # the knee: with nothing to spare it would be a jump.
+        # Losses are convex over the torque: a share of the torque draws at most this share of its
+        # power. Where the whole torque draws nothing it is allowed, except for a ramp as wide as
+        # the knee, without which there would be a jump.
         drawn = maximum(lost - gained, maximum(env.knee * lost, negligible))
         return tau * clip((spare + maximum(gained - lost, 0.0)) / drawn, 0.0, 1.0)
 

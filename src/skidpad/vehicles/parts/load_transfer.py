@@ -475,5 +475,5 @@ ROLLED_OVER = {name: (UPRIGHT, "rolled over") for name in ("roll", "pitch")}
 
 def while_upright(angle: rad, rate: Any) -> Any:
     """Return `rate` while the angle is that of an upright body, and NaN beyond."""
-    # Of compiled code no constant may be NaN; the root of a negative number is.
+    # Compiled code has no NaN constants; the root of a negative number is NaN.
     return where(abs(angle) <= UPRIGHT, rate, rate * sqrt(UPRIGHT * UPRIGHT - angle * angle))

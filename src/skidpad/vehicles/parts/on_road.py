@@ -106,7 +106,7 @@ class RoadUnderCar(NamedTuple):
     """Load by gravity and the vertical curvature of the road, over the mass; negative where a
     sharp crest would throw the car off the road."""
     gravity: m_s2
-    """Part of `fall` by gravity."""
+    """Part of `fall` due to gravity."""
     uneven: Unevenness | None = None
     """Unevenness that excites independent wheels; None on a plane."""
     standing: StandingPull | None = None

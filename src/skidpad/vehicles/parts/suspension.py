@@ -190,8 +190,10 @@ def link_forces(forces: tuple[Force, ...], s: SuspendedBody, p: Any) -> Four:
 def axle_forces(
     x: Any, forces: tuple[Force, ...], press: si.m_s2, s: SuspendedBody, p: Any
 ) -> Four:
-    """Force that pushes each wheel up as its axle leans: by the lateral acceleration of the
-    unsprung mass, and by the weight on the leaning axle."""
+    """Force that pushes each wheel up as its axle leans.
+
+    It comes from the lateral acceleration of the unsprung mass and the weight on the leaning axle.
+    """
     by_f, by_r = 1.0 / p.track_f, 1.0 / p.track_r
     (lean_f, lean_r), (lever_f, lever_r) = _leaning(s, p), roll_levers(s, p)
     over_f, over_r = lever_f * by_f * by_f, lever_r * by_r * by_r

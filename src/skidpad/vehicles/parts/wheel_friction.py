@@ -247,8 +247,8 @@ def traction(
         F_x, F_y = shortened(F_x, F_y, where(ground.mu < 0.0, NO_LIMIT, ground.mu) * c.F_z)
     load = hub.radius * F_x
     if c.loop is not None:
-        # The torque that fits to the spin that it brings about itself: the limit cuts off what a
-        # straight line would give, so that it may be put on the solution of it.
+        # Torque consistent with the spin that it causes. The motor's limit is monotonic, so it may
+        # be applied to the solution of the linear law.
         free, inertia = c.loop.share * c.loop.torque, _resisting(c.loop, hub, dt)
         torque = c.loop.at(dt * (free - (drag + load)) / inertia) - drag
     return Traction(F_x, F_y, c.spin + dt * (torque - load) * (1.0 / hub.inertia))
@@ -286,7 +286,7 @@ def _limits(
     reference = maximum(maximum(abs(rolling), abs(c.u_x)), STANDSTILL)
     along = minimum(abs(slip_x) / reference, p.s_s)
     across = minimum(atan2(abs(slip_y), maximum(abs(c.u_x), STANDSTILL)), p.alpha_s)
-    # Slippery ground caps both; what has no number for it is the wheel's alone.
+    # Slippery ground limits both; without a value for it the wheel's own friction does.
     cap = where(ground.mu < 0.0, p.C_s * p.s_s + p.C_alpha * p.alpha_s, ground.mu)
     x, y = _ellipse(along, across, p)
     return minimum(x, cap) * c.F_z, minimum(y, cap) * c.F_z

@@ -293,7 +293,7 @@ def command(x: State, demand: Demand, p: Params) -> Input:
     # With the handbrake pulled, the other wheels do not keep up the speed.
     v_x = where(demand.handbrake > 0.0, 0.0, x.v_x)
     pull = road_under_car(p.road, x, places(p), p.g).pull
-    # What holds the car on the slope of its road, positive where that rises.
+    # Force that holds the car on the slope of its road, positive uphill.
     uphill = 0.0 * x.v_x if pull is None else -(p.m + towed_mass(p)) * pull.x
     resisting = p.air.resistance(v_x, p) + towed_resistance(v_x, p)
     force = inertia * demand.a + resisting + uphill

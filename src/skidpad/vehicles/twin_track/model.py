@@ -340,8 +340,8 @@ def car_model(name: str, recipes: Parts, *tyres: type) -> Model:
     behind = len(parts.trailers._fields)
     drive = "" if parts.powertrain is WheelTorques else f"; {parts.powertrain.__name__}"
     towing = f"; {behind} trailer{'s' if behind > 1 else ''}" if behind else ""
-    # The work of a hitch that presses a body down on its springs is in no closed form.
-    told = even and not parts.slip().states and not (behind and parts.chassis.States._fields)
+    # The work of a hitch that presses a body down on its springs has no closed form.
+    has_energy = even and not parts.slip().states and not (behind and parts.chassis.States._fields)
     return Model(
         name=name,
         State=state_type(parts),
@@ -358,9 +358,9 @@ def car_model(name: str, recipes: Parts, *tyres: type) -> Model:
             *trailer_spins(behind),
         ),
         check=check,
-        # A deflected tyre stores energy, too, which no closed form tells for every tyre. On a road
-        # with bumps the body has no height of its own.
-        energy=energy if told else None,
+        # The energy of a deflected tyre has no closed form for every tyre. On a road with bumps the
+        # body has no height of its own.
+        energy=energy if has_energy else None,
         ends=ROLLED_OVER if "roll" in parts.chassis.States._fields else {},
         body=body.BODY,
         mirror_odd=mirror_odd(behind),
@@ -390,7 +390,7 @@ class TwoTrackFactory(VehicleFactory):
         * `trailers`: a `Trailer`, or several in a tuple.
         * `road`: a `Road`.
         """
-        # What is said of single numbers comes last, and so wins over whole records and sets.
+        # Single values override whole records and sets.
         whole = dict[str, Any]()
         if isinstance(params, str):
             whole, params = set_values(params, Params._fields, values), None

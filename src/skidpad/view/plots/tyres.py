@@ -24,9 +24,9 @@ from ...tyres.characteristics import peak
 from ...tyres.contract import Contact
 from ...tyres.reading import (
     USUAL_LOAD,
-    answers,
     checked_loads,
     checked_tyre,
+    evaluate_on_arrays,
     nominal_load,
     reach,
     several,
@@ -340,8 +340,8 @@ class Subject(NamedTuple):
         return nominal_load(self.tyre) or self.loads[len(self.loads) // 2]
 
     def answers(self, question: str, **contact: Any) -> Any:
-        """Quantity of the tyre at its pressure, as in `tyres.curves.answers`."""
-        return answers(self.tyre, question, p=self.p, **contact)
+        """Quantity of the tyre at its pressure, as in `evaluate_on_arrays`."""
+        return evaluate_on_arrays(self.tyre, question, p=self.p, **contact)
 
     def looks(self, count: int) -> list[dict[str, Any]]:
         """Colour and line style of each of `count` curves."""
