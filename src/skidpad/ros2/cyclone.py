@@ -44,8 +44,7 @@ def _enter_domain(settings: Settings) -> None:
     with _lock:
         opened = _opened.get(number)
         if opened is None:
-            dds.silence()
-            dds.leave_to_the_parent()
+            dds.prepare_library()
             try:
                 domain = cyclone("domain").Domain(number, xml)
             except cyclone("core").DDSException as error:
@@ -530,8 +529,8 @@ class Service:
         self._Response = dds.sample_type(type_.response, service=True)
         pairs = {"serviceid": dds.endpoint_id(participant.guid, number), "typehash": type_.hash}
         # The writer first: who sees the reader may ask at once.
-        self.writer = participant.writer(dds.reply_name(name), self._Response, QOS, pairs)
-        self.reader = participant.reader(dds.request_name(name), self._Request, QOS, pairs)
+        self.writer = participant.writer(dds.topic_name(name, "reply"), self._Response, QOS, pairs)
+        self.reader = participant.reader(dds.topic_name(name, "request"), self._Request, QOS, pairs)
         self._pending: list[_Pending] = []
         self._seen: set[int] = set()
         self._lock = threading.Lock()

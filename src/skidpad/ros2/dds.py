@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from ..errors import InvalidValue, require
 from .messages.codec import Field, Shape, Structure
@@ -183,19 +183,17 @@ _UP_TO_HUMBLE = ("dashing", "eloquent", "foxy", "galactic", "humble")
 _SINCE_IRON = ("iron", "jazzy", "kilted", "lyrical", "rolling")
 
 
-def topic_name(topic: str) -> str:
-    """Name of the DDS topic for a ROS topic: "/a/b" becomes "rt/a/b"."""
-    return f"rt{_checked(topic, 'topic')}"
-
-
-def request_name(service: str) -> str:
-    """Name of the DDS topic for the requests of a service."""
-    return f"rq{_checked(service, 'service')}Request"
-
-
-def reply_name(service: str) -> str:
-    """Name of the DDS topic for the replies of a service."""
-    return f"rr{_checked(service, 'service')}Reply"
+def topic_name(name: str, kind: Literal["topic", "request", "reply"] = "topic") -> str:
+    """Name of the DDS topic for a ROS topic, "/a/b" becomes "rt/a/b", or for a service."""
+    parts = {"topic": ("rt", ""), "request": ("rq", "Request"), "reply": ("rr", "Reply")}
+    prefix, suffix = parts[kind]
+    if not _NAME.fullmatch(name):
+        raise InvalidValue(
+            f"{'topic' if kind == 'topic' else 'service'} {name!r} is no full name: each part "
+            "begins with a slash, then a letter or an underscore, then letters, digits and "
+            "underscores"
+        )
+    return f"{prefix}{name}{suffix}"
 
 
 def ros_type_name(name: str) -> str:
@@ -230,15 +228,6 @@ def gid_size(distribution: str, others: list[dict[str, str]]) -> int:
         return IRON_GID if distribution in _SINCE_IRON else HUMBLE_GID
     modern = bool(others) and all("typehash" in pairs for pairs in others)
     return IRON_GID if modern else HUMBLE_GID
-
-
-def _checked(name: str, kind: str) -> str:
-    if not _NAME.fullmatch(name):
-        raise InvalidValue(
-            f"{kind} {name!r} is no full name: each part begins with a slash, "
-            "then a letter or an underscore, then letters, digits and underscores"
-        )
-    return name
 
 
 LARGEST_DOMAIN = 232
@@ -346,19 +335,16 @@ def calls() -> Calls:
 
 
 @cache
-def leave_to_the_parent() -> None:
-    """Make forked processes delete nothing on exit: they would wait for threads they do not
-    have."""
-    entities = cyclone("core").Entity._entities
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=entities.clear)
+def prepare_library() -> None:
+    """Keep Cyclone from logging every malformed packet, and forks from deleting entities.
 
-
-def silence() -> None:
-    """Keep Cyclone from logging every malformed packet."""
+    A forked process would wait at its end for threads that it does not have.
+    """
     set_mask = cyclone("internal").DDS._dll_handle["dds_set_log_mask"]
     set_mask.argtypes = [ctypes.c_uint32]
     set_mask(_ERRORS)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=cyclone("core").Entity._entities.clear)
 
 
 def delete(entity: Any) -> None:

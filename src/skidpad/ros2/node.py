@@ -534,7 +534,11 @@ def parse_arguments(
         if value is None:
             raise InvalidValue(f"{word} needs a value after it")
         if word in ("-r", "--remap"):
-            remaps.append(_remap(value))
+            old, parted, new = value.partition(":=")
+            if not (parted and old and new):
+                raise InvalidValue(f"remap {value!r} must be FROM:=TO")
+            node, parted, rest = old.partition(":")
+            remaps.append(Remap(rest, new, node) if parted else Remap(old, new))
         elif word in ("-p", "--param"):
             parameters.append(_parameter(value))
         elif word == "--params-file":
@@ -559,34 +563,25 @@ def _behind_ros_args(arguments: Iterable[str]) -> Iterator[str]:
             )
 
 
-def _remap(text: str) -> Remap:
-    old, parted, new = text.partition(":=")
-    if not (parted and old and new):
-        raise InvalidValue(f"remap {text!r} must be FROM:=TO")
-    node, parted, rest = old.partition(":")
-    return Remap(rest, new, node) if parted else Remap(old, new)
-
-
 def _parameter(text: str) -> Callable[[Identity], Mapping[str, Any]]:
+    """Parameters by node, from `NAME:=VALUE` with a value in YAML: `1`, `true`, `[1, 2]`."""
+    import yaml
+
     name, parted, value = text.partition(":=")
     if not (parted and name):
         raise InvalidValue(f"parameter {text!r} must be NAME:=VALUE")
     of, parted, rest = name.partition(":")
     of, name = (of, rest) if parted else ("", name)
-    parameters = dict(_flat({name: parsed_value(value, f"parameter {name}")}))
-    return lambda who: parameters if of in ("", who.name) else {}
-
-
-def parsed_value(text: str, what: str) -> Any:
-    """Parse a value in YAML: `1`, `1.0`, `true`, `name`, `[1, 2]`."""
-    import yaml
-
-    if len(text) > 100_000:
-        raise InvalidValue(f"{what} has {len(text)} characters; at most 100000 are taken")
+    if len(value) > 100_000:
+        raise InvalidValue(
+            f"parameter {name} has {len(value)} characters; at most 100000 are taken"
+        )
     try:
-        return yaml.load(text, Loader=yaml_loader())
+        parsed = yaml.load(value, Loader=yaml_loader())
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise InvalidValue(f"{what}: {text[:80]!r} is not YAML") from error
+        raise InvalidValue(f"parameter {name}: {value[:80]!r} is not YAML") from error
+    parameters = dict(_flat({name: parsed}))
+    return lambda who: parameters if of in ("", who.name) else {}
 
 
 def _file(path: Path, shares: Mapping[str, Path]) -> Callable[[Identity], Mapping[str, Any]]:

@@ -65,7 +65,14 @@ class SensorModel(Instrument):
         self.check_sampling()
         names = record.names(Output)
         self._noise = NoUncertainty(fields=names) if noise is None else noise
-        _check_noise(self._noise, names)
+        if not isinstance(self._noise, UncertaintyModel):
+            raise InvalidValue(f"noise = {noise!r} must be an UncertaintyModel")
+        if self._noise.dim != len(names):
+            raise InvalidValue(
+                f"noise has dim = {self._noise.dim}; allowed is {len(names)}, one value for each "
+                f"of {', '.join(names)}"
+            )
+        checked_model("noise", self._noise, names, "what it is added to")
         self._noise.check_state(State)
 
     @property
@@ -268,17 +275,6 @@ def vehicle_of(vehicle: Any) -> Vehicle:
     raise InvalidValue(f"vehicle must be a Vehicle, got {vehicle!r}")
 
 
-def _check_noise(noise: Any, names: tuple[str, ...]) -> None:
-    if not isinstance(noise, UncertaintyModel):
-        raise InvalidValue(f"noise = {noise!r} must be an UncertaintyModel")
-    if noise.dim != len(names):
-        raise InvalidValue(
-            f"noise has dim = {noise.dim}; allowed is {len(names)}, one value for each of "
-            f"{', '.join(names)}"
-        )
-    checked_model("noise", noise, names, "what it is added to")
-
-
 def _rows(state: Any, draw: Draw) -> Array:
     """States (runs, nx) in the form that the noise model takes."""
     leaves = record.flatten(state)
@@ -447,7 +443,13 @@ class SelectedOutputs(SensorModel):
         self._vehicle = car = vehicle_of(vehicle)
         states = {leaf.name: leaf.unit for leaf in record.fields(car.State)}
         others = {leaf.name: leaf.unit for leaf in record.fields(car.model.Outputs)}
-        self._fields = _checked_fields(fields, car.name, others | states)
+        is_list = isinstance(fields, Sequence) and not isinstance(fields, str)
+        self._fields = tuple(fields) if is_list else ()
+        if not self._fields or len(set(self._fields)) != len(self._fields):
+            raise InvalidValue(
+                f"fields = {fields!r} must be a list of different names, at least one"
+            )
+        record.check_names(car.name, self._fields, others | states)
         self._only_state = all(name in states for name in self._fields)
         units = others | states
         Output = record.define(
@@ -467,14 +469,6 @@ class SelectedOutputs(SensorModel):
         outputs = {} if self._only_state else by_field(self._vehicle.outputs(x, u, w))
         values = {**outputs, **by_field(x)}
         return self.Output._make(values[name] for name in self._fields)
-
-
-def _checked_fields(names: Any, vehicle: str, known: dict[str, Any]) -> tuple[str, ...]:
-    fields = () if isinstance(names, str) or not isinstance(names, Sequence) else tuple(names)
-    if not fields or len(set(fields)) != len(fields):
-        raise InvalidValue(f"fields = {names!r} must be a list of different names, at least one")
-    record.check_names(vehicle, fields, known)
-    return fields
 
 
 def _records(vehicle: Any, states: int | None, inputs: int | None) -> tuple[type, type]:
@@ -534,9 +528,21 @@ class MountedSensor(SensorModel):
                 f"sensor = {sensor!r} must be a Sensor that looks at a Motion, such as Imu, "
                 "Odometry or Gnss"
             )
-        _check_instant(sensor)
+        kind = type(sensor).__name__
+        instant = "in a sensor model, which measures at one instant; a runner of the sensor has it"
+        for name in ("delay", "dropout"):
+            if getattr(sensor, name) != 0.0:
+                raise InvalidValue(f"{kind}.{name} = {getattr(sensor, name)} must be 0 {instant}")
+        if sensor.spread([1.0] * len(sensor.channels), 1.0) is not None:
+            raise InvalidValue(f"{kind}.growth must be 0 {instant}")
         if motion is None:
-            _check_motion(sensor, ridden)
+            if ridden.model.body is None:
+                raise InvalidValue(f"vehicle = {ridden.name!r} has no body: {_GIVE_MOTION}")
+            if not ridden.model.continuous and sensor.shows_accelerations:
+                raise InvalidValue(
+                    f"vehicle = {ridden.name!r} provides no accelerations, which {kind} measures: "
+                    f"{_GIVE_MOTION}"
+                )
         self._sensor = sensor
         self._motion = motion or partial(motion_of, ridden)
         count = len(sensor.channels)
@@ -568,32 +574,6 @@ class MountedSensor(SensorModel):
         """Reading of the sensor without errors."""
         reading = record.flatten(self._sensor.measure(self._motion(x, u, w)))
         return record.unflatten(self.Output, [reading[k] for k in self._kept])
-
-
-def _check_instant(sensor: Sensor) -> None:
-    kind = type(sensor).__name__
-    for name in ("delay", "dropout"):
-        if getattr(sensor, name) != 0.0:
-            raise InvalidValue(
-                f"{kind}.{name} = {getattr(sensor, name)} must be 0 in a sensor model, which "
-                "measures at one instant; a runner of the sensor has it"
-            )
-    if sensor.spread([1.0] * len(sensor.channels), 1.0) is not None:
-        raise InvalidValue(
-            f"{kind}.growth must be 0 in a sensor model, which measures at one instant; a runner "
-            "of the sensor has it"
-        )
-
-
-def _check_motion(sensor: Sensor, vehicle: Vehicle) -> None:
-    """Raise if the vehicle does not provide the motion that the sensor needs."""
-    if vehicle.model.body is None:
-        raise InvalidValue(f"vehicle = {vehicle.name!r} has no body: {_GIVE_MOTION}")
-    if not vehicle.model.continuous and sensor.shows_accelerations:
-        raise InvalidValue(
-            f"vehicle = {vehicle.name!r} provides no accelerations, which "
-            f"{type(sensor).__name__} measures: {_GIVE_MOTION}"
-        )
 
 
 def _noise_of(sensor: Sensor, kept: Sequence[int]) -> Gaussian:

@@ -25,7 +25,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from ..core.arrays import Array
-from ..core.body import Pose, body_of
+from ..core.body import body_of
 from ..core.checks import must_be, one_of
 from ..core.files import brief_repr
 from ..core.model import Vehicle
@@ -82,20 +82,6 @@ class ImuReading(NamedTuple):
     """Time of the measurement."""
 
 
-def acceleration_at(motion: Motion, place: Vector) -> Vector:
-    """Acceleration over ground of a point of the body in m/s², in body axes.
-
-    `place` is its position in m from the body point.
-    """
-    rate = Vector(motion.omega_x, motion.omega_y, motion.omega)
-    change = Vector(motion.omega_x_rate, motion.omega_y_rate, motion.omega_rate)
-    return added(
-        Vector(motion.a_x, motion.a_y, motion.a_z),
-        cross(change, place),
-        cross(rate, cross(rate, place)),
-    )
-
-
 @dataclass(frozen=True, kw_only=True)
 class Imu(Sensor):
     """Accelerometer and gyroscope; see `Channel` for their errors, in m/s² and rad/s."""
@@ -131,9 +117,15 @@ class Imu(Sensor):
         """Reading without errors, for numbers, arrays and symbols."""
         roll, pitch, g = truth.roll, truth.pitch, self.g
         up = Vector(-sin(pitch), cos(pitch) * sin(roll), cos(pitch) * cos(roll))
-        acceleration = acceleration_at(truth, self.mounting.position)
-        force = added(acceleration, Vector(g * up.x, g * up.y, g * up.z))
+        place = self.mounting.position
         rate = Vector(truth.omega_x, truth.omega_y, truth.omega)
+        change = Vector(truth.omega_x_rate, truth.omega_y_rate, truth.omega_rate)
+        acceleration = added(
+            Vector(truth.a_x, truth.a_y, truth.a_z),
+            cross(change, place),
+            cross(rate, cross(rate, place)),
+        )
+        force = added(acceleration, Vector(g * up.x, g * up.y, g * up.z))
         axes = sensor_axes(self.mounting)
         return ImuReading(*rotation_turned_back(axes, force), *rotation_turned_back(axes, rate))
 
@@ -335,12 +327,6 @@ class Step(NamedTuple):
     yaw: rad
 
 
-def change_between(before: Pose, now: Pose) -> Step:
-    """Change from one pose to another, with the shorter turn."""
-    x, y, turn = relative(before, now)
-    return Step(x, y, turn - 2.0 * pi * floor((turn + pi) * (0.5 / pi)))
-
-
 def twist_of(change: Step) -> Step:
     """The constant twist that makes this change of pose in unit time (logarithm of SE(2))."""
     half = 0.5 * change.yaw
@@ -417,7 +403,10 @@ class Odometry(Sensor):
     def true_values(self, truth: Motion, before: Motion, elapsed: Any) -> Sequence[Any]:
         """Twist between two samples."""
         ends = (pose_in_world(self.mounting, at.x, at.y, at.yaw) for at in (before, truth))
-        twist = twist_of(change_between(*ends))
+        x, y, turn = relative(*ends)
+        # The shorter turn.
+        yaw = turn - 2.0 * pi * floor((turn + pi) * (0.5 / pi))
+        twist = twist_of(Step(x, y, yaw))
         return [part / _not_zero(elapsed) for part in twist]
 
     def spread(self, true: Sequence[Any], elapsed: Any) -> Sequence[Any] | None:

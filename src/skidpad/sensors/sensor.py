@@ -346,7 +346,10 @@ class Instrument(ABC):
         received = errors.received(batch.steps) & self.visible(truth, batch.t[:, None])
         if self.looks_back and before is None:
             received[0] = False
-        return fields, received, Memory(float(batch.t[-1]), _last_of(truth), wander, own)
+        last = truth
+        if isinstance(truth[0], np.ndarray):
+            last = type(truth)(*(leaf[-1:] for leaf in truth))
+        return fields, received, Memory(float(batch.t[-1]), last, wander, own)
 
     def sample(
         self, number: int, t: float, truth: Any, errors: ErrorSource, memory: Memory | None
@@ -431,7 +434,11 @@ class Instrument(ABC):
         part = type(seen)(*(leaf[rows] for leaf in seen))
         fields, received, _ = self.take(Batch(steps, times[rows], part), errors, None)
         arrived = arrival_rows(times, rows, self.delay)
-        valid = _newest(received, arrived) & (arrived < times.size)[:, None]
+        # Of the samples that arrive at the same step, the newest received one is output.
+        valid = received & (arrived < times.size)[:, None]
+        for k in np.flatnonzero(np.diff(arrived) == 0):
+            together = arrived[k + 1 :] == arrived[k]
+            valid[k] &= ~received[k + 1 :][together].any(axis=0)
         inside = np.minimum(arrived, times.size - 1)
         kept = valid.any(axis=1)
         values = np.where(valid[:, :, None], fields, np.nan)[kept]
@@ -529,12 +536,6 @@ def _one_earlier(truth: Any, before: Memory | None) -> Any:
     return type(truth)(*rows)
 
 
-def _last_of(truth: Any) -> Any:
-    if not isinstance(truth[0], np.ndarray):
-        return truth
-    return type(truth)(*(leaf[-1:] for leaf in truth))
-
-
 def _laid_out(truth: Any, steps: int, vehicles: int | None) -> Any:
     """Record with leaves (steps, vehicles), from numbers and arrays that broadcast."""
     leaves = [np.asarray(leaf, dtype=float) for leaf in truth]
@@ -550,15 +551,6 @@ def _laid_out(truth: Any, steps: int, vehicles: int | None) -> Any:
                 f"truth {name} has shape {leaf.shape}; expected ({steps},) or ({steps}, {count})"
             ) from None
     return type(truth)(*rows)
-
-
-def _newest(received: Mask, arrived: NDArray[np.int64]) -> Mask:
-    """Mask of the samples that are output: the newest received one at each row."""
-    out = received.copy()
-    for k in np.flatnonzero(np.diff(arrived) == 0):
-        together = arrived[k + 1 :] == arrived[k]
-        out[k] &= ~received[k + 1 :][together].any(axis=0)
-    return out
 
 
 Steps = NDArray[np.int64]

@@ -127,25 +127,6 @@ def advance(ride: Ride, ground: Array, give: Array, speeds: Array, g: m_s2, dt: 
     )
 
 
-def local_slopes(ground: Array, around: Any, reach: m) -> tuple[Array, Array]:
-    """Slopes of the ground under single points, along two directions.
-
-    Args:
-        ground: heights under the points.
-        around: heights at the distance `reach` ahead, behind, to the left and to the right.
-        reach: this distance, in m.
-
-    Returns:
-        Slopes ahead and to the left. The smaller of the two one-sided differences counts, since an
-        edge next to a point is not a slope under it.
-    """
-    ahead, behind, left, right = around
-    return (
-        _smaller((ahead - ground) / reach, (ground - behind) / reach),
-        _smaller((left - ground) / reach, (ground - right) / reach),
-    )
-
-
 def _smaller(a: Array, b: Array) -> Array:
     return np.where(np.abs(a) <= np.abs(b), a, b)
 
@@ -466,7 +447,10 @@ class Footing:
         aside = _AROUND * np.array([(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)])
         x, y = in_world(poses[row : row + 1], (points + aside[:, None]).reshape(1, -1, 2))
         under, *around = terrain.height(x[0], y[0], np.tile(reach, 5), time).reshape(5, -1)
-        along, across = local_slopes(under, around, _AROUND)
+        # An edge next to a point is no slope under it: the smaller one-sided difference counts.
+        ahead, behind, left, right = around
+        along = _smaller((ahead - under) / _AROUND, (under - behind) / _AROUND)
+        across = _smaller((left - under) / _AROUND, (under - right) / _AROUND)
         return float(along.mean()), float(across.mean())
 
     @property
@@ -532,18 +516,6 @@ def _apply(bodies: Bodies, ground: GroundUnder) -> None:
                 column[:] = value
 
 
-def warn_of_no_slopes(groups: Sequence[Bodies]) -> None:
-    """Warn of vehicles whose models ignore slopes."""
-    without = [
-        f"{name} ({bodies.group.model.name})"
-        for bodies in groups
-        if bodies.body.on_ground is None
-        for name in bodies.group.names
-    ]
-    text = "slopes do not pull at vehicles whose models take neither a force nor an acceleration"
-    warn_of(without, text, stacklevel=6)
-
-
 def _without_grip(under: GroundUnder, in_air: Flags) -> GroundUnder:
     """A copy without forces at wheels that are in the air, (B, wheels)."""
     if not in_air.any():
@@ -594,7 +566,17 @@ class Ground:
         # ground, wherever that is.
         self._projects = self._falls = scene.compat != "upstream"
         if self._terrain.sloping:
-            warn_of_no_slopes(bodies)
+            without = [
+                f"{name} ({them.group.model.name})"
+                for them in bodies
+                if them.body.on_ground is None
+                for name in them.group.names
+            ]
+            text = (
+                "slopes do not pull at vehicles whose models take neither a force nor an "
+                "acceleration"
+            )
+            warn_of(without, text, stacklevel=5)
         self._at = {
             name: (footing, row)
             for footing in self.footings

@@ -415,7 +415,17 @@ def assemble(
 ) -> Assembly:
     """Parameters, settings and model for the arguments of `PlanningSimulator`."""
     if hasattr(model, "set_input"):
-        return _assemble_around(model, parameters, compat, overrides)
+        # Around a finished model, only settings are parameters.
+        if parameters is not None and not isinstance(parameters, Mapping):
+            raise InvalidValue(
+                f"parameters = {parameters!r}: around a model that is ready they are a mapping"
+            )
+        values = {**(parameters or {}), **overrides}
+        for name in values:
+            if name not in node.NAMES:
+                raise InvalidValue(record.unknown_name("Settings", name, node.NAMES, "parameter"))
+        settings = node.settings(values, compat)
+        return dict(vars(settings)), settings, model
     if isinstance(model, str) and not model.endswith((".yaml", ".yml")):
         if model not in COMMAND_DRIVEN:
             raise InvalidValue(record.unknown_name("skidpad", model, COMMAND_DRIVEN, "model"))
@@ -450,22 +460,6 @@ def assemble(
 
     name = values["vehicle_model_type"]
     return values, settings, motion_model(name, values, settings.period, compat)
-
-
-def _assemble_around(
-    model: MotionModel, parameters: Any, compat: str | None, overrides: Mapping[str, Any]
-) -> Assembly:
-    """Parts around a finished model, for which only settings are parameters."""
-    if parameters is not None and not isinstance(parameters, Mapping):
-        raise InvalidValue(
-            f"parameters = {parameters!r}: around a model that is ready they are a mapping"
-        )
-    values = {**(parameters or {}), **overrides}
-    for name in values:
-        if name not in node.NAMES:
-            raise InvalidValue(record.unknown_name("Settings", name, node.NAMES, "parameter"))
-    settings = node.settings(values, compat)
-    return dict(vars(settings)), settings, model
 
 
 def _sources(parameters: Any, overrides: Mapping[str, Any]) -> list[Any]:

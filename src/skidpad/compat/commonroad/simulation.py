@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -78,52 +78,6 @@ def check_order(sidt_factory: Any, disturbance_model: Any, sensor_model: Any, **
     for name, value, holds, what in (*needs, ("sidt_factory", sidt_factory, fits, methods)):
         if not holds:
             raise InvalidValue(f"{name} must {what}, got {_described(value)}; {BY_NAME}")
-
-
-def check_sensor(sensor: SensorModel, vehicle: Vehicle) -> None:
-    """Raise InvalidValue unless the sensor is for the states and inputs of the vehicle."""
-    pairs = {"states": (sensor.State, vehicle.State), "inputs": (sensor.Input, vehicle.Input)}
-    for name, kinds in pairs.items():
-        seen, there = map(record.names, kinds)
-        if len(seen) != len(there):
-            raise InvalidValue(
-                f"sensor_model is for {len(seen)} {name}; {vehicle.name!r} has "
-                f"{len(there)}: {', '.join(there)}"
-            )
-        if not (sensor.nameless or seen == there):
-            raise InvalidValue(
-                f"sensor_model is for the {name} {', '.join(seen)}; "
-                f"{vehicle.name!r} has {', '.join(there)}"
-            )
-
-
-def check_study(options: Mapping[str, Any], model: UncertaintyModel, drawn: bool) -> None:
-    """Raise InvalidValue for a Monte Carlo study that a replay cannot repeat.
-
-    Because of its options, or because the simulation has no random disturbances.
-    """
-    for name in options:
-        if name not in STUDY_OPTIONS:
-            raise InvalidValue(
-                f"monte_carlo of a Simulation has no option {name!r}; allowed are "
-                f"{', '.join(STUDY_OPTIONS)}, on_diverge. For others make a Fleet from what "
-                "`setup` returns"
-            )
-    if not (drawn or isinstance(model, NoUncertainty)):
-        raise InvalidValue(
-            "random_disturbance = False: every run would be the same; a Monte Carlo needs a "
-            "Simulation with random_disturbance=True"
-        )
-
-
-def check_factory(factory: Any, vehicle: Vehicle) -> None:
-    """Raise InvalidValue unless the states of the factory have the size of the vehicle's."""
-    dimension, size = getattr(factory, "state_dimension", None), record.size(vehicle.State)
-    if dimension is not None and dimension != size:
-        raise InvalidValue(
-            f"sidt_factory has state_dimension = {dimension}; {vehicle.name!r} has {size} states: "
-            f"{', '.join(record.names(vehicle.State))}"
-        )
 
 
 def tolerances(rtol: Any, atol: Any, size: int) -> dict[str, Any]:
@@ -420,8 +374,29 @@ class Simulation:
         vehicle = vehicle_of(vehicle_model)
         self._vehicle, self._disturbance = with_model(vehicle, disturbance_model)
         self._sensor = FullStateFeedback(self._vehicle) if sensor_model is None else sensor_model
-        check_sensor(self._sensor, self._vehicle)
-        check_factory(sidt_factory, self._vehicle)
+        own = self._vehicle
+        pairs = {
+            "states": (self._sensor.State, own.State),
+            "inputs": (self._sensor.Input, own.Input),
+        }
+        for name, kinds in pairs.items():
+            seen, there = map(record.names, kinds)
+            if len(seen) != len(there):
+                raise InvalidValue(
+                    f"sensor_model is for {len(seen)} {name}; {own.name!r} has "
+                    f"{len(there)}: {', '.join(there)}"
+                )
+            if not (self._sensor.nameless or seen == there):
+                raise InvalidValue(
+                    f"sensor_model is for the {name} {', '.join(seen)}; "
+                    f"{own.name!r} has {', '.join(there)}"
+                )
+        dimension, size = getattr(sidt_factory, "state_dimension", None), record.size(own.State)
+        if dimension is not None and dimension != size:
+            raise InvalidValue(
+                f"sidt_factory has state_dimension = {dimension}; {own.name!r} has {size} states: "
+                f"{', '.join(record.names(own.State))}"
+            )
         self._upstream = compat == "upstream"
         self._random_disturbance = bool(random_disturbance) and disturbance_model is not None
         self._random_noise = bool(random_noise) and sensor_model is not None
@@ -568,7 +543,18 @@ class Simulation:
         measurement. `options` are those of `Fleet.monte_carlo` that a simulation can repeat: seed,
         quantities, events, quantiles, confidence, progress. `on_diverge` is that of `Fleet`.
         """
-        check_study(options, self._disturbance, self._random_disturbance)
+        for name in options:
+            if name not in STUDY_OPTIONS:
+                raise InvalidValue(
+                    f"monte_carlo of a Simulation has no option {name!r}; allowed are "
+                    f"{', '.join(STUDY_OPTIONS)}, on_diverge. For others make a Fleet from what "
+                    "`setup` returns"
+                )
+        if not (self._random_disturbance or isinstance(self._disturbance, NoUncertainty)):
+            raise InvalidValue(
+                "random_disturbance = False: every run would be the same; a Monte Carlo needs a "
+                "Simulation with random_disturbance=True"
+            )
         vehicle, integrator, dt, steps, substeps = self.setup(x0, u, t_final, ivp_method)
         fleet = Fleet(vehicle, dt, integrator, substeps=substeps, on_diverge=on_diverge)
         call = self._checked(x0, u, t_final, ivp_method)

@@ -410,17 +410,6 @@ def message_hash(structure: Structure) -> str:
     return f"RIHS01_{hashlib.sha256(json.dumps(description).encode()).hexdigest()}"
 
 
-def service_hash(name: str, request: Structure, response: Structure) -> str:
-    """Type hash of a service: of a structure with its request, its response and an event."""
-    info = message_type("service_msgs/msg/ServiceEventInfo")
-    sides = {"request": request, "response": response}
-    bounded = (Field(k, side.name, Shape.BOUNDED, 1, nested=side) for k, side in sides.items())
-    event = Structure(f"{name}_Event", (Field("info", info.name, nested=info), *bounded))
-    parts = {"request_message": request, "response_message": response, "event_message": event}
-    fields = tuple(Field(key, part.name, nested=part) for key, part in parts.items())
-    return message_hash(Structure(name, fields))
-
-
 def _described(structure: Structure) -> dict[str, Any]:
     return {
         "type_name": structure.name,
@@ -493,7 +482,15 @@ class ServiceType:
     @cached_property
     def hash(self) -> str:
         """Type hash as in type descriptions since Iron: "RIHS01_..."."""
-        return service_hash(self.name, self.request, self.response)
+        info = message_type("service_msgs/msg/ServiceEventInfo")
+        sides = {"request": self.request, "response": self.response}
+        bounded = (Field(k, side.name, Shape.BOUNDED, 1, nested=side) for k, side in sides.items())
+        # The event of service introspection is part of the type.
+        event = Structure(f"{self.name}_Event", (Field("info", info.name, nested=info), *bounded))
+        parts: dict[str, Structure] = {f"{side}_message": part for side, part in sides.items()}
+        parts["event_message"] = event
+        fields = tuple(Field(key, part.name, nested=part) for key, part in parts.items())
+        return message_hash(Structure(self.name, fields))
 
 
 _LINE = re.compile(

@@ -220,12 +220,6 @@ def write_package(folder: str | os.PathLike[str], vehicles: Iterable[Vehicle]) -
     return [root / name for name in texts]
 
 
-def leaf_numbers(Record: type, message: Any) -> Any:
-    """Record from the numbers of a message of its type; raises InvalidValue for numbers out of
-    range."""
-    return record.build(Record, [getattr(message, name) for name in field_names(Record)])
-
-
 SERVICE = "nav2_msgs/srv/SetInitialPose"
 _LEAST = 1e-6
 """Length below which a quaternion has no direction."""

@@ -95,7 +95,9 @@ class Commands:
         self._node.commanded[self._counted] += 1
 
     def _input(self, message: Any) -> None:
-        self._take(common.leaf_numbers(self._vehicle.Input, message))
+        Input = self._vehicle.Input
+        numbers = [getattr(message, name) for name in common.field_names(Input)]
+        self._take(record.build(Input, numbers))
 
     def _single(self, place: int) -> Callable[[Any], None]:
         """Return a function that sets one number of the input and leaves the others unchanged."""

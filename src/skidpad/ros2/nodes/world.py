@@ -22,10 +22,11 @@ from ...errors import InvalidValue, SkidpadError
 from ...units import m_s, m_s2, rad, rad_s, s
 from ...view.live.server import LiveServer, WatchedWorld
 from ...world.motion import LARGEST_INPUT
-from ...world.scene import Scene, WorldWarning
+from ...world.scene import Gnss, Imu, Laser, Scene, WorldWarning
 from ...world.sensing import NotSimulated
 from ...world.world import World
 from ..dds import LATCHED, TF_STATIC, Qos
+from ..messages.types import message
 from ..node import SECOND, Node
 from . import world_topics
 from .common import (
@@ -193,16 +194,6 @@ _WITHOUT_EFFECT = {"headless": True, "gui_refresh_period": 50.0, "base_watchdog_
 """Parameters of upstream without effect: there is no window, and upstream has no watchdog."""
 
 
-def _declare_parameters(node: Node) -> None:
-    declare = node.parameters.declare
-    for name, (default, meaning) in _PARAMETERS.items():
-        is_switch = isinstance(default, bool)
-        declare(name, default, meaning, check=None if is_switch else partial(positive, name))
-    for name, default in _WITHOUT_EFFECT.items():
-        if declare(name, default, "Without effect.") != default:
-            node.log("info", f"parameter {name} has no effect here")
-
-
 _LONGEST_WARM_UP: s = 0.5
 
 
@@ -219,8 +210,13 @@ class WorldProgram:
         self.node, self.world = node, World(scene, seed=seed)
         self.watch: WatchedWorld | None = None
         """Viewer that is updated after each tick."""
-        _declare_parameters(node)
         self._parameters = parameters = node.parameters
+        for name, (default, meaning) in _PARAMETERS.items():
+            check = None if isinstance(default, bool) else partial(positive, name)
+            parameters.declare(name, default, meaning, check=check)
+        for name, default in _WITHOUT_EFFECT.items():
+            if parameters.declare(name, default, "Without effect.") != default:
+                node.log("info", f"parameter {name} has no effect here")
         dt, upstream = self.world.dt, scene.compat == "upstream"
         rate: float = parameters["simul_rate"]
         self._steps = max(1, round(1.0 / (rate * dt)))
@@ -237,7 +233,7 @@ class WorldProgram:
         self._corrected = not upstream
         spaced = len(scene.vehicles) > 1 or parameters["force_publish_vehicle_namespace"]
         self._names = [
-            world_topics.robot_names(name, spaced=spaced, shared=parameters["shared_tf"])
+            RobotNames.of(name, spaced=spaced, shared=parameters["shared_tf"])
             for name in self.world.vehicles
         ]
         self._qos = Qos(depth=parameters["publisher_history_len"])
@@ -278,19 +274,24 @@ class WorldProgram:
         node, world = self.node, self.world
         geo, topics = world.scene.georeference, dict[tuple[str, str], world_topics.SensorTopic]()
         east = 0.0 if geo is None else geo.world_to_enu_rotation
-        options: dict[str, Any] = {"east": east, "upstream": upstream}
         specs = {spec.name: spec for spec in world.scene.vehicles}
         for names in self._names:
             for one in specs[names.vehicle].sensors:
-                topic = world_topics.sensor_topic(node, names, one, self._qos, **options)
-                if topic is not None:
-                    topics[names.vehicle, one.name] = topic
+                key = names.vehicle, one.name
+                if isinstance(one, Laser):
+                    topics[key] = world_topics.LaserTopic(node, names, one, self._qos, upstream)
+                elif isinstance(one, Imu):
+                    topics[key] = world_topics.ImuTopic(node, names, one, self._qos, east)
+                elif isinstance(one, Gnss):
+                    topics[key] = world_topics.GnssTopic(node, names, one, self._qos)
                 elif isinstance(why := world.sensing.latest(names.vehicle, one.name), NotSimulated):
                     node.log("warn", f"{why}; it has no topic")
         for one in world.scene.sensors:
             node.log("warn", f"sensor {one.name} stands in the world and has no topic")
         sensors = (one.name for spec in specs.values() for one in spec.sensors)
-        world_topics.tell_changed_names(node, [*specs, *sensors])
+        for name in dict.fromkeys([*specs, *sensors]):
+            if (changed := world_topics.legal(name)) != name:
+                node.log("warn", f"{name!r} is {changed!r} in topics and frames")
         return topics
 
     def _make_services(self, names: RobotNames, localised: bool) -> None:
@@ -312,16 +313,18 @@ class WorldProgram:
         plan = node.publisher("simul_map", "nav_msgs/msg/OccupancyGrid", LATCHED)
         about = node.publisher("simul_map_metadata", "nav_msgs/msg/MapMetaData", LATCHED)
         if grid is not None:
-            message = world_topics.map_message(grid, node.stamp())
-            plan.send(message)
-            about.send(message.info)
+            occupancy = world_topics.map_message(grid, node.stamp())
+            plan.send(occupancy)
+            about.send(occupancy.info)
         frames: dict[str, list[tuple[str, str, Rigid]]] = {}
         specs = {spec.name: spec for spec in world.scene.vehicles}
         for names in self._names:
             outline = node.publisher(
                 names.topic("chassis_polygon"), "geometry_msgs/msg/Polygon", LATCHED
             )
-            outline.send(world_topics.polygon_message(world.vehicles[names.vehicle]))
+            corners = world.vehicles[names.vehicle].built.geometry.outlines[0]
+            points = [(x, y, 0.0) for x, y in corners]
+            outline.send(message("geometry_msgs/msg/Polygon", points))
             base = names.frame("base_link")
             own = frames.setdefault(names.tf_static, [])
             own.append((base, names.frame("base_footprint"), Rigid()))

@@ -130,6 +130,19 @@ class RobotNames:
     """Topic of the robot's moving frames."""
     tf_static: str
 
+    @classmethod
+    def of(cls, vehicle: str, *, spaced: bool, shared: bool) -> RobotNames:
+        """Names of a robot's topics and frames.
+
+        With `spaced`, topics are prefixed with its name; with `shared`, all robots have one tree of
+        frames.
+        """
+        name = legal(vehicle)
+        prefix = f"{name}/" if spaced else ""
+        if shared:
+            return cls(vehicle, prefix, f"{name}/", "/tf", "/tf_static")
+        return cls(vehicle, prefix, "", f"{prefix}tf", f"{prefix}tf_static")
+
     def topic(self, name: str) -> str:
         return f"{self.prefix}{legal(name)}"
 
@@ -137,30 +150,10 @@ class RobotNames:
         return f"{self.frame_prefix}{legal(name)}"
 
 
-def robot_names(vehicle: str, *, spaced: bool, shared: bool) -> RobotNames:
-    """Names of a robot's topics and frames.
-
-    With `spaced`, topics are prefixed with its name; with `shared`, all robots have one tree of
-    frames.
-    """
-    name = legal(vehicle)
-    prefix = f"{name}/" if spaced else ""
-    if shared:
-        return RobotNames(vehicle, prefix, f"{name}/", "/tf", "/tf_static")
-    return RobotNames(vehicle, prefix, "", f"{prefix}tf", f"{prefix}tf_static")
-
-
 def legal(name: str) -> str:
     """Replace characters that are not allowed in topic names by underscores."""
     changed = re.sub(r"[^A-Za-z0-9_]", "_", name)
     return f"_{changed}" if changed[:1].isdigit() or not changed else changed
-
-
-def tell_changed_names(node: Node, names: list[str]) -> None:
-    """Log the names of the world file that are changed in ROS."""
-    for name in dict.fromkeys(names):
-        if legal(name) != name:
-            node.log("warn", f"{name!r} is {legal(name)!r} in topics and frames")
 
 
 class FleetTopic:
@@ -462,17 +455,6 @@ class GnssTopic(SensorTopic):
         self.stream.send(*stamp, reading.latitude, reading.longitude, reading.altitude)
 
 
-def sensor_topic(
-    node: Node, names: RobotNames, spec: specs.Sensor, qos: Qos, *, east: rad, upstream: bool
-) -> SensorTopic | None:
-    """Topic of a sensor; None for kinds without one."""
-    if isinstance(spec, specs.Laser):
-        return LaserTopic(node, names, spec, qos, upstream)
-    if isinstance(spec, specs.Imu):
-        return ImuTopic(node, names, spec, qos, east)
-    return GnssTopic(node, names, spec, qos) if isinstance(spec, specs.Gnss) else None
-
-
 def _diagonal(*variances: float) -> list[float]:
     return np.diag(variances).ravel().tolist()
 
@@ -547,12 +529,6 @@ def map_message(grid: Grid, stamp: Any) -> Any:
 def _planar(x: m, y: m, yaw: rad) -> tuple[Any, ...]:
     """A planar `geometry_msgs/Pose`."""
     return (x, y, 0.0), (0.0, 0.0, sin(0.5 * yaw), cos(0.5 * yaw))
-
-
-def polygon_message(vehicle: WorldVehicle) -> Any:
-    """Outline of a chassis as a `geometry_msgs/Polygon`, the footprint for planners."""
-    points = [(x, y, 0.0) for x, y in vehicle.built.geometry.outlines[0]]
-    return message("geometry_msgs/msg/Polygon", points)
 
 
 def markers_message(vehicle: WorldVehicle, number: int, frame: str) -> Any:

@@ -562,8 +562,15 @@ def review(path: str | os.PathLike[str], **options: Any) -> Review:
             scene = _read(_document(context, path_of(path)), context)
     except WorldError as error:
         context.report(error)
-    notes = summaries(context.notes)
-    return Review(_by_place(context.errors), notes, None if context.errors else scene)
+    # Files are in the order of their first errors.
+    files = list(dict.fromkeys(e.source.file for e in context.errors if e.source is not None))
+
+    def place(error: WorldError) -> tuple[int, int, int]:
+        source = error.source
+        return (-1, 0, 0) if source is None else (files.index(source.file), *source[1:])
+
+    errors = tuple(sorted(context.errors, key=place))
+    return Review(errors, summaries(context.notes), None if errors else scene)
 
 
 @contextmanager
@@ -576,17 +583,6 @@ def _reading(file: str | os.PathLike[str]) -> Generator[None]:
         raise
     except InvalidValue as error:
         raise WorldError(str(error)) from error
-
-
-def _by_place(errors: list[WorldError]) -> tuple[WorldError, ...]:
-    """Errors by file, in the order of each file's first error, then by line and column."""
-    files = list(dict.fromkeys(e.source.file for e in errors if e.source is not None))
-
-    def place(error: WorldError) -> tuple[int, int, int]:
-        source = error.source
-        return (-1, 0, 0) if source is None else (files.index(source.file), *source[1:])
-
-    return tuple(sorted(errors, key=place))
 
 
 def _options(options: dict[str, Any]) -> Options:
