@@ -147,7 +147,7 @@ class Film:
     def to_bytes(self) -> bytes:
         """Film in the binary layout of the module docstring."""
         pairs = zip(self.rows.T, self._bits, strict=True)
-        coded = [_code_column(column, bits) for column, bits in pairs]
+        coded = [_Coded.of(column, bits) for column, bits in pairs]
         by_lidar = self._by_lidar
         numbers = [
             self.times,
@@ -205,18 +205,18 @@ class _Coded(NamedTuple):
     step: float
     planes: bytes
 
-
-def _code_column(column: NDArray[np.float32], bits: int) -> _Coded:
-    """Fixed-point code of a channel, or its float32 bits if that is too coarse or not all are
-    finite."""
-    low, high = float(column.min()), float(column.max())
-    step = (high - low) / (1 << bits) or 1.0
-    place = int(USUAL * (column.size - 1))
-    usual = float(np.partition(np.abs(column), place)[place])
-    if not np.isfinite(step) or (high > low and step > COARSE * usual):
-        return _Coded(0.0, 0.0, _planes(column.view(np.int32), 4))
-    numbers = np.rint((column.astype(np.float64) - low) / step).astype(np.int32)
-    return _Coded(low, step, _planes(numbers, 4))
+    @classmethod
+    def of(cls, column: NDArray[np.float32], bits: int) -> _Coded:
+        """Fixed-point code of a channel, or its float32 bits if that is too coarse or not all are
+        finite."""
+        low, high = float(column.min()), float(column.max())
+        step = (high - low) / (1 << bits) or 1.0
+        place = int(USUAL * (column.size - 1))
+        usual = float(np.partition(np.abs(column), place)[place])
+        if not np.isfinite(step) or (high > low and step > COARSE * usual):
+            return cls(0.0, 0.0, _planes(column.view(np.int32), 4))
+        numbers = np.rint((column.astype(np.float64) - low) / step).astype(np.int32)
+        return cls(low, step, _planes(numbers, 4))
 
 
 def _code_ranges(scans: list[ScanAt], reach: float) -> bytes:

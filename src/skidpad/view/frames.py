@@ -451,7 +451,14 @@ def _draw_unit(canvas: Canvas, unit: PlacedUnit, kind: str, fill: Array, edge: A
         ends = placed(parts.marks.reshape(-1, 2)).reshape(-1, 4)
         mark = edge if kind == "trailer" else palette.rgb(palette.SURFACE)
         canvas.segments(ends, max(1.4, parts.mark_width * canvas.scale), mark)
-        _draw_wheels(canvas, unit)
+        if unit.wheels:
+            own = [
+                points_to_world((w.x, w.y, w.yaw), _wheel(w.length, w.width)) for w in unit.wheels
+            ]
+            wheels = placed(np.stack(own))
+            canvas.polygons(wheels, palette.rgb(palette.WHEEL))
+            rims = np.concatenate([wheels, np.roll(wheels, -1, axis=1)], axis=2)
+            canvas.segments(rims.reshape(-1, 4), 0.8, palette.rgb(palette.WHEEL_EDGE))
     elif len(parts.windows):
         canvas.polygons(
             placed(parts.windows[:1]), palette.rgb(palette.GLASS), palette.GLASS_OPACITY
@@ -461,16 +468,6 @@ def _draw_unit(canvas: Canvas, unit: PlacedUnit, kind: str, fill: Array, edge: A
         tip, base = extents.front - 0.08 * extents.length, extents.front - 0.32 * extents.length
         nose = np.array([(tip, y), (base, y + side), (base, y - side)])
         canvas.polygon(placed(nose), palette.rgb(palette.SURFACE))
-
-
-def _draw_wheels(canvas: Canvas, unit: PlacedUnit) -> None:
-    if not unit.wheels:
-        return
-    own = [points_to_world((w.x, w.y, w.yaw), _wheel(w.length, w.width)) for w in unit.wheels]
-    wheels = points_to_world(unit.pose, np.stack(own))
-    canvas.polygons(wheels, palette.rgb(palette.WHEEL))
-    edges = np.concatenate([wheels, np.roll(wheels, -1, axis=1)], axis=2)
-    canvas.segments(edges.reshape(-1, 4), 0.8, palette.rgb(palette.WHEEL_EDGE))
 
 
 @lru_cache(maxsize=64)

@@ -339,13 +339,10 @@ def fit_html(fit: Fit, *, date: str = "") -> str:
     for replay in fit.held_out:
         t = replay.drive.t[replay.rows]
         spans.setdefault(replay.drive.name, []).append((float(t.min()), float(t.max())))
-    items = "".join(f"<li>{escape(one.text[:1].upper() + one.text[1:])}</li>" for one in fit.untold)
+    doubts = [one.text[:1].upper() + one.text[1:] for one in fit.untold]
     sections: dict[str, tuple[str, str]] = {
         "all-estimates": ("Estimates", table),
-        "not-told": (
-            "What the data cannot tell",
-            f'<ul class="doubts">{items}</ul>' if items else "",
-        ),
+        "not-told": ("What the data cannot tell", html.notes_list(doubts, "doubts")),
         "all-errors": ("Errors before and after", _error_table(fit) + _horizons_of_fit(fit)),
         **log_sections(_overlays(fit), spans, about),
         "axle-curves": ("Axle curves", _axles(fit)),

@@ -64,14 +64,17 @@ def log_page(
 
 def log_html(prepared: Prepared, *, log: Log | None = None, date: str = "") -> str:
     """Text of the page of a prepared log."""
-    first = [line for line in prepared.lines if _is_doubt(line)]
-    doubts = [_sentence(line) for line in first]
+    doubts = [
+        line.text if line.step == "consistency" else f"{line.channel}: {line.text}"
+        for line in prepared.lines
+        if line.step in DOUBTS or (line.step in LOSSES and line.share > MUCH)
+    ]
     if constant := [name for name, values in prepared.channels.items() if _is_constant(values)]:
         doubts.append(f"{', '.join(constant)}: the same value in every sample")
     doubts += [] if log is None else [f"{n} is not used: {why}" for n, why in log.unread.items()]
     drive = drive_map(prepared, *_lateral(prepared))
     sections = {
-        "look-first": ("What to look at first", _doubts(doubts)),
+        "look-first": ("What to look at first", html.notes_list(doubts, "doubts")),
         "all-channels": ("Channels", _channel_table(prepared, log)),
         "over-time": ("Over time", _over_time(prepared)),
         "drive-map": ("Map of the drive", drive),
@@ -113,23 +116,9 @@ def sections_page(title: str, head: str, sections: Mapping[str, tuple[str, str]]
     )
 
 
-def _is_doubt(line: Line) -> bool:
-    return line.step in DOUBTS or (line.step in LOSSES and line.share > MUCH)
-
-
-def _sentence(line: Line) -> str:
-    return line.text if line.step == "consistency" else f"{line.channel}: {line.text}"
-
-
 def _is_constant(values: Array) -> bool:
     known = values[np.isfinite(values)]
     return known.size > 0 and not np.ptp(known)
-
-
-def _doubts(doubts: Sequence[str]) -> str:
-    if not doubts:
-        return ""
-    return f'<ul class="doubts">{"".join(f"<li>{escape(one)}</li>" for one in doubts)}</ul>'
 
 
 class Drawn(NamedTuple):
@@ -177,7 +166,11 @@ def _channel_row(
     elif name not in prepared.commands:
         source = source or "computed"
     noise, late = prepared.noise.get(name), prepared.latency.get(name)
-    missing = 1.0 - known.size / max(values.size, 1)
+    missing, latency = 1.0 - known.size / max(values.size, 1), ""
+    if late is not None:
+        seconds = (late.value, late.low, late.high)
+        value, low, high = (f"{1e3 * one:.1f}".replace("-", "−") for one in seconds)
+        latency = Html(f"{value}<small>{low} to {high}</small>")
     label = f"{name}, {' to '.join(ends)} {unit}".strip() if ends else f"{name}, no value"
     return (
         Html(f"{escape(name)}<small>{escape(source)}</small>"),
@@ -187,13 +180,8 @@ def _channel_row(
         extent,
         "" if noise is None else number_text(float(f"{noise:.2g}")),
         html.percent(missing) if missing else "",
-        "" if late is None else _milliseconds(late.value, late.low, late.high),
+        latency,
     )
-
-
-def _milliseconds(value: s, low: s, high: s) -> str:
-    texts = [f"{1e3 * one:.1f}".replace("-", "−") for one in (value, low, high)]
-    return Html(f"{texts[0]}<small>{texts[1]} to {texts[2]}</small>")
 
 
 def _over_time(prepared: Prepared) -> str:

@@ -379,9 +379,9 @@ def percent(share: float) -> str:
     return f"{100.0 * share:.3g} %".replace("-", "−")
 
 
-def notes_list(notes: Iterable[str]) -> str:
+def notes_list(notes: Iterable[str], kind: str = "notes") -> str:
     items = "".join(f"<li>{escape(note)}</li>" for note in notes)
-    return f'<ul class="notes">{items}</ul>' if items else ""
+    return f'<ul class="{kind}">{items}</ul>' if items else ""
 
 
 def remark(text: str) -> str:

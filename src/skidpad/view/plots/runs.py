@@ -146,16 +146,6 @@ def thin_line(t: Array, values: Array, most: int = MOST_POINTS) -> tuple[Array, 
     return t[rows], values[rows]
 
 
-def place_along(
-    run: Trajectory, vehicle: Vehicle | BodyShape, times: Array
-) -> list[tuple[Body, PlacedUnit]]:
-    """Poses of a vehicle and its trailers at times of a run, in s."""
-    if not len(times):
-        return []
-    stage, _, rows = trajectory_stage({"car": run.resample(times)}, vehicle)
-    return [body for row in rows for body in place_bodies(stage, row)]
-
-
 MOST_CELLS = 2000
 """Largest number of drawn cells per axis of an occupancy grid; finer grids are merged."""
 WALL, BLOCK, REGION = "#8A8F98", "#B08D57", "#7FB8A4"
@@ -390,7 +380,11 @@ def draw_path(
             "the run was recorded with, and all of its states and inputs in the run; there are "
             f"{', '.join(run.names) or 'none'}"
         )
-    bodies = [] if vehicle is None else place_along(recorded, vehicle, moments(run, every, count))
+    bodies: list[tuple[Body, PlacedUnit]] = []
+    times = np.empty(0) if vehicle is None else moments(run, every, count)
+    if vehicle is not None and len(times):
+        stage, _, rows = trajectory_stage({"car": recorded.resample(times)}, vehicle)
+        bodies = [body for row in rows for body in place_bodies(stage, row)]
     x, y = run["x"], run["y"]
     seen = [np.column_stack([x, y]), *(o for _, unit in bodies for o in unit.world_outlines)]
     if ground is not None:

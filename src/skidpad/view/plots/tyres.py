@@ -87,7 +87,7 @@ def tyre_laws(vehicle: Any) -> list[TyreLaw]:
         raise InvalidValue(
             f"tyre curves need a vehicle or a record of tyre coefficients, got {vehicle!r}"
         )
-    laws = [*_records(vehicle), *_stiffnesses(vehicle)]
+    laws = _records(vehicle)
     if not laws:
         raise InvalidValue(
             f"{vehicle.name!r} has no tyres that can be drawn: none of its parameters is a "
@@ -98,7 +98,7 @@ def tyre_laws(vehicle: Any) -> list[TyreLaw]:
 
 def _records(vehicle: Vehicle) -> list[TyreLaw]:
     p = vehicle.params
-    load = _weight(p) / 4.0
+    load = float(getattr(p, "m", 1200.0)) * float(getattr(p, "g", G)) / 4.0
     laws: list[TyreLaw] = []
     for name in type(p)._fields:
         value = getattr(p, name)
@@ -109,25 +109,15 @@ def _records(vehicle: Vehicle) -> list[TyreLaw]:
             laws.append(_combined(name, value, load))
         elif name == "tyres":
             laws += [_spinning(place, one, load) for place, one in value._asdict().items()]
+    if {"C_f", "C_r", "l_f", "l_r"} <= set(record.names(vehicle.model.Params)):
+        # Bicycle models have a cornering stiffness over load for each axle.
+        for name, C, lever in (("front axle", p.C_f, p.l_r), ("rear axle", p.C_r, p.l_f)):
+            laws.append(TyreLaw(name, _linear(C), 4.0 * load * lever / (p.l_f + p.l_r)))
     return laws
-
-
-def _stiffnesses(vehicle: Vehicle) -> list[TyreLaw]:
-    """Linear tyres of a bicycle model: cornering stiffness over load of each axle."""
-    p, names = vehicle.params, record.names(vehicle.model.Params)
-    if not {"C_f", "C_r", "l_f", "l_r"} <= set(names):
-        return []
-    weight, base = _weight(p), p.l_f + p.l_r
-    axles = (("front axle", p.C_f, p.l_r), ("rear axle", p.C_r, p.l_f))
-    return [TyreLaw(name, _linear(C), weight * lever / base) for name, C, lever in axles]
 
 
 def _linear(stiffness: float) -> Force:
     return lambda alpha, F_z: stiffness * F_z * alpha
-
-
-def _weight(p: Any) -> float:
-    return float(getattr(p, "m", 1200.0)) * float(getattr(p, "g", G))
 
 
 def _simple(

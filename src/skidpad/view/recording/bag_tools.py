@@ -504,8 +504,11 @@ def _recover_file(source: Path, target: Path, *, alone: bool = False) -> Recover
         return _copy(source, target, result)
     with replacing(target) as temporary:
         with open_mcap(source) as contents:
-            channels = contents.channels
-            contents.channels = {k: _for_all_releases(own) for k, own in channels.items()}
+            for k, channel in contents.channels.items():
+                if profiles := channel.metadata.get("offered_qos_profiles"):
+                    # In the form that all releases of ROS 2 read.
+                    text = {"offered_qos_profiles": bags.qos_text(bags.qos_profiles(profiles))}
+                    contents.channels[k] = replace(channel, metadata={**channel.metadata, **text})
             _write(contents, chunks, temporary)
         if target == source:
             try:
@@ -520,15 +523,6 @@ def _copy(source: Path, target: Path, result: Recovered) -> Recovered:
         with replacing(target) as temporary:
             shutil.copyfile(source, temporary)
     return result
-
-
-def _for_all_releases(channel: Any) -> Any:
-    """A channel with its quality of service in the form that all releases of ROS 2 read."""
-    profiles = channel.metadata.get("offered_qos_profiles")
-    if not profiles:
-        return channel
-    written = {"offered_qos_profiles": bags.qos_text(bags.qos_profiles(profiles))}
-    return replace(channel, metadata={**channel.metadata, **written})
 
 
 def _metadata(bag: Path, files: Sequence[BagFile]) -> str:

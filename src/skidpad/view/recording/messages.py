@@ -27,7 +27,6 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
-from math import cos, sin
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -35,7 +34,6 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from ...core.arrays import AnyArray, Array
-from ..stage import Scan
 from .mcap import Damaged
 
 if TYPE_CHECKING:
@@ -578,22 +576,9 @@ def state(columns: Sequence[int]) -> Template:
     return join_templates([_field(1, "double", Cell("time", 0)), *channels])
 
 
-def laser_scan(scan: Scan, frame: str) -> Template:
-    turned = (0.0, 0.0, sin(0.5 * scan.yaw), cos(0.5 * scan.yaw))
-    at, last = (scan.x, scan.y, 0.0), scan.first_angle + scan.step * (scan.count - 1)
-    head = encode("LaserScan", NOW, frame, (at, turned), scan.first_angle, last)
-    return join_templates([head, laser_ranges(scan.count)])
-
-
 def laser_ranges(count: int) -> Template:
     """Numeric end of a LaserScan: its ranges."""
     return encode("LaserScan", ranges=_words("reading", count))
-
-
-def true_imu(frame: str, a_x: int, a_y: int, omega: int) -> Template:
-    """Message of an ideal inertial unit at the reference point of a vehicle on level ground."""
-    rate, forces = cells("row", (None, None, omega)), cells("row", (a_x, a_y))
-    return encode("Imu", NOW, frame, None, rate, (*forces, STANDARD_GRAVITY))
 
 
 def contact(event: ContactEvent) -> Template:

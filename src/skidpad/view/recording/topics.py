@@ -28,7 +28,7 @@ from ...core.files import brief_repr
 from ...core.record import unknown_name
 from ...errors import InvalidValue
 from ...geometry.polygon import cleaned, convex_parts
-from ..stage import Body, Disc, Grid, Polygon, Relief, Stage, Wheel
+from ..stage import Body, Polygon, Relief, Stage, Wheel
 from . import messages as pb
 from .mcap import libraries, with_checksum
 from .messages import cells
@@ -83,26 +83,6 @@ class SensorMount(NamedTuple):
     def columns(self) -> tuple[tuple[str, str], ...]:
         """Names and units of a reading's numbers."""
         return COLUMNS[self.kind] + (ORIENTATION if self.oriented else ())
-
-
-def sensor_message(mount: SensorMount, frame: str, body: str, number: int = 0) -> pb.Template:
-    """Message of a sensor with its own frame on a body.
-
-    `number` is that of an odometry among those whose readings come together.
-    """
-    match mount.kind:
-        case "imu":
-            head = pb.encode("Imu", pb.NOW, frame)
-        case "gnss":
-            across, up = (deviation * deviation for deviation in mount.deviations)
-            matrix = struct.pack("<9d", across, 0.0, 0.0, 0.0, across, 0.0, 0.0, 0.0, up)
-            known = {"position_covariance": matrix, "position_covariance_type": _DIAGONAL_KNOWN}
-            head = pb.encode("LocationFix", timestamp=pb.NOW, frame_id=frame, **known)
-        case "odometry":
-            head = pb.encode("Odometry", pb.NOW, f"{body}/odom", body)
-        case "bumper":
-            head = pb.encode("Bumper", pb.NOW, body)
-    return pb.join_templates([head, sensor_numbers(mount, number)])
 
 
 def sensor_numbers(mount: SensorMount, number: int = 0) -> pb.Template:
@@ -306,8 +286,15 @@ def still_scene(stage: Stage) -> pb.Template:
         alike = [line for line in stage.lines if line.kind == kind]
         parts = [_line(o.points, colour_of(o.colour, o.kind), closed=False) for o in alike]
         entities.append(_entity(pb.WORLD, f"still {kind}s", parts))
-    if stage.discs:
-        entities.append(_entity(pb.WORLD, "still discs", [_disc(disc) for disc in stage.discs]))
+    discs: list[pb.Template] = []
+    for disc in stage.discs:  # a cone, or a post for any other kind
+        cone = disc.kind == "cone"
+        height = 2.2 * disc.radius if cone else _HEIGHTS["wall"]
+        pose, colour = ((disc.x, disc.y, 0.5 * height), _UPRIGHT), colour_of(disc.colour, disc.kind)
+        look = (pose, (2.0 * disc.radius, 2.0 * disc.radius, height), 1.0, 0.15 if cone else 1.0)
+        discs.append(pb.encode("SceneEntity", cylinders=(*look, colour)))
+    if discs:
+        entities.append(_entity(pb.WORLD, "still discs", discs))
     return pb.join_templates(entities)
 
 
@@ -340,27 +327,6 @@ def _prisms(
         if not mesh.add_prism(outline, low, high):
             lines.append(_line(outline, colour, closed=True, z=high))
     return [*([mesh.template(colour)] if mesh.corners else []), *lines]
-
-
-def _disc(disc: Disc) -> pb.Template:
-    """Cone, or a post for any other disc, as a part of a SceneEntity."""
-    cone = disc.kind == "cone"
-    height = 2.2 * disc.radius if cone else _HEIGHTS["wall"]
-    pose, colour = ((disc.x, disc.y, 0.5 * height), _UPRIGHT), colour_of(disc.colour, disc.kind)
-    size = (2.0 * disc.radius, 2.0 * disc.radius, height)
-    return pb.encode("SceneEntity", cylinders=(pose, size, 1.0, 0.15 if cone else 1.0, colour))
-
-
-def grid_message(grid: Grid) -> pb.Template:
-    """Coloured Grid message: dark where occupied, transparent where free."""
-    shades = np.full((256, 4), _UNSURE, np.uint8)
-    for level, shade in _SHADES.items():
-        shades[level] = shade
-    pose, size = ((grid.x, grid.y, 0.0), _UPRIGHT), (grid.resolution, grid.resolution)
-    fields = [(name, k, 1) for k, name in enumerate(("red", "green", "blue", "alpha"))]
-    cells = shades[np.frombuffer(grid.cells, np.uint8)].tobytes()
-    layout = (grid.width, size, 4 * grid.width, 4, fields)
-    return pb.encode("Grid", pb.NOW, pb.WORLD, pose, *layout, cells)
 
 
 FORMAT = 1
@@ -513,8 +479,12 @@ class Topics:
         )
         if {roles.get(a_x), roles.get(a_y)} <= {"output", "measured"}:
             number = self._topic(f"/{frame}/imu", "skidpad.Imu", "true imu")
-            forces = body.channels[a_x], body.channels[a_y]
-            yield number, pb.true_imu(frame, *forces, omega)
+            rate = pb.cells("row", (None, None, omega))
+            forces = pb.cells("row", (body.channels[a_x], body.channels[a_y]))
+            yield (
+                number,
+                pb.encode("Imu", pb.NOW, frame, None, rate, (*forces, pb.STANDARD_GRAVITY)),
+            )
 
     def _place(self, body: Body) -> _Place:
         tilt, turned = _tilt(body), self.rotations
@@ -526,7 +496,10 @@ class Topics:
             frame = self._frame(scan.body)
             topic, notes = f"/{frame}/{identifier(scan.name)}", {BODY: scan.body, NUMBER: str(k)}
             number = self._topic(topic, "foxglove.LaserScan", "scan", notes)
-            yield [(number, pb.laser_scan(scan, frame))]
+            pose = (scan.x, scan.y, 0.0), (0.0, 0.0, sin(0.5 * scan.yaw), cos(0.5 * scan.yaw))
+            angles = scan.first_angle, scan.first_angle + scan.step * (scan.count - 1)
+            head = pb.encode("LaserScan", pb.NOW, frame, pose, *angles)
+            yield [(number, pb.join_templates([head, pb.laser_ranges(scan.count)]))]
 
     def _sensor_messages(self) -> Iterator[list[pb.Message]]:
         numbers = itertools.count()
@@ -543,7 +516,19 @@ class Topics:
         frame = f"{body}/{identifier(one.name)}"
         notes = {BODY: one.body, NUMBER: str(number), SENSOR: json.dumps(one._asdict())}
         channel = self._topic(f"/{frame}", KINDS[one.kind], one.kind, notes)
-        return channel, sensor_message(one, frame, body, k)
+        match one.kind:
+            case "imu":
+                head = pb.encode("Imu", pb.NOW, frame)
+            case "gnss":
+                across, up = (deviation * deviation for deviation in one.deviations)
+                matrix = struct.pack("<9d", across, 0.0, 0.0, 0.0, across, 0.0, 0.0, 0.0, up)
+                known = {"position_covariance": matrix, "position_covariance_type": _DIAGONAL_KNOWN}
+                head = pb.encode("LocationFix", timestamp=pb.NOW, frame_id=frame, **known)
+            case "odometry":
+                head = pb.encode("Odometry", pb.NOW, f"{body}/odom", body)
+            case "bumper":
+                head = pb.encode("Bumper", pb.NOW, body)
+        return channel, pb.join_templates([head, sensor_numbers(one, k)])
 
     def _still_messages(self) -> Iterator[pb.Message]:
         scenes = {"/bodies": bodies_scene(self._bodies), "/still": still_scene(self._stage)}
@@ -552,7 +537,14 @@ class Topics:
                 yield self._topic(topic, "foxglove.SceneUpdate", "scene"), template
         for k, grid in enumerate(self._stage.grids):
             number = self._topic(f"/grid/{k}", "foxglove.Grid", "grid")
-            yield number, grid_message(grid)
+            shades = np.full((256, 4), _UNSURE, np.uint8)
+            for level, shade in _SHADES.items():
+                shades[level] = shade
+            pose, size = ((grid.x, grid.y, 0.0), _UPRIGHT), (grid.resolution, grid.resolution)
+            fields = [(name, n, 1) for n, name in enumerate(("red", "green", "blue", "alpha"))]
+            cells = shades[np.frombuffer(grid.cells, np.uint8)].tobytes()
+            layout = (grid.width, size, 4 * grid.width, 4, fields)
+            yield number, pb.encode("Grid", pb.NOW, pb.WORLD, pose, *layout, cells)
         mounts: list[tuple[Any, ...]] = []
         placed = (one for group in self._mounts for one in group if one.kind in ("imu", "gnss"))
         for unit in placed:
