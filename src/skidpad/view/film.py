@@ -113,8 +113,8 @@ class Film:
         """A copy with at most `fps` pictures per second of film time; the first and the last
         stay."""
         fps = positive("fps", fps, "1/s")
-        # The first sample of each slot: whole parts of the recorded rate stay evenly spaced. The
-        # small number keeps samples on the edge of a slot, which are not exact multiples, in it.
+        # The first sample of each slot, so that integer fractions of the recorded rate stay evenly
+        # spaced. The small number absorbs rounding at the edges of slots.
         slots = np.floor((self.times - self.times[0]) * fps + 1e-6)
         keep = np.append(True, np.diff(slots) > 0.0)
         keep[-1] = True

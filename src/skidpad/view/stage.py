@@ -260,7 +260,7 @@ class Stage:
             parts = {
                 name: tuple(kind(**_decoded(part)) for part in plain[name])
                 for name, kind in _PARTS.items()
-                # Stages of before there were any have none.
+                # Stages of earlier versions have no reliefs.
                 if name in plain or name != "reliefs"
             }
             return cls(plain["title"], **parts)
@@ -497,7 +497,7 @@ def still_life(scene: Scene) -> dict[str, Any]:
         rings = (points_to_world(pose[:3], np.array(part.outline, float)) for part in parts)
         polygons += [Polygon(as_points(ring), kind, name, colour) for ring in rings]
     for element in scene.elements:
-        # One without ends would be drawn over everything.
+        # An unbounded region would cover everything.
         if isinstance(element, PropertyRegion) and np.isfinite(_box(element)).all():
             polygons.append(Polygon(_box(element), "region", _words(element)))
     grids = [shown_grid(e.grid) for e in scene.elements if isinstance(e, OccupancyGrid)]

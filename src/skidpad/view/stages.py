@@ -1,4 +1,4 @@
-"""Stages with their rows of values: of recorded runs, of a world, of episodes."""
+"""Stages and rows of values for recorded runs, worlds and episodes."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ class WorldStage:
         taken, at = np.empty(self.width) if out is None else out, 0
         for group in self.world.groups:
             for table in (group.state, group.inputs, group.disturbances):
-                # Straight to where they go: on the way they would push the world out of the cache.
+                # Written in place: a temporary copy would evict the world from the cache.
                 taken[at : at + table.size].reshape(table.shape[::-1])[...] = table.T
                 at += table.size
         for name in self._others:

@@ -135,7 +135,7 @@ class Bucket:
 
 
 SLOWEST: per_s = 2.0
-"""Least frame rate, for a viewer who hardly reads."""
+"""Least frame rate, for a viewer that reads slowly."""
 _PATIENCE = 3
 """Consecutive missed frames after which a viewer's rate is halved."""
 _RECOVERY: s = 2.0
@@ -293,7 +293,7 @@ _USUAL = {"paused": False, "recording": False, "factor": 1.0}
 """Status before the first report."""
 MOST_VIEWERS = 200
 STUCK: s = 10.0
-"""Time after which a viewer who reads nothing is disconnected."""
+"""Time after which a viewer that reads nothing is disconnected."""
 _FULL, _TOO_FAST = 1013, 1008
 
 
@@ -375,7 +375,7 @@ class Room:
         return had
 
     def _let_go(self, number: int) -> None:
-        # A session too busy to hear it misses the driver's messages soon enough.
+        # If the session is too busy, the dead-man timeout stops the vehicle.
         with suppress(SkidpadError):
             self._submit(number, LetGo())
 

@@ -211,7 +211,7 @@ class Pilot:
     def drive(self, axes: Axes) -> None:
         """Apply key positions, and make the keyboard the controller."""
         if self.controller != KEYBOARD:
-            # Letting go of keys in one vehicle is no reason to take another from its controller.
+            # Released keys do not take a vehicle from its controller.
             if axes == Axes():
                 return
             self.choose(KEYBOARD)
@@ -246,7 +246,7 @@ class Pilot:
             demand = self._route.demand(time, pose, now, self._can.wheel_base)
         else:
             return
-        # With the parameters of the start: a heavier car is driven alike, and slower for it.
+        # With the initial parameters: a heavier car gets the same inputs and is slower.
         command = self._kind.body.command(self._vehicle.state, demand, self._kind.params)
         self._vehicle.bodies.group.inputs[self._vehicle.row] = record.flatten(command)
 
@@ -351,7 +351,7 @@ class Arena:
         title: str = "",
     ) -> None:
         self._paths = {spec.name: spec.path for spec in scene.vehicles}
-        # The pilots follow paths: a world would do so whatever else drives.
+        # The pilots follow paths: a world would follow them under any other controller, too.
         self._scene = replace(scene, vehicles=tuple(replace(v, path=None) for v in scene.vehicles))
         self._lines, self._title, self._seed = tuple(lines), title, seed
         self._starts = starts or {}
@@ -376,7 +376,7 @@ class Arena:
         world, start = self.world, self.world.snapshot()
         sensors = [one for spec in self._scene.vehicles for one in spec.sensors]
         longest = min(max((one.period for one in sensors), default=0.0), _LONGEST_WARM_UP)
-        # A world that cannot run says so when it does.
+        # A world that cannot run reports its error at the first real step.
         with suppress(SkidpadError):
             for _ in range(ceil(longest / world.dt) + 2):
                 world.step()

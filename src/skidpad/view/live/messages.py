@@ -297,7 +297,7 @@ def decode(data: bytes, channels: int) -> Moment:
 
 
 _MOST = 1000
-"""Most queued texts; a network thread that takes none of them has lost its viewers anyway."""
+"""Most queued items; the queue fills only if the network thread has stopped."""
 
 
 class Said(NamedTuple):

@@ -82,7 +82,7 @@ class LiveServer:
             access_log=False,
             http=guarded_protocol(self._gate),
             ws="websockets-sansio",
-            # Frames are floats that hardly shrink, and packing them once per viewer is dear.
+            # Frames are floats that hardly compress, and compressing them per viewer is expensive.
             ws_per_message_deflate=False,
             ws_max_size=MOST_BYTES,
             timeout_graceful_shutdown=2,
@@ -183,7 +183,7 @@ class Gate:
     """Connections of one server. Everything here runs in the network thread."""
 
     def __init__(self) -> None:
-        # In the order in which they came, with the time at which their patience began.
+        # In order of arrival, with the time at which their timeout began.
         self._since: dict[asyncio.Transport, s] = {}
         self._closing: set[asyncio.Transport] = set()
         self._looking: asyncio.TimerHandle | None = None
@@ -230,8 +230,8 @@ class Gate:
 
     def _end(self, transport: asyncio.Transport) -> None:
         transport.abort()
-        # Its socket closes only when the loop comes round: until then others may come, and each
-        # of them must drop another one.
+        # Its socket closes in the next turn of the loop. Until then more connections may arrive,
+        # each of which must drop another one.
         self._forget(transport)
 
     def _forget(self, transport: asyncio.Transport) -> None:
@@ -424,7 +424,7 @@ class EpisodePage:
         if now < due:
             self._sleep(due - now)
         else:
-            # Who is late has missed that time: nothing is caught up.
+            # Lost time is not made up for.
             self._begun = now - seen.time
         if max(now, due) >= self._next_frame:
             self._next_frame = max(now, due) + 1.0 / _EPISODE_RATE

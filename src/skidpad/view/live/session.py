@@ -227,7 +227,7 @@ class Session:
         self._pace = Pace(arena.world.dt, clock(), factor)
         self._paused, self._diverged = False, False
         self._sequence, self._changed = 0, True
-        self._moved = False  # since the last frame: one that is late is not said twice
+        self._moved = False  # since the last frame
         self._held_since: s | None = None
         self._unanswered: tuple[int, float] | None = None
         self._acted = False
@@ -273,7 +273,7 @@ class Session:
             while not self._ending:
                 try:
                     self._turn()
-                except Exception as error:  # A fault of ours; people are watching all the same.
+                except Exception as error:  # of any kind: viewers stay connected
                     self._fail(error)
                     self._wake.wait(_STATUS)
         finally:
@@ -329,7 +329,7 @@ class Session:
             self._kept = self.arena.world.snapshot()
         try:
             self.arena.step()
-        except Exception as error:  # Whatever it is, people are watching: say it and stay.
+        except Exception as error:  # Report any error to the viewers and continue.
             self._fail(error)
             return False
         self._acted = self._moved = True
@@ -362,7 +362,7 @@ class Session:
                 self._do(client, message)
             except SkidpadError as error:
                 self.outbox.say("error", to=client, text=str(error))
-            except Exception as error:  # A fault of ours in one command ends no session.
+            except Exception as error:  # An error in one command does not end the session.
                 _log.exception("a command failed")
                 self.outbox.say("error", to=client, text=f"that went wrong: {_sentence(error)}")
 
@@ -371,7 +371,7 @@ class Session:
         match message:
             case said.Drive(vehicle, ahead, left, handbrake, sent):
                 self._held_since = now
-                # Who moves the wheel sees it as soon as it has acted.
+                # The driver gets a frame as soon as the input has acted.
                 self._unanswered = (client, sent) if sent > 0.0 else None
                 self._acted = False
                 if arena.drive(vehicle, Axes(ahead, left, handbrake)):

@@ -49,7 +49,7 @@ def order_statistics(batches: Callable[[], Iterable[Array]], ranks: Sequence[int
         counts = _count_digits(batches(), np.array(distinct, np.uint64), shift)
         for k, prefix in enumerate(prefixes):
             row = counts[distinct.index(prefix)].cumsum()
-            # Of numbers that became fewer meanwhile, the last.
+            # The last one, if there are fewer numbers than in the pass before.
             digit = min(int(np.searchsorted(row, rest[k], side="right")), (1 << _BITS) - 1)
             rest[k] -= int(row[digit - 1]) if digit else 0
             prefixes[k] = (prefix << _BITS) | digit
@@ -462,7 +462,7 @@ def surfaces_of(
 
 def sampled_runs(study: Study, names: Sequence[str], runs: int, most: int) -> dict[str, Array]:
     """Columns of at most `most` runs, a reproducible random sample; NaN for values out of range."""
-    # Every so-manieth run would meet the same levels of a grid again and again.
+    # Evenly spaced runs would repeat the same levels of a grid.
     chosen = np.sort(np.random.default_rng(0).permutation(runs)[:most])
     pieces: dict[str, list[Array]] = {name: [np.empty(0)] for name in names}
     begin = 0

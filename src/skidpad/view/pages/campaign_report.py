@@ -256,9 +256,9 @@ def _converged(study: Study, design: Mapping[str, Any], outcome: Mapping[str, An
     notes = {
         what: f"{number_text(low)} to {number_text(high)} with {html.percent(outcome['level'])} "
         "confidence",
-        "width of the interval": f"{'' if outcome['reached'] else 'not '}as narrow as wanted: "
+        "width of the interval": f"{'' if outcome['reached'] else 'not '}at most the requested "
         f"{number_text(design['width'])}{unit}",
-        "runs": f"after {outcome['looks']} looks, {outcome['without']} without a number",
+        "runs": f"after {outcome['looks']} checks, {outcome['without']} without a number",
     }
     return (
         f"<p>{escape(what)} of <b>{escape(name)}</b>{condition}:</p>{html.fact_cards(facts, notes)}"
@@ -274,7 +274,7 @@ def _refined(study: Study, design: Mapping[str, Any], outcome: Mapping[str, Any]
             f"of {escape(limit)}.</p>"
         )
     facts = {"gap": html.percent(outcome["gap"]), "runs": str(outcome["runs"])}
-    notes = {"gap": "distance of the border from the next run, of the factors' ranges, at most"}
+    notes = {"gap": "largest distance of the border from a run, relative to the factors' ranges"}
     about = f"<p>Where <b>{escape(name)}</b> crosses {escape(limit)}:</p>"
     return f"{about}{html.fact_cards(facts, notes)}"
 
@@ -311,7 +311,7 @@ def campaign_page(study: Study, *, date: str = "", replay: bool = True, level: f
     """
     if not 0.0 < finite("level", level) < 1.0:
         raise InvalidValue(f"level = {level} must be between 0 and 1, such as 0.95")
-    digest = study.digest()  # reads everything: what is damaged is left out of all that follows
+    digest = study.digest()  # reads everything: damaged parts are left out of all that follows
     study.folder.verify_trajectories()
     report = _Report(study, level)
     groups = case_groups(study, report.totals)
@@ -418,9 +418,11 @@ class _Report:
         if reason := reason_against(self.plan):
             return html.remark(f"{more} Shares of the runs, no probabilities: {reason}.")
         if kind in even:
-            more += f" Runs of {even[kind]} are taken as independent ones, which are less even."
+            more += (
+                f" Runs of {even[kind]} are treated as independent, although they are more even."
+            )
         elif kind == "saltelli":
-            more += " Of each sample its first and last run count, which are independent."
+            more += " Only the first and the last run of each sample count: they are independent."
         for name in columns:
             if own := reason_for_no_interval(self.plan, name):
                 more += f" No interval of {name}: {own}."
@@ -444,7 +446,7 @@ class _Report:
         ]
         sheet = Sheet(heads, rows, range(1, len(heads)))
         intervals = any(isfinite(one.low) for one in estimates.values())
-        about = "Intervals by Clopper and Pearson: they hold the truth at least so often."
+        about = "Clopper-Pearson intervals, which have at least the stated confidence."
         table = (sheet if intervals else sheet.without(2)).report()
         return self._caution(about, estimates) + table
 
@@ -500,7 +502,7 @@ class _Report:
             order = np.argsort(-sobol.total, kind="stable").tolist()
             groups = [BarGroup(sobol.factors[k], (tuple(first[k]), tuple(total[k]))) for k in order]
             low, high = float(sobol.first_low.min()), float(sobol.total_high.max())
-            # Of a column with runs far out hardly anything is known: intervals leave the picture.
+            # Intervals of a column with extreme outliers may leave the picture.
             low, high = min(-0.05, max(low, -0.5)), max(1.05, min(high, 1.5))
             bars = bars_svg(groups, "share of the variance", low, high)
             figures.append(html.figure(escape(self._label(name)), bars))
@@ -557,7 +559,7 @@ class _Report:
         cells = min(max(int((runs / _RUNS_OF_CELL) ** 0.5), 4), _MOST_CELLS)
         sure = f" with {html.percent(self.level)} confidence" if self.drawn else ""
         about = html.remark(
-            "Lines are means, bands hold 5 to 95 % of the runs; of what is true or false, its "
+            "Lines are means and bands hold 5 to 95 % of the runs; of a true-or-false column, its "
             f"share{sure}. Points are some of the runs. Factors that explain most of the variance "
             "come first."
         )

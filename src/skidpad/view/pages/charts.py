@@ -161,7 +161,7 @@ def _axes(curves: Sequence[Trace], x_log: bool, equal: bool) -> tuple[Axis, Axis
     xs = joined(curve.x for curve in curves)
     ys = joined(curve.y for curve in curves if curve.kind != "theory")
     every = joined(curve.y for curve in curves if curve.kind == "theory")
-    if every.size:  # which may leave what was driven far behind
+    if every.size:  # theory may be far outside of the driven range
         every = every[np.isfinite(every)]
         known = ys[np.isfinite(ys)]
         if known.size and not equal:
@@ -293,7 +293,7 @@ def contour(x: Array, y: Array, heights: Array, height: float) -> list[tuple[_Po
                     crossings.append(
                         (float(x[b] + part * (x[d] - x[b])), float(y[a] + part * (y[c] - y[a])))
                     )
-            # Four of a saddle: which two belong together is not known.
+            # The four crossings of a saddle are ambiguous.
             pieces += zip(crossings[::2], crossings[1::2], strict=True)
     return pieces
 
@@ -436,35 +436,31 @@ def bars_svg(groups: Sequence[BarGroup], label: str, low: float, high: float) ->
         parts.append(f'<path class="grid" d="M{at:.1f} 0V{floor}"/>')
         parts.append(f'<text class="tick" x="{at:.1f}" y="{floor + 16}">{text}</text>')
     for k, group in enumerate(groups):
-        parts += _bar_group(group, x, zero, k * _ROW + 4)
+        top, fit = k * _ROW + 4, ""
+        if _LETTER * len(group.label) > _LABELS - 12:
+            fit = f' textLength="{_LABELS - 12}" lengthAdjust="spacingAndGlyphs"'
+        middle = top + 0.5 * (_ROW - 8)
+        parts.append(
+            f'<text class="tick y" x="{_LABELS - 8}" y="{middle + 4:.1f}"{fit}>'
+            f"{escape(group.label)}</text>"
+        )
+        thick = (_ROW - 10) / len(group.bars)
+        for n, bar in enumerate(group.bars):
+            a = top + n * thick + 1
+            at, begin, end = x.place(np.clip(bar, x.low, x.high)).tolist()
+            centre = a + 0.5 * (thick - 2)
+            parts.append(
+                f'<path class="bar b{n}" '
+                f'd="M{zero:.1f} {a:.1f}H{at:.1f}v{thick - 2:.1f}H{zero:.1f}z"/>'
+                f'<path class="whisker" d="M{begin:.1f} {centre:.1f}H{end:.1f}'
+                f'M{begin:.1f} {centre - 3:.1f}v6M{end:.1f} {centre - 3:.1f}v6"/>'
+            )
     parts.append(f'<path class="axis" d="M{zero:.1f} 0V{floor}"/>')
     middle = 0.5 * (_LABELS + WIDTH - RIGHT)
     parts.append(
         f'<text class="label" x="{middle:.1f}" y="{height - 8}">{escape(label)}</text></svg>'
     )
     return "".join(parts)
-
-
-def _bar_group(group: BarGroup, x: Axis, zero: float, top: float) -> list[str]:
-    room = _LABELS - 12
-    wide = _LETTER * len(group.label) > room
-    squeezed = f' textLength="{room}" lengthAdjust="spacingAndGlyphs"' if wide else ""
-    middle = top + 0.5 * (_ROW - 8)
-    parts = [
-        f'<text class="tick y" x="{_LABELS - 8}" y="{middle + 4:.1f}"{squeezed}>'
-        f"{escape(group.label)}</text>"
-    ]
-    thick = (_ROW - 10) / len(group.bars)
-    for k, (value, low, high) in enumerate(group.bars):
-        a = top + k * thick + 1
-        at, *ends = x.place(np.clip([value, low, high], x.low, x.high)).tolist()
-        centre = a + 0.5 * (thick - 2)
-        parts.append(
-            f'<path class="bar b{k}" d="M{zero:.1f} {a:.1f}H{at:.1f}v{thick - 2:.1f}H{zero:.1f}z"/>'
-            f'<path class="whisker" d="M{ends[0]:.1f} {centre:.1f}H{ends[1]:.1f}'
-            f'M{ends[0]:.1f} {centre - 3:.1f}v6M{ends[1]:.1f} {centre - 3:.1f}v6"/>'
-        )
-    return parts
 
 
 TIME_HEIGHT = 270.0

@@ -158,20 +158,18 @@ def key_figures(evaluation: Evaluation) -> str:
     of_each = [of_each[manoeuvre] for manoeuvre in dict.fromkeys(row.manoeuvre for row in rows)]
     chosen = list(dict.fromkeys([*first, *of_each]))[:MOST_KEYS]
     beside = "" if evaluation.reference is None else evaluation.reference.name
-    return f'<div class="cards">{"".join(_card(name, rows, beside) for name in chosen)}</div>'
-
-
-def _card(name: str, rows: Sequence[Row], beside: str) -> str:
-    manoeuvre = next(row.manoeuvre for row in rows if row.name == name)
-    own = [row for row in rows if row.name == name and row.manoeuvre == manoeuvre]
-    several = len(own) > 1
-    lines = "".join(
-        f"<p>{f'<i>{escape(row.car)}</i>' if several else ''}<b>{number_text(row.value)}</b> "
-        f"<span>{escape(row.unit)}</span>{_in_words(row, beside)}</p>"
-        for row in own
-    )
-    link = f'<a href="#{escape(manoeuvre)}">{escape(words(manoeuvre))}</a>'
-    return f'<div class="card"><h3>{escape(words(name))}</h3>{lines}<footer>{link}</footer></div>'
+    cards = ""
+    for name in chosen:
+        manoeuvre = next(row.manoeuvre for row in rows if row.name == name)
+        own = [row for row in rows if row.name == name and row.manoeuvre == manoeuvre]
+        cards += f'<div class="card"><h3>{escape(words(name))}</h3>'
+        for row in own:
+            car = f"<i>{escape(row.car)}</i>" if len(own) > 1 else ""
+            value = f"<b>{number_text(row.value)}</b> <span>{escape(row.unit)}</span>"
+            cards += f"<p>{car}{value}{_in_words(row, beside)}</p>"
+        link = f'<a href="#{escape(manoeuvre)}">{escape(words(manoeuvre))}</a>'
+        cards += f"<footer>{link}</footer></div>"
+    return f'<div class="cards">{cards}</div>'
 
 
 def _in_words(row: Row, beside: str) -> str:

@@ -154,11 +154,28 @@ def compare(
             lowest = level == levels - 1 or k == len(shown) - 1
             axes = figure.add_subplot(grid[row, column], sharex=first)
             first = first or axes
-            _draw_overlay(axes, named_runs, name, looks)
+            (_, reference), *others = named_runs.items()
+            unit, overlaid = reference.unit(name).symbol, list[Array]()
+            for label, run in named_runs.items():
+                t, values = thin_line(run.t, on_screen(run[name], unit))
+                _draw_line(axes, run.column(name), t, values, looks[label])
+                overlaid.append(values)
+            axes.set_title(style.quantity_title(name, unit))
+            axes.set_ylim(*room(overlaid))
             if differences:
                 axes.tick_params(labelbottom=False)
                 axes = figure.add_subplot(grid[row + 1, column], sharex=first)
-                _draw_differences(axes, named_runs, name, looks)
+                axes.axhline(0.0, color="#999999", linewidth=0.6, zorder=1.5)
+                # Runs that agree to rounding show a flat line, not the rounding.
+                most = 1e-9 * max(1.0, _largest(on_screen(reference[name], unit)))
+                for label, run in others:
+                    apart = difference(run, reference, name)
+                    t, values = thin_line(apart.t, on_screen(apart.values, unit))
+                    look = {**looks[label], "linestyle": "-", "linewidth": 1.1}
+                    _draw_line(axes, reference.column(name), t, values, look)
+                    most = max(most, _largest(values))
+                axes.set_ylabel("Δ")
+                axes.set_ylim(-1.1 * most, 1.1 * most)
             axes.tick_params(labelbottom=lowest)
             axes.set_xlabel("time [s]" if lowest else "")
         early = (
@@ -197,38 +214,9 @@ def _draw_paths(axes: Axes, runs: Mapping[str, Trajectory], looks: Looks) -> Non
     style.equal_axes(axes, x, y)
 
 
-def _draw_overlay(axes: Axes, runs: Mapping[str, Trajectory], name: str, looks: Looks) -> None:
-    shown: list[Any] = []
-    for label, run in runs.items():
-        column = run.column(name)
-        t, values = thin_line(run.t, on_screen(column.values, column.unit.symbol))
-        _draw_line(axes, column, t, values, looks[label])
-        shown.append(values)
-    column = next(iter(runs.values())).column(name)
-    axes.set_title(style.quantity_title(name, column.unit.symbol))
-    axes.set_ylim(*room(shown))
-
-
-def _draw_differences(axes: Axes, runs: Mapping[str, Trajectory], name: str, looks: Looks) -> None:
-    (_, reference), *others = runs.items()
-    column = reference.column(name)
-    unit = column.unit.symbol
-    axes.axhline(0.0, color="#999999", linewidth=0.6, zorder=1.5)
-    # Runs that agree to rounding show a flat line, not the rounding.
-    most = 1e-9 * max(1.0, _largest(on_screen(column.values, unit)))
-    for label, run in others:
-        apart = difference(run, reference, name)
-        t, values = thin_line(apart.t, on_screen(apart.values, unit))
-        look = {**looks[label], "linestyle": "-", "linewidth": 1.1}
-        _draw_line(axes, column, t, values, look)
-        most = max(most, _largest(values))
-    axes.set_ylabel("Δ")
-    axes.set_ylim(-1.1 * most, 1.1 * most)
-
-
 def _draw_line(axes: Axes, column: Column, t: Any, values: Any, look: Mapping[str, Any]) -> None:
     held = column.role in ("input", "disturbance")
-    # A single sample would be an invisible line.
+    # A line of a single sample would be invisible.
     marker = "o" if t.size == 1 else ""
     drawstyle = "steps-post" if held else "default"
     axes.plot(t, values, drawstyle=drawstyle, marker=marker, markersize=4.0, **look)

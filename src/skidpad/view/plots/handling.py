@@ -544,7 +544,7 @@ def steering_response(
     v_y, omega, steer = system.response(hertz)
     if not steer.all():
         raise InvalidValue(f"the wheels of {vehicle.name!r} do not follow what its body commands")
-    # Whatever moves the wheels: a motion per angle is that per command over the angle per command.
+    # Motion per wheel angle is motion per command divided by wheel angle per command.
     per = steer if input == "steer" else 1.0
     # a_y = v_y' + v_x omega, where v_x is steady.
     return Response(hertz, omega / per, (2j * np.pi * hertz * v_y + speed * omega) / per)

@@ -55,7 +55,7 @@ def with_motion(run: Trajectory, vehicle: Vehicle | BodyShape | None) -> Traject
         if [column.name for column in run.columns if column.role == role] != names:
             return run
     body, motion = vehicle.model.body, motion_along(run, vehicle)
-    # The run does not hold the disturbances and the ground, of which recorded accelerations know.
+    # Recorded accelerations include disturbances and ground, which the run does not contain.
     names = list[str](_OF_STATE)
     if not set(ACCELERATIONS[0]) <= set(run.names):
         names += ACCELERATIONS[0]
@@ -115,7 +115,7 @@ def moments(run: Trajectory, every: float | None, count: int) -> Array:
         if count < 1 or not way[-1] > 0.0:
             times = run.t[:1] if count else run.t[:0]
         else:
-            # Distance stands still with the car, so it has no inverse there.
+            # While the car stands, the distance is constant and has no inverse.
             rising = np.append(True, np.diff(way) > 0.0)
             times = np.interp(np.linspace(0.0, way[-1], count), way[rising], run.t[rising])
     if len(times) > MOST_MOMENTS:
@@ -244,7 +244,7 @@ def _merge_cells(cells: Any, size: int) -> Any:
 
 
 def known_colour(colour: str) -> str:
-    """The colour if it is one such as #aabbcc, else an empty text."""
+    """Colour as #rrggbb if Matplotlib knows it, else an empty text."""
     from matplotlib.colors import is_color_like, to_hex
 
     return to_hex(colour) if is_color_like(colour) else ""
@@ -593,7 +593,7 @@ def trajectory(
             "nothing to plot: name some columns with columns=[...], of "
             f"{', '.join(run.names) or 'none'}"
         )
-    # From five on the panels stand in two stacks, so that none gets too flat.
+    # Five or more panels are in two columns, so that they do not get too flat.
     stacks = 2 if len(shown) > 4 else min(len(shown), 1)
     rows = max(1, -(-len(shown) // max(stacks, 1)))
     height = max(4.4, 1.5 * rows + 0.7) if with_path else 1.9 * rows + 0.7

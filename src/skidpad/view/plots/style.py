@@ -77,7 +77,7 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
     "ps.fonttype": 42,
-    # Else the names of parts within an SVG are random.
+    # Without it, the identifiers within an SVG are random.
     "svg.hashsalt": "skidpad",
 }
 
@@ -107,7 +107,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     from matplotlib import rc_context
 
     suffix = check_suffix(path)
-    # Without the date in it, the same run gives the same file.
+    # Without a date, the same run gives the same file.
     undated = {".png": None, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[suffix]
     with rc_context(STYLE), replacing(path) as temporary:
         figure.savefig(temporary, dpi=DPI, format=suffix[1:], metadata=undated)

@@ -291,7 +291,7 @@ def _draw_shared(axes: Axes, law: TyreLaw, alpha_max: float) -> None:
         axes.plot(x, y, color=style.INK, linestyle=style.DASHES, linewidth=1.1, label="peaks")
         reach = max(reach, *law.peak)
     reach *= 1.12
-    # Room at the left for the legend, beside the curves.
+    # Room for the legend, left of the curves.
     style.equal_axes(axes, (-1.8 * reach, 1.1 * reach), (-reach, reach))
     F_x, F_y, F_z = map(symbol, ("F_x", "F_y", "F_z"))
     axes.set(xlabel=f"{F_x} / {F_z} [1]", ylabel=f"{F_y} / {F_z} [1]")

@@ -512,7 +512,7 @@ def open_mcap(path: Path) -> Generator[Contents]:
             yield contents
         except (SkidpadError, OSError):
             raise
-        except Exception as error:  # of the format, of JSON, or of what is made of either
+        except Exception as error:  # from the format, from JSON, or from decoding either
             raise InvalidValue(
                 f"{path} is damaged: {error}; `skidpad recover` saves what is intact"
             ) from error

@@ -322,7 +322,7 @@ class Recording:
     def _places(self, body: str) -> dict[str, int]:
         places = topics.channels_by_body(self.stage).get(body)
         if places is None:
-            places = [self.stage.body(body).x]  # raises for a name that there is not
+            places = [self.stage.body(body).x]  # raises for an unknown name
         return {self.stage.channels[k].name: k for k in places}
 
 
@@ -536,7 +536,7 @@ def recorded_runs(path: Path) -> dict[str, Trajectory] | None:
     try:
         with open_mcap(path) as contents:
             own = any(name == topics.RECORDING for name, _ in contents.metadata)
-    except InvalidValue:  # said by who reads the files of others
+    except InvalidValue:  # reported by the readers of other programs' files
         return None
     if not own:
         return None

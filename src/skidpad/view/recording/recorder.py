@@ -93,7 +93,7 @@ class WriterThread:
         self._queue: queue.Queue[Batch | None] = queue.Queue(WAITING)
         self._lock = threading.Lock()
         self._error: BaseException | None = None
-        # Not waited for when the program ends without closing; the recorder sees to that.
+        # A daemon: the recorder waits for it when the program ends without closing.
         threading.Thread(target=self._run, name="skidpad recording", daemon=True).start()
 
     def add(self, times: Sequence[float], numbers: Array) -> None:
@@ -154,7 +154,7 @@ class WriterThread:
             try:
                 batch = self._queue.get(timeout=PATIENCE)
             except queue.Empty:
-                # Waiting neither for the lock nor for room: who has them may wait for this thread.
+                # Without waiting for the lock or the queue: their holder may wait for this thread.
                 if self._lock.acquire(blocking=False):
                     if self._queue.empty():
                         self._hand_over()
@@ -176,7 +176,7 @@ class WriterThread:
             cause = cause.__cause__ or cause.__context__
         self._error = error
         lost = [batch, *self._waiting()]
-        # There is room now for what a caller with the lock may have been waiting to put.
+        # A caller that holds the lock may have waited for room, which there is now.
         with self._lock:
             lost += [*self._waiting(), self._batch]
         self._failed(error, [time for batch in lost for time in batch.times])
@@ -369,7 +369,7 @@ class ThreadedWriter(ABC):
         atexit.unregister(self._close_at_exit)
 
     def _close_at_exit(self) -> None:
-        # The caller knows of a failure already, or does not listen any more.
+        # The caller was already told of a failure, or has ended.
         with contextlib.suppress(Exception):
             self.close()
 
@@ -680,7 +680,7 @@ class WorldRecorder(Recorder):
         groups: list[Any] = [*mounts, *(SensorMount("bumper", n, "bumper") for n in self._bumpers)]
         if world.vehicles:
             groups.append([SensorMount("odometry", name, "odometry") for name in world.vehicles])
-        # What computes the outputs is compiled here, not while the world runs.
+        # Compile the program of the outputs now, not while the world runs.
         self._view.row()
         super().__init__(
             path,
