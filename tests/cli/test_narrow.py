@@ -110,6 +110,13 @@ def test_nothing_is_cut_off(name: str, width: int) -> None:
         assert number in squeezed or number in text.replace("\n", "").replace(" ", ""), number
 
 
+def test_three_long_names_are_a_table_of_80_columns() -> None:
+    names = ("single_track:sports", "two_track:sports:mine.yaml", "DELAY_STEER_ACC_GEARED")
+    lines = shown(comparison_sheet(comparison(*names), []), 80).splitlines()
+    assert any(line.split()[:2] == ["all", "0.5"] for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
 def test_a_wide_terminal_has_tables() -> None:
     lines = shown(TABLES["estimates"], 100).splitlines()
     assert any({"parameter", "estimate"} <= set(line.split()) for line in lines)

@@ -12,8 +12,6 @@ from rich.text import Text
 
 from ..core import record
 from ..core.files import counted
-from ..core.record import unknown_name
-from ..errors import InvalidValue
 from ..study.identify.observed import CHANNELS
 from ..view.sheet import Sheet
 from . import sheets
@@ -161,9 +159,9 @@ def comparison_sheet(found: Comparison, notes: Sequence[str]) -> RenderableType:
         + Text(", ").join(Text(name, "cyan") for name in found.vehicles),
         Text(about, "dim"),
         sheets.legible(
-            Sheet(heads, cells, range(1, len(heads))),
+            Sheet(heads, cells, range(1, len(heads)), (0,)),
             first="",
-            padding=(0, 2, 0, 0),
+            padding=(0, 1, 0, 0),
             show_edge=True,
         ),
         *[Text(found.verdict)] * bool(found.verdict),
@@ -232,24 +230,12 @@ class StateEstimates(NamedTuple):
         **options: Any,
     ) -> StateEstimates:
         """Estimates of some names from all channels of a log that were measured."""
-        from ..control.estimators.logs import estimate
-        from ..control.estimators.structure import measurable
+        from ..study.identify.drives import estimate_states
+        from ..study.identify.observed import Sensors
 
-        known = set(measurable(car.model))
-        channels = {n: v for n, v in drive.channels.items() if n in known}
-        if {"x", "y"} <= drive.noise.keys():  # what was derived from them is not measured twice
-            channels = {n: v for n, v in channels.items() if n in drive.noise or n in measured}
-        noise = {n: measured.get(n, drive.noise.get(n) or None) for n in channels}
-        for name in measured:
-            if name not in channels:
-                raise InvalidValue(unknown_name(drive.name, name, [*channels], "measured channel"))
-        commands = {
-            name: one.values[np.maximum(np.searchsorted(one.t, drive.t + 1e-9, "right") - 1, 0)]
-            for name, one in drive.commands.items()
-        }
-        table = {**channels, **commands}
-        found = estimate(car, table, drive.dt, names, measured=noise, **options)
-        units = {leaf.name: leaf.unit.symbol for leaf in record.fields(car.Params)}
+        found = estimate_states(car, drive, names, measured, **options)
+        units = {f"log.{leaf.name}": leaf.unit.symbol for leaf in record.fields(Sensors)}
+        units |= {leaf.name: leaf.unit.symbol for leaf in record.fields(car.Params)}
         units |= CHANNELS | {leaf.name: leaf.unit.symbol for leaf in record.fields(car.State)}
         degrees = max(float(found.degrees.sum()), 1.0)
         return cls(
@@ -276,7 +262,7 @@ def estimates_sheet(
         ]
         parts += [
             Text.assemble((vehicle, "cyan"), " estimated over ", (one.log, "bold")),
-            sheets.legible(Sheet(heads, rows, range(2, 6)), show_edge=True),
+            sheets.legible(Sheet(heads, rows, range(2, 6), (0,)), show_edge=True),
             Text(
                 f"innovations are {np.sqrt(one.consistency):.2g} times as large as the noise says",
                 "dim",
@@ -333,7 +319,7 @@ def fit_sheet(found: Fit, notes: Sequence[str]) -> RenderableType:
         bound = f"at its {e.at_bound} bound" if e.at_bound else ""
         estimates.append((e.name, e.unit, f"{e.start:.5g}", value, f"{low} to {high}", bound))
     heads = ("parameter", "unit", "start", "estimate", "95 % interval", "")
-    table = Sheet(heads, estimates, range(2, 5))
+    table = Sheet(heads, estimates, range(2, 5), (0,))
     if not any(row[5] for row in estimates):
         table = table.without(5)
     errors = [

@@ -95,9 +95,15 @@ def models(
     if json:
         print_json(models_document(shown, () if car is not None else vehicles.COMMAND_DRIVEN))
     else:
-        from .sheets import Console
+        from .sheets import Console, Text
 
         Console().print(vehicle_list(shown) if car is None else vehicle_sheet(car))
+        if car is not None:
+            from ..study.identify.observed import Sensors
+
+            names = ", ".join(f"log.{name}" for name in Sensors._fields)
+            text = f"\nsensors of a log, for fit, compare and estimate: {names}"
+            Console().print(Text(text, "dim"))
 
 
 def _write_program(car: Vehicle, integrator: str, precision: str | None, path: Path | None) -> None:

@@ -105,7 +105,11 @@ def solve(window: Window, path: Path, scale: Array, iterations: int) -> tuple[Ar
     for _ in range(iterations):
         gradient, blocks, upper = window.normal_equations(z, steps)
         free = ~((z <= window.low) & (gradient > 0.0) | (z >= window.high) & (gradient < 0.0))
-        change, _ = _newton_step(*_restricted(gradient, blocks, upper, free), scale)
+        # Values at their bounds do not move.
+        fixed = np.eye(free.shape[1]) * ~free[:, :, None]
+        inside = blocks * (free[:, :, None] & free[:, None, :]) + fixed
+        coupled = upper * (free[:-1, :, None] & free[1:, None, :])
+        change, _ = _newton_step(gradient * free, inside, coupled, scale)
         share = 1.0
         for _ in range(HALVINGS):
             tried = np.clip(z + share * change, window.low, window.high)
@@ -121,13 +125,6 @@ def solve(window: Window, path: Path, scale: Array, iterations: int) -> tuple[Ar
         if done:
             break
     return z, _newton_step(*window.normal_equations(z, steps), scale)[1]
-
-
-def _restricted(gradient: Array, blocks: Array, upper: Array, free: Any) -> tuple[Array, ...]:
-    """Gradient and Hessian with which values at their bounds do not move."""
-    fixed = np.eye(free.shape[1]) * ~free[:, :, None]
-    blocks = blocks * (free[:, :, None] & free[:, None, :]) + fixed
-    return gradient * free, blocks, upper * (free[:-1, :, None] & free[1:, None, :])
 
 
 def _newton_step(gradient: Array, blocks: Array, upper: Array, scale: Array) -> tuple[Array, Array]:

@@ -28,7 +28,7 @@ METHODS: dict[str, type[KalmanFilter]] = {
 }
 NOISE = {"m": 0.1, "rad": 0.005, "m/s": 0.1, "rad/s": 0.01, "m/s²": 0.3, "1": 0.02}
 """Default standard deviations of measurements by unit."""
-LOST, LOST_TIME = 30.0, 1.0
+LOST, LOST_TIME = 20.0, 1.0
 """An estimate is lost where measurements differ from their predictions by this number of standard
 deviations over this time in s."""
 
@@ -70,7 +70,7 @@ def estimate(
         An `Estimate` with n moments; its `notes` say what was done with the channels.
 
     Raises:
-        InvalidValue: where measurements differ from their predictions by 30 standard deviations for
+        InvalidValue: where measurements differ from their predictions by 20 standard deviations for
             a second, as for a channel that is late or has a wrong sign: the estimate is lost then.
     """
     source, model = vehicle_of(vehicle), vehicle_of(vehicle).model

@@ -10,7 +10,7 @@ into three groups:
 
 A *parameter* is any number that the equations take as constant: a leaf of the vehicle's parameters
 (`m`, `tyres.front.C_alpha`), a disturbance (`F_y`), an input that is not known (`u_steer`), the
-bias of a sensor (`omega_bias`), or one of these:
+bias of a sensor (`log.omega_bias`, as of a fit), or one of these:
 
 * `mu`, the friction of the road under all wheels relative to that of the tyre measurement;
 * `demand_a`, `demand_steer`, ...: the demand of a driver whose inputs are not known. The vehicle's
@@ -35,8 +35,8 @@ from ...units import Unit
 
 FRICTION = "mu"
 """Parameter for the friction of the road under all wheels."""
-BIAS, INPUT, DEMAND = "_bias", "u_", "demand_"
-"""End of the name of a sensor's bias, and begin of the names of an unknown input and demand."""
+INPUT, DEMAND = "u_", "demand_"
+"""Beginning of the names of an unknown input and of a demand."""
 PROBE = 10.0
 """Speed in m/s at which the inputs that follow a demand are found."""
 TURNING = ("yaw", "sideslip")
@@ -251,7 +251,7 @@ def _target(vehicle: Vehicle, name: str, measured: tuple[str, ...]) -> tuple[Tar
     model = vehicle.model
     inputs = [INPUT + leaf for leaf in record.names(model.Input)]
     disturbances, own = record.names(model.Disturbance), record.names(model.Params)
-    biases = [leaf + BIAS for leaf in measured]
+    biases = [f"log.{leaf}_bias" for leaf in measured]
     demands = [DEMAND + leaf for leaf in Demand._fields]
     if name in own:
         return (("p", own.index(name)),)

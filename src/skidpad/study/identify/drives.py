@@ -1,23 +1,26 @@
-"""Recorded runs as the arguments of `fit` and `compare` name them, read and prepared."""
+"""Recorded runs as `fit` and `compare` take them: read, prepared, and without sensor errors."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from ...core.model import Vehicle, vehicle_of
-from ...errors import InvalidValue
-from ...units import s
+from ...core.record import size, unknown_name
+from ...errors import InvalidValue, SkidpadError
 from ...vehicles.registry import get as registered
 from ..logs.log import Log
 from ..logs.preparation import Prepared, prepare
 from ..logs.reading import Source, read_log
-from .observed import Sensors
+from .axle_curves import AxleCurves, axle_curves
 from .replay import Replay
+
+if TYPE_CHECKING:
+    from ...control.estimators.kalman import Estimate
 
 Drives = Source | Prepared | Sequence[Source | Prepared | Sequence[Source]]
 """One run, or a sequence of runs; a run in several files is a sequence in this sequence."""
@@ -75,8 +78,8 @@ def reported(log: Log) -> Log:
     return replace(log, channels={**others, **outputs}) if outputs else log
 
 
-BIASES = {"omega": "omega_bias", "a_x": "a_x_bias", "a_y": "a_y_bias", "sideslip": "sideslip_bias"}
-"""Channels with the parameter of `Sensors` that is their bias."""
+BIASES = ("omega", "a_x", "a_y", "sideslip")
+"""Channels with a bias among the parameters of `Sensors`."""
 
 
 def calibrated(
@@ -88,43 +91,86 @@ def calibrated(
     with the ratio of the calibration or else the one with which the vehicle turns as in the log.
     `calibration` has parameters of the sensors (`log.steer_ratio`) and delays (`delay.omega`).
     """
-    params = {n[4:]: v for n, v in calibration.items() if n.startswith("log.")}
-    delays = {n[6:]: v for n, v in calibration.items() if n.startswith("delay.")}
-    channels = {n: _earlier(drive, n, delays.get(n, 0.0)) for n in drive.channels}
-    for name, bias in BIASES.items():
-        if name in channels and bias in params:
-            channels[name] = channels[name] - params[bias]
-    notes: list[str] = []
-    given = {n: v for n, v in params.items() if n in ("steer_ratio", "steer_offset")}
-    if "steer" in channels:
-        log = Sensors(**given)
-        channels["steer"] = log.steer_ratio * channels["steer"] + log.steer_offset
-    elif "steering_wheel" in channels and "u_steer" not in drive.commands:
-        if "steer_ratio" not in given:
-            found = Replay(vehicle, drive).observed.params.log
-            given = {"steer_ratio": found.steer_ratio, "steer_offset": found.steer_offset} | given
-            notes.append(
-                f"steer is {given['steer_ratio']:.4g} times steering_wheel, with which "
-                f"{vehicle.name} turns as in the log; a fit finds log.steer_ratio"
-            )
-        log = Sensors(**given)
-        channels["steer"] = log.steer_ratio * channels["steering_wheel"] + log.steer_offset
-    return replace(drive, channels=channels, noise=_noise(drive, channels, given)), notes
+    given = {n[4:]: v for n, v in calibration.items() if n.startswith("log.")}
+    channels, noise, notes = dict(drive.channels), dict(drive.noise), list[str]()
+    for name, values in drive.channels.items():
+        delay = calibration.get(f"delay.{name}", 0.0)
+        if delay:  # unknown at one end of the log
+            channels[name] = np.interp(drive.t + delay, drive.t, values, left=np.nan, right=np.nan)
+        if name in BIASES:
+            channels[name] = channels[name] - given.get(f"{name}_bias", 0.0)
+        if name in ("v_x", "speed"):
+            channels[name] = given.get("speed_ratio", 1.0) * channels[name]
+    by_hand = "steer" not in channels and "u_steer" not in drive.commands
+    if by_hand and "steering_wheel" in channels and "steer_ratio" not in given:
+        found = Replay(vehicle, drive).observed.params.log
+        given = {"steer_ratio": found.steer_ratio, "steer_offset": found.steer_offset} | given
+        notes.append(
+            f"steer is {given['steer_ratio']:.4g} times steering_wheel, with which {vehicle.name} "
+            "turns as in the log; a fit finds log.steer_ratio"
+        )
+    angle = channels.get("steer", channels.get("steering_wheel") if by_hand else None)
+    if angle is not None:
+        ratio = given.get("steer_ratio", 1.0)
+        channels["steer"] = ratio * angle + given.get("steer_offset", 0.0)
+        if by_hand and "steering_wheel" in noise:
+            noise["steer"] = abs(ratio) * noise["steering_wheel"]
+    return replace(drive, channels=channels, noise=noise), notes
 
 
-def _earlier(drive: Prepared, name: str, delay: s) -> np.ndarray:
-    """A channel with a delay taken out; unknown at the end of the log."""
-    values = drive.channels[name]
-    if delay == 0.0:
-        return values
-    return np.interp(drive.t + delay, drive.t, values, left=np.nan, right=np.nan)
+def estimate_states(
+    vehicle: Vehicle,
+    drive: Prepared,
+    names: Sequence[str],
+    measured: Mapping[str, float] | None = None,
+    **options: Any,
+) -> Estimate:
+    """Estimate states and parameters of a vehicle over a prepared log, see `control.estimate`.
+
+    All channels that were measured and that the vehicle has are used, with the noise that the
+    preparation found, or that of `measured` by name. Commands are held.
+    """
+    from ...control.estimators.logs import estimate
+    from ...control.estimators.structure import measurable
+
+    given = measured or {}
+    known = set(measurable(vehicle.model))
+    channels = {n: v for n, v in drive.channels.items() if n in known}
+    if {"x", "y"} <= drive.noise.keys():  # what was derived from them is not measured twice
+        channels = {n: v for n, v in channels.items() if n in drive.noise or n in given}
+    for name in given:
+        if name not in channels:
+            raise InvalidValue(unknown_name(drive.name, name, [*channels], "measured channel"))
+    noise = {n: given.get(n, drive.noise.get(n) or None) for n in channels}
+    commands = {
+        name: one.values[np.maximum(np.searchsorted(one.t, drive.t + 1e-9, "right") - 1, 0)]
+        for name, one in drive.commands.items()
+    }
+    return estimate(vehicle, {**channels, **commands}, drive.dt, names, measured=noise, **options)
 
 
-def _noise(
-    drive: Prepared, channels: Mapping[str, np.ndarray], given: Mapping[str, float]
-) -> dict[str, float]:
-    """Noise of the channels, that of `steer` from the hand wheel."""
-    noise = dict(drive.noise)
-    if "steer" in channels and "steer" not in noise and "steering_wheel" in noise:
-        noise["steer"] = abs(given.get("steer_ratio", 1.0)) * noise["steering_wheel"]
-    return noise
+LARGEST_ESTIMATED = 12
+"""Largest number of states of a vehicle whose Kalman filter compiles within seconds."""
+
+
+def logged_axle_curves(
+    vehicle: Vehicle, drive: Prepared, calibration: Mapping[str, float]
+) -> AxleCurves:
+    """Lateral force over slip angle of each axle from a log and its calibration.
+
+    A lateral velocity that was not measured is estimated by an extended Kalman filter of the
+    vehicle; for a vehicle with many states it is integrated, see `axle_curves`.
+    """
+    drive, _ = calibrated(vehicle, drive, calibration)
+    v_y, notes = None, tuple[str, ...]()
+    if not {"v_y", "sideslip"} & drive.channels.keys():
+        try:
+            if size(vehicle.State) <= LARGEST_ESTIMATED:
+                v_y = estimate_states(vehicle, drive, ["v_y"])["v_y"]
+                notes = (f"v_y is estimated by an extended Kalman filter of {vehicle.name}",)
+        except SkidpadError:  # the log is integrated instead
+            v_y = None
+    found = axle_curves(
+        vehicle, drive.channels, drive.t, v_y=v_y, noise=drive.noise, name=drive.name
+    )
+    return replace(found, notes=(*notes, *found.notes))

@@ -285,7 +285,9 @@ def fit(
     setup = replace(setup, options={**options, "sensors": probe[0].observed.params.log})
     wanted = usual_names(car, probe) if free is None else list(free)
     unknowns = unknowns_of(car, probe, wanted, bounds or {}, priors or {}, longest)
-    window = window or _usual_window(probe)
+    if window is None:
+        whole = sum(replay.windows * replay.steps * replay.drive.dt for replay in probe)
+        window = float(np.clip(whole / ENOUGH, SHORTEST_WINDOW, LONGEST_WINDOW))
     notes: list[str] = list(setup.notes)
     if free is None:
         unknowns = _told(setup, unknowns, window, notes)
@@ -298,15 +300,9 @@ def fit(
     if source and car.model.derivative is None:
         ways = _in_steps(setup, best, window, period(source), compat, notes)
     problem, solution, sure = ways[0]
-    notes += _start_notes(runs, sure)
-    if (windows := sum(replay.windows for replay in problem.replays)) < LEAST_PIECES:
-        notes.append(
-            f"the intervals rest on {counted(windows, 'window')} and may be too narrow; give "
-            "longer logs or a shorter window"
-        )
     dt = max(replay.dt for replay in problem.replays)
     guess = problem.guess(solution.point.values)
-    notes += _bias_notes(problem.replays, guess)
+    notes += _notes(setup, runs, sure, problem.replays, guess)
     values = {n: v for n, v in guess.params.items() if not n.startswith("log.")}
     dead = {name: f"u_{command}" for command, name in car.model.dead_times.items()}
     values |= {n: guess.delays[u] for n, u in dead.items() if u in guess.delays}
@@ -325,7 +321,7 @@ def fit(
             )
             for run in sorted(runs, key=lambda run: run.number)
         ),
-        windows=windows,
+        windows=sum(replay.windows for replay in problem.replays),
         window=max(replay.steps * replay.drive.dt for replay in problem.replays),
         guess=guess,
         replays=setup.replays(PARTS[0], dt),
@@ -354,33 +350,6 @@ def _vehicle(
     known = {n: own[n] for n in own if n in PARAMETERS}
     flags = {n: bool(v) for n, v in known.items() if isinstance(PARAMETERS[n].default, bool)}
     return car, {**{n: p.default for n, p in PARAMETERS.items()}, **known, **flags}
-
-
-def _bias_notes(replays: Sequence[Replay], guess: Guess) -> list[str]:
-    """Advice to fit the bias of a channel whose errors have a mean that matters."""
-    notes: list[str] = []
-    for channel in ("a_y", "a_x", "omega"):
-        parts = [
-            replay.errors(replay.run([guess]))[0][replay.channels.index(channel)].ravel()
-            for replay in replays
-            if channel in replay.channels and not replay.way.uses_commands
-        ]
-        errors = np.concatenate([part[np.isfinite(part)] for part in parts]) if parts else None
-        if errors is None or not len(errors) or f"log.{channel}_bias" in guess.params:
-            continue
-        mean, spread_ = float(np.mean(errors)), float(np.std(errors))
-        if abs(mean) > _OFF * spread_:
-            notes.append(
-                f"{channel} of the log is {-mean:.3g} {CHANNELS[channel]} off on average, which "
-                f"other estimates had to explain: add log.{channel}_bias to the free parameters"
-            )
-    return notes
-
-
-def _usual_window(replays: Sequence[Replay]) -> s:
-    """Length of the windows unless one is given."""
-    whole = sum(replay.windows * replay.steps * replay.drive.dt for replay in replays)
-    return float(np.clip(whole / ENOUGH, SHORTEST_WINDOW, LONGEST_WINDOW))
 
 
 class _Run(NamedTuple):
@@ -623,9 +592,11 @@ def _refuse(unseen: Sequence[Unknown], best: _Run, setup: Training) -> None:
     )
 
 
-def _start_notes(runs: Sequence[_Run], sure: Spread) -> list[str]:
-    """Notes on starts that ended elsewhere."""
-    best = runs[0]
+def _notes(
+    setup: Training, runs: Sequence[_Run], sure: Spread, replays: Sequence[Replay], guess: Guess
+) -> list[str]:
+    """Notes on starts that ended elsewhere, few windows, biases and speeds that were not fitted."""
+    best, notes = runs[0], list[str]()
     matters = np.array([u.matters for u in best.problem.unknowns])
     half = np.maximum(2.0 * np.sqrt(np.diag(sure.covariance)), _SAME)
     worse: list[float] = []
@@ -633,16 +604,52 @@ def _start_notes(runs: Sequence[_Run], sure: Spread) -> list[str]:
         apart = np.abs(run.solution.point.values - best.solution.point.values) / matters
         if (apart > half).any():
             worse.append(run.solution.loss - best.solution.loss)
-    if not worse:
-        return []
-    undecided = sum(loss < CHI_SQUARE_95 * max(sure.excess, 1.0) for loss in worse)
-    notes = [
-        f"{counted(len(worse), 'start')} of {len(runs)} ended at other values, where twice the "
-        f"negative log likelihood is larger by {min(worse):.3g} or more; the best is taken"
-    ]
-    if undecided:
+    if worse:
+        notes.append(
+            f"{counted(len(worse), 'start')} of {len(runs)} ended at other values, where twice the "
+            f"negative log likelihood is larger by {min(worse):.3g} or more; the best is taken"
+        )
+    if any(loss < CHI_SQUARE_95 * max(sure.excess, 1.0) for loss in worse):
         notes.append(
             "values that are far apart explain the data equally well (see starts): fix some of the "
             "parameters, or give priors"
         )
+    if (windows := sum(replay.windows for replay in replays)) < LEAST_PIECES:
+        notes.append(
+            f"the intervals rest on {counted(windows, 'window')} and may be too narrow; give "
+            "longer logs or a shorter window"
+        )
+    for channel in ("a_y", "a_x", "omega"):
+        parts = [
+            replay.errors(replay.run([guess]))[0][replay.channels.index(channel)].ravel()
+            for replay in replays
+            if channel in replay.channels and not replay.way.uses_commands
+        ]
+        errors = np.concatenate([*parts, []])
+        errors = errors[np.isfinite(errors)]
+        mean, bias = (float(np.mean(errors)) if len(errors) else 0.0), f"log.{channel}_bias"
+        if bias not in guess.params and mean and abs(mean) > _OFF * float(np.std(errors)):
+            notes.append(
+                f"{channel} of the log is {-mean:.3g} {CHANNELS[channel]} off on average, which "
+                f"other estimates had to explain: add {bias} to the free parameters"
+            )
+    speeds: list[Array] = []
+    for part in (setup.fitted, setup.held):
+        driven = [np.empty(0)]
+        for drive, span in part:
+            begin, end = span or (-inf, inf)
+            name = "v_x" if "v_x" in drive.channels else "speed"
+            values = drive.channels.get(name, np.full(len(drive.t), np.nan))
+            driven.append(np.abs(values[(drive.t >= begin) & (drive.t <= end)]))
+        speeds.append(np.concatenate(driven))
+    fitted, held = (values[np.isfinite(values) & (values > 1.0)] for values in speeds)
+    if len(fitted) and len(held):
+        low, high = np.percentile(fitted, (5.0, 95.0))
+        usual = float(np.median(held))
+        if not 0.9 * low <= usual <= 1.1 * high:
+            notes.append(
+                f"the fitted parts were driven at {low:.3g} to {high:.3g} m/s and the others at "
+                f"{usual:.3g} m/s: the errors held out are those at another speed. If they are "
+                "large, fit logs of several speeds, or give the measured steering ratio"
+            )
     return notes

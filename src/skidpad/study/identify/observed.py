@@ -22,7 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from types import SimpleNamespace
+from typing import Annotated, Any, NamedTuple, cast, get_type_hints
 
 from ... import integrate
 from ...core import record
@@ -191,7 +192,7 @@ class _Seen:
 
     def __init__(self, model: Model, way: Way) -> None:
         self.model, self.way = model, way
-        self.body = body_of(model_vehicle(model), "a replay")
+        self.body = body_of(cast("Any", SimpleNamespace(model=model, name=model.name)), "a replay")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Seen) and (self.model, self.way) == (other.model, other.way)
@@ -324,16 +325,6 @@ class _Seen:
             "a_x": a_x + log.a_x_bias,
             "a_y": a_y * (1.0 + log.a_y_tilt) + log.a_y_bias,
         }
-
-
-def model_vehicle(model: Model) -> Any:
-    """A stand-in of a vehicle for functions that ask for the model of one."""
-
-    class _Named(NamedTuple):
-        model: Model
-        name: str
-
-    return _Named(model, model.name)
 
 
 def tangent(vehicle: Vehicle, method: Integrator, names: Sequence[str]) -> Vehicle:

@@ -21,7 +21,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,8 @@ from ..logs.cleaning import even_times, samples_of, smoothed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from ..logs.preparation import Prepared
 
 G = 9.81
 """Gravity in m/s²."""
@@ -57,16 +59,6 @@ LONGEST: s = 0.6
 """Longest delay that is searched."""
 CORNERING = 2.0
 """Lateral acceleration v_x omega in m/s² above which samples are left out: turning wheels brake."""
-
-
-class Drive(Protocol):
-    """A prepared log: channels on an even grid, such as a `study.logs.Prepared`."""
-
-    @property
-    def t(self) -> Array: ...
-
-    @property
-    def channels(self) -> Mapping[str, Array]: ...
 
 
 @dataclass(frozen=True)
@@ -184,7 +176,7 @@ def _written(value: float) -> str:
 
 
 def pedal_maps(
-    drives: Drive | Iterable[Drive],
+    drives: Prepared | Iterable[Prepared],
     *,
     velocities: Sequence[m_s] | None = None,
     pedals: Sequence[float] | None = None,
@@ -229,11 +221,8 @@ def pedal_maps(
         if pedal and not any((np.asarray(one.channels[name]) > PRESSED).any() for one in used):
             notes.append(f"no map of {name}: the pedal is never pressed")
             continue
-        if pedal:
-            lowest = positive("v_min", v_min, "m/s")
-            parts = [_pedal_samples(drive, name, window, lowest) for drive in used]
-        else:
-            parts = [_steering_samples(drive, window) for drive in used]
+        lowest = positive("v_min", v_min, "m/s")
+        parts = [_samples(drive, name, window, lowest) for drive in used]
         delay = _latency(parts)
         samples, left_out = _shifted(parts, delay, resting=pedal)
         if samples.rows.size < FEWEST:
@@ -265,43 +254,39 @@ class _Samples(NamedTuple):
     left_out: Mapping[str, int]
 
 
-def _pedal_samples(drive: Any, name: str, window: float, v_min: float) -> _Samples:
-    """Acceleration on a level road over pedal position and speed."""
+def _samples(drive: Any, name: str, window: float, v_min: float) -> _Samples:
+    """Acceleration on a level road over pedal position and speed, or for `u_steer` the rate of the
+    tyre angle over steering command and tyre angle."""
     t, dt = even_times(drive.t)
     channels = {key: np.asarray(values, dtype=float) for key, values in drive.channels.items()}
-    count = samples_of(window, dt)
-    v_x = smoothed(channels["v_x"], count, dt)
-    if "a_x" in channels:
-        a_x = smoothed(channels["a_x"], count, dt)
-    else:
-        a_x = smoothed(channels["v_x"], count, dt, 1)
-    if "slope" in channels:
-        a_x = a_x + G * np.sin(smoothed(channels["slope"], count, dt))
-    elif "pitch" in channels:
-        a_x = a_x - G * np.sin(smoothed(channels["pitch"], count, dt))
+    count, command = samples_of(window, dt), channels[name]
+    if name == "u_steer":
+        steer, rate = (smoothed(channels["steer"], count, dt, order) for order in (0, 1))
+        reasons = {"a channel is unknown": ~np.isfinite(command + steer)}
+        return _without(reasons, _Samples(command, steer, rate, dt, {}))
+    smooth = {
+        key: smoothed(channels[key], count, dt)
+        for key in ("v_x", "a_x", "slope", "pitch", "omega")
+        if key in channels
+    }
+    v_x = smooth["v_x"]
+    a_x = smooth["a_x"] if "a_x" in smooth else smoothed(channels["v_x"], count, dt, 1)
+    if "slope" in smooth:
+        a_x = a_x + G * np.sin(smooth["slope"])
+    elif "pitch" in smooth:
+        a_x = a_x - G * np.sin(smooth["pitch"])
     other = channels.get("brake" if name == "throttle" else "throttle", np.zeros(len(t)))
     # A pedal acts late: it has to be released for a while before the sample.
     length = round((WAIT + LONGEST) / dt) + 1
     touched = np.convolve(other > PRESSED, np.ones(length))[: len(t)] > 0.5
-    omega = smoothed(channels["omega"], count, dt) if "omega" in channels else np.zeros(len(t))
+    cornering = np.abs(v_x * smooth.get("omega", np.zeros(len(t))))
     reasons = {
-        "a channel is unknown": ~np.isfinite(a_x + channels[name] + v_x),
+        "a channel is unknown": ~np.isfinite(a_x + command + v_x),
         f"slower than {v_min:g} m/s": v_x < v_min,
         "the other pedal is pressed": touched,
-        f"more than {CORNERING:g} m/s² in a corner": np.abs(v_x * omega) > CORNERING,
+        f"more than {CORNERING:g} m/s² in a corner": cornering > CORNERING,
     }
-    return _without(reasons, _Samples(channels[name], v_x, a_x, dt, {}))
-
-
-def _steering_samples(drive: Any, window: float) -> _Samples:
-    """Rate of the tyre angle over steering command and tyre angle."""
-    _, dt = even_times(drive.t)
-    command = np.asarray(drive.channels["u_steer"], dtype=float)
-    angle = np.asarray(drive.channels["steer"], dtype=float)
-    count = samples_of(window, dt)
-    steer, rate = smoothed(angle, count, dt), smoothed(angle, count, dt, 1)
-    reasons = {"a channel is unknown": ~np.isfinite(command + steer)}
-    return _without(reasons, _Samples(command, steer, rate, dt, {}))
+    return _without(reasons, _Samples(command, v_x, a_x, dt, {}))
 
 
 def _without(reasons: Mapping[str, Any], samples: _Samples) -> _Samples:

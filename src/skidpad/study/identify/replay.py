@@ -591,7 +591,11 @@ def over_steps(series: Channel, times: Array, *, whole: bool = False) -> Array:
     if whole:
         return held
     last = np.searchsorted(series.t, times[1:] - 1e-9, side="right") - 1
-    means = np.diff(_integral(series, times), axis=0) / np.diff(times, axis=0)
+    t, values = series.t, series.values
+    total = np.concatenate([[0.0], np.cumsum(values[:-1] * np.diff(t))])
+    row = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 1)
+    integral = total[row] + (times - t[row]) * values[row]
+    means = np.diff(integral, axis=0) / np.diff(times, axis=0)
     return np.where(last == rows[:-1], held, means)
 
 
@@ -599,14 +603,6 @@ def _held(series: Channel, times: Array) -> Array:
     """The last value at or before some times; the first before all."""
     rows = np.searchsorted(series.t, times + 1e-9, side="right") - 1
     return series.values[np.maximum(rows, 0)]
-
-
-def _integral(series: Channel, times: Array) -> Array:
-    """Integral of a held series from its first sample."""
-    t, values = series.t, series.values
-    total = np.concatenate([[0.0], np.cumsum(values[:-1] * np.diff(t))])
-    row = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 1)
-    return total[row] + (times - t[row]) * values[row]
 
 
 def _pedal(a_x: Array, commands: Mapping[str, Array | None]) -> Array | None:

@@ -64,6 +64,8 @@ class Untold(NamedTuple):
 
 def spread(problem: Problem, solution: Solution) -> Spread:
     """Uncertainty of the unknowns at the solution of a fit."""
+    from scipy.special import stdtrit
+
     linear = problem.linear(solution.point, solution.sigma)
     values, unknowns = solution.point.values, problem.unknowns
     # From sizes to changes that matter, which are relative to positive values.
@@ -87,7 +89,7 @@ def spread(problem: Problem, solution: Solution) -> Spread:
     sd = np.sqrt(np.diag(covariance))
     told = np.einsum("ij,njk,ki->ni", inverse, normals, inverse)
     pieces = told.sum(axis=0) ** 2 / np.maximum((told**2).sum(axis=0), 1e-300)
-    quantile = _student_95(np.maximum(pieces - 1.0, 1.0))
+    quantile = np.asarray(stdtrit(np.maximum(pieces - 1.0, 1.0), 0.975))
     alone = 1.0 / np.sqrt(np.maximum(np.diag(normals.sum(axis=0)), 1e-300))
     return Spread(sd / unit, quantile * sd / unit, covariance, alone, float(np.mean(excess)))
 
@@ -112,12 +114,6 @@ def _pieces(problem: Problem, linear: Sequence[Linear]) -> tuple[Array, Array]:
             normals.append(np.einsum("wcrp,wcrq->wpq", heavy, own))
             pushes.append(-np.einsum("wcrp,wcr->wp", heavy, errors[:, :, rows]))
     return np.concatenate(normals), np.concatenate(pushes)
-
-
-def _student_95(freedom: Array) -> Array:
-    from scipy.special import stdtrit
-
-    return np.asarray(stdtrit(freedom, 0.975))
 
 
 def correlations(covariance: Array) -> Array:

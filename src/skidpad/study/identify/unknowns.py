@@ -184,7 +184,9 @@ def _unknown(car: Vehicle, replays: Sequence[Replay], name: str, longest: s) -> 
     low, high = _range(car, leaf, values[name])
     start = min(max(values[name], low), high)
     unit = leaf.unit.symbol
-    matters = _MATTERS * abs(start) or _MATTERS_AT_ZERO.get(unit, 1.0)
+    # An offset of a sensor is near zero, so that a share of it is no measure.
+    matters = _MATTERS * abs(start) if name in leaves or leaf.default else 0.0
+    matters = matters or _MATTERS_AT_ZERO.get(unit, 1.0)
     return Unknown(name, unit, start, low, high, matters, {name: 1.0})
 
 

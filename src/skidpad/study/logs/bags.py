@@ -15,7 +15,7 @@ import math
 import re
 import sqlite3
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import cache
@@ -167,7 +167,14 @@ class RosTopic:
     def __init__(self, name: str, type_: MessageType) -> None:
         self._name, self._type = name, type_
         self._columns = MessageColumns(type_)
-        self._stamp = _stamp_of(type_)
+        self._stamp: Callable[[Any], Any] | None = None
+        for field in type_.fields:
+            if field.shape is Shape.ONE and field.base == "std_msgs/msg/Header":
+                self._stamp = attrgetter(f"{attribute(field)}.stamp")
+                break
+            if field.shape is Shape.ONE and field.base == _TIME and field.name == "stamp":
+                self._stamp = attrgetter(attribute(field))
+                break
 
     def add(self, time: int, data: bytes, gathering: Gathering) -> None:
         """Add the numbers of a message; a malformed one is noted."""
@@ -189,17 +196,6 @@ class RosTopic:
         near = abs(own - time) <= NEAR_LOG_TIME
         gathering.stamped[self._name] = gathering.stamped.get(self._name, 0) + near
         return own if near else time
-
-
-def _stamp_of(structure: Structure) -> Callable[[Any], Any] | None:
-    """Getter of the stamp of a message; None if it has none."""
-    for field in structure.fields:
-        plain = field.shape is Shape.ONE
-        if plain and field.base == "std_msgs/msg/Header":
-            return attrgetter(f"{attribute(field)}.stamp")
-        if plain and field.base == _TIME and field.name == "stamp":
-            return attrgetter(attribute(field))
-    return None
 
 
 def ros_type(name: str, text: str | None) -> MessageType:
@@ -348,7 +344,8 @@ def read_bag(path: Path) -> Bag:
     gathering = Gathering()
     for file in bag_files(path) if path.is_dir() else [path]:
         if file.suffix.lower() == ".db3":
-            _gather_sqlite(file, gathering)
+            with reading(file, "is not a readable bag"), closing(opened_database(file)) as data:
+                _gather_sqlite(data, gathering)
             continue
         try:
             gather_mcap(file, gathering)
@@ -421,16 +418,31 @@ def _file(folder: Path, name: object) -> Path:
     return file
 
 
-def _gather_sqlite(path: Path, gathering: Gathering) -> None:
-    with reading(path, "is not a readable bag"), closing(opened_database(path)) as data:
-        texts = _texts(data) if "message_definitions" in _tables(data) else {}
-        topics = _topics(data, texts, gathering)
-        query = "SELECT topic_id, timestamp, data FROM messages ORDER BY timestamp, id"
-        for topic, time, message in data.execute(query):
-            if not (isinstance(time, int) and time >= 0 and isinstance(message, bytes)):
-                raise InvalidValue(f"a message has no time or no data: {time!r:.60}")
-            if topic in topics:
-                topics[topic].add(time, message, gathering)
+def _gather_sqlite(data: sqlite3.Connection, gathering: Gathering) -> None:
+    texts: dict[Any, str] = {}
+    if "message_definitions" in _tables(data):  # since Iron
+        query = "SELECT topic_type, encoding, encoded_message_definition FROM message_definitions"
+        for name, encoding, text in data.execute(query):
+            if encoding == "ros2msg" and isinstance(text, str):
+                texts[name] = text
+    topics: dict[Any, RosTopic] = {}
+    query = "SELECT id, name, type, serialization_format FROM topics"
+    for number, name, kind, form in data.execute(query):
+        if not (isinstance(name, str) and isinstance(kind, str)):
+            raise InvalidValue(f"topic {number!r:.60} has no name or no type")
+        if form != "cdr":
+            gathering.unread[name] = f"its messages are {form!r:.60} and not cdr"
+            continue
+        try:
+            topics[number] = RosTopic(name, ros_type(kind, texts.get(kind)))
+        except InvalidValue as error:
+            gathering.unread[name] = str(error)
+    query = "SELECT topic_id, timestamp, data FROM messages ORDER BY timestamp, id"
+    for topic, time, message in data.execute(query):
+        if not (isinstance(time, int) and time >= 0 and isinstance(message, bytes)):
+            raise InvalidValue(f"a message has no time or no data: {time!r:.60}")
+        if topic in topics:
+            topics[topic].add(time, message, gathering)
 
 
 def opened_database(path: Path) -> sqlite3.Connection:
@@ -452,32 +464,3 @@ def opened_database(path: Path) -> sqlite3.Connection:
 def _tables(data: sqlite3.Connection) -> set[str]:
     query = "SELECT name FROM sqlite_schema WHERE type='table'"
     return {name for (name,) in data.execute(query)}
-
-
-def _texts(data: sqlite3.Connection) -> dict[Any, str]:
-    """Message definitions by type name, which bags contain since Iron."""
-    query = "SELECT topic_type, encoding, encoded_message_definition FROM message_definitions"
-    return {
-        name: text
-        for name, encoding, text in data.execute(query)
-        if encoding == "ros2msg" and isinstance(text, str)
-    }
-
-
-def _topics(
-    data: sqlite3.Connection, texts: Mapping[Any, str], gathering: Gathering
-) -> dict[Any, RosTopic]:
-    topics: dict[Any, RosTopic] = {}
-    for number, name, kind, form in data.execute(
-        "SELECT id, name, type, serialization_format FROM topics"
-    ):
-        if not (isinstance(name, str) and isinstance(kind, str)):
-            raise InvalidValue(f"topic {number!r:.60} has no name or no type")
-        if form != "cdr":
-            gathering.unread[name] = f"its messages are {form!r:.60} and not cdr"
-            continue
-        try:
-            topics[number] = RosTopic(name, ros_type(kind, texts.get(kind)))
-        except InvalidValue as error:
-            gathering.unread[name] = str(error)
-    return topics

@@ -531,7 +531,16 @@ def missing_channels(rows: dict[str, Array], dt: s, antenna: tuple[m, m]) -> Ite
     """Move positions from the antenna to the reference point, and add what follows from others."""
     new = "not in the log: "
     if "x" in rows and any(antenna):
-        yield Correction("x, y", *_move_antenna(rows, *antenna))
+        ahead, left = antenna
+        if "yaw" in rows:
+            c, sn = np.cos(rows["yaw"]), np.sin(rows["yaw"])
+            rows["x"] = rows["x"] - c * ahead + sn * left
+            rows["y"] = rows["y"] - sn * ahead - c * left
+            text = f"moved from the antenna at ({ahead:g}, {left:g}) m to the reference point"
+            yield Correction("x, y", text)
+        else:
+            text = f"not moved from the antenna at ({ahead:g}, {left:g}) m, as yaw is unknown"
+            yield Correction("x, y", text, 0.0)
     if "yaw" in rows and "omega" not in rows:
         rows["omega"] = np.gradient(rows["yaw"], dt)
         yield Correction("omega", f"{new}the rate of yaw")
@@ -565,12 +574,3 @@ def missing_channels(rows: dict[str, Array], dt: s, antenna: tuple[m, m]) -> Ite
     if "v_y" not in rows and {"v_x", "sideslip"} <= rows.keys():
         rows["v_y"] = rows["v_x"] * np.tan(rows["sideslip"])
         yield Correction("v_y", f"{new}from v_x and sideslip")
-
-
-def _move_antenna(rows: dict[str, Array], ahead: m, left: m) -> tuple[str, float]:
-    if "yaw" not in rows:
-        return f"not moved from the antenna at ({ahead:g}, {left:g}) m, as yaw is unknown", 0.0
-    c, sn = np.cos(rows["yaw"]), np.sin(rows["yaw"])
-    rows["x"] = rows["x"] - c * ahead + sn * left
-    rows["y"] = rows["y"] - sn * ahead - c * left
-    return f"moved from the antenna at ({ahead:g}, {left:g}) m to the reference point", 1.0

@@ -14,7 +14,7 @@ steering angle, or a command that is answered late, is the behaviour of the vehi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -343,7 +343,8 @@ class _Relation(NamedTuple):
     second: tuple[str, ...]
     others: tuple[str, ...]
     """Channels that the comparison needs in addition."""
-    values: Callable[[Mapping[str, Array], s], tuple[Array, Array]]
+    kind: str
+    """Which quantities they are, see `_quantities`."""
     words: tuple[str, str]
     doubt: str = ""
     """Why a difference in time may be more than latency; such a channel is not aligned by it."""
@@ -361,7 +362,12 @@ def find_latencies(
 
     `gap` is the longest stretch to interpolate, `longest` the longest delay to search for.
     """
-    poses = ("x", "y", "yaw") if _have_one_clock(channels) else ("x", "y")
+    poses: tuple[str, ...] = ("x", "y")
+    if {"x", "y", "yaw"} <= channels.keys():
+        x, y, yaw = (channels[name].t for name in ("x", "y", "yaw"))
+        own = "omega" not in channels or not np.array_equal(channels["omega"].t, yaw)
+        if own and np.array_equal(x, y) and np.array_equal(x, yaw):
+            poses = ("x", "y", "yaw")  # of one instrument, with times of its own
     found: dict[str, Found] = {}
     aligned: dict[str, Channel] = {}
     half_of: dict[str, s] = {}
@@ -384,15 +390,6 @@ def find_latencies(
                 aligned[name] = channels[name]._replace(t=channels[name].t - shift)
                 half_of[name] = half
     return found
-
-
-def _have_one_clock(channels: Mapping[str, Channel]) -> bool:
-    """Whether position and heading come from one instrument, with times of its own."""
-    if not {"x", "y", "yaw"} <= channels.keys():
-        return False
-    x, y, yaw = (channels[name].t for name in ("x", "y", "yaw"))
-    own = "omega" not in channels or not np.array_equal(channels["omega"].t, yaw)
-    return own and np.array_equal(x, y) and np.array_equal(x, yaw)
 
 
 def _next(
@@ -422,7 +419,7 @@ def _next(
             dt = max(min(periods), _SHORTEST_GRID, (end - begin) / _MOST_SAMPLES)
             t = begin + dt * np.arange(int((end - begin) / dt) + 1, dtype=float)
             columns = {name: on_grid(one, t, gap) for name, one in used.items()}
-            first, second = relation.values(columns, dt)
+            first, second = _quantities(relation.kind, columns, dt)
             late, early = (second, first) if new is relation.second else (first, second)
             highest = 0.4 / max(periods)
             delay = delay_between(late, early, dt, longest=longest, highest=highest)
@@ -437,79 +434,57 @@ def _relations(channels: Mapping[str, Channel]) -> Iterator[_Relation]:
     sideways = next(
         (names for names in (("v_y",), ("sideslip",), ("x", "y", "yaw")) if {*names} <= have), ()
     )
-    yield _Relation(("omega",), ("yaw",), (), _yaw_rates, ("omega", "the rate of yaw"))
+    yield _Relation(("omega",), ("yaw",), (), "yaw", ("omega", "the rate of yaw"))
     aside = sideways if sideways in (("v_y",), ("sideslip",)) else ()
     for speed in ("v_x", "speed"):
         others = aside if speed == "v_x" else ()
         words = ("the speed along x and y", speed)
-        yield _Relation(("x", "y"), (speed,), others, _speeds, words)
-    unknown = "" if _is_straight(channels) else "without v_y that includes the share of turning"
+        yield _Relation(("x", "y"), (speed,), others, "path", words)
+    doubt = "without v_y that includes the share of turning"
+    told = channels.get("v_x", channels.get("speed"))
+    if told is not None and {"omega", "a_x"} <= have:
+        rate = np.sqrt(np.nanmean(channels["omega"].values ** 2))
+        turning = rate * np.nanmedian(np.abs(told.values))
+        if turning < _STRAIGHT * np.nanstd(channels["a_x"].values):
+            doubt = ""
     for speed in ("v_x", "speed"):
         words = ("a_x", f"the rate of {speed}")
         if sideways:
-            yield _Relation(("a_x",), (speed,), ("omega", *sideways), _along, words)
-        yield _Relation(("a_x",), (speed,), (), _along, words, unknown)
+            yield _Relation(("a_x",), (speed,), ("omega", *sideways), "along", words)
+        yield _Relation(("a_x",), (speed,), (), "along", words, doubt)
     if not sideways:
         doubt = "without v_y that includes the growth of sideslip and the place of the sensor"
-        yield _Relation(("omega",), ("a_y",), ("v_x",), _across, ("v_x times omega", "a_y"), doubt)
-    yield _Relation(("speed",), ("v_x",), (), _both_speeds, ("speed", "v_x"))
+        yield _Relation(("omega",), ("a_y",), ("v_x",), "across", ("v_x times omega", "a_y"), doubt)
+    yield _Relation(("speed",), ("v_x",), (), "speed", ("speed", "v_x"))
 
 
-def _is_straight(channels: Mapping[str, Channel]) -> bool:
-    """Whether a vehicle turns so little that a_x is the rate of its speed."""
-    speed = channels.get("v_x", channels.get("speed"))
-    if speed is None or not {"omega", "a_x"} <= channels.keys():
-        return False
-    turning = np.sqrt(np.nanmean(channels["omega"].values ** 2)) * np.nanmedian(
-        np.abs(speed.values)
-    )
-    return bool(turning < _STRAIGHT * np.nanstd(channels["a_x"].values))
-
-
-def _yaw_rates(columns: Mapping[str, Array], dt: s) -> tuple[Array, Array]:
-    return columns["omega"], np.gradient(columns["yaw"], dt)
-
-
-def _speeds(columns: Mapping[str, Array], dt: s) -> tuple[Array, Array]:
-    """Speed in the mean direction of the path, so that noise of positions cancels; and as told."""
-    rates = [np.gradient(columns[axis], dt) for axis in ("x", "y")]
-    width = max(min(int(_DIRECTION / dt), len(rates[0]) - 1), 1) | 1
-    x, y = (np.convolve(rate, np.ones(width), "same") for rate in rates)
-    length = np.maximum(np.hypot(x, y), 1e-9)
-    if "v_x" not in columns:
-        return (rates[0] * x + rates[1] * y) / length, columns["speed"]
-    aside = columns["v_x"] * np.tan(columns["sideslip"]) if "sideslip" in columns else 0.0
-    told = np.hypot(columns["v_x"], columns.get("v_y", aside))
-    return (rates[0] * x + rates[1] * y) / length, told
-
-
-def _both_speeds(columns: Mapping[str, Array], dt: s) -> tuple[Array, Array]:
-    return columns["speed"], np.abs(columns["v_x"])
-
-
-def _along(columns: Mapping[str, Array], dt: s) -> tuple[Array, Array]:
+def _quantities(kind: str, columns: Mapping[str, Array], dt: s) -> tuple[Array, Array]:
+    """The two quantities of a relation, (n,) each."""
+    if kind == "yaw":
+        return columns["omega"], np.gradient(columns["yaw"], dt)
+    if kind == "speed":
+        return columns["speed"], np.abs(columns["v_x"])
+    if kind == "across":
+        return columns["v_x"] * columns["omega"], columns["a_y"]
     told = columns["v_x"] if "v_x" in columns else columns["speed"]
-    accelerating = columns["a_x"]
-    if "omega" not in columns:
-        return accelerating, np.gradient(told, dt)
-    aside = _sideways_velocity(columns, dt)
-    if "v_x" not in columns:
-        sideslip = np.arcsin(np.clip(aside / np.maximum(told, 1.0), -1.0, 1.0))
-        told = told * np.cos(sideslip)
-    return accelerating + aside * columns["omega"], np.gradient(told, dt)
-
-
-def _across(columns: Mapping[str, Array], dt: s) -> tuple[Array, Array]:
-    return columns["v_x"] * columns["omega"], columns["a_y"]
-
-
-def _sideways_velocity(columns: Mapping[str, Array], dt: s) -> Array:
-    """Velocity to the left: `v_y`, or by the sideslip, or by position and heading over time."""
-    if "v_y" in columns:
-        return columns["v_y"]
-    if "sideslip" in columns:
+    if kind == "path":
+        # Speed in the mean direction of the path, so that noise of positions cancels.
+        rates = [np.gradient(columns[axis], dt) for axis in ("x", "y")]
+        width = max(min(int(_DIRECTION / dt), len(rates[0]) - 1), 1) | 1
+        x, y = (np.convolve(rate, np.ones(width), "same") for rate in rates)
         if "v_x" in columns:
-            return columns["v_x"] * np.tan(columns["sideslip"])
-        return columns["speed"] * np.sin(columns["sideslip"])
-    x, y = (np.gradient(columns[axis], dt) for axis in ("x", "y"))
-    return y * np.cos(columns["yaw"]) - x * np.sin(columns["yaw"])
+            aside = told * np.tan(columns["sideslip"]) if "sideslip" in columns else 0.0
+            told = np.hypot(told, columns.get("v_y", aside))
+        return (rates[0] * x + rates[1] * y) / np.maximum(np.hypot(x, y), 1e-9), told
+    if "omega" not in columns:
+        return columns["a_x"], np.gradient(told, dt)
+    if "v_y" in columns:
+        aside = columns["v_y"]
+    elif "sideslip" in columns:
+        aside = told * (np.tan if "v_x" in columns else np.sin)(columns["sideslip"])
+    else:
+        x, y = (np.gradient(columns[axis], dt) for axis in ("x", "y"))
+        aside = y * np.cos(columns["yaw"]) - x * np.sin(columns["yaw"])
+    if "v_x" not in columns:
+        told = told * np.cos(np.arcsin(np.clip(aside / np.maximum(told, 1.0), -1.0, 1.0)))
+    return columns["a_x"] + aside * columns["omega"], np.gradient(told, dt)

@@ -83,7 +83,17 @@ def renamed(log: Log, names: Mapping[str, str]) -> Log:
             raise InvalidValue(f"{log.name}: {old} cannot be used: {log.unread[old]}")
     channels = rename(log.name, dict(log.channels), names)
     for key, one in channels.items():
-        _check_time(f"{log.name}, {key}", one.t)
+        where, t = f"{log.name}, {key}", one.t
+        if (bad := np.flatnonzero(~np.isfinite(t))).size:
+            raise InvalidValue(
+                f"{where}: the time of row {bad[0]} is {t[bad[0]]}; it must be finite"
+            )
+        if (back := np.flatnonzero(np.diff(t) <= 0.0)).size:
+            i = int(back[0])
+            raise InvalidValue(
+                f"{where}: time does not increase from row {i} ({t[i]:.9g} s) to row {i + 1} "
+                f"({t[i + 1]:.9g} s)"
+            )
     # Of a topic, under the names of its quantities.
     partly = {
         names.get(old, old).removeprefix("-"): reason
@@ -129,16 +139,3 @@ def unread_notes(log: Log, names: Iterable[str]) -> list[str]:
         for name in names
         if name in log.unread
     ]
-
-
-def _check_time(where: str, t: Array) -> None:
-    bad = np.flatnonzero(~np.isfinite(t))
-    if bad.size:
-        raise InvalidValue(f"{where}: the time of row {bad[0]} is {t[bad[0]]}; it must be finite")
-    back = np.flatnonzero(np.diff(t) <= 0.0)
-    if back.size:
-        i = int(back[0])
-        raise InvalidValue(
-            f"{where}: time does not increase from row {i} ({t[i]:.9g} s) to row {i + 1} "
-            f"({t[i + 1]:.9g} s)"
-        )

@@ -28,6 +28,7 @@ import re
 import struct
 from array import array
 from collections import Counter
+from contextlib import suppress
 from datetime import UTC, datetime
 from io import TextIOWrapper
 from math import isclose
@@ -267,20 +268,15 @@ def read_motec(path: Path) -> Timed:
         plain = (shift, factor, scale, decimals) == (0, 1, 1, 0)
         values = raw if plain else (raw / scale * 10.0**-decimals + shift) * factor
         columns[name] = np.arange(count) / rate, values, _text(unit)
-    return Timed(columns, unread, [], _unix_time(date))
+    start: float | None = None
+    for form in ("%d/%m/%Y %H:%M:%S", "%d/%m/%Y %H:%M", "%d.%m.%Y %H:%M:%S"):
+        with suppress(ValueError, OverflowError):
+            start = start or datetime.strptime(date, form).replace(tzinfo=UTC).timestamp()
+    return Timed(columns, unread, [], start)
 
 
 def _text(raw: bytes) -> str:
     return raw.split(b"\0")[0].decode("latin-1").strip()
-
-
-def _unix_time(text: str) -> float | None:
-    for form in ("%d/%m/%Y %H:%M:%S", "%d/%m/%Y %H:%M", "%d.%m.%Y %H:%M:%S"):
-        try:
-            return datetime.strptime(text, form).replace(tzinfo=UTC).timestamp()
-        except (ValueError, OverflowError):
-            continue
-    return None
 
 
 def write_motec(
@@ -330,13 +326,15 @@ def write_motec(
     _VEHICLE.pack_into(content, _VEHICLE_AT, texts[1], 0, b"", b"")
     _VENUE.pack_into(content, _VENUE_AT, texts[2], _VEHICLE_AT)
     _EVENT.pack_into(content, _EVENT_AT, b"", b"", _bytes(comment, 1024), _VENUE_AT)
+    usual = {"m/s²": "m/s/s", "rad/s²": "rad/s/s", "N·m": "Nm", "1": "ratio"}
     for k, (name, (rate, values, unit)) in enumerate(named.items()):
+        spelt = next((text for si, text in usual.items() if unit and same_unit(unit, si)), unit)
         place = _CHANNELS_AT + k * _CHANNEL.size
         after = place + _CHANNEL.size if k + 1 < len(named) else 0
         before = place - _CHANNEL.size if k else 0
         _CHANNEL.pack_into(
             content, place, before, after, len(content), len(values), 0x2EE1 + k, 7, 4, rate,
-            0, 1, 1, 0, _bytes(name, 32), _bytes(name, 8), _bytes(_ascii(unit), 12),
+            0, 1, 1, 0, _bytes(name, 32), _bytes(name, 8), _bytes(spelt, 12),
         )  # fmt: skip
         content += values.astype("<f4").tobytes()
     with replacing(target) as temporary:
@@ -356,12 +354,6 @@ def _samples(one: Channel, begin: float, end: float) -> tuple[int, Array, str]:
         return rate, one.values, one.unit
     grid = begin + np.arange(int((end - begin) * rate + 1e-6) + 1) / rate
     return rate, np.interp(grid, t, values) if t.size else np.zeros(len(grid)), one.unit
-
-
-def _ascii(unit: str) -> str:
-    """Unit as MoTeC spells it."""
-    usual = {"m/s²": "m/s/s", "rad/s²": "rad/s/s", "N·m": "Nm", "1": "ratio"}
-    return next((text for si, text in usual.items() if unit and same_unit(unit, si)), unit)
 
 
 def _bytes(text: str, size: int) -> bytes:

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -276,6 +276,18 @@ def prepare(
     )
 
 
+STEPS: dict[str, Callable[[_Work], Iterator[Correction] | None]] = {}
+"""The steps of a preparation by name, in their order; the common grid is made before `wheels`."""
+T = TypeVar("T", bound="Callable[[_Work], Iterator[Correction] | None]")
+
+
+def _step(function: T) -> T:
+    """Make a function the next step, under its name."""
+    STEPS[function.__name__.removeprefix("_")] = function
+    return function
+
+
+@_step
 def _stamps(work: _Work) -> None:
     for names in work.by_clock():
         t = work.channels[names[0]].t
@@ -298,6 +310,7 @@ def _stamps(work: _Work) -> None:
             work.say("stamps", names, text, float(np.mean(mended.t > at)))
 
 
+@_step
 def _repeats(work: _Work) -> None:
     sensed = [name for name in MOTION if name not in _ACTUATED]
     for names in work.by_clock():
@@ -312,6 +325,7 @@ def _repeats(work: _Work) -> None:
             work.say("repeats", clock.columns, text, 1.0 - clock.ticks.mean())
 
 
+@_step
 def _gaps(work: _Work) -> None:
     found: dict[tuple[str, float], list[str]] = {}
     for name, channel in work.channels.items():
@@ -342,6 +356,7 @@ def _gaps(work: _Work) -> None:
         work.say("gaps", names, text, share)
 
 
+@_step
 def _frozen(work: _Work) -> None:
     for name in (n for n in MOTION if n in work.channels and n not in _ACTUATED):
         own = work.known(name)
@@ -374,6 +389,7 @@ def _frozen(work: _Work) -> None:
         work.say("frozen", name, text, count / len(values))
 
 
+@_step
 def _spikes(work: _Work) -> None:
     names = [name for name in MOTION if name in work.channels]
     _jumps(work)
@@ -429,6 +445,7 @@ def _jumps(work: _Work) -> None:
     work.say("spikes", names, f"{text}position jumps away and back", len(gone) / len(t))
 
 
+@_step
 def _gnss(work: _Work) -> None:
     if not {"latitude", "longitude"} <= work.channels.keys() or "x" in work.channels:
         return
@@ -438,6 +455,7 @@ def _gnss(work: _Work) -> None:
     work.say("gnss", made, text)
 
 
+@_step
 def _axes(work: _Work) -> None:
     speed = next((n for n in ("v_x", "wheel_speed", "speed") if n in work.channels), "")
     if not speed or not {"a_x", "a_y", "omega"} <= work.channels.keys():
@@ -460,6 +478,7 @@ def _axes(work: _Work) -> None:
         work.say("axes", ("a_x", "a_y"), f"{text}show (correlation {alike:.2f}): turned back", 1.0)
 
 
+@_step
 def _latency(work: _Work) -> None:
     clean = {n: work.known(n) for n in work.channels if not n.startswith("u_")}
     usable = {name: own for name, own in clean.items() if len(own.t) >= _LEAST_ROWS}
@@ -485,6 +504,7 @@ def _latency(work: _Work) -> None:
         work.say("latency", names, text, float(text.endswith("lier") or text.endswith("later")))
 
 
+@_step
 def _filter(work: _Work) -> None:
     for name in (n for n in MOTION if n in work.channels):
         own = work.known(name)
@@ -601,16 +621,19 @@ def _span(work: _Work, channels: list[Channel]) -> tuple[s, s]:
     return begin, end
 
 
+@_step
 def _wheels(work: _Work) -> Iterator[Correction]:
     return speed_of_wheels(work.rows, work.dt, work.settings.wheel_radius)
 
 
+@_step
 def _derive(work: _Work) -> Iterator[Correction]:
     before = set(work.rows)
     yield from missing_channels(work.rows, work.dt, work.settings.antenna)
     work.derived += sorted(work.rows.keys() - before)
 
 
+@_step
 def _consistency(work: _Work) -> Iterator[Correction]:
     checked = ("v_x", "v_y", "omega", "yaw", "a_x", "a_y", "steer", "sideslip", "x", "y")
     rows = {name: work.rows[name] for name in (*checked, "roll", "pitch") if name in work.rows}
@@ -625,6 +648,7 @@ def _consistency(work: _Work) -> Iterator[Correction]:
             yield Correction(listed(list(rows), 12), note, 0.0)
 
 
+@_step
 def _bank(work: _Work) -> Iterator[Correction]:
     if work.settings.bank:
         work.rows["bank"], text = road_bank(work.name, work.rows, work.dt)
@@ -632,29 +656,11 @@ def _bank(work: _Work) -> Iterator[Correction]:
         yield Correction("bank", text, 0.0)
 
 
+@_step
 def _gravity(work: _Work) -> Iterator[Correction]:
     return remove_gravity(work.rows, work.dt)
 
 
+@_step
 def _imu(work: _Work) -> Iterator[Correction]:
     return correct_imu(work.rows, work.dt, work.settings.imu)
-
-
-STEPS: Mapping[str, Callable[[_Work], Iterator[Correction] | None]] = {
-    "stamps": _stamps,
-    "repeats": _repeats,
-    "gaps": _gaps,
-    "frozen": _frozen,
-    "spikes": _spikes,
-    "gnss": _gnss,
-    "axes": _axes,
-    "latency": _latency,
-    "filter": _filter,
-    "wheels": _wheels,
-    "derive": _derive,
-    "consistency": _consistency,
-    "bank": _bank,
-    "gravity": _gravity,
-    "imu": _imu,
-}
-"""The steps of a preparation by name, in their order; the common grid is made before `wheels`."""

@@ -16,7 +16,8 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.files import counted, listed
 from ...errors import SkidpadError
-from ...study.identify.axle_curves import AxleCurves, axle_curves
+from ...study.identify.axle_curves import AxleCurves
+from ...study.identify.drives import logged_axle_curves
 from ...study.identify.replay import Guess
 from ...study.identify.window_errors import ReplayedLog
 from ...study.logs.units import UNIT_OF
@@ -476,21 +477,17 @@ def _axles(fit: Fit) -> str:
     """Axle curves of every log, with the tyres before and after the fit."""
     found = ""
     for replay in fit.replays[:MOST_LOGS]:
-        drive, tyres = replay.drive, {"fitted": fit.vehicle, "before the fit": replay.vehicle}
+        tyres = {"fitted": fit.vehicle, "before the fit": replay.vehicle}
+        sensors = replay.observed.params.log._asdict()
+        calibration = {f"log.{name}": float(value) for name, value in sensors.items()}
+        calibration |= dict(fit.guess.params)
+        calibration |= {f"delay.{name}": value for name, value in fit.guess.delays.items()}
         try:
-            channels, sensors = dict(replay.drive.channels), replay.observed.params.log
-            known = {f"log.{name}": value for name, value in sensors._asdict().items()}
-            known.update(fit.guess.params)
-            angle = channels.get("steer", channels.get("steering_wheel"))
-            if angle is not None:
-                channels["steer"] = known["log.steer_ratio"] * angle + known["log.steer_offset"]
-            if "v_x" in channels:
-                channels["v_x"] = known["log.speed_ratio"] * channels["v_x"]
-            curves = axle_curves(fit.vehicle, channels, drive.t, noise=drive.noise)
+            curves = logged_axle_curves(fit.vehicle, replay.drive, calibration)
             inner = axle_charts(curves, tyres)
         except SkidpadError as error:
             inner = html.remark(f"No axle curves: {error}.")
-        found += f"<h3>{escape(drive.name)}</h3>{inner}"
+        found += f"<h3>{escape(replay.drive.name)}</h3>{inner}"
     return found
 
 
