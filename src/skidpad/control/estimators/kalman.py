@@ -168,7 +168,7 @@ SMALLEST_NOISE = 1e-6
 
 
 class KalmanFilter:
-    """What the filters have in common; see `ExtendedKalmanFilter` for the arguments."""
+    """Base class of the filters; see `ExtendedKalmanFilter` for the arguments."""
 
     _points = Kind("ekf")
 
@@ -263,7 +263,7 @@ class KalmanFilter:
         return self._present(self._simulator.state)
 
     def _present(self, state: Any) -> Estimate:
-        """Estimate of one state of the filter; its arrays are made when they are asked for."""
+        """Estimate of one state of the filter; its arrays are computed on first use."""
         return Estimate(
             self.names, self.measured, lambda: self._moments(np.array(state)), self._simulator.time
         )
@@ -462,7 +462,7 @@ class KalmanFilter:
         return Linearisation(system, source, self.dt)
 
     def _step_variances(self) -> Array:
-        """Variances of the process noise over a step (n,); those of constants are tiny."""
+        """Variances of the process noise over a step (n,), tiny for constants."""
         least = SMALLEST_NOISE * np.array(self._spread)
         sds = np.array(record.flatten(self._vehicle.params.process)) * np.sqrt(self.dt)
         return np.maximum(sds, least) ** 2

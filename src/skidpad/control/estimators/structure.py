@@ -1,4 +1,4 @@
-"""What an estimator estimates: states and parameters of a vehicle, and the measurements it uses.
+"""Structure of an estimator: the estimated states and parameters, and the measurements.
 
 `structure_of` turns the names a user gives into a `Structure` and checks them. Vehicle states fall
 into three groups:
@@ -216,7 +216,7 @@ def _closure(start: set[int], rates: Sequence[set[int]]) -> set[int]:
 def _influences(
     vehicle: Vehicle, measured: tuple[str, ...], commanded: tuple[int, ...]
 ) -> tuple[list[set[int]], set[int]]:
-    """For each state the states that its rate depends on, and those the measurements depend on."""
+    """For each state, the states that its rate depends on; and the states that are measured."""
     import casadi as ca
 
     from ...compile.trace import Calls, explained

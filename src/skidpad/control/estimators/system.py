@@ -46,7 +46,7 @@ Scalars = list[SX]
 
 
 class Exogenous(NamedTuple):
-    """What a step depends on besides states and estimated parameters."""
+    """Inputs of a step other than states and estimated parameters."""
 
     u: Any
     w: Any
@@ -152,7 +152,7 @@ class System(NamedTuple):
         return Linearised(now, moved)
 
     def _substep(self, parts: list[Scalars], given: Scalars) -> Linearised:
-        """One sub-step and its Jacobian, from z and s and, if they differ, those at the start."""
+        """One sub-step and its Jacobian, from z and s and, if they differ, z and s at the start."""
         z, s, *begin = parts
         known = self.exogenous(given)
         x, u, w, p = self._records(z, s, known)

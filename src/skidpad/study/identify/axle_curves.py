@@ -158,8 +158,7 @@ class AxleCurves:
         return front, rear
 
     def tyre_curve(self, vehicle: Vehicle, points: int = 61) -> TyreCurve:
-        """Curve of a vehicle's own tyres at the median speed and over the slip angles of the
-        log."""
+        """Curve of a vehicle's tyres at the median speed and over the slip angles of the log."""
         widest = max(np.nanpercentile(np.abs(axle.alpha), 99.8) for axle in (self.front, self.rear))
         alpha = np.linspace(-1.1 * widest, 1.1 * widest, points)
         return tyre_curve(vehicle, alpha, v_x=self.v_x)
@@ -305,7 +304,7 @@ def axle_curves(
 
 
 def _channels(channels: Mapping[str, Array], v_y: Array | None, n: int) -> dict[str, Array]:
-    """The channels that the forces follow from, checked; `v_y` from what there is."""
+    """Check the channels that the forces follow from, with `v_y` from the sideslip if needed."""
     wanted = ("v_x", "omega", "steer", "a_x", "a_y", "v_y", "sideslip")
     used = {key: array(key, channels[key], (n,), None) for key in wanted if key in channels}
     if v_y is not None:
@@ -356,7 +355,7 @@ def integrated_v_y(v_x: Array, a_y: Array, omega: Array, dt: s) -> tuple[Array, 
 
 @dataclass(frozen=True)
 class _Car:
-    """What the forces on a car follow from, besides its motion."""
+    """Properties of a car that determine its forces, in addition to its motion."""
 
     m: float
     I_z: float
@@ -413,10 +412,15 @@ def _car(vehicle: Vehicle, front_share: tuple[float, float] | None, z_cg: float 
         except InvalidValue:
             break
         outputs = vehicle.outputs(x, u)
-        row = [_axle_sum(outputs, kind, axle) for kind in ("F_z", "F_x") for axle in "fr"]
-        if row[0] is None or row[1] is None:
+        row: list[float] = []
+        for whole in ("F_z_f", "F_z_r", "F_x_f", "F_x_r"):
+            both = [f"{whole}l", f"{whole}r"]
+            names = [whole] if hasattr(outputs, whole) else both
+            known = [float(getattr(outputs, key)) for key in names if hasattr(outputs, key)]
+            row.append(sum(known) if len(known) == len(names) else np.nan)
+        if np.isnan(row[:2]).any():
             break
-        rows.append([float(value or 0.0) for value in row])
+        rows.append(np.nan_to_num(row).tolist())
     if rows:
         front, rear, *along = np.array(rows).T
         loads, drag, speeds = np.array([front, rear]), np.sum(along, axis=0), speeds[: len(rows)]
@@ -437,14 +441,6 @@ def _car(vehicle: Vehicle, front_share: tuple[float, float] | None, z_cg: float 
         drag=drag,
         notes=tuple(notes),
     )
-
-
-def _axle_sum(outputs: Any, kind: str, axle: str) -> float | None:
-    """Sum over the wheels of an axle of an output such as F_z; None if there is none."""
-    whole = f"{kind}_{axle}"
-    names = [whole] if hasattr(outputs, whole) else [f"{whole}{side}" for side in "lr"]
-    values = [getattr(outputs, key) for key in names if hasattr(outputs, key)]
-    return float(sum(values)) if len(values) == len(names) else None
 
 
 ORIGIN = Pose(0.0, 0.0, 0.0)
@@ -487,7 +483,7 @@ def tyre_curve(vehicle: Vehicle, alpha: Array, *, v_x: m_s) -> TyreCurve:
 
 
 class _Rig:
-    """A vehicle that drifts straight ahead, its other states in balance."""
+    """A vehicle that drifts straight ahead with its other states in balance."""
 
     def __init__(self, vehicle: Vehicle, v_x: m_s) -> None:
         self.vehicle, self.v_x = vehicle, v_x

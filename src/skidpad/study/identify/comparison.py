@@ -18,10 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...core import record
-from ...core.arrays import Array
 from ...core.checks import positive
 from ...core.files import brief_repr, counted
 from ...core.model import Vehicle
@@ -302,7 +300,7 @@ def _guess(
     vehicles: Collection[str],
     calibration: Mapping[str, float | Mapping[str, float]],
 ) -> Guess:
-    """Parameters of the sensors and delays of one vehicle: those of all and its own."""
+    """Parameters of sensors and delays of one vehicle: common ones, and those under its name."""
     values: dict[str, Any] = {n: v for n, v in calibration.items() if n not in vehicles}
     values |= cast("Mapping[str, Any]", calibration.get(vehicle, {}))
     params = {n: float(v) for n, v in values.items() if n.startswith("log.")}
@@ -391,7 +389,7 @@ class Pair(NamedTuple):
 
 
 def choose(vehicles: Sequence[str], replays: Sequence[ReplayedLog]) -> tuple[tuple[Pair, ...], str]:
-    """Compare all vehicles with the one with the smallest error, and say which model is supported.
+    """Compare all vehicles with the one with the smallest error, and name the supported model.
 
     Args:
         vehicles: names, from the simplest to the most detailed vehicle.
@@ -401,23 +399,15 @@ def choose(vehicles: Sequence[str], replays: Sequence[ReplayedLog]) -> tuple[tup
         The comparisons with the best vehicle, without vehicles that diverge, and the verdict in
         sentences; for one vehicle only whether it diverges.
     """
-    pairs = _pairs(_scores(vehicles, replays)) if len(vehicles) > 1 else []
+    pairs = _pairs(vehicles, replays) if len(vehicles) > 1 else []
     return tuple(pairs), _verdict(vehicles, pairs, replays)
 
 
-class _Scores(NamedTuple):
-    """Errors of vehicles in separate stretches of the logs."""
+def _pairs(vehicles: Sequence[str], replays: Sequence[ReplayedLog]) -> list[Pair]:
+    """Every vehicle against the one with the smallest error, without those that diverge.
 
-    by_vehicle: dict[str, Array]
-    """Errors of the stretches, (n,), infinite where the vehicle diverges."""
-    log: NDArray[np.int64]
-    """Number of the log of every stretch."""
-
-
-def _scores(vehicles: Sequence[str], replays: Sequence[ReplayedLog]) -> _Scores:
-    """Errors in the channels that all vehicles have, as `Pair` defines them.
-
-    A stretch holds the windows that begin within the length of one: those that overlap.
+    Errors are those in the channels that all vehicles have, in separate stretches of the logs: a
+    stretch holds the windows that begin within the length of one, which overlap.
     """
     by_vehicle = {v: [run for run in replays if run.vehicle == v] for v in vehicles}
     common = [
@@ -427,13 +417,18 @@ def _scores(vehicles: Sequence[str], replays: Sequence[ReplayedLog]) -> _Scores:
     ]
     if not common:
         raise InvalidValue("the vehicles have no channel in common to be compared in")
+    runs = by_vehicle[replays[0].vehicle]
     # Mean squares by vehicle, channel and window; NaN where nothing was measured.
-    squares = np.array(
-        [
-            [np.concatenate([_mean_squares(run, name) for run in runs]) for name in common]
-            for runs in by_vehicle.values()
-        ]
-    )
+    squares = np.full((len(vehicles), len(common), sum(len(run.t) for run in runs)), np.nan)
+    for v, own in enumerate(by_vehicle.values()):
+        for c, name in enumerate(common):
+            begin = 0
+            for run in own:
+                errors, known = run.error(name)
+                total, counts = np.where(known, errors**2, 0.0).sum(axis=1), known.sum(axis=1)
+                mean = np.where(counts > 0, total / np.maximum(counts, 1), np.nan)
+                squares[v, c, begin : begin + len(mean)] = mean
+                begin += len(mean)
     finite = np.isfinite(squares)
     means = np.where(finite, squares, 0.0).sum(axis=2) / np.maximum(finite.sum(axis=2), 1)
     least = np.where(finite.any(axis=2), means, np.inf).min(axis=0)
@@ -443,62 +438,40 @@ def _scores(vehicles: Sequence[str], replays: Sequence[ReplayedLog]) -> _Scores:
     shares = np.where(measured, squares / scales[:, None], 0.0)
     errors = np.sqrt(shares.sum(axis=1) / np.maximum(measured.sum(axis=0), 1))
     known = measured.any(axis=0)
-    runs = by_vehicle[replays[0].vehicle]
-    labels = np.array([(k, place) for k, run in enumerate(runs) for place in _stretches(run.t)])
+    labels = np.array(
+        [
+            (k, int((begin - run.t[0, 0]) / (run.t[0, -1] - run.t[0, 0]) + 1e-6))
+            for k, run in enumerate(runs)
+            for begin in run.t[:, 0]
+        ]
+    )
     labels, rows = np.unique(labels[known], axis=0, return_inverse=True)
-    counts = np.bincount(rows.ravel())
-    scores = {
-        vehicle: np.bincount(rows.ravel(), errors[k, known]) / counts
-        for k, vehicle in enumerate(vehicles)
-    }
-    return _Scores(scores, labels[:, 0])
-
-
-def _mean_squares(run: ReplayedLog, channel: str) -> Array:
-    """Mean squares of the errors of every window, NaN where nothing was measured."""
-    errors, known = run.error(channel)
-    total = np.where(known, errors**2, 0.0).sum(axis=1)
-    counts = known.sum(axis=1)
-    return np.where(counts > 0, total / np.maximum(counts, 1), np.nan)
-
-
-def _stretches(t: Array) -> NDArray[np.int64]:
-    """Number of the stretch in which each window begins, of windows at some times."""
-    return ((t[:, 0] - t[0, 0]) / (t[0, -1] - t[0, 0]) + 1e-6).astype(np.int64)
-
-
-def _pairs(scores: _Scores) -> list[Pair]:
-    """Every vehicle against the one with the smallest error, without those that diverge."""
-    sound = {name: own for name, own in scores.by_vehicle.items() if np.isfinite(own).all()}
+    counts, log = np.bincount(rows.ravel()), labels[:, 0]
+    scores = [np.bincount(rows.ravel(), own[known]) / counts for own in errors]
+    named = zip(vehicles, scores, strict=True)
+    sound = {name: own for name, own in named if np.isfinite(own).all()}
     if not sound:
         return []
     best = min(sound, key=lambda name: float(sound[name].mean()))
-    least = max(float(sound[best].mean()), np.finfo(float).tiny)
+    smallest = max(float(sound[best].mean()), np.finfo(float).tiny)
     found: list[Pair] = []
     for name, own in sound.items():
-        if name != best:
-            apart = (own - sound[best]) / least
-            std = float(np.std(apart, ddof=1)) if len(apart) > 1 else 0.0
-            std *= _sequence_excess(apart, scores.log)
-            low, high = mean_bounds(np.asarray(apart.mean()), np.asarray(std), len(apart), LEVEL)
-            found.append(Pair(name, best, float(apart.mean()), float(low), float(high), len(apart)))
+        if name == best:
+            continue
+        apart = (own - sound[best]) / smallest
+        count, mean = len(apart), float(apart.mean())
+        std = float(np.std(apart, ddof=1)) if count > 1 else 0.0
+        # Neighbouring stretches of one log may be alike. Their correlation, of a sequence in which
+        # each value depends on the one before it, is estimated with a correction for short ones.
+        off = apart - np.array([apart[log == each].mean() for each in log])
+        square = float(np.sum(off**2))
+        if count > 2 and square > 0.0:
+            alike = float(np.sum((off[1:] * off[:-1])[log[1:] == log[:-1]])) / square + 1.0 / count
+            alike = min(max(alike, 0.0), _MOST_DEPENDENT)
+            std *= float(np.sqrt((1.0 + alike) / (1.0 - alike)))
+        low, high = mean_bounds(np.asarray(mean), np.asarray(std), count, LEVEL)
+        found.append(Pair(name, best, mean, float(low), float(high), count))
     return found
-
-
-def _sequence_excess(values: Array, log: NDArray[np.int64]) -> float:
-    """Factor by which the standard deviation of a mean exceeds that of independent values.
-
-    Neighbouring stretches of one log may be alike. Their correlation, of a sequence in which each
-    value depends on the one before it, is estimated with a correction for short sequences.
-    """
-    count = len(values)
-    off = values - np.array([values[log == one].mean() for one in log])
-    square = float(np.sum(off**2))
-    if count < 3 or square == 0.0:
-        return 1.0
-    alike = float(np.sum((off[1:] * off[:-1])[log[1:] == log[:-1]])) / square + 1.0 / count
-    alike = min(max(alike, 0.0), _MOST_DEPENDENT)
-    return float(np.sqrt((1.0 + alike) / (1.0 - alike)))
 
 
 def _verdict(vehicles: Sequence[str], pairs: Sequence[Pair], replays: Sequence[ReplayedLog]) -> str:

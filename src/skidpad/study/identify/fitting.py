@@ -83,7 +83,7 @@ _DRAWS = 4
 _OFF = 0.2
 """Mean error of a channel, in standard deviations of its errors, that is taken for a bias."""
 _SAME = 0.05
-"""Difference of two solutions, in changes that matter, that counts as none."""
+"""Largest difference of two solutions, in changes that matter, that counts as equal."""
 
 
 class Estimate(NamedTuple):
@@ -103,7 +103,7 @@ class Estimate(NamedTuple):
 
 
 class Start(NamedTuple):
-    """What a fit from one set of initial values reached."""
+    """Result of a fit from one set of initial values."""
 
     begin: tuple[float, ...]
     """Initial values, in the order of the estimates."""
@@ -290,11 +290,11 @@ def fit(
         window = float(np.clip(whole / ENOUGH, SHORTEST_WINDOW, LONGEST_WINDOW))
     notes: list[str] = list(setup.notes)
     if free is None:
-        unknowns = _told(setup, unknowns, window, notes)
-    runs = _several(setup, unknowns, window, starts, seed)
+        unknowns = _identifiable(setup, unknowns, window, notes)
+    runs = _fits_from_starts(setup, unknowns, window, starts, seed)
     best = runs[0]
     sure = spread(best.problem, best.solution)
-    unseen = _unseen(best, sure)
+    unseen = _not_shown(best, sure)
     _refuse(unseen, best, setup)
     ways = [(best.problem, best.solution, sure)]
     if source and car.model.derivative is None:
@@ -361,7 +361,7 @@ class _Run(NamedTuple):
     solution: Solution
 
 
-def _several(
+def _fits_from_starts(
     setup: Training, unknowns: tuple[Unknown, ...], window: s, starts: int, seed: int
 ) -> list[_Run]:
     """Fits from several initial values, the best first."""
@@ -417,7 +417,7 @@ def _random(problem: Problem, rng: np.random.Generator) -> Point:
 
 
 def _with_delays(problem: Problem, point: Point) -> Point:
-    """The best point of grids over the delay of each command in turn, with its time constant."""
+    """Best point of grids over the delay of each command in turn, with its time constant."""
     names = [u.name for u in problem.unknowns]
     delayed = [k for k, u in enumerate(problem.unknowns) if u.delay]
     for k in delayed * min(len(delayed), 2):
@@ -444,8 +444,8 @@ Found = tuple[Problem, Solution, Spread]
 def _in_steps(
     setup: Training, best: _Run, window: s, dt: s, compat: str | None, notes: list[str]
 ) -> list[Found]:
-    """Solutions with the simulator's steps and with fine ones: the likelier, or both, if the logs
-    do not decide.
+    """Solve with the simulator's steps and with fine ones; return the more likely solution, or both
+    if the logs do not decide.
 
     Autoware's models move in steps of their simulator, and real cars do not. In the simulator's
     steps a dead time is a whole number of steps.
@@ -491,7 +491,7 @@ def _in_steps(
 
 
 def _estimates(ways: Sequence[Found], setup: Training) -> tuple[Estimate, ...]:
-    """Values of the first way, with intervals that hold those of all ways."""
+    """Estimates of the first solution, with intervals that include those of all solutions."""
     first, best, _ = ways[0]
     low, high = first.bounds
     lows, highs = np.full(len(low), inf), np.full(len(low), -inf)
@@ -517,15 +517,15 @@ def _estimates(ways: Sequence[Found], setup: Training) -> tuple[Estimate, ...]:
     return tuple(found)
 
 
-def _told(
+def _identifiable(
     setup: Training, unknowns: tuple[Unknown, ...], window: s, notes: list[str]
 ) -> tuple[Unknown, ...]:
-    """Those unknowns that the logs tell, without the vaguest ones in turn."""
+    """Leave out, one after the other, the unknowns that the logs do not determine."""
     left_out: list[str] = []
     while len(unknowns) > 1:
-        (run,) = _several(setup, unknowns, window, 1, 0)
+        (run,) = _fits_from_starts(setup, unknowns, window, 1, 0)
         sure = spread(run.problem, run.solution)
-        vague = _unseen(run, sure)
+        vague = _not_shown(run, sure)
         variances = np.diag(sure.covariance)
         if not vague and variances.max() > _VAGUE**2:
             vague = [unknowns[int(np.argmax(variances))]]
@@ -538,7 +538,7 @@ def _told(
     return unknowns
 
 
-def _unseen(run: _Run, sure: Spread) -> list[Unknown]:
+def _not_shown(run: _Run, sure: Spread) -> list[Unknown]:
     """Unknowns that the logs do not show even if all others are known.
 
     They show neither at the solution nor at the start of the fit: the limit of grip, for example,

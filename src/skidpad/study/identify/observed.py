@@ -119,7 +119,7 @@ class Way(NamedTuple):
 
     @property
     def uses_commands(self) -> bool:
-        """Whether steering and speed are both those of the vehicle's own inputs."""
+        """Whether the vehicle's own inputs determine both steering and speed."""
         return self.steer == self.speed == "commanded"
 
 
@@ -144,7 +144,7 @@ def _observed_model(model: Model, way: Way) -> Model:
         {**model.Input._field_defaults, "log": Logged()},
     )
     Outputs = record.define("Observation", dict.fromkeys(map(_field, way.channels), one))
-    seen = _Seen(model, way)
+    seen = _LoggedEquations(model, way)
     body = seen.body
 
     def own(p: Any) -> Any:
@@ -187,15 +187,18 @@ def _field(channel: str) -> str:
     return channel.replace(".", "__")
 
 
-class _Seen:
-    """The equations of a model with the logged motion in place of some of its own."""
+class _LoggedEquations:
+    """Equations of a model with logged motion in place of some of its states."""
 
     def __init__(self, model: Model, way: Way) -> None:
         self.model, self.way = model, way
         self.body = body_of(cast("Any", SimpleNamespace(model=model, name=model.name)), "a replay")
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Seen) and (self.model, self.way) == (other.model, other.way)
+        return isinstance(other, _LoggedEquations) and (self.model, self.way) == (
+            other.model,
+            other.way,
+        )
 
     def __hash__(self) -> int:
         return hash((self.model, self.way))
@@ -219,7 +222,7 @@ class _Seen:
         return Down(-sin(logged.slope), -sin(logged.bank))
 
     def _driven(self, x: Any, u: Any, p: Any) -> tuple[Any, Any, Any]:
-        """State, input and parameters with the logged motion in place of their own."""
+        """State, input and parameters with the logged motion inserted."""
         car, log, logged = self.model.Params._make(p[:-1]), p.log, u.log
         changes: dict[str, Any] = {}
         if self.way.steer == "prescribed":

@@ -302,8 +302,10 @@ def _without(reasons: Mapping[str, Any], samples: _Samples) -> _Samples:
 def _shifted(
     parts: Sequence[_Samples], delay: float, *, resting: bool
 ) -> tuple[_Samples, dict[str, int]]:
-    """Samples of all logs as one, each with the command given `delay` s before; those without a
-    value are dropped, and if `resting` those whose pedal moved shortly before."""
+    """Join the samples of all logs, each with the command given `delay` s before.
+
+    Samples without a value are dropped and, if `resting`, those whose pedal moved shortly before.
+    """
     found: list[tuple[Array, Array, Array]] = []
     left_out: dict[str, int] = {}
     for part in parts:

@@ -59,8 +59,8 @@ START_NOISE = {
     "a_x": 0.5,
     "pedal": 0.5,
 }
-"""Fields of a start state that are corrected, with the standard deviation, in SI units, of those
-that the log does not contain."""
+"""Fields of a start state that are corrected, with the standard deviations in SI units that apply
+to fields that the log does not contain."""
 _LOST = 10.0
 """Largest error that counts, also that of a diverged run, in ranges of the channel,
 and at least that in SI units."""
@@ -154,7 +154,7 @@ class Problem:
         return (size / sd) ** 2, (mean - values) * size / sd**2
 
     def at(self, values: Sequence[float] | Array | None = None) -> Point:
-        """The point with these values, by default those at the start, and measured starts."""
+        """Point with these values, by default the initial ones, and measured start states."""
         own = [u.start for u in self.unknowns] if values is None else values
         return Point(
             np.array(own, dtype=float), tuple(np.zeros_like(r.starts) for r in self.replays)

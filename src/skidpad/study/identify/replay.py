@@ -364,7 +364,14 @@ class Replay:
             if name in drive.channels:
                 table[:, k] = told(name, table[:, k])
             elif name == "pedal" and "acceleration" in commands:
-                table[:, k] = _pedal(told("a_x", np.nan), commands)
+                # The pedal that explains the measured acceleration, else the commanded one.
+                slope, gear = commands.get("slope"), commands.get("gear")
+                pedal = told("a_x", np.nan) - (0.0 if slope is None else slope)
+                if gear is not None:
+                    pedal = np.where(np.isin(gear, (20.0, 21.0)), -pedal, pedal)
+                if (given := commands["acceleration"]) is not None:
+                    pedal = np.where(np.isfinite(pedal), pedal, given)
+                table[:, k] = pedal
             elif (late := commands.get({"a_x": "acceleration"}.get(name, name))) is not None:
                 table[:, k] = late
         if "steer" in self.prescribed and "steer" not in drive.channels:
@@ -425,7 +432,7 @@ class Replay:
         step = values[row + 1] - values[row]
         return values[row] + (place - row) * step, step / self.drive.dt
 
-    def _moved_start(self, delays: Mapping[str, s], moved: str = "") -> Array:
+    def _delayed_start(self, delays: Mapping[str, s], moved: str = "") -> Array:
         """Prescribed start states at delayed times, or their derivative by one delay."""
         names = record.names(self.vehicle.State)
         starts = np.zeros_like(self.starts) if moved else self.starts.copy()
@@ -462,10 +469,13 @@ class Replay:
             for name in names
         }
         u = tables[0] if len(tables) == 1 else np.concatenate(tables, axis=1)
-        told = self._told(self.fleet, x0, u, params)
+        told = self._outputs_of(self.fleet, x0, u, params)
         told = told.reshape(-1, len(guesses), self.windows, len(self.channels))
         return np.stack(
-            [self._late(told[:, k].transpose(2, 1, 0), g.delays)[0] for k, g in enumerate(guesses)]
+            [
+                self._delayed(told[:, k].transpose(2, 1, 0), g.delays)[0]
+                for k, g in enumerate(guesses)
+            ]
         )
 
     def _defaults(self) -> dict[str, float]:
@@ -474,7 +484,7 @@ class Replay:
 
     def start_states(self, guess: Guess) -> Array:
         """Start states (windows, nx) of a guess, at the begin of the run-in."""
-        starts = self._moved_start(guess.delays) + guess.starts
+        starts = self._delayed_start(guess.delays) + guess.starts
         bias = self._steer_bias()
         if bias:
             starts[:, bias - 1] -= guess.params.get("steer_bias", self._defaults()["steer_bias"])
@@ -485,13 +495,13 @@ class Replay:
         has = "steer_bias" in record.names(self.vehicle.Params) and "steer" in self.drive.channels
         return record.names(self.vehicle.State).index("steer") + 1 if has else 0
 
-    def _told(self, fleet: Fleet, x0: Array, u: Array, params: Mapping[str, Array]) -> Array:
+    def _outputs_of(self, fleet: Fleet, x0: Array, u: Array, params: Mapping[str, Array]) -> Array:
         """Outputs at the rows of the run-in and the windows, (rows, vehicles, ny)."""
         more: dict[str, Any] = {"params": params} if params else {}
         states = fleet.rollout(x0, u[:-1], every=self.split, **more)
         return fleet.outputs(states, u[:: self.split], **more)
 
-    def _late(self, told: Array, delays: Mapping[str, s]) -> tuple[Array, Array]:
+    def _delayed(self, told: Array, delays: Mapping[str, s]) -> tuple[Array, Array]:
         """Channels (channels, windows, rows of run-in and window) with their delays.
 
         Also the slopes by time of delayed channels; 0 for the others.
@@ -531,16 +541,16 @@ class Replay:
             if direction.state:
                 x0[i, :, nx + names.index(direction.state)] = 1.0
             if direction.delay:
-                x0[i, ..., nx:] += self._moved_start(guess.delays, direction.delay)
+                x0[i, ..., nx:] += self._delayed_start(guess.delays, direction.delay)
                 u[:, i, :, nu:] += self._controls(guess.delays, direction.delay)
         values = {f"p.{name}": guess.params.get(name, defaults[name]) for name in guess.params}
         params = {name: np.full(count * windows, value) for name, value in values.items()}
         params |= {name: change.ravel() for name, change in changes.items()}
         shape = (len(u), count * windows, 2 * nu)
-        told = self._told(fleet, x0.reshape(count * windows, -1), u.reshape(shape), params)
+        told = self._outputs_of(fleet, x0.reshape(count * windows, -1), u.reshape(shape), params)
         told = told.reshape(-1, count, windows, 2 * len(self.channels)).transpose(1, 3, 2, 0)
-        channels, slopes = self._late(told[0, : len(self.channels)], guess.delays)
-        by = np.stack([self._late(t[len(self.channels) :], guess.delays)[0] for t in told])
+        channels, slopes = self._delayed(told[0, : len(self.channels)], guess.delays)
+        by = np.stack([self._delayed(t[len(self.channels) :], guess.delays)[0] for t in told])
         for i, direction in enumerate(directions):
             if direction.delay in self.channels:
                 k = self.channels.index(direction.delay)
@@ -603,12 +613,3 @@ def _held(series: Channel, times: Array) -> Array:
     """The last value at or before some times; the first before all."""
     rows = np.searchsorted(series.t, times + 1e-9, side="right") - 1
     return series.values[np.maximum(rows, 0)]
-
-
-def _pedal(a_x: Array, commands: Mapping[str, Array | None]) -> Array | None:
-    """Pedal that explains the measured acceleration; the commanded one where it is unknown."""
-    given = commands["acceleration"]
-    slope, gear = commands.get("slope"), commands.get("gear")
-    pedal = a_x - (0.0 if slope is None else slope)
-    pedal = pedal if gear is None else np.where(np.isin(gear, (20.0, 21.0)), -pedal, pedal)
-    return pedal if given is None else np.where(np.isfinite(pedal), pedal, given)

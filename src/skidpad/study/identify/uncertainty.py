@@ -5,8 +5,8 @@ wrong in the same way for a whole corner. The usual covariance, which counts sam
 too small. `spread` therefore looks at stretches of the logs that are long compared with these
 errors, the windows of the fit: it asks how far the estimates would move without each of them (the
 jackknife; Bell and McCaffrey, Survey Methodology 28(2), 2002, show why the residuals themselves are
-too small), and takes quantiles of Student's t with as many degrees of freedom as windows in effect
-tell about the parameter.
+too small), and takes quantiles of Student's t, whose degrees of freedom are the effective number of
+windows that inform the parameter.
 
 All arrays are in changes of the unknowns that matter, so that numbers near 1 are vague knowledge.
 """
@@ -200,7 +200,7 @@ _ADVICE = {
     "force": "Accelerate and brake more strongly",
     "other": "Drive so that it matters, or leave it out",
 }
-"""What tells a parameter of each kind."""
+"""How to drive, or what to measure, to determine a parameter of each kind."""
 
 
 def _kind(unknown: Unknown) -> str:

@@ -32,7 +32,7 @@ USUAL = (
     *("*lateral.K", "*lateral.B", "tyre.B", "C_f", "C_r", "*.LKY"),
     *("*lateral.mu", "*lateral.D", "tyre.D", "*.LMUY"),
 )
-"""Patterns of the parameters of a car that are fitted by default, as far as the logs tell them."""
+"""Patterns of the parameters of a car that are fitted by default, if the logs determine them."""
 LATEST: s = 0.3
 """Largest delay of a measured channel, either way."""
 _MATTERS: one = 0.3
@@ -52,7 +52,7 @@ class Unknown(NamedTuple):
     low: float
     high: float
     matters: float
-    """A change that matters: knowledge to a standard deviation of this size is none."""
+    """A change that matters: a larger standard deviation means that the value is not known."""
     leaves: Mapping[str, float] = {}
     """Parameters that it sets, each with its value where the unknown is 1."""
     delay: str = ""
@@ -64,7 +64,7 @@ class Unknown(NamedTuple):
 
 
 def usual_names(car: Vehicle, replays: Sequence[Replay]) -> list[str]:
-    """What is fitted by default."""
+    """Names of the parameters that are fitted by default."""
     names = record.names(car.Params)
     compared = {name for replay in replays for name in replay.channels}
     if car.model.name in COMMAND_DRIVEN:

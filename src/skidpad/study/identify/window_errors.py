@@ -38,7 +38,7 @@ class ReplayedLog(NamedTuple):
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """Names of the errors: those of the channels, with `position` for x and y together."""
+        """Names of the errors: the channels, with `position` for x and y together."""
         if not {"x", "y"} <= set(self.channels):
             return self.channels
         return ("position", *(name for name in self.channels if name not in ("x", "y")))
@@ -144,37 +144,23 @@ def errors_by_horizon(
         runs = [run for run in replays if run.vehicle == vehicle]
         for channel in dict.fromkeys(name for run in runs for name in run.compared):
             own = [(run, *run.error(channel)) for run in runs if channel in run.compared]
+            unit = unit_of("x" if channel == "position" else channel)
             for horizon in (WHOLE, *horizons):
-                parts = [_part(run, horizon) for run, _, _ in own]
-                errors = [e[:, part] for (_, e, _), part in zip(own, parts, strict=True)]
-                known = [k[:, part] for (_, _, k), part in zip(own, parts, strict=True)]
-                if any(k.any() for k in known):
-                    found.append(_error(vehicle, channel, horizon, errors, known))
+                values: list[Array] = []
+                windows = diverged = 0
+                for run, errors, known in own:
+                    row = round(horizon / float(run.t[0, 1] - run.t[0, 0]))
+                    rows = slice(None) if horizon == WHOLE else slice(row, row + 1)
+                    part, there = errors[:, rows], known[:, rows]
+                    values.append(part[there])
+                    windows += int(there.any(axis=1).sum())
+                    diverged += int((np.isinf(part) & there).any(axis=1).sum())
+                every = np.concatenate(values)
+                if not every.size:
+                    continue
+                figures = (np.inf, np.inf, np.nan)
+                if not diverged:
+                    root = float(np.sqrt(np.mean(every**2)))
+                    figures = (root, float(np.abs(every).max()), float(every.mean()))
+                found.append(Error(vehicle, channel, unit, horizon, *figures, windows, diverged))
     return found
-
-
-def _part(run: ReplayedLog, horizon: s) -> slice:
-    """Rows at a horizon; all for a horizon of 0."""
-    if horizon == WHOLE:
-        return slice(None)
-    row = round(horizon / float(run.t[0, 1] - run.t[0, 0]))
-    return slice(row, row + 1)
-
-
-def _error(
-    vehicle: str,
-    channel: str,
-    horizon: s,
-    errors: Sequence[Array],
-    known: Sequence[NDArray[np.bool_]],
-) -> Error:
-    values = np.concatenate([e[k] for e, k in zip(errors, known, strict=True)])
-    windows = sum(int(k.any(axis=1).sum()) for k in known)
-    lost = (np.isinf(e) & k for e, k in zip(errors, known, strict=True))
-    diverged = sum(int(part.any(axis=1).sum()) for part in lost)
-    figures = (np.inf, np.inf, np.nan)
-    if not diverged:
-        root = float(np.sqrt(np.mean(values**2)))
-        figures = (root, float(np.abs(values).max()), float(values.mean()))
-    unit = unit_of("x" if channel == "position" else channel)
-    return Error(vehicle, channel, unit, horizon, *figures, windows, diverged)

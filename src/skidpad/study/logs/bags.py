@@ -246,8 +246,18 @@ def _messages(file: BinaryIO, path: Path) -> Iterator[tuple[Any, Any, Any]]:
     reader = streams.StreamReader(
         file, emit_chunks=True, validate_crcs=True, record_size_limit=path.stat().st_size
     )
-    for whole in _whole_records(reader, file, path):
-        parts = [whole]
+    whole_records, end = iter(reader.records), 0
+    while True:
+        try:
+            whole = next(whole_records, None)
+        except require("mcap.exceptions", purpose=f"Reading {path}").EndOfFile as error:
+            # The file of a program that was killed may end after any record.
+            if end != path.stat().st_size:
+                raise InvalidValue("it ends within a record") from error
+            return
+        if whole is None:
+            return
+        end, parts = file.tell(), [whole]
         if isinstance(whole, records.Chunk):
             data = unpacked(whole.data, whole.compression, whole.uncompressed_size)
             plain = replace(whole, compression="", data=data)
@@ -260,19 +270,6 @@ def _messages(file: BinaryIO, path: Path) -> Iterator[tuple[Any, Any, Any]]:
             elif isinstance(record, records.Message):
                 channel = channels[record.channel_id]
                 yield schemas.get(channel.schema_id), channel, record
-
-
-def _whole_records(reader: Any, file: BinaryIO, path: Path) -> Iterator[Any]:
-    """All complete records; a file of a program that was killed may end after any of them."""
-    ended = require("mcap.exceptions", purpose=f"Reading {path}").EndOfFile
-    end = 0
-    try:
-        for record in reader.records:
-            end = file.tell()
-            yield record
-    except ended as error:
-        if end != path.stat().st_size:
-            raise InvalidValue("it ends within a record") from error
 
 
 def _channel(channel: Any, schema: Any) -> _Channel:

@@ -37,7 +37,7 @@ _REGULAR: one = 0.1
 _ON_CLOCK: one = 0.95
 """Least share of the changes of a column that fall on the ticks of a clock it shares."""
 _LEAST_RUNS = 10
-"""Least number of changes that tell a clock."""
+"""Least number of changes from which a clock is recognised."""
 _SLOWEST_ALONE: s = 0.25
 """Longest period of the clock of a single column; a longer one may be a stepwise motion."""
 _MOVING = 0.5
@@ -52,7 +52,7 @@ _REPEATS: one = 0.1
 _WIDEST_SPIKE = 3
 """Largest number of samples of a spike."""
 _AROUND = 12
-"""Number of samples before and after a sample that tell what is usual there."""
+"""Number of samples before and after a sample from which the usual changes are computed."""
 _SPIKE = 4.5
 """Height of a spike as a multiple of the changes that are usual around it."""
 
@@ -71,7 +71,7 @@ class Stamps(NamedTuple):
     """Repaired stamps of a time base."""
 
     rows: NDArray[np.int64]
-    """Rows that are kept."""
+    """Rows to keep."""
     t: Array
     """Their times, strictly increasing."""
     repeated: int
@@ -196,7 +196,7 @@ def frozen_stretches(channel: Channel) -> list[tuple[int, int]]:
 
 
 def moves(channels: Mapping[str, Channel], begin: s, end: s, names: Sequence[str]) -> bool:
-    """Whether some channels say that the vehicle moves between two times.
+    """Whether some channels show that the vehicle moves between two times.
 
     A speed has to be high, and another channel has to vary half as much as in the whole log, which
     noise at standstill does not.
@@ -218,10 +218,8 @@ def moves(channels: Mapping[str, Channel], begin: s, end: s, names: Sequence[str
 
 
 def rolls_along(channels: Mapping[str, Channel]) -> bool:
-    """Whether positions and heading show a point that moves along the vehicle only.
-
-    As the middle of an axle whose wheels do not slip.
-    """
+    """Whether positions and heading show a point that moves along the vehicle only, such as the
+    middle of an axle whose wheels do not slip."""
     if not {"x", "y", "yaw"} <= channels.keys():
         return False
     x, y, yaw = (channels[name] for name in ("x", "y", "yaw"))

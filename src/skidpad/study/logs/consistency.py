@@ -148,7 +148,20 @@ def check_columns(name: str, t: Array, columns: Mapping[str, Array]) -> list[str
     Raises InvalidValue for columns that contradict each other or have values that are implausible
     in SI.
     """
-    _check_sizes(name, columns)
+    for column, most in LARGEST_ANGLES.items():
+        if column in columns and np.abs(columns[column]).max() > most:
+            other = ", or the angle of the steering wheel?" if column == "steer" else "?"
+            raise InvalidValue(
+                f"{name}: {column} reaches {np.abs(columns[column]).max():.4g} rad: is it in deg"
+                f"{other}"
+            )
+    if "omega" in columns and "a_y" not in columns and "yaw" not in columns:
+        across = float(np.quantile(np.abs(columns["v_x"] * columns["omega"]), 0.95))
+        if across > LARGEST_A_Y:
+            raise InvalidValue(
+                f"{name}: v_x times omega reaches {across:.4g} m/s²: omega is likely in deg/s, "
+                f"and must be in rad/s"
+            )
     notes: list[str] = []
     contradictions: list[_Contradiction] = []
     trusted: set[str] = set()
@@ -317,24 +330,6 @@ def _calm(values: Array, samples: int) -> Array:
     return np.convolve(padded, np.full(samples, 1.0 / samples), mode="valid")
 
 
-def _check_sizes(name: str, columns: Mapping[str, Array]) -> None:
-    """Raise InvalidValue for angles and yaw rates that must be in degrees."""
-    for column, most in LARGEST_ANGLES.items():
-        if column in columns and np.abs(columns[column]).max() > most:
-            other = ", or the angle of the steering wheel?" if column == "steer" else "?"
-            raise InvalidValue(
-                f"{name}: {column} reaches {np.abs(columns[column]).max():.4g} rad: is it in deg"
-                f"{other}"
-            )
-    if "omega" in columns and "a_y" not in columns and "yaw" not in columns:
-        across = float(np.quantile(np.abs(columns["v_x"] * columns["omega"]), 0.95))
-        if across > LARGEST_A_Y:
-            raise InvalidValue(
-                f"{name}: v_x times omega reaches {across:.4g} m/s²: omega is likely in deg/s, "
-                f"and must be in rad/s"
-            )
-
-
 SPEEDS = ("v_x", "speed", "wheel_speed")
 ALTERNATIVES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(SPEEDS, ("km/h", "mph")),
@@ -384,7 +379,7 @@ class _Signals(NamedTuple):
 
     @property
     def speed(self) -> str:
-        """Name of the channel with the speed; empty if there is none."""
+        """Name of the channel with the speed; empty if the log has none."""
         return next((name for name in SPEEDS if name in self.values), "")
 
 

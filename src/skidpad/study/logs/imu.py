@@ -125,7 +125,7 @@ def remove_gravity(rows: dict[str, Array], dt: s) -> Iterator[Correction]:
                 yield from _road(rest, known, motion)
             continue
         pull = sign * G * np.sin(rows[angle])
-        found = _regress(rest, [motion.filtered(pull), np.ones(rest.shape)], motion)
+        found = _solve([(rest, [motion.filtered(pull), np.ones(rest.shape)])], motion)
         if found is None or found[0].half > 0.5:
             yield Correction(axis, f"{angle} varies too little to tell whether gravity is in", 0.0)
         elif found[0].value > 0.5:
@@ -137,7 +137,7 @@ def remove_gravity(rows: dict[str, Array], dt: s) -> Iterator[Correction]:
 
 def _road(rest: Array, known: Array, motion: _Motion) -> Iterator[Correction]:
     """Remarks about a lateral acceleration that differs slowly from v_x times omega."""
-    found = _regress(rest, [known, np.ones(rest.shape)], motion)
+    found = _solve([(rest, [known, np.ones(rest.shape)])], motion)
     if found is None or not abs(found[0].value) < _MOST_ROLL:
         return
     rolls = found[0].over(_LEAST_ROLL) and found[0].value > 0.0
@@ -379,12 +379,6 @@ def _spread(measured: Array, columns: list[Array], motion: _Motion) -> float | N
     return float(rest.std()) or 1.0
 
 
-def _regress(measured: Array, columns: list[Array], motion: _Motion) -> list[Estimate] | None:
-    if (motion.use & np.isfinite(measured)).sum() * motion.dt < _LEAST_BLOCKS * BLOCK:
-        return None
-    return _solve([(measured, columns)], motion)
-
-
 def _solve(parts: list[tuple[Array, list[Array]]], motion: _Motion) -> list[Estimate] | None:
     """Least squares over several equations with common unknowns, with intervals by blocks."""
     rows = motion.use.copy()
@@ -477,7 +471,13 @@ def speed_of_wheels(rows: dict[str, Array], dt: s, radius: m | None) -> Iterator
         wheels = ", ".join(names)
         turning = np.median(np.array([rows[name] for name in names]), axis=0)
         factor = radius if kind == "spin" else 1.0
-        source, ground = _speed_over_ground(rows, dt)
+        source = next((name for name in ("speed", "v_x") if name in rows), "")
+        ground = np.abs(rows[source]) if source else None
+        if not source and {"x", "y"} <= rows.keys():
+            width = max(int(_PATH / dt), 1) | 1
+            rates = [np.gradient(rows[axis], dt) for axis in ("x", "y")]
+            means = (np.convolve(rate, np.ones(width) / width, "same") for rate in rates)
+            source, ground = "x and y", np.hypot(*means)
         ratio = None if ground is None else _ratio(turning, ground)
         if ratio is not None:
             value, half = ratio
@@ -500,17 +500,6 @@ _WHEELS = ("fl", "fr", "rl", "rr")
 
 def _has_pose(rows: Mapping[str, Array]) -> bool:
     return {"x", "y", "yaw"} <= rows.keys()
-
-
-def _speed_over_ground(rows: Mapping[str, Array], dt: s) -> tuple[str, Array | None]:
-    for name in ("speed", "v_x"):
-        if name in rows:
-            return name, np.abs(rows[name])
-    if not {"x", "y"} <= rows.keys():
-        return "", None
-    width = max(int(_PATH / dt), 1) | 1
-    rates = [np.gradient(rows[axis], dt) for axis in ("x", "y")]
-    return "x and y", np.hypot(*(np.convolve(r, np.ones(width) / width, "same") for r in rates))
 
 
 def _ratio(turning: Array, ground: Array) -> tuple[float, float] | None:

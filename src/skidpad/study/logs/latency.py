@@ -78,7 +78,7 @@ class Latency(NamedTuple):
 def delay_between(
     late: Array, early: Array, dt: s, *, longest: s = LONGEST, highest: float | None = None
 ) -> Latency | None:
-    """Delay of one signal behind another, or None if they tell none.
+    """Delay of one signal behind another, or None if it cannot be determined.
 
     Args:
         late: samples (n,) on an even grid, NaN where unknown.
@@ -111,7 +111,7 @@ def delay_between(
 
 
 def _shift(values: Array, lag: int) -> Array:
-    """The samples some places later, NaN where there were none."""
+    """The samples moved by some places, NaN at the end that becomes empty."""
     moved = np.full(values.shape, np.nan)
     n = len(values)
     moved[max(lag, 0) : n + min(lag, 0)] = values[max(-lag, 0) : n - max(lag, 0)]
@@ -126,7 +126,7 @@ class _Fitted(NamedTuple):
     information: float
     """Minus its second derivative."""
     disagreement: one
-    """Variance of the delays that parts of the frequencies tell, over that by disturbances.
+    """Variance of the delays that parts of the frequencies give, over that by disturbances.
 
     Above one if the signals differ by more than a delay, as when a part of a sum is unknown.
     """
@@ -152,7 +152,7 @@ class _Spectra(NamedTuple):
     samples: int
     dt: s
     band: slice
-    """The frequencies used, among those of a Fourier transform."""
+    """Places of the used frequencies in the Fourier transform."""
     loss: one
     """Factor by which fading in and out increases variances."""
 
@@ -224,7 +224,7 @@ class _Spectra(NamedTuple):
         cross = np.conj(e) * self.late
         power, total = self._mean(np.abs(e) ** 2), self._mean(np.abs(self.late) ** 2)
         response = np.maximum(self._mean(cross.real), 0.0) / power
-        # Frequencies at which the signals may be alike by chance have no say.
+        # Frequencies at which the signals may be alike by chance do not count.
         alike = self.clear & (response**2 * power > self.least * total)
         response = np.where(alike, response, 0.0)
         rest = self.late - response * e
@@ -314,8 +314,8 @@ REFERENCES = ("omega", "a_x", "a_y", "v_x", "yaw", "speed", "x")
 _SHORTEST_GRID: s = 1e-3
 _MOST_SAMPLES = 200_000
 _IGNORED: one = 0.6
-"""Share of a sample period below which a delay is left: stamps do not say where in their period
-values belong."""
+"""Share of a sample period below which a delay is not corrected: stamps do not show to which
+moment of their period values belong."""
 _SURE: one = 1.5
 """Delay over the half width of its interval above which it is taken out."""
 _STRAIGHT: one = 0.4
@@ -333,7 +333,7 @@ class Found(NamedTuple):
     matters: bool
     """Whether zero is far outside of the interval, and the delay is no fraction of a sample."""
     doubt: str = ""
-    """Why the delay may not be that of a sensor; empty if it is."""
+    """Why the delay may have another cause than a sensor; empty otherwise."""
 
 
 class _Relation(NamedTuple):
@@ -353,7 +353,7 @@ class _Relation(NamedTuple):
 def find_latencies(
     channels: Mapping[str, Channel], *, reference: str = "omega", gap: s = 0.5, longest: s = LONGEST
 ) -> dict[str, Found]:
-    """How late each channel is behind a reference channel, where kinematics tells it.
+    """How late each channel is behind a reference channel, where kinematics determines it.
 
     The rate of `yaw` is compared with `omega`, the speed along `x` and `y` with `v_x`, and the rate
     of `v_x` with `a_x`. Delays add up along such comparisons. Channels with no connection to the
@@ -399,8 +399,8 @@ def _next(
     gap: s,
     longest: s,
 ) -> tuple[_Relation, tuple[str, ...], Latency, s] | None:
-    """A relation of aligned channels with others, those channels, how late they are, and the
-    shortest period of all."""
+    """The next relation between aligned and other channels, the names of the others, how late they
+    are, and the shortest period of all."""
     for relation in _relations(channels):
         for old, new in ((relation.first, relation.second), (relation.second, relation.first)):
             group = poses if new[0] in poses else new

@@ -21,7 +21,7 @@ _NO_VALUE = "it has no value in any sample"
 
 
 class Channel(NamedTuple):
-    """One quantity with times of its own."""
+    """One quantity over time."""
 
     t: Array
     """Times in s, strictly increasing."""
@@ -30,7 +30,7 @@ class Channel(NamedTuple):
     unit: str = ""
     """SI unit of the values; empty if it is not known."""
     source: str = ""
-    """Name and unit in the file, as `Ground Speed [km/h]`; empty if they are the channel's own."""
+    """Name and unit in the file, as `Ground Speed [km/h]`; empty if they are the same."""
 
     __repr__ = brief_repr
 
@@ -50,7 +50,7 @@ class Log:
     notes: tuple[str, ...] = ()
     """What reading changed, such as units and names."""
     start: float | None = None
-    """Unix time in s of t = 0; None if the log does not tell."""
+    """Unix time in s of t = 0; None if it is not known."""
 
     __repr__ = brief_repr
 
@@ -105,7 +105,7 @@ def renamed(log: Log, names: Mapping[str, str]) -> Log:
 
 
 def rename(where: str, columns: dict[str, T], names: Mapping[str, str]) -> dict[str, T]:
-    """`Cells` or channels under their new names, which replace those that had these names before.
+    """Return columns or channels under new names; others with these names are dropped.
 
     A minus sign before a name reverses the sign of the values.
     """
@@ -131,7 +131,7 @@ def rename(where: str, columns: dict[str, T], names: Mapping[str, str]) -> dict[
 
 
 def unread_notes(log: Log, names: Iterable[str]) -> list[str]:
-    """Notes on columns, of those named, whose numbers in the log could not be read."""
+    """Notes on the named columns whose numbers could not be read."""
     return [
         f"{name}: a part of it could not be read: {log.unread[name]}"
         if name in log

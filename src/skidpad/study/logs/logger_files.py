@@ -364,7 +364,7 @@ def _bytes(text: str, size: int) -> bytes:
 _UNITS = {"heading": "deg", "true_head": "deg", "height": "m", "velocity": "km/h",
           "slip_angle": "deg", "yaw_rate": "deg/s", "lateral acceleration": "g",
           "longitudinal acceleration": "g"}  # fmt: skip
-"""Units of channels whose names do not tell them."""
+"""Units of channels whose names do not contain them."""
 _MIDNIGHT = 43200.0
 
 
@@ -444,7 +444,7 @@ def _start(created: re.Match[str], begin: float) -> float | None:
 
 
 def _sections(text: str) -> dict[str, list[tuple[int, str]]]:
-    """Lines with their numbers by the name of the section; those before the first under ""."""
+    """Lines with their numbers by the name of their section; "" is what comes before the first."""
     sections: dict[str, list[tuple[int, str]]] = {}
     name = ""
     for k, line in enumerate(text.splitlines(), start=1):

@@ -1,4 +1,4 @@
-"""A raw log made into channels that can be trusted, with a report of every change.
+"""Preparation of a raw log: cleaning, alignment and correction, with a report of every change.
 
 `prepare` applies the steps of `STEPS` in order. Each can be left out by `without=("spikes", ...)`,
 and each says in a `Line` what it changed, in which channel, how much and why.
@@ -63,9 +63,9 @@ MOTION = (
     *("roll", "pitch", "steer", "steering_wheel", "wheel_speed", "latitude", "longitude"),
     *(f"{kind}_{wheel}" for kind in ("wheel_speed", "spin") for wheel in _WHEELS),
 )
-"""Measured channels that vary continuously: those that are filtered, and whose faults are found."""
+"""Measured channels that vary continuously, which are filtered and searched for faults."""
 _ACTUATED = ("steer", "steering_wheel")
-"""Those of them that may stay constant, or change in steps, on purpose."""
+"""Channels of the motion that may stay constant, or change in steps, on purpose."""
 _ANGLES = ("yaw", "course")
 """Channels whose values jump by a turn."""
 _ACCELERATIONS = ("a_x", "a_y", "a_z")
@@ -87,7 +87,7 @@ _EVEN: one = 0.01
 """Largest deviation of stamps from even ones, as a share of the period."""
 _LEAST_ROWS = 10
 _SLOWEST_CUTOFF = 2.0
-"""Lowest cutoff in Hz of a filter that is not asked for; the yaw of a car is as fast."""
+"""Lowest cutoff in Hz that is chosen automatically; the yaw of a car is as fast."""
 _WORTH: one = 0.5
 """Mean square error over that without a filter, above which a channel is not filtered."""
 
@@ -124,13 +124,13 @@ class Prepared:
     noise: Mapping[str, float]
     """Standard deviation of the noise of each measured channel, before filtering."""
     latency: Mapping[str, Latency]
-    """Latencies of channels; those that matter are taken out unless that step is left out."""
+    """Latencies of channels; significant ones are corrected unless the step is left out."""
     gaps: tuple[tuple[s, s], ...]
     """Begin and end of the stretches over which most channels of the motion are unknown."""
     lines: tuple[Line, ...]
-    """What was changed and noticed, in the order of the steps."""
+    """Changes and remarks, in the order of the steps."""
     derived: tuple[str, ...] = ()
-    """Channels that were computed from others, which say no more than their sources."""
+    """Channels that were computed from others, and contain no more than their sources."""
 
     __repr__ = brief_repr
 
@@ -158,7 +158,7 @@ class _Settings(NamedTuple):
 
 
 class _Work:
-    """A log on its way through the steps."""
+    """The state of a log between the steps."""
 
     def __init__(self, log: Log, settings: _Settings) -> None:
         self.name, self.settings = log.name, settings
@@ -166,7 +166,7 @@ class _Work:
         reported = {k.removeprefix("out_"): v for k, v in log.channels.items() if k[:4] == "out_"}
         others = {k: v for k, v in log.channels.items() if k[:4] != "out_"}
         self.channels = {**others, **reported}
-        """Channels with their own times, commands among them."""
+        """Channels, including commands, with their own times."""
         self.lines: list[Line] = []
         self.latency: dict[str, Latency] = {}
         self.noise: dict[str, float] = {}

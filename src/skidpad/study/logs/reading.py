@@ -6,7 +6,7 @@
 2. files of one drive are joined in one time;
 3. names that the caller gives are applied, then usual names of loggers;
 4. units that the file declares are converted;
-5. units and names that nobody declared are taken from physics, where they are unambiguous.
+5. units and names that are not declared follow from physics, where they are unambiguous.
 
 Each change is a line of `Log.notes`. A Trajectory and a recording of skidpad are in SI already and
 are only renamed by the caller.
@@ -89,7 +89,7 @@ def read_log(
 def _raw(
     source: Source, times: Sequence[str], dbc: str | os.PathLike[str] | None
 ) -> tuple[Log, bool]:
-    """Log with the names and units of its file, and whether these are those of skidpad."""
+    """Read one source with its own names and units; also, whether they are those of skidpad."""
     if isinstance(source, Log):
         return source, True
     if isinstance(source, Trajectory):
@@ -149,7 +149,7 @@ def _of_columns(name: str, timed: Timed) -> Log:
 
 
 def _joined(logs: Sequence[Log]) -> Log:
-    """One log of several in one time; names that several have get the name of their log."""
+    """Join logs to one with a common time; a name that several have gets the name of its log."""
     if len(logs) == 1:
         return logs[0]
     started = [log for log in logs if log.start is not None]
@@ -193,7 +193,7 @@ def _joined(logs: Sequence[Log]) -> Log:
 
 
 def _standard(log: Log, names: Mapping[str, str]) -> Log:
-    """Log with the names of skidpad and in SI: as the caller says, as usual, and by physics."""
+    """Return a log with the names of skidpad and in SI: by the caller, by usage, and by physics."""
     notes = list(log.notes)
     log = replace(log, channels=_with_yaw(log.channels, notes))
     given = {old: new for old, new in names.items() if old in log.channels or old in log.unread}

@@ -218,7 +218,7 @@ _OF_ACCELERATIONS = {"g": "g"}
 
 
 def unit_in_name(name: str) -> tuple[str, str]:
-    """Name without the unit that ends it, and this unit; empty if it ends with none.
+    """Split a name into the name without its unit, and the unit; empty if it has no unit.
 
     `speed_kmh`, `yaw_rate_deg_s`, `time_ms`, `a_x_g` and `steeringAngleDeg` end with a unit. A
     single `s` does so after a word for time, and a `g` after one for acceleration.
@@ -324,7 +324,7 @@ _SENSORS = (
     "imu gps gnss vicon mocap optitrack odom odometry can ecu obd sensor sensors measured meas "
     "vehicle veh car state carstate data"
 )
-"""Words that tell where a value comes from, not what it is."""
+"""Words for the source of a value, which do not change its meaning."""
 _UNSURE = {"steeringangle": ("steer", "steering_wheel"), "steerangle": ("steer", "steering_wheel")}
 """Names that mean one thing in some programs and another in others."""
 
@@ -443,7 +443,7 @@ SIMILAR: Mapping[str, tuple[str, ...]] = {
 def nearest(
     name: str, there: tuple[str, ...], units: Mapping[str, str] | None = None, unit: str = ""
 ) -> str:
-    """Column whose name is most similar; empty if none is."""
+    """Column whose name is most similar; empty without a similar one."""
     stem = _letters(name.removeprefix("u_"))
     plain = {_letters(column): column for column in reversed(there)}
     usual = [stem, *SIMILAR.get(name.removeprefix("u_"), ())]
