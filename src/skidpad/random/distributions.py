@@ -92,7 +92,24 @@ def _cholesky(matrix: Array) -> Array:
     return factor
 
 
-class Gaussian(UncertaintyModel):
+class _WithMoments(UncertaintyModel):
+    """Base of models with an expected value and a standard deviation of each value."""
+
+    _mean: Array
+    _std: Array
+
+    @property
+    def mean(self) -> Array:
+        """Expected value, (dim,)."""
+        return self._mean
+
+    @property
+    def std(self) -> Array:
+        """Standard deviation of each value, (dim,)."""
+        return self._std
+
+
+class Gaussian(_WithMoments):
     """Normal values with given standard deviations, or with a full covariance matrix.
 
     `mean` and `std` are vectors, records, mappings of names or one number for all values. With
@@ -137,16 +154,6 @@ class Gaussian(UncertaintyModel):
         self._std = read_only(self._std)
         nominal = self._mean if nominal_value is None else nominal_value
         super().__init__(None, nominal, fields=shape)
-
-    @property
-    def mean(self) -> Array:
-        """Expected value, (dim,)."""
-        return self._mean
-
-    @property
-    def std(self) -> Array:
-        """Standard deviation of each value, (dim,)."""
-        return self._std
 
     @property
     def std_deviations(self) -> Array:
@@ -351,7 +358,7 @@ class Gust(NamedTuple):
     """Time of the sample in s."""
 
 
-class OrnsteinUhlenbeck(UncertaintyModel):
+class OrnsteinUhlenbeck(_WithMoments):
     """Correlated values with a given stationary standard deviation, independent of each other.
 
     `time_constant` is the time in s in which a deviation decays to 1/e. The first sample is drawn
@@ -377,16 +384,6 @@ class OrnsteinUhlenbeck(UncertaintyModel):
         good = self._time_constant > 0.0
         shape.require("time_constant", self._time_constant, good, "greater than 0 s")
         super().__init__(None, self._mean if nominal_value is None else nominal_value, fields=shape)
-
-    @property
-    def mean(self) -> Array:
-        """Expected value, (dim,)."""
-        return self._mean
-
-    @property
-    def std(self) -> Array:
-        """Stationary standard deviation, (dim,)."""
-        return self._std
 
     @property
     def time_constant(self) -> Array:

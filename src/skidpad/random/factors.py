@@ -7,8 +7,8 @@ distribution or a list. The values are the same on every machine.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
@@ -257,7 +257,7 @@ def factor_of(name: str, given: Any) -> Factor:
             ((kind, settings),) = given.items()
             if kind not in _FORMS:
                 raise InvalidValue(f"{kind!r} is unknown")
-            return _FORMS[kind](settings)
+            return _made(kind, settings)
         if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, (str, bytes)):
             return Levels(cast("tuple[float, ...]", given))
         return Levels((finite("value", given),))
@@ -275,40 +275,35 @@ def level_counts(factors: Mapping[str, Factor]) -> tuple[int, ...]:
     )
 
 
-def _normal(settings: Any) -> Factor:
-    if not isinstance(settings, Mapping):
-        raise InvalidValue("normal must be a mapping of mean, std and perhaps low and high")
-    unknown = [str(name) for name in settings if name not in ("mean", "std", "low", "high")]
-    missing = [name for name in ("mean", "std") if name not in settings]
-    if unknown or missing:
-        fault = f"has no {missing[0]}" if missing else f"has no setting {unknown[0]!r}"
-        raise InvalidValue(f"normal {fault}; it takes mean, std, low and high")
-    return Normal(**settings)
-
-
-def _several(make: Callable[..., Factor], names: tuple[str, ...]) -> Callable[[Any], Factor]:
-    def made(settings: Any) -> Factor:
-        if isinstance(settings, (str, bytes)) or not isinstance(settings, Sequence):
-            raise InvalidValue(f"it takes a list [{', '.join(names)}]")
-        if len(settings) != len(names):
-            raise InvalidValue(f"it takes [{', '.join(names)}], got {len(settings)} values")
-        return make(*settings)
-
-    return made
-
-
-def _levels(settings: Any) -> Factor:
+def _made(kind: str, settings: Any) -> Factor:
+    """Make a factor of a kind from its settings: a mapping for `normal`, else a list."""
+    make = _FORMS[kind]
+    names = [field.name for field in fields(make)]
+    if make is Normal:
+        if not isinstance(settings, Mapping):
+            raise InvalidValue("normal must be a mapping of mean, std and perhaps low and high")
+        unknown = [str(name) for name in settings if name not in names]
+        missing = [name for name in ("mean", "std") if name not in settings]
+        if unknown or missing:
+            fault = f"has no {missing[0]}" if missing else f"has no setting {unknown[0]!r}"
+            raise InvalidValue(f"normal {fault}; it takes mean, std, low and high")
+        return Normal(**settings)
     if isinstance(settings, (str, bytes)) or not isinstance(settings, Sequence):
-        raise InvalidValue("levels must be a list of numbers")
-    return Levels(cast("tuple[float, ...]", settings))
+        needed = f"it takes a list [{', '.join(names)}]"
+        raise InvalidValue("levels must be a list of numbers" if make is Levels else needed)
+    if make is Levels:
+        return Levels(cast("tuple[float, ...]", settings))
+    if len(settings) != len(names):
+        raise InvalidValue(f"it takes [{', '.join(names)}], got {len(settings)} values")
+    return make(*settings)
 
 
-_FORMS: dict[str, Callable[[Any], Factor]] = {
-    "range": _several(Range, ("low", "high")),
-    "log_range": _several(LogRange, ("low", "high")),
-    "normal": _normal,
-    "levels": _levels,
-    "steps": _several(Steps, ("low", "high", "count")),
+_FORMS: dict[str, Any] = {
+    "range": Range,
+    "log_range": LogRange,
+    "normal": Normal,
+    "levels": Levels,
+    "steps": Steps,
 }
 
 

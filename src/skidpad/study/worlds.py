@@ -202,37 +202,6 @@ def settings_of(world: World) -> dict[str, Setting]:
     return settings
 
 
-def changed_scene(scene: Scene, values: Mapping[str, float]) -> Scene:
-    """Scene with the values of a run in place of its own."""
-    if not values:
-        return scene
-    return replace(
-        scene,
-        vehicles=tuple(
-            _vehicle(spec, _own(values, "vehicle", spec.name), scene) for spec in scene.vehicles
-        ),
-        blocks=tuple(_block(one, _own(values, "block", one.name)) for one in scene.blocks),
-        actors=tuple(replace(one, **_own(values, "actor", one.name)) for one in scene.actors),
-    )
-
-
-def commanded(scene: Scene, values: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """Inputs that factors command at the start of a run, by vehicle and field."""
-    commands: dict[str, dict[str, float]] = {}
-    for spec in scene.vehicles:
-        own = _own(values, "vehicle", spec.name)
-        first: dict[str, float] = {}
-        # A robot whose parameters are changed is a plain vehicle, which has no set point.
-        if isinstance(spec.dynamics, Description) and _params(own):
-            first |= spec.dynamics.control.set_point
-        commands[spec.name] = first | {
-            key.removeprefix(COMMAND): value
-            for key, value in own.items()
-            if key.startswith(COMMAND)
-        }
-    return {name: inputs for name, inputs in commands.items() if inputs}
-
-
 def _own(values: Mapping[str, float], kind: str, name: str) -> dict[str, float]:
     prefix = f"{kind}.{name}."
     return {k.removeprefix(prefix): v for k, v in values.items() if k.startswith(prefix)}
@@ -840,10 +809,29 @@ class WorldRuns(ExperimentBase, Constant):
             if isinstance(made, World):
                 made.on_diverge = "raise"
                 return _Beginning(made, pilots(self.drive, made))
-            world = World(changed_scene(made, values), seed=seed, on_diverge="raise")
+            scene = made
+            if values:
+                vehicles = (
+                    _vehicle(one, _own(values, "vehicle", one.name), made) for one in made.vehicles
+                )
+                blocks = (_block(one, _own(values, "block", one.name)) for one in made.blocks)
+                actors = (replace(one, **_own(values, "actor", one.name)) for one in made.actors)
+                scene = replace(
+                    made, vehicles=tuple(vehicles), blocks=tuple(blocks), actors=tuple(actors)
+                )
+            world = World(scene, seed=seed, on_diverge="raise")
         acting = pilots(self.drive, world)
-        for name, inputs in commanded(made, values).items():
-            world.vehicles[name].command(inputs)
+        for spec in made.vehicles:
+            changes = _own(values, "vehicle", spec.name)
+            inputs: dict[str, float] = {}
+            # A robot whose parameters are changed is a plain vehicle, which has no set point.
+            if isinstance(spec.dynamics, Description) and _params(changes):
+                inputs |= spec.dynamics.control.set_point
+            for key, value in changes.items():
+                if key.startswith(COMMAND):
+                    inputs[key.removeprefix(COMMAND)] = value
+            if inputs:
+                world.vehicles[spec.name].command(inputs)
         return _Beginning(world, acting)
 
 
