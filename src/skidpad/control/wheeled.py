@@ -185,27 +185,23 @@ def _memories(form: Form, count: int) -> Any:
     return record.define("SideMemory", {"left": inner, "right": inner})
 
 
-def _raw(count: int, steered: bool) -> Act:
-    def act(seen: Seen, u: Any, memory: NoMemory, p: NoGains, dt: s) -> Command:
-        return Command(tuple(u[:count]), memory, u.steer if steered else 0.0)
+def _ideal(drive: str) -> Act:
+    """Law that imposes the demanded motion; the front wheels show the angle of the turn.
+
+    No steering angle corresponds to turning on the spot; it then grows with the yaw rate.
+    """
+
+    def act(seen: Seen, u: TwistInput, memory: NoMemory, p: NoGains, dt: s) -> Command:
+        command = Command((0.0, 0.0), memory, twist=Twist(u.v, u.omega))
+        if drive == "differential":
+            return command
+        moving = abs(u.v) > 1e-3
+        by_twist = steer_of_twist(where(moving, u.v, 1.0), u.omega, seen.wheel_base)
+        on_the_spot = u.omega * seen.wheel_base
+        steer = clip(where(moving, by_twist, on_the_spot), -seen.steer_max, seen.steer_max)
+        return command._replace(steer=steer)
 
     return act
-
-
-def _twist_ideal(seen: Seen, u: TwistInput, memory: NoMemory, p: NoGains, dt: s) -> Command:
-    return Command((0.0, 0.0), memory, twist=Twist(u.v, u.omega))
-
-
-def _ackermann_ideal(seen: Seen, u: TwistInput, memory: NoMemory, p: NoGains, dt: s) -> Command:
-    """Ideal Ackermann command; for turning on the spot, an angle that grows with the yaw rate.
-
-    No steering angle corresponds to turning on the spot.
-    """
-    moving = abs(u.v) > 1e-3
-    by_twist = steer_of_twist(where(moving, u.v, 1.0), u.omega, seen.wheel_base)
-    on_the_spot = u.omega * seen.wheel_base
-    steer = clip(where(moving, by_twist, on_the_spot), -seen.steer_max, seen.steer_max)
-    return Command((0.0, 0.0), memory, steer, Twist(u.v, u.omega))
 
 
 def _by_side(twist: Twist, track: m) -> tuple[m_s, m_s]:
@@ -214,76 +210,67 @@ def _by_side(twist: Twist, track: m) -> tuple[m_s, m_s]:
     return twist.v - half, twist.v + half
 
 
-def _side_speeds(seen: Seen, twist: Twist, steer: rad) -> Speeds:
-    """Demanded and actual speeds of the left and right wheels."""
-    return _by_side(twist, seen.track), _by_side(seen.odometry, seen.track)
+def _along_wheels(twist: Twist, places: Sequence[Place], angles: Sequence[rad]) -> list[m_s]:
+    """Speeds along the front wheels; each follows its own speed in the turn."""
+    return [
+        unrotated(twist.v - twist.omega * place.y, twist.omega * place.x, angle)[0]
+        for place, angle in zip(places, angles, strict=True)
+    ]
 
 
-def _front_speeds(seen: Seen, twist: Twist, steer: rad) -> Speeds:
-    """Demanded and actual speeds of the front wheels; each follows its own speed in the turn.
+def _speeds(drive: str, seen: Seen, twist: Twist, steer: rad) -> Speeds:
+    """Demanded and actual speeds of the controlled wheels, or of the vehicle for its motor.
 
-    The measured speed comes from the rear wheels, so there is no feedback loop over the driven
-    ones.
+    Those of the front wheels are measured at the rear wheels, so there is no feedback loop over the
+    driven ones.
     """
-
-    def along(twist: Twist, angles: Sequence[rad]) -> list[m_s]:
-        return [
-            unrotated(twist.v - twist.omega * place.y, twist.omega * place.x, angle)[0]
-            for place, angle in zip(seen.front, angles, strict=True)
-        ]
-
-    return along(twist, seen.angles_of(steer)), along(seen.odometry, seen.angles)
+    if drive == "differential":
+        return _by_side(twist, seen.track), _by_side(seen.odometry, seen.track)
+    if drive == "drivetrain":
+        return [twist.v], [seen.odometry.v]
+    demanded = _along_wheels(twist, seen.front, seen.angles_of(steer))
+    return demanded, _along_wheels(seen.odometry, seen.front, seen.angles)
 
 
-def _motor_speed(seen: Seen, twist: Twist, steer: rad) -> Speeds:
-    """Demanded and actual speed of the vehicle, which the single motor controls."""
-    return [twist.v], [seen.odometry.v]
+def _demand(kind: str, seen: Seen, u: Any, form: Form) -> tuple[Twist, rad]:
+    """Demanded motion and steering angle of the set-points.
 
-
-def _plain_twist(seen: Seen, u: TwistInput, form: Form) -> tuple[Twist, rad]:
-    return Twist(u.v, u.omega), 0.0
-
-
-def _twist_front_steer(seen: Seen, u: TwistInput, form: Form) -> tuple[Twist, rad]:
-    asked = steer_of_twist(u.v, u.omega, seen.wheel_base)
-    steer = _possible(asked, seen, form)
-    reached = abs(asked) <= seen.steer_max
-    omega = u.omega if form.upstream else where(reached, u.omega, _yaw_rate(u.v, steer, seen))
+    The steering angle is limited to the reach of the front wheels, and the wheel speeds are for
+    that turn. In upstream they are for the demanded turn, so a car at full lock is too fast.
+    """
+    if kind == "twist_pid":
+        return Twist(u.v, u.omega), 0.0
+    by_angle = kind == "front_steer_pid"
+    asked = u.steer if by_angle else steer_of_twist(u.v, u.omega, seen.wheel_base)
+    steer = asked if form.upstream else limited(asked, seen.steer_max)
+    if not by_angle and form.upstream:
+        return Twist(u.v, u.omega), steer
+    omega = u.v * tan(steer) * (1.0 / seen.wheel_base)
+    if not by_angle:
+        omega = where(abs(asked) <= seen.steer_max, u.omega, omega)
     return Twist(u.v, omega), steer
 
 
-def _front_steer(seen: Seen, u: FrontSteerInput, form: Form) -> tuple[Twist, rad]:
-    steer = _possible(u.steer, seen, form)
-    return Twist(u.v, _yaw_rate(u.v, steer, seen)), steer
+def _controller(kind: str, drive: str, Raw: type, form: Form) -> Controller:
+    """Controller of a kind for a drive; `Raw` are the inputs without control."""
+    count = 1 if drive == "drivetrain" else 2
+    if kind == "raw":
 
+        def pass_on(seen: Seen, u: Any, memory: NoMemory, p: NoGains, dt: s) -> Command:
+            steer = 0.0 if drive == "differential" else u.steer
+            return Command(tuple(u[:count]), memory, steer)
 
-def _possible(steer: rad, seen: Seen, form: Form) -> rad:
-    """Steering angle limited to the reach of the front wheels; the wheel speeds are for that turn.
-
-    In upstream they are for the demanded turn, so a car at full lock is too fast.
-    """
-    return steer if form.upstream else limited(steer, seen.steer_max)
-
-
-def _yaw_rate(v: m_s, steer: rad, seen: Seen) -> rad_s:
-    return v * tan(steer) * (1.0 / seen.wheel_base)
-
-
-def _pid(
-    Input: type,
-    demand_of: Callable[..., tuple[Twist, rad]],
-    speeds: Callable[..., Speeds],
-    form: Form,
-    count: int,
-) -> Controller:
-    """Controller of wheel speeds, which follow a demanded twist and steering angle."""
+        return Controller(Raw, pass_on)
+    if kind == "twist_ideal":
+        return Controller(TwistInput, _ideal(drive), ideal=True)
 
     def act(seen: Seen, u: Any, memory: Any, p: Gains, dt: s) -> Command:
-        twist, steer = demand_of(seen, u, form)
-        command = speed_torques(seen, *speeds(seen, twist, steer), memory, p, form, dt)
-        no_loops = form.upstream or speeds is _front_speeds
+        twist, steer = _demand(kind, seen, u, form)
+        command = speed_torques(seen, *_speeds(drive, seen, twist, steer), memory, p, form, dt)
+        no_loops = form.upstream or drive == "ackermann"
         return command._replace(steer=steer, loops=() if no_loops else command.loops)
 
+    Input = FrontSteerInput if kind == "front_steer_pid" else TwistInput
     return Controller(Input, act, Gains, _memories(form, count))
 
 
@@ -294,30 +281,14 @@ DRIVETRAIN = ("raw", "twist_front_steer_pid", "front_steer_pid")
 
 def differential_controller(kind: str, form: Form) -> Controller:
     """Controller of this kind for a vehicle with differential drive."""
-    if kind == "raw":
-        return Controller(SideTorques, _raw(2, steered=False))
-    if kind == "twist_ideal":
-        return Controller(TwistInput, _twist_ideal, ideal=True)
-    return _pid(TwistInput, _plain_twist, _side_speeds, form, 2)
+    return _controller(kind, "differential", SideTorques, form)
 
 
 def ackermann_controller(kind: str, form: Form) -> Controller:
     """Controller of this kind for a vehicle driven and steered by its front wheels."""
-    if kind == "raw":
-        return Controller(FrontTorques, _raw(2, steered=True))
-    if kind == "twist_ideal":
-        return Controller(TwistInput, _ackermann_ideal, ideal=True)
-    return _steering_pid(kind, _front_speeds, form, 2)
+    return _controller(kind, "ackermann", FrontTorques, form)
 
 
 def drivetrain_controller(kind: str, form: Form) -> Controller:
     """Controller of this kind for a vehicle with one motor and a drivetrain."""
-    if kind == "raw":
-        return Controller(MotorTorque, _raw(1, steered=True))
-    return _steering_pid(kind, _motor_speed, form, 1)
-
-
-def _steering_pid(kind: str, speeds: Callable[..., Speeds], form: Form, count: int) -> Controller:
-    if kind == "front_steer_pid":
-        return _pid(FrontSteerInput, _front_steer, speeds, form, count)
-    return _pid(TwistInput, _twist_front_steer, speeds, form, count)
+    return _controller(kind, "drivetrain", MotorTorque, form)

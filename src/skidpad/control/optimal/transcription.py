@@ -50,7 +50,6 @@ from ...compile.program import Port
 from ...compile.trace import explained, trace
 from ...core.arrays import Array
 from ...errors import InvalidValue
-from ...geometry.line import Line
 from ...geometry.maps.track import Track
 from ...integrate.base import making_expressions
 
@@ -574,7 +573,17 @@ def path_of(track: Track, *, closed: bool, step: float, order: int) -> Path:
     The curvature of a point is the mean over half of the steps to both neighbours.
     """
     line = track.line
-    mesh = _mesh(line, closed=closed, step=step, order=order)
+    density = 1.0 / step + np.abs(line.curvature) / TURN
+    width = max(1, round(step * (len(line.s) - 1) / line.length))
+    width = min(width, (len(density) - 2) // 2)
+    ends = "wrap" if line.closed else "edge"
+    padded = np.pad(density[:-1] if line.closed else density, width, mode=ends)
+    smooth = np.convolve(padded, np.full(2 * width + 1, 1.0 / (2 * width + 1)), "valid")
+    smooth = np.append(smooth, smooth[0]) if line.closed else smooth
+    count = np.concatenate([[0.0], np.cumsum(0.5 * (smooth[1:] + smooth[:-1]) * np.diff(line.s))])
+    total = max(FEWEST, round(count[-1]))
+    nodes = np.interp(np.linspace(0.0, count[-1], total + 1), count, line.s)
+    mesh = mesh_of(nodes[:-1] if closed else nodes, line.length, closed=closed, order=order)
     s, steps = mesh.s, mesh.steps
     ahead = steps if closed else np.append(steps, 0.0)
     behind = np.roll(ahead, 1)
@@ -587,17 +596,3 @@ def path_of(track: Track, *, closed: bool, step: float, order: int) -> Path:
     sides = (np.append(w, w[0]) if track.closed else w for w in (track.left, track.right))
     left, right = (np.interp(s, line.s, side) for side in sides)
     return Path(mesh, np.column_stack([x, y, heading, curvature]), left, right)
-
-
-def _mesh(line: Line, *, closed: bool, step: float, order: int) -> Mesh:
-    density = 1.0 / step + np.abs(line.curvature) / TURN
-    width = max(1, round(step * (len(line.s) - 1) / line.length))
-    width = min(width, (len(density) - 2) // 2)
-    ends = "wrap" if line.closed else "edge"
-    padded = np.pad(density[:-1] if line.closed else density, width, mode=ends)
-    smooth = np.convolve(padded, np.full(2 * width + 1, 1.0 / (2 * width + 1)), "valid")
-    smooth = np.append(smooth, smooth[0]) if line.closed else smooth
-    count = np.concatenate([[0.0], np.cumsum(0.5 * (smooth[1:] + smooth[:-1]) * np.diff(line.s))])
-    total = max(FEWEST, round(count[-1]))
-    nodes = np.interp(np.linspace(0.0, count[-1], total + 1), count, line.s)
-    return mesh_of(nodes[:-1] if closed else nodes, line.length, closed=closed, order=order)

@@ -312,7 +312,17 @@ def line_between(cones: Array, colours: Sequence[str]) -> Array | None:
         triangles = Delaunay(sides).simplices
     except QhullError:
         return None
-    strip = _longest_strip(_neighbours(triangles, is_blue, sides))
+    # The longest chain of edges; each has two neighbours at most, so chains do not branch.
+    beside = _neighbours(triangles, is_blue, sides)
+    strip: list[_Edge] = []
+    left = dict.fromkeys(sorted(beside, key=lambda edge: (len(beside[edge]), edge)))
+    while left:
+        chain = [next(iter(left))]
+        del left[chain[0]]
+        while ahead := [edge for edge in beside[chain[-1]] if edge in left]:
+            chain.append(ahead[0])
+            del left[ahead[0]]
+        strip = max(strip, chain, key=len)
     if len(strip) < _LEAST:
         return None
     ends = np.array(strip)
@@ -359,20 +369,6 @@ def _neighbours(triangles: AnyArray, is_blue: AnyArray, sides: Array) -> dict[_E
             beside.setdefault(a, []).append(b)
             beside.setdefault(b, []).append(a)
     return beside
-
-
-def _longest_strip(beside: dict[_Edge, list[_Edge]]) -> list[_Edge]:
-    """Longest chain of edges; each has two neighbours at most, so chains do not branch."""
-    best: list[_Edge] = []
-    left = dict.fromkeys(sorted(beside, key=lambda edge: (len(beside[edge]), edge)))
-    while left:
-        chain = [next(iter(left))]
-        del left[chain[0]]
-        while ahead := [edge for edge in beside[chain[-1]] if edge in left]:
-            chain.append(ahead[0])
-            del left[ahead[0]]
-        best = max(best, chain, key=len)
-    return best
 
 
 def _spread(points: Array) -> list[int]:

@@ -308,7 +308,21 @@ def read_track(
         return _of_table(file, width, closed, options)
     _refuse(file, "width", width, "it has walls")
     _refuse(file, "closed", closed if closed is False else None, "its track is a ring")
-    return _of_ring(file, start, options)
+    suffix = file.suffix.lower()
+    if suffix not in WALLS:
+        grid = read_occupancy(file) if suffix in (".yaml", ".yml") else read_gridmap(file)
+        with reading(file, "holds no track"):
+            return Track.of_grid(grid, start, name=file.stem, **options)
+    map_ = read_geojson(file)
+    with reading(file, "holds no track"):
+        # The walls as cells; solid areas within them enclose nothing, so they are not rings.
+        x0, y0, x1, y1 = map_.bounds
+        size = max(x1 - x0, y1 - y0) / _CELLS
+        cells = Grid.over(map_.bounds, size, 3.0 * size)
+        ends = cells.to_grid(map_.segments.reshape(-1, 2)).reshape(-1, 4)
+        occupied = cells_under(ends / size, cells.shape)
+        track = Track.of_grid(Grid(occupied, size, cells.origin), start, **options)
+        return replace(track, walls=map_.segments, grid=None, name=file.stem)
 
 
 def _refuse(file: Path, name: str, value: Any, reason: str) -> None:
@@ -386,22 +400,3 @@ def _sides(table: Table, columns: _Columns, width: m | None) -> tuple[Array, Arr
             w > 0.0, lambda row, k=k, w=w: f"{names[k]} = {w[row]:g} m must be greater than 0"
         )
     return right, left
-
-
-def _of_ring(file: Path, start: tuple[m, m, rad] | None, options: dict[str, Any]) -> Track:
-    """Track in the ring of free space of a map."""
-    suffix = file.suffix.lower()
-    if suffix not in WALLS:
-        grid = read_occupancy(file) if suffix in (".yaml", ".yml") else read_gridmap(file)
-        with reading(file, "holds no track"):
-            return Track.of_grid(grid, start, name=file.stem, **options)
-    map_ = read_geojson(file)
-    with reading(file, "holds no track"):
-        # The walls as cells; solid areas within them enclose nothing, so they are not rings.
-        x0, y0, x1, y1 = map_.bounds
-        size = max(x1 - x0, y1 - y0) / _CELLS
-        cells = Grid.over(map_.bounds, size, 3.0 * size)
-        ends = cells.to_grid(map_.segments.reshape(-1, 2)).reshape(-1, 4)
-        occupied = cells_under(ends / size, cells.shape)
-        track = Track.of_grid(Grid(occupied, size, cells.origin), start, **options)
-        return replace(track, walls=map_.segments, grid=None, name=file.stem)

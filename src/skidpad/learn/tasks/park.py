@@ -398,11 +398,22 @@ def loop_through(free: Mask) -> NDArray[np.int64]:
     that the tree joins become one.
     """
     after: dict[_Cell, _Cell] = {}
-    tree = _largest_tree(free)
-    for cell, _ in tree:
+    # Cells of the largest connected part, each with its parent in a spanning tree.
+    left: dict[_Cell, None] = dict.fromkeys((i, j) for i, j in np.argwhere(free).tolist())
+    largest: list[tuple[_Cell, _Cell | None]] = []
+    while left:
+        root, _ = left.popitem()
+        tree: list[tuple[_Cell, _Cell | None]] = [(root, None)]
+        for (i, j), _ in tree:
+            for near in ((i + 1, j), (i, j + 1), (i - 1, j), (i, j - 1)):
+                if near in left:
+                    del left[near]
+                    tree.append((near, (i, j)))
+        largest = tree if len(tree) > len(largest) else largest
+    for cell, _ in largest:
         a, b, c, d = (_quarter(cell, *side) for side in ((0, 0), (1, 0), (1, 1), (0, 1)))
         after |= {a: b, b: c, c: d, d: a}
-    for cell, parent in tree:
+    for cell, parent in largest:
         if parent is None:
             continue
         low, high = sorted((cell, parent))
@@ -419,22 +430,6 @@ def loop_through(free: Mask) -> NDArray[np.int64]:
 
 def _quarter(cell: _Cell, i: int, j: int) -> _Cell:
     return 2 * cell[0] + i, 2 * cell[1] + j
-
-
-def _largest_tree(free: Mask) -> list[tuple[_Cell, _Cell | None]]:
-    """Cells of the largest connected part, each with its parent in a spanning tree."""
-    left: dict[_Cell, None] = dict.fromkeys((i, j) for i, j in np.argwhere(free).tolist())
-    largest: list[tuple[_Cell, _Cell | None]] = []
-    while left:
-        root, _ = left.popitem()
-        tree: list[tuple[_Cell, _Cell | None]] = [(root, None)]
-        for (i, j), _ in tree:
-            for near in ((i + 1, j), (i, j + 1), (i - 1, j), (i, j - 1)):
-                if near in left:
-                    del left[near]
-                    tree.append((near, (i, j)))
-        largest = tree if len(tree) > len(largest) else largest
-    return largest
 
 
 def _polygon(x: m, y: m, radius: m, corners: int, angle: rad) -> Array:
