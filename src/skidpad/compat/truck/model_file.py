@@ -27,7 +27,7 @@ from ...core.checks import must_be
 from ...core.files import brief_repr, reading, yaml_of
 from ...core.record import unknown_name
 from ...errors import InvalidValue
-from ...geometry.collision.checker import Checker, Footprint
+from ...geometry.collision import Checker, Footprint
 from ...geometry.maps.map import Map
 from ...geometry.raycast.fan import fan
 from ...geometry.raycast.scene import Scene
