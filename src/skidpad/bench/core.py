@@ -300,7 +300,7 @@ def entries(budget: Budget) -> Iterator[Entry]:
     drive = _own(course, RADAU_DT, "radau", "record")
     own = _drive(drive, reference, repeats)
     details = _steps_details(drive, RADAU_DT, "record", reference)
-    absent = {"jax": "has no implicit method of its own"}
+    absent = {"jax": NO_METHOD}
     yield Entry("step.four_wheel.radau", TIME, own, peers, absent, details)
     yield from compile_entries(budget)
     yield from import_entries(budget)

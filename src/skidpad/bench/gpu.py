@@ -57,22 +57,16 @@ def entries(budget: Budget, plants: Path | None = None) -> Iterator[Entry]:
 
 def measured(device: Device, source: Source, sizes: Sizes, budget: Budget) -> Iterator[Entry]:
     """Measure the entries of the group on any device, whose name they contain."""
-    yield from fleet_entries(device, source, sizes.fleet, budget)
+    # RK4 at 1 ms with constant inputs: exact in both precisions, and fast in float32 on a GPU
+    fleet_job = fleet_work(sizes.fleet[0], RK4_DT, sizes.fleet[1], budget.checked)
+    reference = fleet_reference(fleet_job)
+    for precision in ("float32", "float64"):
+        yield from _of_precision(device, source, fleet_job.cast(precision), reference, budget)
+        device.free()
     work = gradient_work(*sizes.gradient, budget.checked)
     name = f"gradient.four_wheel.float32.{device.name}"
     yield gradient_entry(name, work, source, device, "float32", budget)
     yield call_entry(device, source, sizes.call, budget)
-
-
-def fleet_entries(
-    device: Device, source: Source, size: tuple[int, int], budget: Budget
-) -> Iterator[Entry]:
-    """RK4 at 1 ms with constant inputs: exact in both precisions, and fast in float32 on a GPU."""
-    work = fleet_work(size[0], RK4_DT, size[1], budget.checked)
-    reference = fleet_reference(work)
-    for precision in ("float32", "float64"):
-        yield from _of_precision(device, source, work.cast(precision), reference, budget)
-        device.free()
 
 
 def _of_precision(

@@ -167,9 +167,20 @@ def simulating(
     vehicle: Vehicle, delta_t_w: float
 ) -> Callable[[AnyArray, AnyArray, float], AnyArray]:
     """Function of the start, the input and the duration that returns the last perturbed state."""
+    import casadi as ca
     from scipy.integrate import solve_ivp
 
-    f = _casadi_derivative(vehicle)
+    model = vehicle.model
+    symbols = [
+        ca.SX.sym(name, record.size(kind))
+        for name, kind in (("x", model.State), ("u", model.Input), ("w", model.Disturbance))
+    ]
+    x_symbols, u_symbols, w_symbols = (
+        record.unflatten(kind, ca.vertsplit(symbol))
+        for kind, symbol in zip((model.State, model.Input, model.Disturbance), symbols, strict=True)
+    )
+    rate = record.flatten(vehicle.derivative(x_symbols, u_symbols, w_symbols))
+    f = ca.Function("f", symbols, [ca.vertcat(*rate)])
     w = np.zeros(record.size(vehicle.model.Disturbance))
 
     def advanced(x: AnyArray, u: AnyArray, step: float) -> AnyArray:
@@ -188,22 +199,6 @@ def simulating(
         return perturbed
 
     return simulate
-
-
-def _casadi_derivative(vehicle: Vehicle) -> Any:
-    import casadi as ca
-
-    model = vehicle.model
-    symbols = [
-        ca.SX.sym(name, record.size(kind))
-        for name, kind in (("x", model.State), ("u", model.Input), ("w", model.Disturbance))
-    ]
-    x, u, w = (
-        record.unflatten(kind, ca.vertsplit(symbol))
-        for kind, symbol in zip((model.State, model.Input, model.Disturbance), symbols, strict=True)
-    )
-    rate = record.flatten(vehicle.derivative(x, u, w))
-    return ca.Function("f", symbols, [ca.vertcat(*rate)])
 
 
 class DirectMotion:

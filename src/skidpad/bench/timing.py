@@ -348,8 +348,10 @@ def cold_and_cached(job: Callable[[str], T], repeats: int) -> dict[str, list[T]]
 
 @contextmanager
 def serving(kind: str, **settings: str) -> Generator[tuple[str, int]]:
-    """Run a server of `servers` in a process of its own; yields the line that it prints when ready,
-    and its process id."""
+    """Run a server of `bench.ros2` in a process of its own.
+
+    Yields the line that it prints when it is ready, and its process id.
+    """
     process = subprocess.Popen(
         [sys.executable, "-m", "skidpad.bench.ros2", kind],
         stdin=subprocess.PIPE,

@@ -201,7 +201,7 @@ class LoopDerivatives(NamedTuple):
         return trace_records(self._name("adjoint"), function, inputs, outputs)
 
     def terminal(self, cost: Cost, *, params: bool) -> Program:
-        """The terminal cost and its derivatives, with the ports of `adjoint.terminal_program`."""
+        """The terminal cost and its derivatives, with the ports of `terminal_program`."""
         from ..integrate.adjoint import terminal_gradients
 
         loop = self.loop

@@ -128,7 +128,7 @@ def run(
     The block is `words`, begin, end, the other `WATCH_WORDS` if the kernel is interruptible,
     `tail`. Parts begin at multiples of the lane width, and lanes are independent, so the split
     changes no bits. During a long call the waiting thread can handle signals, and the call ends
-    early when it is interrupted; see `workers.share`.
+    early when it is interrupted; see `core.threads.share`.
 
     Args:
         kernel, words, tail, count, lanes: as above.

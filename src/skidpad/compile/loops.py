@@ -103,7 +103,7 @@ def kept(dispatcher: Any, function: Callable[..., Any], signature: str | None = 
     """Wrap a function so that numba compiles it at its first call, with the machine code cached.
 
     It is compiled for the types of its arguments or for one signature. A compiler cannot be
-    interrupted, so it runs in a thread of its own (see `workers.alone`).
+    interrupted, so it runs in a thread of its own (see `core.threads.alone`).
     """
     dispatcher._cache = _OnDisk(function)
     compile_for = dispatcher._compile_for_args

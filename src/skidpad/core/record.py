@@ -412,7 +412,11 @@ def _assign(kind: type, slots: dict[str, Any], entries: Mapping[str, Any]) -> No
 
 def _check_interpolation(kind: type, name: str, actual: type) -> None:
     """Raise for a grid with another interpolation than the record's."""
-    declared = _class_at(kind, name)
+    declared: type | None = kind
+    for field in name.split("."):
+        if declared is None:
+            return
+        declared = dict(zip(declared._fields, inner_kinds(declared) or (), strict=False)).get(field)
     if declared is None:
         return
     if interpolation(declared) != interpolation(actual):
@@ -424,14 +428,6 @@ def _check_interpolation(kind: type, name: str, actual: type) -> None:
     for field, inner in zip(actual._fields, inner_kinds(actual) or (), strict=False):
         if inner is not None:
             _check_interpolation(kind, f"{name}.{field}", inner)
-
-
-def _class_at(kind: type, name: str) -> type | None:
-    inner: type | None = kind
-    for field in name.split("."):
-        if inner is not None:
-            inner = dict(zip(inner._fields, inner_kinds(inner) or (), strict=False)).get(field)
-    return inner
 
 
 MOST_NAMES = 12

@@ -146,24 +146,6 @@ int {name}_step_of({name}* car{command}, double dt) {{
 """
 
 
-def _program_calls(naming: Naming) -> list[str]:
-    """C functions of the interface that only call a Program."""
-    name, lines = naming.name, list[str]()
-    there = [struct for struct in ("input", "disturbance", "params") if naming.has(struct)]
-    of_car = (f"&car->{struct}" for struct in there)
-    params = ["params"] * naming.has("params")
-    calls = {
-        "settle": ("settling", ("start", *params, "start")),
-        "outputs_of": ("observed", ("&car->state", "&car->before", *of_car, "outputs")),
-        "derivative": ("rates", ("state", *there, "rates")),
-    }
-    for function, signature in signatures(naming).items():
-        stem, arguments = calls[function]
-        called = f"{name}_CALL({name}_{stem}, ({', '.join(arguments)}))"
-        lines += _function(signature, f"    {called};")
-    return lines
-
-
 def _function(head: str, *body: str) -> list[str]:
     """C function, with an empty line behind it."""
     return [f"{head} {{", *body, "}", ""]
@@ -418,6 +400,20 @@ def source(naming: Naming, queues: Queues) -> str:
         renamed="\n".join(f"#define {n} {n}_v3" for n in renamed),
         restored="\n".join(f"#undef {n}" for n in renamed),
     )
+    # C functions of the interface that only call a Program
+    forwarded: list[str] = []
+    there = [struct for struct in ("input", "disturbance", "params") if naming.has(struct)]
+    of_car = (f"&car->{struct}" for struct in there)
+    params = ["params"] * naming.has("params")
+    programs_called = {
+        "settle": ("settling", ("start", *params, "start")),
+        "outputs_of": ("observed", ("&car->state", "&car->before", *of_car, "outputs")),
+        "derivative": ("rates", ("state", *there, "rates")),
+    }
+    for function, signature in signatures(naming).items():
+        target, arguments = programs_called[function]
+        called = f"{name}_CALL({name}_{target}, ({', '.join(arguments)}))"
+        forwarded += _function(signature, f"    {called};")
     return "\n".join(
         [
             comment(f"{naming.exported.vehicle.name}; see {name}.h. Written by skidpad."),
@@ -434,7 +430,7 @@ def source(naming: Naming, queues: Queues) -> str:
             *queues.function_lines(),
             _PROCESSOR.format(**words),
             _COPY.format(**words),
-            *_program_calls(naming),
+            *forwarded,
             *_advance(naming, queues),
             _steps(naming, queues),
             *_starts(naming, queues),

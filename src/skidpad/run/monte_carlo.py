@@ -277,7 +277,7 @@ class Experiment:
         time = step * self.dt + error.time
         return SimulationDiverged(
             f"{len(lost)} of {len(runs)} runs diverged after t = {time:g} s (seeds {seeds}); "
-            'a fleet with on_diverge="mask" goes on without them',
+            'a fleet with on_diverge="mask" continues without them',
             time=time,
             last_state=error.last_state,
             vehicles=tuple(lost),
