@@ -87,7 +87,18 @@ def models(
         raise InvalidValue("--set belongs to one vehicle: give its name, as in four_wheel")
     car = None if name is None else vehicle_of(name, settings=settings)
     if car is not None and wants_program:
-        _write_program(car, integrator or "rk4", (precision or "float64") if lower else None, save)
+        from ..compile.pipeline import step_program
+
+        lowered_to = (precision or "float64") if lower else None
+        traced = step_program(car, integrator=integrator or "rk4", precision=lowered_to)
+        if save is None:
+            typer.echo(str(traced))
+            return
+        try:
+            traced.save(save)
+        except OSError as error:
+            raise InvalidValue(f"cannot write {save}: {error.strerror}") from error
+        typer.echo(f"{traced.operations} operations written to {save}")
         return
     from .. import vehicles
 
@@ -104,20 +115,6 @@ def models(
             names = ", ".join(f"log.{name}" for name in Sensors._fields)
             text = f"\nsensors of a log, for fit, compare and estimate: {names}"
             Console().print(Text(text, "dim"))
-
-
-def _write_program(car: Vehicle, integrator: str, precision: str | None, path: Path | None) -> None:
-    from ..compile.pipeline import step_program
-
-    program = step_program(car, integrator=integrator, precision=precision)
-    if path is None:
-        typer.echo(str(program))
-        return
-    try:
-        program.save(path)
-    except OSError as error:
-        raise InvalidValue(f"cannot write {path}: {error.strerror}") from error
-    typer.echo(f"{program.operations} operations written to {path}")
 
 
 def own_fields(vehicle: Vehicle, kind: type) -> tuple[record.Field, ...]:

@@ -156,10 +156,22 @@ PURITY_TOLERANCE = 1e-12
 
 def purity(subject: Subject) -> list[str]:
     """Check that repeated calls give equal results, also on NumPy, CasADi and JAX if installed."""
-    backends: dict[str, Callable[[Subject, Function], Array]] = {
-        "NumPy": _on_numpy,
-        "CasADi": _on_casadi,
-    }
+
+    def on_numpy(subject: Subject, function: Function) -> Array:
+        x, u, w = _arrays(subject)
+        return _stacked(function.call(x, u, w, subject.params), len(subject.points))
+
+    def on_casadi(subject: Subject, function: Function) -> Array:
+        import casadi
+
+        symbol = symbols(subject)
+        value = column(function.call(*symbol.records))
+        traced = casadi.Function("f", list(symbol.columns), [value])
+        rows = (np.asarray(traced(*arguments(subject, point))) for point in subject.points)
+        return np.array([row.ravel() for row in rows])
+
+    backends: dict[str, Callable[[Subject, Function], Array]] = {}
+    backends |= {"NumPy": on_numpy, "CasADi": on_casadi}
     functions = subject.functions()
     if find_spec("jax") is not None:
         backends["JAX"] = _compiled_together(functions)
@@ -203,21 +215,6 @@ def _arrays(subject: Subject) -> list[Any]:
 def _stacked(value: Any, count: int) -> Array:
     leaves = [np.broadcast_to(np.asarray(v, dtype=float), (count,)) for v in record.flatten(value)]
     return np.column_stack(leaves) if leaves else np.empty((count, 0))
-
-
-def _on_numpy(subject: Subject, function: Function) -> Array:
-    x, u, w = _arrays(subject)
-    return _stacked(function.call(x, u, w, subject.params), len(subject.points))
-
-
-def _on_casadi(subject: Subject, function: Function) -> Array:
-    import casadi
-
-    symbol = symbols(subject)
-    value = column(function.call(*symbol.records))
-    traced = casadi.Function("f", list(symbol.columns), [value])
-    rows = [np.asarray(traced(*arguments(subject, point))).ravel() for point in subject.points]
-    return np.array(rows)
 
 
 def _compiled_together(functions: list[Function]) -> Callable[[Subject, Function], Array]:

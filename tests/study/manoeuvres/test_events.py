@@ -130,7 +130,7 @@ def test_cones_are_passed_on_alternating_sides() -> None:
 def test_the_line_through_the_track_leaves_the_cones_alone() -> None:
     """And is faster than its middle."""
     car = Subject(sp.vehicles.single_track())
-    path = lap.lap_plan(car, 4.0).path
+    path = lap.LapPlan.of(car, 4.0).path
     s = np.linspace(0.0, path.length, 3000)
     columns = [interpolate(column, s) for column in path[:3]]
     run = from_columns("ideal", s, dict(zip(("x", "y", "yaw"), columns, strict=True)))

@@ -14,9 +14,9 @@ from skidpad.study.manoeuvres.linear_handling import (
     BAND,
     QUIET,
     RandomSteer,
+    Response,
     SineSweep,
     bandwidth_of,
-    estimated_response,
     random_steer,
 )
 from study.manoeuvres.fakes import COARSE
@@ -50,7 +50,7 @@ def test_a_band_begins_where_it_says(samples: int) -> None:
     """With or without the sample at the end of a drive: bandwidths are told from the gain there."""
     t = 0.01 * np.arange(samples)
     u = np.random.default_rng(2).normal(size=samples)
-    seen = estimated_response([from_columns("same", t, {"u": u, "y": u})], "u", "y", (0.2, 4.0))
+    seen = Response.estimate([from_columns("same", t, {"u": u, "y": u})], "u", "y", (0.2, 4.0))
     assert seen.frequency[[0, -1]] == pytest.approx([0.2, 4.0], rel=1e-3)
 
 
@@ -67,7 +67,7 @@ def test_a_known_filter_is_found_and_noise_lowers_the_coherence() -> None:
         t = dt * np.arange(4000)
         clean.append(from_columns("clean", t, {"u": u, "y": y}))
         noisy.append(from_columns("noisy", t, {"u": u, "y": y + draw.normal(size=4000)}))
-    seen = estimated_response(clean, "u", "y", (0.2, 4.0))
+    seen = Response.estimate(clean, "u", "y", (0.2, 4.0))
     # Held from sample to sample, the angle comes half a step late, and the sample one more half.
     z = np.exp(2j * np.pi * seen.frequency * dt)
     expected = (1.0 - np.exp(-dt / T)) / (z - np.exp(-dt / T))
@@ -75,7 +75,7 @@ def test_a_known_filter_is_found_and_noise_lowers_the_coherence() -> None:
     assert seen.coherence.min() > 0.99
     # Noise of the power of the angle leaves |G|² / (|G|² + 1) of the answer to the angle.
     shared = np.abs(expected) ** 2 / (np.abs(expected) ** 2 + 1.0)
-    coherence = estimated_response(noisy, "u", "y", (0.2, 4.0)).coherence[:, 0]
+    coherence = Response.estimate(noisy, "u", "y", (0.2, 4.0)).coherence[:, 0]
     assert np.abs(coherence - shared).mean() < 0.05
     frequency = np.linspace(0.01, 4.0, 4000)
     ideal = np.abs(1.0 / (1.0 + 2j * np.pi * frequency * T))

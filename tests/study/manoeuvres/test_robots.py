@@ -14,8 +14,7 @@ from skidpad.study.manoeuvres.command_response import (
     SpinInPlace,
     SquarePath,
     StraightAndArc,
-    odometry_track,
-    track_of,
+    Track,
 )
 from skidpad.vehicles import wheeled
 from study.manoeuvres.fakes import KERNELS
@@ -91,7 +90,7 @@ def test_dead_reckoning_of_a_circle() -> None:
     }
     inputs = np.zeros((len(t), 1, sp.core.record.size(robot.Input)))
     run = CaseRun("circle", t, signals, states.reshape(len(t), 1, -1), inputs)
-    for track in (track_of(car, run), odometry_track(car, run)):
+    for track in (Track.of(car, run), Track.by_odometry(car, run)):
         np.testing.assert_allclose(track.x[:, 0], x, atol=2e-6)
         np.testing.assert_allclose(track.y[:, 0], y, atol=2e-6)
         np.testing.assert_allclose(track.travelled[-1], 2.0 * np.pi, rtol=1e-5)

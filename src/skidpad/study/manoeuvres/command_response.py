@@ -377,48 +377,44 @@ class Track:
         steps = np.hypot(np.diff(self.x, axis=0), np.diff(self.y, axis=0))
         return np.concatenate([np.zeros_like(self.x[:1]), np.cumsum(steps, axis=0)])
 
+    @classmethod
+    def of(cls, car: Subject, run: CaseRun) -> Track:
+        """True track from time zero on."""
+        kept = run.since(0.0)
+        com = car.geometry.centre_of_mass
+        ahead, aside = _middle(car) - com[0], -com[1]
+        c, s = np.cos(kept["yaw"]), np.sin(kept["yaw"])
+        x, y = kept["x"] + ahead * c - aside * s, kept["y"] + ahead * s + aside * c
+        return cls._from_start(run.label, x, y, kept["yaw"])
 
-def track_of(car: Subject, run: CaseRun) -> Track:
-    """True track from time zero on."""
-    kept = run.since(0.0)
-    com = car.geometry.centre_of_mass
-    ahead, aside = _middle(car) - com[0], -com[1]
-    c, s = np.cos(kept["yaw"]), np.sin(kept["yaw"])
-    x, y = kept["x"] + ahead * c - aside * s, kept["y"] + ahead * s + aside * c
-    return _from_start(run.label, x, y, kept["yaw"])
+    @classmethod
+    def by_odometry(cls, car: Subject, run: CaseRun) -> Track:
+        """Track by dead reckoning with `Body.odometry`, sample by sample."""
+        vehicle, kept = car.vehicle, run.since(0.0)
+        assert vehicle.body.odometry is not None
+        assert kept.states is not None
+        assert kept.inputs is not None
+        x = record.unflatten(vehicle.State, list(np.moveaxis(kept.states, -1, 0)))
+        u = record.unflatten(vehicle.Input, list(np.moveaxis(kept.inputs, -1, 0)))
+        measured: Any = vehicle.body.odometry(x, u, params_of(vehicle, car.params))
+        v_x, v_y, omega = (np.broadcast_to(part, kept["yaw"].shape) for part in measured)
+        yaw = kept["yaw"][:1] + cumulative_integral(kept.t, omega)
+        c, s = np.cos(yaw), np.sin(yaw)
+        v_y = v_y + _middle(car) * omega
+        to_x = cumulative_integral(kept.t, v_x * c - v_y * s)
+        to_y = cumulative_integral(kept.t, v_x * s + v_y * c)
+        return cls._from_start(run.label, to_x, to_y, yaw)
 
-
-def odometry_track(car: Subject, run: CaseRun) -> Track:
-    """Track by dead reckoning with `Body.odometry`, sample by sample."""
-    vehicle, kept = car.vehicle, run.since(0.0)
-    assert vehicle.body.odometry is not None
-    assert kept.states is not None
-    assert kept.inputs is not None
-    x = record.unflatten(vehicle.State, list(np.moveaxis(kept.states, -1, 0)))
-    u = record.unflatten(vehicle.Input, list(np.moveaxis(kept.inputs, -1, 0)))
-    told: Any = vehicle.body.odometry(x, u, params_of(vehicle, car.params))
-    middle = _middle(car)
-    v_x, v_y, omega = (np.broadcast_to(part, kept["yaw"].shape) for part in told)
-    yaw = kept["yaw"][:1] + cumulative_integral(kept.t, omega)
-    c, s = np.cos(yaw), np.sin(yaw)
-    v_y = v_y + middle * omega
-    way = (
-        cumulative_integral(kept.t, v_x * c - v_y * s),
-        cumulative_integral(kept.t, v_x * s + v_y * c),
-    )
-    return _from_start(run.label, *way, yaw)
+    @classmethod
+    def _from_start(cls, label: str, x: Array, y: Array, yaw: Array) -> Track:
+        c, s = np.cos(yaw[:1]), np.sin(yaw[:1])
+        x, y = x - x[:1], y - y[:1]
+        return cls(label, c * x + s * y, c * y - s * x, yaw - yaw[:1])
 
 
 def _middle(car: Subject) -> float:
     """Position of the point midway between the axles, forward of the reference point, in m."""
     return 0.5 * (car.geometry.front_axle + car.geometry.rear_axle)
-
-
-def _from_start(label: str, x: Array, y: Array, yaw: Array) -> Track:
-    """Track relative to the start pose."""
-    c, s = np.cos(yaw[:1]), np.sin(yaw[:1])
-    x, y = x - x[:1], y - y[:1]
-    return Track(label, c * x + s * y, c * y - s * x, yaw - yaw[:1])
 
 
 RISE: s = 0.2
@@ -467,7 +463,7 @@ class SpinInPlace(StandardManoeuvre):
             for side, sign in SIDES.items()
         ]
         asked = 2.0 * np.pi * self.turns
-        tracks = [track_of(car, run) for run in runs]
+        tracks = [Track.of(car, run) for run in runs]
         errors = np.stack([np.abs(track.yaw[-1]) - asked for track in tracks])
         drift = np.stack([track.distance.max(axis=0) for track in tracks])
         rates = [run.since(lasts - STEADY, lasts)["omega"].mean(axis=0) for run in runs]
@@ -475,7 +471,7 @@ class SpinInPlace(StandardManoeuvre):
         worst, column = np.argmax(np.abs(errors), axis=0), np.arange(car.variants)
         values = {"yaw_error": errors[worst, column], "yaw_rate_share": shares.mean(axis=0)}
         values["centre_drift"] = drift.max(axis=0)
-        if seen := _seen(car, runs):
+        if seen := _odometry_tracks(car, runs):
             values["odometry_yaw_error"] = _yaw_error(seen, tracks)
         return Findings(self.metrics(values), [_path_chart("Middle of the wheels", tracks, seen)])
 
@@ -536,7 +532,7 @@ class StraightAndArc(StandardManoeuvre):
             )
             for label, sign in turns.items()
         ]
-        tracks = [track_of(car, run) for run in runs]
+        tracks = [Track.of(car, run) for run in runs]
         radii = np.stack([_radius(run, lasts) for run in runs[1:]])
         straight = tracks[0]
         values = {
@@ -546,7 +542,7 @@ class StraightAndArc(StandardManoeuvre):
             "radius_error": np.abs(radii).mean(axis=0) / radius - 1.0,
             "arc_asymmetry": (np.abs(radii[0]) - np.abs(radii[1])) / radius,
         }
-        if seen := _seen(car, runs):
+        if seen := _odometry_tracks(car, runs):
             far = straight.travelled[-1]
             values["odometry_distance_error"] = seen[0].travelled[-1] / far - 1.0
             values["odometry_yaw_error"] = _yaw_error(seen[1:], tracks[1:])
@@ -604,13 +600,13 @@ class SquarePath(StandardManoeuvre):
             )
             for label, sign in (("counter-clockwise", 1.0), ("clockwise", -1.0))
         ]
-        tracks = [track_of(car, run) for run in runs]
+        tracks = [Track.of(car, run) for run in runs]
         ends = np.stack([np.hypot(track.x[-1], track.y[-1]) for track in tracks])
         turned = np.stack([np.abs(track.yaw[-1]) - 2.0 * np.pi for track in tracks])
         values: dict[str, Any] = {"closing_error": ends.max(axis=0)}
         values["closing_yaw_error"] = np.abs(turned).max(axis=0)
         theory = dict.fromkeys(values, 0.0)
-        if seen := _seen(car, runs):
+        if seen := _odometry_tracks(car, runs):
             pairs = zip(seen, tracks, strict=True)
             off = [np.hypot(own.x[-1] - true.x[-1], own.y[-1] - true.y[-1]) for own, true in pairs]
             values |= {"odometry_error_ccw": off[0], "odometry_error_cw": off[1]}
@@ -634,10 +630,11 @@ def _radius(run: CaseRun, end: s) -> Array:
         return last["v_x"].mean(axis=0) / last["omega"].mean(axis=0)
 
 
-def _seen(car: Subject, runs: Sequence[CaseRun]) -> list[Track]:
+def _odometry_tracks(car: Subject, runs: Sequence[CaseRun]) -> list[Track]:
     """Tracks by odometry of each run; empty for a vehicle without odometry."""
-    told = car.vehicle.body.odometry is not None
-    return [odometry_track(car, run) for run in runs] if told else []
+    if car.vehicle.body.odometry is None:
+        return []
+    return [Track.by_odometry(car, run) for run in runs]
 
 
 def _yaw_error(seen: Sequence[Track], tracks: Sequence[Track]) -> Array:

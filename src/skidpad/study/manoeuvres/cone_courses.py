@@ -495,6 +495,20 @@ class LapPlan(NamedTuple):
     v: float
     """Speed in m/s at the beginning of the path."""
 
+    @classmethod
+    def of(cls, car: Subject, width: m) -> LapPlan:
+        """Racing line of a vehicle on a track of this width, and the speed profile along it."""
+        line = best_line(max(room_beside(car, width), 1e-3))
+        points, limits = line.vertices, car.limits
+        drive, fastest = min(limits.a_max, car.grip), min(limits.v_max, 60.0)
+        grip = Grip(car.grip, drive, BRAKING * car.grip, fastest)
+        v = speed_profile(line, grip)
+        mean = 0.5 * (v[1:] + v[:-1])
+        lead = round(RUN_UP / LINE_SPACING)
+        order = np.arange(-lead, len(points) + lead) % len(points)
+        path, time = path_along(points[order], v[order]), float((np.diff(line.s) / mean).sum())
+        return cls(path, line.length, time, float(path_point(path, 0.0)[1]))
+
 
 def room_beside(car: Subject, width: m) -> m:
     """Largest distance of the vehicle from the centre line on a track of this width."""
@@ -507,19 +521,6 @@ def best_line(room: m) -> Line:
     """Line of least curvature that stays within `room` of the centre line of the track."""
     points = smooth_loop(middle().beside(least_curvature(middle(), room)), LINE_SPACING)
     return Line.through(points, closed=True)
-
-
-def lap_plan(car: Subject, width: m) -> LapPlan:
-    """Racing line of a vehicle on a track of this width, and the speed profile along it."""
-    line = best_line(max(room_beside(car, width), 1e-3))
-    points = line.vertices
-    drive = min(car.limits.a_max, car.grip)
-    v = speed_profile(line, Grip(car.grip, drive, BRAKING * car.grip, min(car.limits.v_max, 60.0)))
-    mean = 0.5 * (v[1:] + v[:-1])
-    lead = round(RUN_UP / LINE_SPACING)
-    order = np.arange(-lead, len(points) + lead) % len(points)
-    path, time = path_along(points[order], v[order]), float((np.diff(line.s) / mean).sum())
-    return LapPlan(path, line.length, time, float(path_point(path, 0.0)[1]))
 
 
 def lap_time(run: CaseRun, begin: m, end: m) -> Array:
@@ -559,7 +560,7 @@ class Autocross(StandardManoeuvre):
 
     def perform(self, car: Subject) -> Performing:
         """Search for the highest clean speed factor with drivers of all styles."""
-        lap, where = lap_plan(car, self.width), track_cones(self.width)
+        lap, where = LapPlan.of(car, self.width), track_cones(self.width)
         low, high = (np.full(car.variants, factor) for factor in FACTORS)
 
         def hit(run: CaseRun) -> NDArray[np.bool_]:

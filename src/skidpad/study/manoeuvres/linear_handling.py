@@ -405,6 +405,29 @@ class Response(NamedTuple):
     averaged: Array
     """Number of spectra averaged at each frequency, (F,)."""
 
+    @classmethod
+    def estimate(
+        cls, runs: Sequence[CaseRun], angle: str, response: str, band: tuple[float, float]
+    ) -> Response:
+        """Frequency response by the H1 estimator, from spectra averaged over runs and
+        neighbouring frequencies."""
+        cross: AnyArray = np.zeros(1)
+        own = other = np.zeros(1)
+        dt = runs[0].t[1] - runs[0].t[0]
+        for run in runs:
+            pair = (run[name] - run[name].mean(axis=0) for name in (angle, response))
+            u, y = (np.fft.rfft(signal, axis=0) for signal in pair)
+            cross, own, other = cross + y * u.conj(), own + np.abs(u) ** 2, other + np.abs(y) ** 2
+        frequency = np.fft.rfftfreq(len(runs[0].t), dt)
+        # The last sample makes a drive a little longer, and so no frequency exactly the band's end.
+        near = 0.5 * frequency[1]
+        kept = (frequency > band[0] - near) & (frequency < band[1] + near)
+        cross, own, other = (_smoothed(part, frequency)[kept] for part in (cross, own, other))
+        coherence = np.real(np.abs(cross) ** 2 / (own * other))
+        low, high = _neighbours(frequency)
+        averaged = len(runs) * (high - low)[kept].astype(float)
+        return cls(frequency[kept], cross / own, coherence, averaged)
+
     def where_coherent(self, least: float) -> Response:
         """The response with NaN for gains at frequencies of low coherence.
 
@@ -442,28 +465,6 @@ def bandwidth_of(frequency: Array, gain: Array) -> float:
     k = int(np.argmax(low))
     share = (gain[k - 1] - FALLEN * gain[0]) / (gain[k - 1] - gain[k])
     return float(frequency[k - 1] + share * (frequency[k] - frequency[k - 1]))
-
-
-def estimated_response(
-    runs: Sequence[CaseRun], angle: str, response: str, band: tuple[float, float]
-) -> Response:
-    """Frequency response by the H1 estimator, from spectra averaged over runs and neighbours."""
-    cross: AnyArray = np.zeros(1)
-    own = other = np.zeros(1)
-    dt = runs[0].t[1] - runs[0].t[0]
-    for run in runs:
-        pair = (run[name] - run[name].mean(axis=0) for name in (angle, response))
-        u, y = (np.fft.rfft(signal, axis=0) for signal in pair)
-        cross, own, other = cross + y * u.conj(), own + np.abs(u) ** 2, other + np.abs(y) ** 2
-    frequency = np.fft.rfftfreq(len(runs[0].t), dt)
-    # The last sample makes a drive a little longer, and so no frequency exactly the band's end.
-    near = 0.5 * frequency[1]
-    kept = (frequency > band[0] - near) & (frequency < band[1] + near)
-    cross, own, other = (_smoothed(part, frequency)[kept] for part in (cross, own, other))
-    coherence = np.real(np.abs(cross) ** 2 / (own * other))
-    low, high = _neighbours(frequency)
-    averaged = len(runs) * (high - low)[kept].astype(float)
-    return Response(frequency[kept], cross / own, coherence, averaged)
 
 
 def _neighbours(
@@ -548,7 +549,7 @@ class _FrequencyResponse(StandardManoeuvre):
         for signal in RESPONSES:
             if not all(signal in part for part in parts):
                 continue
-            seen = known[signal] = estimated_response(parts, "steer", signal, BAND)
+            seen = known[signal] = Response.estimate(parts, "steer", signal, BAND)
             if coherent is not None:
                 known[signal] = seen.where_coherent(coherent)
                 notes += _left_out(signal, seen, known[signal], coherent)
