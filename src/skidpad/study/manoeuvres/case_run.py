@@ -348,7 +348,7 @@ def endings(runs: Sequence[CaseRun]) -> list[str]:
 
 
 def pick(runs: Sequence[CaseRun], which: Any) -> CaseRun:
-    """One run that takes variant v from the run number `which[v]`, (V,); the runs are equally
+    """Run whose variant v is that of the run number `which[v]`, (V,); the runs are equally
     long."""
     first, column = runs[int(which[0])], np.arange(len(which))
 
@@ -500,7 +500,7 @@ def first_time(t: Array, values: Array, level: float) -> Array:
 
 
 def values_at(t: Array, values: Array, times: Any, beyond: float | None = None) -> Array:
-    """Each column (T, V) at a time of its own, (V,), by linear interpolation.
+    """Values of columns (T, V) at one time for each column, (V,), by linear interpolation.
 
     `beyond` is the value after the last sample; that sample if None.
     """
@@ -515,7 +515,7 @@ def cumulative_integral(t: Array, rate: Array) -> Array:
 
 
 def cubic_at(t: Array, values: Array, at: Array) -> Array:
-    """Each column (T, V) at a time of its own, (V,), by a cubic through the four nearest samples.
+    """Values of columns (T, V) at one time for each column, by a cubic through four samples.
 
     NaN at a time that is NaN.
     """

@@ -163,7 +163,7 @@ STOPPED = 0.01
 """Share of the initial speed below which a vehicle counts as stopped."""
 
 
-def in_steps(car: Subject) -> str:
+def why_rough(car: Subject) -> str:
     """Why metrics that depend on the dead time are not smooth in the parameters; else empty."""
     late = ", ".join(car.vehicle.model.dead_times)
     return f"commands act late by whole steps of the simulation ({late})" if late else ""
@@ -270,7 +270,7 @@ class CommandSteps(StandardManoeuvre):
         end = ramp.since(self.duration - AVERAGED, self.duration)
         told = (end.t / self.duration)[:, None]
         behind = ((told - (end[one.signal] - one.rest) / one.change) * self.duration).mean(axis=0)
-        name, words, own, rough = one.name, one.words, one.lag, in_steps(car)
+        name, words, own, rough = one.name, one.words, one.lag, why_rough(car)
         dead = to_63 = none = error = delay = None
         if own is not None:
             dead, to_63, none, error = own.dead_time, own.to_63_percent, 0.0, own.steady_error
@@ -341,7 +341,7 @@ class StopFromSpeed(StandardManoeuvre):
         metrics = self.metrics(
             {"stopping_time": when, "stopping_distance": way, "peak_deceleration": hardest},
             {"stopping_distance": theory},
-            dict.fromkeys(("stopping_time", "stopping_distance"), in_steps(car)),
+            dict.fromkeys(("stopping_time", "stopping_distance"), why_rough(car)),
         )
         notes = () if np.isfinite(when).all() else ("Where a time is missing, it did not stop.",)
         shown = run if np.isnan(when[0]) else run.since(run.t[0], when[0])

@@ -118,8 +118,7 @@ class HillHold(StandardManoeuvre):
         return drive_needed(car) or road_needed(car, hill(self.gradient))
 
     def perform(self, car: Subject) -> Performing:
-        """Drive the gradient of the test, and ever finer ones around that on which the vehicle
-        slides."""
+        """Drive the gradient of the test, then finer ones around that at which it slides."""
         coarse = gradients(COARSE)
         parked, *tried = yield [
             self._case(self.gradient, self.duration),

@@ -424,7 +424,20 @@ def sobol(
     # Samples without a number are left out with all that belongs to them.
     blocks = values.reshape(len(metrics), count + 2, samples)
     complete: Any = np.isfinite(blocks).all(axis=1)
-    indices = [_indices(block[:, own]) for block, own in zip(blocks, complete, strict=True)]
+    first, total = (np.full((len(metrics), count), np.nan) for _ in range(2))
+    mean, std = (np.full(len(metrics), np.nan) for _ in range(2))
+    for k, own in enumerate(complete):
+        block = blocks[k][:, own]
+        a, b, mixed, both = block[0], block[1], block[2:], block[:2].ravel()
+        if both.size:
+            mean[k], std[k] = both.mean(), 0.0
+        if both.size < 4 or not np.ptp(both) > 1e-12 * np.abs(both).max():
+            continue  # constant: no variance to share
+        variance = both.var()
+        # Without the mean, products lose no digits.
+        first[k] = ((b - mean[k]) * (mixed - a)).mean(axis=1) / variance
+        total[k] = 0.5 * ((a - mixed) ** 2).mean(axis=1) / variance
+        std[k] = np.sqrt(variance)
     lost = samples - complete.sum(axis=1)
     names = tuple(metric.name for metric in metrics.values())
     notes = tuple(
@@ -432,7 +445,6 @@ def sobol(
         for name, n in zip(names, lost.tolist(), strict=True)
         if n
     )
-    first, total, mean, std = (np.stack(part) for part in zip(*indices, strict=True))
     return Indices(tuple(ranges), names, first, total, mean, std, notes)
 
 
@@ -446,19 +458,3 @@ def _points(ranges: Array, samples: int, seed: int) -> Array:
     a, b = drawn[:, :count], drawn[:, count:]
     mixed = [np.where(np.arange(count) == k, b, a) for k in range(count)]
     return ranges[:, 0] + np.concatenate([a, b, *mixed]) * (ranges[:, 1] - ranges[:, 0])
-
-
-def _indices(block: Array) -> tuple[Array, Array, Any, Any]:
-    """First-order and total indices, mean and standard deviation, from (parameters + 2,
-    samples)."""
-    a, b, mixed = block[0], block[1], block[2:]
-    both = block[:2].ravel()
-    if both.size < 4 or not np.ptp(both) > 1e-12 * np.abs(both).max():
-        none = np.full(len(mixed), np.nan)
-        mean = both.mean() if both.size else np.nan
-        return none, none, mean, 0.0 if both.size else np.nan
-    mean, variance = both.mean(), both.var()
-    # Without the mean, products lose no digits.
-    first = ((b - mean) * (mixed - a)).mean(axis=1) / variance
-    total = 0.5 * ((a - mixed) ** 2).mean(axis=1) / variance
-    return first, total, mean, np.sqrt(variance)
