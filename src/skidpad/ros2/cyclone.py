@@ -134,8 +134,24 @@ class Participant:
     def _endpoint(
         self, kind: Any, name: str, sample_type: Any, qos: Qos, pairs: dict[str, str], *more: Any
     ) -> Any:
-        data = cyclone("qos").Policy.Userdata(data=dds.user_data(pairs))
-        all_policies = _policies(qos, data, *more)
+        library = cyclone("qos")
+        policy = library.Policy
+        if qos.depth < 1:
+            raise InvalidValue(f"depth is {qos.depth}, but must be at least 1")
+        last = policy.History.KeepLast(qos.depth)
+        # As in rmw.
+        policies = [
+            # Without waiting: a new sample replaces an old one if there is no room.
+            policy.Reliability.Reliable(0) if qos.reliable else policy.Reliability.BestEffort,
+            policy.Durability.TransientLocal if qos.latched else policy.Durability.Volatile,
+            policy.DataRepresentation(use_cdrv0_representation=True),
+            last,
+            policy.Userdata(data=dds.user_data(pairs)),
+        ]
+        if qos.latched:
+            # The depth for later readers, by default one.
+            policies.append(policy.DurabilityService(0, last, -1, -1, -1))
+        all_policies = library.Qos(*policies, *more)
         with self._lock:
             if self.entity is None:
                 raise InvalidValue(f"{name}: the node is closed")
@@ -185,26 +201,6 @@ class _Others:
             self._topics[guid] = endpoint.topic_name
             entry = (guid, endpoint.participant_key.bytes, endpoint.type_name)
             self._known.setdefault(endpoint.topic_name, {})[guid] = entry
-
-
-def _policies(qos: Qos, *more: Any) -> Any:
-    """Quality of service as DDS policies, as in rmw."""
-    library = cyclone("qos")
-    policy = library.Policy
-    if qos.depth < 1:
-        raise InvalidValue(f"depth is {qos.depth}, but must be at least 1")
-    last = policy.History.KeepLast(qos.depth)
-    policies = [
-        # Without waiting: a new sample replaces an old one if there is no room.
-        policy.Reliability.Reliable(0) if qos.reliable else policy.Reliability.BestEffort,
-        policy.Durability.TransientLocal if qos.latched else policy.Durability.Volatile,
-        policy.DataRepresentation(use_cdrv0_representation=True),
-        last,
-    ]
-    if qos.latched:
-        # The depth for later readers, by default one.
-        policies.append(policy.DurabilityService(0, last, -1, -1, -1))
-    return library.Qos(*policies, *more)
 
 
 def pairs_of(endpoint: Any) -> dict[str, str]:

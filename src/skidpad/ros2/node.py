@@ -9,7 +9,6 @@ with a default, set by the user, changed by other nodes.
 
 from __future__ import annotations
 
-import fnmatch
 import itertools
 import os
 import re
@@ -20,6 +19,7 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -594,7 +594,9 @@ def _file(path: Path, shares: Mapping[str, Path]) -> Callable[[Identity], Mappin
         wanted: dict[str, Any] = {}
         # Those for many nodes first, so that those for this one win.
         for key, values in sorted(sections, key=lambda section: "*" not in section[0]):
-            if _fits(key, who):
+            pattern = key.replace("/**/", "/*/").replace("/**", "/*")
+            names = (who.full, f"/x{who.full}") if "*" in key else ()
+            if key in ("/**", who.full) or any(fnmatchcase(full, pattern) for full in names):
                 wanted.update((name, substituted(v, shares, path)) for name, v in _flat(values))
         return wanted
 
@@ -614,13 +616,6 @@ def _sections(
             yield from _sections(path, inner, (*keys, str(key)))
         else:
             raise InvalidValue(f"{path}: {key!r} must hold ros__parameters, got {inner!r:.60}")
-
-
-def _fits(key: str, who: Identity) -> bool:
-    if key in ("/**", who.full):
-        return True
-    pattern, names = key.replace("/**/", "/*/").replace("/**", "/*"), (who.full, f"/x{who.full}")
-    return "*" in key and any(fnmatch.fnmatchcase(name, pattern) for name in names)
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -336,7 +336,13 @@ class Instrument(ABC):
         # 0 at the very first sample.
         since = np.diff(batch.t, prepend=batch.t[0] if before is None else before.t)
         elapsed = since[:, None]
-        previous = _one_earlier(truth, before) if self.looks_back else truth
+        previous = truth
+        if self.looks_back and not isinstance(truth[0], np.ndarray):
+            previous = truth if before is None else before.truth
+        elif self.looks_back:  # at the very first sample, the truth at itself
+            first = (leaf[:1] for leaf in truth) if before is None else before.truth
+            rows = (np.concatenate([a, leaf[:-1]]) for a, leaf in zip(first, truth, strict=True))
+            previous = type(truth)(*rows)
         true = self.true_values(truth, previous, elapsed)
         more = self.spread(true, elapsed)
         more = None if more is None else _stacked(more, shape)
@@ -525,15 +531,6 @@ def _stacked(values: Sequence[Any], shape: tuple[int, int]) -> Array:
     for k, value in enumerate(values):
         out[:, :, k] = value
     return out
-
-
-def _one_earlier(truth: Any, before: Memory | None) -> Any:
-    """Truth at the sample before each; for the very first, the truth at itself."""
-    if not isinstance(truth[0], np.ndarray):
-        return truth if before is None else before.truth
-    first = (leaf[:1] for leaf in truth) if before is None else before.truth
-    rows = (np.concatenate([a, leaf[:-1]]) for a, leaf in zip(first, truth, strict=True))
-    return type(truth)(*rows)
 
 
 def _laid_out(truth: Any, steps: int, vehicles: int | None) -> Any:

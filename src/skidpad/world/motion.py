@@ -614,15 +614,6 @@ def growth(model: Any, params: Array, dt: s) -> Array:
     return np.abs(np.linalg.eigvals(slopes.transpose(2, 0, 1))).max(axis=1)
 
 
-def longest_calm(model: Any, params: Array, dt: s) -> s:
-    """Longest stable step of dt / 2, dt / 4, …, for one row of parameters."""
-    for halves in range(1, _MOST_HALVES):
-        shorter = dt * 0.5**halves
-        if growth(model, params[None], shorter)[0] <= GROWS:
-            return shorter
-    return 0.0
-
-
 def _driving(model: Any, p: Any) -> tuple[Any, Any, Any]:
     """Disturbance, input and state in straight driving with rolling wheels."""
     parts: Assembly = model.update.__self__
@@ -654,7 +645,10 @@ def warn_of_long_steps(groups: Iterable[Group], dt: s) -> None:
         swinging = [k for k, much in enumerate(grown.tolist()) if much > GROWS]
         if swinging:
             names += [group.names[k] for k in swinging]
-            calm = min(calm, longest_calm(model, group.params[int(grown.argmax())], dt))
+            worst = group.params[int(grown.argmax())][None]
+            shorter = (dt * 0.5**halves for halves in range(1, _MOST_HALVES))
+            stable = (step for step in shorter if growth(model, worst, step)[0] <= GROWS)
+            calm = min(calm, next(stable, 0.0))
     if names:
         remedy = f"simul_timestep = {calm:.2g} s, or " if calm else ""
         warn(

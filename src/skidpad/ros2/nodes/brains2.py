@@ -138,18 +138,6 @@ STEERED = (1, 2)
 """Marker numbers of the front wheels."""
 
 
-def cone_markers(cones: Mapping[str, Array]) -> list[Any]:
-    """A `visualization_msgs/Marker` for every cone, in the frame "world"."""
-    markers: list[Any] = []
-    for colour, places in cones.items():
-        width, height = _LARGE if colour == "orange" else _SMALL
-        size, space, shade = (width, width, height), f"{colour}_cones", (*_COLOURS[colour], 1.0)
-        for number, (x, y) in enumerate(places.tolist()):
-            place = (x, y, 0.5 * height)
-            markers.append(marker("world", space, number, CYLINDER, (place, ()), size, shade))
-    return markers
-
-
 def car_markers(car: Geometry) -> list[Any]:
     """The `visualization_msgs/Marker`s of a car in the frame "car": its tub, then the wheels front
     left, front right, rear left, rear right."""
@@ -256,7 +244,14 @@ class Pictures:
         paths, kind = (*chain(*stamps), *chain(*turns)), "visualization_msgs/msg/MarkerArray"
         self._car = HotTopic(node, "/brains2/viz/sim", kind, paths, markers=shapes)
         self._topic = self._car.topic
-        self._cones = self._topic.type.encode(self._topic.type.Record(cone_markers(track.cones)))
+        cones: list[Any] = []
+        for colour, places in track.cones.items():
+            width, height = _LARGE if colour == "orange" else _SMALL
+            size, space, shade = (width, width, height), f"{colour}_cones", (*_COLOURS[colour], 1.0)
+            for number, (x, y) in enumerate(places.tolist()):
+                place = (x, y, 0.5 * height)
+                cones.append(marker("world", space, number, CYLINDER, (place, ()), size, shade))
+        self._cones = self._topic.type.encode(self._topic.type.Record(cones))
         self._shown, self._readers = -SECOND, 0
 
     def send(self, steer: float) -> None:

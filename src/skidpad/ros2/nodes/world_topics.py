@@ -29,7 +29,6 @@ from ...view.recording.messages import quaternion, quaternions
 from ...world import scene as specs
 from ...world.contact.solids import standing_solids
 from ...world.scene import OccupancyGrid, Pose, Scene
-from ...world.vehicle import WorldVehicle
 from ...world.world import World
 from ..dds import LATCHED, TF, Qos
 from ..messages.types import Prepared, PreparedMany, message
@@ -531,26 +530,6 @@ def _planar(x: m, y: m, yaw: rad) -> tuple[Any, ...]:
     return (x, y, 0.0), (0.0, 0.0, sin(0.5 * yaw), cos(0.5 * yaw))
 
 
-def markers_message(vehicle: WorldVehicle, number: int, frame: str) -> Any:
-    """Outlines of chassis and wheels as a `visualization_msgs/MarkerArray`."""
-    geometry, space = vehicle.built.geometry, "mvsim.chassis_shape"
-    outlines = [(space, geometry.outlines[0], (0.0, 0.0, 0.0), _CHASSIS_COLOUR)]
-    for k, wheel in enumerate(geometry.wheels):
-        at, a, b = (wheel.x, wheel.y, wheel.yaw), wheel.radius, 0.5 * wheel.width
-        outlines.append(
-            (f"{space}.wheel{k}", ((a, b), (a, -b), (-a, -b), (-a, b)), at, _WHEEL_COLOUR)
-        )
-    markers = [
-        marker(
-            *(frame, named, number, _LINE_STRIP, _planar(*at), (0.05, 0.05, 0.02), colour),
-            frame_locked=True,
-            points=[(x, y, 0.0) for x, y in (*outline, outline[0])],
-        )
-        for named, outline, at, colour in outlines
-    ]
-    return message("visualization_msgs/msg/MarkerArray", markers)
-
-
 PERIOD: s = 0.1
 """Least time between two messages."""
 
@@ -563,9 +542,24 @@ class Markers:
         vehicle = world.vehicles[names.vehicle]
         topic, qos = names.topic("chassis_markers"), LATCHED._replace(depth=5)
         self._topic = node.publisher(topic, "visualization_msgs/msg/MarkerArray", qos)
-        message = markers_message(vehicle, number, names.frame("base_link"))
-        self._message = Prepared(self._topic.type, message)
-        wheels = vehicle.built.geometry.wheels
+        # Outlines of the chassis, then of the wheels.
+        geometry, space = vehicle.built.geometry, "mvsim.chassis_shape"
+        wheels = geometry.wheels
+        outlines = [(space, geometry.outlines[0], (0.0, 0.0, 0.0), _CHASSIS_COLOUR)]
+        for k, wheel in enumerate(wheels):
+            at, a, b = (wheel.x, wheel.y, wheel.yaw), wheel.radius, 0.5 * wheel.width
+            corners = ((a, b), (a, -b), (-a, -b), (-a, b))
+            outlines.append((f"{space}.wheel{k}", corners, at, _WHEEL_COLOUR))
+        frame, size = names.frame("base_link"), (0.05, 0.05, 0.02)
+        markers = [
+            marker(
+                *(frame, named, number, _LINE_STRIP, _planar(*at), size, colour),
+                frame_locked=True,
+                points=[(x, y, 0.0) for x, y in (*outline, outline[0])],
+            )
+            for named, outline, at, colour in outlines
+        ]
+        self._message = Prepared(self._topic.type, message(self._topic.type, markers))
         steered = [(k, wheel.steer) for k, wheel in enumerate(wheels) if wheel.steer]
         self._fields = [field for _, field in steered]
         paths = [f"markers[{1 + k}].pose.orientation.{axis}" for k, _ in steered for axis in "zw"]

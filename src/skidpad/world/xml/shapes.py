@@ -86,9 +86,16 @@ def outline_of(
     if not file.is_file():
         raise NoMesh(f"the model {file} does not exist")
     stat = file.stat()
-    triangles = _placed_triangles(
-        _triangles(str(file), stat.st_mtime_ns, stat.st_size), pose, scale
+    triangles = _triangles(str(file), stat.st_mtime_ns, stat.st_size)
+    (cy, cp, cr), (sy, sp, sr) = np.cos(pose[3:]), np.sin(pose[3:])
+    rotation = np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
     )
+    triangles = scale * triangles @ rotation.T + np.array([pose.x, pose.y, pose.z])
     low = -np.inf if z_min is None else z_min
     high = np.inf if z_max is None else z_max
     points = _between(triangles, low, high)
@@ -160,18 +167,6 @@ def _check_text(file: Path) -> None:
     # All of it: a long comment may come first. One with zeros is in another encoding.
     if b"<!ENTITY" in content or b"<!DOCTYPE" in content or b"\0" in content:
         raise NoMesh(f"{file.name} defines XML entities, which are refused")
-
-
-def _placed_triangles(triangles: Array, pose: Pose, scale: float) -> Array:
-    (cy, cp, cr), (sy, sp, sr) = np.cos(pose[3:]), np.sin(pose[3:])
-    rotation = np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
-    return scale * triangles @ rotation.T + np.array([pose.x, pose.y, pose.z])
 
 
 def _between(triangles: Array, low: m, high: m) -> Array:
@@ -595,19 +590,17 @@ def actor(node: Node, classes: Classes, names: Names) -> ActorSpec:
 
 def _path(node: Node) -> dict[str, Any]:
     fields = Fields.of(node)
-    waypoints = tuple(_waypoint(child) for child in fields.all("waypoint"))
+    waypoints: list[specs.Waypoint] = []
+    for child in fields.all("waypoint"):
+        pose = pose_in_degrees(*as_numbers(child, "waypoint", child.text(), 3, 6))
+        pause = as_number(child, "pause", child.attribute("pause") or "0", non_negative)
+        animation: Any = child.attribute("animation") or ""
+        if animation:
+            one_of(child, "animation", animation, ("walk", "run", "idle"))
+        waypoints.append(specs.Waypoint(pose, pause, animation))
     fields.finish()
     node.expects("type")
-    return {"path": waypoints, "loop": is_enabled(fields, node, "loop")}
-
-
-def _waypoint(node: Node) -> specs.Waypoint:
-    pose = pose_in_degrees(*as_numbers(node, "waypoint", node.text(), 3, 6))
-    pause = as_number(node, "pause", node.attribute("pause") or "0", non_negative)
-    animation: Any = node.attribute("animation") or ""
-    if animation:
-        one_of(node, "animation", animation, ("walk", "run", "idle"))
-    return specs.Waypoint(pose, pause, animation)
+    return {"path": tuple(waypoints), "loop": is_enabled(fields, node, "loop")}
 
 
 def joint(node: Node) -> JointSpec:
