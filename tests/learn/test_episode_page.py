@@ -11,7 +11,7 @@ import pytest
 from learn.small_tasks import small_task
 from skidpad.learn import Environments, Start, track_point
 from skidpad.learn.course import Course
-from skidpad.learn.pictures import Pictures
+from skidpad.learn.gymnasium_envs import Pictures
 from skidpad.learn.task import disc
 from skidpad.units import m
 from skidpad.view.live.messages import Frame, Take, decode

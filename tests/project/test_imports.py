@@ -45,7 +45,7 @@ DOORS = {
     ("skidpad.compile.pipeline", "skidpad.vehicles.registry"),
     ("skidpad.study.logs.reading", "skidpad.view.recording.reading"),
     ("skidpad.learn.environments", "skidpad.learn.cuda_environments"),
-    ("skidpad.learn.pictures", "skidpad.view.live.server"),
+    ("skidpad.learn.gymnasium_envs", "skidpad.view.live.server"),
     ("skidpad.study.manoeuvres.evaluation", "skidpad.view.pages.report"),
     ("skidpad.core.model", "skidpad.compile.portable"),
     ("skidpad.core.model", "skidpad.compile.portable"),

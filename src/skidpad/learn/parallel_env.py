@@ -14,8 +14,7 @@ from ..core.arrays import AnyArray
 from ..errors import InvalidValue
 from ..geometry.pixels import Pixels
 from .episodes import info_of
-from .gymnasium_envs import action_space, observation_space, one_world
-from .pictures import RENDER_MODES, Rendering
+from .gymnasium_envs import RENDER_MODES, Rendering, action_space, observation_space, one_world
 from .saved_task import SavedTask
 from .task import Task
 

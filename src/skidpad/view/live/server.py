@@ -36,7 +36,7 @@ from .messages import MOST_BYTES, Frame, Message, Moment, Outbox
 from .session import LetGo, Source
 
 if TYPE_CHECKING:
-    from ...learn.pictures import SeenMoment
+    from ...learn.gymnasium_envs import SeenMoment
     from ...learn.task import Task
 
 
