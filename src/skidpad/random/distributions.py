@@ -43,7 +43,7 @@ _NOTHING = 1e-14
 """Remaining variance that counts as zero, relative to that of the value."""
 
 
-def factor_of(shape: Shape, values: Any) -> tuple[Array, Array]:
+def covariance_factor(shape: Shape, values: Any) -> tuple[Array, Array]:
     """Checked covariance matrix, and a matrix L with L Lᵀ equal to it; raises InvalidValue if there
     is no such matrix.
 
@@ -149,7 +149,7 @@ class Gaussian(_WithMoments):
             self._std = shape.finite("std", spread)
             shape.require("std", self._std, self._std >= 0.0, "at least 0")
         else:
-            self._covariance, self._factor = factor_of(shape, covariance)
+            self._covariance, self._factor = covariance_factor(shape, covariance)
             self._std = np.sqrt(np.diag(self._covariance))
         self._std = read_only(self._std)
         nominal = self._mean if nominal_value is None else nominal_value

@@ -26,7 +26,7 @@ _FARTHEST = 8.2
 
 @runtime_checkable
 class Factor(Protocol):
-    """Maps shares between 0 and 1 to values."""
+    """Interface of factors, which map shares between 0 and 1 to values."""
 
     @property
     def low(self) -> float:
@@ -53,7 +53,7 @@ class Factor(Protocol):
 
 @dataclass(frozen=True)
 class Range:
-    """Uniform numbers from `low` to `high`."""
+    """Factor that is uniformly distributed from `low` to `high`."""
 
     low: float
     high: float
@@ -76,7 +76,7 @@ class Range:
 
 @dataclass(frozen=True)
 class LogRange:
-    """Log-uniform numbers from `low` to `high`, both positive: decades are equally likely."""
+    """Factor that is log-uniform from `low` to `high`, both positive: all decades are as likely."""
 
     low: float
     high: float
@@ -102,7 +102,7 @@ class LogRange:
 
 @dataclass(frozen=True)
 class Normal:
-    """A normal distribution truncated to `low` and `high`.
+    """Factor with a normal distribution that is truncated to `low` and `high`.
 
     `mean` and `std` are those of the distribution before truncation. By default it is truncated 8.2
     standard deviations from the mean, beyond which one number in 4e15 lies.
@@ -163,7 +163,7 @@ class Normal:
 
 @dataclass(frozen=True)
 class Levels:
-    """Values of a list, each equally likely; a list of one value is a constant."""
+    """Factor that takes the values of a list, equally often; a list of one is a constant."""
 
     values: tuple[float, ...]
 
@@ -210,7 +210,7 @@ class Levels:
 
 @dataclass(frozen=True)
 class Steps:
-    """`count` equally spaced numbers from `low` to `high`, both included."""
+    """Factor that takes `count` equally spaced values from `low` to `high`, both included."""
 
     low: float
     high: float

@@ -82,7 +82,7 @@ def _tail(u: Any) -> Any:
 
 @loop
 def _philox(low: Any, high: Any, vehicle: Any, pair: Any, step: Any, key: Any) -> None:
-    """Uniform numbers of Philox counters, two each."""
+    """Write two uniform numbers for each Philox counter, to `low` and `high`."""
     first, second = step & _LOW, step >> _HALF
     for i in range(vehicle.size):
         c0, c1, c2, c3 = first, second, vehicle[i], pair[i]

@@ -328,7 +328,10 @@ def check_within(shape: Shape, name: str, values: Array, lower: Array, upper: Ar
 
 
 class NoUncertainty(UncertaintyModel):
-    """The nominal value at every step, by default the defaults of the record or zero."""
+    """Model of values without uncertainty: the nominal value at every step.
+
+    The nominal value is by default that of the record, or zero.
+    """
 
     def __init__(
         self,

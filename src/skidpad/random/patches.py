@@ -149,7 +149,7 @@ class Ground(NamedTuple):
 
 
 class FrictionPatches(UncertaintyModel):
-    """The friction at the position of the vehicle as one value: `base` outside of all patches.
+    """Model of the friction at the position of the vehicle, which is `base` outside of all patches.
 
     Patches and random ones (`Scatter`) cover each other in the order given; random ones are
     constant through a run and differ from run to run. For a vehicle whose disturbance has a factor

@@ -224,7 +224,7 @@ def key_of(seed: int, channel: str) -> tuple[int, int]:
 def uniforms(
     seed: int, channel: str, steps: ArrayLike, vehicles: ArrayLike = 0, width: int = 1
 ) -> Array:
-    """Numbers (steps, vehicles, width) strictly between 0 and 1.
+    """Uniform numbers (steps, vehicles, width) strictly between 0 and 1.
 
     A channel has `width` elements per step: the beams of a scan, the axes of an instrument.
     """
@@ -320,7 +320,7 @@ def _drawn(
 
 
 def philox(counter: Sequence[Words], key: tuple[int, int]) -> Words:
-    """Philox4x32-10 of counters of four 32-bit words each: two 64-bit words (n, 2)."""
+    """Philox4x32-10 function of counters of four 32-bit words; returns two 64-bit words, (n, 2)."""
     c0, c1, c2, c3 = (np.array(word, dtype=np.uint64) for word in counter)
     k0, k1 = key
     for _ in range(_ROUNDS):
@@ -339,7 +339,7 @@ def philox(counter: Sequence[Words], key: tuple[int, int]) -> Words:
 
 
 def _open_unit(words: Words) -> Array:
-    """Centres of 2⁵² equal parts of the interval from 0 to 1."""
+    """Convert words to numbers between 0 and 1: the centres of 2⁵² equal parts of the interval."""
     return ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
