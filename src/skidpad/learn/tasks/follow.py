@@ -123,10 +123,20 @@ def follow(
     car = four_wheel() if vehicle is None else vehicle
     body = body_of(car, "a task that follows a reference")
     references = _references(reference, car)
-    _check_speeds(car, references)
+    most = min(car.limits.v_max, FASTEST)
+    for k, each in enumerate(references):
+        fastest = float(np.max(each.points.v))
+        if fastest > most:
+            raise InvalidValue(
+                f"reference[{k}] has {fastest:.1f} m/s; {car.name!r} is to drive at most "
+                f"{most:.1f} m/s"
+            )
     width = positive("width", width, "m")
     speeds = _speeds(references)
-    Observation = _follow_observation(tuple(ahead))
+    bent = {f"curvature_{k}": Annotated[per_m, Allowed(-1.5, 1.5)] for k in range(len(ahead))}
+    fast = {f"v_{k}": Annotated[m_s, Allowed(0.0, FASTEST)] for k in range(len(ahead))}
+    hints = {**record_hints(FollowObservation), **bent, **fast}
+    Observation = record.define("Observation", hints, doc="Observation.")
     rules = _Following(body, Observation, tuple(ahead))
     draws = {
         "s": {"range": [0.0, 1.0]}, "n": {"range": [-0.1, 0.1]},
@@ -210,15 +220,6 @@ def is_lost(place: Place, q: FollowParams) -> Any:
     return abs(place.n) > q.width
 
 
-def _follow_observation(ahead: tuple[m, ...]) -> type:
-    """`FollowObservation` with the curvature in 1/m and speed in m/s at some distances ahead."""
-    bent = {f"curvature_{k}": Annotated[per_m, Allowed(-1.5, 1.5)] for k in range(len(ahead))}
-    fast = {f"v_{k}": Annotated[m_s, Allowed(0.0, FASTEST)] for k in range(len(ahead))}
-    return record.define(
-        "Observation", {**record_hints(FollowObservation), **bent, **fast}, doc="Observation."
-    )
-
-
 def _references(
     reference: Reference | Sequence[Reference] | None, vehicle: Vehicle
 ) -> tuple[Reference, ...]:
@@ -236,18 +237,6 @@ def _references(
     if not several:
         raise InvalidValue("reference must be a Reference or several, got none")
     return tuple(reference_of(each) for each in several)
-
-
-def _check_speeds(vehicle: Vehicle, references: Sequence[Reference]) -> None:
-    """Raise if a reference is faster than the vehicle or than the largest observable speed."""
-    most = min(vehicle.limits.v_max, FASTEST)
-    for k, reference in enumerate(references):
-        fastest = float(np.max(reference.points.v))
-        if fastest > most:
-            raise InvalidValue(
-                f"reference[{k}] has {fastest:.1f} m/s; {vehicle.name!r} is to drive at most "
-                f"{most:.1f} m/s"
-            )
 
 
 def _speeds(references: Sequence[Reference]) -> Array:

@@ -384,7 +384,10 @@ def race_others(
     check_room(car, courses)
     grid = Grid.of(car, courses, agents, None if gap is None else positive("gap", gap, "m"))
     hints = {**record_hints(observation_of(tuple(ahead))), **record_hints(Near)}
-    Observation, Memory = record.define("Observation", hints, doc="Observation."), memory_of(agents)
+    Observation = record.define("Observation", hints, doc="Observation.")
+    # The places of the other cars, whose progress counts from the start of the own one.
+    places: dict[str, Any] = dict.fromkeys([f"car_{k}" for k in range(agents - 1)], PlaceMemory)
+    Memory = record.define("Rivals", places, dict.fromkeys(places, PlaceMemory()), doc="Rivals.")
     rules = _RacingOthers(body_of(car, "a race"), grid, Memory, Observation, tuple(ahead))
     settings: dict[str, Any] = {
         "name": "race_others", "draws": _DRAWS, "randomised": randomised or {},
@@ -411,13 +414,6 @@ def race_others(
 _DRAWS: dict[str, Any] = {
     "s": {"range": [0.0, 1.0]}, "first": {"range": [0.0, 1.0]}, "v": {"range": [1.0, 8.0]},
 }  # fmt: skip
-
-
-def memory_of(agents: int) -> type:
-    """Record class for the places of the other cars; their progress counts from the own start."""
-    names = [f"car_{k}" for k in range(agents - 1)]
-    hints: dict[str, Any] = dict.fromkeys(names, PlaceMemory)
-    return record.define("Rivals", hints, dict.fromkeys(names, PlaceMemory()), doc="The others.")
 
 
 class _RacingOthers(NamedTuple):
