@@ -12,9 +12,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
+
+
+class _Package(ModuleType):
+    """A package in which a public name may equal that of the module that defines it.
+
+    The import system makes each module an attribute of its package; the public name goes first.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, ModuleType) and name in vars(self)["_named_as_module"]:
+            value = getattr(value, name)
+        super().__setattr__(name, value)
 
 
 def lazy_attributes(
@@ -36,7 +49,9 @@ def lazy_attributes(
     """
     places = {name: home for home, names in homes.items() for name in names}
     whole = modules or {}
+    sys.modules[package].__class__ = _Package
     module = vars(sys.modules[package])
+    module["_named_as_module"] = {name for name, home in places.items() if home == f".{name}"}
     module.setdefault("__dir__", lambda: sorted(module["__all__"]))
 
     def attribute(name: str) -> Any:
