@@ -14,13 +14,15 @@ its wheels roll; see `tyres.contract`.
 and the tyre force follows from their slip against the road. An axle stands for a left and a right
 tyre that are mirror images, so their lateral pulls (conicity, ply steer) cancel.
 
-The functions named `upstream` compute what `commonroad-vehicle-models` 3.0.2 does, with its errors.
+Functions named `upstream`, or with that argument, compute what `commonroad-vehicle-models` 3.0.2
+does, with its errors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from math import pi
 from typing import Annotated, Any, NamedTuple
 
@@ -269,15 +271,21 @@ class StState(NamedTuple):
 
 
 @extended
-class StParams(cars.CarParams):
-    """Masses, tyres and limits; by default CommonRoad's vehicle 2, a BMW 320i."""
+class DynamicParams(cars.CarParams):
+    """Geometry, limits and masses; by default CommonRoad's vehicle 2, a BMW 320i."""
 
     m: Annotated[si.kg, si.positive] = cars.BMW_320I["m"]
     """Mass."""
     I_z: Annotated[si.kg_m2, si.positive] = cars.BMW_320I["I_z"]
     """Yaw inertia about the centre of mass."""
     h_s: Annotated[si.m, si.non_negative] = cars.BMW_320I["h_s"]
-    """Height that load transfer between the axles is computed with: that of the sprung mass."""
+    """Height for the load transfer between the axles: that of the sprung mass."""
+
+
+@extended
+class StParams(DynamicParams):
+    """Masses, tyres and limits; by default CommonRoad's vehicle 2, a BMW 320i."""
+
     C_f: Annotated[si.one, si.non_negative] = 21.92
     """Cornering stiffness of the front axle over its load, in 1/rad: -p_ky1 of the tyre."""
     C_r: Annotated[si.one, si.non_negative] = 21.92
@@ -369,34 +377,30 @@ def sliding(x: StState, force: StForces, speed: si.m_s, p: StParams) -> Turning:
     )
 
 
-def st_motion(x: StState, u: cars.CarInput, p: StParams) -> cars.Motion:
-    """State rates and forces, valid at any speed, forwards and in reverse."""
-    acting = cars.limit_commands(u, x.steer, x.v, p)
-    speed = floored_speed(x.v, p.v_dyn)
-    loads = pitch_loads(acting.a, p.m, p.g, p.l_f, p.l_r, p.h_s)
-    force = st_forces(x, [on_road(F_z) for F_z in loads], speed, p)
-    slide = sliding(x, force, speed, p)
-    share, pose, line = _blended(x, acting, p)
-    turning = (mixed(share, fast, slow) for fast, slow in zip(slide, line, strict=True))
-    return cars.Motion(
-        StState(pose.x, pose.y, acting.steer_rate, acting.a, pose.yaw, *turning), force
-    )
+def st_motion(x: StState, u: cars.CarInput, p: StParams, *, upstream: bool = False) -> cars.Motion:
+    """State rates and forces, valid at any speed, forwards and in reverse.
 
-
-def st_upstream_motion(x: StState, u: cars.CarInput, p: StParams) -> cars.Motion:
-    """State rates as upstream computes them: kinematic below v_kin, and at -v as at v."""
+    With `upstream` they are those of that program: kinematic below v_kin, and at -v as at v.
+    """
     acting = cars.limit_commands(u, x.steer, x.v, p)
-    slow = abs(x.v) < p.v_kin
-    # Both branches are evaluated, so the one not taken needs a speed to divide by too.
-    speed = where(slow, p.v_kin, x.v)
-    force = st_forces(x, pitch_loads(acting.a, p.m, p.g, p.l_f, p.l_r, p.h_s), speed, p)
-    slide = sliding(x, force, speed, p)
-    line = cars.upstream_rolling_rate(x.v, x.beta, x.steer, acting, p.l_f, p.l_r)
-    pose = kinematics.pose_rate(x.yaw, *st_upstream_velocity(x, u, p))
-    turning = (where(slow, line.omega, slide.omega), where(slow, line.beta, slide.beta))
-    return cars.Motion(
-        StState(pose.x, pose.y, acting.steer_rate, acting.a, pose.yaw, *turning), force
-    )
+    loads: Sequence[si.N] = pitch_loads(acting.a, p.m, p.g, p.l_f, p.l_r, p.h_s)
+    if upstream:
+        slow = abs(x.v) < p.v_kin
+        # Both branches are evaluated, so the one not taken needs a speed to divide by too.
+        speed = where(slow, p.v_kin, x.v)
+        force = st_forces(x, loads, speed, p)
+        slide = sliding(x, force, speed, p)
+        line = cars.upstream_rolling_rate(x.v, x.beta, x.steer, acting, p.l_f, p.l_r)
+        pose = kinematics.pose_rate(x.yaw, *st_upstream_velocity(x, u, p))
+        turning = (where(slow, line.omega, slide.omega), where(slow, line.beta, slide.beta))
+    else:
+        speed = floored_speed(x.v, p.v_dyn)
+        force = st_forces(x, [on_road(F_z) for F_z in loads], speed, p)
+        slide = sliding(x, force, speed, p)
+        share, pose, turn = _blended(x, acting, p)
+        turning = mixed(share, slide.omega, turn.omega), mixed(share, slide.beta, turn.beta)
+    rate = StState(pose.x, pose.y, acting.steer_rate, acting.a, pose.yaw, *turning)
+    return cars.Motion(rate, force)
 
 
 def st_upstream_velocity(x: StState, u: cars.CarInput, p: StParams) -> Velocity:
@@ -428,7 +432,7 @@ def _st_model(
 
 ST_MODEL = _st_model(st_motion, slipping_body(geometry=cars.seen_from_the_mass))
 ST_UPSTREAM_MODEL = _st_model(
-    st_upstream_motion,
+    partial(st_motion, upstream=True),
     slipping_body(geometry=cars.seen_from_the_mass, velocity=st_upstream_velocity),
     reproduces=cars.VEHICLE_MODELS,
     exempt={"rest": "below 0.1 m/s it integrates increments of the yaw rate and forgets no error"},
@@ -448,15 +452,9 @@ class StdState(StState):
 
 
 @extended
-class StdParams(cars.CarParams):
+class StdParams(DynamicParams):
     """Masses, wheels, tyres and limits; by default CommonRoad's vehicle 2, a BMW 320i."""
 
-    m: Annotated[si.kg, si.positive] = cars.BMW_320I["m"]
-    """Mass."""
-    I_z: Annotated[si.kg_m2, si.positive] = cars.BMW_320I["I_z"]
-    """Yaw inertia about the centre of mass."""
-    h_s: Annotated[si.m, si.non_negative] = cars.BMW_320I["h_s"]
-    """Height that load transfer between the axles is computed with: that of the sprung mass."""
     R_w: Annotated[si.m, si.positive] = cars.BMW_320I["R_w"]
     """Radius of the wheels."""
     I_w: Annotated[si.kg_m2, si.positive] = cars.BMW_320I["I_w"]
@@ -571,23 +569,47 @@ def std_sliding(x: StdState, axles: Sequence[StdAxle], by_speed: float, p: StdPa
     )
 
 
-def std_motion(x: StdState, u: cars.CarInput, p: StdParams) -> cars.Motion:
-    """State rates and axles, valid at any speed, forwards and in reverse."""
-    # The engine drives both axles through an open differential.
-    engine = p.engine_split * x.omega_f + (1.0 - p.engine_split) * x.omega_r
-    acting = cars.limit_torque_commands(u, x.steer, x.v, p.R_w * engine, p)
-    axles = std_axles(x, acting.a, p)
-    speed = floored_speed(x.v, p.v_dyn)
-    slide = std_sliding(x, axles, x.v / (speed * speed), p)
-    share, pose, line = _blended(x, acting, p)
-    # A deceleration, in either direction, comes from the brakes; at rest the engine acts.
-    torque = axle_torques(acting.a, acting.a * x.v < 0.0, p.m, p.R_w, p.brake_split, p.engine_split)
+def std_motion(
+    x: StdState, u: cars.CarInput, p: StdParams, *, upstream: bool = False
+) -> cars.Motion:
+    """State rates and axles, valid at any speed, forwards and in reverse.
+
+    With `upstream` they are those of that program: without tyre forces in reverse, blended with
+    those of a car without slip around 2 v_kin; wheels never turn backwards.
+    """
+    line: kinematics.NoSlipRate | Turning
+    if upstream:
+        acting = cars.limit_commands(u, x.steer, x.v, p)
+        axles = _upstream_axles(x, acting.a, p)
+        fast = x.v > p.v_kin
+        slide = std_sliding(x, axles, 1.0 / where(fast, x.v, p.v_kin), p)
+        slide = slide._replace(beta=where(fast, slide.beta, 0.0))
+        share = _slip_share(x, p)
+        line = cars.upstream_rolling_rate(x.v, x.beta, x.steer, acting, p.l_f, p.l_r)
+        pose = kinematics.pose_rate(x.yaw, *std_upstream_velocity(x, u, p))
+        brakes = acting.a <= 0.0
+    else:
+        # The engine drives both axles through an open differential.
+        engine = p.engine_split * x.omega_f + (1.0 - p.engine_split) * x.omega_r
+        acting = cars.limit_torque_commands(u, x.steer, x.v, p.R_w * engine, p)
+        axles = std_axles(x, acting.a, p)
+        speed = floored_speed(x.v, p.v_dyn)
+        slide = std_sliding(x, axles, x.v / (speed * speed), p)
+        share, pose, line = _blended(x, acting, p)
+        # A deceleration, in either direction, comes from the brakes; at rest the engine acts.
+        brakes = acting.a * x.v < 0.0
+    torque = axle_torques(acting.a, brakes, p.m, p.R_w, p.brake_split, p.engine_split)
     spins: list[si.rad_s2] = []
     for driving, axle in zip((torque.front, torque.rear), axles, strict=True):
-        net_torque = on_wheel(driving, torque.braking, axle.spin, p.omega_lock)
-        slipping = spin_rate(net_torque, axle.force.x, p.R_w, WHEELS * p.I_w)
-        rolls = (axle.v.x * (1.0 / p.R_w) - axle.spin) * (1.0 / p.t_kin)
-        spins.append(mixed(share, slipping, rolls))
+        if upstream:
+            free = spin_rate(driving, axle.force.x, p.R_w, p.I_w)
+            slipping = where(axle.spin >= 0.0, free, 0.0)
+            rim = maximum(axle.v.x, 0.0) * (1.0 / p.R_w) - maximum(axle.spin, 0.0)
+        else:
+            net_torque = on_wheel(driving, torque.braking, axle.spin, p.omega_lock)
+            slipping = spin_rate(net_torque, axle.force.x, p.R_w, WHEELS * p.I_w)
+            rim = axle.v.x * (1.0 / p.R_w) - axle.spin
+        spins.append(mixed(share, slipping, rim * (1.0 / p.t_kin)))
     rate = (
         pose.x,
         pose.y,
@@ -609,38 +631,6 @@ def rolling_wheels(x: StdState, p: StdParams) -> StdState:
         for v, spin in zip(wheel_velocities(x, p), (x.omega_f, x.omega_r), strict=True)
     )
     return x._replace(omega_f=front, omega_r=rear)
-
-
-def std_upstream_motion(x: StdState, u: cars.CarInput, p: StdParams) -> cars.Motion:
-    """State rates as upstream computes them: without tyre forces in reverse.
-
-    They are blended with those of a car without slip around 2 v_kin. Wheels never turn backwards.
-    """
-    acting = cars.limit_commands(u, x.steer, x.v, p)
-    axles = _upstream_axles(x, acting.a, p)
-    fast = x.v > p.v_kin
-    slide = std_sliding(x, axles, 1.0 / where(fast, x.v, p.v_kin), p)
-    share = _slip_share(x, p)
-    line = cars.upstream_rolling_rate(x.v, x.beta, x.steer, acting, p.l_f, p.l_r)
-    pose = kinematics.pose_rate(x.yaw, *std_upstream_velocity(x, u, p))
-    torque = axle_torques(acting.a, acting.a <= 0.0, p.m, p.R_w, p.brake_split, p.engine_split)
-    spins: list[si.rad_s2] = []
-    for driving, axle in zip((torque.front, torque.rear), axles, strict=True):
-        free = spin_rate(driving, axle.force.x, p.R_w, p.I_w)
-        slipping = where(axle.spin >= 0.0, free, 0.0)
-        rim = maximum(axle.v.x, 0.0) * (1.0 / p.R_w) - maximum(axle.spin, 0.0)
-        spins.append(mixed(share, slipping, rim * (1.0 / p.t_kin)))
-    rate = (
-        pose.x,
-        pose.y,
-        acting.steer_rate,
-        mixed(share, slide.v, acting.a),
-        pose.yaw,
-        mixed(share, slide.omega, line.omega),
-        mixed(share, where(fast, slide.beta, 0.0), line.beta),
-        *spins,
-    )
-    return cars.Motion(StdState._make(rate), axles)
 
 
 def _slip_share(x: StdState, p: StdParams) -> si.one:
@@ -712,7 +702,7 @@ STD_MODEL = _std_model(
     std_motion, slipping_velocity, settle=rolling_wheels, fills=("omega_f", "omega_r")
 )
 STD_UPSTREAM_MODEL = _std_model(
-    std_upstream_motion,
+    partial(std_motion, upstream=True),
     std_upstream_velocity,
     reproduces=cars.VEHICLE_MODELS,
     exempt={
