@@ -52,7 +52,15 @@ from .parts.actuators import (
     rate_limited_lag,
 )
 from .parts.air import downforce
-from .parts.assembly import geometry_about_axles, redefined, sliding_car, tyres_among, weight_along
+from .parts.assembly import (
+    PlanarState,
+    Push,
+    geometry_about_axles,
+    redefined,
+    sliding_car,
+    tyres_among,
+    weight_along,
+)
 from .parts.chassis import WheelMoments, push_of
 from .parts.kinematics import Acceleration, kinetic_energy, pose_rate, velocity_rate
 from .parts.load_transfer import (
@@ -69,21 +77,10 @@ from .twin_track.records import DEFAULT_TYRES
 from .twin_track.sets import set_values
 
 
-class State(NamedTuple):
+@extended
+class State(PlanarState):
     """Pose, velocity, actuators and the lagged acceleration that sets the axle loads."""
 
-    x: si.m = 0.0
-    """Position of the centre of mass in the world frame."""
-    y: si.m = 0.0
-    """Position of the centre of mass in the world frame."""
-    yaw: si.rad = 0.0
-    """Heading from the world x axis, positive to the left, not wrapped."""
-    v_x: si.m_s = 0.0
-    """Velocity of the centre of mass along the car, forward positive."""
-    v_y: si.m_s = 0.0
-    """Velocity of the centre of mass across the car, positive to the left."""
-    omega: si.rad_s = 0.0
-    """Yaw rate, positive to the left."""
     steer: si.rad = 0.0
     """Angle of the front wheels, positive to the left."""
     F_drive: si.N = 0.0
@@ -104,15 +101,10 @@ class FirstOrderState(State):
     """Tangent of the lagged slip angle of the rear tyres, same sign as `tan_alpha_f`."""
 
 
-class External(NamedTuple):
+@extended
+class External(Push):
     """Disturbances: external forces, yaw moment and grip. The defaults do nothing."""
 
-    F_x: si.N = 0.0
-    """Force at the centre of mass along the car, forward positive."""
-    F_y: si.N = 0.0
-    """Force at the centre of mass across the car, positive to the left."""
-    M_z: si.Nm = 0.0
-    """Yaw moment, positive to the left."""
     mu_f: Annotated[si.one, si.non_negative] = 1.0
     """Friction of the road under the front wheels, relative to that of the tyre measurement."""
     mu_r: Annotated[si.one, si.non_negative] = 1.0

@@ -144,7 +144,7 @@ def derivative(x: State, u: Held, w: NoDisturbance, p: Params) -> State:
     chosen = RollingMotion._make(
         where(u.dynamic > 0.5, a, b) for a, b in zip(fast, slow, strict=True)
     )
-    return State(*pose_rate(x.yaw, x.v_x, x.v_y, x.omega), *chosen, *actuators)
+    return State._make((*pose_rate(x.yaw, x.v_x, x.v_y, x.omega), *chosen, *actuators))
 
 
 def dynamic_accelerations(x: State, p: Params) -> Acceleration:

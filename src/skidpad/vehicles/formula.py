@@ -27,7 +27,7 @@ from ..ops import clip, cos, logical_and, maximum, minimum, sin, where
 from ..tyres.simple import MagicFormula, friction_on_road
 from .parts.actuators import limited, limited_lag, rate_limited_lag
 from .parts.air import downforce, resistance
-from .parts.assembly import sliding_car, weight_along
+from .parts.assembly import PlanarState, Push, sliding_car, weight_along
 from .parts.kinematics import (
     Acceleration,
     body_acceleration,
@@ -60,21 +60,10 @@ from .parts.load_transfer import (
 )
 
 
-class State(NamedTuple):
+@extended
+class State(PlanarState):
     """Pose, velocity and actuator positions of a car. ISO 8855: x forward, y left, z up."""
 
-    x: si.m = 0.0
-    """Position of the centre of mass in the world frame."""
-    y: si.m = 0.0
-    """Position of the centre of mass in the world frame."""
-    yaw: si.rad = 0.0
-    """Heading from the world x axis, positive to the left, not wrapped."""
-    v_x: si.m_s = 0.0
-    """Velocity of the centre of mass along the car, forward positive."""
-    v_y: si.m_s = 0.0
-    """Velocity of the centre of mass across the car, positive to the left."""
-    omega: si.rad_s = 0.0
-    """Yaw rate, positive to the left."""
     steer: si.rad = 0.0
     """Steering angle of both front wheels, positive to the left."""
     tau_fl: si.Nm = 0.0
@@ -103,15 +92,10 @@ class Input(NamedTuple):
     """Target torque at the rear right wheel, positive drives forward."""
 
 
-class External(NamedTuple):
+@extended
+class External(Push):
     """Disturbances: external forces, yaw moment and grip. The defaults do nothing."""
 
-    F_x: si.N = 0.0
-    """Force at the centre of mass along the car, forward positive."""
-    F_y: si.N = 0.0
-    """Force at the centre of mass across the car, positive to the left."""
-    M_z: si.Nm = 0.0
-    """Yaw moment, positive to the left."""
     mu_scale: Annotated[si.one, si.non_negative] = 1.0
     """Factor on the peak friction of all tyres; their stiffness at small slip is unchanged."""
 
@@ -407,7 +391,7 @@ def derivative(x: State, u: Input, w: External, p: Params) -> State:
     yaw_rate_rate, actuators = car.moment * (1.0 / p.I_z), actuator_rates(x, u, p)
     pose = pose_rate(x.yaw, x.v_x, x.v_y, x.omega)
     velocity = velocity_rate(car.a, x.v_x, x.v_y, x.omega)
-    return State(*pose, *velocity, yaw_rate_rate, *actuators)
+    return State._make((*pose, *velocity, yaw_rate_rate, *actuators))
 
 
 def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
@@ -500,7 +484,7 @@ def rolling_derivative(x: State, u: Input, w: NoDisturbance, p: RollingCarParams
     rolling = no_slip(x, p)
     actuators = actuator_rates(x, u, p)
     pose = pose_rate(x.yaw, rolling.v_x, rolling.v_y, rolling.omega)
-    return State(*pose, *rolling_motion(x, actuators.steer, p), *actuators)
+    return State._make((*pose, *rolling_motion(x, actuators.steer, p), *actuators))
 
 
 def rolling_outputs(x: State, u: Input, w: NoDisturbance, p: RollingCarParams) -> RollingOutputs:

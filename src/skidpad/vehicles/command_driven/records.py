@@ -152,6 +152,10 @@ Kind = Literal["double", "integer", "bool", "string", "strings", "path"]
 """Types of parameters; "path" is the path of a CSV map."""
 
 
+UNREAD = frozenset({"angvel_noise_stddev", "convert_steer_cmd", "convert_steer_cmd_method"})
+"""Parameters that upstream documents but its program never reads."""
+
+
 @dataclass(frozen=True)
 class Parameter:
     """Name, type, default, unit and meaning of one parameter."""
@@ -172,7 +176,7 @@ class Parameter:
     @property
     def unread(self) -> bool:
         """Whether upstream documents the parameter but its program never reads it."""
-        return "no effect" in self.meaning
+        return self.name in UNREAD
 
 
 LEARNED = ("LEARNED_STEER_VEL",)

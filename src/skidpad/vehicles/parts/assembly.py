@@ -49,9 +49,37 @@ from ...core.record import Recipe, made_once, recipe_of
 from ...errors import InvalidValue
 from ...ops import hats, maximum, ramps, weighted_sum
 from ...tyres.contract import tyre_set
-from ...units import N, Unit, kg, m, one, rad
+from ...units import N, Nm, Unit, kg, m, m_s, one, rad, rad_s
 from .kinematics import Acceleration as PlaneAcceleration
 from .kinematics import body_acceleration, following, yaw_rate
+
+
+class PlanarState(NamedTuple):
+    """Pose and velocity of a car that moves in the plane. ISO 8855: x forward, y left, z up."""
+
+    x: m = 0.0
+    """Position of the centre of mass in the world frame."""
+    y: m = 0.0
+    """Position of the centre of mass in the world frame."""
+    yaw: rad = 0.0
+    """Heading from the world x axis, positive to the left, not wrapped."""
+    v_x: m_s = 0.0
+    """Velocity of the centre of mass along the car, forward positive."""
+    v_y: m_s = 0.0
+    """Velocity of the centre of mass across the car, positive to the left."""
+    omega: rad_s = 0.0
+    """Yaw rate, positive to the left."""
+
+
+class Push(NamedTuple):
+    """External forces and yaw moment on a car; the defaults do nothing."""
+
+    F_x: N = 0.0
+    """Force at the centre of mass along the car, forward positive."""
+    F_y: N = 0.0
+    """Force at the centre of mass across the car, positive to the left."""
+    M_z: Nm = 0.0
+    """Yaw moment, positive to the left."""
 
 
 class NoStates(NamedTuple):

@@ -15,7 +15,7 @@ from .. import formula
 from ..commonroad.cars import FORD_ESCORT
 from ..parts.actuators import BrakeTorques, fraction
 from ..parts.air import PlainAir
-from ..parts.assembly import assembled, base_of, redefined, widened
+from ..parts.assembly import Push, assembled, base_of, redefined, widened
 from ..parts.chassis import FOLLOWED, RollShare
 from ..parts.electric import WHEEL_DRIVES, WheelTorques
 from ..parts.spinning_wheel import SteadySlip
@@ -27,7 +27,7 @@ from ..parts.trailers import NoTrailers, trailer_disturbances, trailer_outputs, 
 class State(formula.State):
     """Pose, velocity, actuators, wheel spins and the lagged accelerations that set the loads."""
 
-    steer: si.rad = 0.0  # pyright: ignore[reportIncompatibleVariableOverride]
+    steer: si.rad = 0.0
     """Angle of a virtual wheel in the middle of the front axle, positive to the left."""
     spin_fl: si.rad_s = 0.0
     """Spin of the front left wheel about its axle, positive when it rolls forward."""
@@ -81,15 +81,10 @@ class Input(formula.Input):
     """Brake torque at the rear right wheel."""
 
 
-class External(NamedTuple):
+@extended
+class External(Push):
     """Disturbances: external forces, yaw moment and grip. The defaults do nothing."""
 
-    F_x: si.N = 0.0
-    """Force at the centre of mass along the car, forward positive."""
-    F_y: si.N = 0.0
-    """Force at the centre of mass across the car, positive to the left."""
-    M_z: si.Nm = 0.0
-    """Yaw moment, positive to the left."""
     mu_fl: Annotated[si.one, si.non_negative] = 1.0
     """Friction of the road under the front left wheel, relative to the tyre measurement."""
     mu_fr: Annotated[si.one, si.non_negative] = 1.0
