@@ -363,7 +363,7 @@ class ZenohTransport(Transport):
     def subscribe(
         self, topic: str, type_: MessageType, qos: Qos, callback: Callable[[bytes], None]
     ) -> None:
-        """Call a function with the bytes of every message of a topic, in a thread of its own."""
+        """Call a function with the bytes of every message of a topic, in a separate thread."""
         end = endpoint(topic, type_)
         depth = max(1, qos.depth)
         source = end.key(self.domain), self._zenoh.handlers.RingChannel(depth)

@@ -413,7 +413,7 @@ class FullStateFeedback(SensorModel):
 
     @property
     def nameless(self) -> bool:
-        """Whether it was made from numbers of states and inputs, without a vehicle."""
+        """Whether the sensor was made from numbers of states and inputs, without a vehicle."""
         return self._nameless
 
     def output(self, x: Any, u: Any, w: Any = None) -> Any:

@@ -64,7 +64,7 @@ Axes = Channel | tuple[Channel, Channel, Channel]
 
 
 class ImuReading(NamedTuple):
-    """Reading of the IMU, along its own axes."""
+    """Reading of an IMU, along the axes of the sensor."""
 
     f_x: m_s2
     """Specific force along the sensor's x axis."""
@@ -552,7 +552,7 @@ class WheelSpeed(Sensor):
 
     @property
     def looks_back(self) -> bool:
-        """Whether it has an encoder, which counts over a period."""
+        """Whether the sensor has an encoder, which counts over a period."""
         return self.ticks is not None
 
     def measure(self, truth: Motion) -> WheelSpeedReading:

@@ -590,7 +590,7 @@ class Ground:
 
     @property
     def level(self) -> bool:
-        """Whether it is at z = 0 everywhere and at all times."""
+        """Whether the ground is at z = 0 everywhere and at all times."""
         return self._terrain.level
 
     def spans(self) -> dict[str, tuple[m, m]]:

@@ -714,7 +714,7 @@ class Waypoint:
 
 @dataclass(frozen=True)
 class ActorSpec:
-    """A pedestrian on a path of waypoints, who does not react to anything."""
+    """Pedestrian that follows waypoints and does not react to other objects."""
 
     name: str
     pose: Pose

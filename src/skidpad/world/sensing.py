@@ -191,7 +191,7 @@ _EARLY: s = 1e-6
 
 
 class InertialReading(NamedTuple):
-    """Reading of an inertial unit, along its own axes."""
+    """Reading of an inertial unit, along the axes of the sensor."""
 
     f_x: m_s2
     """Specific force along the sensor's x axis."""

@@ -171,7 +171,7 @@ class WorldVehicle:
 
     @property
     def in_collision(self) -> bool:
-        """Whether it touches something or is closer to it than the file's collision_threshold."""
+        """Whether the vehicle touches a body or is within the file's collision_threshold of one."""
         return self._world.in_collision(self.name)
 
     def __repr__(self) -> str:

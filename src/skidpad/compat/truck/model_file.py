@@ -453,7 +453,7 @@ class SpecificForce(NamedTuple):
 
 
 class EngineState(NamedTuple):
-    """State of the truck at one time; the base point is what upstream calls the model centre."""
+    """State of the truck at one time; its base point is upstream's model centre."""
 
     status: Status
     time: s

@@ -307,7 +307,7 @@ class WorldProgram:
             )
 
     def _publish_once(self) -> None:
-        """Publish what never changes: the map, outlines, and fixed frames on the robots."""
+        """Publish the constant messages: the map, outlines, and fixed frames on the robots."""
         node, world = self.node, self.world
         grid = world_topics.map_of(world.scene, self._parameters["map_resolution"])
         plan = node.publisher("simul_map", "nav_msgs/msg/OccupancyGrid", LATCHED)

@@ -86,7 +86,7 @@ def numbers_of(world: World, *, corrected: bool) -> Numbers:
 
 
 def _level_correction(truth: Array, reckoned: Array) -> Array:
-    """As `_correction`, for vehicles without roll and pitch."""
+    """Pose of `odom` on the map as in `_correction`, for vehicles without roll and pitch."""
     x, y, z, w = reckoned.T[:4]
     q_z, q_w = truth[:, 5] * w - truth[:, 6] * z, truth[:, 6] * w + truth[:, 5] * z
     cosine, sine = q_w * q_w - q_z * q_z, 2.0 * q_z * q_w
@@ -410,7 +410,7 @@ class LaserTopic(SensorTopic):
 
 
 class ImuTopic(SensorTopic):
-    """Readings of an IMU, with its own attitude estimate relative to east and north."""
+    """Readings of an IMU, with an attitude estimate relative to east and north."""
 
     def __init__(self, node: Node, names: RobotNames, spec: specs.Imu, qos: Qos, east: rad) -> None:
         deviations = (
