@@ -23,7 +23,7 @@ from ..core.arrays import AnyArray, Array, ArrayNumber, shared_array
 from ..core.backends import called
 from ..core.body import Pose, Velocity
 from ..errors import InvalidValue
-from ..geometry.line import Line, LinePoint
+from ..geometry.line import LinePoint
 from ..geometry.maps.map import border_segments
 from ..geometry.maps.occupancy import Grid
 from ..geometry.maps.track import Track
@@ -311,7 +311,7 @@ def _leaves(course: Course) -> list[Any]:
 
 
 def _course(number: int, track: Track, walls: Walls) -> Course:
-    line = Line.through(track.centre, closed=track.closed)
+    line = track.line
     count = len(track.centre)
     # The first row of a loop is repeated at its end, with the heading after a lap.
     s = np.linspace(0.0, line.length, count + 1 if track.closed else count)

@@ -227,10 +227,10 @@ def _references(
         from ...geometry.maps.track import random_track
 
         v_max = min(COMFORT.v_max, SHARE * vehicle.limits.v_max)
-        loops = [random_track(seed).centre for seed in range(4)]
         grip = COMFORT._replace(v_max=v_max)
+        loops = [random_track(seed) for seed in range(4)]
         return tuple(
-            Reference.along(loop, speed_profile(Line.through(loop, closed=True), grip), closed=True)
+            Reference.along(loop.centre, speed_profile(loop.line, grip), closed=True)
             for loop in loops
         )
     several = (reference,) if isinstance(reference, Reference) else tuple(reference)

@@ -272,7 +272,7 @@ class Grid(NamedTuple):
 
     def check(self, track: Track, number: int, box: tuple[tuple[m, m], ...]) -> None:
         """Raise if two boxes on the grid could touch anywhere on a track."""
-        line = Line.through(track.centre, closed=track.closed)
+        line = track.line
         span = self.agents * self.gap
         if span > line.length:
             raise InvalidValue(
