@@ -577,8 +577,16 @@ class FramePainter:
     @classmethod
     def of_map(cls, ground: Map, *, size: tuple[int, int] = (640, 480)) -> FramePainter:
         """Painter for vehicles on a map, with the lane along its centre line if it has one."""
-        areas = zip(ground.polygons, ground.holes, strict=True)
-        solids = [Polygon(_seam_holes(outline, holes), "solid") for outline, holes in areas]
+        solids: list[Polygon] = []
+        for outline, holes in zip(ground.polygons, ground.holes, strict=True):
+            # One ring, joined to each hole by a seam.
+            ring = outline if signed_area(outline) > 0.0 else outline[::-1]
+            parts = [ring]
+            for hole in holes:
+                inner = hole if signed_area(hole) < 0.0 else hole[::-1]
+                parts += [ring[:1], inner, inner[:1]]
+            joined = np.concatenate([*parts, ring[:1]]) if len(holes) else ring
+            solids.append(Polygon(as_points(joined), "solid"))
         lanes = [] if ground.centre_line is None else [_lane(ground.centre_line)]
         return cls(
             ground.segments,
@@ -700,13 +708,3 @@ def _lane(rows: Array) -> Polygon:
     """Area between the borders of a centre line."""
     left, right = borders(rows)
     return Polygon(as_points(np.concatenate([left, right[::-1]])), "lane")
-
-
-def _seam_holes(outline: Array, holes: Sequence[Array]) -> tuple[tuple[float, float], ...]:
-    """An area with holes as a single ring, joined to each hole by a seam."""
-    ring = outline if signed_area(outline) > 0.0 else outline[::-1]
-    parts = [ring]
-    for hole in holes:
-        inner = hole if signed_area(hole) < 0.0 else hole[::-1]
-        parts += [ring[:1], inner, inner[:1]]
-    return as_points(np.concatenate([*parts, ring[:1]]) if holes else ring)

@@ -503,7 +503,23 @@ def time_chart_svg(
         lines = "".join(f"M{at:.0f} 0V{FINE}" for at in fine[0].place(marks))
         inner.append(f'<path class="start" d="{lines}"/>')
     ordered = sorted(curves, key=lambda one: ORDER.index(one.kind))
-    inner += [_fine_curve(curve, *fine, most) for curve in ordered]
+    for curve in ordered:
+        t, values = thin_points(
+            np.asarray(curve.x, float), np.asarray(curve.y, float), curve.kind in DOTS, most
+        )
+        known = np.isfinite(t) & np.isfinite(values)
+        across = np.round(fine[0].place(t[known])).astype(int)
+        up = np.round(np.clip(fine[1].place(values[known]), -FINE, 2 * FINE)).astype(int)
+        # Whole numbers, each relative to the one before; a gap begins a new line.
+        begins = np.flatnonzero(np.diff(np.flatnonzero(known), prepend=-2) > 1)
+        steps_x, steps_y = np.diff(across, prepend=0).tolist(), np.diff(up, prepend=0).tolist()
+        parts = [f"{a} {b}" if b >= 0 else f"{a}{b}" for a, b in zip(steps_x, steps_y, strict=True)]
+        line = "".join(
+            f"M{across[first]} {up[first]}" + "l".join(["", *parts[first + 1 : last]])
+            for first, last in zip(begins, [*begins[1:], len(parts)], strict=True)
+        )
+        look = f'class="{curve.kind} {colour_class(curve.colour)}"{faint(curve.opacity)}'
+        inner.append(f'<path {look} d="{line}"/>' if line else "")
     wide, high = WIDTH - LEFT - RIGHT, TIME_HEIGHT - TOP - BOTTOM
     drawing = (
         f'<svg class="span" x="{LEFT}" y="{TOP}" width="{wide}" height="{high:.0f}" '
@@ -511,25 +527,6 @@ def time_chart_svg(
         f'data-low="{x.low:.9g}" data-high="{x.high:.9g}">{"".join(inner)}</svg>'
     )
     return framed_svg(x, y, "time in s", y_label, drawing, TIME_HEIGHT)
-
-
-def _fine_curve(curve: Trace, x: Axis, y: Axis, most: int) -> str:
-    """Path of whole numbers, each relative to the one before; a gap begins a new line."""
-    t, values = thin_points(
-        np.asarray(curve.x, float), np.asarray(curve.y, float), curve.kind in DOTS, most
-    )
-    known = np.isfinite(t) & np.isfinite(values)
-    across = np.round(x.place(t[known])).astype(int)
-    up = np.round(np.clip(y.place(values[known]), -FINE, 2 * FINE)).astype(int)
-    begins = np.flatnonzero(np.diff(np.flatnonzero(known), prepend=-2) > 1)
-    steps_x, steps_y = np.diff(across, prepend=0).tolist(), np.diff(up, prepend=0).tolist()
-    parts = [f"{a} {b}" if b >= 0 else f"{a}{b}" for a, b in zip(steps_x, steps_y, strict=True)]
-    lines: list[str] = []
-    for first, last in zip(begins, [*begins[1:], len(parts)], strict=True):
-        lines.append(f"M{across[first]} {up[first]}" + "l".join(["", *parts[first + 1 : last]]))
-    faint = "" if curve.opacity == 1.0 else f' stroke-opacity="{curve.opacity:g}"'
-    look = f'class="{curve.kind} {colour_class(curve.colour)}"{faint}'
-    return f'<path {look} d="{"".join(lines)}"/>' if lines else ""
 
 
 def zoom_bar(span: tuple[s, s]) -> str:

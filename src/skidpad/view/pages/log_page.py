@@ -69,7 +69,8 @@ def log_html(prepared: Prepared, *, log: Log | None = None, date: str = "") -> s
         for line in prepared.lines
         if line.step in DOUBTS or (line.step in LOSSES and line.share > MUCH)
     ]
-    if constant := [name for name, values in prepared.channels.items() if _is_constant(values)]:
+    finite = {name: values[np.isfinite(values)] for name, values in prepared.channels.items()}
+    if constant := [name for name, known in finite.items() if known.size and not np.ptp(known)]:
         doubts.append(f"{', '.join(constant)}: the same value in every sample")
     doubts += [] if log is None else [f"{n} is not used: {why}" for n, why in log.unread.items()]
     drive = drive_map(prepared, *_lateral(prepared))
@@ -114,11 +115,6 @@ def sections_page(title: str, head: str, sections: Mapping[str, tuple[str, str]]
     return html.document(
         title, "".join(body), script, html.asset("identification/identification.css")
     )
-
-
-def _is_constant(values: Array) -> bool:
-    known = values[np.isfinite(values)]
-    return known.size > 0 and not np.ptp(known)
 
 
 class Drawn(NamedTuple):

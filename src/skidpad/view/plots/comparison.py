@@ -309,7 +309,12 @@ def gg(
             xlabel=f"lateral acceleration {symbol('a_y')} [m/s²], positive to the left",
             ylabel=f"longitudinal acceleration {symbol('a_x')} [m/s²]",
         )
-        _draw_rings(axes, radius)
+        step = 0.5 if radius < 2.2 * G else 1.0
+        for share in np.arange(step, radius / G, step):
+            r = share * G
+            axes.plot(r * np.cos(_RING), r * np.sin(_RING), color="#BBBBBB", ls=style.DOTS, lw=0.8)
+            at, side = (r * np.sqrt(0.5), -r * np.sqrt(0.5)), {"ha": "right", "va": "center"}
+            style.label_at(axes, f"{share:g} g", at, xytext=(-5, 0), color=style.GREY, **side)
         if coloured:
             _draw_coloured(axes, next(iter(named_runs.values())), colour, radius)
         else:
@@ -327,15 +332,6 @@ def gg(
         style.legend_above(axes, markerscale=2.0)
         style.headings(figure, title)
     return style.write_figure(figure, path)
-
-
-def _draw_rings(axes: Axes, radius: float) -> None:
-    step = 0.5 if radius < 2.2 * G else 1.0
-    for share in np.arange(step, radius / G, step):
-        r = share * G
-        axes.plot(r * np.cos(_RING), r * np.sin(_RING), color="#BBBBBB", ls=style.DOTS, lw=0.8)
-        at, look = (r * np.sqrt(0.5), -r * np.sqrt(0.5)), {"ha": "right", "va": "center"}
-        style.label_at(axes, f"{share:g} g", at, xytext=(-5, 0), color=style.GREY, **look)
 
 
 def _draw_coloured(axes: Axes, run: Trajectory, colour: str, radius: float) -> None:

@@ -176,7 +176,11 @@ def monte_carlo_html(study: MonteCarlo) -> str:
 
 def _fans(study: MonteCarlo) -> str:
     """Fans of the quantities that vary between runs."""
-    names = [name for name in study.quantities if _spreads(study, name)][:MOST_FANS]
+    names: list[str] = []
+    for name in study.quantities:
+        mean, most = study.mean(name), float(np.nanmax(study.std(name)))
+        if most > 0.02 * float(np.nanmax(mean) - np.nanmin(mean)) and len(names) < MOST_FANS:
+            names.append(name)
     if not names:
         return ""
     fans = study_fans(study, names, lines=0, worst=0, units={})
@@ -185,12 +189,6 @@ def _fans(study: MonteCarlo) -> str:
         new_figure((3.6,) * len(fans), (2.6,)),
         lambda figure, grid: draw_fans(figure, grid, fans, {}, title=""),
     )
-
-
-def _spreads(study: MonteCarlo, name: str) -> bool:
-    """Whether the runs differ visibly, compared with the range of the quantity."""
-    mean, most = study.mean(name), float(np.nanmax(study.std(name)))
-    return most > 0.02 * float(np.nanmax(mean) - np.nanmin(mean))
 
 
 def events_table(

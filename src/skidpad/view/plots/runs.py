@@ -19,7 +19,7 @@ from ...core.checks import positive
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...geometry.line import arc_length
-from ...geometry.maps.map import Map, Polygon
+from ...geometry.maps.map import Map
 from ...geometry.maps.occupancy import Grid
 from ...geometry.polygon import signed_area
 from ...run.trajectory import Trajectory
@@ -284,10 +284,17 @@ def png(map_: Map) -> bytes:
 def draw_map(axes: Axes, map_: Map, *, line_colour: str = style.BLUE) -> None:
     """Draw the contents of a map on axes with equal scales."""
     from matplotlib.collections import LineCollection, PathCollection
+    from matplotlib.path import Path
 
     if map_.grid is not None:
         draw_cells(axes, map_.grid, style.INK)
-    solids = [_outline(solid) for solid in map_.solids]
+    solids: list[Path] = []
+    for solid in map_.solids:
+        # Outline and holes have opposite orientation, so that holes stay unfilled.
+        rings = [solid.outline, *solid.holes]
+        turned = [r if (signed_area(r) > 0.0) == (k == 0) else r[::-1] for k, r in enumerate(rings)]
+        parts = [Path(np.vstack([ring, ring[:1]]), closed=True) for ring in turned]
+        solids.append(Path.make_compound_path(*parts))
     axes.add_collection(PathCollection(solids, facecolor=SOLID, edgecolor="none", zorder=1.2))
     width = 1.3 if len(map_.segments) < 2000 else 0.6
     segments = list(map_.segments.reshape(-1, 2, 2))
@@ -303,18 +310,6 @@ def draw_map(axes: Axes, map_: Map, *, line_colour: str = style.BLUE) -> None:
             area = 26.0 if colour == "orange" else 14.0
             look: Any = {"color": shade, "edgecolors": style.INK, "linewidths": 0.4}
             axes.scatter(*at.T, s=area, zorder=1.5, **look)
-
-
-def _outline(solid: Polygon) -> Any:
-    """Outline and holes as one path; they have opposite orientation, so holes stay unfilled."""
-    from matplotlib.path import Path
-
-    parts: list[Path] = []
-    for k, ring in enumerate([solid.outline, *solid.holes]):
-        right_way = (signed_area(ring) > 0.0) == (k == 0)
-        turned = ring if right_way else ring[::-1]
-        parts.append(Path(np.vstack([turned, turned[:1]]), closed=True))
-    return Path.make_compound_path(*parts)
 
 
 FILLS = {"vehicle": "#9FB4C7", "trailer": "#C2CDD6"}
@@ -372,6 +367,9 @@ def draw_path(
 
     Start and end are marked. Without a vehicle, darts show the heading. `most` bounds the segments.
     """
+    from matplotlib.markers import MarkerStyle
+    from matplotlib.transforms import Affine2D
+
     recorded, run = run, with_motion(run, vehicle)
     needed = {"x", "y"} if vehicle is None else {"x", "y", "yaw"}
     if not needed <= set(run.names):
@@ -394,8 +392,13 @@ def draw_path(
     elif ground is not None:
         draw_map(axes, ground, line_colour="#B9C4CE")
     _draw_line(axes, x, y, speed(run), most)
-    if vehicle is None and "yaw" in run:
-        _draw_darts(axes, run)
+    covered = travelled(run) if vehicle is None and "yaw" in run else np.zeros(1)
+    if covered[-1] > 0.0:
+        # Darts show the heading, which differs from the path in a slide.
+        for k in np.searchsorted(covered, covered[-1] * (np.arange(DARTS) + 0.5) / DARTS):
+            turned = Affine2D().rotate(float(run["yaw"][k]))
+            dart = MarkerStyle(_DART, transform=turned)
+            axes.plot(x[k], y[k], marker=dart, ms=9.0, mew=0.0, color=style.INK, zorder=3.6)
     draw_bodies(axes, bodies, FILLS, alpha=0.7)
     axes.plot(
         x[:1], y[:1], "o", label="start", color="white", mec=style.INK, ms=8.0, mew=1.3, zorder=4.0
@@ -426,22 +429,6 @@ def _draw_line(axes: Axes, x: Array, y: Array, speeds: Array | None, most: int) 
     line.set_capstyle("round")
     axes.add_collection(line)
     style.colour_bar(axes, line, "speed [m/s]")
-
-
-def _draw_darts(axes: Axes, run: Trajectory) -> None:
-    """Draw darts that show the heading, which in a slide differs from the path."""
-    from matplotlib.markers import MarkerStyle
-    from matplotlib.transforms import Affine2D
-
-    covered = travelled(run)
-    if not covered[-1] > 0.0:
-        return
-    for k in np.searchsorted(covered, covered[-1] * (np.arange(DARTS) + 0.5) / DARTS):
-        turned = Affine2D().rotate(float(run["yaw"][k]))
-        dart = MarkerStyle(_DART, transform=turned)
-        axes.plot(
-            run["x"][k], run["y"][k], marker=dart, ms=9.0, mew=0.0, color=style.INK, zorder=3.6
-        )
 
 
 def _extent(ground: Map | Stage) -> Array:

@@ -238,26 +238,25 @@ def _diagrams(
     law: TyreLaw, loads: Sequence[float], alpha_max: float, named: bool
 ) -> list[tuple[str, Callable[[Axes], None]]]:
     """Headings and drawing functions of the diagrams available for a tyre."""
-    diagrams = {"lateral force": partial(_draw_lateral, law=law, loads=loads, alpha_max=alpha_max)}
+
+    def draw_lateral(axes: Axes) -> None:
+        alpha = np.linspace(-alpha_max, alpha_max, POINTS)
+        _draw_by_load(axes, np.rad2deg(alpha), loads, lambda F_z: law.lateral(alpha, F_z))
+        slip = f"slip angle {symbol('alpha')} [°], positive pushes left"
+        axes.set(xlabel=slip, ylabel=f"{symbol('F_y')} [kN]")
+
+    def draw_longitudinal(axes: Axes) -> None:
+        force: Any = law.longitudinal
+        kappa = np.linspace(-SLIP_MAX, SLIP_MAX, POINTS)
+        _draw_by_load(axes, kappa, loads, lambda F_z: force(kappa, F_z))
+        axes.set(xlabel=f"longitudinal slip {symbol('kappa')} [1]", ylabel=f"{symbol('F_x')} [kN]")
+
+    diagrams: dict[str, Callable[[Axes], None]] = {"lateral force": draw_lateral}
     if law.longitudinal is not None:
-        diagrams["longitudinal force"] = partial(_draw_longitudinal, law=law, loads=loads)
+        diagrams["longitudinal force"] = draw_longitudinal
     if law.shared is not None:
         diagrams["shared friction"] = partial(_draw_shared, law=law, alpha_max=alpha_max)
     return [(f"{law.name}: {n}" if named else n.capitalize(), d) for n, d in diagrams.items()]
-
-
-def _draw_lateral(axes: Axes, law: TyreLaw, loads: Sequence[float], alpha_max: float) -> None:
-    alpha = np.linspace(-alpha_max, alpha_max, POINTS)
-    _draw_by_load(axes, np.rad2deg(alpha), loads, lambda F_z: law.lateral(alpha, F_z))
-    slip = f"slip angle {symbol('alpha')} [°], positive pushes left"
-    axes.set(xlabel=slip, ylabel=f"{symbol('F_y')} [kN]")
-
-
-def _draw_longitudinal(axes: Axes, law: TyreLaw, loads: Sequence[float]) -> None:
-    force: Any = law.longitudinal
-    kappa = np.linspace(-SLIP_MAX, SLIP_MAX, POINTS)
-    _draw_by_load(axes, kappa, loads, lambda F_z: force(kappa, F_z))
-    axes.set(xlabel=f"longitudinal slip {symbol('kappa')} [1]", ylabel=f"{symbol('F_x')} [kN]")
 
 
 def _draw_by_load(

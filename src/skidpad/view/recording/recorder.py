@@ -719,9 +719,14 @@ class WorldRecorder(Recorder):
             if lidar is not None:
                 self.add_scan(lidar, reading.stamp, reading.ranges)
             elif number is not None:
-                self.add_reading(
-                    number, reading.stamp, _reading_values(self._mounts[number], reading)
-                )
+                mount = self._mounts[number]
+                if mount.kind == "gnss":
+                    values = [reading.latitude, reading.longitude, reading.altitude]
+                else:
+                    values = [*reading[3:6], *reading[0:3]]
+                if mount.oriented:
+                    values += quaternion(reading.yaw, reading.pitch, reading.roll)
+                self.add_reading(number, reading.stamp, values)
         for event in events:
             self.add_contact(event)
             if event.kind == "begin":
@@ -759,13 +764,3 @@ def _mount(owner: str, one: scene.Imu | scene.Gnss) -> SensorMount:
         return SensorMount(one.name, owner, "imu", *place, oriented=one.measure_orientation)
     deviations = one.horizontal_std_noise, one.vertical_std_noise
     return SensorMount(one.name, owner, "gnss", *place, deviations=deviations)
-
-
-def _reading_values(mount: SensorMount, reading: Any) -> list[float]:
-    """Numbers of a reading in the recorder's order."""
-    if mount.kind == "gnss":
-        return [reading.latitude, reading.longitude, reading.altitude]
-    values = [*reading[3:6], *reading[0:3]]
-    if mount.oriented:
-        values += quaternion(reading.yaw, reading.pitch, reading.roll)
-    return values
