@@ -13,7 +13,9 @@ from skidpad.core.body import Demand
 from skidpad.errors import InvalidValue
 from skidpad.run.trim import steady, straight
 from skidpad.study.identify.axle_curves import AxleCurves, axle_curves, integrated_v_y, tyre_curve
+from skidpad.study.identify.drives import logged_axle_curves
 from skidpad.study.logs.cleaning import noise_level
+from skidpad.study.logs.preparation import Prepared
 
 CARS = {
     "single_track": sp.vehicles.single_track("sports"),
@@ -120,6 +122,23 @@ def test_medians_of_a_noisy_drive_lie_on_the_tyres_of_the_car(name):
         assert np.abs(error).max() < 0.03 * peak
         assert (bins.low <= bins.F_y).all()
         assert (bins.F_y <= bins.high).all()
+
+
+def test_without_a_lateral_velocity_a_kalman_filter_estimates_it():
+    """The drive never goes straight ahead for long, and the gyro and the hand wheel are off."""
+    car, run = CARS["single_track"], drive("single_track")
+    known = {name: values for name, values in channels("single_track", 4).items() if name != "v_y"}
+    known["omega"] = known["omega"] + 0.01
+    known["steering_wheel"] = 15.0 * known.pop("steer")
+    noise = {**NOISE, "steering_wheel": 15.0 * NOISE["steer"]}
+    log = Prepared("drive", run.t, 0.01, known, {}, noise, {}, (), ())
+    curves = logged_axle_curves(car, log, {"log.steer_ratio": 1.0 / 15.0, "log.omega_bias": 0.01})
+    assert "v_y is estimated by an extended Kalman filter of single_track" in curves.notes
+    tyres = curves.tyre_curve(car)
+    for samples, force in ((curves.front, tyres.F_y_f), (curves.rear, tyres.F_y_r)):
+        bins = samples.bins(window=curves.window)
+        error = bins.F_y - np.interp(bins.alpha, tyres.alpha, force)
+        assert np.abs(error).max() < 0.05 * np.abs(bins.F_y).max()
 
 
 def test_standard_deviations_are_those_of_the_noise():

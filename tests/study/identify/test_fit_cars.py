@@ -37,9 +37,15 @@ def first_order(rng: np.random.Generator, tau: float, shape: tuple[int, ...]) ->
 
 
 def drives(
-    count: int, seconds: float, *, tau: float = 0.0, wind: float = 0.0, amplitude: float = 0.07
+    count: int,
+    seconds: float,
+    *,
+    tau: float = 0.0,
+    wind: float = 0.0,
+    amplitude: float = 0.07,
+    speed: float = 18.0,
 ) -> list[Log]:
-    """Logs of random steering at 18 m/s.
+    """Logs of random steering.
 
     Args:
         count, seconds: number of logs and their length.
@@ -47,6 +53,7 @@ def drives(
         wind: standard deviation in N and N·m of a side force and a yaw moment that no sensor sees,
             with a correlation time of 0.5 s.
         amplitude: largest steering angle in rad.
+        speed: speed at the start in m/s.
     """
     rng, steps = np.random.default_rng(3), round(seconds / DT)
     u = np.zeros((steps, count, 2))
@@ -59,7 +66,7 @@ def drives(
     u[..., 1] = 400.0 + 800.0 * np.sin(0.3 * DT * np.arange(steps))[:, None]
     w = np.tile(record.flatten(record.build(CAR.model.Disturbance)), (steps, count, 1))
     w[..., 1:3] += wind * first_order(rng, 0.5, (steps, count, 2))
-    x0 = np.array(record.flatten(record.build(CAR.State, {"v_x": 18.0})))
+    x0 = np.array(record.flatten(record.build(CAR.State, {"v_x": speed})))
     fleet = sp.Fleet(CAR, DT)
     x = fleet.rollout(np.tile(x0, (count, 1)), u, disturbances=w)
     y = fleet.outputs(x, np.concatenate([u, u[-1:]]), disturbances=np.concatenate([w, w[-1:]]))
@@ -130,6 +137,17 @@ def test_several_logs_are_fitted_at_once_and_whole_logs_held_out() -> None:
     assert [replay.drive.name for replay in found.held_out] == ["log 2"]
     for name in FREE[:3]:
         assert found[name].value == pytest.approx(TRUTH[name], rel=0.05)
+
+
+def test_speeds_that_were_not_fitted_and_offsets_near_zero_are_noted_and_fitted() -> None:
+    (slow,), (fast,) = drives(1, 12.0), drives(1, 8.0, amplitude=0.02, speed=30.0)
+    channels = dict(slow.channels)
+    wheel = channels.pop("steer")
+    channels["steering_wheel"] = wheel._replace(values=15.0 * wheel.values)
+    by_hand = Log("by hand", channels)
+    found = fit(CAR, by_hand, ["I_z", "log.steer_offset"], hold_out=fast, starts=1)
+    assert abs(found["log.steer_offset"].value) < 0.01
+    assert any("30" in note and "at another speed" in note for note in found.notes)
 
 
 def test_outliers_hardly_move_robust_estimates() -> None:

@@ -144,7 +144,9 @@ def _in_words(named: Sequence[Unknown], parts: Array, variance: float) -> Untold
     kinds = [_kind(u) for u in named]
     advice = list(dict.fromkeys(_ADVICE[kind] for kind in kinds))[:3]
     if len(named) == 1:
-        width = "not at all" if variance > 0.1 * _NOTHING**2 else _size(named[0], variance)
+        size, unit = np.sqrt(variance) * named[0].matters, named[0].unit
+        width = f"standard deviation {size:.2g}{'' if unit == '1' else f' {unit}'}"
+        width = "not at all" if variance > 0.1 * _NOTHING**2 else width
         text = f"the data hardly tell {names[0]} ({width})"
     else:
         signs = np.sign(parts) == np.sign(parts[0])
@@ -160,12 +162,6 @@ def _in_words(named: Sequence[Unknown], parts: Array, variance: float) -> Untold
             )
             advice = [a for a in advice if a != _ADVICE["mass"]]
     return Untold(names, f"{text}. {'. '.join(advice)}" if advice else text)
-
-
-def _size(unknown: Unknown, variance: float) -> str:
-    return f"standard deviation {np.sqrt(variance) * unknown.matters:.2g} {unknown.unit}".rstrip(
-        " 1"
-    )
 
 
 _KINDS = (

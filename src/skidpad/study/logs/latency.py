@@ -166,8 +166,14 @@ class _Spectra(NamedTuple):
         n = len(late)
         begin = max(int(np.ceil(_LOWEST * n * dt)), 1)
         band = slice(begin, min(int(highest * n * dt), (n - 1) // 2) + 1)
-        fast = [_without_slow(one, known, int(_SLOW / dt)) for one in (early, late)]
-        whole = [np.fft.rfft(one * window) for one in fast]
+        # Slow motion is the largest, and would leak into all other frequencies.
+        kernel = np.ones(min(int(_SLOW / dt) | 1, n // 4 | 1))
+        count = np.maximum(np.convolve(known.astype(float), kernel, "same"), 1.0)
+        whole: list[NDArray[np.complex128]] = []
+        for signal in (early, late):
+            filled = np.where(known, signal - signal[known].mean(), 0.0)
+            fast = filled - np.convolve(filled, kernel, "same") / count
+            whole.append(np.fft.rfft(np.where(known, fast, 0.0) * window))
         first, second = whole[0][band], whole[1][band]
         bins = len(first)
         if bins < _LEAST_BINS or not np.abs(first).any() or not np.abs(second).any():
@@ -294,19 +300,6 @@ def _is_clear(spectrum: NDArray[np.complex128], window: Array) -> Mask:
     middle = len(lobes) // 2
     lobes[middle - _MAIN_LOBE : middle + _MAIN_LOBE + 1] = 0.0
     return power > _LEAK * np.maximum(fftconvolve(power, lobes, "same"), 0.0)
-
-
-def _without_slow(values: Array, known: Mask, width: int) -> Array:
-    """Known samples without their moving mean, zero elsewhere.
-
-    Slow motion is the largest, and would leak into all other frequencies.
-    """
-    filled = np.where(known, values - values[known].mean(), 0.0)
-    kernel = np.ones(min(width | 1, len(values) // 4 | 1))
-    count = np.convolve(known.astype(float), kernel, "same")
-    return np.where(
-        known, filled - np.convolve(filled, kernel, "same") / np.maximum(count, 1.0), 0.0
-    )
 
 
 REFERENCES = ("omega", "a_x", "a_y", "v_x", "yaw", "speed", "x")

@@ -31,7 +31,7 @@ All that compares several channels row by row follows on the common grid.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -145,7 +145,11 @@ class Prepared:
         return self.channels[name]
 
 
-class _Settings(NamedTuple):
+@dataclass
+class _Work:
+    """The state of a log between the steps, and the arguments of `prepare`."""
+
+    log: Log
     without: frozenset[str]
     period: s | None
     reference: str
@@ -155,32 +159,29 @@ class _Settings(NamedTuple):
     wheel_radius: m | None
     cutoff: float | None
     bank: bool
+    channels: dict[str, Channel] = field(init=False)
+    """Channels, including commands, with their own times."""
+    lines: list[Line] = field(default_factory=list[Line])
+    latency: dict[str, Latency] = field(default_factory=dict[str, Latency])
+    noise: dict[str, float] = field(default_factory=dict[str, float])
+    t: Array = field(default_factory=lambda: np.empty(0))
+    """Times of the grid, empty before it is made."""
+    dt: s = 0.0
+    rows: dict[str, Array] = field(default_factory=dict[str, Array])
+    """Channels on the grid."""
+    unfiltered: dict[str, Channel] = field(default_factory=dict[str, Channel])
+    """Channels that are filtered for the steps that follow only."""
+    noise_rows: dict[str, Array] = field(default_factory=dict[str, Array])
+    """What the filter took out of them, on the grid."""
+    derived: list[str] = field(default_factory=list[str])
+    """Channels that were computed from others."""
 
-
-class _Work:
-    """The state of a log between the steps."""
-
-    def __init__(self, log: Log, settings: _Settings) -> None:
-        self.name, self.settings = log.name, settings
+    def __post_init__(self) -> None:
+        self.name = self.log.name
         # In a recording of a simulation, the states have the plain names.
-        reported = {k.removeprefix("out_"): v for k, v in log.channels.items() if k[:4] == "out_"}
-        others = {k: v for k, v in log.channels.items() if k[:4] != "out_"}
-        self.channels = {**others, **reported}
-        """Channels, including commands, with their own times."""
-        self.lines: list[Line] = []
-        self.latency: dict[str, Latency] = {}
-        self.noise: dict[str, float] = {}
-        self.t: Array = np.empty(0)
-        """Times of the grid, empty before it is made."""
-        self.dt: s = 0.0
-        self.rows: dict[str, Array] = {}
-        """Channels on the grid."""
-        self.unfiltered: dict[str, Channel] = {}
-        """Channels that are filtered for the steps that follow only."""
-        self.noise_rows: dict[str, Array] = {}
-        """What the filter took out of them, on the grid."""
-        self.derived: list[str] = []
-        """Channels that were computed from others."""
+        known = self.log.channels
+        reported = {k.removeprefix("out_"): v for k, v in known.items() if k[:4] == "out_"}
+        self.channels = {k: v for k, v in known.items() if k[:4] != "out_"} | reported
 
     def say(self, step: str, channel: str | Iterable[str], text: str, share: float = 0.0) -> None:
         label = channel if isinstance(channel, str) else listed(list(channel), 12)
@@ -249,9 +250,7 @@ def prepare(
         if value is not None:
             positive(label, value, unit)
     left_out = frozenset(without)
-    work = _Work(
-        log, _Settings(left_out, period, reference, gap, imu, antenna, wheel_radius, cutoff, bank)
-    )
+    work = _Work(log, left_out, period, reference, gap, imu, antenna, wheel_radius, cutoff, bank)
     for name, step in STEPS.items():
         if name == "filter":
             measured = [each for each in MOTION if each in work.channels]
@@ -331,7 +330,7 @@ def _gaps(work: _Work) -> None:
     for name, channel in work.channels.items():
         known = work.known(name)
         lost = ~np.isfinite(channel.values)
-        limit = cleaning.allowed_gap(known.t, work.settings.gap)
+        limit = cleaning.allowed_gap(known.t, work.gap)
         steps = np.diff(known.t)
         wide, short = np.flatnonzero(steps > limit), steps[steps <= limit]
         parts: list[str] = []
@@ -467,7 +466,7 @@ def _axes(work: _Work) -> None:
     dt = max(period(own.t) for own in used.values())
     begin, end = max(own.t[0] for own in used.values()), min(own.t[-1] for own in used.values())
     t: Array = np.arange(begin, end, dt)
-    rows = {name: on_grid(own, t, work.settings.gap) for name, own in used.items()}
+    rows = {name: on_grid(own, t, work.gap) for name, own in used.items()}
     turn, alike = quarter_turn(rows, dt)
     if turn:
         a_x, a_y = work.channels["a_x"], work.channels["a_y"]
@@ -482,7 +481,7 @@ def _axes(work: _Work) -> None:
 def _latency(work: _Work) -> None:
     clean = {n: work.known(n) for n in work.channels if not n.startswith("u_")}
     usable = {name: own for name, own in clean.items() if len(own.t) >= _LEAST_ROWS}
-    found = find_latencies(usable, reference=work.settings.reference, gap=work.settings.gap)
+    found = find_latencies(usable, reference=work.reference, gap=work.gap)
     said: dict[str, list[str]] = {}
     for name, each in found.items():
         value, low, high = each.latency
@@ -510,8 +509,8 @@ def _filter(work: _Work) -> None:
         own = work.known(name)
         if len(own.t) < 4 * _LEAST_ROWS:
             continue
-        even, dt = _even(own, work.settings.gap)
-        asked = work.settings.cutoff
+        even, dt = _even(own, work.gap)
+        asked = work.cutoff
         cutoff = _best_cutoff(even.values, work.noise[name], dt) if asked is None else asked
         if cutoff is None or cutoff >= 0.45 / dt:
             continue
@@ -576,10 +575,10 @@ def _grid(work: _Work) -> None:
         (main[n] for n in (_MAIN if main.keys() & set(_MAIN) else main) if n in main),
         key=lambda own: period(own.t),
     )
-    dt = work.settings.period or max(period(timing.t), SHORTEST_PERIOD)
+    dt = work.period or max(period(timing.t), SHORTEST_PERIOD)
     begin, end = _span(work, list(main.values()))
     steps = np.diff(timing.t)
-    if work.settings.period is None and dt < 1.5 * period(timing.t):
+    if work.period is None and dt < 1.5 * period(timing.t):
         even = np.abs(steps - dt).max() < _EVEN * dt
         # The mean period of even stamps, so that the grid does not drift away from them.
         dt = float(f"{steps.mean():.9g}" if even else f"{dt:.3g}")
@@ -591,7 +590,7 @@ def _grid(work: _Work) -> None:
             f"{_LEAST_ROWS} are needed"
         )
     work.t, work.dt = begin + dt * np.arange(count, dtype=float), dt
-    gap = 1e300 if "gaps" in work.settings.without else work.settings.gap
+    gap = 1e300 if "gaps" in work.without else work.gap
     faster: dict[str, list[str]] = {}
     for name, own in channels.items():
         if name in MOTION and period(own.t) < 0.75 * dt:
@@ -623,13 +622,13 @@ def _span(work: _Work, channels: list[Channel]) -> tuple[s, s]:
 
 @_step
 def _wheels(work: _Work) -> Iterator[Correction]:
-    return speed_of_wheels(work.rows, work.dt, work.settings.wheel_radius)
+    return speed_of_wheels(work.rows, work.dt, work.wheel_radius)
 
 
 @_step
 def _derive(work: _Work) -> Iterator[Correction]:
     before = set(work.rows)
-    yield from missing_channels(work.rows, work.dt, work.settings.antenna)
+    yield from missing_channels(work.rows, work.dt, work.antenna)
     work.derived += sorted(work.rows.keys() - before)
 
 
@@ -650,7 +649,7 @@ def _consistency(work: _Work) -> Iterator[Correction]:
 
 @_step
 def _bank(work: _Work) -> Iterator[Correction]:
-    if work.settings.bank:
+    if work.bank:
         work.rows["bank"], text = road_bank(work.name, work.rows, work.dt)
         work.derived.append("bank")
         yield Correction("bank", text, 0.0)
@@ -663,4 +662,4 @@ def _gravity(work: _Work) -> Iterator[Correction]:
 
 @_step
 def _imu(work: _Work) -> Iterator[Correction]:
-    return correct_imu(work.rows, work.dt, work.settings.imu)
+    return correct_imu(work.rows, work.dt, work.imu)
