@@ -24,8 +24,8 @@ from skidpad.compile.trace import trace
 from skidpad.core import record
 from skidpad.core.policy import Cost
 from skidpad.integrate import get
+from skidpad.integrate.derivatives import column, symbols_besides
 from skidpad.integrate.elimination import find_blocks
-from skidpad.integrate.symbols import column, symbols_besides
 from skidpad.run.linearisation import derivative_function
 
 METHODS = ("euler", "semi_implicit", "heun", "rk4", "dopri5", "radau2", "radau")

@@ -29,9 +29,9 @@ from skidpad.compile.closed_loop import adjoint_program, tangent_program
 from skidpad.compile.lower import lower
 from skidpad.core import record
 from skidpad.errors import StepNotConverged
+from skidpad.integrate.derivatives import column
 from skidpad.integrate.elimination import find_blocks
 from skidpad.integrate.radau import Radau
-from skidpad.integrate.symbols import column
 from skidpad.ops import sign
 from skidpad.units import one
 

@@ -16,10 +16,9 @@ from skidpad import integrate, ops
 from skidpad.core import record
 from skidpad.errors import TraceError
 from skidpad.integrate.collocation import radau_tableau
-from skidpad.integrate.derivatives import linearised
+from skidpad.integrate.derivatives import column, linearised, symbols_besides
 from skidpad.integrate.elimination import Kind, components, factorise, find_blocks, inverse
 from skidpad.integrate.radau import RESIDUAL_TOLERANCE, Radau
-from skidpad.integrate.symbols import column, symbols_besides
 from skidpad.vehicles import four_wheel
 
 STAGES = (2, 3, 4)

@@ -8,8 +8,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from skidpad.integrate.derivatives import Complex
 from skidpad.integrate.elimination import SparseFactors, pivot_order
-from skidpad.integrate.symbols import Complex
 
 SIZE = 9
 

@@ -223,8 +223,7 @@ class LoopDerivatives(NamedTuple):
         import casadi as ca
 
         from ..integrate.adjoint import adjoint
-        from ..integrate.derivatives import pullback
-        from ..integrate.symbols import column
+        from ..integrate.derivatives import column, pullback
 
         loop, state, told, params = self.loop, *map(record.flatten, (x, u, p))
         (car, memory), (own, of_policy) = loop.parts(x), loop.params(p)

@@ -97,7 +97,7 @@ def _moving(program: Program) -> tuple[Port, ...]:
 def _column(values: Iterable[Any]) -> Any:
     import casadi as ca
 
-    from ..integrate.symbols import column
+    from ..integrate.derivatives import column
 
     return column(map(ca.SX, values))
 

@@ -40,11 +40,10 @@ from ..core import record
 from ..core.model import Model
 from ..errors import InvalidValue
 from .base import Integrator, Scalars, discretise
-from .derivatives import called, pullback, pushforward
+from .derivatives import SX, called, column, pullback, pushforward, symbols_besides
 from .elimination import Block, Kind, total
 from .radau import Radau
 from .stages import Columns, LargeBlock, Method, factorised, radau_stages, symbols
-from .symbols import SX, column, symbols_besides
 
 Point = tuple[SX, SX]
 """The block's own states and the earlier ones it depends on, at one stage."""

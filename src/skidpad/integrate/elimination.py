@@ -27,8 +27,17 @@ import casadi as ca
 import numpy as np
 
 from .base import as_written
-from .derivatives import dependencies, linearised
-from .symbols import SX, Number, column, inverse_number, plus_product, reciprocal, symbols_besides
+from .derivatives import (
+    SX,
+    Number,
+    column,
+    dependencies,
+    inverse_number,
+    linearised,
+    plus_product,
+    reciprocal,
+    symbols_besides,
+)
 
 UNROLLED = 4
 """Largest number of states of a block that is unrolled into the step; see `Block.large`.

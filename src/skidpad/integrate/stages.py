@@ -33,10 +33,9 @@ from ..errors import TraceError
 from . import elimination
 from .base import Derivative, Scalars, same_length
 from .collocation import Spectrum, inverse_coefficients, radau_spectrum, radau_tableau
-from .derivatives import called
+from .derivatives import SX, Complex, Number, called, column, real, reciprocal, symbols_besides
 from .elimination import Block, Factors, Kind, Rows, SparseFactors, total
 from .explicit import Tableau
-from .symbols import SX, Complex, Number, column, real, reciprocal, symbols_besides
 
 CORNER_ITERATIONS = 4
 """Newton iterations of a block that is linear between corners.

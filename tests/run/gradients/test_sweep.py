@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from skidpad import ops
-from skidpad.integrate.derivatives import pullback, pushforward
-from skidpad.integrate.symbols import column
+from skidpad.integrate.derivatives import column, pullback, pushforward
 
 FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "sum": lambda a, b: a + b - 3.0 * a,

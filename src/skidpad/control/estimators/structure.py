@@ -223,8 +223,7 @@ def _influences(
     from ...core.backends import traced_by
     from ...core.model import port_kinds
     from ...integrate.base import as_written, flat_result
-    from ...integrate.derivatives import dependencies
-    from ...integrate.symbols import column
+    from ...integrate.derivatives import column, dependencies
 
     model = vehicle.model
     leaves = [

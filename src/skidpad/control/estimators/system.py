@@ -37,9 +37,8 @@ from ...core.model import Model, Vehicle
 from ...errors import InvalidValue
 from ...integrate.adjoint import ImplicitStep
 from ...integrate.base import Integrator, simplified
-from ...integrate.derivatives import Linearised, called, linearised
+from ...integrate.derivatives import SX, Linearised, called, column, linearised
 from ...integrate.radau import RESIDUAL_TOLERANCE, Radau
-from ...integrate.symbols import SX, column
 from .structure import Structure, observe, with_demand
 
 Scalars = list[SX]

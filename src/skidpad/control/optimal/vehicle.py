@@ -39,8 +39,7 @@ from ...core.body import Body, Demand, Geometry, Limits, Pose, Velocity, body_of
 from ...core.model import Vehicle, vehicle_of
 from ...errors import InvalidValue
 from ...integrate.base import making_expressions
-from ...integrate.derivatives import applied
-from ...integrate.symbols import SX
+from ...integrate.derivatives import SX, applied
 from ...ops import cos, sin
 from .transcription import Equations, PointProblem, Range, Variable
 
