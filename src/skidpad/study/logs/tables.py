@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...core.arrays import Array
 from ...core.files import bytes_of, counted, first_repeated, reading
@@ -468,7 +467,12 @@ def channels_of(where: str, cells: Mapping[str, Cells]) -> Timed:
             continue
         own = next((clock for clock in others if _changes_with(one.values, clock)), None)
         if own is None:
-            columns[name] = rows.t[keep] - shift, _last_known(one.values, keep), one.unit
+            values = one.values
+            if len(keep) < len(values):  # the last known value of rows with the same time
+                known = np.where(np.isnan(values), -1, np.arange(len(values)))
+                last = np.maximum.reduceat(known, np.append(0, keep[:-1] + 1))
+                values = np.where(last >= 0, values[np.maximum(last, 0)], np.nan)
+            columns[name] = rows.t[keep] - shift, values, one.unit
             continue
         timed.setdefault(own.name, []).append(name)
         new = np.flatnonzero(np.append(True, np.diff(own.t) != 0.0))
@@ -587,13 +591,3 @@ def _changes_with(values: Array, clock: _Clock) -> bool:
     changed = (np.diff(values) != 0.0) & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
     ticks = np.diff(clock.t) != 0.0
     return int(changed.sum()) > 2 and not (changed & ~ticks).any()
-
-
-def _last_known(values: Array, keep: NDArray[np.intp]) -> Array:
-    """The last known value of each group of rows that ends with one of `keep`."""
-    if len(keep) == len(values):
-        return values
-    known = np.where(np.isnan(values), -1, np.arange(len(values)))
-    starts = np.append(0, keep[:-1] + 1)
-    last = np.maximum.reduceat(known, starts) if len(values) else known
-    return np.where(last >= 0, values[np.maximum(last, 0)], np.nan)
