@@ -254,7 +254,7 @@ def test_a_log_with_holes_and_a_reversed_channel(capsys) -> None:
     assert "without v_y or sideslip in the log: no lateral_acceleration_overshoot" in out
     status, _, errors = said(capsys, *STEP, "--wheelbase", "2.6")
     assert status == 2
-    assert "--wheelbase goes with --against LOG" in errors
+    assert "--wheelbase needs --against LOG" in errors
 
 
 def test_results_of_other_manoeuvres_are_no_comparison(capsys) -> None:

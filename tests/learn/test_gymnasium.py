@@ -201,7 +201,7 @@ def test_bad_input_is_named(task: Task) -> None:
     bad(lambda: SkidpadEnv("rave"), "has no task 'rave'; did you mean 'race'")
     bad(lambda: SkidpadEnv("race", lidars=3), "'race' has no option 'lidars'; did you mean 'lidar'")
     bad(lambda: SkidpadEnv("race", zzz=3), r"option 'zzz'\. There are 34: vehicle, tracks, lidar, ")
-    bad(lambda: SkidpadEnv(task, lidar=3), "lidar: options go with the name")
+    bad(lambda: SkidpadEnv(task, lidar=3), "lidar: options need the name")
     bad(lambda: SkidpadEnv(small_task(agents=2)), "2 agents.*SkidpadParallelEnv")
     # What was refused changed nothing.
     assert np.array_equal(before, SkidpadEnv(task).reset(seed=5)[0])

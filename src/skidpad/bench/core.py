@@ -204,8 +204,10 @@ def _peers(
 
 
 def _few(advance: Advance, work: FleetWork, reference: Reference) -> Measured:
-    """Rate and error of one rollout of the checked vehicles, for peers whose rate does not improve
-    with a larger batch, which would take minutes."""
+    """Rate and error of a peer, measured on one rollout of the checked vehicles only.
+
+    For peers that take minutes for the whole fleet and gain nothing from a larger batch.
+    """
     few = work.first(work.checked)
     advance(few.x0, few.u, 1)
     begin = perf_counter()

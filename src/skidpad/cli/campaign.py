@@ -211,9 +211,9 @@ def _engine(plan: Campaign, request: CampaignRun) -> Engine:
     if request.engine != "ray":
         for option, setting in (("--address", request.address), ("--shared", request.shared)):
             if setting:
-                raise InvalidValue(f"{option} goes with --engine ray")
+                raise InvalidValue(f"{option} needs --engine ray")
     if request.engine == "cuda" and request.workers is not None:
-        raise InvalidValue("--workers goes with --engine local or ray")
+        raise InvalidValue("--workers needs --engine local or ray")
     # A missing package is reported before a folder is made. RayEngine imports Ray itself, because
     # Ray reads environment variables on import.
     if request.engine == "cuda":

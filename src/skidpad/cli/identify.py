@@ -356,7 +356,7 @@ def fit(
     if vehicle in COMMAND_DRIVEN:  # by its name, so that the file is one that Autoware reads
         more |= {"params": [*(params or ()), set_values(settings)], "compat": compat}
     elif compat is not None:
-        raise InvalidValue("--compat goes with one of Autoware's vehicles")
+        raise InvalidValue("--compat needs one of Autoware's vehicles")
     else:
         own = vehicle_of(vehicle, params, settings)
     with caught_texts(Warning) as notes:

@@ -271,11 +271,11 @@ class CampaignRun(NamedTuple):
 
 
 def refuse(options: Mapping[str, Any], owner: str) -> None:
-    """Raise an error if any of these options was given, since they belong to `owner`."""
+    """Raise an error if any of these options was given; they are allowed only with `owner`."""
     for name, value in options.items():
         if value not in (None, False, (), []):
             option = {"variables": "var"}.get(name, name).replace("_", "-")
-            raise InvalidValue(f"--{option} goes with {owner}")
+            raise InvalidValue(f"--{option} needs {owner}")
 
 
 def check_port(port: int | None) -> None:

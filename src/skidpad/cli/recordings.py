@@ -356,7 +356,7 @@ def html(
         raise InvalidValue(f"{out} is a folder: give the name of a file in it, as in replay.html")
     if drive:
         if limit_mb is not None:
-            raise InvalidValue("--limit-mb goes with a recording, not with --drive")
+            raise InvalidValue("--limit-mb needs a recording and is not allowed with --drive")
         from ..view.pages.drive import write_drive_page
 
         place = _place(str(file), driving, reading)

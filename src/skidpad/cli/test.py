@@ -183,9 +183,9 @@ def subjects_of(
     if twice is not None:
         raise InvalidValue(f"{twice} is named twice; vehicles under test must differ")
     if spread and not variants:
-        raise InvalidValue("--spread goes with --variants, as in --variants 200")
+        raise InvalidValue("--spread needs --variants, as in --variants 200")
     if variants and not spread:
-        raise InvalidValue("--variants goes with --spread, as in --spread m=5%")
+        raise InvalidValue("--variants needs --spread, as in --spread m=5%")
     cars = {name: vehicle_of(name, params, settings) for name in names}
     if not variants:
         return [Subject(car, name=name) for name, car in cars.items()]
@@ -260,7 +260,7 @@ def compared_with(
     of_log = {"map": names or None, "at": at, "wheelbase": wheel_base}
     given = [option for option, value in of_log.items() if value is not None]
     if given and not log:
-        raise InvalidValue(f"--{given[0]} goes with --against LOG")
+        raise InvalidValue(f"--{given[0]} needs --against LOG")
     if against is None:
         return Against()
     if log:

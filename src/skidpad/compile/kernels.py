@@ -456,7 +456,7 @@ class LateInputs:
         return source.load_field(b, self.group, field, row)
 
     def _apart(self, b: Any, field: int, rows: Any) -> Any:
-        """Read a separate row for every lane."""
+        """Load an input field from a different row for each lane of the vector."""
         t = self.target
         older = b.icmp_signed("<", rows, t.everywhere(word(0)))
         before = b.add(rows, t.splat(b, self.views.rows))

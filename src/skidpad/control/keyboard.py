@@ -188,7 +188,11 @@ def steering(left: one, now: Velocity, can: Abilities) -> rad:
 
 
 def _demand(a: m_s2, memory: Memory, now: Velocity, can: Abilities, handbrake: one = 0.0) -> Demand:
-    """Demand with a yaw rate from the axis when turning on the spot, else from speed and angle."""
+    """Demand of the driver.
+
+    The yaw rate follows from speed and steering angle; a vehicle that turns on the spot takes it
+    from the steering axis.
+    """
     if can.steer_max == 0.0:
         return Demand(a=a, v=memory.v, omega=memory.left * can.omega_max, handbrake=handbrake)
     steer = steering(memory.left, now, can)

@@ -4,9 +4,8 @@ Each is a `Controller`: its records and a pure function `act(seen, u, memory, p,
 returns a `Command`. The measured motion is that of wheel odometry, not the true one. Torques are
 positive forward, angles and yaw rates positive to the left.
 
-A vehicle that is to stop (all set-points near zero) and hardly moves gets a fresh memory and no
-torque but the torque that holds it on a slope; while it still moves, the torque may brake but not
-drive.
+If all set-points are near zero, the torques may brake but not drive. Once the vehicle hardly moves,
+the memory is reset, and the only torque left is the one that holds the vehicle on a slope.
 """
 
 from __future__ import annotations

@@ -216,7 +216,7 @@ def json_of(file: str | os.PathLike[str], kind: str = "JSON") -> Any:
 
 
 def parsed_json(text: str | bytes, source: str, kind: str = "JSON") -> Any:
-    """Parse a JSON text; `source` begins the errors."""
+    """Parse a JSON text; error messages begin with `source`."""
     try:
         with reading(source, f"is not {kind}"):
             return json.loads(text)

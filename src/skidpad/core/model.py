@@ -520,7 +520,7 @@ class VehicleFactory(Generic[X, U, P, Y, W]):
 
     @property
     def models(self) -> tuple[Model, ...]:
-        """The models that its vehicles can have."""
+        """The models of the vehicles that this factory can make."""
         return (self.model,)
 
     def __call__(self, params: Any = None, /, **values: Any) -> Vehicle[X, U, P, Y, W]:

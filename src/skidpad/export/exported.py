@@ -269,7 +269,7 @@ LOADER = Path(__file__).with_name("vehicle_module.js")
 
 @dataclass(frozen=True)
 class WebAssembly:
-    """Programs as two modules with the same exports and the same layout of their memory."""
+    """Programs compiled to WebAssembly, in two variants with the same exports and memory layout."""
 
     fused: bytes
     """Module that uses the relaxed multiply-add of vectors.
@@ -279,7 +279,7 @@ class WebAssembly:
     it.
     """
     exact: bytes
-    """Module with a multiply-add of its own: slower, for every engine."""
+    """Module that computes the multiply-add in software: slower, runs in every engine."""
     layout: dict[str, Any]
     """Memory layout, ready for JSON.
 

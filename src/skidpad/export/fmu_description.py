@@ -368,7 +368,7 @@ def _shape(run: list[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def rate_unit(unit: Unit) -> Unit:
-    """Unit of the rate: a unit per second."""
+    """Unit of the time derivative of a quantity in `unit`, such as m/s for m."""
     symbol = _RATES.get(unit.symbol)
     if symbol is None:
         symbol = f"({unit.symbol})/s" if re.search("[/·]", unit.symbol) else f"{unit.symbol}/s"

@@ -423,7 +423,10 @@ class Crossings(NamedTuple):
 
 
 def crossings(segments: Array) -> Crossings:
-    """All crossings of segments (n, 4) of similar lengths, except of those with a common end."""
+    """All crossings of segments (n, 4), except between segments that share an endpoint.
+
+    Fast if the segments have similar lengths.
+    """
     middles, along = 0.5 * (segments[:, :2] + segments[:, 2:]), segments[:, 2:] - segments[:, :2]
     # The middles of two that meet are not farther apart than half of both lengths.
     reach = float(np.hypot(*along.T).max())

@@ -52,7 +52,8 @@ def get(spec: str | Integrator, **options: Any) -> Integrator:
             )
         if options:
             raise InvalidValue(
-                f"options {', '.join(options)} go with a name; {spec.name!r} is already made"
+                f"options {', '.join(options)} are allowed only with the name of an integrator; "
+                f"{spec.name!r} is an Integrator object"
             )
         return spec
     if spec not in _METHODS:

@@ -163,7 +163,10 @@ def _fractions(text: str) -> tuple[Fraction, ...]:
 
 
 def explicit_tableau(name: str, order: int, rows: Iterable[str], weights: str) -> Tableau:
-    """A tableau from rows of fractions as text, without the first stage; c is the row sums."""
+    """Butcher tableau from rows such as "3/40 9/40", without the empty row of the first stage.
+
+    Each node c is the sum of its row.
+    """
     a = ((), *(_fractions(row) for row in rows))
     c = tuple(sum(row, Fraction(0)) for row in a)
     return Tableau(name, order, a, _fractions(weights), c)

@@ -370,9 +370,7 @@ def task_of(
     """
     if isinstance(task, (Task, SavedTask)):
         if options:
-            raise InvalidValue(
-                f"{', '.join(options)}: options go with the name of a task, not with a Task"
-            )
+            raise InvalidValue(f"{', '.join(options)}: options need the name of a task, got a Task")
         return task
     if not isinstance(task, str):
         raise InvalidValue(f"task must be a Task or a name, got a {type(task).__qualname__}")

@@ -259,7 +259,7 @@ _TOLERANCE = 1e-4
 
 @dataclass(frozen=True, repr=False)
 class CrgRoad:
-    """Data of a road along a reference line, before and after modifiers."""
+    """Heights of an OpenCRG road along its reference line, with or without the file's modifiers."""
 
     file: CrgFile
     start: float

@@ -5,8 +5,9 @@ a time, `Tally` updates their statistics on the way, so that no states are store
 is the result; the functions below it check the arguments. `proportion`, `mean_bounds` and
 `quantile_ranks` are the confidence intervals.
 
-The random numbers of a run depend on the seed, its number and the step alone, and a fleet gives a
-vehicle the same bits in any batch. So a run is the same in any selection, and alone.
+The random numbers of a run depend only on the seed, the run number and the step, and a fleet
+computes the same bits for a vehicle in any batch. A run therefore gives the same result alone as
+among any other runs.
 """
 
 from __future__ import annotations
@@ -852,7 +853,7 @@ def parameters_of(
         others = {**dict(own), **_columns("policy_params", policy.Params, policy_params)}
         columns.update({f"policy.{name}": value for name, value in others.items()})
     elif policy_params is not None:
-        raise InvalidValue("policy_params go with a policy=")
+        raise InvalidValue("policy_params need policy=")
     return columns
 
 

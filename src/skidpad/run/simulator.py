@@ -467,8 +467,8 @@ class Simulator(Generic[X, U, P, Y, W]):
         if isinstance(method, ScipyMethod):
             if settings.substeps not in (None, 1):
                 raise InvalidValue(
-                    f"substeps = {settings.substeps} go with steps of one length; {method.name!r} "
-                    "chooses its own"
+                    f"substeps = {settings.substeps} is not allowed with {method.name!r}, which "
+                    "chooses its own step lengths"
                 )
             self._stepper = ScipyStepper(vehicle, self.dt, method)
         else:

@@ -277,7 +277,7 @@ def choose_integrator(
     sub = substeps or vehicle.model.substeps
     if integrator == AUTO:
         if options:
-            raise InvalidValue(f"options {', '.join(options)} go with a method, not with 'auto'")
+            raise InvalidValue(f"options {', '.join(options)} need a method other than 'auto'")
         return automatic(vehicle, dt, sub)
     method = integrate.get(integrator, **options)
     check_step(vehicle, method, dt, sub)

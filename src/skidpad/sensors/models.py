@@ -481,8 +481,8 @@ def _records(vehicle: Any, states: int | None, inputs: int | None) -> tuple[type
     ):
         if size not in (None, record.size(kind)):
             raise InvalidValue(
-                f"{name} = {size!r} but {car.name!r} has {record.size(kind)}: "
-                f"{', '.join(record.names(kind))}"
+                f"{name} = {size!r} must be {record.size(kind)}, the number of fields of "
+                f"{car.name!r}: {', '.join(record.names(kind))}"
             )
     return car.State, car.Input
 

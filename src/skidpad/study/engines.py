@@ -346,8 +346,8 @@ class RayEngine:
     ) -> None:
         if address is not None and workers is not None:
             raise InvalidValue(
-                f"workers = {workers} go with a cluster that is started here, not with address = "
-                f"{address!r}"
+                f"workers = {workers} is allowed only for a cluster that is started here, not with "
+                f"address = {address!r}"
             )
         self._address, self._options = address, dict(options or {})
         self._workers = None if workers is None else whole("workers", workers, "at least 1")

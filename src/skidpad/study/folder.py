@@ -529,8 +529,10 @@ def files_bytes(plan: bytes, text: str) -> float:
 
 
 def trajectory_bytes(run: Trajectory, identity: Mapping[str, Any]) -> float:
-    """Size in bytes of the trajectory of a run like `run` that lasts to the last step, where the
-    identity of the experiment has the number of steps."""
+    """Size in bytes of the stored trajectory of a run like `run` that is not cut short.
+
+    The number of steps is taken from the identity of the experiment, if it has one.
+    """
     steps = 0
     if "steps" in identity:
         steps = int(identity["steps"])

@@ -580,8 +580,8 @@ def fold_of(plain: Any) -> Fold:
     named = [name for name in plain if name in READY] if isinstance(plain, Mapping) else []
     if len(named) != 1 or not isinstance(plain[named[0]], str):
         raise InvalidValue(
-            f"metric {plain!r} must be the name of a fold and a text, such as "
-            f"{{'highest': 'abs(v_y)'}}; allowed are {', '.join(READY)}"
+            f"metric {plain!r} must map the name of a fold to an expression, such as "
+            f"{{'highest': 'abs(v_y)'}}; allowed folds are {', '.join(READY)}"
         )
     make, others = READY[named[0]], {name: plain[name] for name in plain if name not in READY}
     allowed = [name for name in inspect.signature(make).parameters if name not in ("of", "event")]

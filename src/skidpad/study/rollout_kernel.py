@@ -267,7 +267,7 @@ class Folding:
 
     @property
     def sound(self) -> int:
-        """Index of the number that becomes NaN when a run fails."""
+        """Index of the fold value that becomes NaN when a run fails."""
         return _SOUND
 
     @property

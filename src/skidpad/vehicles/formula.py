@@ -6,8 +6,10 @@ speed: it has one degree of freedom, v_x; lateral velocity and yaw rate follow f
 angle, and the longitudinal equation is the power balance of the constrained body.
 
 The records here are also used by `brains2`, and `two_track` extends them. Parameters are those of
-the brains2 project's Formula Student car (`car_constants.yaml`), except C_m0: there the drive force
-is 3 % above that of the torque. g and v_0 are the constants 9.81 and 1/10 in its equations.
+the brains2 project's Formula Student car (`car_constants.yaml`), except C_m0: there the drive
+force exceeds torque over wheel radius by 3 %, which creates energy. g and v_0 are the constants
+9.81 and 1/10 in its equations.
+
 Equations: docs/vehicles.md; differences from the brains2 document and program: C1 to C4 and K1 to
 K5 of docs/errata.md.
 """

@@ -103,8 +103,8 @@ class Sight:
     ) -> Array:
         """Ranges (B, rays) in m from poses (B, 3); inf where nothing is within the laser's range.
 
-        `owners` are the vehicles that carry the lasers, which do not see them. `jitter` (B,
-        rays) is the deviation of each ray from its nominal angle, in rad, or None.
+        `owners` are the vehicles that carry the lasers; a laser does not see its own vehicle.
+        `jitter` (B, rays) is the deviation of each ray from its nominal angle, in rad, or None.
         """
         reach = laser.max_range
         if laser.bodies_visible and not self._apart:

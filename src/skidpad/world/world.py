@@ -400,7 +400,8 @@ class World:
     def restore(self, snapshot: Any) -> None:
         """Return to the state of a snapshot of this world.
 
-        Later steps are the same up to the impulses from which the contact solver starts.
+        The impulses from which the contact solver starts are not part of a snapshot, so steps
+        with contacts may differ slightly from those made before.
         """
         if not isinstance(snapshot, Snapshot):
             kind = type(snapshot).__qualname__

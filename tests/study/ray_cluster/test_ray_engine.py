@@ -105,7 +105,7 @@ def test_it_listens_to_this_machine_alone() -> None:
 
 
 def test_no_cluster_is_said_in_words(tmp_path: Path) -> None:
-    with pytest.raises(InvalidValue, match="workers = 2 go with a cluster"):
+    with pytest.raises(InvalidValue, match="workers = 2 is allowed only for a cluster"):
         RayEngine(address="auto", workers=2)
 
 

@@ -135,10 +135,10 @@ def test_the_command_writes_a_page_and_says_how_large_it_is(tmp_path: Path) -> N
     [
         (["--drive", "single_trak", "out.html"], "did you mean 'single_track'"),
         (["--drive", "no/such.world.xml", "out.html"], "there is no file no/such.world.xml"),
-        (["--drive", "single_track", "out.html", "--vehicle", "a"], "--vehicle goes with a world"),
-        (["--drive", "playground", "out.html", "--track", "1"], "--track goes with a vehicle"),
-        (["--drive", "single_track", "out.html", "--limit-mb", "3"], "--limit-mb goes with"),
-        (["run.mcap", "out.html", "--dt", "0.01"], "--dt goes with --drive"),
+        (["--drive", "single_track", "out.html", "--vehicle", "a"], "--vehicle needs a world"),
+        (["--drive", "playground", "out.html", "--track", "1"], "--track needs a vehicle"),
+        (["--drive", "single_track", "out.html", "--limit-mb", "3"], "--limit-mb needs"),
+        (["run.mcap", "out.html", "--dt", "0.01"], "--dt needs --drive"),
         (["--drive", "single_track", "out.html", "--integrator", "scipy:RK45"], "chooses its own"),
     ],
 )

@@ -116,9 +116,9 @@ def test_bad_requests_are_refused(study):
         sp.view.plots.fan(RUNS[..., None], "yaw", t=T, vehicle=sp.vehicles.four_wheel())
     with pytest.raises(InvalidValue, match="levels"):
         sp.view.plots.fan(RUNS, "y", t=T, levels=[2.0])
-    with pytest.raises(InvalidValue, match="worst goes with a MonteCarlo"):
+    with pytest.raises(InvalidValue, match="worst needs a MonteCarlo"):
         sp.view.plots.fan(RUNS, "y", t=T, worst=1)
-    with pytest.raises(InvalidValue, match="a MonteCarlo knows its own"):
+    with pytest.raises(InvalidValue, match="a MonteCarlo has its own"):
         sp.view.plots.fan(study, "y", t=T)
     with pytest.raises(InvalidValue, match="no quantity 'v_x'"):
         sp.view.plots.fan(study, "v_x")

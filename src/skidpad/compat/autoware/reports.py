@@ -42,7 +42,7 @@ BLOCK = 1024
 
 
 class Deviations(NamedTuple):
-    """Standard deviations of the measurement noise, by upstream's parameters."""
+    """Standard deviations of the measurement noise, with the defaults of Autoware's parameters."""
 
     position: m = 0.01
     """Standard deviation of x and of y, independently (pos_noise_stddev)."""

@@ -542,7 +542,8 @@ def _lane(source: _Source, number: str, lines: Mapping[str, Array], spacing: m) 
         longer = max(lengths(left).sum(), lengths(right).sum())
         if longer / spacing > MOST_PARTS:
             raise InvalidValue(
-                f"{name} is {longer:g} m long, more than {MOST_PARTS} parts of {spacing:g} m"
+                f"{name} is {longer:g} m long, which makes more than {MOST_PARTS} parts of "
+                f"spacing = {spacing:g} m; take a larger spacing"
             )
         parts = max(math.ceil(longer / spacing), 1)
         centre = without_repeats((divided(left, parts) + divided(right, parts)) / 2.0)

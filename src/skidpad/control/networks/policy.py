@@ -159,7 +159,10 @@ class NetworkLaw(Constant):
 
 
 class _NetworkPolicy(Policy):
-    """Policy that is pickled as its law, since its record classes are created at run time."""
+    """Policy of a network, pickled as its `NetworkLaw` and parameters.
+
+    Its record classes are created at run time, so they cannot be pickled by name.
+    """
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _made_again, (self.act, record.flatten(self.params))

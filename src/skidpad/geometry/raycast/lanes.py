@@ -221,7 +221,7 @@ def constant(builder: Any, value: float) -> Lanes:
 
 
 def scalars(emit: Emitter, array: Any, count: int) -> list[Lanes]:
-    """The first numbers of an array, each in all lanes."""
+    """The first `count` numbers of an array, each broadcast to all lanes."""
     builder, data = emit.builder, emit.data(array)
     places = [builder.gep(data, [ir.Constant(_LONG, n)]) for n in range(count)]
     return [repeated(builder, builder.load(place, align=8)) for place in places]

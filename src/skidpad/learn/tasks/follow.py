@@ -104,9 +104,10 @@ def follow(
     ahead: Sequence[m] = FOLLOW_AHEAD,
     **options: Any,
 ) -> Task:
-    """The task of following a reference: a second costs the squares of offset (m), heading error
-    (rad) and a tenth of the square of the speed error (m/s); an offset of `width` ends the episode
-    and costs 300.
+    """The task of following a reference.
+
+    Each second costs e_y² + e_heading² + 0.1 e_v², with the lateral offset e_y in m, the heading
+    error in rad and the speed error in m/s. An offset of `width` ends the episode and costs 300.
 
     An episode starts anywhere on a reference, on an open one in its first half, near it and near
     its speed. It ends at the end of an open reference, at no cost.

@@ -161,11 +161,11 @@ class FleetTopic:
     Args:
         node: the node.
         robots: names of the robots.
-        topic: name of the topic of a robot.
+        topic: function that returns the topic of a robot.
         type_name: type of the messages.
         qos: quality of service.
-        record: initial message of a robot.
-        paths: fields of the numbers that change.
+        record: function that returns the initial message of a robot.
+        paths: numeric fields that `publish` sets, as dotted paths.
     """
 
     def __init__(
@@ -191,8 +191,10 @@ class FleetTopic:
             self._data |= zip(numbers, many.rows, strict=True)
 
     def publish(self, *values: float | Array) -> None:
-        """Write the messages with subscribers; values are one per path, or an array with one per
-        robot."""
+        """Write the messages of all topics that have subscribers.
+
+        There is one value per path: a number for all robots, or an array with a number per robot.
+        """
         if not any(one.wanted for one in self.topics):
             return
         for rows, columns in self._parts:
@@ -381,7 +383,7 @@ class SensorTopic(ABC):
 
     @abstractmethod
     def send(self, stamp: tuple[int, int], reading: Any) -> None:
-        """Send a reading, whose stamp is in s and ns."""
+        """Send a reading with its time stamp in s and ns."""
 
 
 class LaserTopic(SensorTopic):
@@ -471,7 +473,7 @@ _WHEEL_COLOUR = (0.196, 0.196, 0.196, 1.0)
 def map_of(scene: Scene, resolution: m) -> Grid | None:
     """Occupancy grid of all static obstacles that covers the starts of the robots.
 
-    None without obstacles. If the only obstacles are one grid, that grid is returned.
+    None if there are no obstacles. An occupancy grid that is the only obstacle is returned as is.
     """
     grids = [e.grid for e in scene.elements if isinstance(e, OccupancyGrid)]
     outlines = [

@@ -284,7 +284,7 @@ class CaseRun:
         return _first(self.t, self["v_x"][:, 0], STARTED)
 
     def steering(self) -> Steering:
-        """Speed, time, side and angle with which the vehicle is steered."""
+        """Speed before the steering input, and its time, side and largest angle."""
         self.require_signal("steer", "how it was steered is unknown")
         angle = self["steer"][:, 0]
         most = np.abs(angle).max()

@@ -268,7 +268,7 @@ class _LaneChange(StandardManoeuvre):
         return tyres_needed(car) or fits
 
     def perform(self, car: Subject) -> Performing:
-        """Search for the highest clean speed with drivers of all styles."""
+        """Search for the highest entry speed at which a driver of any style hits no cone."""
         lanes = self.lanes(car)
         path = course(lanes, _width(car))
         least, most = self.speeds[0], min(self.speeds[1], car.limits.v_max)
@@ -385,7 +385,7 @@ class Slalom(StandardManoeuvre):
     """
 
     def perform(self, car: Subject) -> Performing:
-        """Search for the highest clean constant speed with drivers of all styles."""
+        """Search for the highest constant speed at which a driver of any style hits no cone."""
         amplitude = 0.5 * box_of(car).width + CONE + CLEARANCE
         path, cones, d = self.path(amplitude), self.cones, self.spacing
 
@@ -559,7 +559,8 @@ class Autocross(StandardManoeuvre):
         return lacks
 
     def perform(self, car: Subject) -> Performing:
-        """Search for the highest clean speed factor with drivers of all styles."""
+        """Search for the highest factor on the planned speeds at which a driver of any style
+        completes a lap without touching a cone."""
         lap, where = LapPlan.of(car, self.width), track_cones(self.width)
         low, high = (np.full(car.variants, factor) for factor in FACTORS)
 

@@ -146,11 +146,10 @@ class FormulaSkidpad(StandardManoeuvre):
         return ""
 
     def course(self, radius: m) -> Course:
-        """Line of the car, in axes at its start: in, twice round to the right, twice to the left
-        and out.
+        """Line of the car: entry, two laps to the right, two to the left, exit.
 
-        From circle to circle the curvature changes linearly, half of the distance on each side of
-        the line between the centres.
+        Its origin is the start of the line. From circle to circle the curvature changes linearly;
+        half of this transition lies on either side of the line between the centres.
         """
         half, heading = crossing(radius, self.middle)
         arc = 4.0 * np.pi * radius - radius * heading - 0.5 * half

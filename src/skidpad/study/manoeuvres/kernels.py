@@ -400,11 +400,10 @@ class Kernels:
     def _fleet(
         self, vehicle: Vehicle, method: Any, own: Policy, whose: Any = None
     ) -> tuple[Fleet, Policy]:
-        """A fleet of the vehicle's model, and the driver of the vehicle that the fleet was made
-        with.
+        """The cached fleet for a vehicle, and the driver that the fleet was made with.
 
-        That vehicle may be another one with the same integrator and control law: parameters and
-        road heights are set per rollout.
+        Vehicles with the same model, integrator and control law share a fleet, as parameters and
+        road heights are set per rollout. So the driver may be that of another vehicle.
         """
         key = vehicle.model, method, own.act, whose
         if key not in self._made:

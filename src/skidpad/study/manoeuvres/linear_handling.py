@@ -324,8 +324,8 @@ class Transition(StandardManoeuvre):
         first, last = (first_time(drive.t, a_y[:, None], k * self.a_y)[0] for k in shares)
         rising = (drive.t >= first) & (drive.t <= last)
         if not np.isfinite(last) or rising.sum() < 5:
-            most = f"{drive.label} turns with {a_y.max():.2f} m/s² at most"
-            raise InvalidValue(f"{most}; {self.a_y:g} m/s² are needed")
+            most = f"{drive.label} reaches a lateral acceleration of {a_y.max():.2f} m/s²"
+            raise InvalidValue(f"{most}; at least {self.a_y:g} m/s² are needed")
         if not np.corrcoef(drive.t[rising], angle[rising])[0, 1] > EVEN:
             slow = f"{drive.label} has no slow ramp up to {self.a_y:g} m/s²"
             raise InvalidValue(f"{slow}: its wheels are not turned evenly")

@@ -289,7 +289,7 @@ class _Watched:
     def _put_frame(
         self, time: s, row: NDArray[np.float64], scans: Sequence[tuple[Ranges, bool]]
     ) -> None:
-        """Queue a frame; each scan comes with whether it is new."""
+        """Queue a frame; `scans` are pairs of a scan and whether it is new."""
         self._sequence += 1
         moment = Moment(self._sequence, 0, time, row, [scan for scan, _ in scans])
         self.outbox.frame(Frame(moment, frozenset(scan.scan for scan, new in scans if new)))

@@ -580,7 +580,7 @@ def drive_page(
     """
     require_extras("recording", purpose="a page that drives")
     place = vehicle if isinstance(vehicle, Place) else plane_place(vehicle)
-    # The sub-steps of the place go with its own step size and integrator only.
+    # The sub-steps of the place apply only to its own step size and integrator.
     own = dt is None and integrator is None and substeps is None
     made = Export(
         place.vehicle,

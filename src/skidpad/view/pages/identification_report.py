@@ -375,7 +375,10 @@ def fit_html(fit: Fit, *, date: str = "") -> str:
 
 
 def _judged(fit: Fit) -> tuple[str, dict[str, ErrorRow]]:
-    """Part of the logs that judges the fit, and its errors over whole windows by channel."""
+    """Errors of the fit over whole windows by channel, and the data on which they are measured.
+
+    These are the held-out windows, or the training windows if none are held out.
+    """
     part = "held out" if any(row.part == "held out" for row in fit.errors) else "training"
     rows = {r.channel: r for r in fit.errors if r.part == part and r.horizon == 0.0}
     return part, {name: rows[name] for name in in_order(list(rows))}

@@ -289,9 +289,9 @@ def laid_over(layers: Sequence[tuple[str, Sequence[Chart]]]) -> list[Picture]:
 
 
 def _shared(layer: Layer, layers: Sequence[Layer]) -> list[Trace]:
-    """Curves of the kinds in `SHARED` that this vehicle is the first to have.
+    """Curves that several vehicles may share (kinds in `SHARED`), drawn with the first of them.
 
-    They are labelled with the vehicles that share the curve, unless all vehicles do.
+    The label lists the vehicles that share the curve, unless all vehicles do.
     """
     drawn: list[Trace] = []
     for curve in layer.chart.curves:

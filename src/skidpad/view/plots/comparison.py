@@ -620,13 +620,13 @@ def fan(
     own_units = dict(units or {})
     if isinstance(runs, MonteCarlo):
         if t is not None or vehicle is not None:
-            raise InvalidValue("t and vehicle go with arrays; a MonteCarlo knows its own")
+            raise InvalidValue("t and vehicle need arrays; a MonteCarlo has its own")
         fans = study_fans(runs, names, lines=lines, worst=worst, units=own_units)
     else:
         if t is None:
             raise InvalidValue("an array of samples needs t=, the times in s")
         if worst:
-            raise InvalidValue("worst goes with a MonteCarlo, not with arrays")
+            raise InvalidValue("worst needs a MonteCarlo, got arrays")
         fans = array_fans(
             runs, names, t=t, vehicle=vehicle, levels=levels, lines=lines, units=own_units
         )

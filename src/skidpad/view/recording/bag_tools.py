@@ -181,7 +181,7 @@ _Chunks = list[tuple[ChunkPlace, list[MessageIndexes]]]
 
 
 def _whole_chunks(contents: Contents) -> _Chunks:
-    """Intact chunks with messages, and the indexes of these."""
+    """Intact chunks that have messages, each with its message indexes."""
     whole: _Chunks = []
     for chunk in contents.chunks:
         with contextlib.suppress(Damaged, IndexError):

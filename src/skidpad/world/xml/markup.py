@@ -579,7 +579,10 @@ class Node:
             for value in range(first, last + 1):
                 self.context.repeats += 1
                 if self.context.repeats > self.context.limit:
-                    raise self.error(f"more than limit = {self.context.limit} rounds of loops")
+                    raise self.error(
+                        f"loops make more than {self.context.limit} rounds in this world; raise "
+                        "limit=... if this is intended"
+                    )
                 # In the world for classes that are used in the loop, in the scope for what stands
                 # in it and is only looked at in later rounds of the loop.
                 self.context.values.world[name] = str(value)
