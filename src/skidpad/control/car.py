@@ -41,7 +41,7 @@ _COAST_SHARE: one = 0.1
 """Coasting deceleration as a share of full braking."""
 _SLOW: m_s = 5.0
 _TIME_TO_SPEED, _TIME_TO_STOP = 1.5, 0.7
-"""Time in s in which a slow vehicle reaches its top speed, and in which it stops."""
+"""Time in s that a slow vehicle takes to its top speed, and time to stop from it."""
 _SPEED_PER_SIZE = 5.0
 """Comfortable speed per wheelbase, in m/s per m."""
 _FASTEST, _FASTEST_BY_SIZE = 60.0, 20.0
@@ -70,7 +70,7 @@ class Abilities(NamedTuple):
     omega_max: rad_s
     """Largest yaw rate of a vehicle that turns on the spot."""
     handbrake: one
-    """Handbrake command at about which the tyres start to slide; 0 without a handbrake."""
+    """Handbrake command from which the tyres start to slide; 0 without a handbrake."""
 
 
 def abilities_of(vehicle: Vehicle) -> Abilities:
@@ -145,8 +145,8 @@ def dynamic_state(x: Any, dynamic: Any, *, compat: str | None = None) -> Any:
 def kinematic_state(x: Any, kinematic: Any) -> Any:
     """State of a kinematic bicycle (a Vehicle) closest to a dynamic one in state `x`.
 
-    Lateral velocity and yaw rate are lost, as those of a kinematic bicycle follow from its
-    steering.
+    Lateral velocity and yaw rate are lost: in a kinematic bicycle they follow from the steering
+    angle.
     """
     return kinematic.State(x=x.x, y=x.y, v=signed_speed(x.v_x, x.v_y), yaw=x.yaw, steer=x.steer)
 
@@ -188,7 +188,7 @@ At the centre every point of the bend is equally near.
 
 
 class Motion(NamedTuple):
-    """Position and velocity of the vehicle's point that is to follow the line."""
+    """Position and velocity of the point of the vehicle that follows the line."""
 
     x: m
     """x of the point in the world frame."""
@@ -240,7 +240,8 @@ class Geometry(NamedTuple):
     l_f: m
     """Distance from the reference point forward to the front axle."""
     l_r: m
-    """Distance from the reference point back to the rear axle; 0 if it is at the rear axle."""
+    """Distance from the reference point back to the rear axle; 0 if the reference point is on the
+    rear axle."""
     steer_max: Annotated[rad, positive] = STEER_MAX
     """Largest demanded steering angle, in either direction."""
 

@@ -44,7 +44,7 @@ class Aid:
     """Driver aid and its records; see the module docstring for the contract."""
 
     name: str
-    """Name of its memory and its parameters within those of the policy."""
+    """Name of the aid's memory and parameters within the memory and parameters of the policy."""
     adjust: Callable[[Any, Any, Any, Any, Any], tuple[Any, Any]]
     params: Any
     """Gains and limits, a record."""
@@ -70,8 +70,8 @@ def _prescribed(r: Any) -> Any:
 def aided(driver: Policy, *aids: Aid) -> Policy:
     """Policy of a driver followed by aids; the last aid acts on the car.
 
-    Memory and parameters are those of the driver, as `driver`, and of each aid by its name:
-    `policy_params={"anti_lock.slip": 0.1}` of a fleet's rollout changes an aid.
+    Memory and parameters consist of the driver's, under the name `driver`, and those of each aid,
+    under its name: `policy_params={"anti_lock.slip": 0.1}` of a fleet's rollout changes an aid.
     """
     if not isinstance(driver, Policy):
         raise InvalidValue(f"driver must be a Policy, such as open_loop(car), got {_brief(driver)}")
@@ -234,14 +234,15 @@ class Memory(NamedTuple):
 
 
 def next_share(share: one, slip: one, idle: Any, p: SlipControlParams, dt: s) -> one:
-    """Share of the demanded torque that a wheel gets after a step at this slip; 1 if idle."""
+    """Share of the demanded torque passed on to a wheel after a step at this slip; 1 if the aid is
+    idle."""
     error = clip(1.0 - slip / p.slip, -1.0, 1.0)
     rate = where(error > 0.0, p.grow, p.shrink) * error
     return where(idle, 1.0, clip(share + rate * dt, 0.0, 1.0))
 
 
 def remaining_demand(asked: Any, share: one, slip: one, p: SlipControlParams) -> Any:
-    """Demand on a wheel after reduction by its share and its excess slip."""
+    """Torque demand on a wheel, reduced by its share and by its excess slip."""
     return asked * clip(share - p.at_once * maximum(slip / p.slip - 1.0, 0.0), 0.0, 1.0)
 
 
@@ -362,7 +363,7 @@ def fading(v_x: m_s, v_off: m_s) -> one:
 
 
 def drive_apart(x: Any, u: Any, m: Nothing, p: Vectoring, dt: s) -> tuple[Any, Nothing]:
-    """Torque vectoring: shift torque from one side to the other."""
+    """Torque vectoring: move drive torque from one side of the car to the other."""
     c = p.chassis
     error = demanded_yaw_rate(x, u, p) - x.omega
     moment = (p.inertia * p.rate) * error * fading(x.v_x, p.v_off)
@@ -375,7 +376,8 @@ def drive_apart(x: Any, u: Any, m: Nothing, p: Vectoring, dt: s) -> tuple[Any, N
 
 
 def brake_apart(x: Any, u: Any, m: Nothing, p: Stability, dt: s) -> tuple[Any, Nothing]:
-    """Stability control: brake the wheel that corrects the yaw rate, and reduce the drive."""
+    """Stability control: brake the wheel that corrects the yaw rate, and reduce the drive
+    torque."""
     c = p.chassis
     asked = demanded_yaw_rate(x, u, p)
     error = x.omega - asked

@@ -77,7 +77,8 @@ def pressed(set_point: Any, key: str, steps: Steps | None = None, steer_max: flo
 
 
 Moves = dict[str, tuple[float, float, str]]
-"""By field: factors per key ahead and per key to the left, and its step in `Steps`."""
+"""For each field: factor per key ahead, factor per key to the left, and the name of its step in
+`Steps`."""
 STEERING = ("steer", "curvature")
 _MOVES: dict[type, Moves] = {
     TwistInput: {"v": (1.0, 0.0, "v"), "omega": (0.0, 1.0, "omega")},
@@ -87,7 +88,7 @@ _MOVES: dict[type, Moves] = {
 
 
 def _moves(set_point: Any) -> Moves:
-    """Moves of a record's fields per key, by its class or by the names of the fields."""
+    """How keys change the fields of a record, by its class or by the names of the fields."""
     if type(set_point) in _MOVES:
         return _MOVES[type(set_point)]
     fields: tuple[str, ...] = getattr(set_point, "_fields", ())
@@ -179,7 +180,8 @@ def brake_acceleration(v: m_s, strength: m_s2) -> m_s2:
 
 
 def steering(left: one, now: Velocity, can: Abilities) -> rad:
-    """Steering angle for an axis, limited to the tyres' grip; larger against a slide."""
+    """Steering angle for a position of the axis, limited to the tyres' grip; larger when steering
+    against a slide."""
     v2 = maximum(now.v_x * now.v_x + now.v_y * now.v_y, 1e-6)
     most = atan(can.wheel_base * can.a_turn / v2)
     slide = where(now.v_x > CREEP, atan2(now.v_y, now.v_x), 0.0)

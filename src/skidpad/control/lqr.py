@@ -74,7 +74,7 @@ class Design:
     slope: Steady
     """Derivative of the steady motion by curvature, in the units of state and input times m."""
     swing: Array
-    """Input that moves the state along with its steady value, per time derivative of the
+    """Additional input that makes the state follow its steady value, per time derivative of the
     curvature.
 
     (inputs,), in the units of the input times m·s.
@@ -178,7 +178,7 @@ def _check_weights(name: str, matrix: Array, size: int, *, strict: bool) -> None
 def _error_fields(q: Array, A: Array) -> list[int]:
     """Fields of the error, without those that have no weight and affect no other field.
 
-    Such a field, the distance ahead for example, may drift without bound at no cost.
+    For example, the distance ahead may drift without bound at no cost.
     """
     kept = list(range(len(A)))
     while True:
@@ -193,7 +193,7 @@ Bound = tuple[float, float] | None
 
 
 class Memory(NamedTuple):
-    """Memory of a regulator with a compiled-in line."""
+    """Memory of a regulator whose line is compiled into it."""
 
     progress: m = 0.0
     """Distance along the line."""

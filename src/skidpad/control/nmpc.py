@@ -48,7 +48,7 @@ from .path_following import kinematic_steer
 from .reference import Point, Reference, numbers
 
 SOLVERS = ("ipopt", "fatrop", "sqpmethod")
-"""Supported solvers, in the order in which they replace one another."""
+"""Supported solvers; if one is not installed, the next is used."""
 
 Accelerations = Callable[[Any, Any], tuple[Any, Any]]
 """Function of state and input for longitudinal and lateral acceleration over limits."""
@@ -73,7 +73,7 @@ class Servo(NamedTuple):
     """Field of the state, and of the input that is its target."""
     target_max: float
     reach: float
-    """Largest distance from the value to the target without a rate limit."""
+    """Largest distance of the target from the value if there is no rate limit."""
     params: tuple[str, ...]
     """Parameters that hold the limits."""
 
@@ -169,7 +169,7 @@ def bounds(kind: type, name: str, limited: Mapping[str, Any] | None) -> tuple[Ar
 
 
 def own_accelerations(vehicle: Any) -> Accelerations:
-    """Accelerations over the vehicle's limits, by its `normalised_acceleration`."""
+    """Accelerations relative to the vehicle's limits, from its `normalised_acceleration`."""
     from ..run.linearisation import PAIRS
 
     outputs, params = record.names(vehicle.model.Outputs), record.names(vehicle.model.Params)
@@ -519,7 +519,8 @@ class Nmpc:
         return self.plan
 
     def compute_control_input(self, x0: Any, x_ref: Any, u_ref: Any = None) -> Any:
-        """First input of the plan from x0, a record; the name is that of commonroad-control."""
+        """First input of the plan from x0, a record. The method has its name from
+        commonroad-control."""
         return self.first_input(self.solve(x0, x_ref, u_ref))
 
     def first_input(self, plan: Plan) -> Any:
@@ -650,7 +651,7 @@ class NmpcController:
 
 
 def prediction_state(x: Any, State: type) -> Any:
-    """State of the prediction model from that of the driven vehicle, matched by field."""
+    """State of the prediction model from the state of the driven vehicle, matched by field."""
     values: dict[str, Any] = {}
     for name in record.names(State):
         if hasattr(x, name):

@@ -52,12 +52,13 @@ CRUISE = SpeedGains(k_p=1.5, k_i=0.3, limit=4.0)
 
 
 class Seen(NamedTuple):
-    """Foot of the perpendicular from a place to the line, and the place's offset from it."""
+    """Foot of the perpendicular from a position to the line, and the offset of the position from
+    it."""
 
     ahead: m
     """Distance along the line from the point of the reference to the foot."""
     left: m
-    """Distance of the place from the foot, positive to the left of the line."""
+    """Distance of the position from the foot, positive to the left of the line."""
     heading: rad
     """Direction of the line at the foot."""
     curvature: per_m
@@ -123,7 +124,8 @@ class View(NamedTuple):
     seen: Seen
     """Foot and offset of the law's own point of the car."""
     goal: Callable[[m], Point]
-    """Point of the line a distance in m beyond the foot; by rows, that of the reference."""
+    """Point of the line at a distance in m beyond the foot; the reference itself if the line is not
+    compiled in."""
 
 
 class Law(NamedTuple):
@@ -213,8 +215,8 @@ def nearest(line: Array, places: Array, ends: tuple[float, float] | None = None)
 def signed_distance(points: ArrayLike, line: ArrayLike, *, compat: str | None = None) -> Any:
     """Signed distance in m from points to a line without extension; positive to its left.
 
-    One point (2,) gives a number, (k, 2) an array. At a corner the left is that of the mean
-    direction there, at an end that of the first or last segment; straight ahead of an end is left.
+    One point (2,) gives a number, (k, 2) an array. "Left" refers to the mean direction at a corner,
+    and to the first or last segment at an end; straight ahead of an end is left.
     `compat="upstream"` reproduces commonroad-control, for which all places nearest to the start are
     to its left.
     """

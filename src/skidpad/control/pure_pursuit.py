@@ -28,7 +28,8 @@ class LookAhead(NamedTuple):
     t_ahead: Annotated[s, non_negative] = 0.8
     """Look-ahead time: the distance is this time multiplied by the speed."""
     l_least: Annotated[m, positive] = 2.0
-    """Smallest look-ahead distance, for low speed; a nearer goal is treated as this far."""
+    """Smallest look-ahead distance, for low speeds; a nearer goal is treated as being this far
+    away."""
 
 
 def arc(ahead: m, left: m, l_least: m) -> per_m:

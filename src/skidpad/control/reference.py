@@ -191,7 +191,7 @@ class Reference:
 
     @cached_property
     def line(self) -> Line:
-        """Line of the reference, in which each point where the reference stands occurs once."""
+        """Line of the reference; points at which the reference stands still occur only once."""
         moves = np.concatenate([[True], np.diff(self.s) > 0.0])
         x, y, heading, curvature = (column[moves] for column in self.points[:4])
         return Line(self.s[moves], x, y, heading, curvature, self.closed)
@@ -300,7 +300,8 @@ class Reference:
         return float(self.points.heading[-1] - self.points.heading[0])
 
     def _lap(self, knots: Array, at: Array) -> tuple[Array, Array]:
-        """Times or distances within the first lap, and laps before; unchanged if open."""
+        """Times or distances within the first lap, and the number of laps before; unchanged if
+        open."""
         if not self.closed:
             return at, np.zeros(at.shape)
         laps = np.floor((at - knots[0]) / (knots[-1] - knots[0]))
@@ -353,7 +354,8 @@ def _speeds(v: Any, s: Array, closed: bool) -> Array:
 
 
 def _moving(places: Array) -> NDArray[np.bool_]:
-    """Mask of places that moved beyond rounding and creeping since the previous such place."""
+    """Mask of the positions that have moved, beyond rounding and creeping, since the previous such
+    position."""
     moves = np.zeros(len(places), dtype=bool)
     moves[0], (x, y) = True, places[0]
     for k, (x_k, y_k) in enumerate(places.tolist()):

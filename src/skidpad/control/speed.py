@@ -97,7 +97,7 @@ def speed_profile(line: Line, grip: Grip, *, v_end: m_s = inf) -> Array:
 
 
 def _checked(grip: Grip) -> Grip:
-    """Limits as floats; raises InvalidValue for impossible limits."""
+    """Limits as floats; raises InvalidValue for limits that are not allowed."""
     return Grip(
         positive("grip.a_lateral", grip.a_lateral, "m/s²"),
         not_negative("grip.a_drive", grip.a_drive, "m/s²"),
@@ -107,7 +107,7 @@ def _checked(grip: Grip) -> Grip:
 
 
 def _in(name: str, value: m_s, allowed: Allowed) -> m_s:
-    """Speed within an allowed range that includes infinity; raises otherwise."""
+    """Return a speed within an allowed range that includes infinity; raises otherwise."""
     v = number(name, value, "m/s")
     if v not in allowed:
         raise InvalidValue(f"{name} = {v:g} m/s must be {allowed}")

@@ -39,7 +39,8 @@ class Gains(NamedTuple):
     k_yaw: Annotated[s, non_negative] = 0.02
     """Damping by the yaw rate in excess of the line's, useful where tyres slip.
 
-    A car whose wheels turn without delay tolerates at most about its wheelbase over its speed.
+    A car whose wheels are steered without delay tolerates at most about its wheelbase over its
+    speed.
     """
     k_ag: Annotated[rad_s2_m, non_negative] = 0.0
     """Slip angle of the front tyres per lateral acceleration, m l_r / (C_f (l_f + l_r)).

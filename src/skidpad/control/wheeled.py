@@ -133,7 +133,7 @@ class Controller:
     Params: type = NoGains
     Memory: type = NoMemory
     ideal: bool = False
-    """Whether it imposes the motion instead of driving the wheels."""
+    """Whether the controller imposes the motion instead of driving the wheels."""
 
 
 def speed_torques(
@@ -145,7 +145,7 @@ def speed_torques(
     form: Form,
     dt: s,
 ) -> Command:
-    """Torque for each of several speeds, with the rule for stopping, and the memory."""
+    """Torques for several speeds, with the rule for stopping, and the memory after the step."""
     ff = p.feedforward_gain * seen.slope_torque if form.feed_forward else 0.0
     # Upstream lets go, and needs no brake: its slopes do not pull at wheels that grip.
     holding = 0.0 if form.upstream else pid.within(seen.slope_torque, p)
@@ -171,13 +171,13 @@ def speed_torques(
 
 
 def _braking(torque: Nm, v: m_s) -> Nm:
-    """Torque, restricted to its braking part: 0 if it would drive."""
+    """The torque if it brakes; 0 if it would drive."""
     return where(v > 0.0, minimum(torque, 0.0), where(v < 0.0, maximum(torque, 0.0), torque))
 
 
 @made_once
 def _memories(form: Form, count: int) -> Any:
-    """Memory of one controller, or of two for left and right."""
+    """Memory of one controller, or a pair of memories for left and right."""
     inner = pid.memory_type(form)
     if count == 1:
         return record.define("MotorMemory", {"motor": inner})
@@ -220,8 +220,8 @@ def _along_wheels(twist: Twist, places: Sequence[Place], angles: Sequence[rad]) 
 def _speeds(drive: str, seen: Seen, twist: Twist, steer: rad) -> Speeds:
     """Demanded and actual speeds of the controlled wheels, or of the vehicle for its motor.
 
-    Those of the front wheels are measured at the rear wheels, so there is no feedback loop over the
-    driven ones.
+    The speeds of the front wheels are measured at the rear wheels, so there is no feedback loop
+    over the driven wheels.
     """
     if drive == "differential":
         return _by_side(twist, seen.track), _by_side(seen.odometry, seen.track)

@@ -108,7 +108,8 @@ class CudaEnvironments(Environments):
         mask: Any = None,
         given: Mapping[str, Any] | None = None,
     ) -> Any:
-        """As `Environments.reset`, without `given`; waits and raises errors of earlier calls."""
+        """Like `Environments.reset`, but without `given`; waits for the device and raises errors of
+        earlier calls."""
         self._must_be_open()
         if given:
             raise InvalidValue("given is for device = 'cpu': on a GPU all parameters are sampled")

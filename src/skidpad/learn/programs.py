@@ -340,7 +340,8 @@ class _Maker:
         return known, kept
 
     def _known(self, p: Sequence[Any]) -> Any:
-        """The parameters after the vehicle's: its nominal parameters and the task's parameters.
+        """The ports that follow the sampled parameters: nominal parameters of the vehicle and
+        parameters of the task.
 
         They are inputs rather than constants, as they may be indices of shared arrays.
         """

@@ -398,7 +398,8 @@ def _made(task: str, options: tuple[tuple[str, type, Any], ...]) -> Task:
 
 
 def require_drawable(task: Any, render_mode: str | None) -> Any:
-    """The task; raises if it is to be rendered but was loaded from a file, which has no outline."""
+    """Return the task; raises if it cannot be rendered because it was loaded from a file, which has
+    no outline."""
     if render_mode is not None and not isinstance(task, Task):
         raise InvalidValue(
             f"render_mode = {render_mode!r}: task {task.name!r} was loaded from a file, which does "
@@ -408,7 +409,7 @@ def require_drawable(task: Any, render_mode: str | None) -> Any:
 
 
 def require_single(task: Any, interface: str) -> Any:
-    """The task; raises if its worlds have several vehicles."""
+    """Return the task; raises if its worlds have several vehicles."""
     if task.agents != 1:
         raise InvalidValue(
             f"task {task.name!r} has {task.agents} agents and {interface} is for one: "

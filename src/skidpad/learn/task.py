@@ -113,7 +113,7 @@ class Given:
         return share
 
     def identity(self) -> dict[str, Any]:
-        """Identity of the factor in files: `{"given": True}`."""
+        """Identity of the distribution in files: `{"given": True}`."""
         return {"given": True}
 
 

@@ -113,7 +113,7 @@ class Participant:
     def endpoints(self, name: str, writers: bool) -> list[tuple[bytes, bytes, str]]:
         """All currently known writers or readers of a DDS topic, of any participant.
 
-        Each with its GUID, that of its participant, and the name of the type.
+        Each entry has its GUID, the GUID of its participant, and the name of the type.
         """
         with self._lock:
             return [] if self.entity is None else self._others[writers].of_topic(name)
@@ -233,7 +233,7 @@ class Waiting:
         self._thread.start()
 
     def add(self, reader: Any, take: Callable[[], None]) -> None:
-        """Call `take` whenever a reader has samples; it takes at least some of them."""
+        """Call `take` whenever a reader has samples; each call takes at least one of them."""
         core = cyclone("core")
         states = core.SampleState.NotRead | core.ViewState.Any | core.InstanceState.Any
         with self._lock:
@@ -283,7 +283,7 @@ class Waiting:
 OURS = "skidpad"
 """User data that marks skidpad's writers of the graph.
 
-They say nothing about the ROS 2 release of the other nodes.
+These writers do not indicate the ROS 2 release of the other nodes.
 """
 _HEARD = Qos(latched=True, depth=1000)
 _MOST_PARTICIPANTS = 1000
@@ -359,8 +359,8 @@ _POLICIES = {
     2: "the subscription asks for latched (transient local) and the publisher offers volatile",
     11: "the subscription asks for reliable and the publisher offers best effort",
 }
-"""Reasons for incompatible quality of service, by the number of the policy in the DDS
-standard."""
+"""Policies that can make the quality of service incompatible, by their number in the DDS standard.
+"""
 _TYPES = 24
 """Number of the policy that requires equal types.
 
@@ -565,7 +565,8 @@ class Service:
         self._seen = handles
 
     def _understood(self, sample: Any) -> bool:
-        """Whether a request has the header; requests of other implementations have none."""
+        """Whether a request starts with the header of rmw_cyclonedds, which other implementations
+        do not send."""
         handle = sample.sample_info.publication_handle
         endpoint = self.reader.get_matched_publication_data(handle)
         return sample.data[:2] == dds.LITTLE_ENDIAN and not (
@@ -634,7 +635,7 @@ class Service:
 
 
 _AT_ONCE = 100
-"""Largest number of samples taken before other readers get their turn."""
+"""Largest number of samples taken from a reader before the other readers get their turn."""
 
 
 class CyclonePublisher:

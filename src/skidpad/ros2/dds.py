@@ -93,7 +93,7 @@ class Notices:
         self._lock = threading.Lock()
 
     def add(self, subject: Hashable, sentence: str) -> None:
-        """Store a sentence until `take`, unless there was one on the same subject."""
+        """Store a sentence until `take`, unless one on the same subject has already been added."""
         with self._lock:
             if subject not in self._subjects:
                 self._subjects.add(subject)
@@ -160,11 +160,8 @@ class Transport(ABC):
         """Look for peers that the user should be warned about."""
 
     def warnings(self) -> list[str]:
-        """New warnings for the user, each once.
-
-        Such as another node of the same name, a client that cannot be answered, or malformed
-        messages.
-        """
+        """New warnings for the user, each once: another node of the same name, a client that cannot
+        be answered, malformed messages and so on."""
         self.look()
         return self.notices.take()
 
@@ -235,7 +232,8 @@ LARGEST_DOMAIN = 232
 
 
 def domain_id(environment: Mapping[str, str] | None = None) -> int:
-    """Domain from `ROS_DOMAIN_ID` in these variables or those of the process; 0 by default."""
+    """Domain from `ROS_DOMAIN_ID` in `environment`, by default the variables of the process; 0 by
+    default."""
     variables = os.environ if environment is None else environment
     text = variables.get("ROS_DOMAIN_ID", "").strip() or "0"
     if not (text.isascii() and text.isdecimal() and int(text) <= LARGEST_DOMAIN):
@@ -277,7 +275,7 @@ class Settings(NamedTuple):
 
     domain: int
     xml: str
-    """Cyclone's configuration: the default fragment, and after a comma that of the user."""
+    """Cyclone's configuration: the default fragment, then a comma and the user's fragment."""
 
 
 def settings_of(environment: Mapping[str, str]) -> Settings:

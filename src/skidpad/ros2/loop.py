@@ -49,10 +49,10 @@ messages."""
 class Program(Protocol):
     """The simulation of a node, which creates its topics and services in its constructor.
 
-    One that reads the node's clock, which continues during a pause, has a method `interrupted`:
-    it makes the next tick advance by one period, whatever the clock shows. One that does not
-    publish the input of controllers at every tick has the property `was_published`: whether the
-    last tick did.
+    A program that reads the node's clock, which continues during a pause, has a method
+    `interrupted`: it makes the next tick advance by one period, whatever the clock shows. One that
+    does not publish the input of controllers at every tick has the property `was_published`:
+    whether the last tick did.
     """
 
     period: s
@@ -616,7 +616,7 @@ class Launch:
 
 @contextmanager
 def _ended_by_others(loop: Loop) -> Generator[None]:
-    """Make termination signals of services and containers end the loop, as Ctrl-C does.
+    """End the loop on the termination signals of services and containers, as on Ctrl-C.
 
     A shell starts background processes with the interrupt ignored; launch files and scripts send it
     nevertheless, and nodes of ROS 2 then end.

@@ -139,7 +139,7 @@ class Clock:
             self._set, self._since, self._factor = self.now(), time.time_ns(), factor
 
     def set(self, nanoseconds: int) -> None:
-        """Set the time of a clock other than the system clock."""
+        """Set the time of a clock that does not follow the system clock."""
         self._set = nanoseconds
 
     def advance(self, period: s) -> None:
@@ -149,11 +149,11 @@ class Clock:
 
 _LEVELS = {"debug": 10, "info": 20, "warn": 30, "error": 40}
 _SAID = 32
-"""Number of sent messages of a topic by which a node recognises its own."""
+"""Number of recently sent messages of a topic that a node stores to recognise its own."""
 _LOOK: s = 1.0
 """Time between two checks for transport warnings."""
 _MOST_COMPLAINTS = 5
-"""Largest number of logged errors of a topic, within that time."""
+"""Largest number of errors logged per topic between two of these checks."""
 
 
 class _LeftOut:
@@ -305,15 +305,15 @@ class Node:
         return True
 
     def is_own(self, name: str, data: bytes) -> bool:
-        """Whether a message was sent by the node itself, as on `/tf`, and so is already
-        recorded."""
+        """Whether the node sent a message itself, as can happen on `/tf`; then it is recorded
+        already."""
         own = (topic for topic in self._topics if topic.name == name)
         return any(data.startswith(said) for topic in own for said in reversed(topic.said))
 
     def obey(
         self, topic: str, type_name: str, function: Callable[[Any], None], qos: Qos = DEFAULT
     ) -> None:
-        """Subscribe to commands, for which time waits in lock-step."""
+        """Subscribe to commands; in lock-step, time waits for them."""
         name = self.name(topic)
 
         def count(message: Any) -> None:
@@ -698,7 +698,7 @@ class Parameter:
     """Raises InvalidValue for a value that is not allowed."""
 
     def converted(self, value: Any) -> Any:
-        """The value converted to the declared type; integers are accepted for floating-point
+        """Value converted to the declared type; integers are accepted for floating-point
         parameters."""
         kind = kind_of(value)
         if kind is not self.kind and self.kind in (Kind.DOUBLE, Kind.DOUBLE_ARRAY):

@@ -144,7 +144,7 @@ def read_attachment(data: bytes | None) -> Sender:
 
 
 def shown(data: bytes) -> str:
-    """Beginning of bytes and their number, for messages."""
+    """Text with the first bytes of a value and their number, for messages."""
     dots = "" if len(data) <= 8 else "..."
     return f"{data[:8].hex(' ')}{dots} ({len(data)} bytes)"
 
@@ -193,13 +193,13 @@ class Graph:
             return self._subscriptions[end]
 
     def strangers(self, kind: str, end: Endpoint) -> list[Token]:
-        """Endpoints of this kind and name with another type or definition."""
+        """Endpoints of this kind and name that have another type or definition."""
         with self._lock:
             named = self._by_name.get((kind, end.name), {})
             return [token for token in named.values() if token.end != end]
 
     def nodes(self) -> list[Identity]:
-        """All nodes of the domain; a name in use several times appears as often."""
+        """All nodes of the domain; a name used by several nodes appears as many times."""
         with self._lock:
             return [token.identity for token in self._alive.values() if token.kind == NODE]
 
@@ -223,7 +223,7 @@ _FILE, _OVERRIDE = "ZENOH_SESSION_CONFIG_URI", "ZENOH_CONFIG_OVERRIDE"
 
 
 def session_settings() -> zenoh.Config:
-    """Session settings: `SETTINGS` or a whole file, with single overrides."""
+    """Session settings: `SETTINGS` or a whole file, with single values overridden."""
     Config = require("zenoh", purpose="The transport zenoh").Config
     path = os.environ.get(_FILE, "").strip()
     if not path:

@@ -112,7 +112,8 @@ def _shared(nodes: list[ast.expr], records: Records) -> str:
 
 
 LONGEST, MOST_PARTS = 1000, 300
-"""Limits of a text: number of characters, and number of operations, names and constants."""
+"""Limits of the text of an expression: number of characters, and number of operations, names and
+constants."""
 NUMBER, TRUTH = "number", "truth"
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     **{
@@ -207,7 +208,7 @@ class Expression:
         return unit_of(self._tree, records)
 
     def mistake(self, what: str, node: ast.AST) -> InvalidValue:
-        """Make an error that points at a part of the text."""
+        """Make an error that points at a part of the expression."""
         column = getattr(node, "col_offset", 0)
         return InvalidValue(
             f"expression {self.text!r}: {what} (character {column + 1}). Allowed are numbers, "
@@ -449,7 +450,8 @@ class Fold:
         return Expression(self.of).unit(records) if isinstance(self.of, str) else ""
 
     def updated(self, a: tuple[Any, ...], sample: Mapping[str, Any], records: Records) -> Any:
-        """Accumulated numbers after a sample: records by name, and `t`, `n`, `dt`."""
+        """Accumulated numbers after a sample, which consists of records by name, `t`, `n` and
+        `dt`."""
         values = {**sample, "a": a}
         if self.of is not None:
             kind = TRUTH if self.of_truth else NUMBER

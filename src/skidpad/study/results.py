@@ -53,7 +53,7 @@ class Interval(NamedTuple):
 
 
 class Share(Probability):
-    """A share of runs without a confidence interval, whose ends are NaN."""
+    """A share of runs without a confidence interval; the ends of its interval are NaN."""
 
     reason: str = ""
     """Reason why there is no interval."""
@@ -254,8 +254,11 @@ def reason_for_no_interval(plan: Mapping[str, Any], column: str) -> str:
 
 
 def independent(plan: Mapping[str, Any], runs: Runs) -> AnyArray:
-    """Mask of the independent runs: all runs, except in a Saltelli design, where only the first and
-    the last run of each block count, since the others combine these."""
+    """Mask of the independent runs: all runs, except in a Saltelli design.
+
+    There only the first and the last run of each block count, since the other runs are combinations
+    of these.
+    """
     design = plan["design"]
     if design.get("kind") != "saltelli":
         return np.ones(len(runs), bool)
@@ -298,7 +301,7 @@ def export(folder: Folder, path: str | os.PathLike[str]) -> int:
 
 
 class Source(Protocol):
-    """Interface of a campaign, as needed to repeat its runs."""
+    """Interface of a campaign that is needed to repeat its runs."""
 
     @property
     def experiment(self) -> Experiment: ...
@@ -420,7 +423,7 @@ class Study:
         return share_of(estimate, reason) if reason else estimate
 
     def worst(self, name: str, count: int = 5, *, lowest: bool = False) -> tuple[Case, ...]:
-        """The runs in which a column is highest (or lowest), worst first."""
+        """The runs in which a column is highest or, on request, lowest, worst first."""
         count = whole("count", count, "not negative", least=0)
         sign = 1.0 if lowest else -1.0
         runs, values = np.empty(0, np.int64), np.empty(0)

@@ -90,7 +90,7 @@ class SampleKernel:
 
     @cached_property
     def _used(self) -> tuple[tuple[int, int], ...]:
-        """Port and field of each input that the function reads; every argument costs time."""
+        """Port and field of each input that the function reads, since every argument costs time."""
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
             with as_written(ports[-2][0]):
@@ -131,7 +131,7 @@ _X, _U, _P, _DT, _START = 0, 1, 3, 4, 5
 
 
 class JoinedStep:
-    """Joins the Program of a step and the update of numbers, leaving the code of the step
+    """Joins the Program of a step with the update of the folds; the code of the step stays
     unchanged.
 
     Args:
@@ -188,7 +188,7 @@ class JoinedStep:
         return tuple(place[r] for r in self._update.results[0])
 
     def _renumbered(self, i: Instruction) -> Instruction:
-        """Shift the function number of a call past the functions of the motion."""
+        """Renumber the function of a call, to follow the functions of the motion."""
         if i.op != "call":
             return i
         number, times = i.imm

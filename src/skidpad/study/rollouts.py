@@ -151,8 +151,8 @@ class Setup:
 
     @property
     def _groups(self) -> list[tuple[str, type, str]]:
-        """Prefix and record class of each group of factors, and why the group cannot be used; else
-        empty."""
+        """Prefix and record class of each group of factors, and the reason why the group cannot be
+        used, or an empty text."""
         plant = self.loop.base.plant
         drawn = "starts are drawn from x0, an uncertainty model"
         table = "the inputs are a table with a row per step; hold them to vary one"
@@ -555,7 +555,7 @@ def _log(log: Mapping[str, Any], steps: int) -> Array | None:
 
 
 MOST_SETUPS = 16
-"""Number of compiled drives, and of their loops, that are cached."""
+"""Largest number of cached drives and of their compiled loops."""
 _LOOPS: RecentCache[Loop] = RecentCache(MOST_SETUPS)
 """Compiled loops by model."""
 MOST_RUNS = {"cpu": 16_384, "cuda": 262_144}
@@ -585,8 +585,8 @@ class Drive(ExperimentBase, Constant):
     substeps: int | None = None
     precision: str = "float64"
     x0: Any = None
-    """Start: a record, a mapping of names, a whole state (nx,), or an `UncertaintyModel`. If it
-    is given by names, dependent fields are made consistent with the parameters of each run."""
+    """Start: a record, a mapping of names, a whole state (nx,), or an `UncertaintyModel`. If it is
+    a mapping of names, dependent fields are made consistent with the parameters of each run."""
     controls: Any = None
     """Constant inputs, a record or a mapping; or a table (steps, nu)."""
     pending: Any = None
@@ -850,7 +850,8 @@ class LogDrive(ExperimentBase, Constant):
 
 
 AS_RECORDED = ("repeats", "frozen", "spikes", "latency", "filter", "gravity", "imu")
-"""Steps of the preparation that are left out: a repeated run is compared with what was recorded."""
+"""Preparation steps that are left out, because a repeated run is compared with what was
+recorded."""
 DOUBTFUL = ("stamps", "gaps", "consistency")
 """Steps whose findings are warnings."""
 OPTIONAL = ("gear", "slope")

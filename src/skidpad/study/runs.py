@@ -95,11 +95,12 @@ class ManoeuvreRuns(ExperimentBase, Constant):
     so that one manoeuvre can be used with several settings."""
     _: KW_ONLY
     dt: float = 0.001
-    """Step of the simulation in s; a tenth of the sampling interval."""
+    """Step of the simulation in s; by default a tenth of the sampling interval."""
     replayed: str = ""
     """Name of the manoeuvre that a replay returns; the first if empty."""
     known: tuple[Column, ...] = field(default=(), repr=False)
-    """The columns, if already known; if empty, a trial drive of the vehicle finds them."""
+    """The columns, if they are already known; if empty, they are found by a trial drive of the
+    vehicle."""
 
     __repr__ = brief_repr
 
@@ -559,7 +560,8 @@ class FunctionRuns(ExperimentBase, Constant):
         }
 
     def evaluate_block(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
-        """Call the function with a block of n runs; checks and returns its columns, (n,) each."""
+        """Call the function with a block of n runs; checks its columns, (n,) each, and returns
+        them."""
         if self.vectorised:
             answer = self.function(**_named_arguments(self.function, rows, rows.factors))
         else:

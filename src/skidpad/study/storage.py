@@ -52,7 +52,7 @@ class LocalStorage:
         return str(self.path / name)
 
     def entries(self) -> list[str]:
-        """Names of the files and folders at the top; empty if the storage does not exist."""
+        """Names of the files and folders in the root of the storage; empty if it does not exist."""
         with reading(self.path, "cannot be read"):
             if not self.path.exists():
                 return []
@@ -243,7 +243,7 @@ def storage_of(where: str | os.PathLike[str]) -> Storage:
 
 @contextmanager
 def _putting(shown: str) -> Generator[None]:
-    """Context manager that turns any exception of a library into an error that names the file."""
+    """Context manager that converts any exception of a library to an error that names the file."""
     try:
         yield
     except (SkidpadError, Warning):
@@ -408,7 +408,7 @@ class _OwnerFile:
 
 
 Lock: TypeAlias = _KernelLock | _OwnerFile
-"""The right to write, with `held`, whether this process still has it, and `release`."""
+"""Lock for writing, with `held`, whether this process still has the lock, and `release`."""
 
 
 def _own_name(token: str = "") -> bytes:

@@ -261,8 +261,8 @@ def read_part(
     """Iterate over columns of a part's runs from `begin` to `end - 1` in batches, always with
     `run`.
 
-    All data are verified: pages by their checksums, the run numbers one by one, and columns by
-    their digests if they are read completely. The last group is yielded only after all of it is
+    All data are verified: pages by their checksums, run numbers one by one, and columns by their
+    digests when they are read completely. The last group is yielded only after all of it is
     verified.
     """
     wanted = [name for name in names if name != RUN]
@@ -308,7 +308,7 @@ def _rows(parquet: Any, group: int, names: Sequence[str], first: int) -> dict[st
 
 
 def _metadata(parquet: Any, begin: int, end: int) -> dict[str, Any]:
-    """Metadata of a part with this range; raises if the file is another one."""
+    """Metadata of a part with this range; raises if the file contains something else."""
     notes = (parquet.metadata.metadata or {}).get(_KEY)
     if notes is None:
         raise ValueError("it is not a part of a campaign")
@@ -367,7 +367,7 @@ def _opened(storage: Storage, name: str) -> Generator[tuple[BinaryIO, Any]]:
 
 
 def _reason(error: Exception) -> str:
-    """Text of an error in one line; messages of Arrow have several."""
+    """Text of an error on one line, as messages of Arrow have several lines."""
     return " ".join(f"{getattr(error, 'strerror', None) or error}".split())[:300]
 
 
@@ -527,9 +527,9 @@ def run_of(name: str) -> int | None:
 
 DAMAGED = "damaged"
 _LOOKS = 20
-"""Attempts to list the files while no other process changes them."""
+"""Number of attempts to list the files without changes by other processes in the meantime."""
 _UNSAVED = 64
-"""Largest number of parts that are missing in the manifest and must be opened after a crash."""
+"""Largest number of parts missing from the manifest, which must be opened after a crash."""
 
 
 class RunsDiffer(InvalidValue):
@@ -555,7 +555,7 @@ class RunTable:
         self._storage, self._columns, self._may_write = storage, columns, may_write
         self._names = tuple(column.name for column in columns)
         self._unreadable: dict[str, tuple[int, str]] = {}
-        """Sizes in bytes and reasons of damaged files that are still in place, by name."""
+        """Sizes in bytes of damaged files that are still in place, and the reasons, by name."""
         self._manifest = self._read_manifest()
         self._parts = dict(self._manifest.parts)
         self.listed()

@@ -344,14 +344,14 @@ def nearest(name: str, other: str) -> WorldMetric:
 
 
 def reached(name: str, x: m, y: m, r: m) -> WorldMetric:
-    """Whether the reference point of a vehicle or block was within a circle around (x, y)."""
+    """Whether the reference point of a vehicle or block entered a circle around (x, y)."""
     _check_circle(x, y, r)
     words = f"whether {name} was within {r:g} m of ({x:g}, {y:g}) m"
     return WorldMetric(_reached, (name, x, y, r), "", "truth", words, (name,))
 
 
 def time_to_reach(name: str, x: m, y: m, r: m) -> WorldMetric:
-    """Time in s at which the reference point of a vehicle or block first was within a circle around
+    """Time in s at which the reference point of a vehicle or block first entered a circle around
     (x, y); NaN if never."""
     _check_circle(x, y, r)
     words = f"time at which {name} first was within {r:g} m of ({x:g}, {y:g}) m"
@@ -434,7 +434,7 @@ def _gap(outline: Array, corners: Array, at: Any, other_at: Any) -> m:
 
 
 CORNERS = 8
-"""Number of corners of an actor's outline, as for contacts."""
+"""Number of corners of an actor's outline, the same as for contacts."""
 
 
 class RunLog:

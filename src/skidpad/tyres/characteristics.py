@@ -29,7 +29,7 @@ POINTS = 2001
 SMALL = 1e-4
 """Slip angle in rad at which the pneumatic trail is evaluated."""
 FLAT = 1e-9
-"""Relative drop behind its largest value from which a curve has a peak."""
+"""Relative drop beyond the largest value from which a curve counts as having a peak."""
 
 
 class AtLoad(NamedTuple):
@@ -44,7 +44,7 @@ class AtLoad(NamedTuple):
     mu_y: one
     """Largest lateral force over load."""
     kappa_peak: one | None
-    """Slip at the largest driving force; None if the force does not fall behind it."""
+    """Slip at the largest driving force; None if the force does not fall beyond it."""
     kappa_brake: one | None
     """Slip at the largest braking force, negative; None as for `kappa_peak`."""
     alpha_peak: rad | None
@@ -128,7 +128,7 @@ def summary(
 ) -> Summary:
     """Characteristics of a tyre: friction, stiffness, slip at the peaks, trail, radii and so on.
 
-    Peaks are those of the full curves, including shifts, within the valid ranges of the file.
+    Peaks are searched on the full curves, including shifts, within the valid ranges of the file.
 
     Args:
         tyre: a tyre, from a file or made of any tyre record.
@@ -222,11 +222,12 @@ def _rows(tyre: Tyre, F_z: Array, at: dict[str, Any], far: Reach) -> tuple[AtLoa
 class Peak(NamedTuple):
     value: float
     slip: float | None
-    """Slip at the largest value; None if the curve does not fall behind it."""
+    """Slip at the largest value; None if the curve does not fall beyond it."""
 
 
 def peak(slip: Array, force: Array) -> Peak:
-    """Peak of a force curve over slip from 0 up, interpolated between samples by a parabola."""
+    """Peak of a force curve over slip from 0 upwards, interpolated between samples by a
+    parabola."""
     k = int(np.argmax(force))
     value = float(force[k])
     if k == 0 or k == len(force) - 1 or force[k:].min() > value - FLAT * abs(value):

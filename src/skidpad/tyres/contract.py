@@ -117,7 +117,7 @@ class Contact(NamedTuple):
     """Contact of a wheel with the road: load, slip, motion and grip, in the axes of the wheel."""
 
     F_z: si.N
-    """Load, positive when pressed on the road; a negative one counts as 0."""
+    """Load, positive when pressed on the road; a negative load counts as 0."""
     kappa: si.one = 0.0
     """Longitudinal slip (omega R_e - v_x) / |v_x|: -1 if locked, positive when driving."""
     alpha: si.rad = 0.0
@@ -236,8 +236,8 @@ class Tyre(Protocol):
 def effective_radius(tyre: Any, at: Contact) -> si.m:
     """Effective rolling radius at a contact, in m.
 
-    `radii(at).effective`, or `effective_radius(at)` of a tyre that has it because its other radii
-    take much longer to compute.
+    The result of `effective_radius(at)` if the tyre has this method, which saves computing its
+    other radii; else `radii(at).effective`.
     """
     own = getattr(tyre, "effective_radius", None)
     return tyre.radii(at).effective if own is None else own(at)
@@ -246,7 +246,7 @@ def effective_radius(tyre: Any, at: Contact) -> si.m:
 def mounted(tyre: Any, at: Contact, side: si.one) -> TyreForces:
     """Forces of a tyre mounted on one side of the car: 1 left, -1 right.
 
-    On the other side than the one it was measured on, a tyre is its own mirror image.
+    On the side opposite to the one on which it was measured, a tyre behaves as its mirror image.
     """
     s = side * tyre.measured_on
     here = at._replace(alpha=s * at.alpha, gamma=s * at.gamma, phi_t=s * at.phi_t, v_y=s * at.v_y)
@@ -383,7 +383,7 @@ class SlipState(NamedTuple):
 
 
 class Steady(NamedTuple):
-    """Slip without states; near standstill it is finite, but cannot hold a car on a slope."""
+    """Slip without states. Near standstill it is finite, but cannot hold a car on a slope."""
 
 
 Slip = TypeVar("Slip", SlipState, Steady)
@@ -400,8 +400,8 @@ class LowSpeed(NamedTuple):
     v_round: Annotated[si.m_s, si.positive] = 0.01
     """Speed below which |v_x| is rounded, so that rates are smooth when a wheel reverses."""
     wound: Annotated[si.one, si.positive] = 0.5
-    """Share of the full slip up to which a slow tyre winds up; 0.5 holds 7/8 of a brush's
-    friction.
+    """Share of the full slip up to which a slow tyre winds up; 0.5 holds 7/8 of the friction of a
+    brush tyre.
 
     The remaining force of a sliding wheel comes from the damping, which stores no energy that
     could push a car back after it stops.
@@ -511,7 +511,8 @@ def slip_of_forces(
 
 
 def steady_slip(v_sx: si.m_s, v_sy: si.m_s, v_x: si.m_s, p: LowSpeed) -> SlipState:
-    """Instantaneous slip: sliding speed over |v_x|, with at least 3/8 of `v_low` as divisor."""
+    """Instantaneous slip: sliding speed over |v_x|, where the divisor is at least 3/8 of
+    `v_low`."""
     speed = above_zero(v_x, p.v_low)
     return SlipState(-v_sx / speed, v_sy / speed)
 

@@ -82,7 +82,7 @@ def reference_speed(tyre: Tyre) -> float:
 
 
 def reach(tyre: Tyre) -> Reach:
-    """Range in which a tyre is valid by its file, limited to useful slips."""
+    """Range in which a tyre is valid according to its file, limited to useful slips."""
     usual = 2.5 * (nominal_load(tyre) or USUAL_LOAD)
     if not tyre.version:
         return Reach(_WIDEST_SLIP, _WIDEST_ANGLE, usual)
@@ -95,7 +95,7 @@ def reach(tyre: Tyre) -> Reach:
 
 
 def _within(widest: float, *limits: float) -> float:
-    """Smallest of the limits and `widest`; limits that leave no range are ignored."""
+    """Smallest of the limits and `widest`; limits that leave an empty range are ignored."""
     return min([widest, *(float(limit) for limit in limits if limit > 0.0)])
 
 
@@ -143,7 +143,7 @@ def evaluate_on_arrays(tyre: Tyre, method: str, **contact: Any) -> Any:
 
 
 ESSENTIAL = ("PCX1", "PDX1", "PKX1", "PCY1", "PDY1", "PKY1")
-"""Coefficients without which the forces would be those of a different tyre."""
+"""Coefficients without which the forces would be wrong rather than merely simplified."""
 FORCES = ("LONGITUDINAL_COEFFICIENTS", "LATERAL_COEFFICIENTS")
 LEAST_PRESSURE = 5e3
 """Pressure in Pa below which a value is probably in bar or kPa."""
@@ -221,8 +221,8 @@ def _not_finite(tyre: Tyre) -> tuple[str, str] | None:
 def _reason(tyre: Tyre, document: Document) -> Entry | None:
     """Entry responsible for a non-finite result, or None.
 
-    A typical value in its place makes all results finite; of several, the value farthest from 1 in
-    order of magnitude.
+    Replacing it by a typical value makes all results finite; if several entries qualify, it is the
+    one whose order of magnitude is farthest from 1.
     """
     entries = {entry.key: entry for entry in document.entries}
     kind = type(tyre.record)
@@ -528,7 +528,7 @@ def _warn_of_oddities(document: Document) -> None:
 def _warn_of_mistakes(
     tyre: Tyre, document: Document, values: Mapping[str, float], options: Options
 ) -> None:
-    """Warn of likely mistakes; of missing keys only without a policy from the caller."""
+    """Warn of likely mistakes; of missing keys only if the caller has set no policy for them."""
     found = [
         *value_warnings(document, values, tyre.filled),
         *misspelt_keys(document, tyre.filled),

@@ -54,8 +54,8 @@ TINY: one = 1e-6
 
 STICKS: one = 1.0
 SLIDES: one = 4.0
-"""Normalised slips between which the force turns from the direction of deflection to that
-opposite to sliding."""
+"""Normalised slips between which the force turns from the direction of the deflection to the
+direction opposite to sliding."""
 
 
 class Normal(NamedTuple):
@@ -63,7 +63,7 @@ class Normal(NamedTuple):
 
     x: one
     y: one
-    """Direction (x, y) of the deflection, times the share that sticks."""
+    """Direction (x, y) of the deflection, times the share of the contact that sticks."""
     length: one
     """Length of the normalised slip, never 0; too long by less than 1e-6."""
     slide_x: one
@@ -144,7 +144,8 @@ def similar_forces(
 
 
 class LinearTyre(NamedTuple):
-    """Tyre linear over slip up to about 0.7 of the friction, which it keeps at any larger slip.
+    """Tyre whose forces are linear in slip up to about 0.7 of the friction limit and stay at the
+    limit beyond.
 
     Forces are proportional to load; camber has no effect. The defaults are plausible for a car
     tyre.

@@ -128,7 +128,7 @@ def keys_of(kind: type) -> tuple[Key, ...]:
 
 @cache
 def constants_of(kind: type) -> Mapping[str, float]:
-    """Leaves of a tyre record class that have no key in files, with their values."""
+    """Leaves of a tyre record class without a key in files, with their values."""
     known = {SIDE, *(key.leaf for key in keys_of(kind))}
     leaves = (field for field in record.fields(kind) if field.name not in known)
     return {field.name: field.default or 0.0 for field in leaves}
@@ -458,7 +458,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?", re.ASCII)
 _CLOSED = re.compile(r"\s*(?:[$!].*)?", re.DOTALL)
 """Text that may follow the closing quote of a value."""
 _SPACE = " \t\f\v\x1a"
-"""White space; the last character, Ctrl-Z, ended files of MS-DOS."""
+"""White space; Ctrl-Z, the last of these characters, ended files of MS-DOS."""
 _KEY_WIDTH = 25
 
 
@@ -474,7 +474,7 @@ class Entry(NamedTuple):
     line: int
     """Line number, from 1."""
     begin: int
-    """Columns at which the value begins, quotes included, and before which it ends."""
+    """Column at which the value begins, quotes included, and the column after its end."""
     end: int
 
     @property
@@ -580,7 +580,7 @@ class Document:
         return None if entry is None or entry.value is None else entry
 
     def repeated(self) -> tuple[Entry, ...]:
-        """Entries without effect, since their key occurs again later."""
+        """Entries without effect, because their key occurs again further on."""
         return tuple(e for e in self.entries if self._last[e.section, e.key] is not e)
 
     def place(self, line: int) -> str:

@@ -31,7 +31,7 @@ CONE = "#f28c28"
 
 
 class PolygonLook(NamedTuple):
-    """Drawing style of a kind of polygon; no edge is drawn if the edge colour is unset."""
+    """Drawing style of a kind of polygon; if the edge colour is unset, no edge is drawn."""
 
     fill: str
     opacity: float = 1.0

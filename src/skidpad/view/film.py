@@ -41,11 +41,11 @@ VERSION = 1
 POSE_BITS = 22
 OTHER_BITS = 17
 COARSE = 1e-3
-"""Largest fixed-point step that is invisible, as a share of the usual size of a channel's
-values."""
+"""Largest rounding step that is invisible, relative to the usual size of a channel's values."""
 USUAL = 0.9
-"""Share of the values that are not outliers. With the median, a swerve on a straight would be
-an outlier, and its film would be larger because of the noise on the straight."""
+"""Share of the values that do not count as outliers. With a smaller share, such as the median, a
+swerve on a straight would be an outlier, and the noise on the straight would make the film larger.
+"""
 NO_ECHO = 65535
 
 
@@ -72,7 +72,7 @@ class Film:
     scans: tuple[ScanAt, ...] = ()
     """Lidar scans in order of their times."""
     note: str = ""
-    """Note below the title, such as what was left out or where a recording ends early."""
+    """Note below the title, such as which data were left out or where a recording ends early."""
 
     __repr__ = brief_repr
 
@@ -110,8 +110,8 @@ class Film:
         return float(self.times[-1] - self.times[0])
 
     def thinned(self, fps: float = 60.0) -> Film:
-        """A copy with at most `fps` pictures per second of film time; the first and the last
-        stay."""
+        """A copy with at most `fps` pictures per second of film time; the first and the last are
+        kept."""
         fps = positive("fps", fps, "1/s")
         # The first sample of each slot, so that integer fractions of the recorded rate stay evenly
         # spaced. The small number absorbs rounding at the edges of slots.
@@ -185,7 +185,8 @@ class Film:
 
     @cached_property
     def _reaches(self) -> list[float]:
-        """Maximum range of each lidar; if it has none, just beyond the farthest echo. In m."""
+        """Maximum range of each lidar in m; if none is known, slightly more than the farthest
+        echo."""
         reaches: list[float] = []
         for lidar, scans in zip(self.stage.scans, self._by_lidar, strict=True):
             echoes = [float(s.ranges[np.isfinite(s.ranges)].max(initial=1.0)) for s in scans]
@@ -207,8 +208,8 @@ class _Coded(NamedTuple):
 
     @classmethod
     def of(cls, column: NDArray[np.float32], bits: int) -> _Coded:
-        """Fixed-point code of a channel, or its float32 bits if that is too coarse or not all are
-        finite."""
+        """Fixed-point code of a channel; its float32 bits if that is too coarse or some values are
+        not finite."""
         low, high = float(column.min()), float(column.max())
         step = (high - low) / (1 << bits) or 1.0
         place = int(USUAL * (column.size - 1))

@@ -274,8 +274,8 @@ class _Cones:
         return KDTree(self.centres)
 
     def holds(self, shapes: Array) -> Any:
-        """Mask of shapes (n, k, 2) inside a cone, that is, edges of cones listed among the
-        walls."""
+        """Mask of the shapes (n, k, 2) that lie inside a cone: walls may include the edges of
+        cones."""
         if not len(self.centres) or not len(shapes):
             return np.zeros(len(shapes), dtype=np.bool_)
         distance, nearest = self._tree.query(shapes)
@@ -387,7 +387,7 @@ class _Extents(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """Lateral offset of the middle line from the reference point, positive to the left."""
+        """Lateral offset of the centre line from the reference point, positive to the left."""
         return 0.5 * (self.left + self.right)
 
 

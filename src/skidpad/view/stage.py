@@ -365,7 +365,7 @@ class ComputedMotion:
         self.named = [*(POSE[k] for k in self._missing), *(_VELOCITY if self._missing else ())]
 
     def values(self, x: Any, u: Any, p: Any) -> list[Array]:
-        """Values of `named`, from records of arrays of one shape."""
+        """Values of the channels in `named`, from records whose arrays have the same shape."""
         if not self.named:
             return []
         pose, velocity = self._body.pose(x, p), self._body.velocity(x, u, p)
@@ -486,7 +486,7 @@ _PROPERTIES = {"friction_mu": "friction", "friction_C_rr": "rolling resistance"}
 
 
 def still_life(scene: Scene) -> dict[str, Any]:
-    """Polygons, grids and reliefs of a stage, by field name."""
+    """Polygons, grids and reliefs of a stage that do not move, by field name."""
     blocks = {block.name: block for block in scene.blocks}
     polygons: list[Polygon] = []
     for name, parts, pose in standing_parts(scene):
@@ -541,7 +541,7 @@ class BodyShape(NamedTuple):
     drawbar: float = 0.0
     """Distance from the hitch back to the trailer's axle, in m."""
     hitch: str = ""
-    """State field of the trailer's heading relative to that of this shape."""
+    """State field of the trailer's heading relative to the heading of this unit."""
 
     __repr__ = brief_repr
 
@@ -602,7 +602,7 @@ class _Row(NamedTuple):
     second etc."""
 
     units: list[int]
-    """Index of the towing unit of each among those one position ahead."""
+    """For each trailer, the index of its towing unit among the units one position ahead."""
     angles: list[int]
     """Channels of the hitch angles."""
     hitch_x: Array
@@ -691,7 +691,7 @@ class PlacedVehicle:
     trailers: tuple[PlacedUnit, ...] = ()
     """Trailers from the vehicle backwards."""
     colour: str = ""
-    """Colour as `#rrggbb`; empty for one by the vehicle's index in the picture."""
+    """Colour as `#rrggbb`; if empty, a colour chosen by the vehicle's index in the picture."""
 
     __repr__ = brief_repr
 

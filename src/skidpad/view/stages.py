@@ -60,8 +60,8 @@ def trajectory_stage(
 ) -> tuple[Stage, Array, Array]:
     """Stage of named runs, its times (T,) in s and rows (T, channels).
 
-    Runs with different times are sampled at those of the longest, the others standing still after
-    their end. `still` are lines, polygons and discs on the ground, by field of `Stage`.
+    If times differ, all runs are sampled at the times of the longest one; shorter runs stand still
+    after their end. `still` are lines, polygons and discs on the ground, by field of `Stage`.
     """
     if not runs:
         raise InvalidValue("a stage needs at least one trajectory")
@@ -176,8 +176,8 @@ class _Part(NamedTuple):
     outputs: CpuMap | None
     motion: ComputedMotion
     columns: tuple[int, ...]
-    """Columns among the outputs, or appended to them, of the accelerations of the centres of
-    mass, which replace those from tyre forces alone."""
+    """Output columns, existing or appended, for the accelerations of the centres of mass. These
+    replace accelerations that follow from tyre forces alone."""
     centres: Array
     """Centres of mass (2, B) in the axes of the vehicles."""
     before: slice = slice(0)

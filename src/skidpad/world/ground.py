@@ -47,10 +47,10 @@ from .terrain import MotionOf, Terrain
 from .vehicle import Built
 
 GIVE = 0.1
-"""Extension of tyre and suspension in wheel radii: a drop of the ground that a wheel
-follows."""
+"""Distance in wheel radii by which tyre and suspension extend: a wheel follows a drop of the ground
+of this height."""
 _EDGE: m = 2e-3
-"""Drop beyond a slope of 45° within a step that does not count as an edge."""
+"""Largest drop within a step, beyond a slope of 45°, that does not count as an edge."""
 
 Flags = NDArray[np.bool_]
 
@@ -67,7 +67,8 @@ class Ride(NamedTuple):
     """Rates of `free`, in m/s."""
     in_air: Flags
     loose: Flags
-    """Whether a vehicle left the ground with a point and may still lie across an edge, (B,)."""
+    """Whether each vehicle has left the ground with a support point and may still lie across an
+    edge, (B,)."""
     velocity: Array
     """Velocity v_x, v_y, omega in world axes of vehicles in free flight, (B, 3)."""
 
@@ -279,7 +280,7 @@ def warn_of_no_grip(built: Built, road: Road | None) -> None:
 
 
 def _where(built: Built, holds: Callable[[Any], bool]) -> list[str]:
-    """Names of the vehicles for whose own road, or None, this holds."""
+    """Names of the vehicles whose own road (None if they have none) meets a condition."""
     return [
         f"{name} ({made.vehicle.name})"
         for name, made in sorted(built.items())
@@ -301,8 +302,8 @@ _ALL = slice(None)
 class Footing:
     """State of the vehicles of a group on the ground.
 
-    They lie on the least-squares plane through the heights of their support points, which ride
-    on the ground or fall; see `Ride`.
+    Each vehicle lies on the least-squares plane through its support points, which ride on the
+    ground or fall; see `Ride`.
     """
 
     def __init__(self, bodies: Bodies, start: dict[str, m], road: Road | None = None) -> None:
@@ -317,8 +318,8 @@ class Footing:
         self._wheel_places = np.array([[(w.x, w.y) for w in shape.wheels] for shape in shapes])
         feelers = np.array([_feelers(shape) for shape in shapes])
         self._points, self._reach = feelers[:, :, :2], feelers[:, :, 2]
-        """Support points, (B, n, 2) from the reference points, and their reach upwards,
-        (B, n)."""
+        """Support points relative to the reference points, (B, n, 2), and the height that each can
+        climb, (B, n)."""
         self._fit = np.linalg.pinv(
             np.concatenate([np.ones((*self._points.shape[:2], 1)), self._points], axis=2)
         )
@@ -408,9 +409,9 @@ class Footing:
     def felt(self, terrain: Terrain, time: s, poses: Array) -> tuple[Array, Array]:
         """Pitch and roll of the ground that acts on the vehicles, (B,) each.
 
-        That is the plane on which they lie; for vehicles that are `loose` it is the ground at
-        the touching points, since both sides of an edge may be level. It has no effect in free
-        flight.
+        They are taken from the plane on which a vehicle lies; for vehicles that are `loose`, from
+        the ground at the touching points, since both sides of an edge may be level. They have no
+        effect in free flight.
         """
         _, pitch, roll = self.lying(self.heights)
         for row in np.flatnonzero(self.ride.loose).tolist():
@@ -421,8 +422,8 @@ class Footing:
         return pitch, roll
 
     def tighten(self, terrain: Terrain, time: s, poses: Array, hung: Flags) -> None:
-        """Clear `loose` of vehicles that lie on the ground again, except those that are `hung` with
-        the chassis over an edge, (B,)."""
+        """Clear `loose` for vehicles that lie on the ground again, except those that are `hung`
+        with the chassis over an edge, (B,)."""
         _, pitch, roll = self.lying(self.heights)
         for row in np.flatnonzero(self.ride.loose & ~hung).tolist():
             slope = self._local_slope(terrain, time, poses, row)
@@ -633,7 +634,7 @@ class Ground:
         return z, pitch, roll
 
     def put(self, name: str, height: m) -> None:
-        """Put a vehicle, `height` high, on the ground at its current position, as at the start."""
+        """Put a vehicle, `height` in m tall, on the ground at its position, as at the start."""
         footing, row = self._at[name]
         if not self._terrain.level:
             x, y, yaw = footing.poses[row].tolist()
@@ -643,7 +644,7 @@ class Ground:
     def act(self, time: s) -> bool:
         """Apply the ground to every vehicle for the step that begins at `time`.
 
-        Returns whether it may differ from the step before.
+        Returns whether the ground may differ from the previous step.
         """
         self._time = time
         if not self.differs or self._still.holds:
@@ -715,12 +716,13 @@ class Ground:
 
     @property
     def loose(self) -> Flags:
-        """Whether vehicles left the ground and may still lie across an edge, (B,) of all groups."""
+        """Whether each vehicle has left the ground and may still lie across an edge, (B,) over all
+        groups."""
         return np.concatenate([footing.ride.loose for footing in self.footings])
 
     def tighten(self, hung: Flags) -> None:
-        """Clear `loose` of vehicles that lie on the ground again and are not `hung` with the
-        chassis over an edge, (B,) of all groups."""
+        """Clear `loose` for vehicles that lie on the ground again, except those that are `hung`
+        with the chassis over an edge, (B,) over all groups."""
         first = 0
         for footing in self.footings:
             end = first + len(footing.heights)

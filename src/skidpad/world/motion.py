@@ -83,13 +83,13 @@ class Group:
         self.steps = 0
         self._before, self._dropped = self.state, self.inputs
         self.contains = False
-        """Whether vehicles whose states become NaN or infinite are listed in `failed` and
-        stay where they were, instead of an error for all."""
+        """Whether a vehicle whose state becomes NaN or infinite is listed in `failed` and stays
+        where it was; otherwise an error is raised for the whole group."""
         self.failed: list[int] = []
         """Rows of the vehicles whose last step failed, if the group `contains` failures."""
 
     def _own_queue(self) -> Late | None:
-        """Queue of delayed commands, with a row per vehicle."""
+        """Create a queue of delayed commands with a row per vehicle."""
         queue = self._runner.queue(self._arrays)
         if queue is None:
             return None
@@ -279,7 +279,7 @@ class Bodies:
         return _stacked(self.body.pose(x, self.p)[:2])
 
     def moving(self, rows: Sequence[int], before: AnyArray) -> list[Moving]:
-        """Poses before the step with the velocities after it, of some vehicles, in world axes."""
+        """Poses before the step and velocities after it, of some vehicles, in world axes."""
         if self._poses.columns is not None:
             then = before[:, self._poses.columns][rows].tolist()
         else:
@@ -332,8 +332,8 @@ class Bodies:
             state[:] = _stacked(record.flatten(model.settle(self.x, self.p)))
 
     def fields(self, names: Sequence[str], rows: Sequence[int], states: AnyArray) -> list[Any]:
-        """Fields of states (B, nx) or of their outputs, of some vehicles: a list for each field
-        name."""
+        """Fields of the states (B, nx) of some vehicles, or of their outputs, as a list for each
+        field name."""
         known = self.group.fields
         if all(name in known for name in names):
             return states[rows][:, columns_at([known[name] for name in names])].tolist()
@@ -346,8 +346,10 @@ class Bodies:
         return _stacked(values).tolist()
 
     def _fields_written(self) -> tuple[slice | list[int], Callable[[Any], Any]] | None:
-        """State columns that a motion is written to, and the function that selects their values;
-        None if they are computed."""
+        """State columns to which a motion is written, and the function that selects their values.
+
+        None if the columns are computed from the motion.
+        """
         motion = [np.zeros(len(self.group.names)) for _ in range(6)]
         after = self.body.placed(self.x, Pose._make(motion[:3]), Velocity._make(motion[3:]), self.p)
         places = {id(value): k for k, value in enumerate(motion)}
@@ -388,7 +390,7 @@ class _Lean(NamedTuple):
 
 
 class _Table:
-    """Quantities of all vehicles as one array: state columns where possible."""
+    """Quantities of all vehicles as one array: a view of state columns where possible."""
 
     def __init__(
         self, state: AnyArray, leaves: Sequence[Any], quantities: Callable[[], Sequence[Any]]
@@ -582,7 +584,8 @@ class Halts:
 SPEED: m_s = 1.0
 """Speed at which the growth is evaluated."""
 GROWS: one = 1.001
-"""Growth per step above which a controller oscillates; that of poses and integrals is 1."""
+"""Growth per step above which a controller counts as oscillating; poses and integrals grow by a
+factor of 1."""
 _SHIFT = 1e-6
 """Step of the finite differences of the states."""
 _MOST_HALVES = 12

@@ -91,7 +91,7 @@ def warn_of(names: Sequence[str], text: str, *, stacklevel: int) -> None:
 
 
 def first_of(names: Sequence[str], separator: str = ", ", most: int = 12) -> str:
-    """The first names, and the number of those left out."""
+    """The first few names, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return separator.join(names[:most]) + more
 
@@ -234,7 +234,7 @@ class Shape:
     z_min: m
     z_max: m
     made_from: Literal["shape", "geometry", "mesh", "stand-in", "default"] = "default"
-    """Origin of the outline; a stand-in replaces a mesh that could not be read."""
+    """Where the outline comes from; a stand-in replaces a mesh that could not be read."""
 
     __repr__ = brief_repr
 
@@ -424,7 +424,7 @@ class Sensor:
 
     name: str
     pose: Pose = ORIGIN
-    """Pose in the frame of the vehicle; for a sensor that stands in the world, in the world."""
+    """Pose in the frame of the vehicle, or in the world for a sensor that is fixed in the world."""
     period: Annotated[s, Tag("sensor_period"), non_negative] = 0.1
     publish_topic: str = ""
     source: Source = field(default=NOWHERE, compare=False)
@@ -594,7 +594,7 @@ class TimedPath:
     points: tuple[TimedPoint, ...]
     """Two or more points, in order of time."""
     loop: Annotated[bool, READ] = True
-    """Whether it repeats after its last point; otherwise the vehicle stops there."""
+    """Whether the path repeats after its last point; otherwise the vehicle stops there."""
     lookahead: Annotated[m, Tag("lookahead_distance"), positive] = 0.5
     """Look-ahead distance along the path, from the point of the current time."""
     omega_max: Annotated[rad_s, Tag("max_angular_speed"), non_negative] = 2.0
@@ -613,7 +613,7 @@ class VehicleSpec:
     """Dynamics: a description (wheels, friction, drivetrain and controller), a vehicle of
     skidpad's own by name, or any vehicle with a body."""
     shape: Shape | None = None
-    """Outline of its chassis for contacts; None for the vehicle's own."""
+    """Outline of the chassis for contacts; None to use the outline of the vehicle model."""
     velocity: Velocity = AT_REST
     sensors: tuple[Sensor, ...] = ()
     odometry: Odometry = Odometry()
@@ -624,9 +624,9 @@ class VehicleSpec:
     log_path: Annotated[str, READ] = ""
     auto_start_recording: Annotated[bool, READ] = False
     class_name: str = ""
-    """Its `vehicle:class`; empty if there is no class."""
+    """Name of the `vehicle:class` of the vehicle; empty if it has no class."""
     path: TimedPath | None = None
-    """Path that it follows; None for a vehicle that takes commands."""
+    """Path that the vehicle follows; None for a vehicle that takes commands."""
     source: Source = field(default=NOWHERE, compare=False)
 
     __repr__ = brief_repr
@@ -770,7 +770,7 @@ class Scene:
     blocks: tuple[BlockSpec, ...] = ()
     walls: tuple[WallSpec, ...] = ()
     elements: tuple[Element, ...] = ()
-    """Elements in file order: of regions that overlap, the first counts."""
+    """Elements in file order; where regions overlap, the first one counts."""
     joints: tuple[JointSpec, ...] = ()
     actors: tuple[ActorSpec, ...] = ()
     sensors: tuple[Sensor, ...] = ()
@@ -811,7 +811,7 @@ class Scene:
 
     @property
     def timestep(self) -> s:
-        """Step size: as set, else 5 ms or the shortest period of a sensor."""
+        """Step size: as the file sets it, otherwise 5 ms or the shortest period of a sensor."""
         if self.settings.timestep > 0.0:
             return self.settings.timestep
         sensors = [*self.sensors, *(one for v in self.vehicles for one in v.sensors)]

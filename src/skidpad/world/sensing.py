@@ -257,7 +257,8 @@ class NotSimulated:
 
 
 def not_simulated(owner: str, sensor: Any, known: tuple[str, ...]) -> NotSimulated | None:
-    """Placeholder for a sensor's reading, or None if it is simulated; `known` are skidpad's own."""
+    """Placeholder for the reading of a sensor, or None if the sensor is simulated; `known` are the
+    names of skidpad's own sensors."""
     of = f" of {owner}" if owner else ""
     if isinstance(sensor, RENDERED):
         kind = {kind: name for name, kind in specs.SENSORS.items()}[type(sensor)]
@@ -566,7 +567,7 @@ class Instruments:
         return GnssReading(x, y, z, nan, nan, nan, nan, *place, self._world.time)
 
     def _looked_up(self, at: Any) -> tuple[m, m, m]:
-        """Position at which an antenna looks up its region.
+        """Position at which the region of an antenna is looked up.
 
         Upstream looks up the point rotated into east and north axes, as if those of the regions
         were rotated, too.

@@ -103,7 +103,7 @@ class BlockTops:
 
     @property
     def solid(self) -> bool:
-        """Whether any block has a body, under which nothing can be."""
+        """Whether any block has a body, below which no other object can be."""
         return any(not top.block.intangible for top in self._tops)
 
     def heights(self, x: Array, y: Array, time: s, *, solid: bool = False) -> Iterator[Array]:

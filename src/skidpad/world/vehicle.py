@@ -125,7 +125,8 @@ class WorldVehicle:
         return self.bodies.group.record("Input", self.row)
 
     def command(self, command: Any = None, /, **fields: float) -> Any:
-        """Set its command from now on; returns the Input record. Fields that are not named stay.
+        """Set the vehicle's command from now on; returns the Input record. Fields that are not
+        named keep their values.
 
         An angle beyond twice the range of its actuator is rejected, as it may be in degrees; so is
         any number beyond 1e7 in SI units.
@@ -139,13 +140,14 @@ class WorldVehicle:
         return inputs
 
     def drive(self, demand: Demand) -> Any:
-        """Set its command to meet a demand from its current state; returns the Input record."""
+        """Set the command that meets a demand from the vehicle's current state; returns the Input
+        record."""
         instance_of("demand", demand, Demand)
         check_sizes(f"demand for {self.name}", demand)
         return self.command(self.bodies.body.command(self.state, demand, self.params))
 
     def press(self, key: str) -> Any:
-        """Change its command as one key press does; returns the Input record.
+        """Change the vehicle's command as a key press does; returns the Input record.
 
         w and s: faster and slower, a and d: to the left and right, space: stop; `control.keyboard`
         has the steps. Inputs stay within the vehicle's limits.
@@ -165,7 +167,8 @@ class WorldVehicle:
     def sensors(self) -> Mapping[str, Any]:
         """Latest readings of its sensors by name; None before the first.
 
-        A sensor that is not simulated has a `NotSimulated`, which is false and gives the reason.
+        The entry of a sensor that is not simulated is a `NotSimulated`, which is false and gives
+        the reason.
         """
         return self._world.readings(self.name)
 
@@ -280,7 +283,7 @@ def keyframe_height(frames: Sequence[Keyframe], time: s) -> m:
 
 
 def _between(frames: Sequence[Keyframe], time: s) -> tuple[Pose, Pose, float]:
-    """Keyframe poses before and after a time, and the fraction of the interval."""
+    """Keyframe poses before and after a time, and the fraction of the interval that has passed."""
     last = frames[-1].time
     now = time % last if last > 0.0 else 0.0
     at = max((k for k, frame in enumerate(frames) if frame.time <= now), default=0)
@@ -308,8 +311,8 @@ def actor_pose(actor: ActorSpec, time: s) -> Moving:
 
 
 def _legs(actor: ActorSpec) -> tuple[list[tuple[Pose, Pose, s, s, s, float]], s]:
-    """Start, end, times of departure, arrival and continuation, and speed of each leg; and the
-    total time."""
+    """Legs of a path: start, end, times of departure, arrival and continuation, and speed of each;
+    and the total time."""
     legs: list[tuple[Pose, Pose, s, s, s, float]] = []
     at, time = actor.pose, 0.0
     for stop in actor.path:
@@ -343,14 +346,14 @@ class TurningPart(NamedTuple):
     start: rad = 0.0
     """Angle at which it is built."""
     trails: bool = False
-    """Whether it is a trailer, which is seen at its current angle."""
+    """Whether the part is a trailer; lidars see a trailer at its current angle."""
     ahead: tuple[tuple[str, Point], ...] = ()
-    """Angle field and pivot of each trailer between it and the vehicle; `pivot` is then on the
-    last."""
+    """Angle field and pivot of each trailer between this part and the vehicle; `pivot` is then on
+    the last of them."""
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Fields of its angles from the vehicle backwards."""
+        """Fields of the angles, from the vehicle backwards."""
         return (*(field for field, _ in self.ahead), self.field)
 
     def outline(self, *angles: rad) -> Outline:
@@ -432,7 +435,8 @@ def built_vehicle(
 
 
 def _own(dynamics: specs.OwnDynamics | Vehicle, compat: str | None, gravity: m_s2) -> Vehicle:
-    """One of skidpad's own vehicles with the gravity of the world; any other vehicle unchanged."""
+    """One of skidpad's own vehicles with the gravity of the world; any other vehicle is returned
+    unchanged."""
     if not isinstance(dynamics, specs.OwnDynamics):
         body_of(vehicle_of(dynamics), "a world")
         return dynamics
@@ -444,7 +448,8 @@ def _own(dynamics: specs.OwnDynamics | Vehicle, compat: str | None, gravity: m_s
 
 
 def _on_road(vehicle: Vehicle, road: Road, gravity: m_s2) -> Vehicle:
-    """A vehicle with as much of a road as its model supports: all, heights only, or nothing."""
+    """A vehicle on as much of a road as its model supports: heights and grip, heights only, or
+    nothing."""
     bare = off_road(vehicle)
     for part in (road, Road(road.surface)):
         if not what_it_lacks(bare, part.record):
@@ -567,7 +572,7 @@ class Solid(NamedTuple):
 def warn_of_overlaps(scene: Scene, built: Built, meet: Callable[[str, str], bool]) -> None:
     """Warn of pairs that overlap at the start, in one warning.
 
-    `meet` returns whether two bodies are at the same height.
+    `meet` returns whether the height ranges of two bodies overlap.
     """
     joined = {frozenset((joint.body_a, joint.body_b)) for joint in scene.joints}
     pairs = [

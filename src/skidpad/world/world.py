@@ -304,7 +304,8 @@ class World:
 
     @property
     def uncommanded(self) -> tuple[str, ...]:
-        """Names of the vehicles without motion: at rest, no path, all inputs at defaults."""
+        """Names of the vehicles that nothing moves: at rest, without a path, all inputs at their
+        defaults."""
         paths = {spec.name for spec in self.scene.vehicles if spec.path is not None}
         return tuple(
             name
@@ -374,7 +375,7 @@ class World:
         return self.sensing.odometry(self)
 
     def in_collision(self, name: str) -> bool:
-        """Whether a vehicle or block touches something or is closer to it than the file's
+        """Whether a vehicle or block touches another body or is closer to it than the file's
         threshold."""
         return self._encounters.contacts.close(name, self.scene.settings.collision_threshold)
 
@@ -456,7 +457,8 @@ class World:
 
 
 def _ratio(dt: s) -> tuple[int, int]:
-    """Integer ratio equal to the step, exact for a short decimal or a rate if possible."""
+    """Integer ratio equal to the step; exact, if possible, for a step given as a short decimal or
+    as a rate."""
     simple = Fraction(dt).limit_denominator(1_000_000)
     fraction = simple if float(simple) == dt else Fraction(dt)
     return fraction.numerator, fraction.denominator

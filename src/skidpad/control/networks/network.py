@@ -537,7 +537,7 @@ class Network(Constant):
 
 _ACTIVATIONS = {"Tanh": "tanh", "Relu": "relu", "Elu": "elu", "Sigmoid": "sigmoid"}
 _SHAPES = ("Identity", "Flatten", "Squeeze", "Unsqueeze", "Dropout", "Cast")
-"""Nodes that do not change a single vector of numbers."""
+"""ONNX nodes that leave a single vector of numbers unchanged."""
 _TURNED = ([1, 0, 2], [0, 2, 1, 3])
 """Permutations that swap the axes of time and batch, both of size 1, around a GRU."""
 
@@ -595,7 +595,7 @@ class _Chain:
         return readers[0]
 
     def _following(self, node: Any, end: str) -> str:
-        """Output of a node that continues the chain; for a GRU, the sequence or its last state."""
+        """Output of a node that continues the chain; for a GRU, its sequence or its last state."""
         used = [o for o in node.output if o and (o == end or self._readers(o))]
         if not used:
             raise InvalidValue(f"{_label(node)}: none of its outputs is used")

@@ -199,7 +199,7 @@ def _hidden_record(count: int) -> type:
 
 
 def _behind(own: type, name: str, inner: type, default: Any) -> type:
-    """Record with the fields of `own` and one more field appended."""
+    """Record with the fields of `own` followed by one more field."""
     hints = get_type_hints(own, include_extras=True)
     if name in hints:
         raise InvalidValue(f"{own.__qualname__}.{name}: this name is reserved for the network")

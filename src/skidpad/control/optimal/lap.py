@@ -125,7 +125,7 @@ class Lap:
     def sensitivities(self, names: Sequence[str] | None = None) -> tuple[Sensitivity, ...]:
         """Exact derivatives of time and cost by parameters of the vehicle; see `sensitivities`.
 
-        By default those of all parameters that have an effect; names are dotted, as in
+        By default, with respect to all parameters that have an effect; names are dotted, as in
         `drive.F_max`.
         """
         return sensitivities(self, names)
@@ -139,8 +139,8 @@ class Lap:
         return float(values[name])
 
     def changed(self, values: Mapping[str, float], *, progress: Choice = None) -> Lap:
-        """The lap with some parameters of the vehicle replaced, by dotted name; it is found from
-        this one."""
+        """The lap with some parameters of the vehicle replaced, by dotted name; the search starts
+        from this lap."""
         params = self.vehicle.params
         flat = dict(zip(record.names(type(params)), record.flatten(params), strict=True))
         for name in values:
@@ -336,8 +336,8 @@ def _minimum_lap(
 
 
 def _same_program(previous: Lap, vehicle: Vehicle, track: Track, settings: _Settings) -> bool:
-    """Whether the laps differ in parameters of the vehicle only; raises if `previous` is not of
-    the same model and track."""
+    """Whether the laps differ only in parameters of the vehicle; raises if `previous` has another
+    model or track."""
     if previous.vehicle.model is not vehicle.model or previous.track is not track:
         raise InvalidValue(
             f"previous is a lap of {previous.vehicle.name!r} on {previous.track.name!r}; it must "
@@ -421,7 +421,7 @@ def _lap(
 
 
 def _blame(lap: Lap) -> str:
-    """Text about a solution that did not converge, with the row that is violated most."""
+    """Message about a solution that did not converge, with the constraint that is violated most."""
     solution, of = lap.solution, lap.evaluations.of
     rows, (low, high) = lap.evaluations.rows(solution.x), of.row_bounds
     excess = np.maximum(low - rows, rows - high)

@@ -45,7 +45,7 @@ STEP = 1e-6
 MOST_REFINING = 30
 """Largest number of iterations that reduce the remaining error of a solution."""
 LARGEST = 1e12
-"""Largest ratio of a multiplier and the distance from its bound."""
+"""Largest ratio of a multiplier to the distance of the variable from its bound."""
 
 
 class Sensitivity(NamedTuple):
@@ -123,7 +123,8 @@ def derivatives(lap: Lap, names: Sequence[str]) -> tuple[Array, Array]:
 
 
 def chain_of(lap: Lap, names: Sequence[str]) -> tuple[Array, tuple[Array, Array]]:
-    """Derivatives of the problem's parameters (np, k) and bounds (nz, k) by the vehicle's."""
+    """Derivatives of the problem's parameters (np, k) and bounds (nz, k) with respect to the
+    vehicle's parameters."""
     model, params = lap.model, lap.vehicle.params
     kind, known = type(params), record.names(type(params))
     flat = np.array(record.flatten(params), dtype=float)
@@ -147,7 +148,7 @@ def chain_of(lap: Lap, names: Sequence[str]) -> tuple[Array, tuple[Array, Array]
 
 
 def _stiffness(multipliers: Array, values: Array, low: Array, high: Array) -> Array:
-    """Multipliers of bounds over the distances from them; 0 where both are far."""
+    """Multipliers of bounds divided by the distances from them; 0 where both are small."""
     distance = np.where(multipliers > 0.0, high - values, values - low)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.abs(multipliers) / np.maximum(distance, 0.0)
@@ -155,8 +156,7 @@ def _stiffness(multipliers: Array, values: Array, low: Array, high: Array) -> Ar
 
 
 def _refined(lap: Lap) -> Solution:
-    """The solution with its remaining error reduced, as derivatives have larger errors than the
-    solution."""
+    """The solution with its remaining error reduced, since derivatives amplify it."""
     found = solve(
         lap.evaluations,
         lap.solution.x,
@@ -195,7 +195,7 @@ def _adjoint(lap: Lap, found: Solution) -> tuple[Array, Array]:
 ROUNDS = 20
 """Largest number of rounds."""
 SETTLED = 1e-6
-"""Change of all parameters in a round, over their ranges, after which they stay."""
+"""Change of all parameters in a round, relative to their ranges, below which the search ends."""
 
 
 def optimise_setup(

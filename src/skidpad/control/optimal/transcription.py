@@ -64,7 +64,8 @@ class Mesh(NamedTuple):
     s: Array
     """Distance of each point in m, increasing, (n,)."""
     length: float
-    """Distance of the end in m: that of the last point, or of the first one lap later."""
+    """Distance of the end in m: of the last point or, on a closed mesh, of the first point one lap
+    later."""
     closed: bool
     order: int = 2
 
@@ -118,12 +119,12 @@ class Sparse(NamedTuple):
     pattern: Any
     """CSC matrix with the structure; its data are not used."""
     combine: Any
-    """Sparse matrix from the entries of the points to those of the pattern."""
+    """Matrix from the entries of the point matrices to the entries of the pattern."""
     constant: Array | float = 0.0
     """Entries that do not depend on the points."""
 
     def entries(self, points: Array) -> Array:
-        """Entries in the order of the pattern, from those of the points (n, k)."""
+        """Entries in the order of the pattern, from the entries of the point matrices (n, k)."""
         return self.combine @ points.ravel() + self.constant
 
 
@@ -270,7 +271,8 @@ class Transcription:
         shape: tuple[int, int],
         extra: Any = None,
     ) -> Sparse:
-        """Sparse matrix with entry (row, column) += value * source, for each of these."""
+        """Sparse matrix whose entry (row, column) is the sum of value * source over all given
+        triples."""
         more = sp.coo_matrix(shape) if extra is None else extra.tocoo()
         keys = np.concatenate(
             [columns * shape[0] + rows, more.col.astype(np.int64) * shape[0] + more.row]
@@ -328,8 +330,8 @@ class Transcription:
 
     @cached_property
     def time_gradient(self) -> Any:
-        """Sparse matrix from the entries of the Jacobians of the points to the gradient of the
-        time by the scaled variables."""
+        """Matrix from the entries of the point Jacobians to the gradient of the time with respect
+        to the scaled variables."""
         entries = self.functions.jacobian
         time = np.flatnonzero(entries.rows == sum(self.functions.problem.sizes[:4]))
         columns = self.columns[:, entries.columns[time]]

@@ -298,7 +298,7 @@ def _controls(vehicle: Vehicle, p: Any, limits: Limits, kind: str, roughness: fl
 
 
 _TYPICAL = {"N": 0.5, "N·m": 0.1, "m/s": 5.0, "rad/s": 1.0, "rad": 0.1, "m/s²": 5.0, "1": 0.1}
-"""Typical magnitudes by unit; of forces and torques in units of the weight, and of that times a
+"""Typical magnitudes by unit; forces are relative to the weight, torques to the weight times a
 metre."""
 
 
@@ -322,7 +322,7 @@ def _scales(vehicle: Vehicle, limits: Limits) -> list[float]:
 
 
 class _Rates(NamedTuple):
-    """Time derivative of a vehicle without corners."""
+    """Time derivative of a vehicle, with corners rounded."""
 
     function: Any
     """CasADi function of states, controls and parameters: rates, and limited commands from 0 at
@@ -330,7 +330,7 @@ class _Rates(NamedTuple):
     limited: tuple[str, ...]
     """Names of the limited commands."""
     moves_alike: bool
-    """Whether the vehicle moves alike at every pose, as on level ground."""
+    """Whether the vehicle moves in the same way at every pose, as on level ground."""
     unused: frozenset[int]
     """Indices of states on which no rate depends, such as an odometer."""
     speeds: Mapping[int, float]
@@ -488,7 +488,7 @@ def smooth(
 
 
 class _Replay:
-    """The instructions of a function carried out again, with corners replaced.
+    """Re-executes the instructions of a function with corners replaced.
 
     Without `widths`, corners stay, and `differences` are the values that they compare.
     """

@@ -203,7 +203,8 @@ class _Following(NamedTuple):
 
     @staticmethod
     def end_reasons(place: Place, q: FollowParams) -> dict[str, Any]:
-        """Reasons for the end: the reference is lost, or the end of an open one is reached."""
+        """Reasons for the end: the vehicle has lost the reference, or has reached the end of an
+        open one."""
         course = place.course
         at_end = logical_and(course.closed < 0.5, place.s >= course.length - 0.5 * course.step)
         return {"lost": is_lost(place, q), "end_of_line": at_end}
@@ -270,7 +271,8 @@ GripLaw = Callable[[Any, Any, Any, Sequence[one]], Any]
 
 
 def sliding(vehicle: Vehicle, purpose: str) -> Vehicle:
-    """The vehicle; raises if its tyres cannot slide, with `purpose` as in "a drift"."""
+    """Return the vehicle; raises if its tyres cannot slide. `purpose` completes the error, as in "a
+    drift"."""
     body_of(vehicle, purpose)
     lacks = tyres_needed(Subject(vehicle))
     if lacks:

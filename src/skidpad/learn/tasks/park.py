@@ -604,7 +604,8 @@ class _Navigating(NamedTuple):
         return m._replace(distance=distance(pose, m))
 
     def start(self, x: Any, p: Any, course: Course, d: Any) -> Start:
-        """Start at rest at a free position, with the farthest of a few other ones as goal."""
+        """Start at rest at a random free position; the goal is the farthest of a few other free
+        positions."""
         s = d.place * course.length
         place = track_point(course, s)
         goal = track_point(course, d.goal_0 * course.length)

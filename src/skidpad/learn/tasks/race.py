@@ -143,7 +143,8 @@ def race(
 
 
 def observation_of(ahead: tuple[m, ...]) -> type:
-    """`RaceObservation` with the curvature in 1/m at some distances ahead, positive left."""
+    """`RaceObservation` followed by the curvature in 1/m at some distances ahead, positive to the
+    left."""
     bent = {f"curvature_{k}": Annotated[per_m, Allowed(-1.5, 1.5)] for k in range(len(ahead))}
     hints = {**record_hints(RaceObservation), **bent}
     return record.define("Observation", hints, doc="Observation.")
@@ -327,7 +328,8 @@ class RaceOthersParams(NamedTuple):
 
 
 class Near(NamedTuple):
-    """Observation of the nearest cars ahead and behind, appended to that of the track."""
+    """Observation of the nearest cars ahead and behind; `RaceOthers` appends it to that of the
+    track."""
 
     ahead: Annotated[m, Allowed(0.0, SIGHT)]
     """Distance along the line to the nearest car ahead.
@@ -339,7 +341,7 @@ class Near(NamedTuple):
     ahead_v: Annotated[m_s, Allowed(-40.0, 40.0)]
     """Velocity along the line of the car ahead minus the vehicle's own."""
     behind: Annotated[m, Allowed(0.0, SIGHT)]
-    """Distance along the line to the nearest car behind; without one as in `ahead`."""
+    """Distance along the line to the nearest car behind; if there is none, as for `ahead`."""
     behind_n: Annotated[m, Allowed(-20.0, 20.0)]
     """Offset of the car behind minus the vehicle's own, positive to the left."""
     behind_v: Annotated[m_s, Allowed(-40.0, 40.0)]
@@ -434,7 +436,8 @@ class _RacingOthers(NamedTuple):
 
     @staticmethod
     def reward(place: Place, others: Sequence[Other], contact: Any, m: Any, q: Any) -> Any:
-        """Progress of the period in m, minus a share of the others' and the cost of a crash."""
+        """Progress of the period in m, minus a share of the other cars' progress and the cost of a
+        crash."""
         theirs: Any = 0.0
         for other, _ in _places(place, others, m):
             theirs = theirs + other.gained

@@ -190,7 +190,7 @@ class Item(NamedTuple):
 
 
 COUNT = Item("I", 4, 4)
-"""The length of a sequence, or of the bytes of a string."""
+"""Length of a sequence, or number of bytes of a string."""
 
 
 def number(field: Field) -> Item:
@@ -206,7 +206,7 @@ def block(field: Field) -> Item:
 
 
 def packers(items: Sequence[Item], order: str) -> Iterator[struct.Struct]:
-    """One `struct` for the items for each offset modulo 8 in a buffer with a header."""
+    """One `struct` for the items per offset modulo 8, in a buffer with a header."""
     for start in range(8):
         text, place = order, start - len(HEADER)
         for item in items:
@@ -217,7 +217,7 @@ def packers(items: Sequence[Item], order: str) -> Iterator[struct.Struct]:
 
 
 MOST_BEHIND = 3
-"""Largest number of bytes after the last field: payloads are padded to a multiple of 4.
+"""Largest number of bytes allowed after the last field: payloads are padded to a multiple of 4.
 
 `rmw_serialize` of rmw_fastrtps leaves more: it returns as many bytes as it estimated. The
 estimate (`get_serialized_size` of rosidl_typesupport_fastrtps) aligns an empty sequence of

@@ -354,7 +354,7 @@ HUMBLE: dict[str, str] = {
     "rmw_dds_common/msg/Gid": "char[24] data",
     "sensor_msgs/msg/Range": MESSAGES["sensor_msgs/msg/Range"].replace("float32 variance", ""),
 }
-"""Messages whose definition differs in Humble, under the same names."""
+"""Fields of the messages whose definition differs in Humble, under the same names."""
 _SERVICES = """
 std_srvs/Empty: ->
 std_srvs/SetBool: bool data -> bool success, string message
@@ -801,7 +801,7 @@ def _explain(name: str, places: Sequence[Leaf], values: tuple[Any, ...]) -> Inva
 
 
 class PreparedMany:
-    """Encoded messages of the same layout, whose numbers can be changed for all at once.
+    """Encoded messages of the same layout whose numbers can be changed in all of them at once.
 
     Args:
         type_: the type.

@@ -280,7 +280,7 @@ _FIELDS = {
     "actuators.steering_rate_max": "steer_rate_max", "actuators.motor_time_constant": "t_tau",
     "actuators.steering_time_constant": "t_steer",
 }  # fmt: skip
-"""Parameters by the key of the file; upstream does not use its other keys either."""
+"""Parameters of `brains2` by their key in the file; upstream does not use the other keys either."""
 _WHEEL_BASE = "geometry.wheelbase"
 
 
@@ -302,7 +302,7 @@ _G = 9.81
 def own_car(file: str) -> dict[str, float]:
     """Constants of a file as parameters of `formula_student`; empty for an empty path.
 
-    Its resistance is that of tyres and air: C_r0 as a share of the weight and C_r2 as drag. It has
+    Only tyres and air resist its motion: C_r0 as a share of the weight and C_r2 as drag. It has
     neither C_r1, proportional to the speed, nor C_m0, one over the radius.
     """
     numbers = car_constants(file)
@@ -441,7 +441,8 @@ class Brains2:
         self._input = Input()
 
     def _target(self) -> Any:
-        """Current command; torque brakes and does not drive backwards, as in upstream (D20)."""
+        """Current target; a negative torque brakes and does not drive backwards, as in upstream
+        (D20)."""
         steer, *torques = self._input
         drive = [max(torque, 0.0) for torque in torques]
         if not self._upstream:
@@ -452,7 +453,7 @@ class Brains2:
 
     @property
     def _braking(self) -> tuple[float, ...]:
-        """Brake torques, from a command below 0; 0 under compat="upstream"."""
+        """Brake torques for a negative command; 0 under compat="upstream"."""
         return tuple(0.0 if self._upstream else max(-torque, 0.0) for torque in self._input[1:])
 
 

@@ -259,13 +259,13 @@ def steer_for(can: Abilities, v: m_s, omega: rad_s) -> rad:
 
 
 def acceleration_for(can: Abilities, wanted: m_s2, v: m_s, most: m_s2) -> m_s2:
-    """A wanted acceleration at a speed within the abilities of a vehicle, towards its goal at most
-    `most`."""
+    """Acceleration demanded at a speed, limited to what a vehicle can do; its magnitude towards the
+    goal is at most `most`."""
     return limited(wanted, min(can.a_brake if wanted * v < 0.0 else can.a_drive, most))
 
 
 def limited(value: float, most: float) -> float:
-    """A value within the same limit to either side."""
+    """Value limited to ±`most`."""
     return min(max(value, -most), most)
 
 
@@ -315,13 +315,14 @@ class Watchdog:
 
 
 REMEMBERED = 512
-"""Number of sent messages by which a node recognises its own: more than are ever in transit."""
+"""Number of recently sent messages that a node stores to recognise its own: more than are ever in
+transit."""
 
 
 class FrameWatch:
     """Warns once about each frame of the node that another node publishes too.
 
-    tf2 would use whichever arrived last.
+    tf2 would use the message that arrived last.
     """
 
     def __init__(self, node: Node, topic: Topic) -> None:

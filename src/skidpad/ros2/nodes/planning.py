@@ -226,7 +226,7 @@ scan matcher before it.
 
 _DYNAMIC = ("x_stddev", "y_stddev")
 _ELSEWHERE = ("use_sim_time",)
-"""Ignored parameters that other parts of a node declare."""
+"""Parameters that are ignored here because other parts of a node declare them."""
 _IGNORED = (
     *(name for name in sorted(SILENT) if name not in _ELSEWHERE),
     *("is_debugging", "convert_actuation_to_steering_status", "use_vehicle_adaptor"),
@@ -309,7 +309,7 @@ def converter_for(
     }
 
     def table(name: str) -> Any:
-        """Map of an active conversion; the converter's own if it has one."""
+        """Map of an active conversion: the converter's own, else the model's."""
         model_map = parameters[name]
         return None if model_map is None else (maps[f"{name}_path"] or model_map)
 
@@ -357,7 +357,8 @@ class Placing:
         self._waiting: dict[str, tuple[str, InitialPose, Put]] = {}
 
     def ask(self, kind: str, header: Any, pose: Any, put: Put) -> bool:
-        """Pass a pose on immediately, or once its frame is known; returns whether immediately.
+        """Pass a pose on, at once or when its frame becomes known; returns whether it was passed on
+        at once.
 
         A later pose of the same kind replaces a waiting one.
         """
@@ -483,8 +484,7 @@ class Planning:
         self._time = 0
         """Simulated time in ns, which stops during a pause."""
         self._ticked: int | None = None
-        """The node's time at the last tick; None if the time since then is not
-        simulated."""
+        """The node's time at the last tick; None if the time since then must not be simulated."""
         self._first = True
         self._converted_at: int | None = None
 
@@ -573,8 +573,8 @@ class Planning:
         self.simulator.manual_command(self._converted(message))
 
     def _converted(self, message: Any) -> ControlCommand | ActuationCommand:
-        """The command of a message, or pedals for it from the reported motion, as in upstream's
-        node."""
+        """Command of a message or, if the model has pedals, the pedals for it at the reported
+        motion, as in upstream's node."""
         a, steer_wanted = message.longitudinal.acceleration, message.lateral.steering_tire_angle
         if self._converter is None:
             return ControlCommand(message.longitudinal.velocity, a, steer_wanted)

@@ -144,7 +144,7 @@ NAME = "simulator"
 _WAITING_COMMANDS = 100
 """Depth of the command topic: larger than upstream's 1, so that lock-step loses no command.
 
-In real time only the newest since the last tick counts in any case.
+In real time only the newest command since the last tick is used.
 """
 
 

@@ -62,7 +62,7 @@ class Commands:
         self._trim: m_s2 = 0.0
         """Acceleration that compensates resistance."""
         self._expected: tuple[m_s, m_s2] | None = None
-        """Speed at the last tick, and the acceleration expected from it."""
+        """Speed at the last tick, and the acceleration expected in the period after it."""
         effect = " and the vehicle is stopped"
         self._watchdog = common.Watchdog(node, self._stop, 1.0, dynamic=False, effect=effect)
         self._counted = node.name("~/input")

@@ -191,7 +191,8 @@ positive.
 See docs/ros2_nav2.md.
 """
 _WITHOUT_EFFECT = {"headless": True, "gui_refresh_period": 50.0, "base_watchdog_timeout": 0.2}
-"""Parameters of upstream without effect: there is no window, and upstream has no watchdog."""
+"""Parameters of upstream that have no effect, as there is no window and no watchdog as upstream's.
+"""
 
 
 _LONGEST_WARM_UP: s = 0.5

@@ -98,7 +98,7 @@ def _level_correction(truth: Array, reckoned: Array) -> Array:
 
 
 def _correction(truth: Array, reckoned: Array) -> Array:
-    """Pose of `odom` on the map for which odometry gives the true pose."""
+    """Pose of `odom` on the map that makes odometry agree with the true pose."""
     x, y, z, w = reckoned.T[:4]
     q_x, q_y, q_z, q_w = truth[:, 3:7].T
     # The rotation of the vehicle without that of the odometry about z.
@@ -114,7 +114,7 @@ def _correction(truth: Array, reckoned: Array) -> Array:
 
 MAP = "map"
 AHEAD: s = 0.05
-"""Time by which the stamp of the pose of `odom` on the map lies ahead, so that no reader waits
+"""Time by which the stamp of the transform from map to `odom` lies ahead, so that no reader waits
 for it."""
 
 
@@ -156,7 +156,7 @@ def legal(name: str) -> str:
 
 
 class FleetTopic:
-    """A topic of the same name and type for every robot.
+    """A topic that every robot has, with the same type.
 
     Args:
         node: the node.
@@ -344,7 +344,7 @@ def _paths(first: int, localised: bool, reckoned: bool) -> list[str]:
 NEAREST = 0.02
 """Range in m below which readings are invalid for upstream."""
 _NOT_MEASURED = -1.0
-"""First entry of a covariance without an estimate."""
+"""First entry of a covariance that means "no estimate"."""
 _FIX, _GPS = 0, 1
 _DIAGONAL_KNOWN = 2
 

@@ -133,7 +133,8 @@ class Result:
     unfit: str = ""
     """Why the vehicle cannot do the manoeuvre; empty if it can."""
     last: Sequence[CaseRun] = ()
-    """Runs of the last round: the test itself, where first runs only find its settings."""
+    """Runs of the last round: the test itself, without the first runs that only find its
+    settings."""
 
     __repr__ = brief_repr
 
@@ -183,8 +184,9 @@ def perform_each(
 ) -> list[Result]:
     """Perform each manoeuvre with its vehicle, all at once.
 
-    Each result is bit for bit that of the pair alone; only the runs of the last round are stored.
-    Each pair needs a `Subject` of its own; those of one vehicle share rollouts.
+    Each result is bit for bit the same as if the pair were performed alone; only the runs of the
+    last round are stored. Each pair needs its own `Subject`; subjects of the same vehicle share
+    rollouts.
     """
     kernels = kernels or _usual_kernels()
     for manoeuvre, _ in pairs:

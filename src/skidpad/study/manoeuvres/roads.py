@@ -78,7 +78,8 @@ def gradients(step: one, low: one = 0.0, high: one = STEEPEST) -> Array:
 
 
 def highest(tried: Array, mastered: Array) -> Array:
-    """Largest of the gradients (N,) below the first that failed, from `mastered` (N, V); else 0."""
+    """Largest of the gradients (N,) below the first one that failed, from `mastered` (N, V); 0 if
+    there is none."""
     first = np.where(mastered.all(axis=0), len(tried), np.argmin(mastered, axis=0))
     return np.where(first > 0, tried[np.maximum(first - 1, 0)], 0.0)
 
@@ -118,7 +119,8 @@ class HillHold(StandardManoeuvre):
         return drive_needed(car) or road_needed(car, hill(self.gradient))
 
     def perform(self, car: Subject) -> Performing:
-        """Drive the gradient of the test, then finer ones around that at which it slides."""
+        """Drive the gradient of the test, then finer gradients around the one at which the vehicle
+        slides."""
         coarse = gradients(COARSE)
         parked, *tried = yield [
             self._case(self.gradient, self.duration),
@@ -232,7 +234,8 @@ class HillStart(StandardManoeuvre):
         return 3.6 * self.speed
 
     def perform(self, car: Subject) -> Performing:
-        """Drive the gradient of the test, and many with little more acceleration than they need."""
+        """Drive the gradient of the test, and many gradients with little more acceleration than
+        they need."""
         tried = gradients(COARSE, 0.0, 1.0)
         started, *runs = yield [
             self._case(car, self.gradient, self.a, self.duration),
@@ -473,10 +476,8 @@ class RoughRoad(StandardManoeuvre):
         return Findings(metrics, [self._chart(car, kept, rate)])
 
     def _theory(self, linear: HalfCar | None) -> tuple[float, float, float]:
-        """Weighted acceleration, plain acceleration and largest load coefficient by theory.
-
-        NaN without a linear theory.
-        """
+        """Weighted acceleration, unweighted acceleration and largest load coefficient according to
+        linear theory; NaN without a linear theory."""
         if linear is None:
             return np.nan, np.nan, np.nan
         gains = linear.response(BAND, self.speed)
@@ -489,7 +490,7 @@ class RoughRoad(StandardManoeuvre):
         return deviation(gains["a_z"] * W_k(BAND)), deviation(gains["a_z"]), uneven
 
     def _chart(self, car: Subject, runs: Sequence[CaseRun], rate: float) -> Chart:
-        """Power spectral density of the acceleration, with that of theory."""
+        """Power spectral density of the acceleration, compared with theory."""
         from scipy import signal
 
         columns = [run["a_z"][:, 0] for run in runs]

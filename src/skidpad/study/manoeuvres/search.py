@@ -23,7 +23,7 @@ from .case_run import CaseRun, pick
 from .subject import Subject
 
 SHARES = np.linspace(0.0, 1.0, 8)
-"""Values driven at once, as shares of the range from a value that is too low to one too
+"""Values driven at once, as shares of the range from a value that is too low to a value that is too
 high."""
 
 CLOSE = 9
@@ -91,8 +91,8 @@ def _or_else(values: Array, otherwise: Array) -> Array:
 def narrowed(values: Array, clean: Flags, late: Flags | bool = False) -> tuple[Array, Array, Array]:
     """Highest clean value below the first that failed, and the range for the next round.
 
-    `values` (S, V) are in rising order; NaN where none below was clean. A value too low for a
-    verdict has not failed.
+    `values` (S, V) are in rising order. The result is NaN where no value was clean. A value that is
+    too low for a verdict does not count as failed.
     """
     fine = clean | late
     first = np.where(fine.all(axis=0), len(fine), np.argmin(fine, axis=0))
@@ -148,7 +148,7 @@ def _finite(runs: Sequence[CaseRun], value: Callable[[CaseRun], Array]) -> Array
 
 
 def known_understeer(car: Subject, v: m_s) -> float:
-    """Understeer gradient at a speed, as the driver knows it, in rad·s²/m.
+    """Understeer gradient at a speed that the driver compensates for, in rad·s²/m.
 
     0 for a vehicle whose tyres do not slip in turns, whatever limits its grip.
     """
@@ -159,7 +159,7 @@ def known_understeer(car: Subject, v: m_s) -> float:
 LONGEST: s = 60.0
 """Longest wait for a vehicle to stop."""
 LONGER = 1.6
-"""Duration of the runs of the next round, relative to that of the best stop so far."""
+"""Duration of the runs of the next round, relative to the best stop so far."""
 
 
 class Grid(NamedTuple):

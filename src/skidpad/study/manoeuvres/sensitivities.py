@@ -324,7 +324,7 @@ class _Quotients(NamedTuple):
 
     @classmethod
     def of(cls, parameter: str, at: float, far: Array, own: float, values: Array) -> _Quotients:
-        """Quotients from values at distances (6,) from a point where the metric is `own`; see
+        """Quotients from the values at distances (6,) from a point where the metric is `own`; see
         `_places`."""
         h = float(np.abs(far[4]))
         wide = (values[5] - values[0]) / (far[5] - far[0])

@@ -57,20 +57,21 @@ balance."""
 WINDOW: s = 3.0
 """Time over which a point of a log is averaged, to reduce noise."""
 TURNS, APART = 4, 0.1
-"""Number of turns that gradients of a log need, and their least distance in m/s²."""
+"""Number of turns needed for the gradients of a log, and their smallest distance in m/s²."""
 DRIFT = 0.05
 """Largest relative difference between the means of both halves of a window."""
 
 
 class SteadyPoints(NamedTuple):
-    """Steady states of all variants, each (P, V); NaN where a vehicle has none at that point."""
+    """Steady states of all variants, each (P, V); NaN where a vehicle has no steady state at that
+    point."""
 
     a_y: Array
     steer: Array
     kinematic: Array
-    """Angle that a vehicle without slip would need for the turn."""
+    """Angle that a vehicle without tyre slip would need for the turn."""
     sideslip: Array
-    """Sideslip in excess of that of a vehicle without slip."""
+    """Sideslip angle in excess of that of a vehicle without tyre slip."""
     roll: Array
 
 
@@ -104,7 +105,7 @@ def _averaged(car: Subject, end: CaseRun, steady: NDArray[np.bool_]) -> SteadyPo
 LEVELS = 24
 """Number of signal values at which the angle of a ramp is evaluated."""
 AROUND = (0.85, 1.15)
-"""Two angles to try, relative to that of linear theory."""
+"""Two angles to try, relative to the angle of linear theory."""
 HELD: s = 2.0
 """Time for which each of them is held."""
 
@@ -191,13 +192,13 @@ def _diagram(title: str, driven: Curve, bicycle: Bicycle, begin: m_s2) -> Chart:
 ON_CIRCLE = 0.05
 """Largest relative difference of lateral acceleration from that of the circle at the speed."""
 SETTLED: s = 10.0
-"""Time after which a turn is steady, or will not become so."""
+"""Time after which a turn is steady or will never be."""
 
 
 def levels(car: Subject) -> Array:
     """Lateral accelerations of the points in m/s², to both sides.
 
-    Dense where gradients are fitted, and up to a little more than the grip.
+    They are dense where gradients are fitted, and reach slightly beyond the grip.
     """
     small = np.array([0.25, 0.5, 0.75, 1.0]) * A_FIT
     large = np.linspace(0.4, 1.1, 15) * car.grip
@@ -307,7 +308,7 @@ class ConstantRadius(_SteadyTurns):
     """Steady circular driving on a circle at several speeds."""
 
     radius: m = 100.0
-    """Radius; the standard one of ISO 4138, which allows 30 m at least."""
+    """Radius; the default is the standard radius of ISO 4138, which allows 30 m and more."""
     name = "constant_radius"
     title = "Steady circle of constant radius"
     source = "ISO 4138:2021, constant radius"
@@ -387,7 +388,7 @@ WIDEST: rad = 0.6
 MOST_TRIES = 3
 """Number of tests with ever larger angles, for vehicles whose first ramp ended too soon."""
 BEYOND: one = 1.5
-"""Final angle of the test, relative to that at which the first ramp reached the limit."""
+"""Final angle of the test, relative to the angle at which the first ramp reached the limit."""
 NEAR: one = 0.99
 """Share of the largest lateral acceleration that counts as the limit.
 
@@ -399,7 +400,7 @@ BALANCE: one = 0.05
 Beyond it the vehicle is about to spin, and its values are not those of a steady turn.
 """
 MOST_SLIP: rad = 0.35
-"""Sideslip in excess of the kinematic one up to which the motion counts as a turn."""
+"""Largest sideslip, in excess of the kinematic sideslip, with which the motion counts as a turn."""
 LEAST_FIT: one = 0.15
 """Beginning of the range in which gradients are fitted, as a share of its end.
 
@@ -417,7 +418,7 @@ class SlowRamp(StandardManoeuvre):
 
     speed: m_s = 80.0 / 3.6
     duration: s = 45.0
-    """Time in which the angle grows to 1.5 times that at the limit."""
+    """Time in which the angle grows to 1.5 times the angle at the limit."""
     sides: tuple[str, ...] = tuple(SIDES)
     """Sides to which the ramp is driven; metrics are means of both."""
     name = "slow_ramp"
@@ -507,9 +508,9 @@ class _Limit(NamedTuple):
     angle: Array
     sideslip: Array
     beyond: Array
-    """Angle in excess of the kinematic one."""
+    """Angle in excess of the kinematic angle."""
     gradient: Array
-    """Gradient of that angle over lateral acceleration, at zero."""
+    """Gradient of the angle over lateral acceleration, at zero."""
     rear: Array
     """1 if the rear axle reaches its limit, 0 if the front axle does, NaN if unknown."""
     grows: NDArray[np.bool_]
@@ -519,7 +520,7 @@ class _Limit(NamedTuple):
 def _in_balance(car: Subject, run: CaseRun) -> tuple[Array, Array, Array, Array]:
     """Lateral acceleration, angle, sideslip and angle in excess of the kinematic one, (T, V) each.
 
-    Mirrored to the left; NaN from where on a vehicle is no longer in balance.
+    Turns to the right are mirrored. Values are NaN once a vehicle is no longer in balance.
     """
     side = np.sign(np.nansum(run["steer"], axis=0))
     a_y, steer, slip, omega = (side * run[name] for name in ("a_y", "steer", "sideslip", "omega"))

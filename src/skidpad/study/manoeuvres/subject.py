@@ -190,7 +190,7 @@ def _orbit(step: Array, state: Array, count: int) -> Array:
 
 @lru_cache(maxsize=256)
 def linear_car(vehicle: Vehicle, v: m_s) -> LinearCar:
-    """Linear theory of a vehicle about driving straight at a speed in m/s."""
+    """Linear theory of a vehicle for driving straight at a speed in m/s."""
     body, p = body_of(vehicle, "linear theory"), vehicle.params
     com, base = vehicle.geometry.centre_of_mass[0], vehicle.geometry.wheel_base
     start, _, a = straight(vehicle, v, may_change_speed=True)
@@ -253,7 +253,7 @@ class Subject:
     vehicle: Vehicle
     params: Mapping[str, Array] = field(default_factory=dict[str, Array])
     name: str = ""
-    """Name in tables and reports; that of the vehicle if empty."""
+    """Name in tables and reports; if empty, the name of the vehicle."""
 
     __repr__ = brief_repr
 
@@ -349,7 +349,7 @@ class Subject:
         return self.grip < inf
 
     def theory(self, v: float) -> LinearCar:
-        """Linear theory of the vehicle with its own parameters, about driving straight at `v` in
+        """Linear theory of the vehicle with its own parameters, for driving straight at `v` in
         m/s."""
         return linear_car(self.vehicle, v)
 

@@ -69,7 +69,8 @@ class StepSteer(StandardManoeuvre):
     """Step of the angle at constant speed, to the left and to the right."""
 
     speed: m_s = 100.0 / 3.6
-    """Speed; the standard one of ISO 7401, others differ from it in steps of 20 km/h."""
+    """Speed; the default is the standard speed of ISO 7401, others differ from it in steps of 20
+    km/h."""
     a_y: m_s2 = 4.0
     """Lateral acceleration of the steady turn after the step."""
     rise: s = 0.05
@@ -160,7 +161,8 @@ class SingleSine(StandardManoeuvre):
     """One period of a sine of the angle at constant speed, to both sides."""
 
     speed: m_s = 100.0 / 3.6
-    """Speed; the standard one of ISO 7401, others differ from it in steps of 20 km/h."""
+    """Speed; the default is the standard speed of ISO 7401, others differ from it in steps of 20
+    km/h."""
     frequency: per_s = 0.5
     """Frequency in Hz."""
     a_y: m_s2 = 4.0
@@ -220,14 +222,14 @@ class SingleSine(StandardManoeuvre):
         return steered(label, T, self.speed, lambda t: one_period(self.frequency * t), angle, 0.5)
 
     def _linear(self, car: Subject, angle: Array) -> CaseRun:
-        """Run of linear theory with the same amplitude, begun to the left."""
+        """Run according to linear theory with the same amplitude, first to the left."""
         samples = round(self._duration / PERIOD) + 1
         return linear_drive(
             car, self.speed, angle, PERIOD, lambda car: response(car, self.frequency, samples)
         )
 
     def _peaks(self, run: CaseRun, name: str) -> _Peaks:
-        """Peaks to the side to which the sine begins, and to the other."""
+        """Peaks to the side on which the sine begins, and to the other side."""
         kept = run.since(0.0)
         early = kept.since(0.0, 0.5 / self.frequency)
         signal = np.sign(early["steer"].sum(axis=0)) * kept[name]
@@ -336,9 +338,9 @@ class SineWithDwell(StandardManoeuvre):
     """Amplitudes in units of A; larger ones, up to 270° of the steering wheel, continue in the
     last step size."""
     steering_ratio: one | None = None
-    """Angle of the steering wheel over that of the front wheels.
+    """Steering ratio: angle of the steering wheel over angle of the front wheels.
 
-    None for the vehicle's own, if it has a steering wheel.
+    If None, the ratio of the vehicle itself, if it has a steering wheel.
     """
     aside_from: one = 5.0
     """Factor from which on the lateral displacement is required."""
@@ -478,7 +480,7 @@ def ratio_of(car: Subject, supplied: one | None) -> Array | None:
 
 
 def _left(runs: Sequence[CaseRun]) -> list[Array]:
-    """Yaw rate ratios at the times of `LATER`, each (runs, V)."""
+    """Remaining yaw rate, relative to its peak, at the times of `LATER`, each (runs, V)."""
     return [np.stack([yaw_left(run, after) for run in runs]) for after, _ in LATER]
 
 
@@ -491,7 +493,8 @@ def sine_with_dwell(t: Array) -> Array:
 
 
 def yaw_left(run: CaseRun, after: s) -> Array:
-    """Yaw rate at a time after the steering, relative to its peak since the sign change, (V,)."""
+    """Yaw rate at a time after the end of steering, relative to its peak since the sign change,
+    (V,)."""
     # The second peak is the one after the angle has gone through zero.
     turned = run.since(0.5 / FREQUENCY, END)
     peak = np.abs(turned["omega"]).max(axis=0)

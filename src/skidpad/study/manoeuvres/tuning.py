@@ -35,7 +35,7 @@ WIDTH = 0.2
 DIFFERENCES = (0.005, 0.05, 0.25)
 """Difference steps for derivatives, as shares of the range of a parameter.
 
-The next one is used where no step gains anything.
+The next larger step is used when no trial point reduces the cost any more.
 """
 DAMPING = (1e-6, 1e-3, 1e-1, 3.0)
 """Damping factors of the steps tried at once."""
@@ -221,7 +221,7 @@ class _Point(NamedTuple):
     fresh: bool = True
     """Whether the derivatives were computed here rather than updated from another point."""
     width: int = 0
-    """Index in `DIFFERENCES` of the step they were computed with."""
+    """Index in `DIFFERENCES` of the step with which the derivatives were computed."""
 
 
 @dataclass
@@ -342,7 +342,8 @@ class _Search:
         return moves
 
     def derived(self, at: _Point, width: int = 0) -> _Point:
-        """The point with newly computed derivatives, or a clearly better point found on the way."""
+        """The point with newly computed derivatives, or a clearly better point found while
+        computing them."""
         places = _around(at.z, DIFFERENCES[width])
         values = self._metrics(places)
         slopes = self._slopes(at.z, at.values, places, values)
@@ -352,7 +353,7 @@ class _Search:
         return best if width and at.cost - best.cost > LEAST_GAIN * abs(at.cost) else own
 
     def _carried(self, at: _Point, z: Array, values: Array) -> _Point:
-        """A point with the derivatives of `at`, updated with the observed change."""
+        """A point with the derivatives at the point `at`, updated with the observed change."""
         residuals = self._residuals(values)
         way = z - at.z
         length, cost, slopes = float(way @ way), self._cost(residuals), at.jacobian

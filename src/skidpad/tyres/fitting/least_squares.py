@@ -52,7 +52,7 @@ _FEWEST_SHOWN = 6
 """Smallest number of rows of a curve that is drawn."""
 _MOST_LOADS = len(COLOURS)
 _WIDTHS = {"alpha": np.deg2rad(0.5), "kappa": 0.01}
-"""Largest difference, within one curve, of the slip that is not on its axis (rad for alpha)."""
+"""Largest variation, within one curve, of the slip that is not on its axis (rad for alpha)."""
 _MEASURED: Any = {"marker": "o", "markersize": 2.6, "linestyle": "none", "alpha": 0.45,
                   "markeredgewidth": 0.0}  # fmt: skip
 
@@ -325,7 +325,7 @@ def _differentiated(kind: type, response: str, free: tuple[int, ...]) -> Any:
 
 
 def rows_of(table: Measurements, tyre: Any, v_x: float) -> Array:
-    """Rows of a table for a kernel.
+    """Rows of measurements in the form that a kernel takes.
 
     Unknown pressures are replaced by the tyre's own pressure, unknown speeds by `v_x`.
     """
@@ -339,11 +339,11 @@ def rows_of(table: Measurements, tyre: Any, v_x: float) -> Array:
 
 LOSSES = ("soft_l1", "linear")
 _LEAST_SCALE = 1e-3
-"""Residual over load up to which rows count in full, however well the others fit."""
+"""Residual over load up to which rows always have full weight."""
 _NORMAL_MAD = 1.4826
 """Standard deviation of normal errors over their median absolute deviation."""
 _ROBUST_FROM = 1.5
-"""Standard deviations beyond which rows count less."""
+"""Number of standard deviations from which a row has less weight."""
 _RESCALED = 2
 """Number of times the scale of typical errors is re-estimated."""
 _DEPENDENT = 1e-4
@@ -356,9 +356,9 @@ _MOST_EVALUATIONS = 200
 _SHORT = 40
 """Function evaluations of a short search that compares start values."""
 _OUTLIER = 5.0
-"""Standard deviations beyond which a row is dropped in the end."""
+"""Number of standard deviations from which a row is dropped at the end."""
 _MOST_OUTLIERS = 0.1
-"""Largest share of outliers; if there are more, the equations cannot follow the rows."""
+"""Largest share of outliers; if there are more, the equations cannot describe the rows."""
 _WILD = 1e3
 """Error over load assigned to a row whose computed force is not finite."""
 
@@ -591,7 +591,8 @@ _MOST_REFITS = 8
 
 
 class Search:
-    """State of a stage: free coefficients, fixed ones and why, and the best solution so far."""
+    """State of a stage: free coefficients, fixed coefficients with reasons, and the best solution
+    so far."""
 
     def __init__(self, task: Task, loss: str) -> None:
         self._task, self._loss = task, loss
@@ -641,7 +642,8 @@ class Search:
     def _leave_undetermined(
         self, problem: Problem, leaves: Array, wanted: Sequence[int], noise: float
     ) -> None:
-        """Free the coefficients that the rows determine; record in `why` why others are fixed."""
+        """Free the coefficients that the rows determine; record in `why` the reasons why others
+        stay fixed."""
         # A row more than coefficients: errors must be able to show.
         few = wanted[max(len(problem.measured) - 1, 0) :]
         self.why |= dict.fromkeys(few, "there are too few rows")
@@ -654,7 +656,7 @@ class Search:
         self.free = tuple(k for k in rest if k not in self.why)
 
     def _leave_vague(self, solution: Solution) -> None:
-        """Fix the last coefficient of a vague combination, such as QBZ9 and QBZ10."""
+        """Fix the last coefficient of a poorly determined combination, such as QBZ9 and QBZ10."""
         halves = dict(zip(self.free, solution.half.tolist(), strict=True))
         vague = [k for k in self.free if halves[k] > self._size(k, solution.leaves)]
         if len(vague) > 1:
@@ -695,7 +697,8 @@ _CLEAR = 0.5
 
 
 def check_rows(table: Measurements) -> None:
-    """Raise for rows that no tyre can have; warn of slopes against the signs of ISO 8855."""
+    """Raise for rows that are physically impossible; warn of slopes with signs contrary to ISO
+    8855."""
     for name in ("alpha", "gamma"):
         wrong = np.abs(table[name]) > 0.5 * math.pi
         if wrong.any():
@@ -811,7 +814,7 @@ def fit(
 def _fit_stage(
     task: Task, stage: Stage, leaves: Array, loss: str
 ) -> tuple[Array, StageFit, Residuals] | str:
-    """Leaves, report and residuals after a stage; or the reason why it was skipped."""
+    """Leaves, report and residuals after a stage, or the reason why it was skipped."""
     table = task.table
     mask = stage.rows(table, _LEAST_LOAD * float(table.F_z.max()))
     part = table.where(mask)

@@ -63,7 +63,7 @@ UNITS: Mapping[str, str] = {
 }  # fmt: skip
 """Numeric columns and their units."""
 CONDITIONS = ("F_z", "kappa", "alpha", "gamma")
-"""Columns that every row has; in the others NaN marks values that were not measured."""
+"""Columns that every row has; in all other columns NaN marks values that were not measured."""
 RESPONSES = ("F_x", "F_y", "M_x", "M_y", "M_z")
 LABEL = "label"
 """Text column: the test or run that a row belongs to."""
@@ -125,7 +125,7 @@ def numbers_of_steps(
 
 
 def means(values: Array, group: AnyArray, count: int) -> Array:
-    """Mean of the known values in each group; NaN for a group without any."""
+    """Mean of the known values in each group; NaN for a group without known values."""
     known = np.isfinite(values)
     total = np.bincount(group, np.where(known, values, 0.0), count)
     number = np.bincount(group, known, count)
@@ -688,7 +688,8 @@ _CHANNELS = {
 }  # fmt: skip
 _NEEDED = ("SA", "IA", "FZ", "SL")
 _SPINS_AS_SAID = 0.5
-"""Largest relative deviation of a measured spin from that of speed, radius and slip."""
+"""Largest relative deviation of a measured spin from the value implied by speed, radius and
+slip."""
 
 
 def _heading_at(lines: list[str]) -> int | None:

@@ -52,9 +52,11 @@ class Stage:
     above: Mapping[str, float] = field(default_factory=dict[str, float])
     """Smallest absolute values of columns in the rows that are used."""
     together: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Absolute values reached at once in ten rows or more; if not, the stage is skipped."""
+    """Absolute values that at least ten rows must reach in all these columns at once; otherwise the
+    stage is skipped."""
     tries: tuple[Mapping[str, float], ...] = ()
-    """Alternative starts, of which the best is used; tried if all their names are free."""
+    """Alternative start values, of which the best are used; tried if all their coefficients are
+    free."""
 
     __repr__ = brief_repr
 
@@ -182,7 +184,8 @@ _SIZE = 2.0
 
 
 def usual_size(name: str) -> float:
-    """Upper limit of a coefficient's plausible size; a wider interval is no information."""
+    """Upper limit of a coefficient's plausible size; a confidence interval wider than this is no
+    information."""
     return _SIZES.get(name, _SIZE)
 
 
@@ -195,7 +198,7 @@ SHAPES: Mapping[str, Mapping[str, float]] = {
             "QSX11": 5.0},
     "M_y": {"QSY1": 0.01, "QSY7": 0.85, "QSY8": -0.4},
 }  # fmt: skip
-"""Start values not estimated from the rows: those common for tyres with little data."""
+"""Start values that are not estimated from the rows: typical values for tyres with little data."""
 USUAL: Mapping[str, Mapping[str, float]] = {
     "combined F_x": {"RBX1": 20.0, "RBX2": 15.0, "RCX1": 1.0},
     "combined F_y": {"RBY1": 10.0, "RBY2": 10.0, "RCY1": 1.0},
@@ -273,10 +276,8 @@ def start_of(stage: str, rows: Measurements, tyre: Any) -> dict[str, float]:
 def _by_load(
     rows: Measurements, slip: str, force: str, nominal: float
 ) -> tuple[Array, Array, Array, Array]:
-    """Values per step of load, each over load.
-
-    Relative deviation from nominal load, peak friction, slope and friction at the largest slip.
-    """
+    """For each step of load: relative deviation from nominal load, and friction at the peak, slope
+    and friction at the largest slip, each over load."""
     by_step: list[tuple[float, float, float, float]] = []
     steps = levels(rows.F_z, BINS["F_z"])
     for step in steps:
@@ -294,7 +295,7 @@ def _by_load(
 
 
 def _line(x: Array, y: Array) -> tuple[float, float]:
-    """Intercept and slope of a fitted line; for a single point its value."""
+    """Intercept and slope of a fitted line; a single point gives a constant."""
     if len(x) < 2:
         return float(y.mean()) if len(y) else 1.0, 0.0
     slope, value = np.polyfit(x, y, 1)
@@ -366,7 +367,8 @@ class Task:
         return ~(np.abs(part.p - pressure) > BINS["p"])
 
     def without_data(self, stage: Stage, part: Measurements) -> dict[int, str]:
-        """Camber and pressure coefficients without data, as these do not vary, with reasons."""
+        """Coefficients of camber and pressure that cannot be fitted because these do not vary, with
+        reasons."""
         reasons: dict[int, str] = {}
         if self.upright(part).all():
             reasons |= dict.fromkeys(self.places(stage.camber), "no row has camber")

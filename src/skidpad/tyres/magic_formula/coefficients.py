@@ -26,7 +26,7 @@ def without_zero(x: Any, small: Any) -> Any:
 
 
 def non_zero(x: Any) -> Any:
-    """x, or 1 if x is 0: a divisor that may be missing in a file."""
+    """x, or 1 if x is 0: for divisors that a file may lack."""
     return where(equal(x, 0.0), 1.0, x)
 
 
@@ -282,7 +282,7 @@ class Aligning(NamedTuple):
     QBZ9: one = 0.0
     """Slope of the residual torque."""
     QBZ10: one = 0.0
-    """Slope of the residual torque, proportional to that of F_y."""
+    """Slope of the residual torque, in proportion to the slope of F_y."""
     QCZ1: one = 0.0
     """Shape C of the trail."""
     QDZ1: one = 0.0
@@ -381,4 +381,4 @@ class TurnSlip(NamedTuple):
 
 
 class NoTurnSlip(NamedTuple):
-    """No turn slip: spin has no effect besides that of camber."""
+    """No turn slip: spin acts only through camber."""

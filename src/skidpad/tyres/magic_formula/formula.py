@@ -371,7 +371,7 @@ def _secant(force: N, slip: one, slope: N) -> N:
 
 TWO_BY_PI = 0.6366197723675814
 LEAST_GRIP = 1e-6
-"""Smallest road grip in divisions, in place of 0."""
+"""Smallest road grip used in divisions."""
 
 
 class Aligning(NamedTuple):
@@ -447,7 +447,7 @@ def _residual(
 
 
 def _equivalent(tyre: Tyre, a: rad, slip: one) -> rad:
-    """Equivalent slip angle of both slips, as an absolute value: the curves are even in it."""
+    """Equivalent slip angle of combined slip, as an absolute value, since the curves are even."""
     match tyre.combination:
         case r.Combined() | r.FrictionEllipse():
             t = tan(a)

@@ -31,9 +31,9 @@ from .records import Inputs, Structural, Tyre, Vertical52, Vertical62, pressure_
 
 LOADED_RADIUS_NEWTON_STEPS = 10
 FLATTEST = 0.02
-"""Smallest slope of load over radius accepted by the iteration, over the stiffness."""
+"""Smallest slope of load over radius that the iteration accepts, relative to the stiffness."""
 SOFTEST = 0.2
-"""Smallest stiffness under horizontal forces, over the stiffness at nominal load."""
+"""Smallest stiffness under horizontal forces, relative to the stiffness at nominal load."""
 
 
 class Deflected(NamedTuple):
@@ -107,7 +107,7 @@ def load_at(
 ) -> LoadAt:
     """Load of an MF 6.2 tyre whose wheel centre is at this distance from the road.
 
-    Below 0 where the lateral force removes all stiffness; the load is 0 there.
+    A distance below which the lateral force removes all stiffness gives a load of 0.
     """
     v, R, spring = tyre.vertical, tyre.dimension.UNLOADED_RADIUS, _spring(tyre, C_z)
     rho, rho_slope = _deflection(tyre, radius, free, gamma)

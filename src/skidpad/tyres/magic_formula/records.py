@@ -28,7 +28,7 @@ Section = TypeVar("Section", bound=tuple[Any, ...])
 
 
 def selected(other: Any, keys: str) -> Callable[[type[Section]], type[Section]]:
-    """Decorator: a section with these keys, in this order.
+    """Class decorator that makes a section with these keys, in this order.
 
     Keys that the class does not define itself are taken from the section of another version.
     """
@@ -143,7 +143,7 @@ class Vertical62(NamedTuple):
     Q_CAM1: si.one = 0.0
     """Deflection due to camber, part proportional to the radius."""
     Q_CAM2: si.per_m = 0.0
-    """Deflection due to camber, part with the square of the radius."""
+    """Deflection due to camber, part proportional to the square of the radius."""
     Q_CAM3: si.one = 0.0
     """Deflection due to camber, part proportional to the deflection."""
     Q_FYS1: si.N_rad = 0.0
@@ -183,11 +183,11 @@ class ContactPatch(NamedTuple):
     """Coefficients of the size of the contact patch."""
 
     Q_RA1: si.one = 0.0
-    """Half length of the contact patch, part with the square root of the deflection."""
+    """Half length of the contact patch, part proportional to the square root of the deflection."""
     Q_RA2: si.one = 0.0
     """Half length of the contact patch, part proportional to the deflection."""
     Q_RB1: si.one = 0.0
-    """Half width of the contact patch, part with the cube root of the deflection."""
+    """Half width of the contact patch, part proportional to the cube root of the deflection."""
     Q_RB2: si.one = 0.0
     """Half width of the contact patch, part proportional to the deflection."""
 

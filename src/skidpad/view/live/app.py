@@ -223,7 +223,7 @@ class Viewer:
         self._ready.set()
 
     def poll(self) -> str | bytes | None:
-        """The next item to send, texts first and then the frame; None if there is nothing."""
+        """The next item to send, texts before the frame; None if nothing is queued."""
         if self._texts:
             return self._texts.popleft()
         if self._frame is None or self.closing is not None:

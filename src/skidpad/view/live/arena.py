@@ -222,7 +222,7 @@ class Pilot:
         self._axes = None
 
     def go_on_from(self, before: Pilot) -> None:
-        """Take over the state of the pilot of the same vehicle in the replaced world."""
+        """Take over the state of the pilot of the same vehicle in the world that is replaced."""
         self.controller, self._follower = before.controller, before._follower
         self._axes, self._memory = before._axes, before._memory
 
@@ -475,7 +475,7 @@ class Arena:
         return changed
 
     def diagnosis(self, error: Exception) -> str | None:
-        """Names of the vehicles that diverged, if the error is a divergence; else None."""
+        """Names of the vehicles that diverged, or None if the error is not a divergence."""
         if not isinstance(error, SimulationDiverged):
             return None
         names = [

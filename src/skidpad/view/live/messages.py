@@ -307,7 +307,7 @@ class Said(NamedTuple):
     """Type of the message."""
     fields: dict[str, Any]
     to: int | None = None
-    """Number of the viewer it is for; None for all."""
+    """Number of the viewer that the text is for; None for all viewers."""
 
 
 Item = Frame | Said

@@ -171,9 +171,11 @@ def _listener(host: str, port: int | None) -> socket.socket:
 
 
 MOST_CONNECTIONS = 512
-"""Most connections at once. A browser opens six for the files of the page and one to watch."""
+"""Largest number of simultaneous connections. A browser opens six for the files of the page and one
+to watch."""
 ASKING: s = 20.0
-"""Time for a request to be complete and answered, from the start of the one before."""
+"""Time within which a request must be complete and answered, counted from the start of the previous
+one."""
 LINGER: s = 5.0
 """Time for the last bytes of a closed connection to be sent."""
 _LOOK: s = 0.25
@@ -240,7 +242,8 @@ class Gate:
 
 
 def _watches(transport: asyncio.Transport) -> bool:
-    """Whether a connection is a WebSocket; unauthorised ones are closed when they become one."""
+    """Whether a connection is a WebSocket; unauthorised connections are closed when they become
+    one."""
     return not getattr(transport.get_protocol(), "asks", False)
 
 
@@ -250,7 +253,7 @@ def guarded_protocol(gate: Gate) -> type[asyncio.Protocol]:
 
     class Guarded(H11Protocol):
         asks = True
-        """Whether it handles requests: WebSockets have another class."""
+        """Whether the connection handles plain requests: WebSockets have another class."""
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)

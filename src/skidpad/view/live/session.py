@@ -101,7 +101,7 @@ RATE: per_s = 30.0
 
 
 class Recordings:
-    """The current recording, if any. A failure ends the recording and nothing else.
+    """The current recording, if there is one. An error ends the recording but not the session.
 
     Args:
         folder: folder of the recordings.

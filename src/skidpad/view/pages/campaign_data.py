@@ -185,7 +185,7 @@ class Spread:
 def spread_of(study: Study, name: str, level: float) -> Spread | None:
     """Distribution of a column over independent runs; None if no run has a finite value.
 
-    Passes over the column: one for its range, four for the quantiles, one for the bars.
+    Reads the column six times: once for its range, four times for the quantiles, once for the bars.
     """
     extent = Extent()
     for values in _drawn(study, name):
@@ -307,10 +307,10 @@ def bins_of(factor: Factor, extent: Extent, most: int) -> Bins | None:
 
 BAND = (0.05, 0.95)
 _PARTS = 200
-"""Bins of a column's visible range for the band: half a pixel each."""
+"""Number of bins of a column's visible range for the band: two per pixel."""
 _LEAST, _FEW = 12, 5
-"""Runs of a bin below which it has no band, and below which it is not drawn among fuller
-ones."""
+"""Number of runs in a bin below which no band is drawn, and below which the bin is not drawn next
+to fuller ones."""
 
 View = tuple[float, float]
 """Visible range of a column, lowest and highest value; 0 and 1 for true-or-false columns."""
@@ -333,8 +333,11 @@ class Response:
     interval."""
     high: Array
     strength: float
-    """Share of the variance that the means of the bins explain, less the share expected by
-    chance; outliers count as at the edge of the visible range."""
+    """Strength of the dependence: share of the variance that the means of the bins explain, minus
+    the share expected by chance.
+
+    Outliers count as if they were at the edge of the visible range.
+    """
 
 
 class _Counts:

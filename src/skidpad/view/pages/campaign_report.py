@@ -46,9 +46,9 @@ from .charts import BarGroup, bars_svg, histogram_svg, response_svg, surface_htm
 MOST_FAILED = 10
 """Most failed runs that are listed."""
 _MOST, _MOST_OTHERS = 10, 20
-"""Most runs of a group, and most runs stored for another reason."""
+"""Largest number of runs of a group, and of runs that were stored for another reason."""
 _UNASKED, _UNASKED_GROUPS = 3, 4
-"""Most runs per column, and most columns, if the plan does not say what is worst."""
+"""Largest number of runs per column, and of columns, if the plan does not select runs to store."""
 _MOST_FACTORS = 12
 
 
@@ -123,13 +123,14 @@ def case_groups(study: Study, totals: data.Totals) -> list[CaseGroup]:
 
 
 def _factors_of(study: Study, run: int) -> dict[str, float]:
-    """Factors of a run; NaN if its row is missing, though its trajectory may exist."""
+    """Factors of a run; NaN if the row of the run is missing, which is possible even if its
+    trajectory is stored."""
     read = study.folder.read((RUN, *study.factors), run, run + 1)
     return {name: float(read[name][0]) if len(read[RUN]) else np.nan for name in study.factors}
 
 
 def films_of(study: Study, groups: Sequence[CaseGroup]) -> dict[int, html.Replay]:
-    """Films by run number, of the stored runs that can be drawn."""
+    """Replay films of the stored runs that can be drawn, by run number."""
     vehicle = _vehicle(study)
     kept = set(study.folder.trajectories)
     wanted = {
@@ -283,7 +284,7 @@ _SECTIONS = {"subset_simulation": _rare, "converging": _converged, "refinement":
 
 
 MOST_COLUMNS, MOST_FACTORS = 12, 6
-"""Most columns drawn, and most factors each is drawn over, strongest first."""
+"""Largest number of columns drawn, and of factors that each is drawn over, strongest first."""
 MOST_POINTS = 250
 """Most runs drawn as points."""
 _MOST_PARTS, _RUNS_OF_PART = 24, 30

@@ -567,8 +567,8 @@ def interval_svg(
 ) -> str:
     """Interval as a bar with a dot at the value, next to a line at the start value.
 
-    Without the ends of a scale, the picture holds the start and the interval. Infinite ends reach
-    the border.
+    If no scale is set, the picture spans the start value and the interval. Infinite ends reach the
+    border.
     """
     width, height = 170, 22
     ends = np.array([v for v in scale or (low, high, start, value) if isfinite(v)])
@@ -598,7 +598,8 @@ _MAP_POINTS = 6000
 def map_html(x: Array, y: Array, values: Array) -> str:
     """Path on a map in metres with equal axes, coloured by the size of a quantity; with its scale.
 
-    Colours end at the 99th percentile, so that a single large value leaves the others apart.
+    Colours end at the 99th percentile, so that a single large value does not hide the differences
+    between the others.
     """
     known = np.isfinite(x) & np.isfinite(y)
     axes = equal_axes(x[known], y[known])

@@ -202,7 +202,7 @@ def rest_program(vehicle: Vehicle) -> Program:
 
 
 def steering_states(vehicle: Vehicle) -> list[str]:
-    """States by which the driver steers, which a vehicle put to rest keeps."""
+    """States that describe the driver's steering; a vehicle put to rest keeps them."""
     angles = {"steer", *(wheel.steer for wheel in vehicle.geometry.wheels)}
     return [name for name in record.names(vehicle.State) if name in angles]
 
@@ -287,7 +287,8 @@ class Place:
     notes: Sequence[str] = ()
     """Features of the surroundings that the page lacks."""
     dt: s | None = None
-    """Step size of the world; None for the default. `integrator` and `substeps` likewise."""
+    """Step size of the world; None for the default. The same holds for `integrator` and
+    `substeps`."""
     integrator: str | None = None
     substeps: int | None = None
 
@@ -333,7 +334,7 @@ def track_place(vehicle: Vehicle, track: Track) -> Place:
 
 
 def track_of(text: str, vehicle: Vehicle) -> Track:
-    """Track from a file, or from a seed and scaled to the vehicle."""
+    """Track from a file, or a random track from a seed, scaled to the vehicle."""
     from ...geometry.maps.files import read_track
     from ...geometry.maps.track import random_track
 
@@ -497,7 +498,7 @@ class DriveStage:
     trailers."""
     sources: tuple[Source, ...]
     row: Array
-    """Values of all channels; those of fixed bodies stay at these values."""
+    """Values of all channels; the values of fixed bodies never change."""
 
     __repr__ = brief_repr
 

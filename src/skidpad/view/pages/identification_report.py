@@ -73,7 +73,7 @@ def channel_words(channel: str) -> str:
 
 
 def error_text(value: float, unit: str = "") -> str:
-    """An error with its unit, or that the run diverged."""
+    """An error with its unit, or a text that the run diverged."""
     if not isfinite(value):
         return DIVERGED
     return f"{number_text(float(f'{value:.3g}'))} {unit}".rstrip()
@@ -189,7 +189,8 @@ def log_sections(
 
 
 def error_map(overlay: Overlay) -> str:
-    """Measured path coloured by the error of the yaw rate, or of the first channel there is."""
+    """Measured path coloured by the error of the yaw rate or, if there is none, of the first
+    channel."""
     if not {"x", "y"} <= set(overlay.channels):
         return ""
     name = in_order(overlay.channels)[0]
@@ -288,7 +289,7 @@ def _cell(error: Error | None, best: float) -> str:
 
 
 def _pair_table(pairs: Sequence[Pair]) -> str:
-    """Vehicles against the best one, with intervals."""
+    """Comparison of each vehicle with the best one, with intervals."""
     if not pairs:
         return ""
     rows: list[tuple[str, ...]] = []
@@ -398,7 +399,7 @@ def _main_sentence(fit: Fit) -> str:
 
 
 def _error_table(fit: Fit) -> str:
-    """Errors over whole windows by channel, held out and of the training."""
+    """Errors over whole windows by channel, for held-out and training data."""
     rows: list[list[str]] = []
     by = {(r.part, r.channel): r for r in fit.errors if r.horizon == 0.0}
     parts = [p for p in ("held out", "training") if any(part == p for part, _ in by)]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ...study.logs.preparation import Line, Prepared
 
 DOUBTS = ("consistency", "stamps", "frozen")
-"""Steps of a preparation whose lines are doubts about the log."""
+"""Steps of a preparation whose lines express doubts about the log."""
 MUCH = 0.02
 """Share of the samples above which a gap or spikes are shown first."""
 LOSSES = ("gaps", "spikes")
@@ -242,7 +242,7 @@ def _lateral(prepared: Prepared) -> tuple[Array, str]:
 def drive_map(prepared: Prepared, values: Array, label: str) -> str:
     """Map of the drive coloured by a quantity (n,); empty if its path is not known.
 
-    Without positions, the path is that of speed and yaw rate.
+    Without positions, the path is integrated from speed and yaw rate.
     """
     channels = prepared.channels
     if {"x", "y"} <= channels.keys():

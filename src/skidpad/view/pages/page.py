@@ -128,7 +128,7 @@ LEAST_FPS = 10.0
 SCANS_PER_SECOND = 10.0
 """Scans per second of each lidar, if not all fit."""
 DRAWN = ("v_x", "v_y", "v", "speed", "steer", "a_x", "a_y", "omega")
-"""Channels kept besides poses and wheels if not all fit."""
+"""Channels that are kept, besides poses and wheels, if not all fit."""
 
 
 def write_html(film: Film, path: str | os.PathLike[str], *, limit_mb: float = 15.0) -> None:
@@ -326,7 +326,8 @@ ICON = (
 
 
 def document(title: str, body: str, data: str = "", style: str = "") -> str:
-    """The whole page; `style` is appended to the reports' style, `data` to the body."""
+    """Text of the whole page; `style` is appended to the style sheet of reports, `data` to the
+    body."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -337,8 +338,8 @@ def document(title: str, body: str, data: str = "", style: str = "") -> str:
 
 
 def section(anchor: str, heading: str, inner: str) -> str:
-    """Section element; `anchor` is the name of a manoeuvre, or has a hyphen, which no manoeuvre
-    has."""
+    """HTML section. `anchor` is the name of a manoeuvre, or a name with a hyphen, which no
+    manoeuvre has."""
     return f'<section id="{escape(anchor)}"><h2>{escape(heading)}</h2>{inner}</section>'
 
 

@@ -121,7 +121,8 @@ def _columns(evaluation: Evaluation, rows: Sequence[Row]) -> list[_Column]:
 
 
 def _value(row: Row) -> str:
-    """Value with its unit, which is visible where the column of units does not fit."""
+    """Value with its unit, which is shown where the screen is too narrow for the column of
+    units."""
     return Html(f'<b>{number_text(row.value)}</b> <span class="unit">{escape(row.unit)}</span>')
 
 
@@ -173,7 +174,7 @@ def key_figures(evaluation: Evaluation) -> str:
 
 
 def _in_words(row: Row, beside: str) -> str:
-    """The value in its customary unit, and that of the reference."""
+    """The value in its customary unit, and the value of the reference."""
     text = ""
     if row.unit in CUSTOMARY:
         unit, factor = CUSTOMARY[row.unit]
@@ -200,7 +201,7 @@ MOST_NAMED, FADING = 3, 0.6
 """Most curves of a kind and vehicle with labels of their own, and the opacity ratio of
 successive ones."""
 SHARED = ("cones", "limit")
-"""Kinds of curves that are usually equal for all vehicles, and then drawn once; some depend on
+"""Kinds of curves that are usually equal for all vehicles and are then drawn once. Some depend on
 the width of the vehicle."""
 
 
@@ -326,8 +327,8 @@ def _of_several(layer: Layer) -> list[Trace]:
 
 
 MOST_DRIVES = 8
-"""Most replays per manoeuvre; of more drives, evenly chosen ones with the first and the
-last."""
+"""Largest number of replays per manoeuvre; if there are more drives, evenly spaced ones, including
+the first and the last, are shown."""
 CONE_RADIUS = 0.15
 """Radius of drawn cones, in m."""
 

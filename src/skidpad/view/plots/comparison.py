@@ -96,7 +96,8 @@ def common_columns(runs: Mapping[str, Trajectory], columns: Sequence[str] | None
 
 
 def difference(run: Trajectory, reference: Trajectory, name: str) -> Difference:
-    """Difference of a column from the reference, at the reference's times common to both."""
+    """Difference of a column from the reference, at the times of the reference that both runs
+    cover."""
     rounding = max(slack(run.t), slack(reference.t))
     first, last = run.t[0] - rounding, run.t[-1] + rounding
     inside = (reference.t >= first) & (reference.t <= last)
@@ -356,7 +357,7 @@ def _draw_points(axes: Axes, across: Array, along: Array, **look: Any) -> Any:
 
 
 def _some(values: Any) -> Any:
-    """About `MOST_POINTS` evenly chosen values, to keep the file small."""
+    """About `MOST_POINTS` evenly spaced values, to keep the file small."""
     return values[:: max(1, values.size // MOST_POINTS)]
 
 

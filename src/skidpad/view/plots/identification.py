@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_POINTS = 6000
-"""Samples drawn per axle; of more, every n-th is drawn."""
+"""Largest number of samples drawn per axle; of more, every n-th is drawn."""
 HEAVY = 500.0
 """Force in N from which forces are drawn in kN."""
 

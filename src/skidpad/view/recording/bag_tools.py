@@ -193,8 +193,10 @@ def _whole_chunks(contents: Contents) -> _Chunks:
 def _write(
     contents: Contents, chunks: _Chunks, path: Path, note: Mapping[str, str] | None = None
 ) -> None:
-    """Write a complete file of these chunks and the loose messages; with a `note`, also of the
-    metadata and the note."""
+    """Write a complete file of these chunks and of the messages outside of chunks.
+
+    With a `note`, the metadata and the note are written too.
+    """
     schemas, channels = list(contents.schemas.values()), list(contents.channels.values())
     library, profile = contents.library, contents.profile
     file = McapFile(path, schemas, channels, {}, library=library, profile=profile)
@@ -389,8 +391,8 @@ def _count_messages(
 ) -> tuple[Counter[int], tuple[int, int], int]:
     """Message counts by channel, first and last time in ns, and number of damaged chunks.
 
-    From the statistics of a closed file, else from a scan of all messages; with `checked`, all
-    chunks must match their checksums for the former.
+    They come from the statistics of a closed file, if it has them, otherwise from a scan of all
+    messages. With `checked`, the statistics are used only if all chunks match their checksums.
     """
     about, damaged = contents.statistics, 0
     if contents.complete and about is not None:
@@ -485,7 +487,7 @@ def recover_bag(
 
 
 def _recover_file(source: Path, target: Path, *, alone: bool = False) -> Recovered:
-    """Repair a file, in place or to another path; one that is `alone` must have an intact
+    """Repair a file, in place or to another path; a file that is `alone` must have an intact
     message."""
     if source.suffix.lower() == ".db3":
         bag_file(source)  # which says what is wrong with it, if anything is

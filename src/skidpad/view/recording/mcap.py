@@ -72,8 +72,8 @@ class RecordingFailed(SkidpadError, OSError):
 
 
 class MessageIndexes(NamedTuple):
-    """Offsets of the messages of several channels that come together at several times in a
-    chunk."""
+    """Message offsets of several channels whose messages always come together, at several times in
+    a chunk."""
 
     channels: NDArray[np.uint16]
     """Channel numbers, (m,)."""

@@ -64,7 +64,7 @@ _MORE = np.array([0x80, 0x80, 0x80, 0x80, 0], np.uint64)
 
 
 class Slot(NamedTuple):
-    """A value of a message that differs from sample to sample."""
+    """A value of a message that differs between samples."""
 
     offset: int
     """Offset of its first byte."""

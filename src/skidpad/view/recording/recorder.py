@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 WAITING = 4
 """Most batches queued for the disk."""
 PATIENCE = 1.0
-"""Longest time before the thread takes a batch that is not full, in s."""
+"""Longest time in s before the thread takes a batch that is not yet full."""
 
 
 class Reading(NamedTuple):
@@ -589,8 +589,8 @@ class Recorder(ThreadedWriter):
         self._file.add_messages(*chunk)
 
     def _failed(self, error: BaseException, lost: Sequence[float]) -> None:
-        """Note the lost samples and end the file, which may fit where a chunk did not; runs in the
-        thread."""
+        """Record the loss of samples and end the file; this may still fit on the disk where a chunk
+        did not. Runs in the thread."""
         self._notes["error"] = f"{type(error).__name__}: {error}"
         self._notes[LOST] = {"count": len(lost)}
         if lost:
@@ -694,7 +694,8 @@ class WorldRecorder(Recorder):
         )
 
     def sample(self) -> bool:
-        """Record new sensor readings, and a sample if one is due; returns whether it was."""
+        """Record new sensor readings and, if one is due, a sample; returns whether a sample was
+        recorded."""
         time = self.world.time
         due = time >= self._next or time <= self._time
         if due:

@@ -190,7 +190,8 @@ _UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 
 
 def colour_of(text: str, kind: str) -> Colour:
-    """Colour of `#rrggbb`, `#rrggbbaa` or the name of a cone colour; else that of the kind."""
+    """Colour from `#rrggbb`, `#rrggbbaa` or the name of a cone colour; otherwise the colour of the
+    kind."""
     if match := re.fullmatch(r"#([0-9a-fA-F]{6})([0-9a-fA-F]{2})?", text.strip()):
         r, g, b = bytes.fromhex(match[1])
         return r / 255.0, g / 255.0, b / 255.0, int(match[2] or "ff", 16) / 255.0

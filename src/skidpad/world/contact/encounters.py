@@ -68,9 +68,10 @@ class Nearness:
     def near(
         self, places: Array, others: Array, begin: Callable[[], Array] | None = None
     ) -> NDArray[np.int64]:
-        """Indices of the vehicles at `places` (B, 2) that are near a wall, another vehicle, or one
-        of the `others` (m, 2), or were so on their way in this step.
+        """Indices of the vehicles that are near a wall, another vehicle or another moving body, or
+        were so during this step.
 
+        `places` (B, 2) are the vehicles' positions, `others` (m, 2) those of the other bodies, and
         `begin` returns the positions of all of these before the step.
         """
         everyone = np.concatenate([places, others]) if len(others) else places
@@ -114,10 +115,11 @@ class _Standing:
         self._clear = np.zeros(len(radii))
 
     def clearance(self, places: Array, ways: Array) -> Array:
-        """Lower bounds of the distances of vehicles from fixed obstacles, (B,), in m, up to
+        """Lower bounds in m of the distances of vehicles from fixed obstacles, (B,), at most
         `REACH`.
 
-        Distances are recomputed where they may be less than `ways` (B,) plus a margin.
+        `ways` (B,) are the distances travelled. A bound that may be less than this plus a margin is
+        recomputed.
         """
         moved = _lengths(places - self._seen)
         clear = self._clear - moved
@@ -184,7 +186,8 @@ def _lengths(vectors: Array) -> Array:
 
 
 def _points_along(segments: Array, spacing: m) -> Array:
-    """Sample points on segments, such that every point is within half a spacing of one."""
+    """Sample points on segments, so dense that no point of a segment is farther than half of
+    `spacing` from a sample."""
     start, end = segments[:, :2], segments[:, 2:]
     spans = np.maximum(np.ceil(_lengths(end - start) / spacing), 1.0)
     if not spans.sum() <= MOST_POINTS:
@@ -203,11 +206,11 @@ STEEP = Surface(friction=0.5, restitution=0.1, skin=0.001)
 STEP = 0.55
 """Largest height of a step that can be climbed, in diameters of the first wheel."""
 LEAST: m = 0.01
-"""Half side of the obstacle squares of a vehicle at rest."""
+"""Half the side of the square obstacles placed around a vehicle at rest."""
 PER_SPEED = 0.07
 """Growth of the half side with speed, in s."""
 _INSIDE: m = 0.1
-"""Distance inside of or behind a point at which the ground height is compared."""
+"""Distance from a point, inwards or backwards, at which the ground height is compared."""
 _LEAVES: m_s = 0.05
 """Inward speed of a point above which the vehicle counts as leaving the obstacle."""
 _NO_WHEEL: m = 0.6
@@ -216,7 +219,7 @@ _DEEPEST: m = 0.007
 """Depth beyond the motion of a step up to which points are pushed out; the solver leaves 5
 mm."""
 _RINGS: tuple[m, ...] = (0.02, 0.1, 0.3)
-"""Distances around a point, beyond the motion of a step, at which lower ground is searched."""
+"""Search radii for lower ground around a point, beyond the motion of a step."""
 _ANGLES = np.arange(32) * (np.pi / 16.0)
 _DIRECTIONS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)], axis=1)
 _DEPTHS = np.linspace(0.0, 1.0, 9)
@@ -249,7 +252,7 @@ class SteepGround:
 
     def look(self, ground: Ground, contacts: Contacts) -> Sequence[int]:
         """Place obstacles where vehicles cannot drive; returns the indices of the vehicles that
-        have some.
+        have such obstacles.
 
         Indices count through all groups.
         """
@@ -383,14 +386,16 @@ class _Look(NamedTuple):
     """Height up to which ground is considered."""
 
     def steep(self, places: Array) -> NDArray[np.bool_]:
-        """Whether the ground at n places around each point, (k, n, 2), is too high."""
+        """Whether the ground at n places around each point, (k, n, 2), is too high to drive on."""
         x, y = places[..., 0], places[..., 1]
         z = self.ground.heights_at(x, y, np.full(x.shape, self.reach), solid=True)
         return z > self.limits[:, None]
 
     def downhill(self, at: Array, ways: Array, otherwise: Array) -> Array:
-        """Unit vectors (k, 2) from steep ground at points to lower ground nearby; `otherwise` where
-        no direction is clear."""
+        """Unit vectors (k, 2) from points on steep ground towards lower ground nearby.
+
+        Where no direction is clear, the vector is taken from `otherwise`.
+        """
         ahead = otherwise
         for ring in reversed(_RINGS):
             around = at[:, None] + (ring + ways)[:, None, None] * _DIRECTIONS
@@ -421,8 +426,8 @@ def _reach_behind(sides: Array, at: Array, ahead: Array, half: Array) -> Array:
 
 
 _Feeler = tuple[Point, m, int]
-"""Point of a vehicle, height of a step allowed there, and the wheel it is measured from; a
-negative index means all wheels."""
+"""Support point of a vehicle, the height of a step allowed there, and the index of the wheel from
+which that height is measured; negative for all wheels."""
 
 
 def _corners(shape: Geometry) -> list[_Feeler]:
@@ -445,8 +450,8 @@ def _wheel_corners(shape: Geometry) -> list[_Feeler]:
 class TurningParts:
     """Steered wheels and trailers of a group, as shapes in the contact solver.
 
-    Their angles are those at the beginning of a step, as upstream has it. The centre of mass
-    does not move with them.
+    Angles are taken at the beginning of a step, as upstream does. The centre of mass does not move
+    with the parts.
     """
 
     def __init__(self, bodies: Bodies, built: Built, contacts: Contacts) -> None:
@@ -622,8 +627,8 @@ class Encounters:
         self._nearness.forget()
 
     def all_close(self, gap: m) -> tuple[str, ...]:
-        """Names of the vehicles that are `close` to something; skips those known to be far from
-        everything."""
+        """Names of the vehicles that are `close` to another body; vehicles known to be far from
+        everything are skipped."""
         near = self.contacts.candidates
         return tuple(
             name

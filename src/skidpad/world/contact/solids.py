@@ -139,7 +139,8 @@ def standing_parts(scene: Scene) -> Iterator[tuple[str, list[Part], Moving]]:
 
 
 def _from_their_middle(parts: list[Part]) -> tuple[list[Part], Moving]:
-    """Parts in world coordinates, shifted to their centre for the sake of single-precision solvers.
+    """Parts in world coordinates, shifted to have their centre at the origin, as solvers work in
+    single precision.
 
     The centre is rounded to whole metres, so that the corners are shifted without rounding.
     """
@@ -173,7 +174,7 @@ def plane_parts(plane: VerticalPlane) -> list[tuple[tuple[float, float], ...]]:
 
 
 def standing_solids(scene: Scene) -> Iterator[tuple[list[Part], Moving]]:
-    """Convex polygons and poses of all fixed obstacles of vehicles, except grids."""
+    """Convex polygons and poses of everything fixed that vehicles collide with, except grids."""
     passed = {b.name for b in scene.blocks if b.animation or is_climbed(b, scene)}
     for name, parts, pose in standing_parts(scene):
         if name not in passed:
@@ -181,7 +182,7 @@ def standing_solids(scene: Scene) -> Iterator[tuple[list[Part], Moving]]:
 
 
 def standing_segments(scene: Scene) -> Array:
-    """Edges (n, 4) of all fixed obstacles of vehicles, including grids, in the world."""
+    """Edges (n, 4) in the world of everything fixed that vehicles collide with, including grids."""
     segments = [np.empty((0, 4))]
     for parts, pose in standing_solids(scene):
         segments.append(edges_at([part.outline for part in parts], pose[:3]))
@@ -206,10 +207,10 @@ class Contact(NamedTuple):
     """Names, `a` before `b` in the alphabet."""
     x: m
     y: m
-    """Point where they met when they began to touch, in the world."""
+    """y of the point where the bodies met when contact began, in the world."""
     normal_x: one
     normal_y: one
-    """Unit normal from `a` to `b` at that point, in the world."""
+    """y of the unit normal from `a` to `b` at that point, in the world."""
     normal_impulse: float
     """Normal impulse of the last step, in N·s; never negative."""
     tangential_impulse: float
@@ -227,10 +228,10 @@ class ContactEvent(NamedTuple):
     """Names, `a` before `b` in the alphabet."""
     x: m
     y: m
-    """Point where they met when they began to touch, in the world."""
+    """y of the point where the bodies met when contact began, in the world."""
     normal_x: one
     normal_y: one
-    """Unit normal from `a` to `b` at that point, in the world."""
+    """y of the unit normal from `a` to `b` at that point, in the world."""
     normal_impulse: float
     """Normal impulse in N·s: of the first step at a beginning, of all steps together at an
     end."""
@@ -304,7 +305,7 @@ class _Open(NamedTuple):
     """Sum of the impulses of all steps."""
 
     def after(self, impulse: _Impulse) -> _Open:
-        """A copy with the impulse of another step added."""
+        """A copy with the impulse of a further step added."""
         total = _Impulse(*(a + b for a, b in zip(self.total, impulse, strict=True)))
         return _Open(self.since, self.where, impulse, total)
 
@@ -322,7 +323,7 @@ class Touches:
         """Events of the last step in which something touched, began or ceased to touch."""
         self._to_world = to_world
         self.pressing = set[str]()
-        """Bodies without rebound, as their motion is imposed."""
+        """Bodies whose motion is imposed; they do not rebound."""
         self._shapes: dict[int, tuple[Pair, bool]] = {}
         """Touching pairs of shapes by Box2D's current identity, and whether their order is
         opposite to that of the names."""
@@ -363,7 +364,7 @@ class Touches:
     def settle(self, time: s, gone: Collection[str] = ()) -> None:
         """Record the beginnings and ends of a step that ends at `time`.
 
-        `gone` are bodies whose contacts have ended although Box2D has not reported it yet.
+        The contacts of bodies in `gone` have ended, although Box2D has not reported it yet.
         """
         if not (self._shapes or self._open or self._new):
             return

@@ -151,7 +151,8 @@ class _Spring:
 class _Strut:
     """One-sided constraint that keeps two anchors at least a length apart.
 
-    It is a rod in the steps in which the anchors would otherwise come closer, and absent in others.
+    It acts as a rod in steps in which the anchors would otherwise come closer, and does nothing in
+    others.
     """
 
     world: Any
@@ -246,7 +247,7 @@ class SolverBody:
     body: Any
     com: Point = (0.0, 0.0)
     guest: bool = False
-    """Whether it takes part only while it is near something."""
+    """Whether the body takes part in the solution only while it is near another one."""
     parts: list[Any] = field(default_factory=list[Any])
     """Box2D fixtures of the body, in the order of its parts."""
     stride: m = inf
@@ -300,8 +301,10 @@ def fixtures_of(
 
 
 def stride_of(parts: Parts) -> m:
-    """A quarter of the width of the widest part: the largest motion per part of a step, after which
-    the centre of a body is still in front of what it hit."""
+    """Largest motion allowed per part of a step: a quarter of the width of the widest part.
+
+    After it the centre of a body is still in front of the obstacle that it hit.
+    """
     return 0.25 * max(width_of(part.outline) for part in parts)
 
 
@@ -330,7 +333,7 @@ NEARLY: m = 0.005
 
 
 def parts_of_step(dt: s, moving: Iterable[SolverBody], *, careful: bool) -> int:
-    """Number of parts of a step, such that bodies do not pass through each other.
+    """Number of parts into which a step is divided so that bodies do not pass through each other.
 
     Box2D's own continuous collision detection misses skins as thin as these.
     """
@@ -342,7 +345,8 @@ def parts_of_step(dt: s, moving: Iterable[SolverBody], *, careful: bool) -> int:
 
 
 def parts_before_contact(box2d: Any, dt: s, moving: Iterable[SolverBody]) -> int:
-    """Number of parts of a step, such that a body stops at what it hits.
+    """Number of parts into which a step is divided so that a body stops at the obstacle that it
+    hits.
 
     Box2D detects a contact at the end of a step: by then the whole motion may be a penetration, and
     only one of two corners may be held.
@@ -373,7 +377,7 @@ class Obstacle(str):
 
 
 class Floors:
-    """Height ranges of bodies by name; a body without one collides at any height."""
+    """Height ranges of bodies by name; a body without a range collides at any height."""
 
     def __init__(self) -> None:
         self.spans: dict[str, tuple[m, m]] = {}
@@ -444,7 +448,7 @@ class Contacts:
         self._goals: list[tuple[SolverBody, Moving]] = []
         self._inside: set[str] = set()
         self._carried: set[str] = set()
-        """Guests that were teleported since the last step."""
+        """Guests (see `SolverBody.guest`) that were teleported since the last step."""
         self._joints = Joints(self._world)
         self.touches = Touches(deque() if events is None else events, self.origin.to_world)
         """Contacts and their events."""
@@ -478,7 +482,7 @@ class Contacts:
     ) -> None:
         """Add a body that never moves, except by teleports or, if `driven`, by `drive`.
 
-        Vehicles do not collide with a `climbed` one, which is ground to them.
+        Vehicles drive over a `climbed` body rather than collide with it.
         """
         create = self._world.CreateKinematicBody if driven else self._world.CreateStaticBody
         body = create(**self._placed(name, pose))
@@ -677,7 +681,7 @@ class Contacts:
         return [*them, *self._pushed, *(kept for kept, _ in self._goals)]
 
     def rest(self, time: s) -> None:
-        """Replaces a step in which no vehicle is near anything and no block moves."""
+        """Account for a step in which no vehicle is near another body and no block moves."""
         self._arrive()
         if not (self._inside or self._carried):
             return
@@ -687,9 +691,9 @@ class Contacts:
         self._inside, self._carried = set(), set()
 
     def _admit(self, name: str, *, within: bool) -> None:
-        """Enable contacts of a guest, or disable them and put it to rest.
+        """Enable the contacts of a guest, or disable them and put it to rest.
 
-        It keeps its position in the solver's lists, whose order decides ties.
+        The guest keeps its position in the solver's lists, since their order decides ties.
         """
         kept = self._bodies[name]
         for fixture in kept.parts:

@@ -55,7 +55,7 @@ class Element:
     attributes: dict[str, str] = field(default_factory=dict)
     children: list[Element] = field(default_factory=list["Element"])
     text: str = ""
-    """All text between its tags that is not in a child."""
+    """All text between the tags of the element that is not in a child."""
     looked_up: set[str] | None = None
     """Names of the attributes that were looked up; None if the element was never read."""
 
@@ -236,7 +236,7 @@ _OF_XML = ("xmlns", "xsi:", "xml:")
 class Note(NamedTuple):
     source: Source
     whom: str = ""
-    """The object concerned, if several may share the subject."""
+    """Name of the object concerned, if several objects may share the subject."""
 
 
 Notes = Mapping[tuple[str, str], Sequence[Note]]
@@ -423,7 +423,8 @@ class Node:
         return WorldError(str(message), source=self.source, element=self.tag)
 
     def text(self) -> str:
-        """Text between its tags, with variables substituted and surrounding spaces removed."""
+        """Text between the tags of the element, with variables substituted and surrounding spaces
+        removed."""
         self.expects()
         return self._expanded(self.element.text).strip()
 
@@ -627,7 +628,7 @@ class Fields:
         return cls([node.children()], node.context, node)
 
     def backwards(self) -> Fields:
-        """The same fields, where later elements take precedence."""
+        """The same fields, but with later elements taking precedence."""
         return Fields(self._groups[::-1], self._context, self.owner)
 
     def find(self, *tags: str) -> Node | None:

@@ -314,7 +314,7 @@ OBJECTS: dict[str, tuple[str, Callable[[Node, Mapping[str, Node], Names], Any]]]
     "block": ("block{:03d}", block),
     "actor": ("actor{:03d}", actor),
 }
-"""Kinds of objects with classes: pattern of their default names, and reader."""
+"""Kinds of objects that can have classes: pattern of their default names, and reader."""
 
 
 class Reader:
@@ -390,7 +390,7 @@ class Reader:
                     self._context.note(kind, f"gnss {one.name} of", one.source, spec.name)
 
     def _with_gravity(self, spec: specs.VehicleSpec) -> specs.VehicleSpec:
-        """The vehicle with the world's gravity, which may be set after it."""
+        """Vehicle with the gravity of the world, which the file may set after the vehicle."""
         if isinstance(spec.dynamics, specs.OwnDynamics):
             return spec
         return replace(spec, dynamics=replace(spec.dynamics, gravity=self._settings.gravity))

@@ -149,8 +149,8 @@ def _triangles(name: str, time: int, size: int) -> Array:
 
 
 def _upright(points: Array, file: Path) -> Array:
-    """Points of a COLLADA file in y-up axes, to which upstream's importer converts z-up files;
-    others are unchanged."""
+    """Points of a COLLADA file in the axes of upstream's importer, which turns z-up files to y-up
+    and leaves others unchanged."""
     if not re.search(r"<up_axis>\s*Z_UP", _head(file)):
         return points
     return np.stack([points[:, 0], points[:, 2], -points[:, 1]], axis=1)
@@ -415,7 +415,7 @@ def _file(visual: Visual, where: Models) -> Path:
 
 
 def stand_in(declared: Shape | None, around: Outline | None, z: tuple[m, m]) -> Shape:
-    """Shape in place of a model: the declared one, one around the wheels, or a box."""
+    """Shape that replaces a model: the declared one, else one around the wheels, else a box."""
     if declared is not None:
         return replace(declared, made_from="stand-in")
     outline = around or rings.rectangle(-0.5, 0.5, -0.5, 0.5)
@@ -483,7 +483,7 @@ Classes = Mapping[str, Node]
 
 
 def fields_of(node: Node, classes: Classes, own: Callable[[Node], list[list[Node]]]) -> Fields:
-    """Fields of an object, those of its `own` elements before those of its class."""
+    """Fields of an object: the elements `own` take precedence over those of its class."""
     name = node.attribute("class")
     if name is None:
         return Fields(own(node), node.context, node)

@@ -113,8 +113,8 @@ def _wheels(fields: Fields, kind: str) -> tuple[Wheel, ...]:
 
 
 def _wheel(fields: Fields, tag: str, place: Point, *, placed: bool) -> Wheel:
-    """Wheel of a vehicle; a `placed` one gets its position from `place`, and only its angle is
-    read."""
+    """Wheel of a vehicle. If `placed`, its position is `place`, and only its angle is read from the
+    file."""
     node = fields.find(tag)
     if node is None:
         return Wheel(*place)
