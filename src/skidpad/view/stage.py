@@ -641,8 +641,10 @@ class Trailers:
         return np.hstack(added)
 
 
-_SIGNS = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0], [-1.0, 1.0]])
-"""Signs of the corners of a rectangle."""
+def wheel_corners(wheel: Wheel | BodyWheel) -> tuple[Point, ...]:
+    """Corners of a wheel seen from above, relative to its middle and along its axes, in m."""
+    a, b = 0.5 * wheel.length, 0.5 * wheel.width
+    return (a, b), (a, -b), (-a, -b), (-a, b)
 
 
 @dataclass(frozen=True)
@@ -666,8 +668,7 @@ class PlacedUnit:
     def world_wheels(self) -> list[Array]:
         """Corners (4, 2) of the wheels in the world."""
         boxes = (
-            points_to_world((w.x, w.y, w.yaw), 0.5 * _SIGNS * [w.length, w.width])
-            for w in self.wheels
+            points_to_world((w.x, w.y, w.yaw), np.array(wheel_corners(w))) for w in self.wheels
         )
         return [points_to_world(self.pose, box) for box in boxes]
 

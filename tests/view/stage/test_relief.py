@@ -10,7 +10,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.road import Patch
-from skidpad.view.recording.topics import relief_mesh
+from skidpad.view.solids import relief_mesh
 from skidpad.view.stage import Relief, Stage, relief_of, reliefs_of, road_box
 from skidpad.view.stages import WorldStage, trajectory_stage
 from skidpad.world.scene import Pose, Scene, VehicleSpec
@@ -108,7 +108,8 @@ def test_the_mesh_of_a_recording_lies_on_the_road() -> None:
     road = sp.Road.plane(slope=0.2, bank=-0.1)
     relief = relief_of(road, (0.0, 0.0, 60.0, 30.0))
     assert relief is not None
-    points, corners = relief_mesh(relief)
+    mesh = relief_mesh(relief)
+    points, corners = np.array(mesh.points), np.array(mesh.corners).reshape(-1, 3)
     assert len(points) < 17_000
     np.testing.assert_allclose(points[:, 2], road.height(*points[:, :2].T), atol=2e-3)
     # All of it is covered, and all triangles look up.

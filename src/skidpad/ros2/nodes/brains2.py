@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain
-from math import atan2, ceil, cos, hypot, pi, sin, sqrt
+from math import atan2, ceil, hypot, pi
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,12 @@ from ...errors import InvalidValue, SkidpadError
 from ...geometry.maps.cones import COLOURS, read_cones
 from ...geometry.pose import points_to_body, points_to_world
 from ...run.simulator import Simulator
-from ...units import m, rad, s
+from ...units import m, s
 from ...vehicles.brains2_sim import brains2
 from ...vehicles.formula import Input, State
 from ...vehicles.twin_track.model import formula_student
 from ...view.colours import CONES
+from ...view.solids import UPRIGHT, Box, upright_solid, wheel_rotation, wheel_solid
 from ..messages.types import message, service_type
 from ..node import SECOND, Node
 from .common import (
@@ -123,43 +124,22 @@ def start_line(orange: Array) -> StartLine:
     return StartLine(float(middle[0]), float(middle[1]), heading, 0.5 * hypot(*across))
 
 
-CUBE, CYLINDER = 1, 3
 _SMALL: tuple[m, m] = (0.228, 0.325)
 _LARGE: tuple[m, m] = (0.285, 0.505)
 """Width and height of the cones of Formula Student."""
 _COLOURS = {
-    "blue": (0.0, 0.0, 1.0), "yellow": (1.0, 1.0, 0.0), "orange": (1.0, 0.5, 0.0),
-    "white": (1.0, 1.0, 1.0), "dark_gray": (0.25, 0.25, 0.25),
-}  # fmt: skip
+    "blue": (0.0, 0.0, 1.0, 1.0),
+    "yellow": (1.0, 1.0, 0.0, 1.0),
+    "orange": (1.0, 0.5, 0.0, 1.0),
+}
+"""Colours of the cones."""
+_TUB, _TYRES = (1.0, 1.0, 1.0, 1.0), (0.25, 0.25, 0.25, 1.0)
+"""Colours of the displayed car."""
 _TUB_WIDTH = 0.6
 """Width of the displayed body as a share of the track width, so that the wheels are visible."""
 _TUB_HEIGHT: m = 0.45
 STEERED = (1, 2)
 """Marker numbers of the front wheels."""
-
-
-def car_markers(car: Geometry) -> list[Any]:
-    """The `visualization_msgs/Marker`s of a car in the frame "car": its tub, then the wheels front
-    left, front right, rear left, rear right."""
-    xs = [x for outline in car.outlines for x, _ in outline]
-    front, rear = max(xs), min(xs)
-    wheels = sorted(car.wheels, key=lambda wheel: (-wheel.x, -wheel.y))
-    radius = wheels[0].radius
-    tub_size = (front - rear, _TUB_WIDTH * (wheels[0].y - wheels[1].y), _TUB_HEIGHT)
-    middle = (0.5 * (front + rear), 0.0, radius + 0.25 * _TUB_HEIGHT)
-    white, grey = ((*_COLOURS[name], 1.0) for name in ("white", "dark_gray"))
-    markers = [marker("car", "chassis", 0, CUBE, (middle, ()), tub_size, white)]
-    for number, wheel in enumerate(wheels, start=1):
-        size = (2.0 * wheel.radius, 2.0 * wheel.radius, wheel.width)
-        pose = (wheel.x, wheel.y, wheel.radius), wheel_rotation(0.0)
-        markers.append(marker("car", "tires", number, CYLINDER, pose, size, grey))
-    return markers
-
-
-def wheel_rotation(steer: rad) -> tuple[float, float, float, float]:
-    """Quaternion that turns a cylinder along z into a wheel steered to the left."""
-    c, s = sqrt(0.5) * cos(0.5 * steer), sqrt(0.5) * sin(0.5 * steer)
-    return c, s, s, c
 
 
 class LapClock:
@@ -237,7 +217,16 @@ class Pictures:
 
     def __init__(self, node: Node, car: Geometry, track: ConeTrack, *, always: bool) -> None:
         self._node, self._always = node, always
-        shapes = car_markers(car)
+        # The tub, then the wheels front left, front right, rear left, rear right.
+        xs = [x for outline in car.outlines for x, _ in outline]
+        front, rear = max(xs), min(xs)
+        wheels = sorted(car.wheels, key=lambda wheel: (-wheel.x, -wheel.y))
+        middle = (0.5 * (front + rear), 0.0, wheels[0].radius + 0.25 * _TUB_HEIGHT)
+        size = (front - rear, _TUB_WIDTH * (wheels[0].y - wheels[1].y), _TUB_HEIGHT)
+        shapes = [marker("car", "chassis", 0, Box((middle, UPRIGHT), size, _TUB))]
+        for number, wheel in enumerate(wheels, start=1):
+            tyre = wheel_solid(wheel, wheel.x, wheel.y, 0.0, _TYRES)
+            shapes.append(marker("car", "tires", number, tyre))
         self._count = len(shapes)
         stamps = (inside(f"markers[{k}]", *STAMP) for k in range(self._count))
         turns = (inside(f"markers[{k}].pose", *ORIENTATION) for k in STEERED)
@@ -247,10 +236,9 @@ class Pictures:
         cones: list[Any] = []
         for colour, places in track.cones.items():
             width, height = _LARGE if colour == "orange" else _SMALL
-            size, space, shade = (width, width, height), f"{colour}_cones", (*_COLOURS[colour], 1.0)
             for number, (x, y) in enumerate(places.tolist()):
-                place = (x, y, 0.5 * height)
-                cones.append(marker("world", space, number, CYLINDER, (place, ()), size, shade))
+                cone = upright_solid(x, y, (width, width, height), _COLOURS[colour])
+                cones.append(marker("world", f"{colour}_cones", number, cone))
         self._cones = self._topic.type.encode(self._topic.type.Record(cones))
         self._shown, self._readers = -SECOND, 0
 

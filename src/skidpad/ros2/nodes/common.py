@@ -33,7 +33,8 @@ from ...core.checks import not_negative
 from ...core.files import replacing
 from ...core.model import Vehicle
 from ...errors import InvalidValue
-from ...units import m_s, m_s2, rad, rad_s, s
+from ...units import m, m_s, m_s2, rad, rad_s, s
+from ...view.solids import ORIGIN, Box, Cylinder, Mesh, Polyline, Solid
 from ..dds import DEFAULT, TF, TF_STATIC, Qos
 from ..messages.types import MessageType, Prepared, declare, message, service_type
 from ..node import SECOND, Node, Topic
@@ -48,12 +49,29 @@ def header(frame: str) -> Any:
     return message("std_msgs/msg/Header", frame_id=frame)
 
 
-def marker(
-    frame: str, space: str, number: int, shape: int, pose: Any, size: Any, colour: Any, **more: Any
-) -> Any:
-    """A `visualization_msgs/Marker`; pose, size and colour are tuples of numbers."""
-    fields = dict(header=header(frame), ns=space, id=number, type=shape, pose=pose)
-    return message("visualization_msgs/msg/Marker", **fields, scale=size, color=colour, **more)
+_CUBE, _CYLINDER, _LINE_STRIP, _TRIANGLES = 1, 3, 4, 11
+_LINE_HEIGHT: m = 0.02
+"""Height of the lines of markers as MVSim sends it; RViz only uses the width."""
+
+
+def marker(frame: str, space: str, number: int, solid: Solid, **more: Any) -> Any:
+    """Make a `visualization_msgs/Marker` of a solid, with an id in a name space.
+
+    A cylinder that narrows towards its top keeps its width: RViz has no cones.
+    """
+    match solid:
+        case Box(pose, size, colour):
+            kind, scale = _CUBE, size
+        case Cylinder(pose, size, colour):
+            kind, scale = _CYLINDER, size
+        case Polyline(points, colour, closed, width, pose):
+            kind, scale = _LINE_STRIP, (width, width, _LINE_HEIGHT)
+            more["points"] = [*points, points[0]] if closed else [*points]
+        case Mesh(points, corners, colour):
+            kind, scale, pose = _TRIANGLES, (1.0, 1.0, 1.0), ORIGIN
+            more["points"] = [points[k] for k in corners]
+    fields = dict(header=header(frame), ns=space, id=number, type=kind, pose=pose)
+    return message("visualization_msgs/msg/Marker", **fields, scale=scale, color=colour, **more)
 
 
 def inside(prefix: str, *names: str) -> tuple[str, ...]:

@@ -26,6 +26,8 @@ from ...geometry.polygon import enclosed, ring_edges
 from ...geometry.pose import points_to_world
 from ...units import m, rad, s
 from ...view.recording.messages import quaternion, quaternions
+from ...view.solids import ORIGIN, Polyline, planar
+from ...view.stage import wheel_corners
 from ...world import scene as specs
 from ...world.contact.solids import standing_solids
 from ...world.scene import OccupancyGrid, Pose, Scene
@@ -465,7 +467,6 @@ MARGIN: m = 1.0
 MOST_CELLS = 16_000_000
 """Largest number of cells of a map; a larger world gets larger cells."""
 FREE, OCCUPIED, UNKNOWN = 0, 100, -1
-_LINE_STRIP = 4
 _CHASSIS_COLOUR = (0.9, 0.9, 0.9, 0.9)
 _WHEEL_COLOUR = (0.196, 0.196, 0.196, 1.0)
 
@@ -523,13 +524,8 @@ def map_message(grid: Grid, stamp: Any) -> Any:
     if grid.unknown is not None:
         cells = np.where(grid.unknown, np.int8(UNKNOWN), cells)
     rows, columns = grid.shape
-    info = (stamp, grid.resolution, columns, rows, _planar(*grid.origin))
+    info = (stamp, grid.resolution, columns, rows, planar(*grid.origin))
     return message("nav_msgs/msg/OccupancyGrid", (stamp, MAP), info, cells.ravel())
-
-
-def _planar(x: m, y: m, yaw: rad) -> tuple[Any, ...]:
-    """A planar `geometry_msgs/Pose`."""
-    return (x, y, 0.0), (0.0, 0.0, sin(0.5 * yaw), cos(0.5 * yaw))
 
 
 PERIOD: s = 0.1
@@ -547,20 +543,16 @@ class Markers:
         # Outlines of the chassis, then of the wheels.
         geometry, space = vehicle.built.geometry, "mvsim.chassis_shape"
         wheels = geometry.wheels
-        outlines = [(space, geometry.outlines[0], (0.0, 0.0, 0.0), _CHASSIS_COLOUR)]
-        for k, wheel in enumerate(wheels):
-            at, a, b = (wheel.x, wheel.y, wheel.yaw), wheel.radius, 0.5 * wheel.width
-            corners = ((a, b), (a, -b), (-a, -b), (-a, b))
-            outlines.append((f"{space}.wheel{k}", corners, at, _WHEEL_COLOUR))
-        frame, size = names.frame("base_link"), (0.05, 0.05, 0.02)
-        markers = [
-            marker(
-                *(frame, named, number, _LINE_STRIP, _planar(*at), size, colour),
-                frame_locked=True,
-                points=[(x, y, 0.0) for x, y in (*outline, outline[0])],
-            )
-            for named, outline, at, colour in outlines
+        outlines = [(space, geometry.outlines[0], ORIGIN, _CHASSIS_COLOUR)]
+        outlines += [
+            (f"{space}.wheel{k}", wheel_corners(w), planar(w.x, w.y, w.yaw), _WHEEL_COLOUR)
+            for k, w in enumerate(wheels)
         ]
+        markers: list[Any] = []
+        for own, outline, placement, colour in outlines:
+            points = [(x, y, 0.0) for x, y in outline]
+            line = Polyline(points, colour, closed=True, width=0.05, placement=placement)
+            markers.append(marker(names.frame("base_link"), own, number, line, frame_locked=True))
         self._message = Prepared(self._topic.type, message(self._topic.type, markers))
         steered = [(k, wheel.steer) for k, wheel in enumerate(wheels) if wheel.steer]
         self._fields = [field for _, field in steered]

@@ -2,8 +2,8 @@
 
 Sensors other than lidars come first, with their mounting poses: a reading is a row of numbers with
 the time at which it was taken, and `COLUMNS` lists the numbers of each kind. The kind is also the
-role of the sensor's topics. Then shapes of bodies and fixed objects as scenes (uneven ground is a
-triangle mesh), and `Topics`, which makes all messages of a stage.
+role of the sensor's topics. Then the solids of bodies and fixed objects as scenes, and `Topics`,
+which makes all messages of a stage.
 
 The topics are listed in `docs/recording.md`. All messages that change with the samples, except
 `/NAME/state`, are derived from the state for viewers, so their rate is limited to what screens
@@ -18,17 +18,28 @@ import json
 import re
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import cos, sin, sqrt
+from math import cos, sin
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from ...core.arrays import AnyArray, Array
+from ...core.arrays import Array
 from ...core.files import brief_repr
 from ...core.record import unknown_name
 from ...errors import InvalidValue
-from ...geometry.polygon import cleaned, convex_parts
-from ..stage import Body, Polygon, Relief, Stage, Wheel
+from ..solids import (
+    ORIGIN,
+    UPRIGHT,
+    Box,
+    Cylinder,
+    Entity,
+    Mesh,
+    Polyline,
+    Solid,
+    body_entities,
+    still_entities,
+)
+from ..stage import Body, Stage
 from . import messages as pb
 from .mcap import libraries, with_checksum
 from .messages import cells
@@ -129,205 +140,37 @@ class SensorLog(NamedTuple):
         return self.values[:, names.index(name)]
 
 
-MOST_POINTS = 16_000
-"""Most points of a mesh; a finer relief is thinned."""
-
-
-def relief_mesh(relief: Relief) -> tuple[Array, AnyArray]:
-    """Mesh of a relief: points x, y, z (n, 3), and corner indices (m, 3) of counter-clockwise
-    triangles."""
-    levels = np.frombuffer(relief.heights, "<u2").reshape(relief.height, relief.width)
-    stride = int(np.ceil(np.sqrt(max(levels.size / MOST_POINTS, 1.0))))
-    rows, columns = (_every(stride, count) for count in levels.shape)
-    z = relief.low + (relief.high - relief.low) / 65535.0 * levels[np.ix_(rows, columns)]
-    x, y = np.meshgrid(relief.x + relief.step * columns, relief.y + relief.step * rows)
-    numbers = np.arange(z.size, dtype=np.uint32).reshape(z.shape)
-    a, b = numbers[:-1, :-1].ravel(), numbers[:-1, 1:].ravel()
-    c, d = numbers[1:, 1:].ravel(), numbers[1:, :-1].ravel()
-    corners = np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
-    return np.stack([x.ravel(), y.ravel(), z.ravel()], axis=1), corners
-
-
-def _every(stride: int, count: int) -> AnyArray:
-    """Multiples of `stride` below `count`, and the last index."""
-    return np.unique([*range(0, count, stride), count - 1])
-
-
-Colour = tuple[float, float, float, float]
-Point = tuple[float, float]
-
-_COLOURS: Mapping[str, Colour] = {
-    "vehicle": (0.16, 0.47, 0.84, 1.0),
-    "trailer": (0.45, 0.56, 0.66, 1.0),
-    "actor": (0.90, 0.49, 0.13, 1.0),
-    "block": (0.60, 0.45, 0.30, 1.0),
-    "wall": (0.55, 0.57, 0.60, 1.0),
-    "region": (0.95, 0.77, 0.06, 0.25),
-    "lane": (0.35, 0.37, 0.40, 0.6),
-    "field": (0.35, 0.55, 0.35, 0.4),
-    "ground": (0.46, 0.47, 0.46, 1.0),
-    "cone": (0.95, 0.45, 0.05, 1.0),
-    "wheel": (0.12, 0.12, 0.13, 1.0),
-    "reference": (0.20, 0.65, 0.33, 1.0),
-}
-_OTHER: Colour = (0.70, 0.70, 0.70, 1.0)
-_NAMED: Mapping[str, Colour] = {
-    "blue": (0.10, 0.35, 0.85, 1.0),
-    "yellow": (0.98, 0.80, 0.05, 1.0),
-    "orange": (0.95, 0.45, 0.05, 1.0),
-}
-_HEIGHTS = {"wall": 1.0, "block": 0.5}
-"""Drawn heights in m; a stage is flat, but oblique views show more with some height."""
-_MOST_CORNERS = 200
-"""Most corners of a filled outline; others are drawn as lines, since triangulation takes time
-with the square of the corners."""
-_LINE_WIDTH = 0.08
-"""Width of lines, in m."""
 _SHADES = {0: (255, 255, 255, 0), 255: (40, 42, 46, 255)}
 """Red, green, blue and opacity of free and occupied cells."""
 _UNSURE = (150, 152, 156, 90)
-_UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 
 
-def colour_of(text: str, kind: str) -> Colour:
-    """Colour from `#rrggbb`, `#rrggbbaa` or the name of a cone colour; otherwise the colour of the
-    kind."""
-    if match := re.fullmatch(r"#([0-9a-fA-F]{6})([0-9a-fA-F]{2})?", text.strip()):
-        r, g, b = bytes.fromhex(match[1])
-        return r / 255.0, g / 255.0, b / 255.0, int(match[2] or "ff", 16) / 255.0
-    return _NAMED.get(text, _COLOURS.get(kind, _OTHER))
+def scene(entities: Iterable[Entity]) -> pb.Template:
+    """SceneUpdate of entities, which are attached to their frames and do not expire."""
+    updates: list[pb.Template] = []
+    for frame, name, own in entities:
+        head = pb.encode(
+            "SceneEntity", timestamp=pb.NOW, frame_id=frame, id=name, frame_locked=True
+        )
+        whole = pb.join_templates([head, *map(_primitive, own)])
+        updates.append(pb.encode("SceneUpdate", entities=whole))
+    return pb.join_templates(updates)
 
 
-class _Mesh:
-    def __init__(self) -> None:
-        self.points: list[tuple[float, float, float]] = []
-        self.corners: list[int] = []
-
-    def add_prism(self, outline: Sequence[Point], low: float, high: float) -> bool:
-        """Add the top and the sides of a prism; returns False if the outline cannot be filled."""
-        if len(outline) > _MOST_CORNERS:
-            return False
-        try:
-            ring = cleaned(outline)
-            parts = convex_parts(ring)
-        except (InvalidValue, StopIteration):
-            return False
-        for part in parts:
-            begin = len(self.points)
-            self.points += [(x, y, high) for x, y in part]
-            for k in range(1, len(part) - 1):
-                self.corners += [begin, begin + k, begin + k + 1]
-        if high > low:
-            for a, b in itertools.pairwise([*ring, ring[0]]):
-                begin = len(self.points)
-                self.points += [(*a, low), (*b, low), (*b, high), (*a, high)]
-                self.corners += [begin + k for k in (0, 1, 2, 0, 2, 3)]
-        return True
-
-    def template(self, colour: Colour) -> pb.Template:
-        """The mesh as a part of a SceneEntity."""
-        indices = np.array(self.corners, "<u4").tobytes()
-        return pb.encode("SceneEntity", triangles=(_HERE, self.points, colour, None, indices))
-
-
-_HERE = ((0.0, 0.0, 0.0), _UPRIGHT)
-
-
-def _line(points: Iterable[Point], colour: Colour, *, closed: bool, z: float = 0.01) -> pb.Template:
-    """Line as a part of a SceneEntity."""
-    along = [(x, y, z) for x, y in points]
-    return pb.encode("SceneEntity", lines=(closed, _HERE, _LINE_WIDTH, None, along, colour))
-
-
-def _entity(frame: str, name: str, parts: Iterable[pb.Template]) -> pb.Template:
-    """SceneUpdate with one entity, attached to its frame and without expiry."""
-    head = pb.encode("SceneEntity", timestamp=pb.NOW, frame_id=frame, id=name, frame_locked=True)
-    return pb.encode("SceneUpdate", entities=pb.join_templates([head, *parts]))
-
-
-def bodies_scene(frames: Mapping[str, Body]) -> pb.Template:
-    """SceneUpdate of bodies in their frames, and of steered wheels in frames of their own."""
-    entities: list[pb.Template] = []
-    for frame, body in frames.items():
-        if body.outlines:
-            x, y = zip(*(point for outline in body.outlines for point in outline), strict=True)
-            width = min(max(x) - min(x), max(y) - min(y))
-            low = 0.3 * body.wheels[0].length if body.wheels else 0.0
-            colour = colour_of(body.colour, body.kind)
-            parts = _prisms(body.outlines, low, low + 0.45 * width, colour)
-            parts += [_wheel_cylinder(w, w.x, w.y, w.yaw) for w in body.wheels if w.steer is None]
-            entities.append(_entity(frame, body.name, parts))
-        for wheel in body.wheels:
-            if wheel.steer is not None:
-                cylinder = _wheel_cylinder(wheel, 0.0, 0.0, 0.0)
-                name = f"{body.name} {wheel.name}"
-                entities.append(_entity(f"{frame}/{wheel.name}", name, [cylinder]))
-    return pb.join_templates(entities)
-
-
-def _wheel_cylinder(wheel: Wheel, x: float, y: float, yaw: float) -> pb.Template:
-    """Wheel as a part of a SceneEntity: a cylinder with its axis across the wheel."""
-    # A cylinder stands on the ground: a quarter turn about x lays it down.
-    c, s, quarter = cos(0.5 * yaw), sin(0.5 * yaw), sqrt(0.5)
-    lying = (c * quarter, s * quarter, s * quarter, c * quarter)
-    pose = ((x, y, 0.5 * wheel.length), lying)
-    size = (wheel.length, wheel.length, wheel.width)
-    return pb.encode("SceneEntity", cylinders=(pose, size, 1.0, 1.0, _COLOURS["wheel"]))
-
-
-def still_scene(stage: Stage) -> pb.Template:
-    """SceneUpdate of the fixed objects, with an entity per kind."""
-    entities: list[pb.Template] = []
-    if stage.reliefs:
-        entities.append(_entity(pb.WORLD, "still ground", [_ground(r) for r in stage.reliefs]))
-    for kind in dict.fromkeys(polygon.kind for polygon in stage.polygons):
-        alike = [polygon for polygon in stage.polygons if polygon.kind == kind]
-        entities.append(_entity(pb.WORLD, f"still {kind}", _polygons(alike, kind)))
-    for kind in dict.fromkeys(line.kind for line in stage.lines):
-        alike = [line for line in stage.lines if line.kind == kind]
-        parts = [_line(o.points, colour_of(o.colour, o.kind), closed=False) for o in alike]
-        entities.append(_entity(pb.WORLD, f"still {kind}s", parts))
-    discs: list[pb.Template] = []
-    for disc in stage.discs:  # a cone, or a post for any other kind
-        cone = disc.kind == "cone"
-        height = 2.2 * disc.radius if cone else _HEIGHTS["wall"]
-        pose, colour = ((disc.x, disc.y, 0.5 * height), _UPRIGHT), colour_of(disc.colour, disc.kind)
-        look = (pose, (2.0 * disc.radius, 2.0 * disc.radius, height), 1.0, 0.15 if cone else 1.0)
-        discs.append(pb.encode("SceneEntity", cylinders=(*look, colour)))
-    if discs:
-        entities.append(_entity(pb.WORLD, "still discs", discs))
-    return pb.join_templates(entities)
-
-
-def _ground(relief: Relief) -> pb.Template:
-    mesh = _Mesh()
-    points, corners = relief_mesh(relief)
-    mesh.points = [(x, y, z) for x, y, z in points.tolist()]
-    mesh.corners = corners.ravel().tolist()
-    return mesh.template(_COLOURS["ground"])
-
-
-def _polygons(polygons: Sequence[Polygon], kind: str) -> list[pb.Template]:
-    by_colour: dict[Colour, list[Sequence[Point]]] = {}
-    for polygon in polygons:
-        by_colour.setdefault(colour_of(polygon.colour, kind), []).append(polygon.points)
-    height = _HEIGHTS.get(kind, 0.0)
-    return [
-        template
-        for colour, outlines in by_colour.items()
-        for template in _prisms(outlines, 0.0, height, colour)
-    ]
-
-
-def _prisms(
-    outlines: Sequence[Sequence[Point]], low: float, high: float, colour: Colour
-) -> list[pb.Template]:
-    """Outlines of one colour as prisms; those that cannot be filled are drawn as lines."""
-    mesh, lines = _Mesh(), list[pb.Template]()
-    for outline in outlines:
-        if not mesh.add_prism(outline, low, high):
-            lines.append(_line(outline, colour, closed=True, z=high))
-    return [*([mesh.template(colour)] if mesh.corners else []), *lines]
+def _primitive(solid: Solid) -> pb.Template:
+    """Solid as a part of a SceneEntity."""
+    match solid:
+        case Mesh(points, corners, colour):
+            indices = np.array(corners, "<u4").tobytes()
+            mesh = (ORIGIN, [*points], colour, None, indices)
+            return pb.encode("SceneEntity", triangles=mesh)
+        case Box():
+            return pb.encode("SceneEntity", cubes=tuple(solid))
+        case Cylinder(placement, size, colour, top):
+            return pb.encode("SceneEntity", cylinders=(placement, size, 1.0, top, colour))
+        case Polyline(points, colour, closed, width, placement):
+            line = (closed, placement, width, None, [*points], colour)
+            return pb.encode("SceneEntity", lines=line)
 
 
 FORMAT = 1
@@ -532,7 +375,11 @@ class Topics:
         return channel, pb.join_templates([head, sensor_numbers(one, k)])
 
     def _still_messages(self) -> Iterator[pb.Message]:
-        scenes = {"/bodies": bodies_scene(self._bodies), "/still": still_scene(self._stage)}
+        bodies = (body_entities(frame, body) for frame, body in self._bodies.items())
+        scenes = {
+            "/bodies": scene(itertools.chain(*bodies)),
+            "/still": scene(still_entities(self._stage, pb.WORLD)),
+        }
         for topic, template in scenes.items():
             if template.data:
                 yield self._topic(topic, "foxglove.SceneUpdate", "scene"), template
@@ -541,7 +388,7 @@ class Topics:
             shades = np.full((256, 4), _UNSURE, np.uint8)
             for level, shade in _SHADES.items():
                 shades[level] = shade
-            pose, size = ((grid.x, grid.y, 0.0), _UPRIGHT), (grid.resolution, grid.resolution)
+            pose, size = ((grid.x, grid.y, 0.0), UPRIGHT), (grid.resolution, grid.resolution)
             fields = [(name, n, 1) for n, name in enumerate(("red", "green", "blue", "alpha"))]
             cells = shades[np.frombuffer(grid.cells, np.uint8)].tobytes()
             layout = (grid.width, size, 4 * grid.width, 4, fields)
