@@ -6,8 +6,8 @@ Values that change come as rows: one float per channel and time. Everything is i
 radians; outlines and wheels are in the frame of their body, x forward, y left. `None` in place of a
 channel means that the body lacks it.
 
-Below the `Stage` are the parts that stages are built from: channels in order (`Rows`), pose and
-velocity that a body computes (`ComputedMotion`), attitude of vehicles on a road, uneven ground,
+Below the `Stage` are the parts that stages are built from: channels in order (`Rows`), those of a
+vehicle (`VehicleChannels`), attitude of vehicles on a road, uneven ground,
 fixed objects of a world, shapes of vehicles, trailers. At the end, vehicles and bodies at one
 moment: `place_vehicle`, `place_bodies`. `stages` builds stages of runs and of worlds.
 """
@@ -349,24 +349,37 @@ _VELOCITY = tuple(
 )
 
 
-class ComputedMotion:
-    """Channels that a model's body adds to those of its records.
+class VehicleChannels:
+    """Channels and shape that all vehicles of a model have on a stage.
 
-    Most models need none; a model whose state is a path coordinate gets the pose that its body
-    computes, and a velocity.
+    The channels are those of states, inputs and outputs, and those that the model's body computes.
+    Most models need none of the latter; a model whose state is a path coordinate gets the pose that
+    its body computes, and a velocity.
     """
 
     def __init__(self, vehicle: Vehicle) -> None:
-        self._body = body_of(vehicle, "a picture")
+        self._body, self._model = body_of(vehicle, "a picture"), vehicle.name
+        self.shape = shape_of(vehicle)
+        self.states, self.inputs, self.outputs = named_channels(vehicle.model)
         fields = own_fields(vehicle.State, lambda x: self._body.pose(x, vehicle.params))
         self.pose = tuple(f or n.name for f, n in zip(fields, POSE, strict=True))
         """Names of the channels of x, y and yaw."""
         self._missing = [k for k, field in enumerate(fields) if field is None]
-        self.named = [*(POSE[k] for k in self._missing), *(_VELOCITY if self._missing else ())]
+        self.computed = [*(POSE[k] for k in self._missing), *(_VELOCITY if self._missing else ())]
 
-    def values(self, x: Any, u: Any, p: Any) -> list[Array]:
-        """Values of the channels in `named`, from records whose arrays have the same shape."""
-        if not self.named:
+    @property
+    def named(self) -> list[Named]:
+        """All channels of a vehicle, in order."""
+        return [*self.states, *self.inputs, *self.outputs, *self.computed]
+
+    def add(self, rows: Rows, name: str) -> Body:
+        """Append the channels of a vehicle and return its body."""
+        places = rows.add(name, self.named)
+        return vehicle_body(name, self.shape, self.pose, places, model=self._model)
+
+    def computed_values(self, x: Any, u: Any, p: Any) -> list[Array]:
+        """Values of the channels in `computed`, from records whose arrays have the same shape."""
+        if not self.computed:
             return []
         pose, velocity = self._body.pose(x, p), self._body.velocity(x, u, p)
         return list(np.broadcast_arrays(*(pose[k] for k in self._missing), *velocity))

@@ -29,7 +29,6 @@ from .stage import (
     POSE_NAMES,
     Body,
     BodyShape,
-    ComputedMotion,
     Line,
     Named,
     Polygon,
@@ -38,8 +37,8 @@ from .stage import (
     Scan,
     Stage,
     Trailers,
+    VehicleChannels,
     attitude_on_road,
-    named_channels,
     relief_of,
     road_box,
     road_under,
@@ -74,11 +73,18 @@ def trajectory_stage(
         vehicle = vehicles.get(name) if isinstance(vehicles, Mapping) else vehicles
         if vehicle is None:
             raise InvalidValue(f"no vehicle is given for the trajectory {name!r}")
-        seen = _SeenRun(name, run, times, vehicle)
-        drawn.append((seen.body(rows), seen.shape))
-        if seen.road is not None:
-            roads.setdefault(seen.road, []).append(seen.poses[:, :2])
-        columns += seen.columns.values()
+        named, own, shape, pose = _columns_of(name, run, times, vehicle)
+        if (road := road_under(vehicle)) is not None and isinstance(vehicle, Vehicle):
+            poses = np.column_stack([own[field] for field in pose])
+            roads.setdefault(road, []).append(poses[:, :2])
+            # Height, pitch and roll, unless the run has these columns.
+            attitude = zip(ATTITUDE, attitude_on_road(vehicle, road, poses), strict=True)
+            added = {channel: values for channel, values in attitude if channel.name not in own}
+            named += added
+            own |= {channel.name: values for channel, values in added.items()}
+        body = vehicle_body(name, shape, pose, rows.add(name, named), model=run.name)
+        drawn.append((body, shape))
+        columns += own.values()
     trailers = Trailers(drawn, rows)
     bodies = (*(body for body, _ in drawn), *trailers.bodies)
     reliefs = (relief_of(r, road_box(r, np.concatenate(paths))) for r, paths in roads.items())
@@ -87,65 +93,36 @@ def trajectory_stage(
     return stage, times, trailers.added(np.column_stack(columns))
 
 
-class _SeenRun:
-    """One run sampled at the times of the stage: its columns by channel name."""
+def _columns_of(
+    name: str, run: Trajectory, times: Array, vehicle: Vehicle | BodyShape
+) -> tuple[list[Named], dict[str, Array], BodyShape, Sequence[str]]:
+    """Channels and columns of a run at the times of the stage, with those that the vehicle's body
+    computes; the shape of the vehicle and the names of its pose channels."""
+    named = [Named(c.name, c.unit.symbol, c.role) for c in run.columns]
+    columns = _sample(run, times)
 
-    def __init__(
-        self, name: str, run: Trajectory, times: Array, vehicle: Vehicle | BodyShape
-    ) -> None:
-        self._name, self._model = name, run.name
-        self._named = [Named(c.name, c.unit.symbol, c.role) for c in run.columns]
-        self.columns: dict[str, Array] = _sample(run, times)
-        if isinstance(vehicle, BodyShape):
-            self.shape, self._pose = vehicle, POSE_NAMES
-        else:
-            self.shape, self._pose = shape_of(vehicle), self._computed(vehicle)
-        missing = [field for field in self._pose if field not in self.columns]
+    def check(names: Sequence[str], effect: str) -> list[str]:
+        missing = [field for field in names if field not in columns]
         if missing:
-            raise InvalidValue(
-                f"the trajectory {name!r} has no {', '.join(missing)}, so it cannot be drawn"
-            )
-        self.road = road_under(vehicle)
-        """Road of the vehicle, or None."""
-        if isinstance(vehicle, Vehicle) and self.road is not None:
-            self._lay_on_road(vehicle, self.road)
+            raise InvalidValue(f"the trajectory {name!r} has no {', '.join(missing)}, so {effect}")
+        return [*names]
 
-    @property
-    def poses(self) -> Array:
-        """Poses x, y and yaw, (T, 3)."""
-        return np.column_stack([self.columns[field] for field in self._pose])
-
-    def _lay_on_road(self, vehicle: Vehicle, road: Road) -> None:
-        """Add height, pitch and roll, unless the run has these columns."""
-        values = attitude_on_road(vehicle, road, self.poses)
-        for named, column in zip(ATTITUDE, values, strict=True):
-            if named.name not in self.columns:
-                self.columns[named.name] = column
-                self._named.append(named)
-
-    def _computed(self, vehicle: Vehicle) -> tuple[str, ...]:
-        """Add columns that the vehicle's body computes; returns the names of the pose columns."""
-        motion, columns = ComputedMotion(vehicle), self.columns
-        if motion.named:
-            x = record.unflatten(vehicle.State, self._all(record.names(vehicle.State)))
-            inputs = [f"u_{field}" for field in record.names(vehicle.Input)]
-            u = record.unflatten(vehicle.Input, self._all(inputs))
-            values = motion.values(x, u, vehicle.params)
-            columns |= {n.name: v for n, v in zip(motion.named, values, strict=True)}
-            self._named += motion.named
-        return motion.pose
-
-    def _all(self, names: Sequence[str]) -> list[Array]:
-        missing = [name for name in names if name not in self.columns]
-        if missing:
-            about = f"the trajectory {self._name!r} has no {', '.join(missing)}"
-            raise InvalidValue(f"{about}, so that its place is not known")
-        return [self.columns[name] for name in names]
-
-    def body(self, rows: Rows) -> Body:
-        """Append the channels of the vehicle and return its body."""
-        places = rows.add(self._name, self._named)
-        return vehicle_body(self._name, self.shape, self._pose, places, model=self._model)
+    if isinstance(vehicle, BodyShape):
+        shape, pose = vehicle, POSE_NAMES
+    else:
+        kind = VehicleChannels(vehicle)
+        shape, pose = kind.shape, kind.pose
+        if kind.computed:
+            effect = "that its place is not known"
+            states = check(record.names(vehicle.State), effect)
+            inputs = check([f"u_{field}" for field in record.names(vehicle.Input)], effect)
+            x = record.unflatten(vehicle.State, [columns[field] for field in states])
+            u = record.unflatten(vehicle.Input, [columns[field] for field in inputs])
+            values = kind.computed_values(x, u, vehicle.params)
+            columns |= {n.name: v for n, v in zip(kind.computed, values, strict=True)}
+            named += kind.computed
+    check(pose, "it cannot be drawn")
+    return named, columns, shape, pose
 
 
 def _sample(run: Trajectory, times: Array) -> dict[str, Array]:
@@ -174,7 +151,7 @@ class _Part(NamedTuple):
     taken: slice
     """States, inputs and disturbances, field by field."""
     outputs: CpuMap | None
-    motion: ComputedMotion
+    kind: VehicleChannels
     columns: tuple[int, ...]
     """Output columns, existing or appended, for the accelerations of the centres of mass. These
     replace accelerations that follow from tyre forces alone."""
@@ -302,29 +279,28 @@ class WorldStage:
         return scans
 
     def _add_group(self, group: Group, rows: Rows) -> list[Body]:
-        states, inputs, outputs = named_channels(group.model)
+        kind = VehicleChannels(group.vehicles[0])
         program = None
-        if outputs:
+        if kind.outputs:
             program = CpuMap(pipeline.outputs_program(group.vehicles[0]), "float64", 1)
         own = record.names(group.model.Outputs)
         columns = [*own, *(field for field in _FELT if field not in own)]
         columns = tuple(columns.index(field) for field in _FELT)
-        taken = {one.name for one in (*states, *inputs)}
+        taken = {one.name for one in (*kind.states, *kind.inputs)}
         for name, column in zip(_FELT, columns, strict=True):
             shown = f"out_{name}" if name in taken else name
-            outputs[column : column + 1] = [Named(shown, "m/s²", "measured")]
-        motion = ComputedMotion(group.vehicles[0])
-        places = rows.add_many(group.names, [*states, *inputs, *outputs, *motion.named])
-        widths = (len(states), len(inputs), record.size(group.model.Disturbance))
+            kind.outputs[column : column + 1] = [Named(shown, "m/s²", "measured")]
+        places = rows.add_many(group.names, kind.named)
+        widths = (len(kind.states), len(kind.inputs), record.size(group.model.Disturbance))
         size = len(group.names) * sum(widths)
         part = slice(self._size, self._size + size)
         built = [self.world.vehicles[name].built for name in group.names]
         centres = np.array([one.geometry.centre_of_mass for one in built], float).T
-        self._parts.append(_Part(group, part, program, motion, columns, centres))
+        self._parts.append(_Part(group, part, program, kind, columns, centres))
         self._size += size
         self._shapes |= {n: shape_of(b.vehicle) for n, b in zip(group.names, built, strict=True)}
         return [
-            vehicle_body(n, self._shapes[n], motion.pose, own, model=b.vehicle.name)
+            vehicle_body(n, self._shapes[n], kind.pose, own, model=b.vehicle.name)
             for n, own, b in zip(group.names, places, built, strict=True)
         ]
 
@@ -356,7 +332,7 @@ class WorldStage:
         felt = mean_acceleration(before, after, since)
         for column, values in zip(part.columns, felt[:2], strict=True):
             outputs[:, column] = np.where(np.isnan(since), outputs[:, column], values)
-        return [known, outputs.reshape(times, -1), *part.motion.values(*records)]
+        return [known, outputs.reshape(times, -1), *part.kind.computed_values(*records)]
 
     def _records(self, part: _Part, known: Array) -> tuple[Any, Any, Any]:
         """States and inputs (T, B) and parameters (B,) of a group as records."""
@@ -432,15 +408,9 @@ class EpisodeStage:
         polygons: Sequence[Polygon] = (),
         scans: Sequence[Scan] = (),
     ) -> None:
-        rows, shape = Rows(), shape_of(vehicle)
-        self._motion = ComputedMotion(vehicle)
-        states, inputs, outputs = named_channels(vehicle.model)
-        bodies: list[Body] = []
-        for name in names:
-            places = rows.add(name, [*states, *inputs, *outputs, *self._motion.named])
-            pose = self._motion.pose
-            bodies.append(vehicle_body(name, shape, pose, places, model=vehicle.name))
-        self._trailers = Trailers([(body, shape) for body in bodies], rows)
+        rows, self._kind = Rows(), VehicleChannels(vehicle)
+        bodies = [self._kind.add(rows, name) for name in names]
+        self._trailers = Trailers([(body, self._kind.shape) for body in bodies], rows)
         self.stage = Stage(
             title,
             tuple(rows.channels),
@@ -456,7 +426,7 @@ class EpisodeStage:
         values: list[float] = []
         for vehicle, x, u in vehicles:
             outputs = record.flatten(vehicle.outputs(x, u))
-            computed = self._motion.values(x, u, vehicle.params)
+            computed = self._kind.computed_values(x, u, vehicle.params)
             values += [*record.flatten(x), *record.flatten(u), *outputs, *map(float, computed)]
         return self._trailers.added(np.array([values], float))[0]
 

@@ -56,12 +56,12 @@ from ..stage import (
     POSE_NAMES,
     Body,
     BodyShape,
-    ComputedMotion,
     Line,
     Named,
     Rows,
     Stage,
     Trailers,
+    VehicleChannels,
     as_points,
     named_channels,
     relief_of,
@@ -504,19 +504,16 @@ class DriveStage:
 
 
 def drive_stage(place: Place) -> DriveStage:
-    vehicle, shape = place.vehicle, shape_of(place.vehicle)
-    rows, motion = Rows(), ComputedMotion(vehicle)
-    states, inputs, outputs = named_channels(vehicle.model)
-    places = rows.add(place.name, [*states, *inputs, *outputs, *motion.named])
-    body = vehicle_body(place.name, shape, motion.pose, places, model=vehicle.name)
-    towed = Trailers([(body, shape)], rows)
+    rows, kind = Rows(), VehicleChannels(place.vehicle)
+    body = kind.add(rows, place.name)
+    towed = Trailers([(body, kind.shape)], rows)
     computed = {
         **{name: ("pose", k) for k, name in enumerate(POSE_NAMES)},
         **{name: ("velocity", k) for k, name in enumerate(VELOCITY)},
     }
-    ports = {"x": states, "u": inputs, "y": outputs}
+    ports = {"x": kind.states, "u": kind.inputs, "y": kind.outputs}
     sources = [(port, k) for port, fields in ports.items() for k in range(len(fields))]
-    sources += [computed[n.name] for n in motion.named]
+    sources += [computed[n.name] for n in kind.computed]
     sources += [("towed", k) for k in range(3 * len(towed.bodies))]
     moving, values = len(sources), list[float]()
     others = [_standing_body(one, rows, values) for one in place.standing]
