@@ -128,10 +128,12 @@ def estimate_states(
     """Estimate states and parameters of a vehicle over a prepared log, see `control.estimate`.
 
     All channels that were measured and that the vehicle has are used, with the noise that the
-    preparation found, or that of `measured` by name. Commands are held.
+    preparation found, but at least a tenth of the default of the filter, since a log without noise
+    would make every error of the model a lost estimate; or with that of `measured` by name.
+    Commands are held.
     """
-    from ...control.estimators.logs import estimate
-    from ...control.estimators.structure import measurable
+    from ...control.estimators.logs import NOISE, estimate
+    from ...control.estimators.structure import measurable, measured_leaf
 
     given = measured or {}
     known = set(measurable(vehicle.model))
@@ -141,7 +143,11 @@ def estimate_states(
     for name in given:
         if name not in channels:
             raise InvalidValue(unknown_name(drive.name, name, [*channels], "measured channel"))
-    noise = {n: given.get(n, drive.noise.get(n) or None) for n in channels}
+    noise: dict[str, float | None] = {}
+    for name in channels:
+        least = 0.1 * NOISE.get(measured_leaf(vehicle.model, name).unit.symbol, 0.0)
+        found = drive.noise.get(name)
+        noise[name] = given.get(name, max(found, least) if found else None)
     commands = {
         name: one.values[np.maximum(np.searchsorted(one.t, drive.t + 1e-9, "right") - 1, 0)]
         for name, one in drive.commands.items()
