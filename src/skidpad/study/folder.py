@@ -35,7 +35,7 @@ import numpy as np
 
 from ..core.arrays import AnyArray
 from ..core.checks import whole
-from ..core.files import brief_repr, counted, listed, parsed_json, shortened
+from ..core.files import brief_repr, bytes_of, counted, listed, parsed_json, shortened
 from ..core.record import unknown_name
 from ..errors import InvalidValue, MissingFile
 from ..random.streams import uniforms
@@ -419,7 +419,7 @@ class Folder:
         with tempfile.TemporaryDirectory(prefix="skidpad-") as folder:
             path = Path(folder) / name
             trajectory.to_parquet(path)
-            self._storage.write(f"{TRAJECTORIES}/{name}", path.read_bytes())
+            self._storage.write(f"{TRAJECTORIES}/{name}", bytes_of(path))
 
     def trajectory(self, run: int) -> Trajectory:
         """Read the stored trajectory of a run; the error for another run lists the stored ones."""

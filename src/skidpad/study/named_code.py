@@ -120,7 +120,8 @@ def _own(text: str, folder: Path, tyres: Mapping[str, Any], fault: Fault) -> Veh
     if callable(target) and not isinstance(target, Vehicle):
         return made_by_call(target, Vehicle, fault, tyres)
     if not isinstance(target, Vehicle):
-        raise fault(f"must be a vehicle, got {type(target).__name__}")
+        kind = "module" if isinstance(target, ModuleType) else type(target).__name__
+        raise fault(f"must be a vehicle, got {kind}")
     return target
 
 
