@@ -155,7 +155,7 @@ def test_replays_and_exports(capsys: pytest.CaptureFixture[str]) -> None:
         (("run", "plan.yaml", "--shared"), "--shared needs --engine ray"),
         (("run", "plan.yaml", "--engine", "cuda", "--workers", "2"), "--workers needs"),
         (("run", "plan.yaml", "--chunk-seconds", "0"), "chunk_seconds = 0"),
-        (("run", "plan.yaml", "--out", "full"), "full is no campaign"),
+        (("run", "plan.yaml", "--out", "full"), "full is not a campaign"),
         (("status", "nowhere"), "nowhere: there is no campaign"),
         (("resume", "nowhere"), "nowhere: there is no campaign"),
         (("export", "nowhere", "t.csv"), "nowhere: there is no campaign"),

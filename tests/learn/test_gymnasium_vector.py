@@ -141,7 +141,7 @@ class Open(SkidpadVectorEnv):
         (Seedless, "seeds change nothing"),
         (Unmasked, "reset of th"),
         (Wide, "observations"),
-        (Open, "closed vector is answered"),
+        (Open, "closed vector environment does not raise"),
     ],
 )
 def test_the_check_can_fail(task: Task, broken: Any, message: str) -> None:

@@ -121,7 +121,10 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: Uniform(0.0), r"upper \(also called upper_bound\) must be given once, got neither"),
     (lambda: Uniform(0.0, 1.0, lower_bound=0.0), "lower .* must be given once, got both"),
     # names
-    (lambda: Gaussian({"v_x": 1.0}, 1.0), "mean = .* goes by names, which are not known: give fie"),
+    (
+        lambda: Gaussian({"v_x": 1.0}, 1.0),
+        "mean = .* uses names, but no fields are known: give fie",
+    ),
     (
         lambda: Gaussian({"F_z": 1.0}, 1.0, fields=External),
         "mean has no field 'F_z'; .* Allowed are F_x, F_y, M_z, mu_scale",

@@ -77,8 +77,8 @@ def test_a_bytes_of_binary_rows_may_look_like_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "words"),
     [
-        ("= 1.0D0", "= one", r"line 6: 'one' is no finite number"),
-        ("= 1.0D0", "= nan", r"line 6: 'nan' is no finite number"),
+        ("= 1.0D0", "= one", r"line 6: 'one' is not a finite number"),
+        ("= 1.0D0", "= nan", r"line 6: 'nan' is not a finite number"),
         ("= 1.0D0", "= 0.0", r"line 18: .*must be greater than 0|line 6"),
         ("reference_line_increment = 1.0D0", "reference_line_increment", r"line 6: .* a name, ="),
         ("LONG_SECTION_V_RIGHT     =-1.50", "LONG_SECTION_V_RIGHT = -9", r"line 8: long_section_v"),
@@ -90,9 +90,9 @@ def test_a_bytes_of_binary_rows_may_look_like_lines(tmp_path: Path) -> None:
         ("-1.500,m", "-1.500,mm", r"line 20: the unit 'mm'"),
         ("v =  0.500", "2", r"both long sections at v ="),
         ("v = -1.500", "v = x", r"line 20: .* has no number"),
-        ("v =  0.500", "v = -1.500", "same place"),
+        ("v =  0.500", "v = -1.500", "same position"),
         ("D:long section at v =  0.500,m\n", "", "1 long sections"),
-        ("0.4000000  what", "0.4x00000  what", r"line 25: '0\.4x00000' is no finite number"),
+        ("0.4000000  what", "0.4x00000  what", r"line 25: '0\.4x00000' is not a finite number"),
         (" 0.0000000 0.3000000 0.4000000", "           0.3000000 0.4000000", "line 25: ''"),
         (" 0.0000000 0.5000000", "**unused** 0.5000000", "no number in row 3"),
         (" 0.5000000 *missing*", " *missing* *missing*", "row 3 has no height"),

@@ -377,7 +377,7 @@ def test_a_type_of_ones_own_is_declared_once() -> None:
         ("my_msgs/msg/Cart", "float64 v_x", "declared already"),
         ("std_msgs/msg/String", "int8 data", "declared already"),
         ("nonsense", "float64 v_x", "PACKAGE/msg/TYPE"),
-        ("my_msgs/msg/Other", "float64 1x", "is no field"),
+        ("my_msgs/msg/Other", "float64 1x", "is not a field"),
     ):
         with pytest.raises(InvalidValue, match=message):
             declare(name, lines)

@@ -31,7 +31,7 @@ def test_names_become_full(name: str, who: Identity, full: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "/", "a//b", "1a", "a/1b", "a b", "~a", "a/", "/a/~", "ä"])
 def test_what_is_no_name_is_refused(name: str) -> None:
-    with pytest.raises(InvalidValue, match="no name of a topic"):
+    with pytest.raises(InvalidValue, match="not a name of a topic"):
         full_name(name, ME)
 
 

@@ -107,8 +107,8 @@ def test_truths_are_patched_as_such() -> None:
     ("paths", "message"),
     [
         (["pose.x"], "there is no 'pose.x'; there are header.stamp.sec"),
-        (["child_frame_id"], "child_frame_id is no number"),
-        (["pose.covariance"], "pose.covariance is no number"),
+        (["child_frame_id"], "child_frame_id is not a number"),
+        (["pose.covariance"], "pose.covariance is not a number"),
         (["pose.covariance[36]"], "pose.covariance has 36 values"),
         (["pose.covariance[-1]"], "pose.covariance has 36 values"),
         (["header.stamp.sec", "header.stamp.sec"], "each path once"),

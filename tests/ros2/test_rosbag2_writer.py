@@ -250,7 +250,7 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
         ]:
             with pytest.raises(InvalidValue, match=message):
                 bag.write(name, when, cdr)
-        with pytest.raises(InvalidValue, match="is there already, of type nav_msgs/msg/Odometry"):
+        with pytest.raises(InvalidValue, match="already exists, with type nav_msgs/msg/Odometry"):
             bag.topic("/odom", TOPICS["/scan"][0], qos)
         with pytest.raises(InvalidValue, match="must be a full name"):
             bag.topic("odom", odometry, qos)

@@ -60,7 +60,7 @@ def test_nested_fields_have_names_without_dots() -> None:
             "four_wheel has no field 'v'",
         ),
         (lambda: FullState(fields={"v": Channel()}).measure({"w": 1.0}), "truth has no field 'v'"),
-        (lambda: FullState(fields={"v": Channel()}).measure(3.0), "looks at a record, a mapping"),
+        (lambda: FullState(fields={"v": Channel()}).measure(3.0), "takes a record, a mapping"),
         (
             lambda: FullState(fields={"v": Channel()}).runner().step(0.0, {"v": np.nan}),
             "FullState: truth v = nan must be finite",

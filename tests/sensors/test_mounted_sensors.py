@@ -236,10 +236,10 @@ def test_without_a_body_the_motion_has_to_be_given() -> None:
 
 
 CASES: list[tuple[Callable[[], Any], str]] = [
-    (lambda: MountedSensor(CAR, 3), "sensor = 3 must be a Sensor that looks at a Motion"),  # type: ignore[arg-type]
+    (lambda: MountedSensor(CAR, 3), "sensor = 3 must be a Sensor that measures a Motion"),  # type: ignore[arg-type]
     (
         lambda: MountedSensor(CAR, FullState(fields={"v_x": Channel()})),
-        "sensor = .* must be a Sensor that looks at a Motion",
+        "sensor = .* must be a Sensor that measures a Motion",
     ),
     (lambda: MountedSensor(CAR, Imu(delay=0.1)), "Imu.delay = 0.1 must be 0 in a sensor model"),
     (lambda: MountedSensor(CAR, Imu(dropout=0.1)), "Imu.dropout = 0.1 must be 0 in a sensor"),

@@ -164,7 +164,7 @@ def test_a_function_is_asked_only_when_a_sample_is_due() -> None:
         (0.3, Motion(), "t = 0.3 s must be later than the last step at 0.3 s"),
         (0.4, Motion(a_x=math.nan), "Imu: truth a_x = nan must be finite"),
         (0.4, Motion(yaw="east"), "Imu: truth yaw = 'east' must be a number"),  # type: ignore[arg-type]
-        (0.4, {"a_x": 1.0}, "Imu looks at a Motion record, got dict"),
+        (0.4, {"a_x": 1.0}, "Imu takes a Motion record, got dict"),
     ],
 )
 def test_a_rejected_step_changes_nothing(t: Any, truth: Any, message: str) -> None:

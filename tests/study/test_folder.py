@@ -142,7 +142,7 @@ def test_trajectories(where: str) -> None:
     back = reader.trajectory(17)
     assert back.name == "run 17"
     assert same_bits(back["x"], trajectory["x"])
-    with pytest.raises(InvalidValue, match=r"run = 3 was not kept .* kept are 17"):
+    with pytest.raises(InvalidValue, match=r"run = 3 has no stored .* stored are 17"):
         reader.trajectory(3)
     place = folder_module.storage_of(where)
     name = "trajectories/run-000000000017.parquet"

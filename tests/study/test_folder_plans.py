@@ -115,7 +115,7 @@ def test_folders_of_something_else(tmp_path: Path) -> None:
 def test_plans_that_cannot_be_kept(tmp_path: Path) -> None:
     with pytest.raises(InvalidValue, match="plan must be plain values"):
         Folder.create(tmp_path / "a", plan(experiment=object()))
-    with pytest.raises(InvalidValue, match="does not say its columns"):
+    with pytest.raises(InvalidValue, match="has no valid columns"):
         Folder.create(tmp_path / "a", {"seed": 1})
     with pytest.raises(InvalidValue, match="kind 'text'"):
         Folder.create(tmp_path / "a", plan(columns=[{"name": "a", "kind": "text"}]))

@@ -183,15 +183,15 @@ def test_a_plan_file_names_folds() -> None:
 @pytest.mark.parametrize(
     ("plain", "words"),
     [
-        ("highest", "must be the name"),
-        ({"most": "v"}, "allowed are highest"),
-        ({"highest": 3}, "and a text"),
-        ({"highest": "v", "lowest": "v"}, "must be the name"),
+        ("highest", "must map the name"),
+        ({"most": "v"}, "allowed folds are highest"),
+        ({"highest": 3}, "to an expression"),
+        ({"highest": "v", "lowest": "v"}, "must map the name"),
         ({"highest": "v", "units": "m"}, "did you mean 'unit'"),
         ({"at": "v"}, "needs its time"),
         ({"at": "v", "time": "soon"}, "time"),
         ({"highest": "import os"}, "cannot be read"),
-        (None, "must be the name"),
+        (None, "must map the name"),
     ],
 )
 def test_plans_that_cannot_be_meant(plain: Any, words: str) -> None:
@@ -201,7 +201,7 @@ def test_plans_that_cannot_be_meant(plain: Any, words: str) -> None:
 
 MISTAKES: list[tuple[Any, str]] = [
     (lambda: highest("w"), "no name 'w'"),
-    (lambda: highest(lambda x, q: x.v), "asks for 'q'"),
+    (lambda: highest(lambda x, q: x.v), "uses 'q'"),
     (lambda: highest("v > 1"), "give a number"),
     (lambda: happened("v"), "whether something happens"),
     (lambda: happened(lambda x: x.v), "must say True or False"),
@@ -210,8 +210,8 @@ MISTAKES: list[tuple[Any, str]] = [
     (lambda: at("v", -1.0), "time = -1"),
     (lambda: Fold((0.0,), lambda a: (1.0, 2.0), lambda a: a[0]), "tuple of 1"),
     (lambda: Fold((0.0,), lambda a: 1.0, lambda a: a[0]), "tuple of 1"),
-    (lambda: Fold((0.0,), lambda a, v: (v,), lambda a: a[0]), "asks for v"),
-    (lambda: Fold((0.0,), lambda a, z: (z,), lambda a: a[0]), "asks for z"),
+    (lambda: Fold((0.0,), lambda a, v: (v,), lambda a: a[0]), "uses v"),
+    (lambda: Fold((0.0,), lambda a, z: (z,), lambda a: a[0]), "uses z"),
     (lambda: highest(3), "must be a function"),
     (lambda: highest(lambda x, log: x.v - log.v), "no log"),
     (lambda: "highest", "must be a Fold"),

@@ -126,7 +126,7 @@ SHAPE = {
     ),
     "a wheel that does not turn": (
         shaped(wheels=tuple(replace(w, steer="delta") for w in geometry(cart().params).wheels)),
-        "names 'delta', which is no state and no output",
+        "names 'delta', which is neither a state nor an output",
     ),
     "limits upside down": (limited(a_max=-1.0, a_min=1.0), "a_min, a_max is out of order"),
     "limits of another input": (limited(inputs={"F_x": (-1.0, 1.0)}), "'F_x' is no input"),

@@ -309,7 +309,9 @@ def test_reading_tydex_takes_time_in_proportion_to_channels(tmp_path: Path) -> N
 def test_tydex_with_thousands_of_channels_is_refused(tmp_path: Path) -> None:
     channels = "".join(f"{f'C{k}':<10}{'':30}{'N':<10}\n" for k in range(1001))
     (tmp_path / "many.tdx").write_text(tydex_text("1.0\n", channels))
-    with pytest.raises(InvalidValue, match=r"many\.tdx has 1001 channels; allowed are 1000"):
+    with pytest.raises(
+        InvalidValue, match=r"many\.tdx has 1001 channels; at most 1000 are allowed"
+    ):
         measurements(tmp_path / "many.tdx")
 
 

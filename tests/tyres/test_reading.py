@@ -229,7 +229,7 @@ def test_pac2002_needs_no_fittyp() -> None:
         ({"FITTYP": "51"}, "line 2: FITTYP = 51 is a tyre of another kind"),
         ({"FITTYP": "'x'"}, "FITTYP = x is a tyre of another kind"),
         ({"FITTYP": "61.5"}, "FITTYP = 61.5"),
-        ({"FITTYP": ""}, r"no Magic Formula tyre: \[MODEL\] has no FITTYP"),
+        ({"FITTYP": ""}, r"not a Magic Formula tyre: \[MODEL\] has no FITTYP"),
         ({"FITTYP": "52", "PROPERTY_FILE_FORMAT": "'MF-MCTYRE'"}, "motorcycle"),
         ({"FITTYP": "52", "PROPERTY_FILE_FORMAT": "'PAC_MC'"}, "motorcycle"),
         ({"PROPERTY_FILE_FORMAT": "'FTIRE'"}, "'FTIRE' is no Magic Formula"),

@@ -191,7 +191,7 @@ def test_arrays_broadcast() -> None:
     assert tyre.peaks(F_z=np.zeros((0, 3))).mu_x.shape == (0, 3)
     assert tyre.forces(F_z=np.float32(3000.0)) == tyre.forces(F_z=3000.0)
     with pytest.raises(
-        InvalidValue, match=r"shapes do not fit each other: F_z \(3,\), alpha \(5,\)"
+        InvalidValue, match=r"shapes cannot be broadcast together: F_z \(3,\), alpha \(5,\)"
     ):
         tyre.forces(F_z=np.ones(3), alpha=alpha)
 

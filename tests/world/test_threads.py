@@ -44,7 +44,7 @@ def test_a_call_while_another_thread_steps_it_is_refused(
     steps(alone)
     assert errors
     assert {type(error) for error in errors} == {SimulatorInUse}
-    assert "one world for each thread" in str(errors[0])
+    assert "one world per thread" in str(errors[0])
     assert (some.time, some.motion().tobytes()) == (alone.time, alone.motion().tobytes())
     some.sensing.sense = sense
     assert raised_elsewhere(lambda: call(some)) is None

@@ -182,4 +182,4 @@ def test_what_was_not_read_to_its_end_is_not_called_unknown(missing: str, tmp_pa
 def test_a_folder_is_called_one(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     code, _, err = check(capsys, str(tmp_path))
     assert code != 0
-    assert "is a folder; a world is a file" in err
+    assert "is a folder; a world file is expected" in err

@@ -367,7 +367,7 @@ def test_what_is_no_world_is_refused(tmp_path: Path) -> None:
     [
         ({"compat": "mvsim"}, "compat = 'mvsim' is unknown"),
         ({"limit": 0}, "limit = 0 must be at least 1"),
-        ({"sed": 1}, "sed is no option; allowed are compat"),
+        ({"sed": 1}, "sed is not an option; allowed are compat"),
         ({"variables": {"a": None}}, "must be a text or a number"),
     ],
 )

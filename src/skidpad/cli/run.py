@@ -221,7 +221,7 @@ def check(file: File, *, reading: WorldReading, json: AsJson = False) -> None:
     from . import sheets
 
     if file.is_dir():
-        raise InvalidValue(f"{file} is a folder; a world is a file")
+        raise InvalidValue(f"{file} is a folder; a world file is expected")
     if not file.exists():
         raise InvalidValue(f"there is no file {file}")
     regular_file(file)

@@ -107,7 +107,7 @@ def test(
         Console().print(manoeuvre_list(select(manoeuvre), cars))
         return
     if not vehicle:
-        raise InvalidValue("say which vehicle to test, as in two_track; skidpad models lists them")
+        raise InvalidValue("name a vehicle to test, such as two_track; skidpad models lists them")
     tests = select(manoeuvre)
     held_to = None if limits is None else Limits.read(limits)
     if held_to is not None:

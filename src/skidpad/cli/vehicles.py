@@ -76,15 +76,15 @@ def models(
     lower = lowered or precision is not None
     wants_program = program or lower or save is not None
     if integrator is not None and not wants_program:
-        raise InvalidValue(f"--integrator {integrator} belongs to a program: add --program")
+        raise InvalidValue(f"--integrator {integrator} needs --program")
     if name is None and wants_program:
-        raise InvalidValue("a program belongs to one vehicle: give its name, as in four_wheel")
+        raise InvalidValue("--program needs one vehicle: give its name, as in four_wheel")
     if json and wants_program:
         raise InvalidValue(
             "--json prints vehicles; for a program use --save, which also writes JSON"
         )
     if settings and name is None:
-        raise InvalidValue("--set belongs to one vehicle: give its name, as in four_wheel")
+        raise InvalidValue("--set needs one vehicle: give its name, as in four_wheel")
     car = None if name is None else vehicle_of(name, settings=settings)
     if car is not None and wants_program:
         from ..compile.pipeline import step_program
@@ -368,7 +368,7 @@ def fmu(
     from ..export.fmu import write_fmu
 
     if sources_only and (platforms is not None or compiler is not None):
-        raise InvalidValue("--sources-only builds nothing: leave --platforms and --compiler out")
+        raise InvalidValue("--sources-only builds nothing: omit --platforms and --compiler")
     car = stepping.exported(vehicle)
     listed = None if platforms is None else [one.strip() for one in platforms.split(",")]
     how: Any = {"platforms": listed, "compiler": compiler, "sources_only": sources_only}

@@ -340,7 +340,7 @@ def _by_field(rows: list[list[Any]]) -> dict[str, list[list[Any]]]:
             low, high, *marks = bounds
             marked = len(marks) in (1, 2) and all(type(mark) is bool for mark in marks)
             if not marked or not float(low) <= float(high):
-                raise InvalidValue(f"{name}: {bounds!r:.200} is no range")
+                raise InvalidValue(f"{name}: {bounds!r:.200} is not a range")
         groups.setdefault(row[0].partition(".")[0], []).append(row)
     return groups
 

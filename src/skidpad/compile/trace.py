@@ -45,7 +45,7 @@ def explained(name: str) -> Generator[None]:
     except RuntimeError as error:
         if "to_int" in str(error):
             raise TraceError(
-                f"{name} makes a Python integer of a value only known at run time; "
+                f"{name} makes a Python integer of a value that is known only at run time; "
                 "use skidpad.ops.floor"
             ) from error
         if "truth value" in str(error):
@@ -136,7 +136,7 @@ def _traced(name: str, kernel: Callable[..., Any], shape: Shape, count: int) -> 
     if function.has_free():
         raise TraceError(
             f"{name} is called and uses symbols that are not its arguments: {function.get_free()}; "
-            "give it everything that it needs"
+            "pass everything that it needs as arguments"
         )
     return function, _shape(result)
 

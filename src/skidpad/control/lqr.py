@@ -333,7 +333,7 @@ def _bounds(vehicle: Any, inputs: Sequence[str], limits: Mapping[str, float]) ->
     bounds: dict[str, tuple[float, float]] = {name: own[name] for name in inputs if name in own}
     for name, value in limits.items():
         if name not in inputs:
-            raise InvalidValue(f"limits: {name!r} is no input; allowed are {', '.join(inputs)}")
+            raise InvalidValue(f"limits: {name!r} is not an input; allowed are {', '.join(inputs)}")
         if value != inf:
             positive(f"limits[{name!r}]", value)
         bounds[name] = (-float(value), float(value))

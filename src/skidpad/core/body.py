@@ -336,8 +336,8 @@ def body_of(vehicle: Any, purpose: str) -> Body:
     if body is None:
         raise InvalidValue(
             f"{purpose} needs to know the body of {vehicle.name!r}, and its model has none: give "
-            "Model(..., body=skidpad.Body(...)), which says how it moves, what shape it has and "
-            "how it is driven; docs/bodies.md shows how"
+            "Model(..., body=skidpad.Body(...)) with its motion, shape and commands; see "
+            "docs/bodies.md"
         )
     return body
 

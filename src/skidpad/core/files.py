@@ -189,7 +189,7 @@ def bytes_of(file: str | os.PathLike[str]) -> bytes:
             parts.append(more)
             size = sum(map(len, parts))
         if size > LARGEST:
-            raise InvalidValue(f"{path} has {size} bytes; allowed are {LARGEST}")
+            raise InvalidValue(f"{path} has {size} bytes; at most {LARGEST} are allowed")
         return b"".join(parts)
 
 
@@ -314,7 +314,8 @@ def yaml_text_of(file: str | os.PathLike[str]) -> str:
     text = text_of(file)
     if len(text) > LARGEST_YAML:
         raise InvalidValue(
-            f"{os.fspath(file)} has {len(text)} characters of YAML; allowed are {LARGEST_YAML}"
+            f"{os.fspath(file)} has {len(text)} characters of YAML; at most {LARGEST_YAML} are "
+            "allowed"
         )
     return text
 

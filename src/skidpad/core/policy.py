@@ -75,7 +75,7 @@ class Policy(Constant):
         try:
             record.build(self.Memory)
         except InvalidValue as error:
-            raise InvalidValue(f"{self._label} must know where to start: {error}") from error
+            raise InvalidValue(f"{self._label} needs initial values: {error}") from error
         object.__setattr__(self, "params", record.build(self.Params, self.params))
         for name in self.arguments:
             if name not in ARGUMENTS:

@@ -300,7 +300,7 @@ BAD_PARAMS = 4
 
 CODES = {
     "OK": (TICK_OK, "a step was made"),
-    "BAD_INPUT": (TICK_BAD_INPUT, "an input, a disturbance or dt is no number or out of range"),
+    "BAD_INPUT": (TICK_BAD_INPUT, "an input, a disturbance or dt is NaN or out of range"),
     "DIVERGED": (TICK_DIVERGED, "the state would become infinite or no number"),
     "NOT_CONVERGED": (TICK_NOT_CONVERGED, "the step could not be solved: take a shorter one"),
     "BAD_PARAMS": (BAD_PARAMS, "a delay is negative, no number, or needs more room"),

@@ -180,7 +180,7 @@ def fat_binary(parts: Sequence[bytes]) -> bytes:
     for part in parts:
         magic, processor, model = struct.unpack_from("<III", part)
         if magic != _MACHO_MAGIC:
-            raise InvalidValue(f"a part begins with {magic:#x}, which is no library of macOS")
+            raise InvalidValue(f"a part begins with {magic:#x}, which is not a macOS library")
         offset = page + len(body)
         rows.append(struct.pack(">IIIII", processor, model, offset, len(part), _ALIGNMENT))
         body += part + bytes(-len(part) % page)

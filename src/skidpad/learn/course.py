@@ -149,7 +149,7 @@ def _lists(segments: Array, radius: m) -> tuple[Walls, int]:
         x, y = low + edge * (np.array(divmod(int(counts.argmax()), columns))[::-1] + 0.5)
         raise InvalidValue(
             f"near ({x:.1f}, {y:.1f}) m there are {most} walls within {radius:.2f} m, the reach of "
-            f"the vehicle; at most {MOST} can be told apart: use a coarser map"
+            f"the vehicle; at most {MOST} are supported: use a coarser map"
         )
     first = np.concatenate([[0], np.cumsum(counts)[:-1]])
     lists = np.column_stack([first, counts])

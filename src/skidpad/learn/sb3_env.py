@@ -68,7 +68,7 @@ class SkidpadVecEnv(VecEnv):
     def step_wait(self) -> tuple[AnyArray, AnyArray, AnyArray, list[dict[str, Any]]]:
         """Advance by one control period: observations, rewards, which episodes ended, and infos."""
         if self._actions is None:
-            raise InvalidValue("step_async comes before step_wait")
+            raise InvalidValue("call step_async before step_wait")
         actions, self._actions = self._actions, None
         stepped = self.vector.environments.step(actions)
         infos: list[dict[str, Any]] = [{"TimeLimit.truncated": False} for _ in range(self.num_envs)]
@@ -114,7 +114,7 @@ class SkidpadVecEnv(VecEnv):
         """Results of a method for some environments; only `render` is supported."""
         if method_name != "render":
             raise AttributeError(
-                f"environments of a vector have no method {method_name!r}; there is 'render'"
+                f"environments of a vector have no method {method_name!r}; the only one is 'render'"
             )
         images = self.get_images()
         return [images[k] for k in self._get_indices(indices)]

@@ -303,7 +303,9 @@ class _Check:
                 call()
             except Exception:  # any exception will do
                 continue
-            raise NotConforming(f"{self._mode}: {name} of a closed vector is answered")
+            raise NotConforming(
+                f"{self._mode}: {name} of a closed vector environment does not raise"
+            )
         self._oracle.close()
         self._single.close()
 

@@ -124,8 +124,8 @@ class Normal:
         first, last, _ = self._shares()
         if not last > first:
             raise InvalidValue(
-                f"low = {low:g} and high = {high:g} leave nothing of a normal distribution with "
-                f"mean = {mean:g} and std = {std:g}: one of them must be nearer to the mean"
+                f"low = {low:g} and high = {high:g} exclude almost all of a normal distribution "
+                f"with mean = {mean:g} and std = {std:g}: one of them must be nearer to the mean"
             )
 
     def value(self, shares: Array) -> Array:
@@ -281,7 +281,9 @@ def _made(kind: str, settings: Any) -> Factor:
     names = [field.name for field in fields(make)]
     if make is Normal:
         if not isinstance(settings, Mapping):
-            raise InvalidValue("normal must be a mapping of mean, std and perhaps low and high")
+            raise InvalidValue(
+                "normal must be a mapping of mean, std and, optionally, low and high"
+            )
         unknown = [str(name) for name in settings if name not in names]
         missing = [name for name in ("mean", "std") if name not in settings]
         if unknown or missing:

@@ -116,7 +116,7 @@ class Shape(NamedTuple):
     def _by_name(self, name: str, argument: Mapping[str, Any], unnamed: Any) -> Array:
         if self.names is None:
             raise InvalidValue(
-                f"{name} = {dict(argument)!r} goes by names, which are not known: "
+                f"{name} = {dict(argument)!r} uses names, but no fields are known: "
                 "give fields=, a record class or a list of names"
             )
         values = np.array(np.broadcast_to(unnamed, (self.dim,)), dtype=float)

@@ -184,7 +184,7 @@ def _number(path: Path, text: str, line: int) -> float:
     stripped = text.strip()
     value = float(stripped.upper().replace("D", "E")) if _is_number(text) else math.nan
     if not math.isfinite(value):
-        raise _error(path, f"{stripped!r} is no finite number", line)
+        raise _error(path, f"{stripped!r} is not a finite number", line)
     return value
 
 
@@ -372,7 +372,7 @@ def _column_places(file: CrgFile) -> tuple[Array, list[int]]:
     if not all(listed):
         v = _numbered(file, v)
     if not (np.isfinite(v).all() and (np.diff(v) > 0.0).all()):
-        raise file.error("two long sections are at the same place", sections[0][1].line)
+        raise file.error("two long sections have the same position", sections[0][1].line)
     _agree(file, "long_section_v_right", float(v[0]))
     _agree(file, "long_section_v_left", float(v[-1]))
     return v, [sections[int(k)][0] for k in order]

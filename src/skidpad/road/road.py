@@ -133,8 +133,8 @@ def roughness_of(kind: Any) -> float:
     if isinstance(kind, str):
         if len(kind) != 1 or kind not in CLASSES:
             raise InvalidValue(
-                f"roughness = {kind!r} is no class of ISO 8608; allowed are {', '.join(CLASSES)}, "
-                "or G_d(0.1 1/m) in m³"
+                f"roughness = {kind!r} is not a class of ISO 8608; allowed are "
+                f"{', '.join(CLASSES)}, or G_d(0.1 1/m) in m³"
             )
         return _SMOOTHEST * 4.0 ** CLASSES.index(kind)
     return positive("roughness", kind, "m³")

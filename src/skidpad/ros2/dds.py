@@ -186,7 +186,7 @@ def topic_name(name: str, kind: Literal["topic", "request", "reply"] = "topic") 
     prefix, suffix = parts[kind]
     if not _NAME.fullmatch(name):
         raise InvalidValue(
-            f"{'topic' if kind == 'topic' else 'service'} {name!r} is no full name: each part "
+            f"{'topic' if kind == 'topic' else 'service'} {name!r} is not a full name: each part "
             "begins with a slash, then a letter or an underscore, then letters, digits and "
             "underscores"
         )
@@ -419,7 +419,7 @@ def _annotation(field: Field) -> Any:
         name = "uint8" if field.base in ("char", "byte") else field.base
         one = bool if name == "bool" else getattr(types, name, None)
         if one is None:
-            raise InvalidValue(f"{field.name}: {field.base} has no form on DDS")
+            raise InvalidValue(f"{field.name}: {field.base} cannot be sent over DDS")
     if field.shape is Shape.ONE:
         return one
     if field.shape is Shape.ARRAY:

@@ -440,8 +440,8 @@ def full_name(name: str, who: Identity) -> str:
     """The full name of a topic or service: relative to the namespace, or to the node with "~"."""
     if not _NAME.fullmatch(name):
         raise InvalidValue(
-            f"{name!r} is no name of a topic or service: letters, digits and underscores between "
-            "slashes, no part may begin with a digit"
+            f"{name!r} is not a name of a topic or service: letters, digits and underscores "
+            "between slashes, no part may begin with a digit"
         )
     if name.startswith("/"):
         return name
@@ -684,7 +684,9 @@ def kind_of(value: Any) -> Kind:
             if python is int and not -_LARGEST <= int(value) < _LARGEST:
                 raise InvalidValue(f"{value} does not fit into 64 bits")
             return kind
-    raise InvalidValue(f"{value!r:.80} is no value of a parameter: bool, int, float, str or a list")
+    raise InvalidValue(
+        f"{value!r:.80} is not a parameter value: allowed are bool, int, float, str or a list"
+    )
 
 
 @dataclass(frozen=True)

@@ -236,7 +236,9 @@ def session_settings() -> zenoh.Config:
         try:
             config = Config.from_file(path)
         except Exception as error:
-            raise InvalidValue(f"{_FILE}={path!r} is no settings file of zenoh: {error}") from error
+            raise InvalidValue(
+                f"{_FILE}={path!r} is not a settings file of zenoh: {error}"
+            ) from error
     for part in filter(str.strip, os.environ.get(_OVERRIDE, "").split(";")):
         name, _, value = map(str.strip, part.partition("="))
         if not (name and value):
@@ -245,7 +247,7 @@ def session_settings() -> zenoh.Config:
             config.insert_json5(name, value)
         except Exception as error:
             raise InvalidValue(
-                f"{_OVERRIDE}: {name}={value} is no setting of zenoh: {error}"
+                f"{_OVERRIDE}: {name}={value} is not a setting of zenoh: {error}"
             ) from error
     return config
 

@@ -583,7 +583,7 @@ def parquet_table(path: str | os.PathLike[str], purpose: str) -> Any:
         values = max(about.num_rows, sum(groups)) * about.num_columns
         if values > MOST_VALUES:
             raise InvalidValue(
-                f"{Path(path)} says it has {values} values; allowed are {MOST_VALUES}"
+                f"{Path(path)} claims to have {values} values; at most {MOST_VALUES} are allowed"
             )
         return file.read()
 
@@ -717,5 +717,7 @@ def _row(source: Path, line: int, row: list[str], names: list[str]) -> list[floa
         try:
             numbers.append(float(text))
         except ValueError as error:
-            raise InvalidValue(f"{source}, line {line}: {name} = {text!r} is no number") from error
+            raise InvalidValue(
+                f"{source}, line {line}: {name} = {text!r} is not a number"
+            ) from error
     return numbers

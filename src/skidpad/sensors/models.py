@@ -375,7 +375,7 @@ def by_field(part: Any) -> Mapping[str, Any]:
     if is_record_type(type(part)):
         return dict(zip(record.names(type(part)), record.flatten(part), strict=True))
     raise InvalidValue(
-        f"FullState looks at a record, a mapping or a list of them, got {type(part).__qualname__}"
+        f"FullState takes a record, a mapping or a list of them, got {type(part).__qualname__}"
     )
 
 
@@ -525,7 +525,7 @@ class MountedSensor(SensorModel):
         ridden = vehicle_of(vehicle)
         if not isinstance(sensor, Sensor) or sensor.Truth is not Motion:
             raise InvalidValue(
-                f"sensor = {sensor!r} must be a Sensor that looks at a Motion, such as Imu, "
+                f"sensor = {sensor!r} must be a Sensor that measures a Motion, such as Imu, "
                 "Odometry or Gnss"
             )
         kind = type(sensor).__name__

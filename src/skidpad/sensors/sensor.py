@@ -499,7 +499,7 @@ class Sensor(Instrument):
         """Truth as a `Truth` record; raises if it is not one."""
         if not isinstance(truth, self.Truth):
             raise InvalidValue(
-                f"{type(self).__name__} looks at a {self.Truth.__name__} record, "
+                f"{type(self).__name__} takes a {self.Truth.__name__} record, "
                 f"got {type(truth).__qualname__}"
             )
         return truth

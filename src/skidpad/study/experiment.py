@@ -311,7 +311,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(part) for part in value]
     if not hasattr(value, "__dict__"):
-        raise InvalidValue(f"{value!r} cannot be written into a plan")
+        raise InvalidValue(f"{value!r} cannot be stored in a plan")
     parts = sorted((name, one) for name, one in vars(value).items() if name != _PRIVATE_STREAM)
     return {"class": plain(type(value)), **{name: plain(part) for name, part in parts}}
 

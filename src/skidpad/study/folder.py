@@ -85,7 +85,7 @@ def columns_of(plan: Mapping[str, Any], source: str) -> tuple[Column, ...]:
     try:
         columns = tuple(Column(**column) for column in plan[_COLUMNS])
     except (KeyError, TypeError) as error:
-        raise InvalidValue(f"{source}: the plan does not say its columns: {error}") from error
+        raise InvalidValue(f"{source}: the plan has no valid columns: {error}") from error
     names = [column.name for column in columns]
     for column in columns:
         if column.name == RUN or names.count(column.name) > 1:
@@ -237,7 +237,7 @@ class Folder:
             others = [one for one in entries if one != LOCK and not one.startswith(f".{PLAN}-")]
             if others:
                 raise NoCampaign(
-                    f"{storage.path} is no campaign (no {PLAN}), and it is not empty: it has "
+                    f"{storage.path} is not a campaign (no {PLAN}), and it is not empty: it has "
                     f"{', '.join(others[:3])}{', ...' if len(others) > 3 else ''}; take another "
                     "folder"
                 )
@@ -425,7 +425,7 @@ class Folder:
         """Read the stored trajectory of a run; the error for another run lists the stored ones."""
         if run not in self.trajectories:
             kept = listed([str(number) for number in self.trajectories]) or "none"
-            raise InvalidValue(f"run = {run} was not kept as a trajectory; kept are {kept}")
+            raise InvalidValue(f"run = {run} has no stored trajectory; stored are {kept}")
         storage, name = self._storage, f"{TRAJECTORIES}/{trajectory_name(run)}"
         if isinstance(storage.path, Path):
             return Trajectory.from_parquet(storage.path / name)

@@ -245,7 +245,7 @@ class _Reader:
 
     def _number(self, node: ast.Constant) -> float:
         if type(node.value) not in (int, float):
-            raise self._expression.mistake(f"{_shown(node)} is no number", node)
+            raise self._expression.mistake(f"{_shown(node)} is not a number", node)
         try:
             value = float(node.value)  # pyright: ignore[reportArgumentType]
         except OverflowError:
@@ -262,7 +262,7 @@ class _Reader:
                 f"{_shown(node)}: the index of a wheel is one of {wheels}", node
             )
         if path is None:
-            raise self._expression.mistake(f"{_shown(node)} is no field of a record", node)
+            raise self._expression.mistake(f"{_shown(node)} is not a field of a record", node)
         where = place_of(path, self._records)
         if where is not None:
             root, names = where
@@ -349,7 +349,7 @@ class _Reader:
         except (ArithmeticError, ValueError, TypeError):
             value = math.nan
         if not math.isfinite(value):
-            raise self._expression.mistake(f"{_shown(node)} is no finite number", node)
+            raise self._expression.mistake(f"{_shown(node)} is not a finite number", node)
         return _constant(value)
 
     def _operands(self, nodes: Sequence[ast.expr], kind: str = NUMBER) -> list[_Part]:
@@ -422,17 +422,17 @@ class Fold:
         unknown = asked - set(OF_UPDATE)
         if unknown:
             raise InvalidValue(
-                f"a fold asks for {', '.join(sorted(unknown))}; allowed are {', '.join(OF_UPDATE)}"
+                f"a fold uses {', '.join(sorted(unknown))}; allowed are {', '.join(OF_UPDATE)}"
             )
         if "v" in asked and self.of is None:
-            raise InvalidValue("the update of a fold asks for v, the value of `of`, which is None")
+            raise InvalidValue("the update of a fold uses v, the value of `of`, but `of` is None")
         if isinstance(self.of, str):
             Expression(self.of)
         elif self.of is not None:
             for name in arguments("a quantity", self.of, OF_SAMPLE):
                 if name not in OF_SAMPLE:
                     raise InvalidValue(
-                        f"a quantity asks for {name!r}; allowed are {', '.join(OF_SAMPLE)}"
+                        f"a quantity uses {name!r}; allowed are {', '.join(OF_SAMPLE)}"
                     )
 
     def check_time(self, name: str, steps: int, dt: float) -> None:
@@ -483,7 +483,7 @@ def quantity_function(
         if name not in (*records, "t"):
             missing = {"log": "no log", "y": "no output of the model"}
             what = missing.get(name, "no policy with a reference")
-            raise InvalidValue(f"a quantity asks for {name!r}, but there is {what}")
+            raise InvalidValue(f"a quantity uses {name!r}, but there is {what}")
     if kind == TRUTH:
         return lambda sample: _truth(of(**{name: sample[name] for name in names}))
     return lambda sample: of(**{name: sample[name] for name in names})

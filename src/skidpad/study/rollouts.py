@@ -412,7 +412,7 @@ def setup_of(drive: Drive) -> Setup:
     else:
         instance_of("policy", policy, Policy)
         if drive.controls is not None:
-            raise InvalidValue("controls are for a drive without policy: give references=")
+            raise InvalidValue("controls need a drive without policy: give references=")
     settings = Settings(drive.dt, None, drive.precision, substeps=drive.substeps, on_diverge="mask")
 
     def loop_with(log: Mapping[str, Any]) -> Loop:

@@ -354,7 +354,7 @@ def _opened(storage: Storage, name: str) -> Generator[tuple[BinaryIO, Any]]:
             raise InvalidValue(f"{storage.shown(name)} cannot be read: {error}") from error
         raise
     except MemoryError as error:
-        raise InvalidValue(f"{storage.shown(name)} cannot be read: no memory") from error
+        raise InvalidValue(f"{storage.shown(name)} cannot be read: out of memory") from error
     except FileNotFoundError as error:
         raise UnreadablePart(f"{storage.shown(name)} no longer exists") from error
     except (ValueError, KeyError, TypeError, arrow.ArrowException) as error:
@@ -490,7 +490,7 @@ class Manifest:
         for begin, end, columns, pieces, size, footer in content["parts"]:
             name = part_name(begin, end)
             if range_of(name) is None:
-                raise ValueError(f"{name} is no part")
+                raise ValueError(f"{name} is not a part of a campaign")
             parts[name] = Part(begin, end, sets[columns], pieces, size, footer)
         return cls(parts, dict(content["damaged"]), dict(content["notes"]))
 

@@ -643,7 +643,7 @@ class WorldRuns(ExperimentBase, Constant):
         if not isinstance(drive, Mapping):
             raise InvalidValue(
                 "drive must be a function of the world and the time, or a mapping from vehicle "
-                f"names to what drives them, got {drive!r}"
+                f"names to drivers, got {drive!r}"
             )
         for name, one in drive.items():
             if name not in world.vehicles:
@@ -668,7 +668,9 @@ class WorldRuns(ExperimentBase, Constant):
         """Read the world with default values, and determine its factors and digests."""
         definition, variables, options = self.world, self.variables, self.options
         if isinstance(definition, Scene) and (variables or options):
-            raise InvalidValue("variables and options are of a world file; a scene is read already")
+            raise InvalidValue(
+                "variables and options need a world file; a Scene has already been read"
+            )
         made = _instance(definition, variables, options, 0)
         world = made if isinstance(made, World) else World(made)
         digest = scene_digest(world.scene)

@@ -82,14 +82,14 @@ def _wheels(subject: Subject, geometry: Geometry) -> Iterator[str]:
             )
         names = (wheel.steer, wheel.F_x, wheel.F_y, wheel.F_z, wheel.use)
         yield from (
-            f"wheel {wheel.name} names {name!r}, which is no state and no output"
+            f"wheel {wheel.name} names {name!r}, which is neither a state nor an output"
             for name in names
             if name and name not in known
         )
     if len({wheel.name for wheel in wheels}) < len(wheels):
         yield "two wheels have the same name"
     yield from (
-        f"the trailer names {trailer.angle!r}, which is no state and no output"
+        f"the trailer names {trailer.angle!r}, which is neither a state nor an output"
         for trailer in geometry.trailers
         if trailer.angle not in known
     )

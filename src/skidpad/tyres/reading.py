@@ -176,9 +176,11 @@ def check_finite(tyre: Tyre, document: Document) -> None:
         return
     what, at = wrong
     if (reason := _reason(tyre, document)) is None:
-        raise InvalidValue(f"{document.source}: its values together make {what} not finite at {at}")
+        raise InvalidValue(
+            f"{document.source}: its values together make {what} infinite or NaN at {at}"
+        )
     raise document.error(
-        reason.line, f"{reason.key} = {reason.text} makes {what} not finite at {at}"
+        reason.line, f"{reason.key} = {reason.text} makes {what} infinite or NaN at {at}"
     )
 
 

@@ -202,7 +202,7 @@ def version_in(document: Document) -> str:
         if "MODEL" not in document.sections:
             named = ", ".join(f"[{name}]" for name in document.sections[:6]) or "none"
             reason = f"it has no section [MODEL] with FITTYP; its sections are {named}"
-        raise InvalidValue(f"{document.source} is no Magic Formula tyre: {reason}")
+        raise InvalidValue(f"{document.source} is not a Magic Formula tyre: {reason}")
     number = entry.number
     version = _VERSIONS.get(int(number)) if number is not None and number % 1.0 == 0.0 else None
     if version is None:
@@ -528,7 +528,7 @@ class Document:
     def parsed(data: bytes, source: str = "tyre file") -> Document:
         """Parse the bytes of a file; raises `InvalidValue` with the line if that fails."""
         if len(data) > LARGEST:
-            raise InvalidValue(f"{source} has {len(data)} bytes; allowed are {LARGEST}")
+            raise InvalidValue(f"{source} has {len(data)} bytes; at most {LARGEST} are allowed")
         if b"\0" in data:
             raise InvalidValue(f"{source} is not a tyre property file: it contains zero bytes")
         encoding = "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"

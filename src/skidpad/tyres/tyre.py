@@ -230,7 +230,7 @@ class Evaluator:
             shapes = ", ".join(
                 f"{n} {a.shape}" for n, a in zip(FIELDS, arrays, strict=False) if a.shape
             )
-            raise InvalidValue(f"shapes do not fit each other: {shapes}") from error
+            raise InvalidValue(f"shapes cannot be broadcast together: {shapes}") from error
         self._check(arrays)
         if not shape:
             return self._of_numbers(name, tuple(float(array) for array in arrays))

@@ -137,7 +137,7 @@ def _has_part(model: Model) -> bool:
 
 def _with_part(car: Vehicle, road: Any) -> Vehicle:
     if car.name not in names():
-        raise InvalidValue(f"{car.name!r} has a part road and no factory that takes another")
+        raise InvalidValue(f"{car.name!r} has a road as a part, but no factory to replace it")
     made = get(car.name)(car.params, road=road)
     return replace(car, model=made.model, params=made.params)
 
@@ -349,7 +349,7 @@ def with_brakes(vehicle: Vehicle) -> Vehicle:
 def braked(model: Model) -> Model:
     """Return the model with brakes (cached)."""
     if "brake_fl" in model.Input._fields:
-        raise InvalidValue(f"{model.name!r} has brakes of its own: its inputs brake_fl to brake_rr")
+        raise InvalidValue(f"{model.name!r} already has brakes: its inputs brake_fl to brake_rr")
     if model.State is not State or model.Input is not Input or model.reproduces:
         raise InvalidValue(
             f"{model.name!r} has no torques that could brake; allowed are four_wheel, "

@@ -113,7 +113,7 @@ def _columns_of(
         kind = VehicleChannels(vehicle)
         shape, pose = kind.shape, kind.pose
         if kind.computed:
-            effect = "that its place is not known"
+            effect = "its position is unknown"
             states = check(record.names(vehicle.State), effect)
             inputs = check([f"u_{field}" for field in record.names(vehicle.Input)], effect)
             x = record.unflatten(vehicle.State, [columns[field] for field in states])

@@ -795,7 +795,7 @@ class Scene:
                 raise InvalidValue(f"two {kind} are named {twice!r}; names must differ")
         roads = [e for e in self.elements if isinstance(e, RoadGround)]
         if len(roads) > 1:
-            raise InvalidValue(f"elements has {len(roads)} roads; a world stands on one")
+            raise InvalidValue(f"elements has {len(roads)} roads; at most one is allowed")
 
     @property
     def road(self) -> Road | None:

@@ -213,8 +213,8 @@ class World:
         # Python changes threads and answers signals at calls and in loops: none comes between.
         if user is not None and user != thread:
             raise SimulatorInUse(
-                "this world is in use by another thread: take one world for each thread, or a lock "
-                "around the calls of this one"
+                "this world is in use by another thread: use one world per thread, or a lock "
+                "around calls to it"
             )
         self._user = thread
         try:

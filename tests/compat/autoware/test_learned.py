@@ -248,7 +248,7 @@ def test_a_file_may_name_modules_only_if_that_is_allowed(tmp_path: Path) -> None
         own = {"model_module_paths": [MODULE], "model_class_names": ["SteerLag"]}
         sp.PlanningSimulator([file, own], model_param_paths=[""])
         assert not trace.exists()
-        with pytest.raises(InvalidValue, match="is no class of"):
+        with pytest.raises(InvalidValue, match="is not a class of"):
             sp.PlanningSimulator(file, allow_import=True)
         assert trace.exists()
 

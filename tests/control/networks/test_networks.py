@@ -153,7 +153,7 @@ WRONG = [
     (lambda: Network.of_state_dict({"0.bias": [1.0]}), "'0' of the state dict has a bias and no"),
     (lambda: Network.of_state_dict({"1.weight": [1.0]}), r"layer 0 \(1\).*of a normalisation"),
     (lambda: Network.of_state_dict({"g.weight_ih_l0": ONES}), "no weight_hh for level 0"),
-    (lambda: Network.of_state_dict({"g.weight_ih_l0_reverse": ONES}), "in both directions"),
+    (lambda: Network.of_state_dict({"g.weight_ih_l0_reverse": ONES}), "bidirectional GRU"),
     (lambda: mlp()([1.0]), "takes 3 values, got 1"),
     (lambda: gru()([1.0, 2.0, 3.0]), "hidden state of 3 numbers: call step"),
     (lambda: gru().step([1.0, 2.0, 3.0], [0.0]), "has 3 numbers, got 1"),

@@ -79,7 +79,7 @@ def test_aliases_that_stay_small_are_read(tmp_path: Path) -> None:
 def test_a_long_yaml_is_refused(reader: Callable[[Path], Any], tmp_path: Path) -> None:
     file = tmp_path / "m.yaml"
     file.write_text("# " + "x" * files.LARGEST_YAML)
-    with pytest.raises(InvalidValue, match=f"allowed are {files.LARGEST_YAML}"):
+    with pytest.raises(InvalidValue, match=f"at most {files.LARGEST_YAML} are"):
         reader(file)
 
 
@@ -87,7 +87,7 @@ def test_a_large_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     file = tmp_path / "m.json"
     file.write_text("[1, 2, 3]")
     monkeypatch.setattr(files, "LARGEST", 5)
-    with pytest.raises(InvalidValue, match=r"m\.json has 9 bytes; allowed are 5"):
+    with pytest.raises(InvalidValue, match=r"m\.json has 9 bytes; at most 5 are allowed"):
         files.json_of(file)
 
 
@@ -99,7 +99,9 @@ def test_a_table_of_too_many_numbers_is_refused(
     sp.Trajectory(np.arange(1000.0), (same,)).to_parquet(tmp_path / "t.parquet")
     monkeypatch.setattr(trajectory_table, "MOST_VALUES", 1999)
     for reader in (sp.Trajectory.from_parquet, read_log):
-        with pytest.raises(InvalidValue, match=r"t\.parquet .* 2000 values; allowed are 1999"):
+        with pytest.raises(
+            InvalidValue, match=r"t\.parquet .* 2000 values; at most 1999 are allowed"
+        ):
             reader(tmp_path / "t.parquet")
 
 

@@ -41,7 +41,7 @@ MADE_WRONG = [
     ({"act": lambda x, m: Input()}, "takes m, but has no Memory record"),
     ({"act": lambda p: Input()}, "takes p, but has no Params record"),
     ({"act": 3.0}, "act must be a function, got 3.0"),
-    ({"act": lambda x: Input(), "Memory": Bare}, "must know where to start: Bare needs a value"),
+    ({"act": lambda x: Input(), "Memory": Bare}, "needs initial values: Bare needs a value"),
     ({"act": lambda x: Input(), "Params": Bare}, "Bare needs a value for value"),
     ({"act": lambda x: Input(), "Reference": dict}, r"<class 'dict'> must be a typing.NamedTuple"),
     ({"act": lambda x: Input(), "Params": Params, "params": {"k_z": 1.0}}, "no field 'k_z'"),

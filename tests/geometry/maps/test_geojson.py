@@ -195,7 +195,7 @@ def test_options_are_checked(tmp_path: Path) -> None:
     file.write_text(json.dumps(polygon(SQUARE)), encoding="utf-8")
     with pytest.raises(InvalidValue, match="inside = 'hollow' is unknown; allowed are auto"):
         Map.load(file, inside="hollow")
-    with pytest.raises(InvalidValue, match="colour is no option of read_geojson"):
+    with pytest.raises(InvalidValue, match="colour is not an option of read_geojson"):
         Map.load(file, colour="blue")
     with pytest.raises(InvalidValue, match="is a folder"):
         Map.load(tmp_path)

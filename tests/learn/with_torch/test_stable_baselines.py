@@ -106,7 +106,7 @@ def test_attributes_and_bad_input(task: Task) -> None:
     assert vec.get_attr("task", 1) == [task]
     assert not vec.has_attr("nothing_like_it")
     assert vec.env_is_wrapped(VecMonitor) == [False] * 3
-    with pytest.raises(InvalidValue, match="step_async comes before"):
+    with pytest.raises(InvalidValue, match="call step_async before"):
         vec.step_wait()
     vec.reset()
     picture = vec.render()

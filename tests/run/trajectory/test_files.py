@@ -102,7 +102,7 @@ def test_csv_takes_units_of_your_own(tmp_path):
         ("x [m]\n1.0\n", "must have 't \\[s\\]' as its first column"),
         ("t [s],speed\n", "'speed' must be of the form 'name \\[unit\\]'"),
         ("t [s],x [m]\n0.0,1.0\n1.0\n", "line 3: 1 values for 2 columns"),
-        ("t [s],x [m]\n0.0,fast\n", "line 2: x = 'fast' is no number"),
+        ("t [s],x [m]\n0.0,fast\n", "line 2: x = 'fast' is not a number"),
         ("t [s],x [m]\n", "at least one sample"),
         ("t [s],x [m]\n1.0,0.0\n0.5,0.0\n", "time must increase"),
     ],

@@ -267,9 +267,9 @@ def test_files_that_are_no_bags(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("my_msgs/Status again", "contains itself"),
-        ("float64 x[3]", "is no field"),
+        ("float64 x[3]", "is not a field"),
         ("wstring x", "wstring is not supported"),
-        ("float64[4000000000] x", "out of range|is no field"),
+        ("float64[4000000000] x", "out of range|is not a field"),
         ("float64[2000000] x", "out of range"),
         ("float64 x\nfloat64 x", "two fields of one name"),
         ("nothing/Known x", "'nothing/msg/Known' is not known"),

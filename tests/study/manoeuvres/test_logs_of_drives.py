@@ -232,7 +232,7 @@ def test_noise_does_not_change_which_stop_it_is() -> None:
 @pytest.mark.parametrize(
     ("test", "change", "says"),
     [
-        (StraightBraking(), {"v_x": lambda t: 20.0 + 0.0 * t}, "nothing brakes in it"),
+        (StraightBraking(), {"v_x": lambda t: 20.0 + 0.0 * t}, "it contains no braking"),
         (StraightBraking(), {"v_x": lambda t: 20.0 - 0.5 * t}, "does not come to rest"),
         (SplitBraking(), {"v_x": lambda t: 20.0 - 0.5 * t}, "does not come to rest"),
         (BrakingInTurn(), {"v_x": lambda t: 20.0 - 0.9 * t}, "turns with 0.00 m/s² before"),

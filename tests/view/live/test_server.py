@@ -166,7 +166,7 @@ def test_pause_step_resume_factor(server: LiveServer) -> None:
         assert stepped.time - paused.time == pytest.approx(0.015)
         client.say("resume")
         client.say("step")
-        assert "pause before" in client.text("error")["text"]
+        assert "single steps need a paused" in client.text("error")["text"]
         client.say("factor", value=0.1)
         client.until(lambda _: client.status.get("factor") == 0.1)
         client.say("factor", value=0.01)

@@ -207,7 +207,7 @@ def test_bad_requests_are_refused():
         sp.view.plots.phase_portrait(ST, "beta", "omga", speed=10.0)
     with pytest.raises(InvalidValue, match="speed = 0"):
         sp.view.plots.phase_portrait(ST, speed=0.0)
-    with pytest.raises(InvalidValue, match="say which range of 'steer'"):
+    with pytest.raises(InvalidValue, match="no range of 'steer'"):
         sp.view.plots.phase_portrait(ST, "beta", "steer", speed=10.0)
     with pytest.raises(InvalidValue, match="the lower one first"):
         sp.view.plots.phase_portrait(ST, speed=10.0, x_range=(1.0, -1.0))

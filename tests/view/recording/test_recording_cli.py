@@ -138,4 +138,4 @@ def test_what_is_no_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     for command in ("info", "recover"):
         text = said(capsys, command, str(path), code=2)
         assert text.startswith("error:")
-        assert "notes.txt is not a recording: it is no MCAP file" in text
+        assert "notes.txt is not a recording: it is not an MCAP file" in text

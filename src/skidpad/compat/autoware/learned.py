@@ -215,7 +215,7 @@ def _sub_model(k: int, module: str, params: str, class_name: str, period: float)
         ) from error
     kind = getattr(imported, class_name, None)
     if not callable(kind):
-        raise InvalidValue(f"model_class_names[{k}] = {class_name!r} is no class of {module!r}")
+        raise InvalidValue(f"model_class_names[{k}] = {class_name!r} is not a class of {module!r}")
     try:
         instance: Any = kind()
     except Exception as error:

@@ -418,7 +418,7 @@ def assemble(
         # Around a finished model, only settings are parameters.
         if parameters is not None and not isinstance(parameters, Mapping):
             raise InvalidValue(
-                f"parameters = {parameters!r}: around a model that is ready they are a mapping"
+                f"parameters = {parameters!r}: with a MotionModel, parameters must be a mapping"
             )
         values = {**(parameters or {}), **overrides}
         for name in values:

@@ -348,8 +348,8 @@ def motion(
     """
     if vehicle.model.dead_times:
         raise InvalidValue(
-            f"{vehicle.name!r} has dead time, which a Simulation does not keep from one call to "
-            "the next; a Simulator does"
+            f"{vehicle.name!r} has dead time, which a Simulation does not keep between calls; use "
+            "a Simulator"
         )
     integrator = own_integrator(method)
     if integrator is not None:

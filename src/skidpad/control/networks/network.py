@@ -412,7 +412,7 @@ class Network(Constant):
             raise InvalidValue(f"parts = {parts!r} must be a sequence of beginnings of names")
         groups = _in_order(_grouped(_chosen(mapping, parts)))
         if not groups:
-            raise InvalidValue("the state dict is empty: there is no layer in it")
+            raise InvalidValue("the state dict is empty: it must have at least one layer")
         linear = [name for name, group in groups.items() if "weight" in group]
         layers: list[Layer] = []
         for name, group in groups.items():
@@ -747,16 +747,16 @@ def _grouped(mapping: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         owner, _, leaf = str(name).rpartition(".")
         recurrent = _RECURRENT.fullmatch(leaf)
         if recurrent is None and leaf not in ("weight", "bias"):
-            raise InvalidValue(f"{name!r} of the state dict is no weight of a layer; {_ALLOWED}")
+            raise InvalidValue(f"{name!r} of the state dict is not a weight of a layer; {_ALLOWED}")
         if recurrent is not None and recurrent[4]:
             raise InvalidValue(
-                f"{name!r} of the state dict is of a GRU in both directions; a policy sees only "
+                f"{name!r} of the state dict belongs to a bidirectional GRU; a policy knows only "
                 "the past"
             )
         groups.setdefault(owner, {})[leaf] = array
     for owner, group in groups.items():
         if "bias" in group and "weight" not in group:
-            raise InvalidValue(f"layer {owner!r} of the state dict has a bias and no weight")
+            raise InvalidValue(f"layer {owner!r} of the state dict has a bias but no weight")
         if "weight" in group and len(group) > 1 + ("bias" in group):
             raise InvalidValue(f"layer {owner!r} of the state dict has {listed([*group])}")
     return groups

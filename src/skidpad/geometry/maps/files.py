@@ -217,7 +217,7 @@ def load(path: str | os.PathLike[str], **options: Any) -> Map:
     """
     file = path_of(path)
     if file.is_dir():
-        raise InvalidValue(f"{file} is a folder; a map is a file")
+        raise InvalidValue(f"{file} is a folder; a map file is expected")
     reader = _reader(file)
     parameters = list(inspect.signature(reader).parameters.values())[1:]
     allowed = [parameter.name for parameter in parameters]
@@ -225,7 +225,7 @@ def load(path: str | os.PathLike[str], **options: Any) -> Map:
     for name in options:
         if name not in allowed and not takes_any:
             raise InvalidValue(
-                f"{file}: {name} is no option of {reader.__name__}; allowed are "
+                f"{file}: {name} is not an option of {reader.__name__}; allowed are "
                 f"{', '.join(allowed)}"
             )
     content = reader(file, **options)
@@ -291,7 +291,7 @@ def read_track(
     """
     file = path_of(path)
     if file.is_dir():
-        raise InvalidValue(f"{file} is a folder; a track is a file")
+        raise InvalidValue(f"{file} is a folder; a track file is expected")
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         raise InvalidValue(

@@ -101,7 +101,7 @@ def read_image(
     unknown_options = set(entries) - set(Reading._fields)
     if unknown_options:
         raise InvalidValue(
-            f"{file}: {', '.join(sorted(unknown_options))} is no option; allowed are unknown, "
+            f"{file}: {', '.join(sorted(unknown_options))} is not an option; allowed are unknown, "
             f"{', '.join(Reading._fields)}"
         )
     return _grid(file, _reading(file, entries), unknown)
@@ -199,7 +199,8 @@ def _pixels(file: Path) -> Iterator[tuple[Array, Array | None]]:
     ):
         if image.width * image.height > MOST_CELLS:
             raise InvalidValue(
-                f"{file} has {image.width} x {image.height} pixels; allowed are {MOST_CELLS}"
+                f"{file} has {image.width} x {image.height} pixels; at most {MOST_CELLS} are "
+                "allowed"
             )
         rows = max(_STRIP // max(image.width, 1), 1)
         for top in range(0, image.height, rows):

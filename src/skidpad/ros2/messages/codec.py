@@ -395,7 +395,7 @@ def _count(field: Field, value: Any, name: str) -> int:
         if field.base in PRIMITIVES:
             return len(array_bytes(value, DTYPES[field.base])) // PRIMITIVES[field.base]
         if isinstance(value, str):
-            raise TypeError("a string is none")
+            raise TypeError("a string is not a sequence of values")
         return len(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(

@@ -553,7 +553,7 @@ class Definitions:
     def _field(self, owner: str, line: str, within: tuple[str, ...]) -> Field:
         match = _LINE.fullmatch(line)
         if match is None:
-            raise InvalidValue(f"message type {owner}: {shortened(line)!r} is no field")
+            raise InvalidValue(f"message type {owner}: {shortened(line)!r} is not a field")
         base, nested = match["base"], None
         if base == "wstring":
             raise InvalidValue(f"message type {owner}: {line!r}: wstring is not supported")
@@ -722,7 +722,7 @@ class Prepared:
         """The numbers of an array or a sequence, as a view that writes into the message."""
         leaf = self._leaf(path)
         if leaf.length is None:
-            raise InvalidValue(f"{self.type.name}: {path} is no array of numbers")
+            raise InvalidValue(f"{self.type.name}: {path} is not an array of numbers")
         dtype = f"<{DTYPES[leaf.base]}"
         return np.frombuffer(self.data, dtype, leaf.length, leaf.begin if leaf.length else 0)
 
@@ -747,7 +747,9 @@ class Prepared:
             return Leaf(path, leaf.base, begin, None)
         leaf = self._leaf(path)
         if leaf.base == "string" or leaf.length is not None:
-            raise InvalidValue(f"{self.type.name}: {path} is no number; only numbers are patched")
+            raise InvalidValue(
+                f"{self.type.name}: {path} is not a number; only numbers can be patched"
+            )
         return leaf
 
     def _leaf(self, path: str) -> Leaf:

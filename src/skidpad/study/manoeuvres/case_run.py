@@ -258,7 +258,7 @@ class CaseRun:
         when = _first(t[top:], -v[top:], -SLOWER * fastest)
         if not np.isfinite(when) or fastest <= STARTED:
             raise InvalidValue(
-                f"{self.label} does not slow down from {fastest:.1f} m/s: nothing brakes in it"
+                f"{self.label} does not slow down from {fastest:.1f} m/s: it contains no braking"
             )
         v_0 = self._cruise(when, float(fastest))
         when = _first(t[top:], -v[top:], -SLOWER * v_0)

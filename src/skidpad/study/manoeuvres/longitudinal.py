@@ -397,7 +397,9 @@ def stop_of(drive: CaseRun) -> Slowdown:
     """Speed, time and deceleration of a log that ends at rest; raises InvalidValue if it does
     not."""
     if not drive.done[0]:
-        raise InvalidValue(f"the vehicle of {drive.label} is {drive.outcomes[0]}: that is no stop")
+        raise InvalidValue(
+            f"the vehicle of {drive.label} is {drive.outcomes[0]}, so it does not show a stop"
+        )
     stop, slowest = drive.slowdown(), float(drive["v_x"].min())
     if slowest > AT_REST:
         change = f"it slows down from {stop.v:.1f} m/s to {slowest:.1f} m/s"

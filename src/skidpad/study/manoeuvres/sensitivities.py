@@ -98,7 +98,9 @@ def _half_widths(vehicle: Vehicle, widths: Mapping[str, str | float]) -> dict[st
         wide = {name: size * abs(values[name]) if share else size for name in hits}
         half |= {name: one for name, one in wide.items() if one > 0.0}
     if not half:
-        raise InvalidValue(f"spread {', '.join(widths)}: all of these are 0, so nothing differs")
+        raise InvalidValue(
+            f"spread {', '.join(widths)}: all of these are 0, so all variants would be the same"
+        )
     return half
 
 
@@ -415,7 +417,7 @@ def sobol(
     for name, (low, high) in ranges.items():
         own_value(vehicle, name)
         if not low < high:
-            raise InvalidValue(f"range of {name} = ({low}, {high}) must go up")
+            raise InvalidValue(f"range of {name} = ({low}, {high}) must increase")
     count = len(ranges)
     points = _points(np.array(list(ranges.values()), dtype=float), samples, seed)
     variants = {name: points[:, k] for k, name in enumerate(ranges)}

@@ -457,7 +457,7 @@ def read_tydex(file: Path) -> Measurements:
             raise InvalidValue(f"{file} has no section **{needed} with anything in it")
     if len(sections["MEASURCHANNELS"]) > _MOST_CHANNELS:
         count = len(sections["MEASURCHANNELS"])
-        raise InvalidValue(f"{file} has {count} channels; allowed are {_MOST_CHANNELS}")
+        raise InvalidValue(f"{file} has {count} channels; at most {_MOST_CHANNELS} are allowed")
     channels = [_channel(file, number, line) for number, line in sections["MEASURCHANNELS"]]
     twice = first_repeated(channel.name for channel in channels)
     if twice is not None:
@@ -540,7 +540,7 @@ def _number(file: Path, number: int, name: str, text: str) -> float:
         return float(text)
     except ValueError as error:
         raise InvalidValue(
-            f"{file}, line {number}, column {name}: {text[:40]!r} is no number"
+            f"{file}, line {number}, column {name}: {text[:40]!r} is not a number"
         ) from error
 
 
@@ -600,14 +600,14 @@ def _elements(data: memoryview, order: str) -> Iterator[_Element]:
         if first >> 16:  # a small one holds its data within the 8 bytes
             kind, size, start = first & 0xFFFF, first >> 16, at + 4
             if size > 4:
-                raise ValueError(f"a small element says it has {size} bytes; it has 4")
+                raise ValueError(f"a small element claims {size} bytes, but has 4")
             at += 8
         else:
             kind, at = first, start + size
             if kind != _COMPRESSED:
                 at += -at % 8
         if start + size > len(data):
-            raise ValueError(f"an element says it has {size} bytes; {len(data) - start} are left")
+            raise ValueError(f"an element claims {size} bytes, but {len(data) - start} are left")
         yield _Element(kind, data[start : start + size])
 
 
@@ -668,7 +668,7 @@ def _text(element: _Element, order: str) -> str:
         return bytes(element.data).decode(_TEXTS[element.kind] + suffix, "replace")
     codes = _mat_file_numbers(element, order)
     if codes.dtype.kind == "f":
-        raise ValueError("a text holds numbers that are no characters")
+        raise ValueError("a text has numbers that are not character codes")
     return "".join(map(chr, codes[codes < 0xD800].tolist())) if (codes >= 0).all() else ""
 
 
@@ -741,9 +741,9 @@ def _numbers(file: Path, number: int, line: str, names: list[str]) -> list[float
             float(cell)
         except ValueError as error:
             raise InvalidValue(
-                f"{file}, line {number}, column {name}: {cell!r} is no number"
+                f"{file}, line {number}, column {name}: {cell!r} is not a number"
             ) from error
-    raise AssertionError("one of the cells is no number")
+    raise AssertionError("one of the cells is not a number")
 
 
 def read_ttc_mat(file: Path) -> Measurements:
@@ -759,7 +759,7 @@ def read_ttc_mat(file: Path) -> Measurements:
         }
         for name, (values, unit) in channels.items():
             if not isinstance(values, np.ndarray) or values.size != max(values.shape, default=0):
-                raise InvalidValue(f"channel {name} is no vector of numbers")
+                raise InvalidValue(f"channel {name} is not a vector of numbers")
             channels[name] = values.ravel().astype(float), unit
     label = content.get("testid", "")
     title = label.strip()[:200] if isinstance(label, str) else ""

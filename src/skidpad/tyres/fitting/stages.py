@@ -392,7 +392,7 @@ def task_of(
     magic = "longitudinal.PCX1" in places
     if stages is None and not magic:
         raise InvalidValue(
-            f"{type(tyre).__name__} is no tyre of the Magic Formula; say what to fit: "
+            f"{type(tyre).__name__} is not a Magic Formula tyre; say what to fit: "
             "stages=[Stage('lateral', 'F_y', ('C', 'D'))]"
         )
     if isinstance(fixed, str):

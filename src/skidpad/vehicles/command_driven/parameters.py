@@ -307,7 +307,7 @@ def _number(cell: Any, place: str, position: int) -> float:
             raise TypeError("not a number in the notation of such files")
         return float(cell)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidValue(f"{place}, cell {position}: {cell!r} is no number") from None
+        raise InvalidValue(f"{place}, cell {position}: {cell!r} is not a number") from None
 
 
 def _check(grid: Sequence[Sequence[float]], place: Place) -> None:

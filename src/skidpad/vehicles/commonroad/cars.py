@@ -523,7 +523,7 @@ def start(
     of_package = kind.__module__.rpartition(".")[0] == __package__
     if not (of_package and {"x", "y", "yaw", "steer"} <= {*kind._fields}):
         raise InvalidValue(
-            f"{vehicle.name!r} is no car of CommonRoad with a place and a steering angle"
+            f"{vehicle.name!r} is not a CommonRoad car with a position and a steering angle"
         )
     state = record.build(
         kind, {name: value for name, value in values.items() if name in kind._fields}

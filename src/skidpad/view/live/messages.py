@@ -290,7 +290,7 @@ def decode(data: bytes, channels: int) -> Moment:
         raise InvalidValue(f"a frame of {len(data)} bytes is cut short: {error}") from error
     if kind != KIND or at != len(data):
         raise InvalidValue(
-            f"{len(data)} bytes of kind {kind} are no frame of {channels} channels, "
+            f"{len(data)} bytes of kind {kind} are not a frame of {channels} channels, "
             f"which has kind {KIND} and here {at} bytes"
         )
     return Moment(sequence, flags, time, row, scans)

@@ -264,7 +264,7 @@ class Session:
         try:
             self._commands.put_nowait((client, message))
         except Full:
-            raise InvalidValue("the simulation is too busy to listen; try again") from None
+            raise InvalidValue("the simulation is busy; try again") from None
         self._wake.set()
 
     def _run(self) -> None:
@@ -415,7 +415,7 @@ class Session:
             self._next_frame = now
         elif isinstance(message, said.Step):
             if not self._paused:
-                raise InvalidValue("pause before single steps")
+                raise InvalidValue("single steps need a paused simulation")
             if not all(self._stepped() for _ in range(message.count)):
                 return
         self._changed = True

@@ -458,7 +458,7 @@ def _range(plane: Plane, name: str, limits: Range) -> tuple[float, float]:
             "omega": max(0.5, 2.5 * 9.81 / plane.speed),
         }.get(name)
         if most is None:
-            raise InvalidValue(f"say which range of {name!r} to show: x_range= or y_range=")
+            raise InvalidValue(f"no range of {name!r} is known: give x_range= or y_range=")
         return -float(most), float(most)
     low, high = limits
     if not (np.isfinite([low, high]).all() and low < high):

@@ -252,7 +252,7 @@ class BagWriter(ThreadedWriter):
         self._check_open()
         known = self._topics.get(name)
         if known is not None and (known.type.name, known.qos) != (type_.name, _qos_text(qos)):
-            raise InvalidValue(f"topic {name} is there already, of type {known.type.name}")
+            raise InvalidValue(f"topic {name} already exists, with type {known.type.name}")
         if not name.startswith("/"):
             raise InvalidValue(f"topic {name!r} must be a full name, such as /odom")
         if known is None and not self._elsewhere:

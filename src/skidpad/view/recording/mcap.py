@@ -449,7 +449,7 @@ class Contents:
         if op == opcodes.MESSAGE_INDEX:
             (size,) = struct.unpack_from("<I", self.data, at + _HEAD + 2)
             if previous not in (opcodes.CHUNK, op) or at + _HEAD + 6 + size != end:
-                raise Damaged("an index has no chunk: a chunk is not what it was")
+                raise Damaged("an index refers to no chunk, so a chunk is damaged")
             return
         if op == opcodes.MESSAGE:
             self.loose.append((at, end))
@@ -482,7 +482,7 @@ class Contents:
         """Handle the footer; raises if the summary before it is damaged."""
         footer = libraries.records.Footer.read(self._content(at + _HEAD, end))
         if self.data[end:] != MAGIC:
-            raise Damaged("it ends too early or too late")
+            raise Damaged("its end is not where the index says")
         if footer.summary_crc not in (0, zlib.crc32(self.data[footer.summary_start : end - 4])):
             raise Damaged("its summary differs from what was written")
         if self.statistics is not None:
@@ -505,7 +505,7 @@ def open_mcap(path: Path) -> Generator[Contents]:
     """Contents of an MCAP file, open within a block; malformed bytes raise there."""
     with _map_file(path) as data:
         if data[: len(MAGIC)] != MAGIC:
-            raise InvalidValue(f"{path} is not a recording: it is no MCAP file")
+            raise InvalidValue(f"{path} is not a recording: it is not an MCAP file")
         try:
             contents = Contents(path, data)
             contents.follow()

@@ -595,7 +595,7 @@ def contact_event(data: bytes, time: float) -> ContactEvent:
     fields = {number: values[-1] for number, values in protobuf_fields(data).items()}
     began, a, b, where, normal = (fields[k] for k in range(2, 7))
     if not (isinstance(a, bytes) and isinstance(b, bytes)):
-        raise ValueError("a contact has no names")
+        raise ValueError("a contact message has no body names")
     places = [
         _double(protobuf_fields(point)[k][-1])
         for point in (where, normal)

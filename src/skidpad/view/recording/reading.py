@@ -357,7 +357,7 @@ def read(
     with open_mcap(file) as contents:
         stage = stage_of(contents)
         if contents.missing:
-            raise Damaged("not all of its chunks can be found")
+            raise Damaged("some of its chunks are missing")
         reader = _Reader(contents, stage, low, high, rate)
         for chunk in contents.chunks:
             if chunk.end_time >= low * 1e9 and chunk.start_time <= high * 1e9:

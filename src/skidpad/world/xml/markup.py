@@ -157,7 +157,7 @@ class _Parser:
     def _opening(self, at: int) -> int:
         opening = _OPENING.match(self._text, at)
         if opening is None:
-            raise self._error("not well-formed: < begins no tag here", at)
+            raise self._error("not well-formed: < does not begin a tag here", at)
         element = Element(opening[1], self._source(at))
         end = opening.end()
         while attribute := _ATTRIBUTE.match(self._text, end):
@@ -179,7 +179,7 @@ class _Parser:
 
     def _close(self, name: str, at: int) -> None:
         if not self._open:
-            raise self._error(f"not well-formed: </{name}> closes nothing", at)
+            raise self._error(f"not well-formed: </{name}> closes no open element", at)
         element = self._open[-1]
         if name != element.tag:
             opened = f"</{name}> closes <{element.tag}> of line {element.source.line}"
@@ -209,7 +209,7 @@ class _Parser:
                     return _CHARACTERS[name]
                 letter = chr(int(name[2:], 16) if name[1] in "xX" else int(name[1:]))
                 if _CONTROL.match(letter) or "\ud800" <= letter <= "\udfff":
-                    raise ValueError("no character of a text")
+                    raise ValueError("not a character that XML allows")
                 return letter
             except (KeyError, ValueError, OverflowError):
                 fault = f"the entity &{name}; is not defined, and entities of files are refused"

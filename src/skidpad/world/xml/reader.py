@@ -182,8 +182,8 @@ def _picture_heights(node: Node, low: float, high: float) -> Array:
         ):
             if picture.width * picture.height > MOST_HEIGHTS:
                 raise InvalidValue(
-                    f"{file} has {picture.width} x {picture.height} pixels; allowed are "
-                    f"{MOST_HEIGHTS}"
+                    f"{file} has {picture.width} x {picture.height} pixels; at most "
+                    f"{MOST_HEIGHTS} are allowed"
                 )
             mode = "I" if picture.mode.startswith("I") else "L"
             shades = np.asarray(picture.convert(mode), dtype=np.float64)
@@ -589,7 +589,7 @@ def _options(options: dict[str, Any]) -> Options:
     known = [option.name for option in fields(Options)]
     for name in options:
         if name not in known:
-            raise InvalidValue(f"{name} is no option; allowed are {', '.join(known)}")
+            raise InvalidValue(f"{name} is not an option; allowed are {', '.join(known)}")
     return Options(**options)
 
 

@@ -711,7 +711,9 @@ def table(node: Node, file: Path, least: int) -> Array:
         try:
             row = [float(word) for word in re.split("[%#]", line)[0].replace(",", " ").split()]
         except ValueError:
-            raise node.error(f"{file}, line {number}: {line.strip()!r} is not numbers") from None
+            raise node.error(
+                f"{file}, line {number}: {line.strip()!r} must contain only numbers"
+            ) from None
         if not row:
             continue
         if len(row) < least or (rows and len(row) != len(rows[0])):
