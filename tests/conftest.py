@@ -144,6 +144,7 @@ LARGE_IN = ("recordings", "recorded", "tests/testing/")
 
 
 LONGEST = (
+    *("study/identify/test_fit_cars.py", "control/estimators/test_vehicles.py"),
     *("study/manoeuvres/test_formula_events.py", "docs/test_docs.py", "view/live/test_server.py"),
     *("testing/test_registered_vehicles.py", "docs/test_figures.py", "control/test_nmpc.py"),
     *("vehicles/test_car_sets.py", "core/test_field_docs.py", "view/pages/test_replay_page.py"),
@@ -158,6 +159,8 @@ LONGEST = (
         "study/manoeuvres/test_hardest_stop.py",
     ),
     *("bench/test_export_group.py", "view/pages/test_drive_bits.py", "ros2/test_fast_dds.py"),
+    *("control/estimators/test_logs.py", "study/logs/test_latency.py", "run/fleet/test_maps.py"),
+    *("control/optimal/test_lap.py", "world/test_steep.py", "study/identify/test_axle_curves.py"),
 )
 """Files that take longest, of 6 s and more: a worker gets a file at a time, and one that began
 such a file last would keep the others waiting."""

@@ -52,6 +52,9 @@ def pages_with_python() -> list[Path]:
     "docs/policy.md",
     "docs/tutorials/control.md",
     "docs/engine.md",
+    "docs/tutorials/identification.md",
+    "docs/estimators.md",
+    "docs/lap.md",
 )
 @pytest.mark.parametrize("page", pages_with_python(), ids=relative)
 # A warning fails too: else a run that ended early would pass for one that went well.

@@ -163,6 +163,7 @@ def test_a_wrapped_heading_is_no_jump(car: sp.Vehicle) -> None:
     assert now["yaw"] == pytest.approx(3.141, abs=1e-3)
 
 
+@pytest.mark.slow_cases("ukf")
 @pytest.mark.parametrize("method", ["ekf", "ukf"])
 def test_the_sideslip_of_a_spin_is_followed_and_a_reversed_one_refused(method: str) -> None:
     """A sideslip that passes half a turn is no jump, and one that is wrong is named."""

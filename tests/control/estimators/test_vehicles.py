@@ -231,6 +231,7 @@ def share_inside(values: np.ndarray, degrees: int) -> float:
     return float(np.mean((means > low) & (means < high)))
 
 
+@pytest.mark.slow_cases("ukf-float64")
 @pytest.mark.parametrize(
     ("kind", "precision"), [("ekf", "float64"), ("ekf", "float32"), ("ukf", "float64")]
 )
@@ -316,6 +317,7 @@ def _correlations(covariances: np.ndarray) -> np.ndarray:
     return covariances / sds[:, :, None] / sds[:, None, :]
 
 
+@pytest.mark.slow_cases("mhe")
 @pytest.mark.parametrize("kind", ["ekf", "ukf", "mhe"])
 def test_friction_is_found_where_it_changes(kind: str, car: sp.Vehicle) -> None:
     """A slalom at the limit, with the friction of the road falling to 0.6 after 3 s."""

@@ -137,6 +137,7 @@ def test_open_lap_begins_at_its_speed_and_accelerates() -> None:
     assert flying.time < lap.time
 
 
+@pytest.mark.slow_cases("formula_student")
 @pytest.mark.parametrize("car", [four_wheel(), formula_student()], ids=lambda c: c.name)
 def test_other_vehicles(car: Any) -> None:
     lap = sp.control.minimum_lap(car, oval(), step=8.0, progress=False)

@@ -31,6 +31,7 @@ def pair(seed: int, delay: float, colour: float, share: float) -> tuple[Array, A
     return late, signal(T) + share * noise[1, 500:]
 
 
+@pytest.mark.slow_cases("0.0234-0.0-0.1", "-0.31-0.8-0.3")
 @pytest.mark.parametrize(
     ("delay", "colour", "share"),
     [(0.0234, 0.0, 0.1), (0.0234, 0.97, 0.15), (-0.31, 0.8, 0.3)],
@@ -116,6 +117,7 @@ def test_steering_and_its_answer_are_no_latency() -> None:
     assert found["a_y"].doubt
 
 
+@pytest.mark.slow_cases("v_x-0.0", "v_x-0.1")
 @pytest.mark.parametrize("delay", [0.0, 0.1])
 @pytest.mark.parametrize("speed", ["speed", "v_x"])
 def test_turning_feigns_no_latency_of_the_speed(speed: str, delay: float) -> None:
