@@ -297,7 +297,7 @@ SENTENCES = [
         lambda: [100.0 * linear_handling.STEADY_SPEED],
     ),
     Sentence(
-        "docs/proving_ground.md", "circle of {} m that ISO 4138",
+        "docs/proving_ground.md", "circle of {} m, the standard radius of ISO 4138",
         lambda: [ConstantRadius().radius],
     ),
     Sentence(
@@ -307,7 +307,7 @@ SENTENCES = [
         ],
     ),
     Sentence(
-        "docs/proving_ground.md", "until {} m/s² and a little more",
+        "docs/proving_ground.md", "slightly above {} m/s²",
         lambda: [Transition().a_y],
     ),
     Sentence(
@@ -340,7 +340,7 @@ SENTENCES = [
         lambda: [(linear_handling.FIRST + Weave().periods) / Weave().frequency],
     ),
     Sentence(
-        "docs/learn.md", "near the wall, to {} m and {}°",
+        "docs/learn.md", "near the wall, within {} m and {}°",
         lambda: [PARK.near, degrees(PARK.aligned)],
     ),
     Sentence(
@@ -355,7 +355,7 @@ SENTENCES = [
         lambda: default(tasks.lane_change, "speeds"),
     ),
     Sentence(
-        "docs/learn.md", "`ice` ({} to {} of that of the road",
+        "docs/learn.md", "`ice` ({} to {} of the friction of the road",
         lambda: default(tasks.lane_change, "ice"),
     ),
     Sentence("docs/learn.md", "and {} m for each radian", lambda: [PARK.arm]),
@@ -464,7 +464,7 @@ SENTENCES = [
         "docs/identify.md", "each delay up to {} s (`longest`)", lambda: [fitting.LONGEST]
     ),
     Sentence(
-        "docs/proving_ground.md", "moved by the step ({} %), by half of it",
+        "docs/proving_ground.md", "changed by the step ({} %), by half of it",
         lambda: [100.0 * default(manoeuvres.sensitivity, "step")],
     ),
     Sentence(
