@@ -43,8 +43,8 @@ from .c_exact import TYPES, Type, c_words, exact_functions
 from .passes import skipped_by, with_held_parts
 from .program import BOOL_OPS, INFIX, MAGIC, Instruction, Program
 
-# What the target has as an instruction. Without assembly gcc calls a library where errno might be
-# set, and clang does so where its own functions are not asked for.
+# Operations for which the target has an instruction. Without inline assembly, gcc calls a library
+# function that may set errno, and so does clang unless its builtins are used.
 _INSTRUCTIONS = """\
 #ifndef SKIDPAD_{T}_INSTRUCTIONS
 #define SKIDPAD_{T}_INSTRUCTIONS
@@ -149,8 +149,8 @@ _FOUND = """\
 #endif
 """
 
-# Truth values: of gcc masks, whose selects take no branch as those of clang; it would branch for
-# each of them, and keep nothing in registers across. Only the sign of a mask counts.
+# Truth values are masks with gcc: its selects on masks do not branch, as clang's do on booleans,
+# whereas branches for each of them would keep nothing in registers. Only the sign of a mask counts.
 _TRUTH = """\
 #undef truth_{T}
 #if SKIDPAD_WHOLE_{T} && defined(__x86_64__) && !defined(__clang__)

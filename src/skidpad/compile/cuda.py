@@ -444,8 +444,8 @@ def _sizes(program: Program) -> dict[str, int]:
 
 
 def _kernel(name: str, program: Program, precision: str, parameters: str) -> str:
-    # Left to itself the compiler gives the adjoint few registers and spills; asked for one block to
-    # a processor it may use all 255. A rollout is faster without.
+    # By default the compiler gives the adjoint few registers and spills; with one block per
+    # multiprocessor it may use all 255. A rollout is faster without this bound.
     bounds = f"{THREADS[name]}, 1" if name == "adjoint" else str(THREADS[name])
     head = _HEAD.format(bounds=bounds, name=name, parameters=parameters)
     return prelude(precision, program) + head

@@ -439,7 +439,8 @@ class _Halves:
         args = [self.place[a] if self.held[a] else -1 for a in i.args]
         called = self.functions.first_call(first, number, args)
         items = [first.emit("item", called, imm=k) for k in range(self.functions.results(number))]
-        # Side by side, and so not where one of them may stand already.
+        # The items must be adjacent, so an item that is already handed over elsewhere cannot be
+        # reused.
         begin = self.blocks.setdefault(items[0], len(self.handed))
         if begin == len(self.handed):
             self.handed += items

@@ -232,7 +232,7 @@ class Body:
             if i.op == "call":
                 count = len(self.functions[i.imm[0]].inputs[0].fields)
             uses.update(i.args[:count] if i.op != "item" else ())
-        # Every call is made: what its results are for is decided before (`dead_code`).
+        # All calls are emitted; unused ones have already been removed by `dead_code`.
         uses.update(k for k, i in enumerate(self.program.code) if i.op == "call")
         return uses
 

@@ -79,7 +79,8 @@ def abilities_of(vehicle: Vehicle) -> Abilities:
     limits, base = vehicle.limits, max(vehicle.geometry.wheel_base, 0.1)
     grip = limits.grip if limits.grip < inf else _GRIP
     by_size = min(max(_SPEED_PER_SIZE * base, 1.0), _FASTEST_BY_SIZE)
-    # What says how hard it drives is driven to its limits; of others one wants what fits them.
+    # A vehicle with an acceleration limit is driven up to its limits; for others the limits are
+    # guessed from their size.
     v_max = min(limits.v_max, _FASTEST if limits.a_max < inf else by_size)
     slow = v_max < _SLOW
     a_drive = min(_DRIVE_SHARE * grip, limits.a_max, v_max / _TIME_TO_SPEED if slow else inf)

@@ -107,7 +107,8 @@ def _new_reader() -> Any:
 def _flat(seeds: tuple[int, int], shape: tuple[int, int], name: str, *named: Any) -> Any:
     import casadi as ca
 
-    # Not sparse: of results that are no entries a call leaves what was in memory before.
+    # The result must be dense: for entries that are structurally zero, a call leaves the memory
+    # unchanged.
     symbols = [ca.SX.sym("a", 2), ca.SX.sym("r"), ca.SX.sym("d", *seeds)]
     return ca.Function(name, symbols, [ca.SX.zeros(*shape)], *named)
 

@@ -391,8 +391,8 @@ class TrajectoryShow:
         motion = self._motion(pieces)[1:]
         done = np.arange(self._steps + 1, self._steps + len(rows))
         self._steps += len(done)
-        # Times from the beginning, and inputs that led to the samples rather than those that will
-        # act: so nothing depends on how the steps are divided into calls.
+        # Times count from the beginning, and each row has the input that led to it rather than the
+        # next one, so that the result does not depend on how the steps are divided into calls.
         t = self._t[0] + self.dt * done
         rows[1:, self._input_columns] = rows[:-1, self._input_columns]
         rows = rows[1:]

@@ -153,7 +153,7 @@ def _axes(origin: Origin) -> Rotation:
     return Rotation(-s_o, -s_a * c_o, c_a * c_o, c_o, -s_a * s_o, c_a * s_o, 0.0, c_a, s_a)
 
 
-# Not those of `math`, which symbols and arrays do not go through.
+# The functions of `math` do not accept symbols and arrays.
 def _radians(angle: degree) -> rad:
     return angle * (math.pi / 180.0)
 

@@ -119,7 +119,8 @@ def smooth_loop(points: Array, spacing: m) -> Array:
     """Equidistant points, about `spacing` apart, along the smooth closed curve through points."""
     from scipy.interpolate import CubicSpline
 
-    # The distances along the curve are those along the chords only once these are short.
+    # The first pass uses chord lengths, which approach the lengths along the curve only for closely
+    # spaced points; the second pass corrects them.
     for _ in range(2):
         closed = np.vstack([points, points[:1]])
         s = arc_length(closed)
@@ -433,7 +434,7 @@ def crossings(segments: Array) -> Crossings:
     pairs = np.sort(_pairs(middles, reach * (1.0 + 1e-9)), axis=1)
     pairs = pairs[~_joined(segments[pairs[:, 0]], segments[pairs[:, 1]])]
     s, t = crossing_shares(segments[pairs[:, 0]], segments[pairs[:, 1]])
-    # One end belongs to a segment, so that what touches a corner is found once.
+    # A segment contains its start but not its end, so that a crossing at a corner is found once.
     hits = (s >= 0.0) & (s < 1.0) & (t >= 0.0) & (t < 1.0)
     first, second = pairs[hits].T
     return Crossings(first, second, segments[first, :2] + s[hits, None] * along[first])

@@ -544,7 +544,8 @@ def _part(before: Progress, correction: SX) -> SX:
     as expected, half the last damping factor is used; the factor grows again once corrections
     decrease well.
     """
-    # What was left undone comes again; of what was done, at most half should, better a quarter.
+    # With a damped step, the undone part of the correction comes again. Of the done part, at most
+    # half should be left, and a quarter is a good result.
     expected = (1.0 - 0.5 * before.part) * before.last
     hoped = (1.0 - 0.75 * before.part) * before.last
     smaller = ca.if_else(0.5 * before.part > SMALLEST_PART, 0.5 * before.part, SMALLEST_PART)

@@ -223,7 +223,7 @@ def _binary_rows(path: Path, data: bytes, dtype: str, width: int) -> Array:
         raise _error(path, f"its last row has fewer than {width} numbers")
     with np.errstate(invalid="ignore"):
         rows = numbers[: count * width].reshape(count, width).astype(float)
-    # Rows of nothing are what fills up the last record.
+    # Empty rows at the end only fill up the last record.
     full = np.flatnonzero(~np.isnan(rows).all(axis=1))
     return rows[: full[-1] + 1 if full.size else 0]
 

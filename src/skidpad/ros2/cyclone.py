@@ -463,7 +463,8 @@ class Peers:
         """Warn about peers that are not connected because of their type."""
         endpoints = self._lookup(self._topic, not self.publishes)
         others = [one for one in endpoints if one.type != self._type.name]
-        # If there are some of another type, it is those: the rest may differ in something else.
+        # If there are peers with another type name, they are the cause: the others may differ in
+        # something else.
         if self._other_definition and not others:
             fitting = {one.key.bytes for one in matched() if one is not None}
             others = [one for one in endpoints if one.guid not in fitting]
@@ -524,7 +525,7 @@ class Service:
         self._Request = dds.sample_type(type_.request, service=True)
         self._Response = dds.sample_type(type_.response, service=True)
         pairs = {"serviceid": dds.endpoint_id(participant.guid, number), "typehash": type_.hash}
-        # The writer first: who sees the reader may ask at once.
+        # Create the writer first: a client that discovers the reader may send a request at once.
         self.writer = participant.writer(dds.topic_name(name, "reply"), self._Response, QOS, pairs)
         self.reader = participant.reader(dds.topic_name(name, "request"), self._Request, QOS, pairs)
         self._pending: list[_Pending] = []

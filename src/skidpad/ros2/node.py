@@ -592,7 +592,7 @@ def _file(path: Path, shares: Mapping[str, Path]) -> Callable[[Identity], Mappin
 
     def parameters(who: Identity) -> Mapping[str, Any]:
         wanted: dict[str, Any] = {}
-        # Those for many nodes first, so that those for this one win.
+        # Apply sections for many nodes first, so that the section for this node takes precedence.
         for key, values in sorted(sections, key=lambda section: "*" not in section[0]):
             pattern = key.replace("/**/", "/*/").replace("/**", "/*")
             names = (who.full, f"/x{who.full}") if "*" in key else ()

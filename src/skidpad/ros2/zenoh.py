@@ -404,7 +404,8 @@ class ZenohTransport(Transport):
                 with query:
                     query.reply_err(str(error))
                 raise
-            # Held by the reply alone: who forgets it leaves the client without waiting for more.
+            # Only the reply holds the query: if the reply is dropped, the query ends and the client
+            # does not wait any longer.
             open_query = [query]
 
             def reply(cdr: Data) -> None:

@@ -334,8 +334,8 @@ def check_angles(ends: tuple[AngleEnd, ...], what: str, array: AnyArray) -> None
     """Raise for the first angle of an array (step, vehicle, field) far beyond its limit."""
     if not ends or not array.size:
         return
-    # Reductions need no memory, as arrays may be large; and a GPU is asked once for all of them.
-    # Infinite values are reported by the kernel.
+    # Use reductions, since arrays may be large, and transfer a single result from a GPU. Infinite
+    # values are reported by the kernel.
     worst = [_beyond(angle, array) for angle in ends]
     if not bool(reduce(operator.or_, worst)):
         return

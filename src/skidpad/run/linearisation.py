@@ -201,7 +201,7 @@ def _function(vehicle: Vehicle, what: str, integrator: Integrator | None) -> Fun
     if what != "step":
         values = model.f_expl if what == "derivative" else model.y
         return Differentiated(name, symbols, values, ())
-    # The stages cannot see what a model holds over the whole step.
+    # Stages cannot account for values that a model holds over the whole step.
     alone = vehicle.model.continuous and vehicle.model.hold is None and vehicle.model.substeps == 1
     if isinstance(integrator, ExplicitRungeKutta) and alone:
         size: int = model.functions["f_disc"].n_instructions()

@@ -290,8 +290,8 @@ def automatic(vehicle: Vehicle, dt: s, substeps: int = 1) -> Integrator:
     longest = [at.longest for at in stable_steps(vehicle, explicit)] or [np.inf]
     if dt / substeps <= min(longest):
         return explicit
-    # Actuators are as fast at every speed. Where the fast modes are those of tyres, they change
-    # within a step, and the iterations have further to go.
+    # Actuators are equally fast at all speeds. If the fast modes belong to tyres, they change
+    # within a step, and Newton's method needs more iterations.
     if max(longest) > SAME * min(longest):
         return integrate.get(IMPLICIT, iterations=MORE_ITERATIONS)
     return integrate.get(

@@ -168,7 +168,7 @@ class Lidar:
 
         bodies = np.atleast_2d(np.asarray(body, dtype=float))
         if bodies.ndim == 2 and bodies.shape[1] == 3:
-            # Before they are mounted: a yaw that is no number would make places of none.
+            # Check before mounting: a NaN yaw would make the positions NaN, too.
             check_rays(*bodies.T)
         poses = self.poses(body)
         if self.distorted and twist is not None:

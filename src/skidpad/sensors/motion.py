@@ -129,7 +129,7 @@ def motion_along(trajectory: Trajectory, vehicle: Vehicle | None = None, **other
         # As the recorded outputs: the input that led to a sample, at the first the coming one.
         led_there = np.vstack([trajectory.inputs[:1], trajectory.inputs[:-1]])
         fields = motion_of(vehicle, trajectory.states, led_there)._asdict()
-        # With dead time what was recorded are the commands, not what acted.
+        # With dead time the recorded inputs are commands, which have not acted yet.
         if not vehicle.model.continuous or vehicle.model.dead_times:
             velocity = Velocity(*(fields[name] + 0.0 * trajectory.t for name in Velocity._fields))
             fields |= _differences(velocity, trajectory.t)._asdict()

@@ -594,7 +594,8 @@ def document_of(tyre: Tyre) -> Document:
     if document is None:
         start = _START.format(fittyp=_FITTYP[tyre.version], use_mode=_use_mode(tyre, ""))
         document = Document.parsed(start.encode())
-    # A value may stand for another that is left out, so what is left to say is asked again.
+    # A value may be the default of another one that is left out, so compute the differences until
+    # none is left.
     while texts := _differences(tyre, document, "strict" if fresh else None):
         document = document.with_texts(texts)
     return document

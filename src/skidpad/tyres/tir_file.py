@@ -607,7 +607,7 @@ class Document:
                 new = f"{key:<{_KEY_WIDTH}}= {text}{end}"
                 added.setdefault(section, [f"[{section}]{end}"]).append(new)
         at = self._parts.sections
-        # From the last line up, so that the places of those before stay what they are.
+        # Insert from the last line upwards, so that the positions of earlier sections stay valid.
         for section in sorted(added, key=lambda name: -at.get(name, len(lines) + 1)):
             place = at.get(section, len(lines))
             if place and not lines[place - 1].endswith(("\r", "\n")):

@@ -190,7 +190,8 @@ class Evaluator:
             total = sum(values)
         except OverflowError:  # a whole number beyond all floats
             total = math.inf
-        # What is not finite leaves a trace in the sum, and so does what is far too large.
+        # NaN, infinite and extremely large values make the sum non-finite, so one test finds them
+        # all.
         if total - total != 0.0 or values[_MU] < 0.0 or values[_P] < self._least_p:
             self._check(values)
         try:

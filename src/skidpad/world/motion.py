@@ -71,7 +71,7 @@ class Group:
         self.params: AnyArray = _rows(model.Params, [v.params for v in vehicles])
         """Parameters (B, np); changes take effect from the next step."""
         self.state[:] = _rows(model.State, [record.build(model.State)] * count)
-        # Views: what is written into the arrays is what the next step gets.
+        # The tables are views: a value written into an array is used by the next step.
         rows = (self.state, self.inputs, self.disturbances, self.params)
         kinds: tuple[Part, ...] = ("State", "Input", "Disturbance", "Params")
         self._tables = dict(zip(kinds, rows, strict=True))
@@ -109,7 +109,8 @@ class Group:
             self._judge(health)
         if queue is not None:
             pending, self._dropped = queue.pending, queue.pending[0].copy()
-        # Python answers signals at calls and in loops: what follows is done as a whole.
+        # Python handles signals at calls and in loops, so the following assignments are not
+        # interrupted.
         if pending is not None:
             pending[:-1] = pending[1:]
             pending[-1] = self.inputs

@@ -53,7 +53,8 @@ class Sight:
     """Ranges along rays in the current world."""
 
     def __init__(self, scene: Scene, world: Surroundings) -> None:
-        # What vehicles drive onto is not seen from there, as things that move are not from within.
+        # A laser on a body that vehicles drive onto does not see this body, nor does one inside a
+        # moving body.
         moving = [
             b
             for b in scene.blocks
@@ -598,7 +599,7 @@ class Instruments:
         jitter = like.angle_std_noise * self._noise("angle", lasers, count) if noisy else None
         ranges = self._sight.ranges(poses, owners, angles, like, jitter)
         if like.range_std_noise > 0.0:
-            # Nothing is nearer than the sensor; what is not seen stays so.
+            # Noise does not make a range negative; infinite ranges stay infinite.
             noise = like.range_std_noise * self._noise("range", lasers, count)
             ranges = np.maximum(ranges + noise, 0.0)
         angles.flags.writeable = False

@@ -181,7 +181,7 @@ class World:
         self.contact_events.clear()
         self._encounters = Encounters(scene, self._built, self._bodies, self.contact_events)
         self._ground = Ground(scene, self._bodies, self._built, self.block)
-        # To upstream all things are in one plane, however high they are.
+        # In upstream all bodies are in one plane, whatever their height.
         if not self._ground.level and scene.compat != "upstream":
             self._encounters.separate_floors(self._ground)
         self._following = Following(scene, self.vehicles)

@@ -619,7 +619,7 @@ def _without_repeats(polygons: Sequence[Polygon]) -> list[Polygon]:
         if k == len(result):
             result.append(polygon)
         elif not polygon.holes:
-            # What one of them has as a hole the other fills.
+            # A hole of one of the two polygons is filled by the other one.
             result[k] = polygon
     return result
 

@@ -130,7 +130,7 @@ class HillHold(StandardManoeuvre):
         fine = between(held)
         runs = yield [self._case(gradient) for gradient in fine.tolist()]
         ok = np.stack([holds(run) for run in runs])
-        # Each variant is asked about the gradients above its own.
+        # For each variant, only gradients above the one that it held count.
         best = [
             highest(fine[fine > low], ok[fine > low, k : k + 1])[0] for k, low in enumerate(held)
         ]

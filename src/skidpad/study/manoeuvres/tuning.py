@@ -268,7 +268,7 @@ class _Search:
                 raise InvalidValue(
                     f"{self.vehicle.name} has no value of {name} with its initial parameters"
                 )
-        # Of a target of zero, and of what has none: what the metric is now.
+        # Without a nonzero target, a metric is scaled by its initial value.
         sized = self.aimed & (self.goal != 0.0)
         self.scale = np.where(sized, np.abs(self.goal), np.maximum(np.abs(here), 1e-9))
         residuals = self._residuals(here)
@@ -329,7 +329,8 @@ class _Search:
 
         P, T = len(at.z), int(self.aimed.sum())
         slopes, missed = at.jacobian[self.aimed], at.residuals[self.aimed]
-        # Variables are the step and what bounds each target's residual from above and below.
+        # Variables of the linear program: the step, and for each target a bound on the size of its
+        # residual.
         cost = np.concatenate([at.jacobian[~self.aimed].sum(axis=0), np.full(T, PENALTY)])
         rows = np.block([[slopes, -np.eye(T)], [-slopes, -np.eye(T)]])
         right = np.concatenate([-missed, missed])

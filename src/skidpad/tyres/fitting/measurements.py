@@ -797,7 +797,7 @@ def _of_channels(file: Path, channels: Mapping[str, tuple[Array, str]], label: s
         raise InvalidValue(f"{file}: channels differ in length: {lengths}")
     with np.errstate(all="ignore"):
         if "v_x" in columns:
-            # The road's speed; along the wheel is what slip is a part of.
+            # The channel is the speed of the road; slip refers to its component along the wheel.
             columns["v_x"] = columns["v_x"] * np.cos(columns["alpha"])
         if "omega" in columns:
             columns["omega"] = _spin(columns)

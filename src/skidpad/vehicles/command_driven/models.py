@@ -165,7 +165,8 @@ def car(Input: Any, ideal: bool, steering: Callable[[Any, rad, Any], Any] | None
         if ideal:
             return Limits()
         every = limits(p)
-        # Pedals are in units of their maps, and so is what turns the wheels by other means.
+        # Limits are known only for inputs in physical units: pedals are in units of their maps, and
+        # so is a steering input other than the tyre angle.
         known = () if steering is not None or Input is ActuationInput else Input._fields
         ranges = {name: ends for name, ends in every.inputs.items() if name in known}
         return replace(every, inputs=ranges)

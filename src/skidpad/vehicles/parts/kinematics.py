@@ -239,7 +239,7 @@ def path_acceleration(v: m_s, beta: rad, a: m_s2, turning: rad_s) -> Acceleratio
 
 def yaw_rate(v_x: m_s, steer: rad, wheel_base: m) -> rad_s:
     """Yaw rate of a car that rolls at `v_x` with its front wheels at `steer`."""
-    # Not tan: what that does for its last place costs as much as the sine and the cosine.
+    # tan would cost as much as sine and cosine together, because of its last-digit accuracy.
     return v_x * sin(steer) / (cos(steer) * wheel_base)
 
 

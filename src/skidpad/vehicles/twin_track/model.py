@@ -184,7 +184,8 @@ def motion(x: State, w: External, p: Params) -> Motion:
     pairs = zip(wheels, headings, strict=True)
     forces = tuple(Force(*turned(*heading, f.F_x, f.F_y)) for f, heading in pairs)
     fl, fr, rl, rr = forces
-    # Wheels of an axle taken together: what is alike on both sides cancels to the last bit.
+    # Sum the wheels of an axle first, so that equal and opposite contributions of both sides cancel
+    # exactly.
     front, rear = (Force(a.x + b.x, a.y + b.y) for a, b in ((fl, fr), (rl, rr)))
     turning = (0.5 * p.track_f) * (fr.x - fl.x) + (0.5 * p.track_r) * (rr.x - rl.x)
     aligning = (wheels[0].M_z + wheels[1].M_z) + (wheels[2].M_z + wheels[3].M_z)
@@ -195,7 +196,8 @@ def motion(x: State, w: External, p: Params) -> Motion:
     pushed = Acceleration(force.x * by_mass, force.y * by_mass)
     a = Acceleration((force.x + air.F_x + w.F_x) * by_mass, (force.y + air.F_y + w.F_y) * by_mass)
     bumped = p.chassis.bumped(x, loads, road, p)
-    # Wheels that feel bumps by themselves are pushed by their loads, beyond what pulls the plane.
+    # A chassis with independent wheels feels bumps through its wheel loads; others get the pull of
+    # the standing body.
     standing = road.standing if bumped is None else None
     a, moment = road.pulled(a, standing), moment + air.M_z + w.M_z
     if standing is not None:
@@ -413,7 +415,7 @@ class TwoTrackFactory(VehicleFactory):
         if "road" in whole:
             parts["road"] = Recipe(road_type, tuple(map(type, whole["road"])))
         model = car_model(self.model.name, Parts(**parts), *map(type, tyres))
-        # A part may do without parameters that those of another car have.
+        # A different choice of parts may lack some parameters of this car.
         kept = {name: whole[name] for name in whole if name in model.Params._fields}
         return Vehicle(model, record.build(model.Params, params, **kept | values))
 

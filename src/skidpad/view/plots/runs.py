@@ -204,7 +204,7 @@ def draw_bodies(
 ) -> None:
     """Draw outlines and wheels of bodies; `fills` are colours by the body's name or kind."""
     outlines: dict[str, list[Array]] = {}
-    # Trailers below what pulls them.
+    # Draw trailers below the units that pull them.
     for body, unit in sorted(bodies, key=lambda pair: pair[0].kind != "trailer"):
         fill = fills.get(body.name) or fills[body.kind]
         outlines.setdefault(fill, []).extend(unit.world_outlines)

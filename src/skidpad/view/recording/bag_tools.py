@@ -585,7 +585,7 @@ def _runs(log: Log, fields: _Fields) -> dict[str, Trajectory]:
     """Trajectories of the bodies whose poses have these fields, by topic."""
     ends = tuple(field for _, field in fields.values())
     poses = [name.removesuffix(ends[0]) for name in log.channels if name.endswith(ends[0])]
-    # Not those within sequences: they are places on a path, or of others.
+    # Poses within sequences are left out: they are points of a path, or belong to other bodies.
     return {
         _topic(pose): _run(log, pose, fields)
         for pose in poses

@@ -441,7 +441,7 @@ class Contents:
     def _note(self, op: int, previous: int, at: int, end: int) -> None:
         opcodes = libraries.opcode.Opcode
         if op == opcodes.CHUNK:
-            # Not by the package: what it reads of a chunk is the whole of it.
+            # Parse the head of the chunk here, since the package would read the whole chunk.
             start, last, size, _, length = struct.unpack_from("<QQQII", self.data, at + _HEAD)
             name = self.data[at + _HEAD + 32 : min(at + _HEAD + 32 + length, end)].decode()
             self.chunks.append(ChunkPlace(at, end, start, last, size, name))

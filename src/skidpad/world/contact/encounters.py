@@ -565,7 +565,7 @@ class Encounters:
             self._lift(ground)
         self._stopped = self._steep.look(ground, self.contacts)
         if self._stopped:
-            # The obstacles move with those before them.
+            # The obstacles move with the vehicles in front of which they are placed.
             ground.forget()
 
     def solve(self, before: Sequence[AnyArray], dt: s, time: s) -> None:

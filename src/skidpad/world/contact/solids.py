@@ -335,7 +335,8 @@ class Touches:
         """Handle the beginning of a contact of two shapes."""
         first, second = contact.fixtureA.body.userData, contact.fixtureB.body.userData
         if first in self.pressing or second in self.pressing:
-            # A bounce would part what the next step presses together again, corner by corner.
+            # A rebound would separate bodies, corner by corner, that the next step presses together
+            # again.
             contact.restitution = 0.0
         flipped = second < first
         pair = (second, first) if flipped else (first, second)

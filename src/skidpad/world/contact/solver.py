@@ -710,7 +710,7 @@ class Contacts:
     def close(self, name: str, gap: m) -> bool:
         """Whether a body touches another one or is closer to it than `gap`."""
         kept = self._bodies[name]
-        # The solver forgets what a guest touched only in its next step, which may never come.
+        # The solver updates the contacts of a guest only in its next step, which may never come.
         if kept.guest and name not in self._inside:
             return name not in self._carried and name in self.touches.names
         return is_close(self._box2d, kept.body, gap)

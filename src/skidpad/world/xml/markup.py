@@ -584,8 +584,8 @@ class Node:
                         f"loops make more than {self.context.limit} rounds in this world; raise "
                         "limit=... if this is intended"
                     )
-                # In the world for classes that are used in the loop, in the scope for what stands
-                # in it and is only looked at in later rounds of the loop.
+                # The variable is set in the world, for classes that are used in the loop, and in
+                # the scope, for elements that are evaluated only after later rounds of the loop.
                 self.context.values.world[name] = str(value)
                 scope = self.scope.having(name, str(value))
                 yield from Node(self.element, scope, self.context)._carried_out(group)
