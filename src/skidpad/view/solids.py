@@ -22,7 +22,7 @@ from ..units import m, rad
 
 if TYPE_CHECKING:
     from ..core.body import Wheel as BodyWheel
-    from .stage import Body, Disc, Point, Relief, Stage, Wheel
+    from .stage import Body, Point, Relief, Stage, Wheel
 
 Colour = tuple[float, float, float, float]
 """Red, green, blue and opacity, from 0 to 1."""
@@ -180,15 +180,13 @@ def still_entities(stage: Stage, frame: str) -> Iterator[Entity]:
         lines = [_line(o.points, colour_of(o.colour, kind)) for o in alike]
         yield Entity(frame, f"still {kind}s", lines)
     if stage.discs:
-        yield Entity(frame, "still discs", [*map(_disc, stage.discs)])
-
-
-def _disc(disc: Disc) -> Cylinder:
-    """A cone, or a post for any other kind."""
-    is_cone, width = disc.kind == "cone", 2.0 * disc.radius
-    size = (width, width, 2.2 * disc.radius if is_cone else _HEIGHTS["wall"])
-    colour = colour_of(disc.colour, disc.kind)
-    return upright_solid(disc.x, disc.y, size, colour, 0.15 if is_cone else 1.0)
+        posts: list[Cylinder] = []
+        for disc in stage.discs:
+            is_cone, width = disc.kind == "cone", 2.0 * disc.radius
+            size = (width, width, 2.2 * disc.radius if is_cone else _HEIGHTS["wall"])
+            colour, top = colour_of(disc.colour, disc.kind), 0.15 if is_cone else 1.0
+            posts.append(upright_solid(disc.x, disc.y, size, colour, top))
+        yield Entity(frame, "still discs", posts)
 
 
 def _line(

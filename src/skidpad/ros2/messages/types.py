@@ -633,15 +633,10 @@ def service_type(name: str) -> ServiceType:
             f"service type {name!r} is not known; known are: {', '.join(sorted(SERVICES))}"
         )
     if name not in _services:
-        _services[name] = service_of(name, *SERVICES[name])
+        request, response = SERVICES[name]
+        ends = (f"{name}_Request", request), (f"{name}_Response", response)
+        _services[name] = ServiceType(name, *(_TABLE.read(*end) for end in ends))
     return _services[name]
-
-
-def service_of(name: str, request: str, response: str) -> ServiceType:
-    """Service defined by these lines."""
-    return ServiceType(
-        name, _TABLE.read(f"{name}_Request", request), _TABLE.read(f"{name}_Response", response)
-    )
 
 
 _DEFINITION_TEXT_LINE = "=" * 80
@@ -716,7 +711,33 @@ class Prepared:
         places = [self._place(path) for path in paths]
         if not paths or len(set(paths)) < len(paths):
             raise InvalidValue(f"{self.type.name}: give each path once, and one at least: {paths}")
-        return _patch_function(self.data, self.type.name, places)
+
+        # The generated function packs everything before it writes anything.
+        def explain(*values: Any) -> InvalidValue:
+            for leaf, value in zip(places, values, strict=True):
+                if fault := number_fault(f"{self.type.name}.{leaf.path}", leaf.base, value):
+                    return fault
+            return InvalidValue(f"{self.type.name}: the values cannot be written")
+
+        names: dict[str, Any] = {"data": self.data, "FAULTS": _FAULTS, "TRUTHS": TRUTHS}
+        names["explain"] = explain
+        packed: list[str] = []
+        written: list[str] = []
+        for number, run in enumerate(_runs(places)):
+            codes = "".join(CODES[places[index].base] for index in run)
+            packer = struct.Struct(f"<{codes}")
+            begin = places[run[0]].begin
+            names[f"P{number}"] = packer.pack
+            bools = [places[index].base == "bool" for index in run]
+            pairs = zip(run, bools, strict=True)
+            values = ", ".join(f"TRUTHS[v{k}]" if is_bool else f"v{k}" for k, is_bool in pairs)
+            packed.append(f"        b{number} = P{number}({values})")
+            written.append(f"    data[{begin}:{begin + packer.size}] = b{number}")
+        values = ", ".join(f"v{index}" for index in range(len(places)))
+        lines = [f"def patch({values}):", "    try:", *packed, "    except FAULTS as error:"]
+        lines += [f"        raise explain({values}) from error", *written]
+        exec(compile("\n".join(lines), f"<patch of {self.type.name}>", "exec"), names)
+        return names["patch"]
 
     def array(self, path: str) -> NDArray[Any]:
         """The numbers of an array or a sequence, as a view that writes into the message."""
@@ -760,29 +781,6 @@ class Prepared:
         return self._leaves[path]
 
 
-def _patch_function(data: bytearray, name: str, places: Sequence[Leaf]) -> Callable[..., None]:
-    """Generate the patch function, which packs everything before it writes anything."""
-    names: dict[str, Any] = {"data": data, "FAULTS": _FAULTS, "TRUTHS": TRUTHS}
-    names["explain"] = lambda *values: _explain(name, places, values)
-    packed: list[str] = []
-    written: list[str] = []
-    for number, run in enumerate(_runs(places)):
-        codes = "".join(CODES[places[index].base] for index in run)
-        packer = struct.Struct(f"<{codes}")
-        begin = places[run[0]].begin
-        names[f"P{number}"] = packer.pack
-        bools = [places[index].base == "bool" for index in run]
-        pairs = zip(run, bools, strict=True)
-        values = ", ".join(f"TRUTHS[v{k}]" if is_bool else f"v{k}" for k, is_bool in pairs)
-        packed.append(f"        b{number} = P{number}({values})")
-        written.append(f"    data[{begin}:{begin + packer.size}] = b{number}")
-    values = ", ".join(f"v{index}" for index in range(len(places)))
-    lines = [f"def patch({values}):", "    try:", *packed, "    except FAULTS as error:"]
-    lines += [f"        raise explain({values}) from error", *written]
-    exec(compile("\n".join(lines), f"<patch of {name}>", "exec"), names)
-    return names["patch"]
-
-
 def _runs(places: Sequence[Leaf]) -> list[list[int]]:
     """Indices of adjacent numbers, grouped."""
     runs: list[list[int]] = []
@@ -793,13 +791,6 @@ def _runs(places: Sequence[Leaf]) -> list[list[int]]:
         runs[-1].append(index)
         end = places[index].begin + PRIMITIVES[places[index].base]
     return runs
-
-
-def _explain(name: str, places: Sequence[Leaf], values: tuple[Any, ...]) -> InvalidValue:
-    for leaf, value in zip(places, values, strict=True):
-        if fault := number_fault(f"{name}.{leaf.path}", leaf.base, value):
-            return fault
-    return InvalidValue(f"{name}: the values cannot be written")
 
 
 class PreparedMany:

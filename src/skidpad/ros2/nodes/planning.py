@@ -267,58 +267,6 @@ def simulator_maker(
     return make
 
 
-def declare_all(node: Node, effective: Mapping[str, Any]) -> None:
-    """Declare every parameter of the model, and all others that were supplied."""
-    wanted, model = node.parameters.wanted, effective["vehicle_model_type"]
-    for name, parameter in PARAMETERS.items():
-        value: Any = effective[name]
-        used = (not parameter.models or model in parameter.models) and not parameter.unread
-        if value is None or not (used or name in wanted):
-            continue
-        # With their own types: a whole number is a real one here, a tuple a list.
-        typed = {"double": float, "strings": list}.get(parameter.kind, lambda same: same)
-        node.parameters.declare(
-            name,
-            typed(value),
-            f"{parameter.meaning}, {parameter.unit}",
-            dynamic=name in _DYNAMIC,
-            check=partial(not_negative, name) if name in _DYNAMIC else None,
-        )
-    for name in _IGNORED:
-        if wanted.get(name) is not None:
-            node.parameters.declare(name, wanted[name], "no effect")
-
-
-def converter_for(
-    node: Node, parameters: Mapping[str, Any], compat: str | None
-) -> converter.CommandConverter:
-    """Converter of accelerations and tyre angles to pedals for a model with these parameters.
-
-    It uses the maps of the model unless its own parameters name others.
-    """
-    declare = node.parameters.declare
-    maps = {
-        path: declare(own, "", f"CSV map of the converter; empty: that of {path}")
-        for own, path in _MAPS.items()
-    }
-    limits = {
-        "max_throttle": declare("max_throttle", _NO_LIMIT, "largest accelerator command"),
-        "max_brake": declare("max_brake", _NO_LIMIT, "largest brake command"),
-        "max_steer": declare("max_steer", _NO_LIMIT, "largest steering command"),
-        "min_steer": declare("min_steer", -_NO_LIMIT, "smallest steering command"),
-    }
-
-    def table(name: str) -> Any:
-        """Map of an active conversion: the converter's own, else the model's."""
-        model_map = parameters[name]
-        return None if model_map is None else (maps[f"{name}_path"] or model_map)
-
-    steering = _steering(node, parameters, table)
-    return converter.CommandConverter(
-        table("accel_map"), table("brake_map"), steering, compat=compat, **limits
-    )
-
-
 def _steering(node: Node, parameters: Mapping[str, Any], table: Any) -> Any:
     model = parameters["vehicle_model_type"]
     if model in STEER_MAPPED:
@@ -452,13 +400,52 @@ class Planning:
         options = {"compat": compat, "seed": fresh() if seed is None else seed, "road": road}
         self._make = simulator_maker(node, allow_import=allow_import, **options)
         self.simulator = self._make()
-        declare_all(node, self.simulator.parameters)
+        # Declare every parameter of the model, and all others that were supplied.
+        parameters = self.simulator.parameters
+        wanted, model = node.parameters.wanted, parameters["vehicle_model_type"]
+        for name, parameter in PARAMETERS.items():
+            value: Any = parameters[name]
+            used = (not parameter.models or model in parameter.models) and not parameter.unread
+            if value is None or not (used or name in wanted):
+                continue
+            # With their own types: a whole number is a real one here, a tuple a list.
+            typed = {"double": float, "strings": list}.get(parameter.kind, lambda same: same)
+            node.parameters.declare(
+                name,
+                typed(value),
+                f"{parameter.meaning}, {parameter.unit}",
+                dynamic=name in _DYNAMIC,
+                check=partial(not_negative, name) if name in _DYNAMIC else None,
+            )
+        for name in _IGNORED:
+            if wanted.get(name) is not None:
+                node.parameters.declare(name, wanted[name], "no effect")
         self.period: s = self.simulator.period
         actuation = takes_actuation(self.simulator.model.inputs)
-        parameters = self.simulator.parameters
         self._converter = None
         if actuation and convert:
-            self._converter = converter_for(node, parameters, compat)
+            # The converter uses the maps of the model unless its own parameters name others.
+            declare = node.parameters.declare
+            maps = {
+                path: declare(own, "", f"CSV map of the converter; empty: that of {path}")
+                for own, path in _MAPS.items()
+            }
+            limits = {
+                "max_throttle": declare("max_throttle", _NO_LIMIT, "largest accelerator command"),
+                "max_brake": declare("max_brake", _NO_LIMIT, "largest brake command"),
+                "max_steer": declare("max_steer", _NO_LIMIT, "largest steering command"),
+                "min_steer": declare("min_steer", -_NO_LIMIT, "smallest steering command"),
+            }
+
+            def table(name: str) -> Any:
+                """Map of an active conversion: the converter's own, else the model's."""
+                model_map = parameters[name]
+                return None if model_map is None else (maps[f"{name}_path"] or model_map)
+
+            steering = _steering(node, parameters, table)
+            self._converter = converter.CommandConverter(
+                table("accel_map"), table("brake_map"), steering, compat=compat, **limits
+            )
             self._feeds_forward = node.parameters.declare(
                 "use_steer_ff", True, "whether the rate of steering is fed forward"
             )

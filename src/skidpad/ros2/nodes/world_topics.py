@@ -83,20 +83,15 @@ def numbers_of(world: World, *, corrected: bool) -> Numbers:
     elif world.uneven:
         at = _correction(truth, reckoned)
     else:
-        at = _level_correction(truth, reckoned)
+        # As `_correction`, for vehicles without roll and pitch.
+        x, y, z, w = reckoned.T[:4]
+        q_z, q_w = truth[:, 5] * w - truth[:, 6] * z, truth[:, 6] * w + truth[:, 5] * z
+        cosine, sine = q_w * q_w - q_z * q_z, 2.0 * q_z * q_w
+        at = np.zeros((count, 7))
+        at[:, 0] = truth[:, 0] - (cosine * x - sine * y)
+        at[:, 1] = truth[:, 1] - (sine * x + cosine * y)
+        at[:, 5], at[:, 6] = q_z, q_w
     return Numbers(truth, reckoned, at)
-
-
-def _level_correction(truth: Array, reckoned: Array) -> Array:
-    """Pose of `odom` on the map as in `_correction`, for vehicles without roll and pitch."""
-    x, y, z, w = reckoned.T[:4]
-    q_z, q_w = truth[:, 5] * w - truth[:, 6] * z, truth[:, 6] * w + truth[:, 5] * z
-    cosine, sine = q_w * q_w - q_z * q_z, 2.0 * q_z * q_w
-    at = np.zeros((len(truth), 7))
-    at[:, 0] = truth[:, 0] - (cosine * x - sine * y)
-    at[:, 1] = truth[:, 1] - (sine * x + cosine * y)
-    at[:, 5], at[:, 6] = q_z, q_w
-    return at
 
 
 def _correction(truth: Array, reckoned: Array) -> Array:

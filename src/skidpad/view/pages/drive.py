@@ -370,7 +370,7 @@ def world_place(
         handle.vehicle,
         handle.state,
         still={**still_life(scene), "lines": tuple(lines)},
-        standing=[*_standing_vehicles(world, chosen), *_standing_things(world)],
+        standing=[*_standing(world, chosen)],
         solids=[Solid(one.name, as_points(piece)) for one in obstacles for piece in one.pieces],
         notes=_not_there(world, chosen),
         dt=world.dt,
@@ -379,7 +379,8 @@ def world_place(
     )
 
 
-def _standing_vehicles(world: World, chosen: str) -> Iterator[Standing]:
+def _standing(world: World, chosen: str) -> Iterator[Standing]:
+    """The other vehicles of a world, and its blocks and actors."""
     for name, handle in world.vehicles.items():
         if name != chosen:
             vehicle = handle.vehicle
@@ -387,9 +388,6 @@ def _standing_vehicles(world: World, chosen: str) -> Iterator[Standing]:
             angles = {leaf: float(value) for leaf, value in leaves}
             pose = Pose(*(float(v) for v in vehicle.body.pose(handle.state, vehicle.params)))
             yield Standing(name, "vehicle", shape_of(vehicle), pose, angles, model=vehicle.name)
-
-
-def _standing_things(world: World) -> Iterator[Standing]:
     for name in world.movable:
         shape, kind, colour = thing_shape(world.scene, name)
         pose = Pose(*(float(value) for value in world.block(name)[:3]))
@@ -516,25 +514,22 @@ def drive_stage(place: Place) -> DriveStage:
     sources += [computed[n.name] for n in kind.computed]
     sources += [("towed", k) for k in range(3 * len(towed.bodies))]
     moving, values = len(sources), list[float]()
-    others = [_standing_body(one, rows, values) for one in place.standing]
+    others: list[tuple[Body, BodyShape]] = []
+    for one in place.standing:  # with its pose and the angles of its trailers as channels
+        hitches, shape = list[str](), one.shape
+        while shape is not None and shape.hitch in one.angles:
+            hitches.append(shape.hitch)
+            shape = shape.trailer
+        places = rows.add(one.name, [*POSE, *(Named(hitch, "rad", "state") for hitch in hitches)])
+        values += [*one.pose, *(one.angles[hitch] for hitch in hitches)]
+        about = {"kind": one.kind, "colour": one.colour, "model": one.model}
+        others.append((vehicle_body(one.name, one.shape, POSE_NAMES, places, **about), one.shape))
     trailers = Trailers(others, rows)
     row = trailers.added(np.array([[*np.zeros(moving), *values]]))[0]
     bodies = (body, *towed.bodies, *(one for one, _ in others), *trailers.bodies)
     still: dict[str, Any] = dict(place.still)
     stage = Stage(place.title, tuple(rows.channels), bodies, **still)
     return DriveStage(stage, tuple(sources), row)
-
-
-def _standing_body(one: Standing, rows: Rows, values: list[float]) -> tuple[Body, BodyShape]:
-    """A fixed body, with its pose and the angles of its trailers as channels."""
-    hitches, shape = list[str](), one.shape
-    while shape is not None and shape.hitch in one.angles:
-        hitches.append(shape.hitch)
-        shape = shape.trailer
-    places = rows.add(one.name, [*POSE, *(Named(hitch, "rad", "state") for hitch in hitches)])
-    values += [*one.pose, *(one.angles[hitch] for hitch in hitches)]
-    about = {"kind": one.kind, "colour": one.colour, "model": one.model}
-    return vehicle_body(one.name, one.shape, POSE_NAMES, places, **about), one.shape
 
 
 VERSION = 1

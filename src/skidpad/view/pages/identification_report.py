@@ -179,26 +179,20 @@ def log_sections(
         t = np.concatenate([run.t.ravel() for one in overlays for run in one.runs])
         span = float(t.min()), float(t.max())
         inner += zoomed_charts(figures, span, marks=overlays[0].starts, shaded=own, share=share)
-        drawn = error_map(overlays[0])
-        inner += f"<h3>Map of the drive</h3>{drawn}" if drawn else ""
+        first = overlays[0]
+        if {"x", "y"} <= set(first.channels):
+            # The measured path is coloured by the error of the yaw rate, else of the first channel.
+            channel = in_order(first.channels)[0]
+            unit, factor = drawn_unit(UNIT_OF.get(channel, ""))
+            x, y = (first.series(axis, "measured")[1] for axis in ("x", "y"))
+            error = factor * first.series(channel, "errors")[1]
+            label = f"Colour: error of the {channel_words(channel)} in {unit}, {first.label}"
+            inner += f"<h3>Map of the drive</h3>{map_figure(x, y, error, label)}"
         found[f"log-{k}"] = (f"Measured and simulated: {name}", inner)
     if len(logs) > MOST_LOGS:
         others = listed(list(logs)[MOST_LOGS:])
         found["logs-not-drawn"] = ("Other logs", html.remark(f"Not drawn: {others}."))
     return found
-
-
-def error_map(overlay: Overlay) -> str:
-    """Measured path coloured by the error of the yaw rate or, if there is none, of the first
-    channel."""
-    if not {"x", "y"} <= set(overlay.channels):
-        return ""
-    name = in_order(overlay.channels)[0]
-    unit, factor = drawn_unit(UNIT_OF.get(name, ""))
-    x, y = (overlay.series(axis, "measured")[1] for axis in ("x", "y"))
-    error = factor * overlay.series(name, "errors")[1]
-    label = f"Colour: error of the {channel_words(name)} in {unit}, {overlay.label}"
-    return map_figure(x, y, error, label)
 
 
 MOST_VEHICLES = 5

@@ -73,7 +73,7 @@ def log_html(prepared: Prepared, *, log: Log | None = None, date: str = "") -> s
     if constant := [name for name, known in finite.items() if known.size and not np.ptp(known)]:
         doubts.append(f"{', '.join(constant)}: the same value in every sample")
     doubts += [] if log is None else [f"{n} is not used: {why}" for n, why in log.unread.items()]
-    drive = drive_map(prepared, *_lateral(prepared))
+    drive = drive_map(prepared)
     sections = {
         "look-first": ("What to look at first", html.notes_list(doubts, "doubts")),
         "all-channels": ("Channels", _channel_table(prepared, log)),
@@ -229,22 +229,18 @@ def zoomed_charts(
     return f'<div class="zoomed">{charts.zoom_bar(span)}{html.side_by_side(drawn)}</div>'
 
 
-def _lateral(prepared: Prepared) -> tuple[Array, str]:
-    """Quantity that colours the map, and its label."""
-    channels = prepared.channels
-    if "a_y" in channels:
-        return channels["a_y"], "Colour: lateral acceleration in m/s²"
-    if {"v_x", "omega"} <= channels.keys():
-        return channels["v_x"] * channels["omega"], "Colour: speed times yaw rate in m/s²"
-    return np.full(prepared.t.shape, np.nan), ""
-
-
-def drive_map(prepared: Prepared, values: Array, label: str) -> str:
-    """Map of the drive coloured by a quantity (n,); empty if its path is not known.
+def drive_map(prepared: Prepared) -> str:
+    """Map of the drive coloured by lateral acceleration; empty if its path is not known.
 
     Without positions, the path is integrated from speed and yaw rate.
     """
     channels = prepared.channels
+    values, label = np.full(prepared.t.shape, np.nan), ""
+    if "a_y" in channels:
+        values, label = channels["a_y"], "Colour: lateral acceleration in m/s²"
+    elif {"v_x", "omega"} <= channels.keys():
+        values = channels["v_x"] * channels["omega"]
+        label = "Colour: speed times yaw rate in m/s²"
     if {"x", "y"} <= channels.keys():
         return map_figure(channels["x"], channels["y"], values, label)
     if not {"v_x", "omega"} <= channels.keys():

@@ -147,7 +147,17 @@ def compare(
     widths = (*[4.6] * with_path, *[4.2] * stacks)
     with style.new_figure(widths, heights.tolist(), size) as (figure, grid):
         if with_path:
-            _draw_paths(figure.add_subplot(grid[:, 0]), named_runs, looks)
+            plane = figure.add_subplot(grid[:, 0])
+            mark: Any = {"mew": 1.3, "zorder": 4.0}
+            for label, run in named_runs.items():
+                plane.plot(run["x"], run["y"], **looks[label])
+                end: Any = {"color": looks[label]["color"], "ms": 5.0, "mec": "white", **mark}
+                plane.plot(run["x"][-1:], run["y"][-1:], "s", **end)
+            start = next(iter(named_runs.values()))
+            plane.plot(start["x"][:1], start["y"][:1], "o", color="white", ms=7.0, mec=INK, **mark)
+            plane.set(title="Path [m]", xlabel="x", ylabel="y")
+            x, y = (room([run[name] for run in named_runs.values()], 0.08) for name in ("x", "y"))
+            style.equal_axes(plane, x, y)
         first: Axes | None = None
         for k, name in enumerate(shown):
             stack, level = divmod(k, levels)
@@ -200,19 +210,6 @@ def _keys(looks: Looks) -> list[Any]:
     from matplotlib.lines import Line2D
 
     return [Line2D([], [], label=style.literal(name), **look) for name, look in looks.items()]
-
-
-def _draw_paths(axes: Axes, runs: Mapping[str, Trajectory], looks: Looks) -> None:
-    mark: Any = {"mew": 1.3, "zorder": 4.0}
-    for name, run in runs.items():
-        axes.plot(run["x"], run["y"], **looks[name])
-        colour = looks[name]["color"]
-        axes.plot(run["x"][-1:], run["y"][-1:], "s", color=colour, ms=5.0, mec="white", **mark)
-    start = next(iter(runs.values()))
-    axes.plot(start["x"][:1], start["y"][:1], "o", color="white", ms=7.0, mec=INK, **mark)
-    axes.set(title="Path [m]", xlabel="x", ylabel="y")
-    x, y = (room([run[name] for run in runs.values()], 0.08) for name in ("x", "y"))
-    style.equal_axes(axes, x, y)
 
 
 def _draw_line(axes: Axes, column: Column, t: Any, values: Any, look: Mapping[str, Any]) -> None:
@@ -317,7 +314,20 @@ def gg(
             at, side = (r * np.sqrt(0.5), -r * np.sqrt(0.5)), {"ha": "right", "va": "center"}
             style.label_at(axes, f"{share:g} g", at, xytext=(-5, 0), color=style.GREY, **side)
         if coloured:
-            _draw_coloured(axes, next(iter(named_runs.values())), colour, radius)
+            only = next(iter(named_runs.values()))
+            along, across = accelerations(only)
+            speed = speed_of(only)
+            if colour == "speed" and speed is not None:
+                values, label = speed, "speed [m/s]"
+            else:
+                values, label = density(across, along, radius), "density, share of the densest"
+            # Dense or fast points on top, so that they are not hidden by the many others.
+            order = _some(np.argsort(values, kind="stable"))
+            cloud = _draw_points(axes, across[order], along[order], c=values[order], alpha=0.8)
+            known = values[np.isfinite(values)]
+            if known.size:
+                cloud.set_clim(known.min(), known.max())
+            style.colour_bar(axes, cloud, label)
         else:
             for k, (name, pair) in enumerate(pairs.items()):
                 along, across = map(_some, pair)
@@ -333,22 +343,6 @@ def gg(
         style.legend_above(axes, markerscale=2.0)
         style.headings(figure, title)
     return style.write_figure(figure, path)
-
-
-def _draw_coloured(axes: Axes, run: Trajectory, colour: str, radius: float) -> None:
-    along, across = accelerations(run)
-    speed = speed_of(run)
-    if colour == "speed" and speed is not None:
-        values, label = speed, "speed [m/s]"
-    else:
-        values, label = density(across, along, radius), "density, share of the densest"
-    # Dense or fast points on top, so that they are not hidden by the many others.
-    order = _some(np.argsort(values, kind="stable"))
-    cloud = _draw_points(axes, across[order], along[order], c=values[order], alpha=0.8)
-    known = values[np.isfinite(values)]
-    if known.size:
-        cloud.set_clim(known.min(), known.max())
-    style.colour_bar(axes, cloud, label)
 
 
 def _draw_points(axes: Axes, across: Array, along: Array, **look: Any) -> Any:
@@ -399,7 +393,29 @@ def replay_figure(
             above = figure.add_subplot(grid[2 * row, stack], sharex=first)
             first = first or above
             below = figure.add_subplot(grid[2 * row + 1, stack], sharex=first)
-            _draw_replays(above, below, name, channel, looks)
+            unit, t = channel.unit, _broken(channel.t)
+            above.set_title(style.quantity_title(name, unit))
+            measured = on_screen(channel.measured, unit)
+            above.plot(*thin_line(t, _broken(measured)), **MEASURED)
+            # A replay that agrees to rounding shows a flat line, not the rounding.
+            most = 1e-9 * max(1.0, _largest(measured))
+            for vehicle, line in looks.items():
+                if vehicle in channel.replayed:
+                    replayed = on_screen(channel.replayed[vehicle], unit)
+                    errors = on_screen(channel.errors[vehicle], unit)
+                    above.plot(*thin_line(t, _broken(replayed)), **line)
+                    below.plot(*thin_line(t, _broken(errors)), **{**line, **SOLID})
+                    most = max(most, _largest(errors))
+            below.axhline(0.0, color="#999999", linewidth=0.6, zorder=1)
+            below.set_ylabel("error")
+            below.set_ylim(-1.1 * most, 1.1 * most)
+            below.locator_params(axis="y", nbins=3)
+            if 1 < len(channel.t) <= MOST_MARKS:
+                mark: Any = {"color": "#BBBBBB", "linewidth": 0.6, "linestyle": ":"}
+                for part in (above, below):
+                    part.vlines(
+                        channel.t[1:, 0], 0.0, 1.0, transform=part.get_xaxis_transform(), **mark
+                    )
             lowest = row == rows - 1 or i == len(channels) - 1
             above.tick_params(labelbottom=False)
             below.tick_params(labelbottom=lowest)
@@ -421,32 +437,6 @@ def replay_figure(
 
 def _replayed_look(k: int) -> dict[str, Any]:
     return {"color": COLOURS[k % len(COLOURS)], "linewidth": 1.2, "linestyle": style.DASHES}
-
-
-def _draw_replays(
-    above: Axes, below: Axes, name: str, channel: ReplayedChannel, looks: Looks
-) -> None:
-    unit, t = channel.unit, _broken(channel.t)
-    above.set_title(style.quantity_title(name, unit))
-    measured = on_screen(channel.measured, unit)
-    above.plot(*thin_line(t, _broken(measured)), **MEASURED)
-    # A replay that agrees to rounding shows a flat line, not the rounding.
-    most = 1e-9 * max(1.0, _largest(measured))
-    for vehicle, look in looks.items():
-        if vehicle in channel.replayed:
-            replayed = on_screen(channel.replayed[vehicle], unit)
-            errors = on_screen(channel.errors[vehicle], unit)
-            above.plot(*thin_line(t, _broken(replayed)), **look)
-            below.plot(*thin_line(t, _broken(errors)), **{**look, **SOLID})
-            most = max(most, _largest(errors))
-    below.axhline(0.0, color="#999999", linewidth=0.6, zorder=1)
-    below.set_ylabel("error")
-    below.set_ylim(-1.1 * most, 1.1 * most)
-    below.locator_params(axis="y", nbins=3)
-    if 1 < len(channel.t) <= MOST_MARKS:
-        mark: Any = {"color": "#BBBBBB", "linewidth": 0.6, "linestyle": ":"}
-        for axes in (above, below):
-            axes.vlines(channel.t[1:, 0], 0.0, 1.0, transform=axes.get_xaxis_transform(), **mark)
 
 
 def _broken(values: Array) -> Array:
@@ -651,39 +641,42 @@ def draw_fans(
     title: str,
 ) -> None:
     """Draw a fan in each cell of a grid, row by row, with one legend."""
-    keys: dict[str, Any] = {}
-    for cell, fan in zip(grid, fans, strict=False):
-        for key in _draw_fan(figure.add_subplot(cell), fan, rules.get(fan.name, ())):
-            keys.setdefault(str(key.get_label()), key)
-    style.headings(figure, title, list(keys.values()))
-
-
-def _draw_fan(axes: Axes, fan: Fan, rules: Sequence[float]) -> list[Any]:
-    """Draw the bands between symmetric levels, widest at the back; returns the legend's artists."""
     from matplotlib.patches import Patch
 
-    by, t = style.factor(fan.unit), fan.t
-    keys: list[Any] = []
-    for at in rules:
-        axes.axhline(by * at, color=style.GREY, linestyle=style.DASHES, linewidth=0.9, zorder=2.0)
-    seen_through = 1.0
-    for k, (low, high) in enumerate(opposite(fan.levels)):
-        label = f"{100.0 * (fan.levels[high] - fan.levels[low]):.3g} % of the runs"
-        ends = by * fan.quantiles[:, [low, high]]
-        look: Any = {"color": BLUE, "linewidth": 0.0}
-        axes.fill_between(t, *ends.T, alpha=0.22 + 0.1 * k, label=label, zorder=2.1, **look)
-        # Where bands lie over each other they are as dense as the legend shows them.
-        seen_through *= 1.0 - (0.22 + 0.1 * k)
-        keys.append(Patch(alpha=1.0 - seen_through, label=label, **look))
-    for values, label, look in (
-        *((v, "single runs", {"color": BLUE, "linewidth": 0.5, "alpha": 0.6}) for v in fan.lines),
-        *((v, "highest", {"color": style.ORANGE, "linewidth": 1.1}) for v in fan.worst),
-    ):
-        keys += axes.plot(t[: values.size], by * values, label=label, zorder=2.2, **look)
-    if 0.5 in fan.levels:
-        middle = by * fan.quantiles[:, fan.levels.index(0.5)]
-        keys += axes.plot(t, middle, color=style.INK, linewidth=1.7, label="median", zorder=2.3)
-    axes.set(title=style.quantity_title(fan.name, fan.unit), xlabel="time [s]")
-    if t[-1] > t[0]:
-        axes.set_xlim(float(t[0]), float(t[-1]))
-    return keys
+    keys: dict[str, Any] = {}
+    for cell, fan in zip(grid, fans, strict=False):
+        axes = figure.add_subplot(cell)
+        by, t = style.factor(fan.unit), fan.t
+        drawn: list[Any] = []
+        for at in rules.get(fan.name, ()):
+            axes.axhline(
+                by * at, color=style.GREY, linestyle=style.DASHES, linewidth=0.9, zorder=2.0
+            )
+        # The bands between symmetric levels, widest at the back.
+        seen_through = 1.0
+        for k, (low, high) in enumerate(opposite(fan.levels)):
+            label = f"{100.0 * (fan.levels[high] - fan.levels[low]):.3g} % of the runs"
+            ends = by * fan.quantiles[:, [low, high]]
+            look: Any = {"color": BLUE, "linewidth": 0.0}
+            axes.fill_between(t, *ends.T, alpha=0.22 + 0.1 * k, label=label, zorder=2.1, **look)
+            # Where bands lie over each other they are as dense as the legend shows them.
+            seen_through *= 1.0 - (0.22 + 0.1 * k)
+            drawn.append(Patch(alpha=1.0 - seen_through, label=label, **look))
+        for values, label, look in (
+            *(
+                (v, "single runs", {"color": BLUE, "linewidth": 0.5, "alpha": 0.6})
+                for v in fan.lines
+            ),
+            *((v, "highest", {"color": style.ORANGE, "linewidth": 1.1}) for v in fan.worst),
+        ):
+            drawn += axes.plot(t[: values.size], by * values, label=label, zorder=2.2, **look)
+        if 0.5 in fan.levels:
+            middle = by * fan.quantiles[:, fan.levels.index(0.5)]
+            look = {"color": style.INK, "linewidth": 1.7, "zorder": 2.3}
+            drawn += axes.plot(t, middle, label="median", **look)
+        axes.set(title=style.quantity_title(fan.name, fan.unit), xlabel="time [s]")
+        if t[-1] > t[0]:
+            axes.set_xlim(float(t[0]), float(t[-1]))
+        for key in drawn:
+            keys.setdefault(str(key.get_label()), key)
+    style.headings(figure, title, list(keys.values()))

@@ -266,33 +266,28 @@ def headings(figure: Figure, title: str, keys: Sequence[Artist] = (), *, warning
         line = figure.suptitle(text, x=0.01, ha="left", **look)
         if keys and not beside:
             lines = int(np.ceil(title_width / (0.95 * width)))
-            _stack(figure, line, 1.25 * lines * _TITLE_SIZE + 4.0, keys, columns)
+            # Legend below the title, axes below both: Matplotlib's own layout would put title and
+            # legend into one band at the top.
+            height = _POINTS * figure.get_figheight()
+            top = 1.0 - (1.25 * lines * _TITLE_SIZE + 4.0) / height
+            legend = figure.legend(
+                handles=list(keys),
+                loc="upper right",
+                ncols=columns,
+                bbox_to_anchor=(0.0, 0.0, 1.0, top),
+            )
+            line.set_y(1.0 - 3.0 / height)
+            for part in (line, legend):
+                part.set_in_layout(False)
+            rows = -(-len(keys) // columns)
+            top -= (1.5 * rows + 0.8) * STYLE["legend.fontsize"] / height
+            engine: Any = figure.get_layout_engine()
+            engine.set(rect=(0.0, 0.0, 1.0, top))
     if keys and beside:
         figure.legend(handles=list(keys), loc="outside upper right", ncols=columns)
     if warning:
         text = literal(warning)
         figure.supxlabel(text, x=0.01, ha="left", fontsize=8.5, color=RED, wrap=True)
-
-
-def _stack(
-    figure: Figure, title: Any, title_height: float, keys: Sequence[Artist], columns: int
-) -> None:
-    """Place a legend below the title, which is `title_height` points high, and the axes below both.
-
-    Matplotlib's own layout would put title and legend into one band at the top.
-    """
-    height = _POINTS * figure.get_figheight()
-    top = 1.0 - title_height / height
-    legend = figure.legend(
-        handles=list(keys), loc="upper right", ncols=columns, bbox_to_anchor=(0.0, 0.0, 1.0, top)
-    )
-    title.set_y(1.0 - 3.0 / height)
-    for part in (title, legend):
-        part.set_in_layout(False)
-    rows = -(-len(keys) // columns)
-    top -= (1.5 * rows + 0.8) * STYLE["legend.fontsize"] / height
-    engine: Any = figure.get_layout_engine()
-    engine.set(rect=(0.0, 0.0, 1.0, top))
 
 
 def _legend_columns(keys: Sequence[Artist], width: float) -> tuple[int, float]:

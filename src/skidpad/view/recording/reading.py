@@ -53,6 +53,7 @@ def write_sensors(
     contacts: Sequence[ContactEvent],
 ) -> None:
     """Write a Parquet file per sensor in a folder per body, and one of the contacts."""
+    arrow = require("pyarrow", purpose=_PURPOSE)
     by_lidar: list[list[ScanAt]] = [[] for _ in lidars]
     for scan in scans:
         by_lidar[scan.index].append(scan)
@@ -69,14 +70,16 @@ def write_sensors(
             about: dict[str, Any] = {"kind": "lidar", "body": body, "name": sensor}
             if isinstance(one, topics.SensorLog):
                 about |= {"kind": one.mount.kind, **one.mount._asdict()}
-                columns = _sensor_columns(one)
+                values = one.values != 0.0 if one.mount.kind == "bumper" else one.values
+                columns: Columns = {"t": (arrow.array(one.times), {"unit": "s"})}
+                for (column, unit), numbers in zip(one.columns, values.T, strict=True):
+                    columns[column] = (arrow.array(numbers), {"unit": unit})
             else:
                 about |= {"x": one.x, "y": one.y, "yaw": one.yaw}
                 columns = _scan_columns(one, its or [])
             _write(folder / name / f"{file}.parquet", columns, {"sensor": json.dumps(about)})
     if contacts:
         folder.mkdir(parents=True, exist_ok=True)
-        arrow = require("pyarrow", purpose=_PURPOSE)
         values = dict(zip(contacts[0]._fields, zip(*contacts, strict=True), strict=True))
         texts = {
             name: (arrow.array(values[name], arrow.string()), None) for name in ("kind", "a", "b")
@@ -160,14 +163,6 @@ def _scan_columns(lidar: Scan, scans: Sequence[ScanAt]) -> Columns:
     times = arrow.array([scan.time for scan in scans], arrow.float64())
     notes["max_range"] = json.dumps(lidar.max_range)
     return {"t": (times, {"unit": "s"}), "ranges": (ranges, notes)}
-
-
-def _sensor_columns(log: topics.SensorLog) -> Columns:
-    arrow = require("pyarrow", purpose=_PURPOSE)
-    values = log.values != 0.0 if log.mount.kind == "bumper" else log.values
-    own = zip(log.columns, values.T, strict=True)
-    columns = {name: (arrow.array(numbers), {"unit": unit}) for (name, unit), numbers in own}
-    return {"t": (arrow.array(log.times), {"unit": "s"}), **columns}
 
 
 _CONTACT_UNITS = {
