@@ -504,7 +504,7 @@ class _Cell(NamedTuple):
 
 def _cell(x: Any, place: Any, sloped: bool) -> _Cell:
     start, step, count = place
-    # A whole number without a derivative, whatever is made of the count.
+    # `floor` has no derivative, so the count has none either.
     last = floor(count) - 1.0
     t = (x - start) / step
     inside = clip(t, 0.0, last)

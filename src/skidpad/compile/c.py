@@ -248,7 +248,7 @@ FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fno-fast-math")
 Write = Callable[[int, int], str]
 """Function of (port, field) that returns the C expression of an input."""
 
-# An element of a shared array. Whatever the numbers are, nothing outside is read.
+# Read an element of a shared array; any index stays within the array.
 _READ = """\
 #ifndef SKIDPAD_{T}_READ
 #define SKIDPAD_{T}_READ
@@ -360,7 +360,8 @@ def _function_lines(
     if not apart:
         stores = [f"    r[{n}] = {body.text[k]};" for n, k in enumerate(function.results[0])]
         return [head, *ignored, *body.lines, *stores, "}", ""]
-    # Kept until the end, the many results of an elimination would crowd out the rest.
+    # If kept until the end, the many results of an elimination would displace other values from the
+    # registers.
     lines = body.with_stores(function.results[0], lambda n: f"r[{n}]")
     return [head, *ignored, *lines, "}", ""]
 
@@ -388,7 +389,7 @@ def call_statement(
     if condition is None and times == 1:
         results_room = f"{kind.name} {results}[{len(function.results[0])}];"
         return f"{room} {results_room} {stem}_{number}({arguments}, {results}{held});", results
-    # Its results take the place of its first arguments, which it reads before it writes.
+    # The results overwrite the first arguments, which the function reads before it writes.
     asked = "" if condition is None else f" && {arguments}[{condition}] != 0"
     loop = f"for (int n{k} = 0; n{k} < {times}{asked}; ++n{k})"
     return f"{room} {loop} {stem}_{number}({arguments}, {arguments}{held});", arguments

@@ -31,9 +31,10 @@ TYPES: dict[str, Type] = {
 }
 """The C type of each precision."""
 
-# Attributes that a compiler may know, numbers that no header gives. The order of operations fills a
-# processor and lets more values live than x86 has registers; scheduling that knows of these makes
-# gcc's code of an implicit step 1.4 times as fast. A file with large functions would take minutes.
+# Compiler attributes that may be unknown, with their numbers, which no header defines. The order of
+# the operations fills the pipeline but keeps more values alive than x86 has registers; if gcc
+# schedules for register pressure, its code of an implicit step is 1.4 times as fast. A file with
+# large functions would take minutes.
 _SETUP = """\
 #ifndef SKIDPAD_SETUP
 #define SKIDPAD_SETUP
@@ -72,7 +73,7 @@ _SETUP = """\
 #endif
 """
 
-# The cast that C defines; no call, as of memcpy.
+# Type punning through a union, which C defines and which, unlike memcpy, needs no call.
 _BITS = """\
 #ifndef SKIDPAD_{T}_BITS
 #define SKIDPAD_{T}_BITS

@@ -228,7 +228,8 @@ class LoopDerivatives(NamedTuple):
         loop, state, told, params = self.loop, *map(record.flatten, (x, u, p))
         (car, memory), (own, of_policy) = loop.parts(x), loop.params(p)
         command, following = loop.command(car, memory, u, of_policy, dt)
-        # The vehicle's adjoint is with respect to symbols, so the command is one until the end.
+        # The vehicle's adjoint is with respect to symbols, so the command stays a symbol until the
+        # end.
         names = record.names(loop.model.Input)
         placeholder = [ca.SX.sym(f"command.{name}") for name in names]
         input_record = record.unflatten(loop.model.Input, placeholder)

@@ -37,7 +37,7 @@ typedef long long int64_t;
 """
 
 
-# What `c_helpers` gives to C is there in CUDA, correctly rounded.
+# CUDA already has the functions that `c_helpers` defines for C, correctly rounded.
 _FUNCTIONS = "#define SKIDPAD_NAN NAN\n#define SKIDPAD_INFINITY INFINITY\n" + "".join(
     f"#define {op}_double {name}\n#define {op}_float {name}f\n"
     for op, name in {
@@ -66,7 +66,8 @@ static inline {T} exponent_{T}({T} x) {{
 """
 
 
-# The hardware's minimum that keeps NaN, as the Program's does, is newer than CUDA C's functions.
+# The instruction for a minimum that keeps NaN, as the Program's does, is newer than CUDA C's
+# functions.
 _EXTREMA = """\
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 static __device__ inline float min_nan(float a, float b) {

@@ -57,7 +57,7 @@ class DeviceArrays:
 
     def _refresh(self, now: Mapping[int, Blocks]) -> None:
         xp = self._xp
-        # Kernels that were launched may read what is freed here.
+        # Kernels that are still running may read the memory that is freed here.
         xp.cuda.Device().synchronize()
         blocks: dict[int, Any] = {}
         addresses = np.zeros(1 + max(now, default=0), np.uint64)
@@ -68,7 +68,7 @@ class DeviceArrays:
                 blocks[number] = xp.asarray(block) if known is None else known
                 addresses[number] = blocks[number].data.ptr
         table = xp.asarray(addresses)
-        # The words go to the kernels by another stream than the copies.
+        # Kernels use another stream than these copies.
         xp.cuda.Device().synchronize()
         self._blocks, self._table, self._seen = blocks, table, now
 

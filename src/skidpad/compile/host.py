@@ -93,10 +93,11 @@ class Load(NamedTuple):
         time = self.time(groups, lanes)
         used = max(1, min(threads, groups, int(time / _WORTH_A_THREAD)))
         long = time > _LONG * used
-        # Several parts per thread: a thread that loses its processor for a while is made up for.
+        # Several parts per thread, so that other threads can take over when one loses its processor
+        # for a while.
         parts = 1 if used == 1 else min(groups, used * (4 if groups > 64 * used else 1))
         if long and self.steps is None:
-            # Without strips it can be stopped between parts only.
+            # Without strips, the work can be stopped only between parts.
             parts = max(parts, min(groups, int(time / _LONG)))
         return _Plan(used, parts, long)
 

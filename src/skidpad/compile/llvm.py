@@ -233,7 +233,7 @@ def _call(
         again = [InMemory(results, k) for k in range(len(function.results[0]))]
         first = [target.load(b, place.address(target, b)) for place in again]
         return _call(target, b, functions, (number, times - 1), [*first, *args[len(first) :]], held)
-    # Its results take the place of its first arguments, which it reads before it writes.
+    # The results overwrite the first arguments, which the function reads before it writes.
     loop, run, after = (b.append_basic_block() for _ in range(3))
     before = b.block
     b.branch(loop)
@@ -284,7 +284,8 @@ def _function(target: Target, functions: tuple[Program, ...], number: int) -> An
     if skipped_by(function) is None:
         for pointer in compiled.args:
             pointer.add_attribute("noalias")
-        # Kept until the end, the many results of an elimination would crowd out the rest.
+        # If kept until the end, the many results of an elimination would displace other values from
+        # the registers.
         for k, r in enumerate(function.results[0]):
             body.kept_at.setdefault(r, []).append(InMemory(compiled.args[1], k))
         early = set(body.kept_at)

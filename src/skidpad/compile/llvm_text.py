@@ -72,7 +72,7 @@ class Target:
         """
         if self.lanes > 1:
             function.attributes.alignstack = min(self.lanes * self.bytes, CACHE_LINE)
-            # llvmlite writes the alignment beside a named attribute only.
+            # llvmlite writes the alignment only if there is another attribute with a name.
             function.attributes.add("nounwind")
 
     def widen(self, element: Any) -> Any:

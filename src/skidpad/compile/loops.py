@@ -38,7 +38,7 @@ guard(native.MEMORY_LOCK, MEMORY)
 
 @functools.cache
 def _digest() -> str:
-    # Of the compiler too: its elementary functions are among the loops.
+    # The digest includes the compiler, whose elementary functions are among the loops.
     digest = hashlib.sha256(cache.compiler_digest().encode() + Path(__file__).read_bytes())
     for part in FOLDERS:
         for source in sorted((Path(__file__).parents[1] / part).glob("*.py")):
@@ -63,14 +63,14 @@ class _OnDisk:
             body = cache.load(self._entry(sig, target_context.codegen()))
             return body and _rebuilt(target_context, *pickle.loads(body))
         except Exception:
-            # Whatever is wrong with an entry, the function can be compiled.
+            # Whatever is wrong with a cache entry, the function can be compiled anew.
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Store a compiled function, unless it depends on addresses in this process."""
         if data.library.has_dynamic_globals:
             return
-        # What cannot be kept is compiled again next time; the function itself is ready.
+        # If storing fails, the function is compiled again next time; it is already usable now.
         with contextlib.suppress(Exception):
             cache.store(self._entry(sig, data.codegen), dumps(data._reduce()))
 

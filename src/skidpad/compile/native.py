@@ -248,7 +248,7 @@ def load(entry: str) -> bytes | None:
     path = place / entry
     try:
         with path.open("rb") as file:
-            # Others may have left files here while the folder was still open to them.
+            # Others may have written files here while the folder was still accessible to them.
             own = not hasattr(os, "getuid") or os.fstat(file.fileno()).st_uid == os.getuid()
             data = file.read() if own else b""
     except OSError:

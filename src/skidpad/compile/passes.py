@@ -78,7 +78,8 @@ def _without_unused_results(program: Program) -> Program:
     items: list[set[int]] = [set() for _ in program.functions]
     functions = list(program.functions)
     _note_items(program, functions, items)
-    # Callers come after what they call, so each function is cut down before those that it calls.
+    # Callers come after the functions that they call, so each function is reduced before its
+    # callees.
     for k in range(len(functions) - 1, -1, -1):
         function = functions[k]
         kept = sorted(items[k])
@@ -103,7 +104,8 @@ def _note_items(program: Program, functions: list[Program], items: list[set[int]
         if i.op == "item":
             items[program.code[i.args[0]].imm[0]].add(i.imm)
         elif i.op == "call" and i.imm[1] > 1:
-            # What goes around in a loop is needed there, whether or not it is looked at afterwards.
+            # All results that a loop passes to its next iteration are needed, even if unused
+            # afterwards.
             items[i.imm[0]].update(range(len(functions[i.imm[0]].results[0])))
 
 
@@ -277,7 +279,8 @@ def with_held_parts(program: Program) -> Program:
     functions = program.functions
     held = [[True] * len(f.inputs[0].fields) for f in functions]
     _note_calls(program, program.held, functions, held)
-    # Callers come after what they call, so every call of a function is seen before the function.
+    # Callers come after the functions that they call, so all calls of a function are visited before
+    # the function.
     for k in range(len(functions) - 1, -1, -1):
         if all(held[k]):
             held[k] = [False] * len(held[k])

@@ -278,7 +278,7 @@ def described(kind: type) -> list[list[Any]]:
         if bounds:
             bounds = [b if isinstance(b, bool) or math.isfinite(b) else str(b) for b in bounds]
         unit = leaf.unit
-        # The number of an array means nothing in another process.
+        # The index of a shared array is meaningless in another process.
         default = None if isinstance(leaf.default, ArrayNumber) else leaf.default
         rows.append([leaf.name, unit.symbol, [*unit.dimension], default, bounds, leaf.doc])
     return rows

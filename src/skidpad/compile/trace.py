@@ -61,7 +61,7 @@ def scalar(name: str, verb: str, value: Any) -> Any:
     import casadi as ca
 
     try:
-        # A copy of a symbol takes longer than most that is done with it.
+        # Copying a symbol would take longer than most operations on it.
         symbol = value if type(value) is ca.SX else ca.SX(value)
     except (NotImplementedError, TypeError) as error:
         raise TraceError(f"{name} {verb} {value!r}, which is not a scalar") from error

@@ -193,7 +193,7 @@ class Body:
         self.arguments = 3
         self.inputs = [Place(w.get(0), 0), Place(w.get(2), 0)]
         self.outputs = [Place(w.get(1), 0)]
-        # What iterates writes its results over its arguments.
+        # Iterated functions write their results over their arguments.
         return self._written([skipped_by(self.program) is not None])
 
     def _written(self, late: Sequence[bool]) -> bytes:
@@ -242,7 +242,7 @@ class Body:
         depth = [0] * len(self.program.code)
         for k, i in enumerate(self.program.code):
             depth[k] = 1 + max((depth[a] for a in i.args if a in inline), default=0)
-            # A result that is written over an input is computed before.
+            # A result that is written over an input has to be computed before the input is lost.
             free = k not in results and i.op != "call"
             once = self._left[k] == 1 and depth[k] < DEEPEST
             if i.op == "const" or (free and (i.op in IN_MEMORY or once)):
@@ -303,7 +303,7 @@ class Body:
         )
         held = self._address(i.args[count]) if len(i.args) > count else w.i32(0)
         condition = skipped_by(function)
-        # What iterates writes its results over its arguments, which it reads before.
+        # Iterated functions write their results over their arguments, which they read first.
         out = self.areas[k] = arguments if condition is not None else self.memory.numbers(results)
         once = w.call(self.indices[number], w.i32(arguments), w.i32(out), held)
         if condition is None:

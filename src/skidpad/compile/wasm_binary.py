@@ -352,7 +352,8 @@ _SAME = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "neg": "neg", "
 
 
 def _lane_select(w: Writer, args: Sequence[bytes], imm: int) -> bytes:
-    # Relaxed, it may look at one bit of each lane of the mask or at all; here they are equal.
+    # The relaxed form may test one bit of each lane of the mask or all bits; here all bits are
+    # equal.
     return op(f"{w.format.whole_lanes}.relaxed_laneselect", args[1], args[2], args[0])
 
 
@@ -380,7 +381,8 @@ def _lane_mantissa(w: Writer, args: Sequence[bytes], imm: int) -> bytes:
 
 
 def _lane_exponent(w: Writer, args: Sequence[bytes], imm: int) -> bytes:
-    # There is no conversion of whole numbers: in the last bits of 2**52 (float64) they are numbers.
+    # There is no vector conversion of integers; as the last bits of 2**52 (float64) they become
+    # numbers.
     f = w.format
     moved = op(f"{f.whole_lanes}.shr_u", args[0], i32(f.mantissa_bits))
     field = op("v128.and", moved, w.constant(f.field))
@@ -561,7 +563,7 @@ def fma64(whole: int) -> bytes:
     fine = op("f64.ge", op("f64.abs", get(product)), number(_SMALLEST))
     fine = op("i32.and", fine, op("f64.lt", op("f64.abs", get(result)), number(_LARGEST)))
     once = op("i32.or", op("f64.ne", moved, get(over)), op("f64.eq", get(over), number(0.0)))
-    # Of numbers at rest, as the wheels of a parked car, many products are zero.
+    # For vehicles at rest, such as a parked car, many products are zero.
     nothing = op("i32.or", *(op("f64.eq", get(x), number(0.0)) for x in (a, b)))
     slow = when(nothing, get(total) + RETURN) + call(whole, get(a), get(b), get(c)) + RETURN
     code += when(op("i32.eqz", op("i32.and", fine, once)), slow)
@@ -580,7 +582,7 @@ def fma32() -> bytes:
     code += put(rest, _lost(product, third, total, part))
     code += put(word, op("i64.reinterpret_f64", get(total)))
     even = op("i64.eqz", int64("and", get(word), i64(1)))
-    # Of an infinite sum the rest is NaN, and not above zero.
+    # If the sum is infinite the rest is NaN, so this comparison is false.
     inexact = op("f64.gt", op("f64.abs", get(rest)), number(0.0))
     signs = int64("xor", op("i64.reinterpret_f64", get(rest)), get(word))
     step = int64("or", int64("shr_s", signs, i64(63)), i64(1))
@@ -636,7 +638,7 @@ def _whole(names: Locals, a: int, b: int, c: int) -> bytes:
     code += put(sign, int64("and", int64("xor", get(a), get(b)), i64(_SIGN)))
     code += put(far_sign, int64("and", get(c), i64(_SIGN)))
     code += put(power, int64("add", get(e_a), get(e_b)))
-    # c is the high word of 128 bits, so its power is that of 64 bits below.
+    # c is the high word of 128 bits, so its exponent refers to the 64 bits below it.
     code += put(e_c, int64("sub", get(e_c), i64(64))) + put(far_high, get(m_c))
     code += put(distance, int64("sub", get(power), get(e_c)))
     exchanged = _exchanged(high, far_high, m_a) + _exchanged(low, far_low, m_a)

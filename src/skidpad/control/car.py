@@ -122,7 +122,7 @@ def rolling_velocity(
     if upstream(compat):
         beta = sign(v) * beta
     across = v * sin(beta)
-    # The rear axle does not move sideways, so the car turns about a point on its line.
+    # The rear axle does not move sideways, so the car turns about a point on the line of that axle.
     return BodyVelocity(v * cos(beta), across, across / l_r)
 
 
@@ -319,7 +319,8 @@ def push(car: Car, State: type) -> tuple[float, ...]:
 
 def _geometry(vehicle: Any, changes: dict[str, float]) -> Any:
     shape, most = vehicle.geometry, vehicle.limits.steer_max
-    # One that turns on the spot has no angle, but a law may still think in one.
+    # A vehicle that turns on the spot has no steering angle, but a control law may still compute
+    # one.
     steer_max = most if 0.0 < most < inf else STEER_MAX
     axles = Geometry(shape.rear_axle + shape.wheel_base, -shape.rear_axle, steer_max)
     kind = _with_params(type(vehicle.params))

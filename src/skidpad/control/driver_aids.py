@@ -100,7 +100,7 @@ def aided(driver: Policy, *aids: Aid) -> Policy:
     records = {"m": Memory, "r": driver.Reference, "p": Params}
     asked = [name for name in ARGUMENTS if name not in records or record.size(records[name])]
     ports = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in asked]
-    # A policy may not ask for a record that is empty.
+    # A policy must not request an empty record.
     act.__signature__ = inspect.Signature(ports)
     label = " + ".join([driver.name, *names])
     return Policy(act, Memory, driver.Reference, Params, Params(*params), label)
@@ -383,7 +383,7 @@ def brake_apart(x: Any, u: Any, m: Nothing, p: Stability, dt: s) -> tuple[Any, N
     error = x.omega - asked
     excess = outside_dead_band(error, p.band) * fading(x.v_x, p.v_off)
     moment = (p.inertia * p.rate) * excess
-    # A car that turns more than it should is oversteering, also where it should not turn at all.
+    # A car that turns more than demanded oversteers, even if it should go straight.
     front = where(error * asked >= 0.0, 1.0, 0.0)
     arms = (c.radius_f * (2.0 / c.track_f), c.radius_r * (2.0 / c.track_r))
     at_front, at_rear = front * arms[0] * moment, (1.0 - front) * arms[1] * moment

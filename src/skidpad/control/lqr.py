@@ -304,7 +304,7 @@ def _error(designs: Sequence[Design], x: Any, seen: Seen, p: Params) -> list[Any
         roles.left: seen.left,
         roles.heading: heading_error(yaw, seen.heading),
     }
-    # Speed is compared with the reference's also where no design is for that speed.
+    # The speed error counts even if there is no design at the speed of the reference.
     own: dict[str, Any] = {roles.speed: seen.v}
     states = designs[0].states
     speeds = np.array([name in own for name in states])

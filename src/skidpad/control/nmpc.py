@@ -454,7 +454,8 @@ class Nmpc:
             },
             "sqpmethod": {
                 "max_iter": limit, "qpsol": "qrqp",
-                # Moving all eigenvalues by the least one makes steps too short: 100 do not suffice.
+                # Shifting all eigenvalues by the least one makes steps too short: 100 iterations do
+                # not suffice.
                 "convexify_strategy": "eigen-clip", "max_iter_eig": 1000,
                 "print_header": False, "print_iteration": False, "print_status": False,
                 "qpsol_options": {

@@ -169,7 +169,8 @@ class Reference:
                 "successive points, between which the vehicle would stand still"
             )
         t = t_0 + np.concatenate([[0.0], np.cumsum(np.diff(s) / mean)])
-        # Of the piece that follows; the last point has that of the piece before it.
+        # Acceleration of the segment that follows each point; the last point has that of the
+        # segment before it.
         rate = np.diff(speed) / np.diff(t)
         rate = np.append(rate, rate[0] if closed else rate[-1])
         return cls._of(t, s, *columns, speed, rate, _slope(columns[3], s), closed=closed)

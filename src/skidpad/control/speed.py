@@ -91,7 +91,7 @@ def speed_profile(line: Line, grip: Grip, *, v_end: m_s = inf) -> Array:
     if not line.closed:
         v[-1] = min(v[-1], v_end)
     v = _reached(v, bend, spacing, grip.a_lateral, grip.a_drive, line.closed)
-    # Braking is driving the other way in a film that runs backwards.
+    # Braking is driving with time reversed.
     back = _reached(v[::-1], bend[::-1], spacing[::-1], grip.a_lateral, grip.a_brake, line.closed)
     return back[::-1]
 
@@ -167,7 +167,7 @@ class Course:
         """Point at a distance along the line; an open line is extended straight beyond its ends."""
         spot = self.line.spot(distance)
         x, y, heading, curvature = self.line.point(spot)
-        # Of the piece, along which v² is linear; beyond the ends the speed stays.
+        # v² is linear along the segment; beyond the ends the speed stays constant.
         (v_0, v_1), (s_0, s_1) = (
             values[spot.row : spot.row + 2].tolist() for values in (self.v, self.line.s)
         )

@@ -147,7 +147,8 @@ def speed_torques(
 ) -> Command:
     """Torques for several speeds, with the rule for stopping, and the memory after the step."""
     ff = p.feedforward_gain * seen.slope_torque if form.feed_forward else 0.0
-    # Upstream lets go, and needs no brake: its slopes do not pull at wheels that grip.
+    # Upstream releases the wheels and needs no brake, since slopes do not act on its gripping
+    # wheels.
     holding = 0.0 if form.upstream else pid.within(seen.slope_torque, p)
     stops: Any = reduce(logical_and, [abs(v) < p.zero_threshold for v in asked])
     slow = reduce(logical_and, [abs(v) < p.stop_threshold for v in actual])

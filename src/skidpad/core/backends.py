@@ -66,7 +66,7 @@ def casadi_reader() -> Any:
     it through a callback.
     """
     known = _readers.get("reader")
-    # Two threads may both make one; all take the first.
+    # Two threads may both create it; all use the first one.
     return _readers.setdefault("reader", _new_reader()) if known is None else known
 
 
@@ -214,7 +214,7 @@ def _float_backend() -> SimpleNamespace:
     backend.sign = lambda x: x if x != x else float((x > 0) - (x < 0))
     backend.minimum = lambda a, b: a if (a < b or a != a) else b
     backend.maximum = lambda a, b: a if (a > b or a != a) else b
-    # The sign goes with it, so that floor(-0.0) is -0.0 as elsewhere.
+    # Keep the sign, so that floor(-0.0) is -0.0 as elsewhere.
     backend.floor = _or_nan(lambda x: math.copysign(math.floor(x), x), np.floor)
     backend.where = lambda condition, a, b: a if condition else b
     backend.logical_and = lambda a, b: bool(a) and bool(b)

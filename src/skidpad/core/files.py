@@ -98,9 +98,9 @@ def reading(file: str | os.PathLike[str], fault: str) -> Generator[None]:
         raise
     except OSError as error:
         kind = MissingFile if isinstance(error, FileNotFoundError) else InvalidValue
-        # One without a number is a library's word about the content.
+        # An OSError without an error number is a library's statement about the content.
         fault = fault if fault.startswith("cannot be read") or not error.errno else "cannot be read"
-        # Libraries repeat the path where they have no number.
+        # Without an error number, the text of libraries repeats the path.
         reason = os.strerror(ENOENT) if kind is MissingFile else error.strerror or error
         raise kind(f"{os.fspath(file)} {fault}: {reason}") from error
     except RecursionError as error:
@@ -145,8 +145,8 @@ def open_file(file: str | os.PathLike[str]) -> BinaryIO:
 
 
 def _opener(path: str, flags: int) -> int:
-    # A path that became a pipe since it was looked at must not wait for a writer. Windows has no
-    # such flag, nor pipes in folders.
+    # If a path has become a pipe since it was checked, opening it must not wait for a writer.
+    # Windows has no such flag, nor pipes in folders.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
@@ -182,8 +182,8 @@ def bytes_of(file: str | os.PathLike[str]) -> bytes:
     path = path_of(file)
     with open_file(path) as stream, reading(path, "cannot be read"):
         size = os.fstat(stream.fileno()).st_size
-        # Files of /proc say that they are empty, and a file may grow while it is read. To ask for
-        # more than there is would allocate as much.
+        # Files of /proc report a size of 0, and a file may grow while it is read. Requesting more
+        # than the reported size would allocate that much memory.
         parts = [b"" if size > LARGEST else stream.read(size)]
         while size <= LARGEST and (more := stream.read(1 << 16)):
             parts.append(more)
@@ -235,7 +235,7 @@ def unpacked(data: bytes, compression: str, size: int) -> bytes:
         raise ValueError(f"it claims to hold {size} bytes; at most {LARGEST_BLOCK} are read")
     if compression == "zstd":
         zstandard = require("zstandard", purpose="A recording")
-        # The frame says for itself how much it holds, and the decompressor believes it.
+        # The frame declares its own size, and the decompressor trusts it.
         if zstandard.frame_content_size(data) not in (-1, size):
             raise ValueError("its number of bytes differs from the declared one")
         data = zstandard.ZstdDecompressor().decompress(data, max_output_size=size)
@@ -449,7 +449,7 @@ def _text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, str):
-        # Only the beginning is formatted: a text may be a whole file.
+        # Format only the beginning: a text may be a whole file.
         return repr(value[:_LONGEST_PART])
     if isinstance(value, type) or (isinstance(value, Callable) and hasattr(value, "__qualname__")):
         return value.__qualname__.rpartition("<locals>.")[2]

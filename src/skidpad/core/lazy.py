@@ -85,7 +85,7 @@ class RecentCache(Generic[T]):
 
     def __init__(self, most: int = MOST_RECENT) -> None:
         self._most = most
-        # The owner is stored with its value, so that no other one can get its address.
+        # Store the owner with its value, so that no other object can get the same address.
         self._entries: dict[Any, tuple[Any, T]] = {}
 
     def get(self, owner: Any, key: Any, make: Callable[[], T]) -> T:

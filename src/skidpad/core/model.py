@@ -285,7 +285,7 @@ class Model(Constant, Generic[X, U, P, Y, W]):
         return f"<model {self.name}: {sizes}, {record.size(self.Params)} parameters>"
 
     def __hash__(self) -> int:
-        # Only of fields that can be hashed; equal models have them in common.
+        # Use only fields that can be hashed; they are equal in equal models.
         return hash((self.name, self.State, self.Input, self.Params, self.derivative, self.update))
 
     @property

@@ -153,7 +153,7 @@ def warn_of_changes(name: str, body: Body | None, params: Any, rows: Iterable[An
     kind, own = type(params), record.flatten(params)
     known = {text.partition(" = ")[0] for text in implausible_parameters(body, params)}
     for row in rows:
-        # Of unchanged leaves the own ones: they may be numbers of shared arrays.
+        # Keep the original object of unchanged leaves, which may be the index of a shared array.
         changed = [a if float(a) == b else b for a, b in zip(own, row.tolist(), strict=True)]
         for text in implausible_parameters(body, record.unflatten(kind, changed)):
             leaf = text.partition(" = ")[0]

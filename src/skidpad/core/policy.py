@@ -104,7 +104,7 @@ class Policy(Constant):
         answer = self.act(**{name: values[name] for name in self.arguments})
         if record.is_record_type(type(answer)) and not record.size(self.Memory):
             return answer, self.Memory()
-        # A record is a tuple too, so an input of two fields is not to be taken for a pair.
+        # A record is a tuple too, so an input with two fields must not be mistaken for a pair.
         if type(answer) is not tuple or len(answer) != 2 or not isinstance(answer[1], self.Memory):
             expected = f"(u, m) with m a {self.Memory.__qualname__} record"
             expected = expected if record.size(self.Memory) else "the vehicle's input, a record"

@@ -211,7 +211,7 @@ class Line:
     ) -> None:
         self.label, self.unit = label, unit
         self.done, self.total, self.elapsed, self.before = done, total, elapsed, before
-        # Times are sums of steps: a hair below the total is all of it.
+        # Times are sums of steps, so a total that is missed by rounding counts as reached.
         self.whole = done >= total * (1.0 - 1e-9)
         """Whether all work is done."""
         self.fraction = 1.0 if self.whole or not total > 0 else done / total

@@ -103,7 +103,7 @@ def extended(kind: type[R]) -> type[R]:
     defaults = {**base._field_defaults, **{f: kind.__dict__[f] for f in own if f in kind.__dict__}}
 
     def docs() -> dict[str, str]:
-        # Reading them from source takes long; most programs never ask.
+        # Reading docstrings from source takes long, and most programs never need them.
         return {**field_docs(base), **field_docs(kind)}
 
     wider = define(kind.__name__, {f: hints[f] for f in order}, defaults, docs, kind.__doc__ or "")
@@ -254,7 +254,7 @@ def _classes(module: str) -> dict[str, ast.ClassDef]:
         return {}
     nodes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     named = {node.name: node for node in nodes}
-    # Which of two with the same name is the one is for `inspect` to say.
+    # If several classes have the same name, leave it to `inspect` to find the right one.
     return named if len(named) == len(nodes) else {}
 
 

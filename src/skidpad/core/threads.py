@@ -216,8 +216,8 @@ class _Job:
         self._error: BaseException | None = None
         self._lock = threading.Lock()
         self._helpers, self._closed, self._finished = 0, False, False
-        # Released whenever the last helper leaves. Waiting for a bare lock is one call of C: an
-        # interrupt cannot find it half done, as it can the locks of `threading`.
+        # Released whenever the last helper leaves. Waiting for a bare lock is a single C call, so
+        # an interrupt cannot leave it in a half-finished state, as it can the locks of `threading`.
         self._all_left = threading.Lock()
         self._all_left.acquire()
 
@@ -279,7 +279,7 @@ class _Job:
             try:
                 raise error
             finally:
-                # The traceback of an error must not hold the error itself.
+                # The traceback of an error must not hold a reference to the error itself.
                 del error
         if self.stop:
             raise KeyboardInterrupt

@@ -221,7 +221,7 @@ def _finite_sum(naming: Naming, values: Sequence[str]) -> list[str]:
 def _steps(naming: Naming, queues: Queues) -> str:
     exported, kind = naming.exported, naming.kind
     limits = np.finfo(exported.precision)
-    # Some models count updates, whatever their length.
+    # Some models count updates instead of measuring their length.
     counted = queues and queues.channels.rule == "nearest"
     shorter = f"dt / {naming.name}_SUBSTEPS"
     return _STEPS.format(
@@ -518,7 +518,7 @@ def _arrays(naming: Naming) -> list[str]:
 def _defaults(naming: Naming) -> list[str]:
     """C constants of the interface."""
     model, name, params = naming.exported.model, naming.name, naming.exported.vehicle.params
-    # As the Simulator starts, which settles by Python's own arithmetic.
+    # Make the initial state consistent in Python, as the Simulator does.
     start = make_consistent(model, record.build(model.State), params, None, ())
     numbers = {"params": params, "state": record.build(model.State, start)}
     numbers |= {one: record.build(naming.record(one)) for one in ("input", "disturbance")}

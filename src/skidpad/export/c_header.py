@@ -247,7 +247,8 @@ class Queues:
         member = self.naming.fields["params"][self.channels.delays[channel]]
         if self.naming.kind.name == "double":
             return f"car->params.{member}"
-        # The default is taken as it was before it was rounded: whole steps remain whole.
+        # If a delay has its rounded default, use the default before rounding, so that whole steps
+        # remain whole.
         value = self._delays()[channel]
         exact, rounded = literal(value, TYPES["float64"]), self.naming.number(value)
         return f"car->params.{member} == {rounded} ? {exact} : (double)car->params.{member}"

@@ -103,7 +103,7 @@ def fmu_files(exported: Export, version: int, *, queue: int | None = None) -> di
     sources |= {file: (fixed / file).read_bytes() for file in FIXED[version]}
     sources["derivatives.h"] = derivatives.header().encode()
     built = [f"fmi{version}.c"]
-    # The token names this FMU and no other: a digest of all that it is made of.
+    # The token identifies this FMU: a digest of all of its contents.
     digest = hashlib.sha256(model_description(programs, version, "", built))
     for file, content in sources.items():
         digest.update(file.encode() + b"\0" + content + b"\0")
@@ -151,7 +151,7 @@ def _binaries(
             file = f"{name}{TARGETS[target].suffix}"
             out = folder / target / file
             out.parent.mkdir()
-            # Nothing but the functions of FMI is seen from outside, and no path of this machine.
+            # Only the functions of FMI are exported, and no path of this machine is included.
             flags = ["-fvisibility=hidden", "-s"]
             if target.endswith("macos"):
                 flags.append(f"-Wl,-install_name,@rpath/{file}")

@@ -76,7 +76,8 @@ def list_items(boxes: Any, segments: Any, frame: Any, place: Any, items: Any, wr
         right = int((boxes[k, 2] - x) / size)
         bottom = int((boxes[k, 1] - y) / size)
         top = int((boxes[k, 3] - y) / size)
-        # Along the normal of the segment, which the box around it does not look at.
+        # Test the distance along the normal of the segment, too, which its bounding box does not
+        # limit.
         n_x = n_y = offset = reach = 0.0
         if exact:
             n_x = -(segments[k, 3] - segments[k, 1])
@@ -123,8 +124,8 @@ def search(segments: Any, cells: Any, points: Any, distance: Any, which: Any, fo
         best = np.inf
         item = -1
         foot_x = foot_y = 0.0
-        # What lies in a ring, or beyond it, is at least ring - 1 cells away from the point, or from
-        # the nearest point of the table for one outside of it.
+        # Segments in or beyond a ring are at least ring - 1 cells away from the point or, if it
+        # lies outside of the table, from the nearest point of the table.
         for ring in range(max(cells.rows, cells.columns)):
             if (ring - 1) * cells.size > best:
                 break

@@ -264,7 +264,7 @@ class Line:
         along, length, offset = pieces.along[row], pieces.length[row], places - self.points[row]
         reached = np.clip((offset * along).sum(axis=1), 0.0, length)
         share, at_end = reached / length, reached >= length
-        # The end itself, so that it does not matter which of two pieces it belongs to.
+        # Use the end point itself, so that both adjacent segments give the same result.
         gap = np.where(
             at_end[:, None], places - self.points[row + 1], offset - reached[:, None] * along
         )
@@ -293,7 +293,7 @@ class Line:
     @cached_property
     def _pieces(self) -> _Pieces:
         steps = np.diff(self.points, axis=0)
-        # Two points of a file may be the same; such a piece is never the only nearest one.
+        # A file may repeat a point; the empty segment is never the only nearest one.
         length = np.maximum(np.hypot(*steps.T), np.finfo(float).tiny)
         along = steps / length[:, None]
         ends = along[-1:] + along[:1] if self.closed else None
@@ -429,7 +429,7 @@ def crossings(segments: Array) -> Crossings:
     Fast if the segments have similar lengths.
     """
     middles, along = 0.5 * (segments[:, :2] + segments[:, 2:]), segments[:, 2:] - segments[:, :2]
-    # The middles of two that meet are not farther apart than half of both lengths.
+    # If two segments meet, their middles are not farther apart than half the sum of their lengths.
     reach = float(np.hypot(*along.T).max())
     pairs = np.sort(_pairs(middles, reach * (1.0 + 1e-9)), axis=1)
     pairs = pairs[~_joined(segments[pairs[:, 0]], segments[pairs[:, 1]])]
@@ -452,7 +452,8 @@ def crossing_shares(p: Array, q: Array) -> tuple[Array, Array]:
 def _pairs(points: Array, reach: float) -> NDArray[np.int64]:
     """Pairs of points (n, 2) within a distance of each other, (k, 2)."""
     if len(points) <= _FEW:
-        # Along the longer side of their box, each has only a few that are near enough.
+        # Sort along the longer side of the bounding box, where each point has only a few near
+        # neighbours.
         side = points[:, int(np.ptp(points, axis=0).argmax())]
         order = np.argsort(side, kind="stable")
         count = np.arange(len(points))

@@ -42,7 +42,7 @@ def fill_polygons(
     corner that is not finite is left out.
     """
     rows = len(pixels)
-    # Of each row, the columns in which a share changes.
+    # For each row, the range of columns in which a share changes.
     low, high = np.full(rows, pixels.shape[1]), np.full(rows, -1)
     begin = 0
     for k in range(len(ends)):
@@ -138,7 +138,7 @@ def colour_cells(
     rows, columns = cells.shape
     share = 1.0 / (samples * samples)
     i, j = np.divmod(np.arange(samples * samples), samples)
-    # Of the points, from the corner of their pixel.
+    # Coordinates of the points relative to the corner of their pixel.
     off_x = (right[0] * (j + 0.5) + down[0] * (i + 0.5)) / samples
     off_y = (right[1] * (j + 0.5) + down[1] * (i + 0.5)) / samples
     for row in range(pixels.shape[0]):

@@ -88,7 +88,7 @@ def touches(walls: Walls, most: int, pose: Pose, parts: Sequence[Sequence[tuple[
         pose: pose of the vehicle's reference point.
         parts: convex parts of its outline, counter-clockwise, in m from the reference point.
     """
-    # From the corner of the map, so that float32 keeps its digits.
+    # Coordinates relative to the corner of the map, so that float32 keeps its digits.
     here = Pose(pose.x - walls.x, pose.y - walls.y, pose.yaw)
     column = clip(floor(here.x / walls.edge), 0.0, walls.columns - 1.0)
     row = clip(floor(here.y / walls.edge), 0.0, walls.rows - 1.0)

@@ -339,7 +339,7 @@ class Environments:
     def _noise(self, rows: Any) -> Array:
         if not self._noise_words.size:
             return _QUIET if isinstance(rows, slice) else np.empty((len(rows), 0))
-        # Agents of a world draw the same starts, and errors of their own.
+        # Agents of a world draw the same starts, but their own noise.
         own = self._seeds[rows] + (self._agent[rows].astype(np.uint64) << np.uint64(40))
         return shares("learn.noise", own, self._periods[rows], self._noise_words)
 

@@ -288,7 +288,7 @@ class FunctionalEnvironments:
             return self._kept(), *(self._own(part) for part in stepped[:4])
 
     def _own(self, array: Any) -> Any:
-        # Those of a device are JAX's own already.
+        # Arrays on a device are JAX's own already.
         return np.array(array) if self._host else array
 
     def _kept(self) -> Held:

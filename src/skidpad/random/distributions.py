@@ -246,7 +246,7 @@ class Uniform(_Bounded):
     def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Any]:
         """Uniform values between the bounds, (runs, size)."""
         u = draw.uniform(self.dim)
-        # A weighted sum, as the difference of the ends may overflow.
+        # A weighted sum of the ends, as their difference may overflow.
         drawn = (1.0 - u) * self._lower + u * self._upper
         return np.clip(drawn, self._lower, self._upper), None
 
@@ -331,7 +331,7 @@ class _Between:
         below = low + u * (high - low)
         above = self._above + (1.0 - u) * (high - low)
         ndtri = _special().ndtri
-        # From the side on which the probability is small.
+        # Compute from the side on which the probability is small.
         return np.where(below < 0.5, ndtri(below), -ndtri(above))
 
 

@@ -97,7 +97,7 @@ def read_crg(path: str | os.PathLike[str]) -> CrgFile:
     inner, further = _read(referenced_file(file.path, target.text, target.number))
     if further is not None:
         raise file.error(f"refers to {inner.path}, which refers to a third file", target.number)
-    # What the referring file says itself comes first, block by block.
+    # Blocks of the referring file take precedence.
     options, modifiers = file.options or inner.options, file.modifiers or inner.modifiers
     return replace(inner, options=options, modifiers=modifiers)
 
@@ -243,7 +243,7 @@ def _text_rows(path: Path, data: bytes, first: int, digits: int, width: int) -> 
         for j in range(part * per_line, min(width, (part + 1) * per_line)):
             begin = (j - part * per_line) * digits
             text = line[begin : begin + digits].strip()
-            # What begins with an asterisk stands for no number.
+            # A value that begins with an asterisk stands for a missing number.
             missing = text.startswith("*") or text.lower() == "nan"
             rows[row, j] = math.nan if missing else _number(path, text, first + k)
     return rows

@@ -308,7 +308,7 @@ def grip_of_patches(
             )
         if not (low < high).all():
             raise InvalidValue(f"area = {shown(area)} must have its lower left corner first")
-    # One point more on every side has the base, which holds outside.
+    # One additional point on every side has the base value, which applies outside.
     first = np.floor(low / step) - 1.0
     counts = np.ceil(high / step) + 1.0 - first + 1.0
     if not counts[0] * counts[1] <= _MOST_POINTS:

@@ -210,7 +210,7 @@ def _factor(n: Array, tracks: Array) -> list[list[Array]]:
             rest = coherence(n, float(y - tracks[j]))
             for k in range(j):
                 rest = rest - row[k] * rows[j][k]
-            # Tracks close to each other are alike; then there is nothing left to share.
+            # Adjacent tracks are perfectly correlated; then no variance remains to be distributed.
             row.append(np.where(rows[j][j] > 1e-6, rest / np.maximum(rows[j][j], 1e-6), 0.0))
         left = np.ones(n.size)
         for share in row:

@@ -139,7 +139,7 @@ class Participant:
         if qos.depth < 1:
             raise InvalidValue(f"depth is {qos.depth}, but must be at least 1")
         last = policy.History.KeepLast(qos.depth)
-        # As in rmw.
+        # rmw uses the same setting.
         policies = [
             # Without waiting: a new sample replaces an old one if there is no room.
             policy.Reliability.Reliable(0) if qos.reliable else policy.Reliability.BestEffort,
@@ -149,7 +149,7 @@ class Participant:
             policy.Userdata(data=dds.user_data(pairs)),
         ]
         if qos.latched:
-            # The depth for later readers, by default one.
+            # Depth for later readers; the default is one.
             policies.append(policy.DurabilityService(0, last, -1, -1, -1))
         all_policies = library.Qos(*policies, *more)
         with self._lock:

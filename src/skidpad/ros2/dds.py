@@ -256,7 +256,7 @@ _LOOPBACK = (
     "<MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>"
     '<Peers><Peer address="localhost"/></Peers></Discovery>'
 )
-# Only those with the same tag find each other.
+# Only participants with the same tag discover each other.
 _OFF = (
     "<General><AllowMulticast>false</AllowMulticast></General>"
     "<Discovery><Tag>skidpad_off_{process}</Tag></Discovery>"
@@ -322,7 +322,7 @@ def cyclone(module: str) -> Any:
 def calls() -> Calls:
     """Functions of the C library that release the interpreter lock while they run."""
     library = cyclone("internal").DDS._dll_handle
-    # Its own function objects: the binding has set other argument types on the shared ones.
+    # New function objects, since the binding has set other argument types on the shared ones.
     attach, wait = library["dds_waitset_attach"], library["dds_waitset_wait"]
     attach.argtypes = [ctypes.c_int32, ctypes.c_int32, ctypes.c_ssize_t]
     wait.argtypes = [
@@ -397,7 +397,7 @@ def _holding_bytes(structure: Any) -> Any:
     def from_bytes(kind: Any, data: bytes, **_form: Any) -> Any:
         return kind(data)
 
-    # Not by inheritance: the binding takes every base class for a structure.
+    # Not by inheritance, since the binding treats every base class as a structure.
     structure.__init__, structure.serialize = keep, lambda self, **_form: self.data
     structure.deserialize = structure.deserialize_key = classmethod(from_bytes)
     return structure

@@ -193,7 +193,7 @@ class Graph:
 SETTINGS: dict[str, Any] = {
     "mode": "peer",
     "connect/endpoints": ["tcp/localhost:7447"],
-    # Without a router the session opens all the same, and tries again and again.
+    # Without a router the session opens nevertheless and keeps trying to connect.
     "connect/timeout_ms": {"router": -1, "peer": -1, "client": 0},
     "connect/exit_on_failure": {"router": False, "peer": False, "client": True},
     "connect/retry": {"period_init_ms": 1000, "period_max_ms": 1000, "period_increase_factor": 1},
@@ -320,7 +320,7 @@ class ZenohTransport(Transport):
         self._kept: list[Any] = []
         """References that keep zenoh from undeclaring the entities."""
         self._threads: list[threading.Thread] = []
-        # A thread that waits in zenoh must not be there when the interpreter ends.
+        # No thread may be waiting in zenoh when the interpreter ends.
         atexit.register(self.close)
         channel, key = self._zenoh.handlers.FifoChannel(_TOKENS), f"{_PREFIX}/{self.domain}/**"
         tokens = self._session.liveliness().declare_subscriber(key, channel, history=True)
@@ -396,7 +396,7 @@ class ZenohTransport(Transport):
 
             def reply(cdr: Data) -> None:
                 about = attachment(sender.sequence, time.time_ns(), sender.gid)
-                # A second reply or one after the end is none.
+                # A second reply, or a reply after the end, is ignored.
                 with suppress(IndexError, self.error), open_query.pop() as asked:
                     asked.reply(key, bytes(cdr), attachment=about)
 
@@ -458,7 +458,7 @@ class ZenohTransport(Transport):
 
     def _read(self, source: Any, take: Callable[[Any], None], name: str = "graph") -> None:
         """Start the thread that calls a function with each item of a channel."""
-        # Not the methods of the source: they would lock it, and it could not be undeclared.
+        # Do not call methods of the source: they would lock it, and it could not be undeclared.
         channel = source.handler
         self._kept.append(source)
 
@@ -466,7 +466,7 @@ class ZenohTransport(Transport):
             with suppress(self.error):
                 while True:
                     item = channel.recv()
-                    # More that is there is taken without giving the interpreter away.
+                    # Take further items that are available without giving up the interpreter.
                     while item is not None:
                         self._take(take, item, name)
                         item = channel.try_recv()

@@ -142,7 +142,7 @@ def rows(
         raise InvalidValue(
             f"{what} has shape {array.shape}, which does not fit states of shape {(*shape, n)[:-1]}"
         ) from None
-    # Not -1: without fields there is nothing to count by.
+    # Not -1, since without fields the number of rows could not be inferred.
     array = array.reshape(1, math.prod(shape), n)
     return array if masked else in_range(kind, what, finite(kind, what, array))
 

@@ -187,7 +187,7 @@ class Derivatives:
             ends[:] = end.run([last, acting.p, r[-1:]], last.shape[1])
             return ends[0]
 
-        # Forwards, and backwards over the steps between checkpoints, which are repeated.
+        # Integrate forwards, then backwards over the steps between checkpoints, which are repeated.
         total = acting.vehicles * (2 * work.steps + work.marks[-1])
         with watching(total, "steps", "gradient", progress) as watch:
             engine = self._adjoint(cost, with_params)

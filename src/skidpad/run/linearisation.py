@@ -71,7 +71,7 @@ class Differentiated:
         from ..integrate.derivatives import linearised
 
         self.name = name
-        # By elimination: CasADi's own way takes up to twice as many operations here.
+        # By elimination, since CasADi's own method takes up to twice as many operations here.
         values, jacobian = linearised(values, ca.vertcat(*symbols[:2]))
         nx = symbols[0].numel()
         matrices = [ca.densify(jacobian[:, :nx]), ca.densify(jacobian[:, nx:])]

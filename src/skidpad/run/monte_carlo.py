@@ -185,7 +185,7 @@ class Experiment:
             noise_memory = self.noise.start(len(runs))
         shown = x[: self.vehicle_states].T
         for step in range(self.steps):
-            # Models that look at states are shown the last ones of runs that diverged.
+            # For runs that diverged, models that read states get the last finite ones.
             alive: Mask = np.asarray(np.isfinite(x).all(axis=0))
             shown = np.where(alive[:, None], x[: self.vehicle_states].T, shown)
             draw = self.draw("disturbance", runs, step)
@@ -391,7 +391,7 @@ class Tally:
         if not np.isnan(ordered[-1]):  # NaN is the last in order; nothing is known of its place
             ends = np.concatenate([[-np.inf], ordered, [np.inf]])
             self.intervals[name][sample] = ends[self._ranks(len(ordered))]
-        # A run on its way to infinity may be too large to be squared, or there.
+        # A diverging run may be too large to be squared, or infinite.
         with np.errstate(over="ignore", invalid="ignore"):
             self.mean[name][sample] = counted.mean()
             self.std[name][sample] = counted.std(ddof=1) if counted.size > 1 else 0.0
@@ -503,7 +503,7 @@ def replay_run(experiment: Experiment, run: int, seed: int) -> Trajectory:
     moments = list(experiment.moments(np.array([run])))
     good = [m for m in moments if np.isfinite(m.states).all()]
     states = np.array([m.states[:, 0] for m in good])
-    # The last sample has no step of its own: it shows what acted in the one before.
+    # The last sample has no step of its own: it has the input of the step before.
     acted = [m for m in moments if m.inputs is not None and m.disturbances is not None]
     acted = [acted[min(k, len(acted) - 1)] for k in range(len(good))]
     inputs = np.array([m.inputs[0] for m in acted if m.inputs is not None])
@@ -808,7 +808,7 @@ def noisy(policy: Policy, State: type) -> Policy:
         arguments = {**arguments, "x": seen, "r": getattr(arguments["r"], TOLD, None)}
         return policy.act(**{name: arguments[name] for name in policy.arguments})
 
-    # The names of its arguments say what a policy needs.
+    # The argument names of the policy say what it needs.
     names = dict.fromkeys(("x", "r", *policy.arguments))
     keyword = inspect.Parameter.KEYWORD_ONLY
     act.__signature__ = inspect.Signature([inspect.Parameter(n, keyword) for n in names])

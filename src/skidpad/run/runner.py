@@ -633,7 +633,7 @@ class Rollout:
         queue = fleet.queue(arrays, self.pending, self.layout)
         if queue is None and self.return_pending:
             raise fleet.no_dead_time()
-        # Some models count updates, whatever their length.
+        # Some models count updates instead of measuring their length.
         counted = fleet.plant.dead_time_rule == "nearest"
         if queue is not None and lengths is not None and not counted:
             if self.pending is not None or self.return_pending:

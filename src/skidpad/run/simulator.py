@@ -216,7 +216,7 @@ class CompiledStepper:
     def snapshot(self) -> bytes:
         """A copy of the complete changing state."""
         block = bytearray(self._buffer)
-        # The remains of a step that failed are no part of the moment.
+        # Leftovers of a failed step are not part of the snapshot.
         block[self._input_at : self._disturbance_at] = block[self._acted_at :][: self._inputs.size]
         self._residual.pack_into(block, self._residual_at, 0.0)
         return bytes(block)
@@ -327,7 +327,7 @@ class ScipyStepper:
         try:
             return self._solver.advance(self._derivative, now.state, dt, self.time)
         except (SimulationDiverged, StepNotConverged) as error:
-            # A method that cannot step into the range where the equations end stops short of it.
+            # A method that cannot step into the range where the equations end stops before it.
             if isinstance(error, StepNotConverged) and not cause_of_end(self.vehicle, self.state):
                 raise
             raise diverged(self.time, self.state, self.vehicle) from None
@@ -588,7 +588,8 @@ class Simulator(Generic[X, U, P, Y, W]):
         """
         row = self._commands.with_fields(inputs, fields) if fields else self._row(inputs)
         user = self._user
-        # Python changes threads and answers signals at calls and in loops: none comes between.
+        # Python switches threads and handles signals at calls and in loops, so nothing interrupts
+        # these assignments.
         if user is not None and user != threading.get_ident():
             raise self._in_use()
         self._user = _STEPPING
@@ -630,7 +631,7 @@ class Simulator(Generic[X, U, P, Y, W]):
         if dt > self._longest_checked:
             check_step(self.vehicle, self.integrator, dt, self._settings.substeps or 1)
             self._longest_checked = dt
-        # Some models count updates, whatever their length.
+        # Some models count updates instead of measuring their length.
         age = 1.0 if self.vehicle.model.dead_time_rule == "nearest" else dt / self.dt
         self._commands.check_ranges(row)
         return self._stepper.step_of(self._acting(row, age), dt, age)

@@ -66,7 +66,8 @@ def longest_step(method: Integrator, jacobian: Array) -> LongestStep:
     fastest = complex(eigenvalues[np.argmax(np.abs(eigenvalues))]) if len(eigenvalues) else 0j
     if isinstance(method, ExplicitRungeKutta):
         damped = eigenvalues[np.real(eigenvalues) < 0.0]
-        # Relative to the fastest one: a mode at rest has an eigenvalue of rounding, of either sign.
+        # Relative to the fastest mode: a mode at rest has an eigenvalue of rounding errors, of
+        # either sign.
         damped = damped[-np.real(damped) > 1e-9 * np.abs(eigenvalues).max(initial=0.0)]
         if not len(damped):
             return LongestStep(np.inf, fastest)
@@ -382,7 +383,7 @@ def _complain(
     if worst.longest > 0.0:
         why = f"which takes steps of {worst.longest:.3g} s at most"
         value = worst.longest * substeps
-        # To two digits, so that the advised step is allowed.
+        # Round to two digits, so that the advised step is allowed.
         scale = 10.0 ** (np.floor(np.log10(value)) - 1.0)
         ways += [f"dt <= {float(np.floor(value / scale) * scale):g} s"]
         if has_substeps:

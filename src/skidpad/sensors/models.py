@@ -356,7 +356,8 @@ class FullState(Sensor):
         if isinstance(truth, self.Truth):
             return truth
         parts = truth if isinstance(truth, list) else [truth]
-        # What comes first wins: a state before the outputs, as in a trajectory.
+        # Earlier fields take precedence: a state over an output of the same name, as in a
+        # trajectory.
         named: dict[str, Any] = {}
         for part in reversed(parts):
             named |= by_field(part)

@@ -126,7 +126,8 @@ def motion_along(trajectory: Trajectory, vehicle: Vehicle | None = None, **other
                 f"the trajectory was not recorded with {vehicle.name!r}: it has {sizes[0]} states "
                 f"and {sizes[1]} inputs, not those of its records"
             )
-        # As the recorded outputs: the input that led to a sample, at the first the coming one.
+        # Pair each sample with the input that led to it, as the recorded outputs do; the first
+        # sample with the coming input.
         led_there = np.vstack([trajectory.inputs[:1], trajectory.inputs[:-1]])
         fields = motion_of(vehicle, trajectory.states, led_there)._asdict()
         # With dead time the recorded inputs are commands, which have not acted yet.

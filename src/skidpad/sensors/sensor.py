@@ -88,7 +88,7 @@ def sampled_rows(t: Array, rate: float | None) -> tuple[NDArray[np.int64], NDArr
 def arrival_rows(t: Array, rows: NDArray[np.int64], delay: float) -> NDArray[np.int64]:
     """Row at which each sample is output; the number of rows if it never is."""
     arrival = np.searchsorted(t, t[rows] + delay * (1.0 - _SLACK))
-    # That sum is rounded otherwise than the difference which decides in `old_enough`.
+    # That sum is rounded differently from the difference that decides in `old_enough`.
     earlier = np.maximum(arrival - 1, rows)
     arrival = np.where(old_enough(t[earlier], t[rows], delay), earlier, arrival)
     at = np.minimum(arrival, t.size - 1)
@@ -780,7 +780,7 @@ class ChannelErrors(ErrorSource):
     def _drift(self, steps: Steps, elapsed: Array, before: Wander | None) -> Array:
         level = self._settings["drift"]
         age = -elapsed[:, None] / self._settings["drift_time"]
-        # The variance stays what it was: kept² of it remains, the rest is drawn anew.
+        # The variance is preserved: kept² of it remains, and the rest is drawn anew.
         kept, fresh = np.exp(age), level * np.sqrt(-np.expm1(2.0 * age))
         if before is None:  # all of it is drawn
             kept[0], fresh[0] = 0.0, level

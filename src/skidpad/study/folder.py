@@ -516,8 +516,8 @@ def runs_bytes(columns: Iterable[Column], runs: int) -> float:
         _COLUMN_BYTES + 4 * len("".join((one.name, one.unit, one.meaning)).encode())
         for one in known
     )
-    # Parts that wait at each level until they are merged, new ones, and groups of rows, whose
-    # headers are as long as that of a file.
+    # Parts that wait at each level until they are merged, new parts, and row groups, whose headers
+    # are as long as that of a file.
     levels = 1 + int(log(max(runs, 1), LEVEL))
     parts = min(runs, LEVEL * (levels + 1)) + runs // GROUP_ROWS
     return row * runs + parts * (head + _PART_BYTES)

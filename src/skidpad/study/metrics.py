@@ -655,7 +655,7 @@ def _summed(a: Any, v: Any, n: Any, dt: Any) -> Any:
 
 def _larger_with_time(a: Any, v: Any, t: Any) -> Any:
     best, time = a
-    # NaN is taken once, and then stays.
+    # Once a value is NaN, the fold keeps NaN.
     sound = ops.equal(best, best)
     taken = ops.logical_and(sound, ops.logical_not(ops.less_equal(v, best)))
     return (ops.where(taken, v, best), ops.where(taken, t, time))

@@ -64,7 +64,8 @@ def vehicle_by_text(
     tyres = {name: _tyre(name, given.pop(name)) for name in TYRE_NAMES if name in given}
     name, colon, chosen = text.partition(":")
     with warnings.catch_warnings():
-        # Without parameters the defaults are what the text asks for: no warning of assumed ones.
+        # Without parameters, the text asks for the defaults, so there is no warning about assumed
+        # values.
         if not telling:
             warnings.simplefilter("ignore", AssumedParameter)
         if name in COMMAND_DRIVEN and not colon:

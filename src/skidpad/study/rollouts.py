@@ -139,7 +139,7 @@ class Setup:
         """Fields that factors set, by factor name."""
         plant = self.loop.runner.plant
         pairs = zip(record.names(plant.Params), record.flatten(plant.params), strict=True)
-        # Numbers between two that identify shared arrays have no meaning.
+        # Values between two indices of shared arrays are meaningless.
         arrays = [name for name, value in pairs if isinstance(value, ArrayNumber)]
         return {
             prefix + leaf.name: leaf

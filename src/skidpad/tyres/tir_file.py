@@ -638,7 +638,7 @@ def _exchanged(line: str, old: Entry, text: str) -> str:
     room = len(tail) - len(tail.lstrip(" "))
     if room and tail[room : room + 1] in ("$", "!"):
         tail = " " * max(1, room + old.end - old.begin - len(text)) + tail[room:]
-    # A value where there was none stands right behind the sign.
+    # If there was no value before, the new one is written directly after the sign.
     return (
         head + (" " if head.endswith("=") and line[old.begin :].strip() == "" else "") + text + tail
     )

@@ -174,8 +174,8 @@ class Evaluator:
         # A tyre with a pressure needs one above 0; tyres that ignore it have 0 themselves.
         self._least = {"p": math.ulp(0.0) if float(tyre.pressure) > 0.0 else 0.0, "mu": 0.0}
         self._least_p = self._least["p"]
-        # A list takes and gives its last item in one piece, so threads and signal handlers that
-        # call the same tyre at the same time have a kernel each.
+        # Lists append and pop atomically, so threads and signal handlers that call the same tyre at
+        # the same time each get a kernel of their own.
         self._idle: dict[tuple[str, int], list[_Bound]] = {}
 
     def __call__(self, name: str, values: tuple[Any, ...]) -> Any:

@@ -334,7 +334,7 @@ def axle_slip(tyre: Any, law: Any, tan_alpha: si.one, at: AxleMotion) -> AxleSli
         mu=at.mu,
     )
     contact = contact._replace(omega=at.v_x / effective_radius(tyre, contact))
-    # Wheels whose spin is no state roll: they do not slide along.
+    # Wheels without a spin state roll without longitudinal slip.
     slip = SlipState(0.0 * tan_alpha, tan_alpha)
     acting, rate = law.acting(slip, 0.0 * at.v_x, at.v_y, tyre, contact)
     return AxleSlip(contact, acting.tan_alpha, rate.tan_alpha)

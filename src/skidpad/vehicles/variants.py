@@ -280,7 +280,8 @@ def _pose_fields(model: Model, body: Body) -> tuple[str, str, str | None]:
     x, y, yaw = own_fields(model.State, lambda state: body.pose(state, example))
     fields = model.State._fields
     if x is None or y is None:
-        # A body seen from elsewhere moves on the map as the point that its state is about.
+        # If the reference point of the body differs from the point of the state, the map motion is
+        # that of the latter.
         x, y, yaw = (name if name in fields else None for name in ("x", "y", "yaw"))
     if x is None or y is None:
         raise InvalidValue(

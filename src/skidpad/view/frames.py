@@ -308,7 +308,7 @@ class Cells:
 
     def draw(self, canvas: Canvas) -> None:
         """Draw the visible cells."""
-        # Where several cells share a pixel, those that are occupied are seen.
+        # Where several cells share a pixel, occupied cells are drawn on top.
         pixels = self.grid.resolution * canvas.scale
         most = max(self.grid.shape).bit_length()
         factor = 2 ** min(max(0, math.floor(-math.log2(pixels))), most)

@@ -316,7 +316,8 @@ class WorldStage:
         fields = record.size(model.Outputs)
         outputs = np.zeros((times, max(fields, *(c + 1 for c in part.columns)), count))
         if part.outputs is not None:
-            # With the times last, vehicles at all times lie behind each other in every field.
+            # With time as the last axis, the values of all vehicles at all times are contiguous for
+            # every field.
             flat = np.ascontiguousarray(own.T)
             x, u, w = (
                 flat[a:b].reshape(n, count * times).T[None]

@@ -102,7 +102,7 @@ def advance(ride: Ride, ground: Array, give: Array, speeds: Array, g: m_s2, dt: 
     free = ride.free + (ride.rates - 0.5 * g * dt) * dt
     way = speeds[:, None] * dt
     rise = ground - ride.heights
-    # What rises more steeply than 45° is a step, which a wheel gets onto without being thrown up.
+    # A rise steeper than 45° is a step, which a wheel climbs without being thrown up.
     on_ground = np.where(rise > way, 0.0, rise / dt)
     touches = free <= ground
     if touches.all() and not ride.loose.any():
@@ -114,9 +114,9 @@ def advance(ride: Ride, ground: Array, give: Array, speeds: Array, g: m_s2, dt: 
     edge = (gap > give) | (gap - (ride.free - ride.heights) > way + _EDGE)
     leaves = ~ride.in_air & ~touches & edge
     in_air = (ride.in_air & ~touches) | leaves
-    # A point that leaves the ground falls from its place on it.
+    # A point that leaves the ground falls from its height on the ground.
     free = np.where(leaves, ride.heights + (ride.rates - 0.5 * g * dt) * dt, free)
-    # After that fall the ground may still be above it.
+    # After the fall, the ground may still be above the point.
     in_air &= free > ground
     touches |= leaves & ~in_air
     return ride._replace(
@@ -190,7 +190,7 @@ class Regions:
     def numbers(self, x: Array, y: Array, z: Array, outside: float) -> Array:
         """Values at points of the world; `outside` outside of all regions."""
         values = np.full(np.shape(x), outside)
-        # Backwards, so that the first of those that overlap is the last to be written.
+        # Write in reverse order, so that the first of several overlapping regions takes precedence.
         for r in reversed(self._regions):
             inside = (x >= r.x_min) & (x <= r.x_max) & (y >= r.y_min) & (y <= r.y_max)
             values[inside & (z >= r.z_min) & (z <= r.z_max)] = float(r.value)
@@ -438,7 +438,8 @@ class Footing:
         self, terrain: Terrain, time: s, poses: Array, row: int
     ) -> tuple[float, float]:
         """Mean slope ahead and to the left under the points that support a vehicle."""
-        # Those that only tyre and suspension keep on ground that falls away are not held up by it.
+        # Points whose wheels follow falling ground only by tyre and suspension travel do not
+        # support the vehicle.
         touching = self.ride.free[row] <= self.ride.heights[row]
         touching &= ~self.ride.in_air[row]
         if not touching.any():
@@ -448,7 +449,8 @@ class Footing:
         aside = _AROUND * np.array([(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)])
         x, y = in_world(poses[row : row + 1], (points + aside[:, None]).reshape(1, -1, 2))
         under, *around = terrain.height(x[0], y[0], np.tile(reach, 5), time).reshape(5, -1)
-        # An edge next to a point is no slope under it: the smaller one-sided difference counts.
+        # An edge next to a point must not count as slope under it, so the smaller one-sided
+        # difference is used.
         ahead, behind, left, right = around
         along = _smaller((ahead - under) / _AROUND, (under - behind) / _AROUND)
         across = _smaller((left - under) / _AROUND, (under - right) / _AROUND)
@@ -470,7 +472,7 @@ class Footing:
 
     def lying(self, heights: Array, rows: slice = _ALL) -> tuple[Array, Array, Array]:
         """Height of the reference point, pitch and roll of vehicles on ground of these heights."""
-        # From the first height, so that level ground is level to the bit.
+        # Heights relative to the first one, so that level ground is level to the bit.
         base = heights[:, :1]
         rise, along, across = np.einsum("bkn,bn->kb", self._fit[rows], heights - base)
         return base[:, 0] + rise, np.arctan(0.0 - along), np.arctan(across / np.hypot(1.0, along))
@@ -492,7 +494,7 @@ def _feelers(shape: Geometry) -> list[tuple[m, m, m]]:
         return [(a, b, _CLIMB) for a in (min(x), max(x)) for b in (min(y), max(y))]
     wheels = [WheelPlace(w.x, w.y, w.radius) for w in shape.wheels]
     points = standing_points(wheels)
-    # A wheel gets onto what is not higher than its axle.
+    # A wheel climbs steps up to the height of its axle.
     reach = [w.radius for w in wheels for _ in range(len(points) // len(wheels))]
     return [(x, y, up) for (x, y), up in zip(points, reach, strict=True)]
 
@@ -563,8 +565,8 @@ class Ground:
         names = [name for them in bodies for name in them.group.names]
         edges = None if self._regions else self._terrain.edges
         self._still = Stillness(bodies, np.array([built[name].radius for name in names]), edges)
-        # To upstream the way along a slope is the one on the map, and vehicles are always on the
-        # ground, wherever that is.
+        # In upstream, the distance along a slope is the distance on the map, and vehicles never
+        # leave the ground.
         self._projects = self._falls = scene.compat != "upstream"
         if self._terrain.sloping:
             without = [
@@ -653,7 +655,7 @@ class Ground:
         for footing in self.footings:
             poses = footing.poses
             under = GroundUnder(self._gravity)
-            # On a road that is level everywhere nothing has to be said.
+            # On a road that is level everywhere, there is nothing to apply.
             if not self._terrain.level:
                 flew, in_air = footing.ride.flying, footing.ride.in_air.any()
                 self._ride(footing, poses)
@@ -668,7 +670,7 @@ class Ground:
                     if self._projects:
                         footing.bodies.lie(pitch, roll)
                 if starts:
-                    # In the air the speed is the one on the map.
+                    # In the air, the speed is the speed on the map.
                     footing.bodies.put(starts, moving)
                     footing.ride.velocity[starts] = [one[3:] for one in moving]
                 if footing.wheels and (in_air or footing.ride.in_air.any()):

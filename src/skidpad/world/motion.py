@@ -55,7 +55,8 @@ class Group:
         parts = math.ceil(dt / LONGEST_SUBSTEP - 1e-9)
         substeps = parts if model.continuous else model.substeps
         method, count = integrate.get("rk4"), len(vehicles)
-        # Few vehicles take few lanes: these are compiled and run sooner, to the same bits.
+        # A small number of vehicles uses few lanes, which compile faster and run with the same
+        # bits.
         lanes = next((n for n in (1, 4) if n >= count), None)
         settings = Settings(dt, method, threads=1, lanes=lanes, substeps=substeps)
         self._runner = Runner(Plant.of(first, method), settings, inputs="commands")
@@ -98,7 +99,7 @@ class Group:
 
     def step(self) -> AnyArray:
         """Advance all vehicles; returns their states (B, nx) before the step."""
-        # Bound at the first step: a world that is only looked at needs no compiler.
+        # Bound at the first step, so that a world that is only inspected needs no compiler.
         if self._bound is None:
             self._bound = self._runner.bound(self._arrays, self._out, self._queue)
         state, queue, pending = self.state, self._queue, None
@@ -194,7 +195,7 @@ class Bodies:
         self.group = group
         self.body = body = body_of(group.vehicles[0], "a world")
         model = group.model
-        # Records of views: what a step or a user changes is in them.
+        # The records are views, so they show changes by steps and by the user.
         self.x = _record(model.State, group.state)
         self.u = _record(model.Input, group.inputs)
         self.w = _record(model.Disturbance, group.disturbances)
@@ -245,7 +246,8 @@ class Bodies:
         if self._places.columns is not None:
             x, y = np.arange(len(fields))[self._places.columns].tolist()
             return x, y
-        # A body seen from elsewhere moves on the map as the point that its state is about.
+        # If the reference point of the body differs from the point of the state, the map motion is
+        # that of the latter.
         return (fields["x"], fields["y"]) if "x" in fields and "y" in fields else None
 
     @property

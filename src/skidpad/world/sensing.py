@@ -53,8 +53,8 @@ class Sight:
     """Ranges along rays in the current world."""
 
     def __init__(self, scene: Scene, world: Surroundings) -> None:
-        # A laser on a body that vehicles drive onto does not see this body, nor does one inside a
-        # moving body.
+        # Blocks that vehicles drive onto are treated like moving bodies: a laser within their
+        # outline does not see them.
         moving = [
             b
             for b in scene.blocks
@@ -62,7 +62,7 @@ class Sight:
         ]
         passed = {b.name for b in moving}
         grids = [e.grid for e in scene.elements if isinstance(e, OccupancyGrid)]
-        # One grid is looked up cell by cell; further ones are their borders.
+        # One grid is ray-cast cell by cell; further grids are reduced to their borders.
         borders = [border_segments(grid) for grid in grids[1:]]
         bodies = [
             edges_at([part.outline], (pose.x, pose.y, pose.yaw))
@@ -73,7 +73,7 @@ class Sight:
         first = grids[0] if grids else None
         nothing = np.empty((0, 4))
         self._map = Walls(np.concatenate([nothing, *borders]), first)
-        # Upstream looks at maps and at bodies apart, and the angles of rays err on maps only.
+        # Upstream handles maps and bodies separately, and applies angle errors only to maps.
         self._apart = scene.compat == "upstream"
         both = [nothing, *bodies] if self._apart else [nothing, *borders, *bodies]
         self._walls = Walls(np.concatenate(both), None if self._apart else first)
@@ -537,7 +537,8 @@ class Instruments:
         drawn = self._normals(owner, f"{one.name}.inertial", count, 15)
         walk = _six(one.linear_acceleration_random_walk, one.angular_velocity_random_walk)
         white = _six(one.linear_acceleration_white_noise, one.angular_velocity_white_noise)
-        # The bias of upstream's units walks for one step, however long ago the last reading was.
+        # In upstream, biases walk by one step per reading, however long ago the previous reading
+        # was.
         since = self._world.dt if self._upstream else elapsed
         bias = self._bias.get((owner, one.name), np.zeros(6)) + walk * since**0.5 * drawn[:6]
         self._bias[owner, one.name] = bias
@@ -560,7 +561,7 @@ class Instruments:
         x, y, z = (v + s * d for v, s, d in zip(at, spread, drawn, strict=True))
         geo = self._scene.georeference
         if geo is not None and geo.world_is_utm:
-            # Zones of one width: the wider ones around Norway are not upstream's.
+            # Zones of equal width, as in upstream, without the exceptions around Norway.
             zone = geo.utm_zone or utm_zone(0.0, geo.longitude)
             place = Place(*from_utm(x, y, zone, geo.latitude < 0.0), geo.height + z)
         else:

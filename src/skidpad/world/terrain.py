@@ -173,7 +173,7 @@ class Terrain:
         if upstream:
             self._over += lattices
         self._tops = BlockTops()
-        # Those that are ground, the lower ones first.
+        # Only blocks that are ground count, lower ones first.
         blocks = [block for block in scene.blocks if block.intangible or _is_climbable(block)]
         for block in sorted(blocks, key=lambda block: (block.pose.z, block.name)):
             stands = not block.skip_elevation_adjust

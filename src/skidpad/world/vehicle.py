@@ -218,7 +218,7 @@ class Route:
         omega = speed * arc(ahead, left, _ARRIVED)
         limit = self._path.omega_max
         if limit > 0.0 and abs(omega) > limit:
-            # Slower and not wider: the circle stays.
+            # Reduce the speed rather than the curvature, so that the circle stays the same.
             return speed * limit / abs(omega), copysign(limit, omega)
         return speed, omega
 
@@ -403,7 +403,7 @@ def built_vehicle(
         set_point |= spec.dynamics.control.set_point
     else:
         vehicle = _own(spec.dynamics, compat, gravity)
-        # A chassis without a shape says nothing about the outline.
+        # A chassis without a shape does not define the outline.
         shape = None if shape is None or shape.made_from == "default" else shape
     if road is not None:
         vehicle = _on_road(vehicle, road, gravity)
@@ -510,7 +510,7 @@ def fill(contacts: Contacts, scene: Scene, built: Built) -> None:
         start = initial_motion(spec)
         contacts.add_vehicle(spec.name, vehicle.parts, start, vehicle.inertia, imposed=imposed)
     climbed = {block.name for block in scene.blocks if is_climbed(block, scene)}
-    # Upstream's animated blocks are put from place to place, and push nothing on.
+    # Upstream moves animated blocks from pose to pose, so they do not carry other bodies along.
     driven = {b.name for b in scene.blocks if b.animation and scene.compat != "upstream"}
     for name, parts, pose in sorted(standing_parts(scene), key=lambda thing: thing[0]):
         kind = {"climbed": name in climbed, "driven": name in driven}

@@ -204,13 +204,14 @@ class World:
         A step that fails or is interrupted leaves the world unchanged. A step while another
         thread steps the world raises `SimulatorInUse`.
         """
-        # What the contact solver moves cannot be taken back; the vehicles can.
+        # Changes by the contact solver cannot be undone; those of the vehicles can.
         self._alone(self._deferred_step if self.movable else self._step)
 
     def _alone(self, work: Callable[[], None]) -> None:
         """Call `work` under the world's lock; raises while another thread holds it."""
         thread, user = threading.get_ident(), self._user
-        # Python changes threads and answers signals at calls and in loops: none comes between.
+        # Python switches threads and handles signals at calls and in loops, so nothing interrupts
+        # these assignments.
         if user is not None and user != thread:
             raise SimulatorInUse(
                 "this world is in use by another thread: use one world per thread, or a lock "

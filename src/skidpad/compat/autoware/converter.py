@@ -128,7 +128,8 @@ class ActuationStatus:
         self._vel_rate_lim = _not_below_0("vel_rate_lim", vel_rate_lim)
         self._accel = self._brake = None
         if accel_map is not None:
-            # Below the values of the lowest row the pedal is at rest, whatever that row's number.
+            # Below the values of the lowest row the pedal is released, whatever that row's
+            # coordinate.
             self._accel = replace(inverse(accel_map, "accel_map"), below=0.0)
         if brake_map is not None:
             self._brake = brake = inverse(brake_map, "brake_map", falls=True)

@@ -97,7 +97,7 @@ class CompiledMotion:
         keeps = [name for name in model.reset_keeps if name in model.State._fields]
         kept = {name: getattr(self._stepper.state, name) for name in keeps}
         if self._velocity_is_commanded and not model.reproduces:
-            # It reports the command as its velocity, which the next update changes.
+            # An ideal model reports the commanded velocity, which the next update would change.
             kept["v_x"] = self._row[0]
         state = record.build(model.State, {**known, **kept})
         self._stepper.reset(record.flatten(state), 0.0)
@@ -122,7 +122,7 @@ class CompiledMotion:
         if not (math.isfinite(dt) and dt >= 0.0):
             raise InvalidValue(f"dt = {dt} s must be finite and not negative")
         model, acting = self.vehicle.model, self._row
-        # Upstream counts updates; in time a command ages by it.
+        # Upstream ages a command by one per update, other models by the time that passes.
         after = self._clock + (1.0 if model.dead_time_rule == "nearest" else dt / self._period)
         if self._line is not None:
             acting = self._line.acting(self._row, self._clock, after)

@@ -147,7 +147,7 @@ def settings(values: Mapping[str, Any], compat: str | None) -> Settings:
             positive(name, value, "ms")
         elif not isinstance(value, kind):
             raise InvalidValue(f"{name} = {value!r} must be a {kind.__name__}")
-    # Upstream waits for a pose under any other name, too.
+    # Like upstream, wait for a pose under any other name, too.
     if compat is None and "initialize_source" in supplied:
         one_of("initialize_source", supplied["initialize_source"], SOURCES)
     return Settings(**supplied)

@@ -165,7 +165,7 @@ class Road:
             along = segment.ahead * ahead + segment.left * left
             if along > straightest:
                 straightest, grade = along, segment.grade * along
-        # -atan2(dz, D) with D = length / cos(angle), and its reverse for cos < 0, are both this.
+        # Both -atan2(dz, D) with D = length / cos(angle), and its reverse for cos < 0, equal this.
         return -math.atan(grade)
 
     def slope_acceleration(self, x: m, y: m, yaw: rad) -> m_s2:

@@ -415,7 +415,7 @@ def assemble(
 ) -> Assembly:
     """Parameters, settings and model for the arguments of `PlanningSimulator`."""
     if hasattr(model, "set_input"):
-        # Around a finished model, only settings are parameters.
+        # With a MotionModel, parameters can only be settings of the simulator.
         if parameters is not None and not isinstance(parameters, Mapping):
             raise InvalidValue(
                 f"parameters = {parameters!r}: with a MotionModel, parameters must be a mapping"
@@ -455,7 +455,7 @@ def assemble(
                 "allow_import=True if you trust the file"
             )
     settings = node.settings(values, compat)
-    # The compiler comes in here, not with the records.
+    # Imported here, since it imports the compiler.
     from .motion import motion_model
 
     name = values["vehicle_model_type"]

@@ -112,7 +112,7 @@ def reader(name: str, kind: type, *, complete: bool) -> Callable[[Any], tuple[fl
     size, finite = record.size(kind), math.isfinite
 
     def read(values: Any) -> tuple[float, ...]:
-        # A short way for the usual types; all errors come from the long one.
+        # Fast path for the usual types; the general path raises all errors.
         row = values if type(values) is kind else None
         if type(values) is np.ndarray and values.dtype == np.float64 and values.shape == (size,):
             row = tuple(values.tolist())
@@ -279,7 +279,8 @@ class Results:
 
     def _trajectory(self, states: Array, over: Grid, method: str) -> Any:
         if self.factory is not None:
-            # The enumeration of its own module, if any: members of two are never equal.
+            # Use the enumeration of its own module, since members of two enumerations are never
+            # equal.
             module = sys.modules.get(getattr(self.factory, "__module__", ""))
             modes = getattr(module, "TrajectoryMode", TrajectoryMode)
             times = dict(time_steps=list(range(over.steps + 1)), t_0=0.0, delta_t=over.dt)

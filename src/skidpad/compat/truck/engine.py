@@ -136,7 +136,8 @@ def upstream_imu(model: TruckModel) -> Reading:
     With exactly straight steering the centre of rotation is at infinity and all accelerations are
     NaN.
     """
-    # The base seen from the IMU, where the IMU seen from the base was meant.
+    # Upstream takes the pose of the base in the IMU frame in place of the pose of the IMU in the
+    # base frame.
     reversed_pose = model.frames.pose(BASE, seen_from=IMU)
     to_imu: Array = reversed_pose.rotation
     ahead, left = reversed_pose.translation[:2].tolist()
@@ -194,7 +195,8 @@ def _tested_rays(
     c, s = math.cos(first), math.sin(first)
     # Bearings from the first ray, from 0 to below 2π, counted in rays.
     bearings = [math.atan2(c * y - s * x, c * x + s * y) % math.tau / increment for x, y in ends]
-    # One is rounded up to a multiple of the tolerance; a whole number was meant.
+    # Upstream rounds one of them up to a multiple of the tolerance, where a whole number was
+    # intended.
     raised = 0 if leftwards else 1
     bearings[raised] = math.ceil(bearings[raised] / tolerance) * tolerance
     start, stop = map(int, bearings)
@@ -269,8 +271,8 @@ class UpstreamSurroundings:
             )
         self._segments = map.segments
         self._model, self._tolerance = model, tolerance
-        # The rear axle seen from the lidar, in a file that has the axle ahead of the base: the two
-        # errors cancel as long as the file and the wheel base agree.
+        # The pose of the rear axle in the lidar frame, from a file that has the axle ahead of the
+        # base: the two errors cancel as long as the file and the wheel base agree.
         offset = model.frames.pose("rear_axle", seen_from=LIDAR).translation
         self._ahead, self._left = offset[:2].tolist()
 
@@ -344,13 +346,14 @@ def _input(velocity: m_s, acceleration: m_s2 | None, curvature: per_m, x: State,
 
 
 def _upstream_rear_speed(velocity: m_s, steer: rad, p: Params) -> m_s:
-    # The curvature at the rear axle is taken for that at the base point.
+    # Upstream takes the curvature at the rear axle for the curvature at the base point.
     sine = curvature_of(steer, p.wheel_base) * p.base_to_rear
     return velocity * math.sqrt(1.0 - sine * sine) if abs(sine) <= 1.0 else math.nan
 
 
 def _upstream_steer_limit(p: Params) -> rad:
-    # The angle of a curvature and a length, where that of their product was meant.
+    # Upstream takes the angle of a curvature and a length, where the angle of their product was
+    # intended.
     curvature = rear_curvature_limit(p.inner_max, p.outer_max, p.wheel_base, p.track)
     return math.atan2(curvature, p.wheel_base)
 

@@ -47,7 +47,7 @@ def relu(x: Any) -> Any:
 
 def elu(x: Any) -> Any:
     """Exponential linear unit: x for x above 0, exp(x) - 1 below."""
-    # Both sides are evaluated, so the exponential must not overflow where x counts.
+    # Both branches are evaluated, so the exponential must not overflow where the result is x.
     return where(x > 0.0, x, exp(minimum(x, 0.0)) - 1.0)
 
 
@@ -102,7 +102,7 @@ def gru_cell(weights: GruWeights, values: Values, hidden: Values) -> Values:
 
 
 def _weighted_sum(row: Sequence[Any], bias: Any, values: Values) -> Any:
-    # From the bias on, so that every product becomes a fused multiply-add.
+    # Start the sum from the bias, so that every product becomes a fused multiply-add.
     for weight, value in zip(row, values, strict=True):
         bias = bias + weight * value
     return bias

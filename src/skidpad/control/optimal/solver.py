@@ -32,7 +32,7 @@ class Evaluations:
         """Time spent in evaluations, in s."""
         self.counts = {"value": 0, "jacobian": 0, "hessian": 0}
         t = transcription
-        # Made here, so that the first evaluation is as fast as all others.
+        # Created here, so that the first evaluation is as fast as all others.
         self.size, self.row_count = len(t.scales), t.rows.shape[0]
         self._at: tuple[bytes, Array] | None = None
         self._jacobian_at: tuple[bytes, Array] | None = None

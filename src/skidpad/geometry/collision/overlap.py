@@ -386,7 +386,7 @@ def first_contact(before: Any, after: Any, shape: Any, walls: Any) -> float:
     length = math.hypot(vx, vy) + radius * abs(turn)
     if length == 0.0:
         return math.inf
-    # Pieces with small boxes around them, in order, so that the first one with a contact is it.
+    # Pieces with small bounding boxes, in order, so that the first contact found is the earliest.
     pieces_needed = max(length / (2.0 * radius + 2.0 * cells.size), abs(turn) / QUARTER)
     pieces = min(math.ceil(pieces_needed), MOST_PIECES)
     pieces = max(pieces, math.ceil(abs(turn) / QUARTER), 1)
@@ -526,7 +526,7 @@ def meet(i: Any, j: Any, corners: Any, part: Any, other: Any, limits: Any) -> fl
         if closing <= 0.0:
             return math.inf
         step = gap / closing
-        # Less than the tolerance away at the fastest they can be: taken for contact.
+        # If even the fastest approach leaves a gap below the tolerance, it counts as contact.
         if step <= tolerance:
             return t
         if t + step > 1.0:

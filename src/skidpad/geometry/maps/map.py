@@ -281,7 +281,8 @@ class Map:
         own_cells = not len(self.segments) and not margin
         if grid is not None and own_cells and resolution == grid.resolution:
             outside = distances_to_cells(grid.occupied)
-            # Beyond its border the grid is free, which an occupied cell at the border is near to.
+            # Outside of its border the grid counts as free, so an occupied cell at the border is
+            # near to free space.
             inside = distances_to_cells(~np.pad(grid.occupied, 1))[1:-1, 1:-1]
             values = grid.resolution * np.where(grid.occupied, -inside, outside)
             return DistanceField(frozen(values), grid.resolution, grid.origin)
@@ -597,7 +598,7 @@ def areas(polygons: Sequence[Polygon], inside: Inside) -> Areas:
         if solid:
             holes.setdefault(max(solid, key=lambda outer: levels[outer]), []).append(rings[k])
         else:
-            # Only where a hole sticks out of its outline; as obstacle it is on the safe side.
+            # Happens only if a hole sticks out of its outline; an obstacle is the safe choice.
             is_solid[k] = True
     solids = (Polygon(ring, tuple(holes.get(k, ()))) for k, ring in enumerate(rings) if is_solid[k])
     return Areas(tuple(solids), tuple(rings[k] for k in sorted(fences)))
@@ -619,7 +620,8 @@ def _without_repeats(polygons: Sequence[Polygon]) -> list[Polygon]:
         if k == len(result):
             result.append(polygon)
         elif not polygon.holes:
-            # A hole of one of the two polygons is filled by the other one.
+            # Of two polygons with the same outline, the one without holes fills the holes of the
+            # other.
             result[k] = polygon
     return result
 

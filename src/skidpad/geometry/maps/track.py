@@ -177,7 +177,7 @@ def _beside(edge: tuple[int, int, int], negative: Mask) -> list[tuple[int, int, 
     for row, column in squares:
         if not (0 <= row < negative.shape[0] - 1 and 0 <= column < negative.shape[1] - 1):
             continue
-        # Of the square with the lower left middle (row, column): below, right, above, left.
+        # Sides of the square whose lower left centre is (row, column): below, right, above, left.
         sides = [(row, column, 1), (row, column + 1, 0), (row + 1, column, 1), (row, column, 0)]
         a, b = negative[row, column], negative[row, column + 1]
         d, e = negative[row + 1, column], negative[row + 1, column + 1]
@@ -561,7 +561,7 @@ def border(line: Line, width: Array, side: Side) -> Array:
     self-crossings."""
     points = line.beside(width if side == "left" else -width)
     whole = _Border(points, np.arange(len(points), dtype=float))
-    # Each round takes points away.
+    # Each round removes points.
     for _ in range(len(points)):
         intersections = crossings(edges(whole.points, line.closed))
         if len(intersections):

@@ -87,7 +87,7 @@ def meet(
     a_x, a_y, b_x, b_y, m_x, m_y = (repeated(emit.builder, v) for v in (ax, ay, bx, by, mx, my))
 
     def body(block: Any) -> None:
-        # Two at a time: a short segment often covers two, and seldom more.
+        # Process two blocks of rays at a time: a short segment often covers two, and rarely more.
         two = Block(emit, rays, block, 3)
         for at in (0, 3):
             x, y, nearest = (two[at + n] for n in range(3))

@@ -151,7 +151,7 @@ def cells_of(rows: NDArray[np.float64]) -> Cells:
     frame, per, owner = _sorted(rows, SPREAD)
     blocks = -(-per // 8)
     starts = np.concatenate([[0], np.cumsum(blocks)]).astype(np.int64)
-    # Where each place of the blocks finds its segment: the last of a cell is repeated.
+    # Segment of each place in the blocks; the last segment of a cell is repeated to fill its block.
     which, step = _expanded(8 * blocks)
     chosen = owner[(np.cumsum(per) - per)[which] + np.minimum(step, per[which] - 1)]
     return Cells(frame, starts, in_blocks(rows, chosen))
@@ -267,7 +267,7 @@ class Tree(NamedTuple):
 
 def tree_of(rows: Array, *, flat: bool = False) -> Tree:
     """Tree of segments, given as rows of `FIELDS`; with `flat`, only their blocks."""
-    # Where nearly every segment follows the one before, neighbours are together already.
+    # If nearly every segment follows the previous one, neighbours are already adjacent in memory.
     follows = np.all(rows[:-1, 2:4] == rows[1:, :2], axis=1).sum()
     in_chains = follows > CHAINED * len(rows)
     table = in_blocks(rows if in_chains else rows[np.lexsort(_neighbourhood(rows))])

@@ -387,7 +387,7 @@ def race_others(
     grid = Grid.of(car, courses, agents, None if gap is None else positive("gap", gap, "m"))
     hints = {**record_hints(observation_of(tuple(ahead))), **record_hints(Near)}
     Observation = record.define("Observation", hints, doc="Observation.")
-    # The places of the other cars, whose progress counts from the start of the own one.
+    # Positions of the other cars; progress counts from the start of the agent's own car.
     places: dict[str, Any] = dict.fromkeys([f"car_{k}" for k in range(agents - 1)], PlaceMemory)
     Memory = record.define("Rivals", places, dict.fromkeys(places, PlaceMemory()), doc="Rivals.")
     rules = _RacingOthers(body_of(car, "a race"), grid, Memory, Observation, tuple(ahead))
@@ -460,7 +460,7 @@ class _RacingOthers(NamedTuple):
         pose = track_point(course, s, self.grid.offset(slot))
         rivals: list[PlaceMemory] = []
         for k in range(self.grid.agents - 1):
-            # The numbers of the others leave out one's own.
+            # Numbers of the other cars skip the agent's own number.
             its = self.grid.slot(where(agent > k + 0.5, float(k), k + 1.0), d.first)
             at = front - self.grid.gap * its
             laps = floor(at / course.length) * where(course.closed > 0.5, 1.0, 0.0)

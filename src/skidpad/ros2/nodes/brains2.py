@@ -245,7 +245,7 @@ class Pictures:
     def send(self, steer: float) -> None:
         """Publish the car, and the cones if they are due."""
         readers, now = self._topic.readers, self._node.clock.now()
-        # A clock that was set back does not delay them.
+        # If the clock was set back, they are not delayed.
         due = abs(now - self._shown) >= _CONES_EVERY * SECOND
         if self._always or due or readers > self._readers:
             self.send_cones()

@@ -194,7 +194,8 @@ class CaseRun:
             rolled |= (count[samples:] - count[:-samples] >= samples).any(axis=0)
         return rolled
 
-    # What follows reads the settings of a test from the first variant of a run, as from a log.
+    # The following methods read the settings of a test from the first variant of a run, as from a
+    # log.
 
     def require_signal(self, name: str, why: str, *, changing: bool = False) -> None:
         """Raise InvalidValue unless a signal has numbers, with `changing` also in transients.

@@ -299,7 +299,7 @@ class _LaneChange(StandardManoeuvre):
     def _case(self, car: Subject, v: Array, path: Path, settling: float, ahead: float) -> Case:
         """Case with the entry speed `v`, held until the throttle is released."""
         end = self.lanes(car)[-1].end
-        # A vehicle that rolls, and slows down evenly, is through in twice the time or never.
+        # A vehicle that rolls and slows down evenly is through within twice the time, or never.
         rolling = max(end - self.released, 0.0)
         label = f"{np.ravel(v)[0] / KM_H:.1f} km/h"
         duration = float((LEAD + end + max(rolling, AFTER)) / np.min(v))

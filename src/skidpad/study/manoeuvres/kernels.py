@@ -232,7 +232,7 @@ def concatenate_signals(parts: Sequence[Array], counts: Sequence[int]) -> Array:
     """
     if len(parts) == 1:
         return parts[0]
-    # As `Drive._of_each` has them in memory.
+    # In the memory layout of `Drive._of_each`.
     room = np.empty((sum(counts), parts[0].shape[2], max(map(len, parts))))
     wide, begin = room.transpose(2, 0, 1), 0
     for part, count in zip(parts, counts, strict=True):
@@ -364,7 +364,7 @@ class Kernels:
         vehicle = vehicle_on_road(car.vehicle, cases[0])
         own = driver(vehicle)
         alone = is_open(vehicle)
-        # One kernel on roads, by steps for stiff motion: wheels may come to rest on them.
+        # On roads there is one kernel, with steps for stiff motion, since wheels may come to rest.
         rests = cases[0].rests or (cases[0].road is not None and not alone)
         method = self._method(car.vehicle, vehicle, rests)
         fleet, policy = self._fleet(vehicle, method, own, whose=vehicle if alone else None)
@@ -420,7 +420,7 @@ class Kernels:
         felt = [rows for one in drives if (rows := one.disturbances()) is not None]
         disturbances = concatenate_signals(felt, counts) if felt else None
         params = _params(drives)
-        # The vehicle with its driver is one vehicle, whose state has the driver's memory behind.
+        # The closed loop is one vehicle, whose state ends with the driver's memory.
         start = np.concatenate([one.start() for one in drives])
         fresh = record.flatten(record.build(Memory))
         whole = np.concatenate([start, np.tile(fresh, (len(start), 1))], axis=1)

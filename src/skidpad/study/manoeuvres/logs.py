@@ -442,7 +442,7 @@ def _standing_in(
     manoeuvre: Manoeuvre, car: Subject, drive: CaseRun, simulated: Sequence[CaseRun] | None
 ) -> Findings:
     performing = manoeuvre.perform(car)
-    # The same manoeuvre asks for the same cases in the same order.
+    # The same manoeuvre yields the same cases in the same order.
     like = None if simulated is None else chain(simulated, repeat(None))
     alike = bool(getattr(manoeuvre, "one_drive", False))
 

@@ -429,7 +429,8 @@ def level_for(
     for levels, fit in ((fine, fine.counts), (every, every.done)):
         asked, reached = levels.asked[fit], levels.reached[fit]
         if (reached >= a).any():
-            # Beyond the limit of grip a larger demand gives less: the least sufficient one counts.
+            # Beyond the limit of grip, a larger demand gives less deceleration, so the smallest
+            # sufficient demand counts.
             k = max(int(np.argmax(reached >= a)), 1)
             return float(np.interp(a, reached[k - 1 : k + 1], asked[k - 1 : k + 1]))
     return a

@@ -259,7 +259,7 @@ class HillStart(StandardManoeuvre):
         return Findings(metrics, [chart("Start on a hill", "t", "v_x", started)])
 
     def _case(self, car: Subject, gradient: one, a: m_s2, duration: s) -> Case:
-        # A car with a road of its own makes up for its slope by itself.
+        # A car whose model includes a road compensates for the slope by itself.
         uphill = G * gradient / float(np.hypot(1.0, gradient))
         knows = "road" in car.vehicle.model.Params._fields
         ways: Any = {"road": hill(gradient), "path": straight()}

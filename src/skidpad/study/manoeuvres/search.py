@@ -216,7 +216,8 @@ def hardest_stop(
             break
         best, column = np.argmin(ways, axis=0), np.arange(len(guess))
         above = np.minimum(best + 1, len(ways) - 1)
-        # Beyond a stop that counts there is one that does not: the limit is between them.
+        # If the next larger demand after the best stop does not count, the limit is between the
+        # two.
         limited = np.isinf(ways[above, column])
         low = np.where(limited, levels[best, column], levels[np.maximum(best - 1, 0), column])
         high = np.where(best == len(ways) - 1, 2.0 * levels[-1], levels[above, column])

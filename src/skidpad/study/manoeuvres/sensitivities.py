@@ -423,7 +423,7 @@ def sobol(
     variants = {name: points[:, k] for k, name in enumerate(ranges)}
     metrics = metrics_of([manoeuvre_of(manoeuvre)], vehicle, variants, kernels)
     values = np.stack([metric.value for metric in metrics.values()])
-    # Samples without a number are left out with all that belongs to them.
+    # Samples without a number are left out together with their whole block.
     blocks = values.reshape(len(metrics), count + 2, samples)
     complete: Any = np.isfinite(blocks).all(axis=1)
     first, total = (np.full((len(metrics), count), np.nan) for _ in range(2))

@@ -596,14 +596,14 @@ class TurningCircle(StandardManoeuvre):
         lock, v = car.abilities.steer_max, min(self.speed, 0.9 * car.limits.v_max)
         (run,) = yield [Case("full lock", self.duration, v, speed=v, steer=lock, rests=True)]
         end = run.since(run.t[-1] - 1.0)
-        # Where it turns about, seen from the centre of mass.
+        # Centre of the turn, relative to the centre of mass.
         ahead = (-end["v_y"] / end["omega"]).mean(axis=0)
         aside = (end["v_x"] / end["omega"]).mean(axis=0)
         com = np.array(car.geometry.centre_of_mass)
         wheels, corners = np.array([(w.x, w.y) for w in car.geometry.wheels]) - com, corners_of(car)
         radii = (np.hypot(p[:, :1] - ahead, p[:, 1:] - aside) for p in (wheels, corners))
         kerb, wall = (2.0 * radius.max(axis=0) for radius in radii)
-        # Of a vehicle without slip whose mean front wheel has the angle.
+        # Values of a vehicle without slip whose mean front wheel has this angle.
         shapes = ((each.geometry.wheel_base, each.geometry.track) for each in car.each)
         ends = ((base / np.tan(lock) + 0.5 * track, base) for base, track in shapes)
         theory = [2.0 * float(np.hypot(*end)) for end in ends]

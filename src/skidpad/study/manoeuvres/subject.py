@@ -148,7 +148,7 @@ class LinearCar:
     @property
     def gains(self) -> dict[str, float]:
         """Steady response per rad of the front wheels, by output."""
-        # A car that nothing resists keeps any speed, so A is singular and the turn is still one.
+        # A car without resistance keeps any speed, so A is singular, but the turn is still unique.
         states: Any = np.linalg.lstsq(self.A, self.B, rcond=1e-12)[0]
         missing = np.linalg.norm(self.A @ states - self.B)
         if missing > 1e-6 * np.linalg.norm(self.B):

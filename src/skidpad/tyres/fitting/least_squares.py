@@ -102,7 +102,7 @@ def _draw(above: Axes, below: Axes, part: Residuals, loads: Array) -> None:
     below.set_ylabel("error [%]")
     below.set_xlabel(label)
     most = max(115.0 * float(np.abs(part.error[part.kept]).max(initial=0.0)), 1e-6)
-    # Outliers would decide the scale: they stand at its end.
+    # The scale ignores outliers, which would otherwise determine it; they are drawn at its ends.
     far = ~part.kept
     below.plot(
         x[far], np.clip(100.0 * part.error[far], -0.94 * most, 0.94 * most), **_OUTLIER_SHOWN
@@ -115,7 +115,7 @@ def _draw(above: Axes, below: Axes, part: Residuals, loads: Array) -> None:
 def _over(part: Residuals) -> tuple[str, str]:
     """Column and axis label of the slip that varies most in the rows of a stage."""
     spans = {n: np.ptp(part.rows[n]) / w for n, w in _WIDTHS.items()}
-    # Where both vary, a longitudinal force is looked at over longitudinal slip.
+    # Where both vary, a longitudinal force is shown over longitudinal slip.
     along = part.stage.response == "F_x" or "kappa" in part.stage.above
     if spans["kappa"] > 1.0 and (along or spans["alpha"] <= 1.0):
         return "kappa", "longitudinal slip"
@@ -318,7 +318,7 @@ def _differentiated(kind: type, response: str, free: tuple[int, ...]) -> Any:
     contact = Contact(**dict(zip(AT, row, strict=True)))
     contact = contact._replace(v_y=absolute(contact.v_x) * tan(contact.alpha))
     value = getattr(record.unflatten(kind, ca.vertsplit(leaves)).forces(contact), response)
-    # What the row alone decides is constant here, and so are the leaves that are not free.
+    # Subexpressions of the row alone are constants here, and so are leaves that are not free.
     chosen = ca.vertcat(*(leaves[k] for k in free)) if free else ca.SX(0, 1)
     value, slopes = linearised(ca.vertcat(value), chosen)
     return ca.Function("fit", [at, leaves], [value, ca.densify(slopes).T], {"cse": True})
@@ -398,7 +398,7 @@ class _Residual:
         if self._at is None or not np.array_equal(self._at, x):
             self._leaves[list(self._free)] = x
             error, slopes = self._problem.residual(self._leaves, self._free)
-            # A guess so wild that it overflows is a bad one, not the end of the fit.
+            # If a guess is so bad that it overflows, it is rejected rather than ending the fit.
             wild = ~(np.isfinite(error) & np.isfinite(slopes).all(axis=1))
             error, slopes = np.where(wild, _WILD, error), np.where(wild[:, None], 0.0, slopes)
             self._at, self._result = x.copy(), (error, slopes)
@@ -644,7 +644,7 @@ class Search:
     ) -> None:
         """Free the coefficients that the rows determine; record in `why` the reasons why others
         stay fixed."""
-        # A row more than coefficients: errors must be able to show.
+        # One row more than coefficients, since otherwise there are no errors to estimate.
         few = wanted[max(len(problem.measured) - 1, 0) :]
         self.why |= dict.fromkeys(few, "there are too few rows")
         rest = [k for k in wanted if k not in self.why]

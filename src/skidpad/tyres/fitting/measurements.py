@@ -81,7 +81,7 @@ def levels(values: Array, bin_: float) -> Array:
     known = np.sort(values[np.isfinite(values)])
     middles, most = list[float](), 0
     while known.size:
-        # The densest stretch as wide as a bin reaches to one side.
+        # Find the densest interval as wide as `bin_`, the reach of a step to one side.
         counts = np.searchsorted(known, known + bin_, side="right") - np.arange(known.size)
         first = int(np.argmax(counts))
         count = int(counts[first])

@@ -110,7 +110,7 @@ def _commanded(Input: Any, x: Any, demand: Demand, p: Any) -> Any:
         return VelocityInput(demand.v, demand.steer)
     if Input is AccelerationInput:
         return AccelerationInput(demand.a, demand.steer)
-    # In reverse while rolling back, or at rest and demanded to.
+    # In reverse while rolling back, or if the car stands and reverse is demanded.
     slow = logical_and(x.v_x < STILL, demand.a < 0.0)
     back = logical_or(x.v_x < -STILL, slow)
     gear = where(back, float(Gear.REVERSE), float(Gear.DRIVE))
@@ -119,7 +119,8 @@ def _commanded(Input: Any, x: Any, demand: Demand, p: Any) -> Any:
     along = where(back, -demand.a, demand.a)
     if Input is PedalInput:
         return PedalInput(along, demand.steer, gear)
-    # Accelerator and brake as shares of what they are taken to give; without a map, accelerations.
+    # Accelerator and brake as shares of their assumed full accelerations; without a map, as
+    # accelerations.
     drive, brake = maximum(along, 0.0), maximum(-along, 0.0)
     if not isinstance(p.accel_map, NoTable):
         drive = drive * (1.0 / PEDAL_DRIVE)

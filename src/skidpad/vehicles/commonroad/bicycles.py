@@ -209,7 +209,7 @@ def _dynamic_bicycle_model(*, upstream: bool, **others: Any) -> Model:
 
     def motion(x: DynamicBicycleState, u: BicycleInput, p: DynamicBicycleParams) -> cars.Motion:
         alpha, loads = slip(x, p), Axles(*pitch_loads(u.a, p.m, p.g, p.l_f, p.l_r, p.z_cg))
-        # Upstream's axles that would lift off pull at the road.
+        # In upstream, an axle that would lift off pulls at the road.
         F_z = loads if upstream else Axles(*map(on_road, loads))
         front, rear = p.C_f * alpha.front * F_z.front, p.C_r * alpha.rear * F_z.rear
         by_mass = 1.0 / p.m

@@ -310,7 +310,7 @@ def limit_torque_commands(u: CarInput, steer: rad, v: m_s, v_engine: m_s, p: Any
     steer_rate = _steering_rate(u, steer, p)
     strength = p.a_max * (p.v_switch / maximum(abs(v_engine), p.v_switch))
     width = GOVERNOR * p.v_max
-    # A governor that cut off at once would throw a wheel to and fro at its limit.
+    # A governor with an abrupt cut-off would make the wheel oscillate at its limit.
     forwards = 1.0 - smooth_step(v_engine, p.v_max - width, p.v_max)
     backwards = smooth_step(v_engine, p.v_min, p.v_min + width)
     driven = clip(u.a, -strength * backwards, strength * forwards)

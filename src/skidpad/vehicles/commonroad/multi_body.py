@@ -704,7 +704,7 @@ def upstream_motion(x: State, u: cars.CarInput, p: Params) -> Motion:
     over_ground = Planar(
         where(slow, acting.a, slide.v_x), slide.v_y, where(slow, line_rate.omega, slide.omega)
     )
-    # As if the tyres accelerated the body alone.
+    # Upstream applies the tyre forces as if they accelerated the body alone.
     along = (front.x + rear.x) * (p.h_s - x.drop)
     squat = p.l_f * now.hold_f.spring.sum - p.l_r * now.hold_r.spring.sum + along
     inside = suspended(x, front, rear, squat, now, p)

@@ -127,7 +127,7 @@ def wheel_forces(tyre: Any, law: Any, slip: SlipState, at: WheelMotion, side: on
         mu=at.mu,
     )
     R_e = effective_radius(tyre, contact)
-    # Stiffness, peaks and relaxation lengths are those of the side of the measurement.
+    # Stiffness, peaks and relaxation lengths hold for the side on which the tyre was measured.
     there = contact._replace(gamma=(side * tyre.measured_on) * at.gamma)
     acting, rate = law.acting(slip, at.v_x - R_e * at.spin, at.v_y, tyre, there)
     alpha = atan(acting.tan_alpha)

@@ -490,7 +490,7 @@ def hitch_loads(x: Any, ground: Sequence[TrailerGround], p: Any) -> list[si.N]:
         by_axle = 1.0 / trailer.l_axle
         own = (trailer.m * (1.0 - trailer.l_cg * by_axle)) * under.press
         if behind is not None:
-            # What hangs behind the axle lifts the hitch.
+            # Load behind the axle lifts the hitch.
             own = own - (behind[0] * by_axle) * behind[1]
         loads.append(own + getattr(x, f"load_hitch_{k}"))
         behind = trailer.behind, own

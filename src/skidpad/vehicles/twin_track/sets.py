@@ -63,7 +63,7 @@ def road_tyre(radius: float, load: float, mu: float, stiffness: float, axle: flo
     `stiffness` is the cornering stiffness over the nominal load, in 1/rad, and `axle` the share of
     it that remains for the axle.
     """
-    # At half of the load of the largest stiffness that is 2 K / (F_K 1.25) times the load.
+    # At half of F_K, the stiffness over load is 2 K / (1.25 F_K).
     F_K = 2.0 * load
     K = 0.5 * 1.25 * F_K * stiffness
     return LoadSensitiveTyre(

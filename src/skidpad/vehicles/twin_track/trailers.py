@@ -261,7 +261,7 @@ def check_trailers(p: Any) -> None:
     carried: kg = 0.0
     lifted: kg = 0.0
     for name, trailer in reversed([*zip(p.trailers._fields, p.trailers, strict=True)]):
-        # What a trailer carries on its rear hitch lifts its own hitch.
+        # Load on the rear hitch of a trailer lifts its front hitch.
         hitch = trailer.m * (1.0 - trailer.l_cg / trailer.l_axle) - lifted / trailer.l_axle
         axle = trailer.m + carried - hitch
         if axle <= 0.0:

@@ -195,7 +195,7 @@ class Viewer:
     def offer(self, frame: Frame, now: s, *, at_once: bool = False) -> None:
         """Queue a frame if one is due or an older one still waits, which it replaces."""
         period = 1.0 / self.rate
-        # A little early counts as due: the server's frames come at steps of their own.
+        # Frames slightly early count as due, since the server produces them at its own intervals.
         if now >= self._due - 0.25 * period or frame.last or at_once:
             self._due = max(self._due + period, now)
             self._adapt(now)
@@ -454,7 +454,7 @@ def _text(about: str, **fields: Any) -> str:
 
 
 _HEADERS = {
-    # Nothing from elsewhere, and no page of others around this one.
+    # Load nothing from other servers, and do not allow other pages to embed this one.
     "Content-Security-Policy": "default-src 'self'; script-src 'self' 'unsafe-inline'; "
     "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "connect-src 'self' ws: wss:; frame-ancestors 'none'",
@@ -493,7 +493,7 @@ class _Live:
         room = self._room = Room(self._session.submit, self._session.rate, loop.time)
 
         def arrived() -> None:
-            # The loop may have ended while the session had something to say.
+            # The event loop may have ended while the session still had messages.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(lambda: room.deliver(outbox.take()))
 

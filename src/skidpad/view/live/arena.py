@@ -140,7 +140,8 @@ class LineFollower:
         a = (v - now.v_x) / _SETTLING
         a = min(max(a, -_SHARE * can.a_brake), _SHARE * can.a_drive)
         steer = min(max(atan(can.wheel_base * curvature), -can.steer_max), can.steer_max)
-        # On the spot too: a vehicle across the line has to turn before it can go along it.
+        # Also for vehicles that turn on the spot: a vehicle across the line has to turn before it
+        # can go along it.
         omega = max(now.v_x, 0.2 * can.omega_max * can.wheel_base) * curvature
         return Demand(steer, a, v, min(max(omega, -can.omega_max), can.omega_max))
 
@@ -246,7 +247,7 @@ class Pilot:
             demand = self._route.demand(time, pose, now, self._can.wheel_base)
         else:
             return
-        # With the initial parameters: a heavier car gets the same inputs and is slower.
+        # Use the initial parameters: a heavier car gets the same inputs and is slower.
         command = self._kind.body.command(self._vehicle.state, demand, self._kind.params)
         self._vehicle.bodies.group.inputs[self._vehicle.row] = record.flatten(command)
 
@@ -351,7 +352,7 @@ class Arena:
         title: str = "",
     ) -> None:
         self._paths = {spec.name: spec.path for spec in scene.vehicles}
-        # The pilots follow paths: a world would follow them under any other controller, too.
+        # The pilots follow the paths; the world would follow them under any other controller, too.
         self._scene = replace(scene, vehicles=tuple(replace(v, path=None) for v in scene.vehicles))
         self._lines, self._title, self._seed = tuple(lines), title, seed
         self._starts = starts or {}
@@ -405,7 +406,8 @@ class Arena:
             params = [one.describe(float(row[one.column])) for one in tunables]
             driver = {"controller": pilot.controller, "controllers": pilot.controllers}
             entries.append({"name": name, **driver, "inputs": pilot.inputs, "params": params})
-        # Driven by keys, then drivable, then the rest, each as in the world.
+        # First the vehicle driven by keys, then the drivable ones, then the rest, each group in the
+        # order of the world.
         return sorted(
             entries,
             key=lambda one: (one["controller"] != KEYBOARD, KEYBOARD not in one["controllers"]),

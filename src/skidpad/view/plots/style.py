@@ -239,7 +239,7 @@ def new_figure(
             layout=ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.05),
             facecolor="white",
         )
-        # Notebooks learn to show figures when pyplot is imported, which these are made without.
+        # Notebooks learn to display figures when pyplot is imported, which is not done here.
         figure._repr_png_ = partial(picture, figure)
         sizes = {"width_ratios": widths, "height_ratios": heights}
         yield figure, figure.add_gridspec(len(heights), len(widths), **sizes)
@@ -330,7 +330,7 @@ def legend_above(axes: Axes, **options: Any) -> None:
         known = entries.setdefault(label, handle)
         if isinstance(known, Line2D) and known.get_color() != handle.get_color():
             shared[label] = Line2D([], [], color=GREY, linestyle=DASHES, linewidth=1.0, label=label)
-    # What several have in common comes after them.
+    # A label shared by several lines comes after the others.
     handles = [*(h for label, h in entries.items() if label not in shared), *shared.values()]
     if not handles or (len(handles) == 1 and handles[0].get_linestyle() == "-"):
         return

@@ -109,7 +109,7 @@ class McapFile:
         self.path = path
         self._schemas, self._channels = [*schemas], [*channels]
         self._compressor = libraries.zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
-        # As bytes: the indexes of a day are a hundred times as large as objects.
+        # Stored as bytes: as objects, the indexes of a day would take a hundred times the memory.
         self._chunk_indexes: list[bytes] = []
         self._metadata_indexes: list[bytes] = []
         self._counts: dict[int, int] = {}
@@ -152,7 +152,7 @@ class McapFile:
             data=self._compressor.compress(data),
             message_start_time=min(int(index.times.min()) for index in indexes),
             message_end_time=max(int(index.times.max()) for index in indexes),
-            # None. The compressed frame has a checksum of its own, at a tenth of the cost.
+            # No checksum here: the compressed frame has one, at a tenth of the cost.
             uncompressed_crc=0,
             uncompressed_size=len(data),
         )
@@ -215,7 +215,7 @@ class McapFile:
             metadata_count=len(self._metadata_indexes),
             schema_count=len(self._schemas),
         )
-        # Without a sum of the data: each chunk has its own.
+        # No checksum of the data section: each chunk has its own.
         data_end = encode_records(records.DataEnd(0))
         begin = self._end + len(data_end)
         offsets: list[McapRecord] = []

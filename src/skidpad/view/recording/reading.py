@@ -427,7 +427,7 @@ class _Sensor:
         """All readings in order of time."""
         width = 1 + len(self._mount.columns)
         table = np.concatenate([np.empty((0, width)), *self.tables])
-        # A reading that comes out late may lie in a later chunk than what was taken after it.
+        # A reading with a long delay may lie in a later chunk than readings taken after it.
         table = table[np.argsort(table[:, 0], kind="stable")]
         mount = self._mount._replace(deviations=tuple(self._mount.deviations))
         return topics.SensorLog(mount, table[:, 0], table[:, 1:])

@@ -176,7 +176,8 @@ class WriterThread:
             cause = cause.__cause__ or cause.__context__
         self._error = error
         lost = [batch, *self._waiting()]
-        # A caller that holds the lock may have waited for room, which there is now.
+        # A caller that holds the lock may have waited for room in the queue, which is available
+        # now.
         with self._lock:
             lost += [*self._waiting(), self._batch]
         self._failed(error, [time for batch in lost for time in batch.times])
@@ -369,7 +370,7 @@ class ThreadedWriter(ABC):
         atexit.unregister(self._close_at_exit)
 
     def _close_at_exit(self) -> None:
-        # The caller was already told of a failure, or has ended.
+        # The failure has already been reported to the caller, or the caller has ended.
         with contextlib.suppress(Exception):
             self.close()
 

@@ -99,7 +99,7 @@ class Nearness:
         near = np.flatnonzero(clear < MARGIN)
         self._seen = None
         if not len(near):
-            # Two that drive towards each other use up the clearance together.
+            # Two vehicles that drive towards each other share the clearance.
             self._seen = everyone.copy()
             self._room = (0.5 * (clear.min(initial=REACH) - MARGIN)) ** 2
         return near
@@ -125,7 +125,8 @@ class _Standing:
         clear = self._clear - moved
         near = clear < MARGIN + ways
         if (near & (moved > _FRESH)).any():
-            # All that seem near: one question about many costs little more than one about one.
+            # Query all vehicles that seem near together, which costs little more than a query for
+            # one.
             rows = np.flatnonzero(near)
             clear[rows] = self._look(rows, places[rows])
         return clear
@@ -133,7 +134,7 @@ class _Standing:
     def _look(self, rows: NDArray[np.int64], places: Array) -> Array:
         radii = self._radii[rows]
         distance, _ = self._tree.query(places, distance_upper_bound=REACH + radii.max())
-        # The points on walls are as far apart as this takes off.
+        # A quarter of the margin accounts for the spacing of the sample points on walls.
         clear = np.minimum(distance - radii - 0.25 * MARGIN, REACH)
         self._seen[rows], self._clear[rows] = places, clear
         return clear
@@ -246,7 +247,7 @@ class SteepGround:
         self._points = np.array([[point for point, _, _ in row] for row in rows])
         self._step = np.array([[step for _, step, _ in row] for row in rows])
         self._wheel = np.array([[wheel for _, _, wheel in row] for row in rows])
-        # What hangs higher than the chassis is driven under.
+        # Vehicles drive under objects that are higher than the chassis.
         self._top = 1.05 * np.array([built[name].height for name in self._names])[:, None]
         self._stopped: list[int] = []
 
@@ -506,7 +507,7 @@ class Encounters:
             settings.gravity,
             settings.velocity_iterations,
             settings.position_iterations,
-            # Upstream's are stopped one step late, wherever they are then.
+            # Upstream's animated blocks are stopped one step late, at their position by then.
             careful=scene.compat != "upstream",
         )
         fill(self.contacts, scene, built)
@@ -527,10 +528,10 @@ class Encounters:
         radii = np.array([built[name].radius for name in names])
         others = [b.shape.radius for b in solid] + [a.collision_radius for a in scene.actors]
         self._nearness = Nearness(radii, standing_segments(scene), np.array(others))
-        # Vehicles on joints are in the solver wherever they are.
+        # Vehicles on joints are always in the solver.
         self._always = [k for k, name in enumerate(names) if self.contacts.always_in(name)]
         self._count = len(names)
-        # What moves by itself may come upon a block that is at rest.
+        # Moving bodies may meet a block that is at rest.
         self._stirred = bool(self._animated or self._actors) and any(not b.static for b in solid)
         self._stopped: Sequence[int] = ()
 
@@ -655,7 +656,7 @@ class Encounters:
         them, touches, origin = snapshot
         self.contacts.origin.move(*origin)
         for name, moving in them.items():
-            # Who stays where it is keeps the impulses that the solver starts from.
+            # Bodies that were not moved keep the impulses from which the solver starts.
             if self.contacts.at(name)[:3] != moving[:3]:
                 self.contacts.dismiss(name)
             self.contacts.put(name, moving)

@@ -277,7 +277,8 @@ class _Meeting:
         normal, side = manifold.normal, -1.0 if flipped else 1.0
         points = manifold.points[: contact.manifold.pointCount]
         for (x, y), impulse in zip(points, pressing or (0.0,) * len(points), strict=False):
-            # What does not press counts a little: it says where they are.
+            # Points without pressure get a small weight, so that there is a position even without
+            # impulse.
             weight = impulse + 1e-9
             x, y = to_world(x, y)
             self.x, self.y = self.x + weight * x, self.y + weight * y

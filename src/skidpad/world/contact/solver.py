@@ -551,7 +551,7 @@ class Contacts:
         body.transform = (0.0, 0.0), 0.0
         away = self.origin.to_world(0.0, 0.0)
         for x, y, half, surface, (u, v) in squares:
-            # Seen from the body, which goes along when the origin does.
+            # Coordinates relative to the body, which moves with the origin.
             x, y = x - away[0], y - away[1]
             sides = rectangle(-half, half, -half, half)
             corners = [(x + (u * a - v * b), y + (v * a + u * b)) for a, b in sides]
@@ -578,7 +578,7 @@ class Contacts:
 
     def _ends(self, a: str, b: str, at_a: Point, at_b: Point) -> Ends:
         for name in (a, b):
-            # What hangs on a joint is never out of reach.
+            # A body on a joint always takes part in the solution.
             if self._bodies[name].guest:
                 self._admit(name, within=True)
                 self._inside.add(name)
@@ -649,8 +649,8 @@ class Contacts:
 
     def step(self, dt: s, guests: Mapping[str, Moving], time: s = 0.0) -> dict[str, Moving]:
         """Make a step with these vehicles that ends at `time`; returns their motion after it."""
-        # A guest stays as long as it is near: the solver starts from the impulses before.
-        # In the order of names, not of a set, which is another in every run.
+        # A guest stays while it is near, so that the solver starts from its previous impulses. The
+        # order is by name rather than of a set, which differs between runs.
         for name in sorted(self._inside - guests.keys()):
             self._admit(name, within=False)
         for name in sorted(guests.keys() - self._inside):

@@ -422,7 +422,7 @@ class Values:
 
     def _numbers(self, text: str, scope: Scope, depth: int) -> dict[str, float]:
         """Variables with numeric values, by bare name."""
-        # Only those in the text: expanding one may draw a random number.
+        # Expand only variables in the text, since an expansion may draw a random number.
         words = {word.lower() for word in re.findall(r"[A-Za-z_]\w*", text, re.ASCII)}
         texts = {name: value for name, value in self.world.items() if name.lower() in words}
         for name, (text, written) in scope.local.items():

@@ -186,7 +186,7 @@ class _Parser:
             holds_a_value = len(self._open) > 1 and not element.children and element.text.strip()
             if not holds_a_value or any(name == other.tag for other in self._open):
                 raise self._error(f"not well-formed: {opened}", at)
-            # A value closed by a name that is open nowhere can only be a slip.
+            # If the name of a closing tag is open nowhere, it is a typing error.
             note = f"{opened}: taken for </{element.tag}>"
             self._document.notes.append((note, self._source(at)))
         self._open.pop()
@@ -544,7 +544,7 @@ class Node:
         context.open_files.append(file)
         try:
             roots = context.document(file).roots
-            # A whole world may be included too.
+            # A file with a whole world may be included, too.
             inner = [e for r in roots for e in (r.children if r.tag == "mvsim_world" else [r])]
             yield from Node(self.element, scope, context)._carried_out(inner)
         finally:
@@ -574,7 +574,7 @@ class Node:
                 f"{last - first + 1} rounds from {first} to {last} make more than "
                 f"{self.context.limit} in this world; raise limit=... if this is intended"
             )
-        # Upstream takes the first child through all values before it turns to the second.
+        # Upstream repeats the first child for all values before it continues with the second.
         groups = [[e] for e in self.element.children] if self.context.upstream else None
         for group in groups or [self.element.children]:
             for value in range(first, last + 1):
@@ -839,7 +839,7 @@ def as_pose(node: Node) -> Pose:
     count = len(numbers)
     node.check(count >= length, f"{name} = {shown(text)} must be {length} numbers, got {count}")
     if count > length:
-        # As upstream, which has such poses in its own worlds.
+        # Upstream's own worlds have such poses.
         slip = f"{name} = {text!r} has {count} numbers: the first {length} are taken"
         node.context.note("slips", slip, node.source)
     return pose_in_degrees(*numbers[:length])

@@ -98,8 +98,8 @@ def element(node: Node) -> Element | None:
 def _occupancy_grid(fields: Fields, node: Node) -> specs.OccupancyGrid:
     name, file = _file(fields, node)
     resolution = fields.number("resolution", 0.1, positive)
-    # The pixel is counted from the lower left. That no pixel given means -1, and not the middle, is
-    # how upstream's library has taken it for years, and worlds are drawn to fit.
+    # Pixels are counted from the lower left. Without a given pixel, -1 and not the centre is used,
+    # as in upstream's library for years; worlds are drawn to fit.
     x, y = (-resolution * fields.number(f"centerpixel_{axis}", -1.0) for axis in "xy")
     name.regular(file)
     try:
@@ -213,7 +213,7 @@ def _scattered(
     nodes = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(-1, 2)
     nearest = KDTree(points[:, :2] - lowest).query(nodes)[1]
     heights = points[nearest, 2].reshape(counts[0], counts[1])
-    # Upstream takes the heights of the middles of the cells for those of their lowest corners.
+    # Upstream takes the heights at cell centres for the heights at the lowest corners of the cells.
     corner = lowest if node.context.upstream else lowest + 0.5 * resolution
     return heights, (float(corner[0]), float(corner[1]))
 
@@ -261,7 +261,7 @@ def _vertical_plane(fields: Fields, node: Node) -> specs.VerticalPlane:
 
 def _opening(node: Node) -> specs.Opening:
     fields, kind = Fields.of(node), cast("Any", node.tag)
-    # Upstream takes both forms here.
+    # Upstream accepts both forms here.
     opening = fields.record(specs.Opening(kind), attributes_of=node, children=True)
     name = node.attribute("name") or fields.string("name") or fields.string("n")
     fields.ignore(("name", "n"))
@@ -355,7 +355,7 @@ class Reader:
             self._context.report(error)
         except (MissingExtra, Warning):
             raise
-        # Numbers that a file may hold and that something made of them cannot be.
+        # Numbers that a file may contain, but that the object made of them cannot have.
         except Exception as error:
             failure = node.error(f"cannot be used: {type(error).__name__}: {error}")
             failure.__cause__ = error
@@ -447,8 +447,8 @@ class Reader:
         self._context.note(RENDERED, "marker", node.source)
 
     def _check_joints(self) -> None:
-        # At the end, so that joints may stand anywhere in a file.
-        # Those that were refused have a name too, which is no second problem.
+        # Checked at the end, so that joints may stand anywhere in a file. Objects that were refused
+        # have names too, and must not cause a second error.
         bodies = [*self._names["vehicle"].taken, *self._names["block"].taken]
         unreal = {block.name for block in self._lists["blocks"] if block.intangible}
         for node, spec in self._joints:

@@ -164,7 +164,7 @@ def _head(file: Path) -> str:
 
 def _check_text(file: Path) -> None:
     content = bytes_of(file)
-    # All of it: a long comment may come first. One with zeros is in another encoding.
+    # Search the whole text, since a long comment may come first. Zero bytes mean another encoding.
     if b"<!ENTITY" in content or b"<!DOCTYPE" in content or b"\0" in content:
         raise NoMesh(f"{file.name} defines XML entities, which are refused")
 
@@ -582,7 +582,7 @@ def actor(node: Node, classes: Classes, names: Names) -> ActorSpec:
         source=node.source,
     )
     spec = replace(fields.record(spec), **fields.part("path", _path, {}))
-    # The last is on upstream's page of actors; nothing there reads it.
+    # The last name is on upstream's page of actors, but its program does not read it.
     fields.ignore(("skip_elevation_adjust", "publish", "turning_rate"))
     fields.finish()
     return spec
@@ -646,7 +646,7 @@ def block(node: Node, classes: Classes, names: Names) -> BlockSpec:
         class_name=node.attribute("class") or "",
         source=node.source,
     )
-    # Upstream reads the class after the block, so that it wins where both say something.
+    # Upstream reads the class after the block, so the class takes precedence.
     spec = (fields.backwards() if node.context.upstream else fields).record(spec)
     fields.record(spec)
     fields.ignore(("visual_scale",))
@@ -673,7 +673,7 @@ def _shape(
     declared: Shape | None = None
     if fields.find("shape") is not None:
         declared = shape(outline, declared_heights(*_HEIGHTS), "shape", upstream)
-    # To upstream a solid is only a picture, unless the shape is taken from it.
+    # In upstream a solid is only drawn, unless the shape is taken from it.
     if geometry is not None and (from_visual or (declared is None and not upstream)):
         outline, low, high = outline_of_solid(geometry)
         return shape(outline, declared_heights(low, high), "geometry", upstream)
@@ -731,7 +731,7 @@ def walls(node: Node, count: int) -> list[WallSpec]:
     template = fields.record(WallSpec("", (0.0, 0.0), (0.0, 0.0), (), source=node.source))
     fields.get("color", as_colour, "")
     scale = fields.number("scale", 1.0, positive)
-    # Upstream reads the scale and leaves it at that.
+    # Upstream reads the scale but does not use it.
     ends = _placed_wall(_ends(fields), 1.0 if node.context.upstream else scale, fields)
     fields.finish()
     specs: list[WallSpec] = []

@@ -80,7 +80,7 @@ def _dynamics(fields: Fields, pictures: tuple[Visual, ...]) -> Made:
         parts["drivetrain"] = fields.part("drivetrain", _drivetrain, Drivetrain())
     if KINDS[kind].steered:
         parts["steer_max"] = math.radians(limit)
-    # Not upstream's: whether acceleration moves load between the wheels.
+    # An extension: whether acceleration moves load between the wheels.
     parts["loads"] = fields.string("wheel_loads", "dynamic")
     # Some of upstream's files carry these whatever the class.
     fields.ignore(("drivetrain", "f_wheels_x", "f_wheels_d"))
@@ -103,7 +103,7 @@ def _wheels(fields: Fields, kind: str) -> tuple[Wheel, ...]:
         for k, (tag, place) in enumerate(zip(CLASSES[kind], places, strict=True))
     ]
     if wheels[0].y < wheels[1].y:
-        # One of upstream's own vehicles has them the wrong way round.
+        # One of upstream's own vehicles has them in the wrong order.
         left, right = CLASSES[kind][:2]
         owner = fields.owner
         note = f"<{left}> stands to the right of <{right}>: taken for each other"
@@ -196,8 +196,8 @@ def _control(node: Node, kind: str) -> Control:
     if name in STANDING_IN:
         name = _standing_in(node, fields, name)
     one_of(node, f"controller of {kind}", name, KINDS[kind].controllers)
-    # Upstream's own files have these; nothing there reads them. Gains may be left over from another
-    # controller.
+    # Upstream's own files have these, but its program does not read them. Gains may be left over
+    # from another controller.
     fields.ignore(("I_MAX", "joyMaxLinSpeed", "joyMaxAngSpeed", *Gains._fields))
     gains: Gains | None = None
     form = Form()
@@ -205,7 +205,7 @@ def _control(node: Node, kind: str) -> Control:
         gains = fields.numbers(KINDS[kind].default_gains(name))
         form = _form(fields, gains)
         if name == "front_steer_pid" and node.context.upstream:
-            # Upstream hands on four of the numbers only.
+            # Upstream passes on only four of the numbers.
             kept = {key: getattr(gains, key) for key in ("KP", "KI", "KD", "max_torque")}
             gains, form = KINDS[kind].default_gains(name)._replace(**kept), Form()
     set_point = _set_point(fields, kind, name)
@@ -410,7 +410,7 @@ def vehicle(node: Node, classes: shapes.Classes, names: shapes.Names) -> Vehicle
     fields = shapes.fields_of(node, classes, Node.included_and_own)
     with node.context.values.naming(NAME=name):
         pictures = shapes.visuals(fields.all("visual"))
-        # Where it is wrong the rest is read all the same, to find all problems at once.
+        # If it is wrong, the rest is read nevertheless, to find all errors at once.
         nothing: Made = robots.differential(), None
         moved_by, shape = fields.attempt(lambda: _dynamics(fields, pictures), nothing)
         spec = VehicleSpec(
@@ -477,7 +477,7 @@ def _check_own(node: Node, name: str, parameters: Mapping[str, float]) -> None:
 
 def _odometry(node: Node) -> specs.Odometry:
     if node.context.upstream:
-        # Upstream reads the factors into too few bytes, so that none of them has an effect.
+        # Upstream reads the factors into too few bytes, so none of them has an effect.
         node.expects(*specs.written(specs.Odometry))
         return specs.Odometry()
     inner = Fields.of(node)
