@@ -302,6 +302,9 @@ def fit(
     problem, solution, sure = ways[0]
     dt = max(replay.dt for replay in problem.replays)
     guess = problem.guess(solution.point.values)
+    replays, held_out = (setup.replays(part, dt) for part in PARTS)
+    for replay in (*replays, *held_out):
+        replay.follow_speed(guess)
     notes += _notes(setup, runs, sure, problem.replays, guess)
     values = {n: v for n, v in guess.params.items() if not n.startswith("log.")}
     dead = {name: f"u_{command}" for command, name in car.model.dead_times.items()}
@@ -324,8 +327,8 @@ def fit(
         windows=sum(replay.windows for replay in problem.replays),
         window=max(replay.steps * replay.drive.dt for replay in problem.replays),
         guess=guess,
-        replays=setup.replays(PARTS[0], dt),
-        held_out=setup.replays(PARTS[1], dt),
+        replays=replays,
+        held_out=held_out,
         notes=tuple(notes),
         source={**source, **values} if source else {},
     )
@@ -381,6 +384,8 @@ def _fits_from_starts(
         near = solve(rough, _with_delays(rough, point))
         same = [k for k, other in enumerate(reached) if _apart(rough, near, other) < _SAME]
         reached.append(near)
+        if number == 0:  # the same for all starts, whose results are compared
+            final.follow_speed(near.point.values)
         solution = runs[same[0]].solution if same else solve(final, final.at(near.point.values))
         runs.append(_Run(number, begin, final, solution))
     return sorted(runs, key=lambda run: run.solution.loss)

@@ -85,7 +85,7 @@ class Sensors(NamedTuple):
     """Speed over logged speed, for a wrong wheel radius."""
     speed_gain: per_s = 25.0
     """Gain with which a tracked speed follows the logged one. The resistance of turning tyres over
-    this gain is a lasting error of the speed."""
+    this gain is a lasting error of the speed, which `Replay.follow_speed` removes."""
     point_x: m = 0.0
     """Place at which position and velocity are measured, forward of the body point."""
     point_y: m = 0.0

@@ -169,6 +169,11 @@ class Problem:
             delays |= {u.delay: value} if u.delay else {}
         return Guess(params, delays, starts)
 
+    def follow_speed(self, values: Array) -> None:
+        """Let all replays follow their logged speed as runs with these values show."""
+        for replay in self.replays:
+            replay.follow_speed(self.guess(values))
+
     def fields(self, replay: Replay) -> list[int]:
         """Places of the corrected fields among the start states of a replay."""
         given = {*replay.prescribed, *({"v_x", "v"} if replay.way.speed == "tracked" else ())}

@@ -55,6 +55,10 @@ LEAST_TURNING: rad_s = 0.01
 """Least standard deviation of the yaw rate from which a steering ratio is found."""
 HORIZONS: tuple[s, ...] = (0.5, 1.0, 2.0, 5.0, 10.0)
 """Times after the start of a window at which errors are reported."""
+_FOLLOWING_RUNS = 2
+"""Number of runs in which a tracked speed learns to follow the logged one."""
+_LARGEST_SHIFT: m_s = 0.5
+"""Largest error of a tracked speed that is put down to resistance."""
 _MOST_NUMBERS = 8_000_000
 """Largest number of values in one rollout; more guesses are run in several parts."""
 
@@ -213,6 +217,9 @@ class Replay:
         self.lead = round(lead / drive.dt)
         """Rows of the run-in before each window."""
         self.begins, self.steps = self._windows(window, stride, span)
+        rows = (self.lead + self.steps) * self.split + 2
+        self._speed_shift: Array = np.zeros((rows, self.windows))
+        """Difference of the speed to follow from the logged one, see `follow_speed`."""
         rows = self.begins[:, None] + np.arange(self.steps + 1)
         self.rows: NDArray[np.int64] = rows
         """Rows of the log, (windows, rows of a window)."""
@@ -416,6 +423,8 @@ class Replay:
             values, slope = self._interpolated(source, times - delays.get(source, 0.0))
             values = -slope if moved else values
             field = "log.steer" if source.startswith("steer") else "log.speed"
+            if field == "log.speed" and not moved:
+                values = values + self._speed_shift
             table[..., names.index(field)] = values[:-1]
             table[..., names.index(f"{field}_rate")] = np.diff(values, axis=0) / self.dt
         for source in GROUND & self.drive.channels.keys() if self.way.ground and not moved else ():
@@ -516,6 +525,32 @@ class Replay:
                 late[k] = (told[k, :, row] + (place - row)[:, None] * steps).T
                 slopes[k] = steps.T / self.drive.dt
         return late, slopes
+
+    def follow_speed(self, guess: Guess) -> None:
+        """Make runs with this guess, and similar ones, follow a tracked speed closely.
+
+        Tracking is proportional, so the resistance of turning tyres leaves a lasting error of the
+        speed, which a fit takes for softer tyres with less grip. The speed to follow is therefore
+        moved by the error of a run (iterative learning control). Windows that diverge, or in which
+        drive and brakes cannot make the logged speed, keep their speed to follow.
+        """
+        names = record.names(self.vehicle.State)
+        if self.way.speed != "tracked" or "v_x" not in names:
+            return
+        field = record.names(self.observed.Input).index("log.speed")
+        ratio = guess.params.get("log.speed_ratio", self._defaults()["log.speed_ratio"])
+        params = {name: np.full(self.windows, value) for name, value in guess.params.items()}
+        more: dict[str, Any] = {"params": params} if params else {}
+        x0 = self.start_states(guess)
+        self._speed_shift[:] = 0.0
+        logged = self._controls(guess.delays)[..., field]
+        for _ in range(_FOLLOWING_RUNS):
+            states = self.fleet.rollout(x0, self._controls(guess.delays)[:-1], **more)
+            lag = logged - states[..., names.index("v_x")] / ratio
+            shift = self._speed_shift[:-1] + lag
+            follows = np.isfinite(shift).all(axis=0) & (np.abs(shift) < _LARGEST_SHIFT).all(axis=0)
+            self._speed_shift[:-1] = np.where(follows, shift, 0.0)
+            self._speed_shift[-1] = self._speed_shift[-2]
 
     def slopes(self, guess: Guess, directions: Sequence[Direction]) -> Slopes:
         """Channels of one guess and their exact derivatives in some directions."""

@@ -98,6 +98,7 @@ def replayed_log(name: str, replay: Replay, guess: Guess, chosen: NDArray[np.boo
     at the begin of the window all the same: a planar motion does not depend on them, so the path is
     moved to the pose measured there.
     """
+    replay.follow_speed(guess)
     values, measured = replay.run([guess])[0][:, chosen], replay.measured[:, chosen]
     at = {channel: k for k, channel in enumerate(replay.channels)}
     if {"x", "y", "yaw"} <= at.keys() and replay.lead:
