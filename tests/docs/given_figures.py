@@ -42,9 +42,8 @@ GIVEN = {
     ),
     "docs/estimators.md": "95 %, 95.2 %, 4 %, 95 %, 3 %",
     "docs/export.md": "3.7 MB, 1 GB, 42 kB, 944 bytes, 19 kB, 720 bytes, 250 kB",
-    "docs/fleet.md": "0.3 s",
+    "docs/fleet.md": "0.3 s, 1 ms, 1 ms, 10 m/s",
     "docs/getting_started.md": "10 ms, 10 ms, 10 m/s",
-    "docs/gpu.md": "1 ms, 1 ms, 10 m/s",
     "docs/identify.md": "95 %, 95 %",
     "docs/installation.md": "740 MB",
     "docs/interop.md": (

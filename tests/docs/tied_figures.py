@@ -555,7 +555,7 @@ SENTENCES = [
         ],
     ),
     Sentence(
-        "docs/gpu.md", "it reaches {} billion steps/s, over one array per field of the whole batch "
+        "docs/fleet.md", "it reaches {} billion steps/s, over one array per field of the whole batch "
         "(`jax_columns`) {}",
         lambda: [
             1e-9 * kept("gradient.four_wheel.float32.cuda", "h200")["value"]
@@ -564,7 +564,7 @@ SENTENCES = [
         ],
     ),
     Sentence(
-        "docs/gpu.md",
+        "docs/fleet.md",
         "at most {}e-6 of a field's scale after 2 000 steps (2 s of driving): `y` {}e-6, `yaw` "
         "{}e-6, `v_y` {}e-6, `omega` {}e-6, `x` {}e-6",
         lambda: [
@@ -573,7 +573,7 @@ SENTENCES = [
         ],
     ),
     Sentence(
-        "docs/gpu.md", "a million vehicles at {} numbers are {} MB each in float32",
+        "docs/fleet.md", "a million vehicles at {} numbers are {} MB each in float32",
         lambda: [len(FOUR_STATES), 4.0 * len(FOUR_STATES)],
     ),
     Sentence(

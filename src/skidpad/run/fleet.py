@@ -59,7 +59,7 @@ class Fleet(Generic[X, U, P, Y, W]):
         lanes: vehicles per instruction (1, 4, 8, 16 or 32); chosen from the size of the program
             if None.
         fast: on the GPU, use its own elementary functions and contract products with sums. Faster,
-            but no longer the bits of the CPU; see docs/gpu.md for the size of the difference.
+            but no longer the bits of the CPU; see docs/fleet.md for the size of the difference.
         substeps: steps of the integrator within one step of dt, over which the input and the values
             that the model samples (`Model.hold`) stay constant; by default the model's, mostly 1.
     """
