@@ -555,7 +555,8 @@ SENTENCES = [
         ],
     ),
     Sentence(
-        "docs/fleet.md", "it reaches {} billion steps/s, over one array per field of the whole batch "
+        "docs/fleet.md",
+        "it reaches {} billion steps/s, over one array per field of the whole batch "
         "(`jax_columns`) {}",
         lambda: [
             1e-9 * kept("gradient.four_wheel.float32.cuda", "h200")["value"]
