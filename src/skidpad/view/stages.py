@@ -329,7 +329,12 @@ class WorldStage:
         (s, u, p), body = records, body_of(group.vehicles[0], "a picture")
         *then, since = np.moveaxis(taken[:, part.before].reshape(times, count, 7), -1, 0)
         now = np.broadcast_arrays(*body.pose(s, p), *body.velocity(s, u, p))
-        before, after = (_at_point(motion, *part.centres) for motion in (then, now))
+        # Motions of the centres of mass, in the axes of the vehicles.
+        along, across = part.centres
+        before, after = (
+            [*pose, v_x - omega * across, v_y + omega * along, omega]
+            for *pose, v_x, v_y, omega in (then, now)
+        )
         felt = mean_acceleration(before, after, since)
         for column, values in zip(part.columns, felt[:2], strict=True):
             outputs[:, column] = np.where(np.isnan(since), outputs[:, column], values)
@@ -377,12 +382,6 @@ class WorldStage:
                     scans.append(Scan(one.name, spec.name, *where, *rays))
                     readings.append((spec.name, one.name))
         return scans, readings
-
-
-def _at_point(motion: Sequence[Any], x: Any, y: Any) -> list[Any]:
-    """Pose and velocity with the velocity at another point of the body, in body coordinates."""
-    *pose, v_x, v_y, omega = motion
-    return [*pose, v_x - omega * y, v_y + omega * x, omega]
 
 
 class EpisodeStage:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -46,29 +46,24 @@ def order_statistics(batches: Callable[[], Iterable[Array]], ranks: Sequence[int
     rest = list(places)
     for shift in range(64 - _BITS, -1, -_BITS):
         distinct = sorted(set(prefixes))
-        counts = _count_digits(batches(), np.array(distinct, np.uint64), shift)
+        # Histograms of the next 16 bits of the numbers that begin with the wanted bits.
+        wanted = np.array(distinct, np.uint64)
+        counts = np.zeros((len(wanted), 1 << _BITS), np.int64)
+        for values in batches():
+            above, digits = np.divmod(_keys(values) >> np.uint64(shift), np.uint64(1 << _BITS))
+            place = np.minimum(np.searchsorted(wanted, above), len(wanted) - 1)
+            inside = wanted[place] == above
+            codes = (place[inside] << _BITS) + digits[inside].astype(np.int64)
+            found, many = np.unique(codes, return_counts=True)
+            counts.reshape(-1)[found] += many
         for k, prefix in enumerate(prefixes):
             row = counts[distinct.index(prefix)].cumsum()
             # The last one, if there are fewer numbers than in the pass before.
             digit = min(int(np.searchsorted(row, rest[k], side="right")), (1 << _BITS) - 1)
             rest[k] -= int(row[digit - 1]) if digit else 0
             prefixes[k] = (prefix << _BITS) | digit
-    values = _numbers(np.array(prefixes, np.uint64))
-    return values[np.searchsorted(places, ranks)]
-
-
-def _count_digits(batches: Iterable[Array], wanted: AnyArray, shift: int) -> Any:
-    """Histograms (wanted, 65536) of the next 16 bits of the numbers that begin with the wanted
-    bits."""
-    counts = np.zeros((len(wanted), 1 << _BITS), np.int64)
-    for values in batches:
-        above, digits = np.divmod(_keys(values) >> np.uint64(shift), np.uint64(1 << _BITS))
-        row = np.minimum(np.searchsorted(wanted, above), len(wanted) - 1)
-        inside = wanted[row] == above
-        codes = (row[inside] << _BITS) + digits[inside].astype(np.int64)
-        distinct, many = np.unique(codes, return_counts=True)
-        counts.reshape(-1)[distinct] += many
-    return counts
+    ordered = _numbers(np.array(prefixes, np.uint64))
+    return ordered[np.searchsorted(places, ranks)]
 
 
 def _keys(values: Array) -> AnyArray:

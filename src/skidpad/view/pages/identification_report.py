@@ -115,19 +115,29 @@ class Overlay(NamedTuple):
         return [float(t) for run in self.runs for t in run.t[run.in_sequence, 0]]
 
 
-def horizon_trace(
-    points: Sequence[tuple[s, float]], unit: str, label: str, kind: str, colour: int
-) -> list[charts.Trace]:
-    """Errors over the horizon, as a line with dots; nothing without errors."""
-    if not any(isfinite(value) for _, value in points):
-        return []
-    x, y = np.array(sorted(points)).T
-    y = drawn_unit(unit).factor * np.where(np.isfinite(y), y, np.nan)
-    return [charts.Trace(x, y, label, kind, colour), charts.Trace(x, y, "", "marks", colour)]
+class HorizonErrors(NamedTuple):
+    """Errors of one channel over the time since the start of a window."""
+
+    channel: str
+    unit: str
+    points: Sequence[tuple[s, float]]
+    """Horizons and errors in SI units; an error that is not finite leaves a gap."""
+    label: str
+    kind: str
+    """Kind of its curve, see `charts.ORDER`."""
+    colour: int
 
 
-def horizon_charts(curves: Mapping[str, list[charts.Trace]], units: Mapping[str, str]) -> str:
-    """Charts of errors over the time since the start of a window, by channel."""
+def horizon_charts(errors: Sequence[HorizonErrors]) -> str:
+    """Charts of errors over the horizon, by channel, as lines with dots."""
+    units = {one.channel: one.unit for one in errors}
+    curves: dict[str, list[charts.Trace]] = {channel: [] for channel in units}
+    for channel, unit, points, label, kind, colour in errors:
+        if any(isfinite(value) for _, value in points):
+            x, y = np.array(sorted(points)).T
+            y = drawn_unit(unit).factor * np.where(np.isfinite(y), y, np.nan)
+            curves[channel].append(charts.Trace(x, y, label, kind, colour))
+            curves[channel].append(charts.Trace(x, y, "", "marks", colour))
     figures = [
         html.figure(
             escape(channel_words(name).capitalize()),
@@ -223,20 +233,15 @@ def comparison_html(comparison: Comparison, *, date: str = "") -> str:
         for run in comparison.replays:
             if run.vehicle == name:
                 logs[run.log].append(Overlay(name, [run], "run", colour))
-    curves: dict[str, list[charts.Trace]] = {}
+    horizons: list[HorizonErrors] = []
     for channel, unit in comparison.channels.items():
         for number, vehicle in enumerate(comparison.vehicles):
             own = [e for e in comparison.errors if (e.vehicle, e.channel) == (vehicle, channel)]
             points = [(e.horizon, e.rmse) for e in own if e.horizon]
-            curves.setdefault(channel, []).extend(
-                horizon_trace(points, unit, vehicle, "run", number)
-            )
+            horizons.append(HorizonErrors(channel, unit, points, vehicle, "run", number))
     sections: dict[str, tuple[str, str]] = {
         "all-models": ("Vehicles", _pair_table(comparison.pairs)),
-        "all-errors": (
-            "Errors",
-            _model_table(comparison) + horizon_charts(curves, comparison.channels),
-        ),
+        "all-errors": ("Errors", _model_table(comparison) + horizon_charts(horizons)),
         **log_sections(logs),
         "all-notes": ("Notes", html.notes_list(comparison.notes)),
     }
@@ -335,11 +340,19 @@ def fit_html(fit: Fit, *, date: str = "") -> str:
     for replay in fit.held_out:
         t = replay.drive.t[replay.rows]
         spans.setdefault(replay.drive.name, []).append((float(t.min()), float(t.max())))
+    horizons: list[HorizonErrors] = []
+    for channel, unit in {row.channel: row.unit for row in fit.errors}.items():
+        for colour, part in enumerate(("held out", "training")):
+            own = [r for r in fit.errors if (r.channel, r.part) == (channel, part) and r.horizon]
+            for when, kind in (("after", "run"), ("before", "theory")):
+                points = [(r.horizon, r.after if when == "after" else r.before) for r in own]
+                label = f"{part}, {when}"
+                horizons.append(HorizonErrors(channel, unit, points, label, kind, colour))
     doubts = [one.text[:1].upper() + one.text[1:] for one in fit.untold]
     sections: dict[str, tuple[str, str]] = {
         "all-estimates": ("Estimates", table),
         "not-told": ("What the data cannot tell", html.notes_list(doubts, "doubts")),
-        "all-errors": ("Errors before and after", _error_table(fit) + _horizons_of_fit(fit)),
+        "all-errors": ("Errors before and after", _error_table(fit) + horizon_charts(horizons)),
         **log_sections(_overlays(fit), spans, about),
         "axle-curves": ("Axle curves", _axles(fit)),
         "all-starts": ("Several starts", _starts(fit)),
@@ -418,22 +431,6 @@ def _error_table(fit: Fit) -> str:
         "after the fit."
     )
     return Sheet(heads, rows, range(2, len(heads))).report(about)
-
-
-def _horizons_of_fit(fit: Fit) -> str:
-    curves: dict[str, list[charts.Trace]] = {}
-    units: dict[str, str] = {}
-    for row in fit.errors:
-        units[row.channel] = row.unit
-    for channel, unit in units.items():
-        for colour, part in enumerate(("held out", "training")):
-            own = [r for r in fit.errors if (r.channel, r.part) == (channel, part) and r.horizon]
-            for when, kind in (("after", "run"), ("before", "theory")):
-                points = [(r.horizon, r.after if when == "after" else r.before) for r in own]
-                curves.setdefault(channel, []).extend(
-                    horizon_trace(points, unit, f"{part}, {when}", kind, colour)
-                )
-    return horizon_charts(curves, units)
 
 
 def _overlays(fit: Fit) -> dict[str, list[Overlay]]:

@@ -229,16 +229,6 @@ class Layer(NamedTuple):
     chart: Chart
 
 
-def pictures_of(evaluation: Evaluation, results: Sequence[Result]) -> list[Picture]:
-    """Charts of one manoeuvre; those with the same title and axes are overlaid."""
-    layers = [(one.car.name, one.findings.charts) for one in results if one.findings is not None]
-    reference = evaluation.reference
-    if reference is not None and results:
-        findings = reference.of(results[0].car.name, results[0].manoeuvre.name)
-        layers += [] if findings is None else [(reference.name, findings.charts)]
-    return laid_over(layers)
-
-
 def gg_pictures(results: Sequence[Result]) -> list[Picture]:
     """g-g diagrams over all drives of each vehicle: longitudinal over lateral acceleration."""
     layers: list[tuple[str, Sequence[Chart]]] = []
@@ -496,6 +486,12 @@ def _manoeuvre(
         for result in results
         for note in (() if result.findings is None else result.findings.notes)
     ]
+    # Charts with the same title and axes are overlaid.
+    layers = [(one.car.name, one.findings.charts) for one in results if one.findings is not None]
+    reference = evaluation.reference
+    if reference is not None:
+        findings = reference.of(results[0].car.name, manoeuvre.name)
+        layers += [] if findings is None else [(reference.name, findings.charts)]
     film = next((k for k, one in enumerate(films) if one.manoeuvre == manoeuvre.title), None)
     link = "" if film is None else html.play_link(film)
     return html.section(
@@ -504,7 +500,7 @@ def _manoeuvre(
         f'<p class="source">{escape(about)} {link}</p>'
         + html.notes_list(notes)
         + metric_table(evaluation, results)
-        + html.side_by_side(picture.html() for picture in pictures_of(evaluation, results)),
+        + html.side_by_side(picture.html() for picture in laid_over(layers)),
     )
 
 

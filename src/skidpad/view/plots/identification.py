@@ -56,7 +56,26 @@ def axle_figure(
             first = first or axes
             axes.set_title(name)
             axes.set_xlabel(f"slip angle {symbol('alpha')} [°]")
-            _draw_axle(axes, axle, bins[k], scale)
+            # Samples as a cloud, and medians with the spread of the samples.
+            known = np.flatnonzero(np.isfinite(axle.alpha))
+            known = known[:: max(1, len(known) // MOST_POINTS)]
+            angle, force = np.rad2deg(axle.alpha[known]), scale * axle.F_y[known]
+            cloud: Any = {"color": GREY, "markersize": 2.0, "alpha": 0.25, "rasterized": True}
+            axes.plot(angle, force, ".", label="samples", **cloud)
+            spread = scale * np.array([bins[k].F_y - bins[k].low, bins[k].high - bins[k].F_y])
+            axes.errorbar(
+                np.rad2deg(bins[k].alpha),
+                scale * bins[k].F_y,
+                yerr=np.maximum(spread, 0.0),
+                fmt="o",
+                color=INK,
+                markersize=3.5,
+                elinewidth=0.8,
+                zorder=5.0,
+                label="median and 16 to 84 %",
+            )
+            for line in (axes.axhline, axes.axvline):
+                line(0.0, color=GREY, linewidth=0.6)
             for number, curve in enumerate(curves):
                 force = curve.F_y_r if k else curve.F_y_f
                 axes.plot(
@@ -79,30 +98,6 @@ def axle_figure(
         style.legend_above(below)
         style.headings(figure, title, first.get_legend_handles_labels()[0] if first else ())
     return style.write_figure(figure, path)
-
-
-def _draw_axle(axes: Axes, axle: Any, bins: Any, scale: float) -> None:
-    """Draw samples as a cloud, and medians with the spread of the samples."""
-    known = np.flatnonzero(np.isfinite(axle.alpha))
-    known = known[:: max(1, len(known) // MOST_POINTS)]
-    angle, force = np.rad2deg(axle.alpha[known]), scale * axle.F_y[known]
-    axes.plot(
-        angle, force, ".", color=GREY, markersize=2.0, alpha=0.25, rasterized=True, label="samples"
-    )
-    spread = scale * np.array([bins.F_y - bins.low, bins.high - bins.F_y])
-    axes.errorbar(
-        np.rad2deg(bins.alpha),
-        scale * bins.F_y,
-        yerr=np.maximum(spread, 0.0),
-        fmt="o",
-        color=INK,
-        markersize=3.5,
-        elinewidth=0.8,
-        zorder=5.0,
-        label="median and 16 to 84 %",
-    )
-    for line in (axes.axhline, axes.axvline):
-        line(0.0, color=GREY, linewidth=0.6)
 
 
 def map_figure(
