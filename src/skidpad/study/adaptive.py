@@ -40,12 +40,12 @@ from .results import mean_of, quantile_of
 class Converging(DesignSettings):
     """Random runs, in rounds, until the confidence interval of a quantity is narrow enough.
 
-    Repeated looks at a 95 % interval would stop at a wrong one in more than one case of twenty. So
-    the error probability is shared equally between all possible looks: whenever the design stops,
-    the interval contains the true value with at least probability `level`, exactly for
-    probabilities and quantiles, and as far as Student's distribution applies for means. This takes
-    about twice the runs of a single look. Each round adds half of all runs before it, so that there
-    are few looks.
+    If a 95 % interval were checked repeatedly, more than one case in twenty would stop at a wrong
+    interval. So the error probability is shared equally between all possible looks: whenever the
+    design stops, the interval contains the true value with at least probability `level`, exactly
+    for probabilities and quantiles, and as far as Student's distribution applies for means. This
+    takes about twice the runs of a single look. Each round adds half of all runs before it, so that
+    there are few looks.
 
     Runs with NaN are left out of means and quantiles, and have not reached a threshold.
 
@@ -65,7 +65,7 @@ class Converging(DesignSettings):
     quantity: str | tuple[str, float] = "mean"
     """What is estimated: "mean", "probability" or ("quantile", share)."""
     threshold: float | None = None
-    """Threshold of a probability, reached by values of at least it; None for a truth column."""
+    """Threshold of a probability: values at or above it count; None for a truth column."""
     level: float = 0.95
     """Confidence of the interval."""
     first: int = 1000
@@ -73,7 +73,7 @@ class Converging(DesignSettings):
     growth: float = 1.5
     """Ratio of the total numbers of runs after successive rounds."""
     most: int = 100_000
-    """Number of runs after which it stops, even if the interval is too wide."""
+    """Number of runs after which the design stops, even if the interval is too wide."""
 
     __repr__ = brief_repr
 
@@ -162,9 +162,9 @@ class Converging(DesignSettings):
 class SubsetEstimate:
     """Probability and coefficient of variation from the levels of a subset simulation.
 
-    Runs of a level depend on each other: those of a chain, those of chains that began at runs of
-    one chain of the level before, and so on. Only the runs of the first level are independent. So
-    the deviations of all levels are summed by root, the run of the first level from which each run
+    Runs of a level depend on each other: runs of the same chain, of chains that started from one
+    chain of the previous level, and so on. Only the runs of the first level are independent. So the
+    deviations of all levels are summed by root, the run of the first level from which each run
     descends, and the variance is that of these sums (H. P. Chan and T. L. Lai, "A general theory of
     particle filters in hidden Markov models and some applications", Annals of Statistics 41, 2013).
     The dependence within chains alone, as in Au and Beck (2001), underestimates it: by a fifth at
@@ -228,7 +228,7 @@ _ACCEPTED = 0.44
 
 
 class _Level(NamedTuple):
-    """Runs of a level, all at least as near to the threshold as the limit of the level before."""
+    """Runs of a level, all at least as near to the threshold as the limit of the previous level."""
 
     z: Array
     """Standard normal coordinates, (length of chains, chains, factors)."""
@@ -265,7 +265,8 @@ class SubsetSimulation(DesignSettings):
     threshold: float
     """Threshold, in the unit of the column."""
     above: bool = True
-    """Whether values at or above the threshold reach it; if false, values at or below."""
+    """Whether values at or above the threshold count as the event; if false, values at or below
+    it."""
     each: int = 1000
     """Number of runs per level."""
     share: float = 0.1
@@ -274,10 +275,9 @@ class SubsetSimulation(DesignSettings):
     most_levels: int = 10
     """Largest number of levels: 10 levels with a share of 0.1 reach 1e-10."""
     correlation: float | None = None
-    """Correlation of a run of a chain with the next proposal, from 0 to 1; adapted if None."""
+    """Correlation of each run of a chain with the next proposal, from 0 to 1; adapted if None."""
     nan_reaches: bool = False
-    """Whether runs with NaN count as having reached the threshold; otherwise as farthest from
-    it."""
+    """Whether runs with NaN count as the event; otherwise they count as farthest from it."""
     confidence: float = 0.95
     """Confidence of the interval."""
 
@@ -321,7 +321,7 @@ class SubsetSimulation(DesignSettings):
             )
 
     def rounds(self, factors: int, seed: int) -> Rounds:
-        """A round of random runs, then one for each step of the chains of each level."""
+        """A round of random runs, then one round for each step of the chains of each level."""
         if not factors:
             raise InvalidValue("factors: a subset simulation needs at least 1; there is none")
         return self._rounds(factors, seed)
@@ -415,14 +415,14 @@ class SubsetSimulation(DesignSettings):
 _HALVINGS = 14
 """Number of bisections that locate the border on the segment between two runs."""
 _PLACES = 1 << 12
-"""Number of parts of that segment to which points are rounded, against rounding errors."""
+"""Number of parts of that segment to which points are rounded, to ignore rounding errors."""
 _DIGITS = 12
-"""Digits to which gaps are compared, against rounding errors."""
+"""Number of digits to which gaps are compared, to ignore rounding errors."""
 _WORTH = 0.5
 """Share of the largest gap below which a gap waits for the next round: the border may move by
 as much as the largest gap once its runs are finished."""
 _NEAR = 6
-"""Number of runs of the other side that count as near, per factor."""
+"""Number of runs on the other side, per factor, that count as near."""
 _MOST_MIRRORED = 4
 """Largest number of factors for which the border is extended to the faces of the cube; with
 more, nearly all runs lie near a face."""
@@ -585,7 +585,7 @@ def _mirrored(side: Array, strip: float) -> Array:
 
 
 def _pairs(sides: list[Array], trees: Any) -> tuple[Array, Array]:
-    """Pairs of runs on the lower and the upper side, of which one is among the nearest to the
+    """Pairs of runs on the lower and the upper side in which one run is among the nearest to the
     other."""
     size, near = len(sides[1]), _NEAR * sides[0].shape[1]
     pairs: list[Runs] = []

@@ -44,7 +44,7 @@ from .tables import RUNS, plain_json
 FIRST = 256
 """Number of runs in the first chunk; its duration sets the size of the later chunks."""
 FIRST_ALONE = 4
-"""As `FIRST`, for experiments that are not threaded, whose runs may take seconds each."""
+"""Like `FIRST`, for experiments that are not threaded, whose runs may take seconds each."""
 MOST = 1 << 16
 """Largest number of runs in a chunk, which makes a file of some megabytes."""
 _GROWTH = 4.0
@@ -89,7 +89,7 @@ _PARTS_TO_MERGE = 64
 def rows_of(
     factors: Mapping[str, Factor], chosen: Round, first: int, begin: int, end: int, seed: int
 ) -> Rows:
-    """Rows of the runs `begin` to `end - 1`, which belong to a round whose first run is number
+    """Rows of the runs from `begin` to `end - 1`, in a round whose first run has the number
     `first`."""
     runs = np.arange(begin, end, dtype=np.int64)
     points = chosen.points(runs - first)
@@ -171,7 +171,8 @@ _LOOK = 1.0
 _SOON = 10.0
 """Duration in s below which start-up dominates: imports, kernels, processes."""
 _LONG_RUN = 1e9
-"""Free bytes per run above which any trajectory fits, so that no run is replayed to check."""
+"""Free bytes per run above which any trajectory fits, so that no run is replayed to find its
+size."""
 _TRIED = 8
 """Largest number of runs that are replayed to estimate the size of a trajectory."""
 
@@ -184,7 +185,8 @@ class Estimate(NamedTuple):
     seconds: float
     """Time on all processors of this machine, without imports, compiling and starting workers."""
     bytes: int
-    """Largest size on disk in bytes; stored trajectories are assumed as long as the first."""
+    """Largest size on disk in bytes, assuming that stored trajectories are as long as the first
+    one."""
     may_end: bool = False
     """Whether the design may stop before the largest number of runs."""
 

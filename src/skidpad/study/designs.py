@@ -42,7 +42,7 @@ class Round(NamedTuple):
     size: int
     points: Points
     """Points by their numbers in the round, from 0; a point does not depend on which others are
-    asked for."""
+    requested."""
     reads: tuple[str, ...] = ()
     """Names of the columns that the design receives, complete and in order, after the round."""
 
@@ -72,7 +72,7 @@ class Design(Protocol):
         ...
 
     def reads(self) -> tuple[str, ...]:
-        """Names of the columns that it reads, so that unknown ones are reported before the
+        """Names of the columns that the design reads, so that unknown names are reported before the
         start."""
         ...
 
@@ -81,7 +81,8 @@ class Design(Protocol):
         ...
 
     def extends(self, before: Mapping[str, Any]) -> bool:
-        """Whether its first runs are all the runs of the design with the identity `before`."""
+        """Whether the first runs of this design are all the runs of the design with the identity
+        `before`."""
         ...
 
 
@@ -215,7 +216,7 @@ def _one_round(count: int, points: Points, findings: Mapping[str, Any] | None = 
 
 @dataclass(frozen=True)
 class _OneRound(DesignSettings):
-    """Base of designs whose one setting is the number of their runs, made in one round."""
+    """Base of designs that make all runs in one round; the number of runs is their only setting."""
 
     most: ClassVar[int] = RUNS
 
@@ -412,7 +413,7 @@ class Table(_OneRound):
 
 
 def _list_lengths(what: str, factors: Mapping[str, Any]) -> dict[str, int]:
-    """Number of values of each factor; raises for one that is not a list."""
+    """Number of values of each factor; raises for a factor that is not a list."""
     made = {name: factor_of(name, form) for name, form in factors.items()}
     counts = dict(zip(made, level_counts(made), strict=True))
     for name, count in counts.items():

@@ -160,7 +160,7 @@ def engine_of(engine: str | Engine, experiment: Experiment, workers: int | None 
 
 
 _packed_experiments: dict[bytes, Experiment] = {}
-"""Experiments by digest of their pickles, so that a worker compiles each once only."""
+"""Experiments by digest of their pickles, so that a worker compiles each experiment only once."""
 _worker_experiment: list[Experiment] = []
 """The experiment of this worker of `Processes`."""
 
@@ -179,7 +179,7 @@ def run_chunk(chunk: Chunk) -> Finished:
 def run_packed_chunk(
     packed: bytes, chunk: Chunk, writer: Writer | None = None, folders: Sequence[str] = ()
 ) -> Finished:
-    """Execute a chunk of a pickled experiment, in a process that may serve several.
+    """Execute a chunk of a pickled experiment, in a process that may serve several experiments.
 
     Args:
         packed: the pickled experiment.
@@ -239,7 +239,7 @@ class Processes:
 
     @property
     def slots(self) -> int:
-        """One more than the workers, so that no worker waits for a chunk."""
+        """One more than the number of workers, so that no worker waits for a chunk."""
         return self.workers + 1
 
     def start(self, experiment: Experiment, writer: Writer) -> None:

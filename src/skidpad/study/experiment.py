@@ -53,8 +53,10 @@ Runs = NDArray[np.int64]
 RUN, FAILED = "run", "failed"
 """Columns of every campaign: the number of the run, and whether it failed."""
 FAILURES = (ValueError, ArithmeticError)
-"""Exceptions that mark a single run as failed, divergence and `InvalidValue` among them; any
-other is a programming error and ends the campaign."""
+"""Exceptions that mark a single run as failed, including divergence and `InvalidValue`.
+
+Any other exception is a programming error and ends the campaign.
+"""
 
 
 class Column(NamedTuple):
@@ -102,7 +104,8 @@ class Experiment(Protocol):
 
     @property
     def block(self) -> int:
-        """Number of runs at whose multiples chunks are cut where possible; 1 for any."""
+        """Chunks are cut at multiples of this number of runs where possible; 1 for no
+        preference."""
         ...
 
     @property
@@ -159,7 +162,8 @@ class Setting(NamedTuple):
 
     @classmethod
     def of_argument(cls, function: Callable[..., Any], name: str) -> Setting:
-        """Unit and range of an argument from its annotation; without one, any number is allowed."""
+        """Unit and range of an argument from its annotation; without an annotation, any number is
+        allowed."""
         try:
             hints = get_type_hints(function, include_extras=True)
         except (NameError, TypeError):  # names that exist for type checkers only
@@ -286,7 +290,7 @@ _PRIVATE_STREAM = "_own"
 
 
 def plain(value: Any) -> Any:
-    """Convert a value to JSON values; raises if it has no such form, as a closure."""
+    """Convert a value to JSON values; raises if that is impossible, as for a closure."""
     if isinstance(value, ArrayNumber):
         return plain(np.asarray(value.values))
     if value is None or isinstance(value, (bool, int, str)):

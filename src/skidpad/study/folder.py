@@ -60,14 +60,15 @@ from .tables import (
 )
 
 Extends = Mapping[str, Callable[[Any], bool]]
-"""Functions by section of a plan that decide whether it continues the section in the folder."""
+"""For each section of a plan, a function that decides whether a change of the section is an
+extension."""
 _FREE = ("name", "keep")
 """Sections of a plan that do not influence any result."""
 _COLUMNS = "columns"
 _MOST_LISTED = 5
 _DIGEST = re.compile(r"(sha256:)?[0-9a-f]{16,}")
 _GROUPS = {"metrics": "metric", "programs": "the model of"}
-"""Sections of experiments with digests by name, and how error messages call an entry."""
+"""For each section with digests by name, what error messages call an entry."""
 _SINGLE = {
     "motion": "the motion of the vehicle",
     "program": "the model of the vehicle",
@@ -367,8 +368,7 @@ class Folder:
         return total.text()
 
     def _whole(self, collect: Callable[[], T]) -> T:
-        """Result of `collect`, which is repeated if a part turns out to be damaged while it is
-        read."""
+        """Result of `collect`, repeated if a part turns out to be damaged while it is read."""
         while True:
             try:
                 return collect()
@@ -422,7 +422,8 @@ class Folder:
             self._storage.write(f"{TRAJECTORIES}/{name}", bytes_of(path))
 
     def trajectory(self, run: int) -> Trajectory:
-        """Read the stored trajectory of a run; the error for another run lists the stored ones."""
+        """Read the stored trajectory of a run; if there is none, the error lists the stored
+        runs."""
         if run not in self.trajectories:
             kept = listed([str(number) for number in self.trajectories]) or "none"
             raise InvalidValue(f"run = {run} has no stored trajectory; stored are {kept}")
@@ -556,7 +557,7 @@ class Keep:
     random: int = 0
     """Number of random runs to store, chosen by the seed."""
     failed: int = 0
-    """Number of failed runs to store, the first ones."""
+    """Number of failed runs to store; the first ones are chosen."""
 
     __repr__ = brief_repr
 
@@ -620,7 +621,7 @@ class PlanText:
 
     name: str
     folder: str
-    """Folder of the file, in which modules and files that it names are searched."""
+    """Folder of the file, in which its modules and files are searched."""
     text: str
 
     def keep_in(self, folder: Folder) -> None:

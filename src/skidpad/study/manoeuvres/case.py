@@ -153,7 +153,7 @@ class Case:
     amplitude: Any = 1.0
     """Factor on the steering angle, a number or (V,)."""
     speed: Signal | None = None
-    """Speed to hold in m/s, added to that of the path."""
+    """Speed to hold in m/s, added to the speed of the path."""
     hold: Signal | None = None
     """1 to hold `speed`, 0 to apply `a` alone; None to hold if there is a speed or a path."""
     a: Signal = 0.0
@@ -236,7 +236,7 @@ A vehicle that slides backwards is braked as hard.
 V_0: m_s = 1.0
 """Speed added to the vehicle's speed in the driver's measure of slip.
 
-With a larger one, motors that can just spin a tyre do so at the start.
+With a larger value, motors that are barely strong enough to spin a tyre do so at the start.
 """
 K_P, K_I = 3.0, 10.0
 """Gains of the slip control in s/m and 1/m."""
@@ -248,12 +248,12 @@ class DriverInput(NamedTuple):
     """Reference input of the driver at a step."""
 
     steer: rad = 0.0
-    """Angle of the front wheels, added to that of the path, positive to the left; times
+    """Angle of the front wheels, added to the angle for the path, positive to the left; times
     `Driving.steer_gain`."""
     v: m_s = 0.0
     """Speed to hold, added to that of the path."""
     a: m_s2 = 0.0
-    """Longitudinal acceleration, added to that which holds the speed, or alone.
+    """Longitudinal acceleration, added to the acceleration that holds the speed, if any.
 
     A negative value is a brake demand: it acts against the motion and ends where the vehicle
     stands.
@@ -333,11 +333,12 @@ class Driving(NamedTuple):
     ahead: Annotated[s, non_negative] = 0.15
     """Preview time: how much earlier than a bend the driver steers."""
     understeer: rad_s2_m = 0.0
-    """Understeer gradient: angle added to the kinematic one per lateral acceleration."""
+    """Understeer gradient: additional angle per lateral acceleration, beyond the kinematic
+    angle."""
     v_gain: one = 1.0
     """Factor on the speed of the path."""
     hold_until: m = 1.0e9
-    """Distance along the path from which on the speed is no longer held."""
+    """Distance along the path beyond which the speed is no longer held."""
     speed: SpeedGains = HOLDING
     """Gains of the speed control."""
     traction: SlipControl = SlipControl()
@@ -437,7 +438,7 @@ def _along_path(motion: Motion, progress: m, p: Any) -> tuple[rad, m_s, m]:
 def _pace(
     v: m_s, goal: m_s, memory: SpeedMemory, r: DriverInput, drive: Driving, dt: s
 ) -> tuple[m_s2, SpeedMemory]:
-    """Acceleration that holds the speed, or that of the input."""
+    """Acceleration that holds the speed, or the acceleration of the input."""
     # With a zero error the integral stays constant while only an acceleration is demanded.
     seen = goal + r.hold * (v - goal)
     held, memory = pid_control(drive.speed, memory, seen, goal, dt, anti_windup=True)

@@ -67,20 +67,20 @@ STARTED: m_s = 0.5
 BEFORE: s = 2.0
 """Time span for the speed before a change."""
 LEAST_LOSS: one = 0.05
-"""Least loss of speed, as a share of the speed, from which a deceleration can be determined."""
+"""Least loss of speed, as a share of the speed, that allows a deceleration to be determined."""
 LOCKED: one = 0.5
 """A wheel counts as locked if its rolling speed is below this share of the vehicle's speed."""
 LEAST_TURN: m_s2 = 0.3
 """Least lateral acceleration of a log of a turn."""
 ALIKE: one = 0.95
-"""Least correlation of the steering angle of a log with that of the test."""
+"""Least correlation between the steering angles of a log and of the test."""
 SIDES: Mapping[str, one] = {"left": 1.0, "right": -1.0}
 BEGINNINGS: Mapping[str, one] = {"left first": 1.0, "right first": -1.0}
 """Side to which a manoeuvre is first steered, with its sign."""
 FOLLOWS = {"a_y": ("omega", "yaw")}
-"""Columns of which one suffices to derive a signal, in addition to `v_x`."""
+"""For each signal, columns of which one suffices to derive it, in addition to `v_x`."""
 CHANGING = {"a_y": ("v_y", "sideslip")}
-"""Columns of which one is also needed for a signal in transients."""
+"""For each signal, columns of which one is needed as well for transients."""
 SAMPLE: s = 0.01
 """Durations of tests are multiples of this."""
 SHORTLY: s = 0.5
@@ -93,9 +93,9 @@ class Slowdown(NamedTuple):
     v: m_s
     """Speed before slowing down."""
     when: s
-    """Time at which the vehicle is first slower than 0.95 of that speed."""
+    """Time at which the vehicle first falls below 0.95 of that speed."""
     deceleration: m_s2
-    """Mean deceleration from there to 0.1 of the speed, or to the lowest speed."""
+    """Mean deceleration from then on to 0.1 of the speed, or to the lowest speed."""
 
 
 class Steering(NamedTuple):
@@ -200,7 +200,7 @@ class CaseRun:
     def require_signal(self, name: str, why: str, *, changing: bool = False) -> None:
         """Raise InvalidValue unless a signal has numbers, with `changing` also in transients.
 
-        The error names the columns that are there instead.
+        The error names the available columns.
         """
         others = FOLLOWS.get(name, ())
         if name in self and np.isfinite(self[name]).all():
@@ -223,7 +223,7 @@ class CaseRun:
             )
 
     def require_steering(self, angle: Array, reference: Array, what: str) -> None:
-        """Raise InvalidValue unless the steering angle is proportional to that of the test."""
+        """Raise InvalidValue unless the steering angle is proportional to the angle of the test."""
         if not np.corrcoef(reference, angle)[0, 1] > ALIKE:
             raise InvalidValue(f"{self.label} has no {what}: its wheels are steered differently")
 
@@ -240,7 +240,7 @@ class CaseRun:
         return min(most, SAMPLE * int((float(self.t[-1]) - begin) / SAMPLE + 1e-6))
 
     def _fastest(self) -> tuple[int, m_s]:
-        """Sample from which on the vehicle slows down, and its speed there."""
+        """Sample from which the vehicle slows down, and its speed there."""
         v = _smooth(self.t, self["v_x"][:, 0])
         return int(np.argmax(v)), v.max()
 
@@ -349,8 +349,8 @@ def endings(runs: Sequence[CaseRun]) -> list[str]:
 
 
 def pick(runs: Sequence[CaseRun], which: Any) -> CaseRun:
-    """Run whose variant v is that of the run number `which[v]`, (V,); the runs are equally
-    long."""
+    """Run that takes variant v from the run with the number `which[v]`, (V,); all runs have the
+    same length."""
     first, column = runs[int(which[0])], np.arange(len(which))
 
     def each(parts: Sequence[Any]) -> Array:
@@ -503,7 +503,7 @@ def first_time(t: Array, values: Array, level: float) -> Array:
 def values_at(t: Array, values: Array, times: Any, beyond: float | None = None) -> Array:
     """Values of columns (T, V) at one time for each column, (V,), by linear interpolation.
 
-    `beyond` is the value after the last sample; that sample if None.
+    `beyond` is the value after the last sample; if None, the last sample holds.
     """
     pairs = zip(times, values.T, strict=True)
     return np.array([np.interp(time, t, column, right=beyond) for time, column in pairs])

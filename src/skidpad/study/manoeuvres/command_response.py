@@ -101,7 +101,7 @@ class Lag:
     def behind_ramp(self, slope: float) -> Array:
         """Delay in s behind a rising ramp of the command, once steady.
 
-        NaN where the rate limit or a factor does not let it follow.
+        NaN where the rate limit or a scaling factor keeps the value from following.
         """
         follows = (slope < self.rate) & (self.factor == 1.0)
         behind = self.dead_time + self.time_constant + (self.bias + self.band) / slope
@@ -129,7 +129,7 @@ class Lag:
 
 
 def lag_of(car: Subject, named: str, asked: float) -> Lag | None:
-    """Lag of an input by the parameters of the vehicle; None if they do not describe one.
+    """Lag of an input according to the parameters of the vehicle; None if they do not describe one.
 
     Dead times are parameters such as `steer_time_delay`, next to `steer_time_constant`.
     """
@@ -164,7 +164,8 @@ STOPPED = 0.01
 
 
 def why_rough(car: Subject) -> str:
-    """Why metrics that depend on the dead time are not smooth in the parameters; else empty."""
+    """Reason why metrics that depend on the dead time are not smooth in the parameters; empty if
+    they are."""
     late = ", ".join(car.vehicle.model.dead_times)
     return f"commands act late by whole steps of the simulation ({late})" if late else ""
 
@@ -188,7 +189,7 @@ class _Channel(NamedTuple):
     """Command before the step."""
     change: float
     lag: Lag | None
-    """Lag by the parameters of the vehicle; None if they do not describe one."""
+    """Lag according to the parameters of the vehicle; None if they do not describe one."""
 
     @property
     def words(self) -> str:
@@ -200,8 +201,8 @@ class CommandSteps(StandardManoeuvre):
     """A step and a ramp of each command of the vehicle."""
 
     speed: m_s = 5.0
-    """Speed of vehicles that go at least twice as fast; others drive at half of their highest
-    speed."""
+    """Speed of the test for vehicles that reach at least twice this speed; others drive at half of
+    their top speed."""
     steer: rad = 0.1
     omega: rad_s = 0.5
     """Yaw rate for a vehicle that turns on the spot."""
@@ -436,7 +437,7 @@ class SpinInPlace(StandardManoeuvre):
     """Whole turns on the spot, in both directions."""
 
     omega: rad_s = 1.0
-    """Commanded yaw rate; slower robots turn at half of their highest."""
+    """Commanded yaw rate; slower robots turn at half of their highest yaw rate."""
     turns: float = 2.0
     name = "spin_in_place"
     title = "Spin in place"
@@ -488,7 +489,7 @@ class StraightAndArc(StandardManoeuvre):
     radius: m = 2.0
     """Radius for robots that turn on the spot; others use 1.5 times their tightest turn."""
     speed: m_s = 1.0
-    """Speed of robots that turn on the spot; slower ones drive at half of their highest."""
+    """Speed of robots that turn on the spot; slower ones drive at half of their top speed."""
     car_speed: m_s = 3.0
     """Speed of vehicles that steer."""
     name = "straight_and_arc"
@@ -562,9 +563,9 @@ class SquarePath(StandardManoeuvre):
 
     side: m = 4.0
     speed: m_s = 0.5
-    """Speed on the sides; slower robots drive at half of their highest."""
+    """Speed on the sides; slower robots drive at half of their top speed."""
     omega: rad_s = 0.5
-    """Yaw rate in the corners; slower robots turn at half of their highest."""
+    """Yaw rate in the corners; slower robots turn at half of their highest yaw rate."""
     name = "square_path"
     title = "Square, both ways round"
     source = "J. Borenstein, L. Feng: UMBmark, University of Michigan, 1994"
@@ -619,7 +620,7 @@ def _commanded(label: str, duration: s, v: Signal, omega: Signal, steer: rad = 0
 
 
 def _during(t: Array, begin: s, end: s) -> Array:
-    """Window that is 1 between two times; each edge has a ramp, so the integral is their
+    """Window that is 1 between two times, with a ramp at each edge, so that its integral is their
     difference."""
     return np.clip((t - begin) / RISE, 0.0, 1.0) - np.clip((t - end) / RISE, 0.0, 1.0)
 
@@ -638,7 +639,8 @@ def _odometry_tracks(car: Subject, runs: Sequence[CaseRun]) -> list[Track]:
 
 
 def _yaw_error(seen: Sequence[Track], tracks: Sequence[Track]) -> Array:
-    """Turned angle by odometry less the true one, for the side with the larger error, (V,)."""
+    """Turned angle according to odometry minus the true angle, for the side with the larger error,
+    (V,)."""
     error = np.stack([w.yaw[-1] - true.yaw[-1] for w, true in zip(seen, tracks, strict=True)])
     return error[np.argmax(np.abs(error), axis=0), np.arange(error.shape[1])]
 

@@ -66,7 +66,7 @@ def corners_of(car: Subject) -> Array:
 
 
 def reach(car: Subject, radius: m) -> tuple[m, m]:
-    """Overhang of a vehicle without slip, outside and inside of the circle of its centre of
+    """How far a vehicle without slip reaches outside and inside of the circle of its centre of
     mass."""
     box, l_r = box_of(car), float(car.l_r[0])
     rear_axle = np.sqrt(max(radius**2 - l_r**2, 0.0))
@@ -76,7 +76,7 @@ def reach(car: Subject, radius: m) -> tuple[m, m]:
 
 
 def struck(car: Subject, run: CaseRun, cones: Array, until: m = np.inf) -> NDArray[np.bool_]:
-    """Which cones, at positions (n, 2), each variant hits, (n, V).
+    """Whether each variant hits each of the cones at positions (n, 2), as (n, V).
 
     A cone is hit when the bounding rectangle of the vehicle reaches its base. Hits beyond the
     distance `until` along the path do not count.
@@ -96,13 +96,14 @@ def struck(car: Subject, run: CaseRun, cones: Array, until: m = np.inf) -> NDArr
 
 
 def peak_between(run: CaseRun, name: str, begin: m, end: m) -> Array:
-    """Largest magnitude of a signal while the centre of mass is between two x, (V,)."""
+    """Largest magnitude of a signal while the x of the centre of mass is between two values,
+    (V,)."""
     there = (run["x"] >= begin) & (run["x"] <= end)
     return np.where(there, np.abs(run[name]), 0.0).max(axis=0)
 
 
 def value_at(run: CaseRun, name: str, x: m) -> Array:
-    """A signal where the centre of mass first reaches x, (V,); NaN where it never does."""
+    """Value of a signal where the centre of mass first reaches x, (V,); NaN where it never does."""
     return values_at(run.t, run[name], first_time(run.t, run["x"], x))
 
 
@@ -136,7 +137,7 @@ PEAKS = {
 }
 """Signals whose peaks are metrics; a slalom has those of the motion alone."""
 WIDEST: m = 3.0
-"""Width above any car; a wider vehicle has a course of its own."""
+"""Upper limit of the width of a car; a wider vehicle needs another course."""
 
 
 class Lane(NamedTuple):
@@ -352,12 +353,12 @@ CONES = 6
 CLEARANCE: m = 0.5
 """Distance between the side of a vehicle on its path and the cones; not set by any standard."""
 SLALOM_LEAD: m = 40.0
-"""Length of path before the first cone, over which it swings out, and after the last."""
+"""Length of path after the last cone, and before the first cone, where the vehicle swings out."""
 SLALOM_STYLES = ((0.3, 0.2), (0.4, 0.2))
 """Driver styles: settling time of deviations from the path, and preview time of the steering,
 in s."""
 SLALOM_RESOLUTION: one = 0.02
-"""Resolution of the highest speed, relative to that of the closed form."""
+"""Resolution of the highest speed, relative to the speed of the closed form."""
 
 
 @dataclass(frozen=True)
@@ -366,7 +367,7 @@ class Slalom(StandardManoeuvre):
 
     spacing: m = 18.0
     speeds: tuple[one, one] = (0.5, 1.3)
-    """Search range of the highest clean speed, relative to that of the closed form."""
+    """Search range of the highest clean speed, relative to the speed of the closed form."""
     name = "slalom_18_m"
     title = "Slalom, cones 18 m apart"
     source = "the slalom of car magazines; there is no standard"
@@ -427,7 +428,7 @@ class Slalom(StandardManoeuvre):
         return path_along(np.stack([x, y], axis=1), 1.0)
 
     def wrong_side(self, run: CaseRun) -> NDArray[np.bool_]:
-        """Whether a cone was passed on the same side as the one before, or not at all, (V,)."""
+        """Whether a cone was passed on the same side as the previous one, or not at all, (V,)."""
         wrong: Any = ~np.isfinite(run["x"]).all(axis=0)
         for k in range(CONES):
             row = np.argmax(run["x"] >= k * self.spacing, axis=0)

@@ -60,7 +60,7 @@ class Limit(NamedTuple):
         return f"≥ {self.low:.6g}" if self.high == inf else f"{self.low:.6g} to {self.high:.6g}"
 
     def broken_by(self, value: float) -> str:
-        """Why a value breaks the limit, as a clause; empty if it does not."""
+        """Reason why a value breaks the limit, as a clause; empty if it does not."""
         if isnan(value):
             return "there is no value"
         if value < self.low:
@@ -168,7 +168,7 @@ PASS, FAIL, SKIPPED = "pass", "FAIL", "skipped"
 NONE = "–"
 """Text in place of a missing number."""
 NOISE = 1e-12
-"""Rounding error of a zero, in the unit of any metric."""
+"""Rounding error of a value that should be zero, in the unit of any metric."""
 SHARES = (0.05, 0.95)
 """Quantiles at the ends of an interval of variants."""
 
