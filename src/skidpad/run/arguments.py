@@ -123,7 +123,8 @@ def rows(
     *,
     masked: bool = False,
 ) -> AnyArray:
-    """Values for states of leading shape `shape`, as (1, N, n), or one row for all states.
+    """Values that belong to states of leading shape `shape`, as (1, N, n), or one row for all
+    states.
 
     With `masked` they may be NaN.
     """
@@ -279,7 +280,8 @@ def _limited(kind: type) -> tuple[tuple[int, Any], ...]:
 
 
 def batch_size(**arrays: AnyArray) -> int:
-    """Number of vehicles common to these arrays; a length of 1 fits any."""
+    """Number of vehicles that these arrays have in common; an array for one vehicle fits any
+    number."""
     sizes = {name: a.shape[1] for name, a in arrays.items() if a.shape[1] != 1}
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name} has {size}" for name, size in sizes.items())
@@ -302,7 +304,7 @@ class AngleEnd(NamedTuple):
     place: int
     name: str
     end: rad
-    """Limit of the actuator, on the side where it is larger."""
+    """Limit of the actuator in the direction in which it is larger."""
 
     def mistake(self, value: float, where: str = "") -> InvalidValue:
         """The error for an angle far beyond the limit."""
@@ -606,7 +608,7 @@ def step_count(controls: Any, dt: s, duration: float | None, steps: int | None) 
 
 
 def inputs_of_run(run: Trajectory, vehicle: Vehicle, dt: s) -> AnyArray:
-    """The inputs to repeat a run, (T, nu): one row less than it has samples."""
+    """Inputs that repeat a run, (T, nu): one row fewer than the run has samples."""
     wanted = tuple(f"u_{name}" for name in record.names(vehicle.Input))
     names = tuple(column.name for column in run.columns if column.role == "input")
     if names != wanted:

@@ -94,7 +94,8 @@ def queue_of(
 ) -> Late:
     """The queue at the start of a rollout, checked.
 
-    `pending` is the caller's, (rows, B, nu) or (rows, nu, B), or None for the inputs' defaults.
+    `pending` is the queue supplied by the caller, (rows, B, nu) or (rows, nu, B), or None for the
+    inputs' defaults.
     """
     kind = channels.Input
     rows = int(steps.max(initial=0.0))
@@ -152,8 +153,8 @@ def acting_over(
 def command_gradient(g: AnyArray, queue: Late, fields: tuple[int, ...], held: bool) -> AnyArray:
     """Derivatives with respect to commands, from those with respect to delayed inputs, (T, B, nu).
 
-    A command takes effect after its delay, and one that would do so after the end has no effect;
-    the derivative of a held command is the sum over the steps, (1, B, nu).
+    A command takes effect after its delay; a command whose delay ends after the rollout has no
+    effect; the derivative of a held command is the sum over the steps, (1, B, nu).
     """
     steps, count, _ = g.shape
     out = g.copy()

@@ -174,7 +174,7 @@ class Fleet(Generic[X, U, P, Y, W]):
 
     @property
     def substeps(self) -> int:
-        """Steps of the integrator within one step of dt."""
+        """Number of integrator steps within one step of dt."""
         return self._runner.engines.substeps
 
     @property

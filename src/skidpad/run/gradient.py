@@ -81,7 +81,8 @@ def terminal_of(plant: Plant, cost: Cost | SavedCost, with_params: bool) -> Prog
 
 
 def without_output(program: Program, name: str) -> Program:
-    """A copy of the Program without one output port and the code that only this port needs."""
+    """A copy of the Program without one output port and without the code that only this port
+    needs."""
     outputs = tuple(Port(p.name, ()) if p.name == name else p for p in program.outputs)
     pairs = zip(program.outputs, program.results, strict=True)
     results = tuple(() if port.name == name else result for port, result in pairs)
@@ -109,7 +110,7 @@ WRT = ("x0", "controls", "params")
 
 
 class Gradient(NamedTuple):
-    """Derivatives of one number per vehicle; None for those that `wrt` leaves out."""
+    """Derivatives of one number per vehicle; None for arguments that `wrt` leaves out."""
 
     x0: Any
     """Derivative with respect to the start states, (B, nx)."""

@@ -172,7 +172,7 @@ def casadi_model(vehicle: Vehicle, integrator: str | Integrator | None = None) -
 
 @making_expressions()
 def expressions(vehicle: Vehicle, integrator: str | Integrator | None = None) -> CasadiModel:
-    """As `casadi_model`, but with calls for functions that a tracer handles as calls.
+    """Like `casadi_model`, but functions that a tracer handles as calls remain calls.
 
     See `skidpad.core.backends`.
     """

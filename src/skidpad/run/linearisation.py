@@ -212,10 +212,10 @@ def _function(vehicle: Vehicle, what: str, integrator: Integrator | None) -> Fun
 
 
 _GROWTH = 5
-"""Operations of a step with its Jacobian relative to those of the step, roughly."""
+"""Approximate number of operations of a step with its Jacobian, relative to the step alone."""
 
 EXACT = "exact"
-"""In place of an integrator: the exact solution of the linear motion with held input."""
+"""Placeholder for an integrator: the exact solution of the linear motion with held input."""
 PAIRS = (("a_long", "a_lat"), ("a_x", "a_y"))
 """Output names of the accelerations along and across a vehicle, first match wins."""
 

@@ -108,7 +108,8 @@ def quantile_ranks(runs: int, quantile: float, level: float) -> tuple[int, int]:
 
 
 def _lower_rank(runs: int, quantile: float, tail: float) -> int:
-    """Largest rank with at most probability `tail` that fewer values are below the quantile."""
+    """Largest rank for which the probability that fewer values are below the quantile is at most
+    `tail`."""
     below = _special().bdtr
     low, high = 0, runs + 1
     while high - low > 1:
@@ -452,7 +453,7 @@ def _quantiles(ordered: Array, levels: Array) -> Array:
 def _truths(name: str, event: Quantity, x: Any, runs: int) -> NDArray[np.bool_]:
     """Whether an event happens at a state of each run.
 
-    Raises for a number, as any but 0 would count as true.
+    Raises for numbers, since any number other than 0 would count as true.
     """
     values = _per_run("event", name, event, x, runs)
     if values.dtype != np.bool_:
@@ -588,7 +589,7 @@ class MonteCarlo:
 
     @property
     def seed(self) -> int:
-        """Seed of the whole simulation; `case.seed` and `seed_of` are those of single runs."""
+        """Seed of the whole simulation; `case.seed` and `seed_of` return seeds of single runs."""
         return self._experiment.seed
 
     @property
@@ -684,7 +685,7 @@ class MonteCarlo:
     def probability(self, event: str, level: float = 0.95) -> Probability:
         """Probability that an event happens at any time of a run, with its confidence interval.
 
-        All runs count; one that diverged counts with the events before.
+        All runs count; a diverged run counts with the events before its divergence.
         """
         happened = self._of(self._tally.happened, event, "event")
         return proportion(int(happened.sum()), self.runs, level)
@@ -704,7 +705,7 @@ class MonteCarlo:
     def worst(self, name: str, count: int = 5, *, lowest: bool = False) -> tuple[Case, ...]:
         """Runs with the highest (or lowest) value of a quantity at any time, worst first.
 
-        Runs in which it was never a number are omitted.
+        Runs in which the quantity was always NaN are omitted.
         """
         count = whole("count", count, "not negative", least=0)
         side = self._tally.lowest if lowest else self._tally.highest

@@ -147,7 +147,8 @@ class Engines:
 
     @cached_property
     def undelayed(self) -> RolloutEngine:
-        """As `rollout`, but all inputs take effect at once, also those that the model delays."""
+        """Like `rollout`, but all inputs take effect at once, including those that the model
+        delays."""
         return self._rollout(()) if self.channels else self.rollout
 
     def _rollout(self, delayed: tuple[int, ...]) -> RolloutEngine:

@@ -143,7 +143,7 @@ class CompiledStepper:
         self._buffer[self._disturbance_at : self._params_at] = packed
 
     def reset(self, state: tuple[float, ...], time: float) -> None:
-        """Start again at this state and time in s; the age is not reset."""
+        """Restart at a state and a time in s; the step count `age` continues."""
         packed = self._packed(self._states, state, "state")
         block = bytearray(self._buffer)
         block[: len(packed)] = block[self._before_at : self._acted_at] = packed
@@ -239,7 +239,7 @@ class CompiledStepper:
 
 
 class _Moment(NamedTuple):
-    """The complete changing state, so that one assignment changes it together."""
+    """The complete changing state in one object, so that a single assignment replaces it."""
 
     state: Array
     previous_state: Array
@@ -302,7 +302,7 @@ class ScipyStepper:
         self._now = self._now._replace(disturbance=tuple(row))
 
     def reset(self, state: tuple[float, ...], time: float) -> None:
-        """Start again at this state and time in s; the age is not reset."""
+        """Restart at a state and a time in s; the step count `age` continues."""
         x, now = np.array(state), self._now
         self._now = _Moment(x, x, self._no_input, now.disturbance, time, now.age, 0)
 

@@ -38,7 +38,7 @@ from ..integrate.explicit import ExplicitRungeKutta, SemiImplicitEuler, Tableau
 from ..units import m_s, s
 
 GROWTH = 1e-3
-"""Growth of a mode in one step that is tolerated.
+"""Largest growth of a mode in one step that is tolerated.
 
 It counts as rounding, or as the drift of a low-order method, rather than as instability.
 """
@@ -52,7 +52,7 @@ class LongestStep(NamedTuple):
     """The longest stable step and the mode that limits it."""
 
     dt: float
-    """Longest stable step in s; infinite where every step is stable."""
+    """Longest stable step in s; infinite if every step is stable."""
     eigenvalue: complex
     """Eigenvalue of the mode that grows in longer steps, or of the fastest, in 1/s."""
 
@@ -113,7 +113,8 @@ def _of_two_groups(method: SemiImplicitEuler, jacobian: Array, eigenvalues: AnyA
 
 
 def _last_below(factors: Callable[[Array], Array]) -> float:
-    """The step up to which the factors of steps (n,) stay at 1; infinite if they always do."""
+    """Longest step up to which the growth factors of steps (n,) stay at 1; infinite if they always
+    do."""
     grid = np.geomspace(SHORTEST, LONGEST, _GRID)
     for _ in range(3):
         fine = factors(grid) <= 1.0 + GROWTH
@@ -332,7 +333,7 @@ def check_step(
 
 
 def check_plant(plant: Plant, dt: s, substeps: int = 1) -> None:
-    """As `check_step` for a plant, including one from a file, which has no equations."""
+    """Like `check_step`, for a plant, which may come from a file and then has no equations."""
     if plant.vehicle is not None and plant.method is not None:
         check_step(plant.vehicle, plant.method, dt, substeps)
         return
@@ -343,7 +344,7 @@ def check_plant(plant: Plant, dt: s, substeps: int = 1) -> None:
 
 
 def check_spread(plant: Plant, dt: s, substeps: int, params: AnyArray) -> None:
-    """As `check_step` for parameters (B, np) that differ between vehicles.
+    """Like `check_step`, for parameters (B, np) that differ between vehicles.
 
     For each parameter that differs, the vehicles with its lowest and its highest value are checked.
     """

@@ -205,8 +205,8 @@ class Points(Table):
     def to_array(self, times: ArrayLike | None = None, *, interpolate: bool = False) -> Array:
         """The points as an array (times, dim), by default all of them.
 
-        Without `interpolate` the point nearest in time is taken, of two equally near the one with
-        the even step; with it, values in between are linear in every mode.
+        Without `interpolate` the point nearest in time is taken; of two equally near points, the
+        one with the even step. With it, values in between are linear in every mode.
         """
         if times is None:
             return self._rows_of_points

@@ -46,7 +46,7 @@ from .linearisation import Differentiated, Function, linearise_continuous
 STEPS = 40
 """Largest number of iterations of Newton's method."""
 RATES = 1e-10
-"""Rates in SI units that count as zero; larger ones do if they are within rounding."""
+"""Rates in SI units that count as zero; larger rates also do if they are within rounding."""
 ROUNDING = 1e-13
 """Rounding of a sum, relative to the sum of the sizes of its terms."""
 NUDGE = 1e-5
@@ -362,7 +362,7 @@ def fastest_turn(vehicle: Vehicle, radius: m) -> FastestTurn:
 
 class _Point(NamedTuple):
     z: Array
-    """Inner states, then the demanded angle and acceleration."""
+    """Inner states, then the demanded steering angle and acceleration."""
     tangent: Array
     """Tangent of the curve of turns, per rad of a stride."""
     across: Array
@@ -475,7 +475,8 @@ class _Curve:
         return not self._tells or bool((load[self._left] > 0.0).any())
 
     def _loads(self, z: Array) -> Array:
-        """Loads of the wheels in the unit of the outputs; 1 for each without such outputs."""
+        """Loads of the wheels in the unit of the outputs; 1 for each wheel if there are no such
+        outputs."""
         if not self._tells:
             return np.ones(len(self._speeds))
         x = record.unflatten(self._vehicle.State, self._state(z).tolist())
@@ -498,7 +499,7 @@ class _Curve:
         return values[:n], by[:n], values[n:], by[n:]
 
     def _balance(self, z: Array) -> tuple[Array, Array, Array, Array]:
-        """The imbalance, its derivatives by z, and speed and sideslip with theirs."""
+        """The imbalance and its derivatives by z, and speed and sideslip with their derivatives."""
         u, u_by, motion, motion_by = self._input(z)
         rate, A, B = linearise_continuous(self._vehicle, self._state(z), u)
         nx = len(rate)

@@ -84,8 +84,8 @@ class Input(NamedTuple):
     steer: si.rad = 0.0
     """Target steering angle, positive to the left."""
     tau_fl: si.Nm = 0.0
-    """Target torque at the front left wheel, positive drives forward; negative brakes and, from
-    standstill, drives backwards (with `vehicles.with_brakes` it brakes and holds)."""
+    """Target torque at the front left wheel, positive drives forward; a negative torque brakes and,
+    from standstill, drives backwards (with `vehicles.with_brakes`, it brakes and holds the car)."""
     tau_fr: si.Nm = 0.0
     """Target torque at the front right wheel, positive drives forward."""
     tau_rl: si.Nm = 0.0

@@ -122,7 +122,7 @@ def what_it_lacks(vehicle: Vehicle, road: Any) -> str:
 
 
 def _feels(vehicle: Vehicle, body: Body, down: Down | None, grip: float | None) -> bool:
-    """Whether such ground changes the input or the disturbance of a vehicle."""
+    """Whether ground of this kind changes the input or the disturbance of a vehicle."""
     model, wheels = vehicle.model, len(body.wheel_places(vehicle.params))
     x, u, w = (record.build(kind) for kind in (model.State, model.Input, model.Disturbance))
     ground = GroundUnder(9.81, down, grip=None if grip is None else (grip,) * wheels)
@@ -181,7 +181,8 @@ def model_without_road(model: Model) -> Model | None:
 
 @made_once
 def _road_params(Params: Any, gravity: str, surface: type, grip: type) -> Any:
-    """Parameter record type: that of the vehicle, its road, and gravity if the vehicle has none."""
+    """Parameter record type: parameters of the vehicle, its road and, if the vehicle lacks it,
+    gravity."""
     kind = road_type(surface, grip)
     whole = len(kind._field_defaults) == len(kind._fields)
     kinds: dict[str, Any] = {"road": kind} | ({} if gravity else {"g": m_s2})
@@ -295,7 +296,8 @@ def _wrapped(model: Model, body: Body, at: Any) -> dict[str, Any]:
     """Functions of the model on a road; `at` names its pose fields, None on level ground."""
 
     def seen(x: Any, rate: Any, now: OnGround) -> dict[str, Any]:
-        """Rate of the pose on the map, or displacement, from that along the plane."""
+        """Rate of the pose on the map, or displacement on it, from the rate or displacement along
+        the plane."""
         yaw = body.pose(x, now.p).yaw
         ahead, left = turned_back(cos(yaw), sin(yaw), getattr(rate, at[0]), getattr(rate, at[1]))
         turn = 0.0 if at[2] is None else getattr(rate, at[2])
@@ -332,7 +334,7 @@ def _wrapped(model: Model, body: Body, at: Any) -> dict[str, Any]:
 
 
 V_HOLD: m_s = 0.05
-"""Speed over which a brake force builds up; a held car creeps at a small part of it."""
+"""Speed over which a brake force builds up; a held car creeps at a small share of it."""
 
 
 def with_brakes(vehicle: Vehicle) -> Vehicle:

@@ -348,7 +348,7 @@ UPSTREAM = "upstream"
 _CONVERSIONS = {"accel_map_path": "convert_accel_cmd", "brake_map_path": "convert_brake_cmd"}
 """Switch that enables each optional map."""
 _FORGIVEN = ("acceleration_map_path", *_CONVERSIONS)
-"""Maps without which the upstream program continues."""
+"""Maps whose absence the upstream program tolerates."""
 
 
 class UnknownParameter(UserWarning):

@@ -46,7 +46,7 @@ class State(NamedTuple):
     steer: rad = 0.0
     """True tyre angle, positive to the left."""
     a_x: m_s2 = 0.0
-    """Longitudinal acceleration: the state of the drive lag, or the one reported last."""
+    """Longitudinal acceleration: the state of the drive lag, or the acceleration reported last."""
 
 
 @extended
@@ -449,7 +449,7 @@ PROGRAM = "simple_planning_simulator of autoware.universe 0.43.0 (b8ce82e)"
 
 
 def velocity_change(before: m_s, after: m_s, dt: s, p: Any, reported: m_s2, upstream: bool) -> m_s2:
-    """Acceleration from a change of velocity; for dt = 0 the one reported before.
+    """Acceleration from a change of velocity; for dt = 0, the acceleration reported before.
 
     Upstream it is infinite or NaN for dt = 0.
     """
@@ -462,7 +462,7 @@ def velocity_change(before: m_s, after: m_s, dt: s, p: Any, reported: m_s2, upst
 
 
 def guarded(before: Any, after: Any, gear: one, dt: s, p: Any, upstream: bool) -> Any:
-    """State after an update, or that of a stopped car if the gear forbids its velocity.
+    """State after an update, or the state of a stopped car if the gear forbids its velocity.
 
     A stopped car returns to its pose at the start of the update; its steering still moves. The stop
     resets the drive, and the acceleration reported for it stays within its limit. Upstream leaves

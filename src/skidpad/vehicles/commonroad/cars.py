@@ -119,7 +119,8 @@ BMW_3_SERIES: Mapping[str, float] = {
     "length": 4.508,
     "width": 1.61,
 }
-"""Parameters of the bicycles: `BMW3seriesParams` of commonroad-control, a rounded set 2."""
+"""Parameters of the bicycles: `BMW3seriesParams` of commonroad-control, which are parameter set 2,
+rounded."""
 
 
 class BicycleInput(NamedTuple):
@@ -223,11 +224,11 @@ class CommonRoadFactory(VehicleFactory):
     sets: tuple[int, ...] = ()
     """Numbers of the available parameter sets."""
     own: tuple[str, ...] = ()
-    """Fields without a value in some of those sets, for which the caller must give one."""
+    """Fields that some of these sets lack, so that the caller must supply a value."""
 
     @property
     def models(self) -> tuple[Model, ...]:
-        """The model and, if different, the one that reproduces upstream's numbers."""
+        """The model and, if there is another one, the model that reproduces upstream's numbers."""
         return (self.model,) if self.upstream is None else (self.model, self.upstream)
 
     def __call__(
@@ -318,7 +319,7 @@ def limit_torque_commands(u: CarInput, steer: rad, v: m_s, v_engine: m_s, p: Any
 
 
 def _outwards(rate: Any, value: Any, low: Any, high: Any) -> Any:
-    """Whether a value at one of its ends is driven outwards or held there."""
+    """Whether a value at one end of its range is driven outwards or held there."""
     return logical_or(
         logical_and(value <= low, rate <= 0.0), logical_and(value >= high, rate >= 0.0)
     )
@@ -354,7 +355,7 @@ class Motion(NamedTuple):
     rate: Any
     """Rates of the state."""
     acting: Any
-    """Quantities behind these rates: commands within their limits, or forces."""
+    """Quantities that cause these rates: limited commands, or forces."""
 
 
 def car_model(
@@ -402,7 +403,7 @@ bicycle_command = command(BicycleInput, lambda p: p.a_long_max)
 
 
 def sized(p: Any, rear: bool = False, **others: Any) -> Geometry:
-    """Outline and wheels about the axles; with `rear` the reference point is the rear axle."""
+    """Geometry of a car about its axles; with `rear`, the reference point is the rear axle."""
     return geometry_about_axles(p, p.l_r if rear else 0.0, height=HEIGHT, **others)
 
 

@@ -354,7 +354,7 @@ class Params(cars.CarParams):
     rear: AxleParams = _axle("rear")
     """Parameters of the rear axle."""
     tyre: Coefficients = Coefficients()
-    """The tyre of a left wheel; those on the right are its mirror image."""
+    """Tyre of a left wheel; the tyres on the right are its mirror image."""
 
 
 class Outputs(NamedTuple):
@@ -439,7 +439,8 @@ class Acting(NamedTuple):
 
 
 def shift_rates(x: State, p: Params) -> tuple[si.m_s, si.m_s]:
-    """Velocity of the body relative to the front and the rear axle, positive to the left."""
+    """Velocity of the body relative to the front axle and to the rear axle, positive to the
+    left."""
     return x.v_y + p.l_f * x.omega - x.v_y_f, x.v_y - p.l_r * x.omega - x.v_y_r
 
 
@@ -768,7 +769,7 @@ def geometry(p: Params) -> Geometry:
 
 
 def velocity(x: State, u: Any, p: Params) -> BodyVelocity:
-    """Velocity from the state; at low speed that of rolling wheels."""
+    """Velocity from the state; at low speed, of a car whose wheels roll without slip."""
     share, omega = dynamic_share(x.v_x, p), kinematics.yaw_rate(x.v_x, x.steer, p.l_f + p.l_r)
     return BodyVelocity(x.v_x, mixed(share, x.v_y, p.l_r * omega), mixed(share, x.omega, omega))
 

@@ -279,7 +279,7 @@ class DynamicParams(cars.CarParams):
     I_z: Annotated[si.kg_m2, si.positive] = cars.BMW_320I["I_z"]
     """Yaw inertia about the centre of mass."""
     h_s: Annotated[si.m, si.non_negative] = cars.BMW_320I["h_s"]
-    """Height for the load transfer between the axles: that of the sprung mass."""
+    """Height that determines the load transfer between the axles: the height of the sprung mass."""
 
 
 @extended
@@ -297,7 +297,8 @@ class StParams(DynamicParams):
     v_dyn: Annotated[si.m_s, si.positive] = 1.0
     """Speed from which the motion follows from tyre forces alone; above v_kin."""
     t_kin: Annotated[si.s, si.positive] = 0.02
-    """Time constant with which the yaw rate of a slow car approaches that of rolling wheels."""
+    """Time constant with which the yaw rate of a slow car approaches the yaw rate of rolling
+    wheels."""
 
 
 class StForces(NamedTuple):
@@ -312,21 +313,23 @@ class StForces(NamedTuple):
 
 
 class Turning(NamedTuple):
-    """Rates of yaw rate and slip angle, the two states that tyre forces turn."""
+    """Rates of yaw rate and slip angle, the two states that respond to lateral tyre forces."""
 
     omega: si.rad_s2
     beta: si.rad_s
 
 
 def slipping_velocity(x: Any, u: Any, p: Any) -> Velocity:
-    """Velocity of ST and STD from speed and slip angle; at low speed that of rolling wheels."""
+    """Velocity of ST and STD from speed and slip angle; at low speed, of a car whose wheels roll
+    without slip."""
     share, line = dynamic_share(x.v, p), kinematics.centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
     beta = mixed(share, x.beta, line.beta)
     return Velocity(x.v * cos(beta), x.v * sin(beta), mixed(share, x.omega, line.omega))
 
 
 def slipping_placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
-    """ST or STD at another pose and velocity; a car that moves backwards has a negative speed."""
+    """State of ST or STD at another pose and velocity; a car that moves backwards has a negative
+    speed."""
     way = where(velocity.v_x < 0.0, -1.0, 1.0)
     along, across = way * velocity.v_x, way * velocity.v_y
     v = way * sqrt(along * along + across * across)
@@ -349,7 +352,8 @@ def slipping_body(**others: Any) -> Body:
 
 
 def _blended(x: Any, acting: cars.Limited, p: Any) -> tuple[si.one, kinematics.PoseRate, Turning]:
-    """Weight of the tyre forces in the motion, pose rate, and turning of rolling wheels."""
+    """Weight of the tyre forces in the motion, rate of the pose, and yaw and slip rates of rolling
+    wheels."""
     share, line = dynamic_share(x.v, p), kinematics.centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
     line_rate = kinematics.rolling_rate(x.v, acting.a, x.steer, acting.steer_rate, p.l_f, p.l_r)
     pose = kinematics.pose_rate(x.yaw, *slipping_velocity(x, None, p))
@@ -404,7 +408,8 @@ def st_motion(x: StState, u: cars.CarInput, p: StParams, *, upstream: bool = Fal
 
 
 def st_upstream_velocity(x: StState, u: cars.CarInput, p: StParams) -> Velocity:
-    """Velocity over ground as upstream computes it: below v_kin that of rolling wheels."""
+    """Velocity over ground as upstream computes it: below v_kin, of a car whose wheels roll without
+    slip."""
     slow, line = abs(x.v) < p.v_kin, kinematics.centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
     beta = where(slow, line.beta, x.beta)
     return Velocity(x.v * cos(beta), x.v * sin(beta), where(slow, line.omega, x.omega))

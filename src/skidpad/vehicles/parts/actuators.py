@@ -271,7 +271,8 @@ def drives_nowhere(gear: one) -> bool:
 
 
 def forbids(gear: one, v_x: m_s) -> bool:
-    """Whether the gear forbids this velocity: against its direction, or any without direction."""
+    """Whether the gear forbids a velocity: against its direction, or any velocity if it drives in
+    neither."""
     against = where(is_reverse(gear), -v_x, v_x) < 0.0
     return logical_or(drives_nowhere(gear), against)
 
@@ -372,7 +373,7 @@ class HydraulicBrakes(NamedTuple):
         return self.balance * total, (1.0 - self.balance) * total
 
     def rates(self, x: Any, u: Any) -> BrakePressures:
-        """Rates of the pressures towards those that the pedal demands."""
+        """Rates of the pressures towards the pressures that the pedal demands."""
         front, rear = self.targets(u.brake)
         return BrakePressures(
             lag(x.p_brake_f, front, self.t_lag), lag(x.p_brake_r, rear, self.t_lag)

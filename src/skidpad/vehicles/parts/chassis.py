@@ -155,7 +155,8 @@ def roll_stiffness(s: Suspension, p: Any) -> tuple[si.Nm, si.Nm]:
 
 
 def roll_inertia(body: SprungMass, I_x: si.kg_m2, p: Any) -> si.kg_m2:
-    """Roll inertia: that of the body, and of body and wheels moving in opposite directions."""
+    """Roll inertia of the body, and roll inertia of body and wheels moving in opposite
+    directions."""
     return I_x + body.m * (body.arm * body.arm) * (1.0 - body.m * (1.0 / p.m))
 
 
@@ -188,7 +189,7 @@ def link_shares(a_x: si.m_s2, s: Suspension) -> tuple[si.one, si.one]:
 
 
 def wheel_travel(travel: Travel, p: Any) -> tuple[si.m, si.m, si.m, si.m]:
-    """Travel of each wheel towards the body: its own, or that by axle compression and roll."""
+    """Travel of each wheel towards the body: its own state, or from axle compression and roll."""
     if travel.wheels is not None:
         return travel.wheels
     side_f, side_r = (0.5 * p.track_f) * travel.roll, (0.5 * p.track_r) * travel.roll
@@ -325,7 +326,7 @@ def alike(x: si.m_s, y: si.m_s) -> tuple[Velocity, Velocity, Velocity, Velocity]
 
 
 def unless_moving(own: Any, balance: Any) -> Any:
-    """Return the states in balance if all own states are 0, else the own states."""
+    """Return the states in balance if all given states are 0, otherwise the given states."""
     moving = own[0] != 0.0
     for value in own[1:]:
         moving = logical_or(moving, value != 0.0)
@@ -524,7 +525,8 @@ class RollPitch(NamedTuple):
         return NoStates()
 
     def carried(self, x: Any, p: Any) -> tuple[Velocity, ...]:
-        """Velocity at the patches: that of the centre of mass plus that by roll and pitch."""
+        """Velocity of the contact patches: of the centre of mass, plus the contributions of roll
+        and pitch."""
         body, at = sprung_mass(self.suspension, p), self.compression(x, p)
         front, rear = link_shares(x.load_a_x, self.suspension)
         pitching = (1.0 - front) * at.front_rate - (1.0 - rear) * at.rear_rate

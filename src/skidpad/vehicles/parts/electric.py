@@ -28,7 +28,8 @@ from .actuators import lag
 from .assembly import NoStates, at_column, at_row, curve, curve_integral, on_curve, table, widened
 
 SHORT: si.one = 0.45
-"""Largest battery current over its short-circuit current, below that of peak power (0.5)."""
+"""Largest battery current relative to the short-circuit current; below 0.5, the value at peak
+power."""
 
 
 class PowerLimits(NamedTuple):

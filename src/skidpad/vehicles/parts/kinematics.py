@@ -103,14 +103,15 @@ def front_wheels(curvature: per_m, wheel_base: m, track: m) -> FrontWheels:
 
 
 def speed_ratio(curvature: per_m, x: m, y: m) -> one:
-    """Speed of a point of the body over that of the rear axle, whose path has this curvature."""
+    """Speed of a point of the body relative to the speed of the rear axle, whose path has this
+    curvature."""
     along = 1.0 - curvature * y
     across = curvature * x
     return sqrt(along * along + across * across)
 
 
 def twist_at(rear: Twist, x: m, y: m) -> Twist:
-    """Twist of a point of the body from that of the rear axle.
+    """Twist of a point of the body from the twist of the rear axle.
 
     The point moves at the angle atan2(curvature x, 1 - curvature y) to the heading.
     """
@@ -119,7 +120,8 @@ def twist_at(rear: Twist, x: m, y: m) -> Twist:
 
 
 def rear_ratio(base_curvature: per_m, base_to_rear: m) -> one:
-    """Speed of the rear axle over that of the base point ahead of it, at a curvature of the base.
+    """Speed of the rear axle relative to the speed of the base point ahead of it, for a curvature
+    of the base point's path.
 
     The curvature of such a point is always less than 1 / base_to_rear.
     """

@@ -82,7 +82,7 @@ def steered_lateral(f_y: one, c: one, s: one) -> Friction:
 
 
 def axle_friction(left: Friction, right: Friction) -> AxleFriction:
-    """Friction of an axle from that of its two wheels, in the body frame."""
+    """Friction of an axle from the friction of its two wheels, in the body frame."""
     return AxleFriction(
         Friction(left.x + right.x, left.y + right.y),
         Friction(right.x - left.x, right.y - left.y),
@@ -336,7 +336,7 @@ def corner_loads(at_rest: AxleWeights, a_x: m_s2, a_y: m_s2, p: Any) -> CornerLo
 
 
 def axles_on_road(front: N, rear: N, p: Any) -> AxleWeights:
-    """Axle loads of at least 0: what would be negative is taken off the other axle."""
+    """Axle loads of at least 0: a load that would be negative is taken off the other axle."""
     spilt = lift(front, p.F_lift) - lift(rear, p.F_lift)
     return AxleWeights(front + spilt, rear - spilt)
 
@@ -437,7 +437,8 @@ def dynamic_loads(
 
 
 def grounded(loads: Sequence[N], weight: N) -> list[N]:
-    """Loads without those of lifted wheels, which would be negative; they sum to `weight`."""
+    """Loads with those of lifted wheels, which would be negative, set to 0; they sum to
+    `weight`."""
     pressing: list[Any] = [maximum(load, 0.0) for load in loads]
     scale = weight / maximum(total(pressing), LEAST_LOAD * weight)
     return [load * scale for load in pressing]
@@ -474,6 +475,6 @@ ROLLED_OVER = {name: (UPRIGHT, "rolled over") for name in ("roll", "pitch")}
 
 
 def while_upright(angle: rad, rate: Any) -> Any:
-    """Return `rate` while the angle is that of an upright body, and NaN beyond."""
+    """Return `rate` while the angle is within the range of an upright body, and NaN beyond."""
     # Compiled code has no NaN constants; the root of a negative number is NaN.
     return where(abs(angle) <= UPRIGHT, rate, rate * sqrt(UPRIGHT * UPRIGHT - angle * angle))

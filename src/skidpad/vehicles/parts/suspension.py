@@ -288,7 +288,7 @@ class AntiRollBar(NamedTuple):
     """Force on each wheel per difference in travel; k track² is its moment per rad of roll."""
 
     def force(self, travel: si.m, other: si.m) -> si.N:
-        """Force on the wheel with `travel`; that on the other wheel is the opposite."""
+        """Force on the wheel with `travel`; the force on the other wheel is opposite."""
         return self.k * (travel - other)
 
     def energy(self, travel: si.m, other: si.m) -> si.J:
@@ -621,7 +621,7 @@ def tyre_stiffness(p: Any) -> tuple[si.N_m, ...]:
 
 
 def corner_forces(chassis: IndependentSuspension, x: Any, p: Any) -> Four:
-    """Force of each corner beyond the static one, pushing wheel and body apart."""
+    """Force of each corner in addition to its static force, pushing wheel and body apart."""
     at, rates = travels(x, chassis.body, p), travel_rates(x, chassis.body, p)
     corners = (chassis.front, chassis.front, chassis.rear, chassis.rear)
     columns = zip(corners, at, rates, OTHER, strict=True)
@@ -640,7 +640,8 @@ def roll_stiffness(chassis: IndependentSuspension, p: Any) -> tuple[Any, Any]:
 
 
 def stored(chassis: IndependentSuspension, x: Any, p: Any, ground: Four = LEVEL) -> si.J:
-    """Energy of springs, stops, bars and tyres beyond the static one, over road heights."""
+    """Energy of springs, stops, bars and tyres, relative to the static position, over road
+    heights."""
     body, at = sprung_mass(chassis.body, p), travels(x, chassis.body, p)
     corners = (chassis.front, chassis.front, chassis.rear, chassis.rear)
     half_f, half_r = 0.5 * p.g * body.front, 0.5 * p.g * body.rear
@@ -681,7 +682,8 @@ def balanced(
 
 
 def carrying(held: Any, force: si.N) -> si.m:
-    """Travel at which a corner has a force beyond the static one, with both wheels alike."""
+    """Travel at which a corner has a given force in addition to its static force, if both wheels
+    travel equally."""
 
     def push(travel: si.m) -> si.N:
         return corner_force(held, travel, 0.0, travel)

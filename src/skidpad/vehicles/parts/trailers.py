@@ -63,7 +63,7 @@ class Unit(NamedTuple):
     c: si.m
     """Distance from its own joint back to the centre of mass."""
     d: si.m
-    """Distance from its own joint back to that of the next unit."""
+    """Distance from the unit's own joint back to the joint of the next unit."""
     omega: si.rad_s
     """Yaw rate over ground, positive to the left."""
     force: Force

@@ -338,7 +338,7 @@ def upstream_traction(
 def _upstream_limits(
     c: Contact, yaw: si.rad, hub: Hub, ground: Surface, p: Law
 ) -> tuple[si.N, si.N]:
-    """Force limits with the sign of the slip; negative ones act as the force in `limited`."""
+    """Force limits with the sign of the slip; negative limits act as the force in `limited`."""
     if not isinstance(p, Ellipse):
         most = _own_or(p.mu, ground.mu) * c.F_z
         return most, most
@@ -404,7 +404,8 @@ REST_SPIN: si.rad_s = 0.1
 
 
 class Splits(NamedTuple):
-    """Settings of the differentials; those of differentials that a drivetrain lacks are ignored."""
+    """Settings of the differentials; settings of differentials that a drivetrain lacks are
+    ignored."""
 
     front_rear_split: fraction = 0.5
     """Share of the torque that goes to the front axle."""

@@ -143,7 +143,7 @@ class Params(NamedTuple):
     track_r: Annotated[si.m, si.positive] = FORD_ESCORT["rear.track"]
     """Distance between the rear wheels."""
     z_cg: Annotated[si.m, si.non_negative] = 0.567
-    """Height of the centre of mass, from those of body and axles (at wheel height)."""
+    """Height of the centre of mass, computed from body and axles (the latter at wheel height)."""
     roll_front: fraction = 0.605
     """Share of the front axle in the roll moment, by springs and anti-roll bar. A larger share
     increases understeer on tyres whose grip falls with load."""

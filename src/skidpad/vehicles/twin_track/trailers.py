@@ -84,7 +84,7 @@ def pressed(x: Any, air: AirForces, p: Any) -> Pressed:
 
 
 def coupled(x: Any, w: Any, a: Acceleration, pushed: Acceleration, moment: Nm, p: Any) -> Coupled:
-    """Motion of the car with its trailers; `a` and `moment` are those without trailers."""
+    """Motion of the car with its trailers; `a` and `moment` are the values without trailers."""
     if not towing(p):
         return Coupled(a, moment, pushed, None)
     moving = chains.trailer_motions(x, p)
@@ -255,7 +255,7 @@ def towed_resistance(v_x: m_s, p: Any) -> N:
 
 
 def check_trailers(p: Any) -> None:
-    """Raise for trailers that lift an axle of the car or their own at rest."""
+    """Raise for trailers that, at rest, lift an axle of the car or their own axle."""
     if not towing(p):
         return
     carried: kg = 0.0
