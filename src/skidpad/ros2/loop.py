@@ -26,10 +26,11 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from ..core.checks import must_be
 from ..core.files import brief_repr, listed
 from ..core.threads import Deferred
 from ..errors import InvalidValue, MissingExtra, SkidpadError
-from ..units import one, s
+from ..units import Allowed, s
 from ..view.live.session import Pace
 from ..view.recording.bags import BagWriter
 from .dds import CLOCK, PARAMETERS, Data, Identity, Qos, Reply, Transport
@@ -40,8 +41,7 @@ _LONGEST_WAIT: s = 0.1
 """Longest wait before the loop checks `ending`."""
 _LONGEST_JUMP: s = 1.0
 """Largest jump of a followed clock for which all ticks in between are made."""
-_SLOWEST: one = 1e-3
-_FASTEST: one = 1e3
+_FACTORS = Allowed(1e-3, 1e3)
 """Bounds of the real-time factor: beyond them a node hardly moves, or never handles
 messages."""
 
@@ -94,8 +94,9 @@ class Loop:
         self._waits_since: tuple[int, float] | None = None
         self.ending = False
         """Set to True, from any thread, to end `run`."""
+        check = partial(must_be, "realtime_factor", allowed=_FACTORS)
         factor = node.parameters.declare(
-            "realtime_factor", 1.0, "Times real time.", dynamic=True, check=_check_factor
+            "realtime_factor", 1.0, "Times real time.", dynamic=True, check=check
         )
         self._followed, self._failed = followed, False
         self._ticked = 0
@@ -250,11 +251,6 @@ class Loop:
         self.paused, self._failed = self.paused and not self._failed, False
         self._pace.restart(self._now())
         return self._trigger(success=True, message="reset")
-
-
-def _check_factor(value: one) -> None:
-    if not _SLOWEST <= value <= _FASTEST:
-        raise InvalidValue(f"realtime_factor = {value:g} must be from {_SLOWEST:g} to {_FASTEST:g}")
 
 
 class Exchange:

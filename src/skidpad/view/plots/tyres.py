@@ -21,7 +21,6 @@ from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...tyres import contract
 from ...tyres.characteristics import peak
-from ...tyres.contract import Contact
 from ...tyres.reading import (
     USUAL_LOAD,
     checked_loads,
@@ -166,18 +165,14 @@ def _full(name: str, forces: Combined, load: float, peak: Peak) -> TyreLaw:
 
 def _spinning(name: str, p: Any, load: float) -> TyreLaw:
     """Tyre of any tyre record, on the side on which it was measured."""
+    tyre = Tyre(p)
 
-    def forces(kappa: Any, alpha: Any, F_z: float) -> Any:
+    def forces(kappa: Any, alpha: Any, F_z: float) -> tuple[Array, Array]:
         # Tyres have slip angles that are positive when the patch moves to the left.
-        kappa, alpha = np.broadcast_arrays(kappa, -alpha)
-        at = Contact(
-            F_z=F_z, kappa=kappa, alpha=alpha, v_x=10.0, v_y=10.0 * np.tan(alpha), p=p.pressure
-        )
-        at = at._replace(omega=(1.0 + kappa) * 10.0 / p.radii(at).effective)
-        force = p.forces(at)
+        force = evaluate_on_arrays(tyre, "forces", F_z=F_z, kappa=kappa, alpha=-alpha, v_x=10.0)
         return force.F_x, force.F_y
 
-    peaks = p.peaks(Contact(F_z=load, v_x=10.0, p=p.pressure))
+    peaks = evaluate_on_arrays(tyre, "peaks", F_z=load, v_x=10.0)
     return _full(name, forces, load, Peak(float(peaks.mu_x), float(peaks.mu_y)))
 
 
