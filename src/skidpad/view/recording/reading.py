@@ -58,7 +58,7 @@ def write_sensors(
     for scan in scans:
         by_lidar[scan.index].append(scan)
     owned = [(lidar.body, lidar.name, lidar, by_lidar[k]) for k, lidar in enumerate(lidars)]
-    owned += [(log.mount.body, log.mount.name, log, None) for log in sensors]
+    owned += [(log.mount.body, log.mount.name, log, []) for log in sensors]
     bodies = dict.fromkeys(body for body, *_ in owned)
     for name, body in zip(_file_names(bodies), bodies, strict=True):
         own = [it for it in owned if it[0] == body]
@@ -76,7 +76,14 @@ def write_sensors(
                     columns[column] = (arrow.array(numbers), {"unit": unit})
             else:
                 about |= {"x": one.x, "y": one.y, "yaw": one.yaw}
-                columns = _scan_columns(one, its or [])
+                # The angles of the rays are in the metadata of the ranges.
+                angles = (one.first_angle + one.step * np.arange(one.count)).tolist()
+                notes = {"unit": "m", "angles": json.dumps(angles), "angle_unit": "rad"}
+                notes["max_range"] = json.dumps(one.max_range)
+                flat = arrow.array(np.array([scan.ranges for scan in its], np.float32).ravel())
+                ranges = arrow.FixedSizeListArray.from_arrays(flat, one.count)
+                times = arrow.array([scan.time for scan in its], arrow.float64())
+                columns = {"t": (times, {"unit": "s"}), "ranges": (ranges, notes)}
             _write(folder / name / f"{file}.parquet", columns, {"sensor": json.dumps(about)})
     if contacts:
         folder.mkdir(parents=True, exist_ok=True)
@@ -151,18 +158,6 @@ def _field(column: Column) -> Any:
 
 Columns = dict[str, tuple[Any, Mapping[str, str] | None]]
 """Arrow arrays and their metadata, by name."""
-
-
-def _scan_columns(lidar: Scan, scans: Sequence[ScanAt]) -> Columns:
-    """Columns of a lidar's scans; the angles of the rays are in the metadata of the ranges."""
-    arrow = require("pyarrow", purpose=_PURPOSE)
-    angles = json.dumps((lidar.first_angle + lidar.step * np.arange(lidar.count)).tolist())
-    notes = {"unit": "m", "angles": angles, "angle_unit": "rad"}
-    flat = arrow.array(np.array([scan.ranges for scan in scans], np.float32).ravel())
-    ranges = arrow.FixedSizeListArray.from_arrays(flat, lidar.count)
-    times = arrow.array([scan.time for scan in scans], arrow.float64())
-    notes["max_range"] = json.dumps(lidar.max_range)
-    return {"t": (times, {"unit": "s"}), "ranges": (ranges, notes)}
 
 
 _CONTACT_UNITS = {
