@@ -191,19 +191,6 @@ def problem(
     )
 
 
-def steady_start(v: float) -> Array:
-    """Variables (15,) of a straight drive at a speed in m/s, with the slips at 0."""
-    weight = CAR["m"] * CAR["g"]
-    lift = 0.5 * CAR["rho"] * CAR["area"] * CAR["c_l"] * v * v
-    total = weight + lift
-    # Pitch balance of loads and downforce; drag acts at the ground in this model.
-    front = (-CAR["x_r"] * total + CAR["x_air"] * lift) / (CAR["x_f"] - CAR["x_r"])
-    z = np.zeros(15)
-    z[4] = v
-    z[9:11], z[11:13] = -0.5 * front / weight, -0.5 * (total - front) / weight
-    return z
-
-
 POINTS = 500
 LENGTH, WIDTH, RADIUS, SEED = 4600.0, 12.0, 25.0, 3
 V_START = 50.0 / 3.6
@@ -261,7 +248,16 @@ def _case() -> Case:
     low, high = (np.tile(side, (len(mesh.s), 1)) for side in bounds)
     n = car.index("n")
     low[:, n], high[:, n] = -track.left, track.right
-    start = np.tile(steady_start(V_START), len(mesh.s))
+    # Start from a straight drive, with the slips at 0.
+    weight = CAR["m"] * CAR["g"]
+    lift = 0.5 * CAR["rho"] * CAR["area"] * CAR["c_l"] * V_START * V_START
+    total = weight + lift
+    # Pitch balance of loads and downforce; drag acts at the ground in this model.
+    front = (-CAR["x_r"] * total + CAR["x_air"] * lift) / (CAR["x_f"] - CAR["x_r"])
+    z = np.zeros(15)
+    z[4] = V_START
+    z[9:11], z[11:13] = -0.5 * front / weight, -0.5 * (total - front) / weight
+    start = np.tile(z, len(mesh.s))
     scaled = (values.ravel() / transcription.scales for values in (start, low, high))
     return Case(Evaluations(transcription, np.array(list(CAR.values()))), *scaled)
 

@@ -314,7 +314,10 @@ def fit_sheet(found: Fit, notes: Sequence[str]) -> RenderableType:
     windows = counted(found.windows, "window")
     estimates: list[tuple[str, ...]] = []
     for e in found.estimates:
-        digits = _digits(e.high - e.low, e.value)
+        # As many decimals as show two digits of the interval's width
+        width = e.high - e.low
+        size = width if width > 0.0 else abs(e.value) * 1e-6
+        digits = min(max(1 - floor(log10(size)), 2), 9) if size > 0.0 else 3
         value, low, high = (f"{v:.{digits}f}" for v in (e.value, e.low, e.high))
         bound = f"at its {e.at_bound} bound" if e.at_bound else ""
         estimates.append((e.name, e.unit, f"{e.start:.5g}", value, f"{low} to {high}", bound))
@@ -353,9 +356,3 @@ def fit_as_json(found: Fit, notes: Sequence[str]) -> dict[str, Any]:
         "errors": [one._asdict() for one in found.errors],
         "notes": list(notes),
     }
-
-
-def _digits(width: float, value: float) -> int:
-    """Number of decimals that show two digits of the interval's width."""
-    size = width if width > 0.0 else abs(value) * 1e-6
-    return min(max(1 - floor(log10(size)), 2), 9) if size > 0.0 else 3

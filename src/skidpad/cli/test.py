@@ -116,7 +116,7 @@ def test(
     columns = dict(split_pairs(names, "--map {}: expected NAME=VALUE", last=True))
     changed = bool(params or settings)
     given = against, manoeuvre, cars, columns, at
-    other = compared_with(*given, changed=changed, wheel_base=wheelbase)
+    other = Against.of(*given, changed=changed, wheel_base=wheelbase)
     tests, other = other.adapt(tests)
     results = perform(tests, [*cars, *other.cars])
     own, others = results[: len(tests) * len(cars)], results[len(tests) * len(cars) :]
@@ -236,59 +236,60 @@ class Against:
             return Reference.of_results(self.cars[0].name, others)
         return self.earlier
 
+    @classmethod
+    def of(
+        cls,
+        against: str | None,
+        tests: Sequence[str] | None,
+        cars: Sequence[Subject],
+        names: Mapping[str, str],
+        at: float | None,
+        *,
+        changed: bool = False,
+        wheel_base: float | None = None,
+    ) -> Against:
+        """Comparison that `--against` names; `tests` are the manoeuvres chosen by the user.
 
-def compared_with(
-    against: str | None,
-    tests: Sequence[str] | None,
-    cars: Sequence[Subject],
-    names: Mapping[str, str],
-    at: float | None,
-    *,
-    changed: bool = False,
-    wheel_base: float | None = None,
-) -> Against:
-    """Comparison that `--against` names; `tests` are the manoeuvres chosen by the user.
+        With `changed`, the vehicles under test have other parameters than their names say, and one
+        may be compared with its original.
+        """
+        from ..study.manoeuvres.evaluation import earlier
+        from ..study.manoeuvres.subject import Subject
 
-    With `changed`, the vehicles under test have other parameters than their names say, and one may
-    be compared with its original.
-    """
-    from ..study.manoeuvres.evaluation import earlier
-    from ..study.manoeuvres.subject import Subject
+        path = Path(against) if against is not None else Path()
+        log = against is not None and (path.is_dir() or path.suffix.lower() in LOGS)
+        of_log = {"map": names or None, "at": at, "wheelbase": wheel_base}
+        given = [option for option, value in of_log.items() if value is not None]
+        if given and not log:
+            raise InvalidValue(f"--{given[0]} needs --against LOG")
+        if against is None:
+            return cls()
+        if log:
+            from ..study.logs.reading import read_log
+            from ..study.manoeuvres.logs import drive_of_log
 
-    path = Path(against) if against is not None else Path()
-    log = against is not None and (path.is_dir() or path.suffix.lower() in LOGS)
-    of_log = {"map": names or None, "at": at, "wheelbase": wheel_base}
-    given = [option for option, value in of_log.items() if value is not None]
-    if given and not log:
-        raise InvalidValue(f"--{given[0]} needs --against LOG")
-    if against is None:
-        return Against()
-    if log:
-        from ..study.logs.reading import read_log
-        from ..study.manoeuvres.logs import drive_of_log
-
-        if not tests:
+            if not tests:
+                raise InvalidValue(
+                    f"--against {against}: name the manoeuvre of the log with --manoeuvre, such as "
+                    "step_steer"
+                )
+            drive, notes = drive_of_log(read_log(path, names), at)
+            return cls(drive=drive, aligned=at is None, wheel_base=wheel_base, notes=notes)
+        if path.suffix.lower() == ".json":
+            return cls(earlier(path))
+        under_test = against in [car.name for car in cars]
+        if under_test and not changed:
             raise InvalidValue(
-                f"--against {against}: name the manoeuvre of the log with --manoeuvre, such as "
-                "step_steer"
+                f"--against {against}: this vehicle is itself under test; name another one, or "
+                "change the vehicle under test with --set or --params"
             )
-        drive, notes = drive_of_log(read_log(path, names), at)
-        return Against(drive=drive, aligned=at is None, wheel_base=wheel_base, notes=notes)
-    if path.suffix.lower() == ".json":
-        return Against(earlier(path))
-    under_test = against in [car.name for car in cars]
-    if under_test and not changed:
-        raise InvalidValue(
-            f"--against {against}: this vehicle is itself under test; name another one, or "
-            "change the vehicle under test with --set or --params"
-        )
-    if not is_vehicle(against):
-        raise InvalidValue(
-            f"--against {against} is neither a file of results (.json), nor a log "
-            f"({', '.join(LOGS)}, or a bag), nor a vehicle; skidpad models lists the vehicles"
-        )
-    name = f"{against} {UNCHANGED}" if under_test else against
-    return Against(cars=[Subject(vehicle_of(against), name=name)])
+        if not is_vehicle(against):
+            raise InvalidValue(
+                f"--against {against} is neither a file of results (.json), nor a log "
+                f"({', '.join(LOGS)}, or a bag), nor a vehicle; skidpad models lists the vehicles"
+            )
+        name = f"{against} {UNCHANGED}" if under_test else against
+        return cls(cars=[Subject(vehicle_of(against), name=name)])
 
 
 ABOVE = ("metric", "unit", "verdict")

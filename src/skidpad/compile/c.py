@@ -518,7 +518,14 @@ def compile_shared(source: str, folder: Path) -> ctypes.CDLL:
 
     The compiler is the environment variable CC, or else the first of cc, gcc and clang on the path.
     """
-    compiler = _compiler()
+    chosen = os.environ.get("CC", "").split()
+    candidates = [chosen] if chosen else [["cc"], ["gcc"], ["clang"]]
+    compiler = next((c for c in candidates if shutil.which(c[0])), None)
+    if compiler is None:
+        names = ", ".join(c[0] for c in candidates)
+        raise MissingExtra(
+            f"no C compiler found (looked for {names}): install gcc or clang, or set CC"
+        )
     stem = "skidpad_" + hashlib.sha256(source.encode()).hexdigest()[:16]
     path, library = folder / f"{stem}.c", folder / f"{stem}{_SUFFIX}"
     path.write_text(source, "utf-8")
@@ -531,13 +538,3 @@ def compile_shared(source: str, folder: Path) -> ctypes.CDLL:
 
 
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
-
-
-def _compiler() -> list[str]:
-    chosen = os.environ.get("CC", "").split()
-    candidates = [chosen] if chosen else [["cc"], ["gcc"], ["clang"]]
-    for candidate in candidates:
-        if shutil.which(candidate[0]):
-            return candidate
-    names = ", ".join(c[0] for c in candidates)
-    raise MissingExtra(f"no C compiler found (looked for {names}): install gcc or clang, or set CC")

@@ -160,6 +160,53 @@ class Loop(NamedTuple):
             )
         return u, following
 
+    def step_program(self, method: Integrator, substeps: int) -> Program:
+        """One sub-step, with the ports of `pipeline.step_program`; `dt` is its length.
+
+        The policy is evaluated at the start of the step (`start`), memory included, so that all
+        sub-steps have the same command and the same next memory. Without sub-steps `start` is x
+        itself.
+        """
+        model = self.model
+        policy_program(self.policy, model)
+        advance = integrate.discretise(model, method)
+
+        def function(x: Any, r: Any, w: Any, p: Any, dt: Any, start: Any) -> Sequence[Any]:
+            here, _ = self.parts(x)
+            begun, memory = self.parts(start or x)
+            car, own = self.params(p)
+            period = dt if substeps == 1 else float(substeps) * dt
+            u, memory = self.command(begun, memory, r, own, period)
+            following, residual = advance(here, u, w, car, dt, begun)
+            return (*record.flatten(following), *record.flatten(memory)), residual
+
+        inputs = {**self.kinds, "dt": None, "start": self.State if substeps > 1 else Nothing}
+        residual = None if model.continuous and method.implicit else Nothing
+        name = f"{model.name}.{self.policy.name}.step.{step_name(model, method)}"
+        traced = trace_records(name, function, inputs, {"x": self.State, "residual": residual})
+        return replace(traced, meta={"policy": self.policy.name})
+
+    def outputs_program(self) -> Program:
+        """The outputs, with the ports of `pipeline.outputs_program` and dt: x, start, u, w, p, dt.
+
+        The command among them is the one computed at `start`.
+        """
+        model = self.model
+
+        def function(x: Any, start: Any, r: Any, w: Any, p: Any, dt: Any) -> Sequence[Any]:
+            (here, _), (begun, memory), (car, own) = (
+                self.parts(x),
+                self.parts(start),
+                self.params(p),
+            )
+            u, _ = self.command(begun, memory, r, own, dt)
+            y = model.outputs(here, model.held_input(begun, u, w, car), w, car)
+            return ((*flat_result(model, "outputs", y), *record.flatten(u)),)
+
+        inputs = {"x": self.State, "start": self.State, **self.kinds, "dt": None}
+        name = f"{model.name}.{self.policy.name}.outputs"
+        return trace_records(name, function, inputs, {"y": self.Outputs})
+
 
 def _with(kind: type, name: str, inner: type, default: Any) -> type:
     """A record class with one more field, itself a record; unchanged if that record is empty."""
@@ -265,7 +312,7 @@ def closed_loop(vehicle: Vehicle, integrator: Integrator, policy: Policy, subste
     loop = Loop.of(model, policy)
     values = (*record.flatten(vehicle.params), *record.flatten(policy.params))
     key = ("step", integrator, substeps)
-    step = _stored(loop, key, lambda: _step_program(loop, integrator, substeps))
+    step = _stored(loop, key, lambda: loop.step_program(integrator, substeps))
     settle = None if model.settle is None else partial(_settled, loop)
     return Plant(
         name=f"{model.name} with {policy.name}",
@@ -282,7 +329,7 @@ def closed_loop(vehicle: Vehicle, integrator: Integrator, policy: Policy, subste
         settle=settle,
         fills=model.fills,
         derivatives=LoopDerivatives(loop, integrator),
-        loaded_outputs=_stored(loop, ("outputs",), lambda: _outputs_program(loop)),
+        loaded_outputs=_stored(loop, ("outputs",), lambda: loop.outputs_program()),
     )
 
 
@@ -319,47 +366,3 @@ def policy_program(policy: Policy, model: Model) -> Program:
     inputs = {"x": model.State, "m": policy.Memory, "r": policy.Reference, "p": policy.Params}
     outputs = {"u": model.Input, "m": policy.Memory}
     return trace_records(f"policy {policy.name!r}", loop.command, inputs | {"dt": None}, outputs)
-
-
-def _step_program(loop: Loop, method: Integrator, substeps: int) -> Program:
-    """One sub-step, with the ports of `pipeline.step_program`; `dt` is the length of the sub-step.
-
-    The policy is evaluated at the start of the step (`start`), memory included, so that all
-    sub-steps have the same command and the same next memory. Without sub-steps `start` is x itself.
-    """
-    model = loop.model
-    policy_program(loop.policy, model)
-    advance = integrate.discretise(model, method)
-
-    def function(x: Any, r: Any, w: Any, p: Any, dt: Any, start: Any) -> Sequence[Any]:
-        here, _ = loop.parts(x)
-        begun, memory = loop.parts(start or x)
-        car, own = loop.params(p)
-        period = dt if substeps == 1 else float(substeps) * dt
-        u, memory = loop.command(begun, memory, r, own, period)
-        following, residual = advance(here, u, w, car, dt, begun)
-        return (*record.flatten(following), *record.flatten(memory)), residual
-
-    inputs = {**loop.kinds, "dt": None, "start": loop.State if substeps > 1 else Nothing}
-    residual = None if model.continuous and method.implicit else Nothing
-    name = f"{model.name}.{loop.policy.name}.step.{step_name(model, method)}"
-    traced = trace_records(name, function, inputs, {"x": loop.State, "residual": residual})
-    return replace(traced, meta={"policy": loop.policy.name})
-
-
-def _outputs_program(loop: Loop) -> Program:
-    """The outputs, with the ports of `pipeline.outputs_program` and dt: x, start, u, w, p, dt.
-
-    The command among them is the one computed at `start`.
-    """
-    model = loop.model
-
-    def function(x: Any, start: Any, r: Any, w: Any, p: Any, dt: Any) -> Sequence[Any]:
-        (here, _), (begun, memory), (car, own) = loop.parts(x), loop.parts(start), loop.params(p)
-        u, _ = loop.command(begun, memory, r, own, dt)
-        y = model.outputs(here, model.held_input(begun, u, w, car), w, car)
-        return ((*flat_result(model, "outputs", y), *record.flatten(u)),)
-
-    inputs = {"x": loop.State, "start": loop.State, **loop.kinds, "dt": None}
-    name = f"{model.name}.{loop.policy.name}.outputs"
-    return trace_records(name, function, inputs, {"y": loop.Outputs})

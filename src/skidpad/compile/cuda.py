@@ -149,29 +149,6 @@ def _value(i: Instruction, args: list[str], kind: Type) -> str:
     return expression(i, args, kind)
 
 
-def prelude(precision: str, program: Program) -> str:
-    """C source that precedes the kernels.
-
-    It holds integer types, extrema, functions on bits, reads of shared arrays, and the functions of
-    the Program.
-    """
-    kind, functions = TYPES[precision], program.functions
-    on_bits = _ON_BITS.format(
-        T=kind.name,
-        U=kind.unsigned,
-        I=kind.signed,
-        M=kind.mantissa_bits,
-        bias=kind.bias,
-        field=2 * kind.bias + 1,
-        magic=literal(MAGIC[precision], kind),
-    )
-    table = f'extern "C" {{ __device__ unsigned long long {ARRAYS}[2]; }}\n'
-    arrays = table + array_helper(kind) if program.reads_arrays else ""
-    head = _TYPEDEFS + _FUNCTIONS + _EXTREMA
-    head += (on_bits + arrays).replace("static inline", "static __device__ inline")
-    return head + "".join(_function(k, precision, functions) for k in range(len(functions)))
-
-
 def _function(number: int, precision: str, functions: tuple[Program, ...]) -> str:
     """C source of a function of a Program; it reads `in` and `held` and writes `out`."""
     function, kind = functions[number], TYPES[precision].name
@@ -449,4 +426,21 @@ def _kernel(name: str, program: Program, precision: str, parameters: str) -> str
     # multiprocessor it may use all 255. A rollout is faster without this bound.
     bounds = f"{THREADS[name]}, 1" if name == "adjoint" else str(THREADS[name])
     head = _HEAD.format(bounds=bounds, name=name, parameters=parameters)
-    return prelude(precision, program) + head
+    # Before the kernels: integer types, extrema, functions on bits, reads of shared arrays, and the
+    # functions of the Program.
+    kind, functions = TYPES[precision], program.functions
+    on_bits = _ON_BITS.format(
+        T=kind.name,
+        U=kind.unsigned,
+        I=kind.signed,
+        M=kind.mantissa_bits,
+        bias=kind.bias,
+        field=2 * kind.bias + 1,
+        magic=literal(MAGIC[precision], kind),
+    )
+    table = f'extern "C" {{ __device__ unsigned long long {ARRAYS}[2]; }}\n'
+    arrays = table + array_helper(kind) if program.reads_arrays else ""
+    before = _TYPEDEFS + _FUNCTIONS + _EXTREMA
+    before += (on_bits + arrays).replace("static inline", "static __device__ inline")
+    before += "".join(_function(k, precision, functions) for k in range(len(functions)))
+    return before + head

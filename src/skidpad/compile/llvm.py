@@ -165,7 +165,7 @@ class Body:
         """Look up a shared array as soon as its number is known: a held one once per rollout."""
         if number in self.values and number not in self.arrays:
             value = self.loaded(builder, number)
-            self.arrays[number] = llvm_text.arrays_of(self.target, builder, value)
+            self.arrays[number] = llvm_text.LaneArrays.of(self.target, builder, value)
 
     def _value(self, builder: ir.IRBuilder, i: Instruction) -> Any:
         if i.op == "call":

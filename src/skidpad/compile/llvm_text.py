@@ -162,23 +162,23 @@ class LaneArrays(NamedTuple):
     last: Any
     """Last index of each lane's array, as a number."""
 
-
-def arrays_of(t: Target, b: ir.IRBuilder, number: Any) -> LaneArrays:
-    """Look up the array with each lane's number; reads of the same number share the result."""
-    table = b.load(_table(t), typ=I64)
-    whole = b.fcmp_ordered("==", t.intrinsic(b, "floor", [number]), number)
-    within = b.and_(
-        b.fcmp_ordered(">=", number, t.number(1.0)),
-        b.fcmp_ordered("<", number, t.number(float(MOST_ARRAYS))),
-    )
-    # No array has the number 0.
-    known = b.select(b.and_(whole, within), number, t.number(0.0))
-    offset = b.mul(_integer(t, b, known), _words(t, 8))
-    entry = _load(t, b, b.add(t.splat(b, table), offset), I64)
-    nothing = t.splat(b, b.ptrtoint(t.module.globals[_NONE], I64))
-    block = b.select(b.icmp_signed("==", entry, _words(t, 0)), nothing, entry)
-    count = _load(t, b, block, I64)
-    return LaneArrays(block, b.sitofp(b.sub(count, _words(t, 1)), t.vector))
+    @classmethod
+    def of(cls, t: Target, b: ir.IRBuilder, number: Any) -> LaneArrays:
+        """Look up the array with each lane's number; reads of the same number share the result."""
+        table = b.load(_table(t), typ=I64)
+        whole = b.fcmp_ordered("==", t.intrinsic(b, "floor", [number]), number)
+        within = b.and_(
+            b.fcmp_ordered(">=", number, t.number(1.0)),
+            b.fcmp_ordered("<", number, t.number(float(MOST_ARRAYS))),
+        )
+        # No array has the number 0.
+        known = b.select(b.and_(whole, within), number, t.number(0.0))
+        offset = b.mul(_integer(t, b, known), _words(t, 8))
+        entry = _load(t, b, b.add(t.splat(b, table), offset), I64)
+        nothing = t.splat(b, b.ptrtoint(t.module.globals[_NONE], I64))
+        block = b.select(b.icmp_signed("==", entry, _words(t, 0)), nothing, entry)
+        count = _load(t, b, block, I64)
+        return cls(block, b.sitofp(b.sub(count, _words(t, 1)), t.vector))
 
 
 def element(t: Target, b: ir.IRBuilder, array: LaneArrays, index: Any) -> Any:
@@ -222,10 +222,8 @@ def _load(t: Target, b: ir.IRBuilder, addresses: Any, kind: Any) -> Any:
 def _table(t: Target) -> Any:
     """The global with the address of the table, declared with its setter if it is missing."""
     known = t.module.globals.get(_TABLE)
-    return _new_table(t) if known is None else known
-
-
-def _new_table(t: Target) -> Any:
+    if known is not None:
+        return known
     table: Any = ir.GlobalVariable(t.module, I64, _TABLE)
     table.linkage, table.initializer = "internal", _word(0)
     block = ir.LiteralStructType([I64, t.scalar])

@@ -165,19 +165,17 @@ class Library:
         """A function callable from Python; it runs without the interpreter lock."""
         function = ctypes.CFUNCTYPE(result, *arguments)(self.address(name))
         function.keep = self  # type: ignore[attr-defined]
-        return _holding_arrays(function) if self._reads else function
+        if not self._reads:
+            return function
 
+        def call(*arguments: Any) -> Any:
+            """Call the function; no shared array is freed meanwhile."""
+            held = alive()
+            result = function(*arguments)
+            del held
+            return result
 
-def _holding_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that no shared array is freed during its calls."""
-
-    def call(*arguments: Any) -> Any:
-        held = alive()
-        result = function(*arguments)
-        del held
-        return result
-
-    return call
+        return call
 
 
 _HEADER = b"skidpad-object-1\n"

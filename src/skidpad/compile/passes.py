@@ -48,7 +48,30 @@ def without_dead_code(program: Program) -> Program:
     Its functions return only results that some call uses; functions without a call are removed.
     """
     program = without_dead_instructions(program)
-    return _without_unused_results(program) if program.functions else program
+    if not program.functions:
+        return program
+    items: list[set[int]] = [set() for _ in program.functions]
+    functions = list(program.functions)
+    _note_items(program, functions, items)
+    # Callers come after the functions that they call, so each function is reduced before its
+    # callees.
+    for k in range(len(functions) - 1, -1, -1):
+        function = functions[k]
+        kept = sorted(items[k])
+        (port,), (result,) = function.outputs, function.results
+        outputs = (Port(port.name, tuple(port.fields[j] for j in kept)),)
+        kept_results = (tuple(result[j] for j in kept),)
+        functions[k] = without_dead_instructions(
+            replace(function, outputs=outputs, results=kept_results)
+        )
+        _note_items(functions[k], functions, items)
+    used = [k for k in range(len(functions)) if items[k]]
+    number = {k: n for n, k in enumerate(used)}
+    item = [{j: n for n, j in enumerate(sorted(results))} for results in items]
+    return replace(
+        _renumbered(program, number, item),
+        functions=tuple(_renumbered(functions[k], number, item) for k in used),
+    )
 
 
 def without_dead_instructions(program: Program) -> Program:
@@ -72,31 +95,6 @@ def without_dead_instructions(program: Program) -> Program:
             code.append(i if args == i.args else Instruction(i.op, args, i.imm))
     results = tuple(tuple(index[r] for r in result) for result in program.results)
     return replace(program, code=tuple(code), results=results)
-
-
-def _without_unused_results(program: Program) -> Program:
-    items: list[set[int]] = [set() for _ in program.functions]
-    functions = list(program.functions)
-    _note_items(program, functions, items)
-    # Callers come after the functions that they call, so each function is reduced before its
-    # callees.
-    for k in range(len(functions) - 1, -1, -1):
-        function = functions[k]
-        kept = sorted(items[k])
-        (port,), (result,) = function.outputs, function.results
-        outputs = (Port(port.name, tuple(port.fields[j] for j in kept)),)
-        kept_results = (tuple(result[j] for j in kept),)
-        functions[k] = without_dead_instructions(
-            replace(function, outputs=outputs, results=kept_results)
-        )
-        _note_items(functions[k], functions, items)
-    used = [k for k in range(len(functions)) if items[k]]
-    number = {k: n for n, k in enumerate(used)}
-    item = [{j: n for n, j in enumerate(sorted(results))} for results in items]
-    return replace(
-        _renumbered(program, number, item),
-        functions=tuple(_renumbered(functions[k], number, item) for k in used),
-    )
 
 
 def _note_items(program: Program, functions: list[Program], items: list[set[int]]) -> None:
@@ -224,17 +222,15 @@ def skipped_by(function: Program) -> int | None:
 def with_loops(program: Program) -> Program:
     """Merge consecutive calls of an iterating function in a traced Program into a loop."""
     iterating = {k for k, f in enumerate(program.functions) if skipped_by(f) is not None}
-    return _with_loops(program, program.functions, iterating) if iterating else program
-
-
-def _with_loops(program: Program, functions: tuple[Program, ...], iterating: set[int]) -> Program:
+    if not iterating:
+        return program
     code = list(program.code)
     uses = Counter(a for i in code for a in i.args)
     uses.update(r for result in program.results for r in result)
     for k, i in enumerate(code):
-        before = _call_before(code, i, functions) if i.op == "call" else None
+        before = _call_before(code, i, program.functions) if i.op == "call" else None
         if before is not None and i.imm[0] in iterating:
-            count = len(functions[i.imm[0]].results[0])
+            count = len(program.functions[i.imm[0]].results[0])
             items_of = [a for a in i.args[:count] if uses[a] == 1]
             if len(items_of) == count == uses[before]:
                 earlier = code[before]

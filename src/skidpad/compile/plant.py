@@ -139,6 +139,12 @@ class StableStep(NamedTuple):
     eigenvalue: complex
     """Eigenvalue of the mode that becomes unstable in longer steps, in 1/s."""
 
+    @classmethod
+    def of_document(cls, entry: Any) -> StableStep:
+        speed, *numbers = entry
+        longest, real, imaginary = map(float.fromhex, numbers)
+        return cls(None if speed is None else float(speed), longest, complex(real, imaginary))
+
 
 class SavedCost(NamedTuple):
     """A cost as Programs, so that gradients need neither its functions nor CasADi."""
@@ -148,6 +154,15 @@ class SavedCost(NamedTuple):
     terminal: Program
     pullback: Program
     """The adjoint without a cost, for `Fleet.vjp`."""
+
+    def document(self) -> dict[str, Any]:
+        programs = {name: getattr(self, name).document() for name in SavedCost._fields[1:]}
+        return {"Reference": described(self.Reference), **programs}
+
+    @classmethod
+    def of_document(cls, document: Any, where: str) -> SavedCost:
+        programs = (Program.from_document(document[name], where) for name in SavedCost._fields[1:])
+        return cls(record_type("Reference", document["Reference"]), *programs)
 
 
 class StepDerivatives(Protocol):
@@ -254,7 +269,7 @@ class Plant:
             "records": {kind: described(getattr(self, kind)) for kind in KINDS},
             "step": self.step.document(),
             "outputs": self.outputs.document(),
-            "cost": None if cost is None else _cost_document(cost),
+            "cost": None if cost is None else cost.document(),
         }
         if arrays:
             document["arrays"] = arrays
@@ -316,6 +331,7 @@ def _decoded(
     cls: type[Plant], document: dict[str, Any], where: str, kinds: dict[str, Any] | None = None
 ) -> tuple[Plant, float]:
     kinds = kinds or _record_types(document)
+    cost = document["cost"]
     values = [float.fromhex(text) for text in document["params"]]
     for place, text in document.get("arrays", {}).items():
         values[record.names(kinds["Params"]).index(place)] = _array(text)
@@ -324,11 +340,11 @@ def _decoded(
         params=record.unflatten(kinds["Params"], values),
         step=Program.from_document(document["step"], where),
         loaded_outputs=Program.from_document(document["outputs"], where),
-        saved_cost=_saved_cost(document["cost"], where),
+        saved_cost=None if cost is None else SavedCost.of_document(cost, where),
         dead_times=document.get("dead_times", {}),
         dead_time_rule=document.get("dead_time_rule", "at_least"),
         reproduces=document.get("reproduces", ""),
-        stable_steps=tuple(map(_stable_step, document.get("stable_steps", ()))),
+        stable_steps=tuple(map(StableStep.of_document, document.get("stable_steps", ()))),
         settle=_settle(document.get("settle"), kinds["State"], where),
         fills=tuple(document.get("fills", ())),
         **kinds,
@@ -346,25 +362,7 @@ def _array(text: str) -> ArrayNumber:
     return shared_array(np.frombuffer(base64.b64decode(text, validate=True), "<f8"))
 
 
-def _stable_step(entry: Any) -> StableStep:
-    speed, *numbers = entry
-    longest, real, imaginary = map(float.fromhex, numbers)
-    return StableStep(None if speed is None else float(speed), longest, complex(real, imaginary))
-
-
 def _settle(document: Any, State: type, where: str) -> ProgramFunction | None:
     if document is None:
         return None
     return ProgramFunction(Program.from_document(document, where), State)
-
-
-def _cost_document(cost: SavedCost) -> dict[str, Any]:
-    programs = {name: getattr(cost, name).document() for name in SavedCost._fields[1:]}
-    return {"Reference": described(cost.Reference), **programs}
-
-
-def _saved_cost(document: Any, where: str) -> SavedCost | None:
-    if document is None:
-        return None
-    programs = (Program.from_document(document[name], where) for name in SavedCost._fields[1:])
-    return SavedCost(record_type("Reference", document["Reference"]), *programs)

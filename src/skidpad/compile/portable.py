@@ -173,6 +173,14 @@ class KnownRecord(NamedTuple):
             _remember(kind, self.mark)
         return kind
 
+    @classmethod
+    def of(cls, kind: type) -> KnownRecord:
+        """Describe a record class for another process, and make its records picklable."""
+        mark = vars(kind).get(_MARK) or uuid4().hex
+        _remember(kind, mark)
+        kinds = {name: to_picklable(part) for name, part in _kinds(kind).items()}
+        return cls(mark, place_of(kind), described(kind), kinds)
+
 
 def _alike(kind: Any, other: Any) -> bool:
     return (
@@ -188,7 +196,7 @@ def to_picklable(thing: Any) -> Any:
         recipe = recipe_of(thing)
         if isinstance(recipe, Recipe):
             return MadeRecord(Recipe(recipe.make, to_picklable(recipe.arguments)))
-        return thing if importable(thing) else known_record(thing)
+        return thing if importable(thing) else KnownRecord.of(thing)
     if isinstance(thing, tuple):
         return _like(thing, map(to_picklable, thing))
     return thing
@@ -245,14 +253,6 @@ def _remember(kind: Any, mark: str) -> None:
         setattr(kind, _MARK, mark)
     if not importable(kind):
         kind.__reduce__ = reduced
-
-
-def known_record(kind: type) -> KnownRecord:
-    """Describe a record class for another process, and make its records picklable."""
-    mark = vars(kind).get(_MARK) or uuid4().hex
-    _remember(kind, mark)
-    kinds = {name: to_picklable(part) for name, part in _kinds(kind).items()}
-    return KnownRecord(mark, place_of(kind), described(kind), kinds)
 
 
 def _kinds(kind: Any) -> dict[str, Any]:

@@ -103,6 +103,14 @@ class Instruction(NamedTuple):
     of a `pow`; function and repetitions of a `call`; the result of an `item`.
     """
 
+    @classmethod
+    def of_document(cls, op: str, args: list[int], imm: Any) -> Instruction:
+        if op in ("const", "pow"):
+            imm = float.fromhex(imm)
+        elif op in ("input", "call"):
+            imm = (int(imm[0]), int(imm[1]))
+        return cls(op, tuple(args), imm)
+
 
 class Port(NamedTuple):
     """A named group of scalars that enters or leaves a Program."""
@@ -422,18 +430,10 @@ def _program(document: Any) -> Program:
         name=document["name"],
         inputs=tuple(Port(n, tuple(f)) for n, f in document["inputs"]),
         outputs=tuple(Port(n, tuple(f)) for n, f in document["outputs"]),
-        code=tuple(_instruction(*entry) for entry in document["code"]),
+        code=tuple(Instruction.of_document(*entry) for entry in document["code"]),
         results=tuple(tuple(r) for r in document["results"]),
         precision=document["precision"],
     )
-
-
-def _instruction(op: str, args: list[int], imm: Any) -> Instruction:
-    if op in ("const", "pow"):
-        imm = float.fromhex(imm)
-    elif op in ("input", "call"):
-        imm = (int(imm[0]), int(imm[1]))
-    return Instruction(op, tuple(args), imm)
 
 
 INFIX = {name: name for name in ("and", "or", "xor")} | {

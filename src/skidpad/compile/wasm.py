@@ -544,7 +544,10 @@ class _Assembly:
             (w.CODE, w.vector(self.bodies)),
             (
                 w.DATA,
-                w.vector(_segment(*segment) for segment in self.memory.segments),
+                w.vector(
+                    b"\0" + w.i32(address) + w.END + w.sized(data)
+                    for address, data in self.memory.segments
+                ),
             ),
         )
         return w.HEADER + b"".join(w.section(*part) for part in parts)
@@ -552,10 +555,6 @@ class _Assembly:
 
 def _export(name: str, what: int, index: int) -> bytes:
     return w.sized(name.encode()) + bytes([what]) + w.unsigned(index)
-
-
-def _segment(address: int, data: bytes) -> bytes:
-    return b"\0" + w.i32(address) + w.END + w.sized(data)
 
 
 class _Words:

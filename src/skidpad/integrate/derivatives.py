@@ -339,6 +339,25 @@ class Call(NamedTuple):
         """The numbers of the arguments that depend on the inputs."""
         return [a for a in self.active if a is not None]
 
+    def push_forward(self, change: dict[int, SX]) -> list[tuple[int, SX]]:
+        """The changes of a call's results for changes of its arguments."""
+        changes = [None if a is None else change.get(a) for a in self.active]
+        known = [c for c in changes if c is not None]
+        if not known:
+            return []
+        function = _pushforward_kernel(self.kernel, tuple(c is not None for c in changes))
+        moved = zip(self.targets, function.call([*self.args, *known]), strict=True)
+        return [(target, value) for target, value in moved if target is not None]
+
+    def pull_back(self, gradient: dict[int, SX]) -> list[tuple[int, SX]]:
+        """The terms that a call adds to a gradient, from the weights of its results."""
+        weights = [None if t is None else gradient.pop(t, None) for t in self.targets]
+        known = [w for w in weights if w is not None]
+        if not known:
+            return []
+        function = _pullback_kernel(self.kernel, self.mask, tuple(w is not None for w in weights))
+        return list(zip(self.numbers, function.call([*self.args, *known]), strict=True))
+
 
 def chosen(values: SX, mask: Mask) -> SX:
     return column(values[k] for k, wanted in enumerate(mask) if wanted)
@@ -358,6 +377,12 @@ class Operation(NamedTuple):
     args: list[SX]
     active: list[int | None]
     """For each argument its number on the tape; None where it does not depend on the inputs."""
+
+    def weighted_slopes(self, weight: SX, divide: Divide) -> list[SX]:
+        op, value, args = self.op, self.value, self.args
+        if op in _DIVIDING:
+            return _DIVIDING[op](divide, weight, value, *args)
+        return [product(weight, slope) for slope in partials(op, args, value)]
 
 
 class Tape:
@@ -448,12 +473,12 @@ def pullback(outputs: SX, weights: SX, inputs: SX, *, beside_jacobian: bool = Fa
             _add(gradient, number, weight)
     for operation in reversed(tape.operations):
         if isinstance(operation, Call):
-            for number, term in _pulled_back(operation, gradient):
+            for number, term in operation.pull_back(gradient):
                 _add(gradient, number, term)
             continue
         weight = gradient.pop(operation.target, None)
         if weight is not None:
-            terms = _weighted_slopes(operation, weight, divide)
+            terms = operation.weighted_slopes(weight, divide)
             for number, term in zip(operation.active, terms, strict=True):
                 if number is not None:
                     _add(gradient, number, term)
@@ -466,34 +491,13 @@ def pushforward(outputs: SX, inputs: SX, direction: SX) -> SX:
     change: dict[int, SX] = dict(enumerate(ca.vertsplit(direction)))
     for operation in tape.operations:
         if isinstance(operation, Call):
-            change.update(_pushed_forward(operation, change))
+            change.update(operation.push_forward(change))
             continue
         slopes = partials(operation.op, operation.args, operation.value)
         for number, slope in zip(operation.active, slopes, strict=True):
             if number in change:
                 _add(change, operation.target, product(change[number], slope))
     return column(_dense(change, tape.numbers))
-
-
-def _pulled_back(call: Call, gradient: dict[int, SX]) -> list[tuple[int, SX]]:
-    """The terms that a call adds to a gradient, from the weights of its results."""
-    weights = [None if t is None else gradient.pop(t, None) for t in call.targets]
-    known = [w for w in weights if w is not None]
-    if not known:
-        return []
-    function = _pullback_kernel(call.kernel, call.mask, tuple(w is not None for w in weights))
-    return list(zip(call.numbers, function.call([*call.args, *known]), strict=True))
-
-
-def _pushed_forward(call: Call, change: dict[int, SX]) -> list[tuple[int, SX]]:
-    """The changes of a call's results for changes of its arguments."""
-    changes = [None if a is None else change.get(a) for a in call.active]
-    known = [c for c in changes if c is not None]
-    if not known:
-        return []
-    function = _pushforward_kernel(call.kernel, tuple(c is not None for c in changes))
-    moved = zip(call.targets, function.call([*call.args, *known]), strict=True)
-    return [(target, value) for target, value in moved if target is not None]
 
 
 @lru_cache(KEPT)
@@ -532,13 +536,6 @@ def _by_division(a: SX, b: SX) -> SX:
 
 def _by_reciprocal(a: SX, b: SX) -> SX:
     return times(a, reciprocal(b))
-
-
-def _weighted_slopes(operation: Operation, weight: SX, divide: Divide) -> list[SX]:
-    op, value, args = operation.op, operation.value, operation.args
-    if op in _DIVIDING:
-        return _DIVIDING[op](divide, weight, value, *args)
-    return [product(weight, slope) for slope in partials(op, args, value)]
 
 
 def _sweep_quotient(divide: Divide, weight: SX, value: SX, a: SX, b: SX) -> list[SX]:

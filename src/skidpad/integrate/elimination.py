@@ -87,6 +87,25 @@ class Block:
         """Whether the block is too large to be unrolled."""
         return self.size > UNROLLED and self.kind is not Kind.QUADRATURE
 
+    @classmethod
+    def of_large(
+        cls, states: tuple[int, ...], earlier: tuple[int, ...], arguments: list[SX], own_rates: SX
+    ) -> Block:
+        """A large block, without the search for corners.
+
+        Its Jacobian is computed once, for `own` and `earlier` together. Both save much time.
+        """
+        functions = _all_slopes(arguments, own_rates)
+        values, jacobian, _ = functions.call(arguments)
+        return cls(
+            states=states,
+            earlier=earlier,
+            kind=_kind(jacobian, arguments[0], corners=False),
+            rates=_Function(arguments, [values]),
+            rates_and_slopes=_Function(arguments, [values, jacobian]),
+            rates_and_all_slopes=functions,
+        )
+
 
 def find_blocks(rates: SX, states: SX, free: SX) -> list[Block]:
     """The blocks of x' = rates(x), each after those it depends on.
@@ -143,7 +162,7 @@ def _block(
     own_rates = _pick(rates, members)
     arguments = [own, others, free]
     if len(members) > UNROLLED:
-        return _large_block(tuple(members), tuple(earlier), arguments, own_rates)
+        return Block.of_large(tuple(members), tuple(earlier), arguments, own_rates)
     result = linearised(own_rates, own)
     kind = _kind(result.jacobian, own)
     return Block(
@@ -153,25 +172,6 @@ def _block(
         rates=_Function(arguments, [result.values]),
         rates_and_slopes=_Function(arguments, [*result]),
         rates_and_all_slopes=_all_slopes(arguments, own_rates) if kind is Kind.NONLINEAR else None,
-    )
-
-
-def _large_block(
-    states: tuple[int, ...], earlier: tuple[int, ...], arguments: list[SX], own_rates: SX
-) -> Block:
-    """A large block, without the search for corners.
-
-    Its Jacobian is computed once, for `own` and `earlier` together. Both save much time.
-    """
-    functions = _all_slopes(arguments, own_rates)
-    values, jacobian, _ = functions.call(arguments)
-    return Block(
-        states=states,
-        earlier=earlier,
-        kind=_kind(jacobian, arguments[0], corners=False),
-        rates=_Function(arguments, [values]),
-        rates_and_slopes=_Function(arguments, [values, jacobian]),
-        rates_and_all_slopes=functions,
     )
 
 

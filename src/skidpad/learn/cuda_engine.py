@@ -398,17 +398,17 @@ class ScanTables(NamedTuple):
     firsts: AnyArray
     """Indices of the first start, the first wall and the first grid cell of each track."""
 
-
-def tables_of(tracks: Sequence[Track]) -> ScanTables:
-    scenes = [Scene.of(track.map) for track in tracks] or [Scene()]
-    tables = [Tables(scene, "float64") for scene in scenes]
-    grids, cells = zip(*(grid_of(scene) for scene in scenes), strict=True)
-    parts = ([t.starts for t in tables], [t.rows for t in tables], [c.ravel() for c in cells])
-    firsts = np.stack([np.cumsum([0, *map(len, part)])[:-1] for part in parts], axis=1)
-    frames = np.concatenate([t.frame for t in tables])
-    starts, walls, occupied = (np.concatenate(part) for part in parts)
-    grid = np.concatenate(grids)
-    return ScanTables(frames, starts, walls, occupied, grid, firsts.astype(np.int64))
+    @classmethod
+    def of(cls, tracks: Sequence[Track]) -> ScanTables:
+        scenes = [Scene.of(track.map) for track in tracks] or [Scene()]
+        tables = [Tables(scene, "float64") for scene in scenes]
+        grids, cells = zip(*(grid_of(scene) for scene in scenes), strict=True)
+        parts = ([t.starts for t in tables], [t.rows for t in tables], [c.ravel() for c in cells])
+        firsts = np.stack([np.cumsum([0, *map(len, part)])[:-1] for part in parts], axis=1)
+        frames = np.concatenate([t.frame for t in tables])
+        starts, walls, occupied = (np.concatenate(part) for part in parts)
+        grid = np.concatenate(grids)
+        return cls(frames, starts, walls, occupied, grid, firsts.astype(np.int64))
 
 
 class CudaScans:
@@ -443,7 +443,7 @@ class CudaScans:
         self._others, self._out, self._streams = others, out, streams
         self._moving = xp.zeros((rows, max(1, sizes["moving"]), 8))
         self._edges = xp.asarray(rings)
-        tables = (xp.asarray(array) for array in tables_of(tracks))
+        tables = (xp.asarray(array) for array in ScanTables.of(tracks))
         self._tables = [*_units(xp, module, lidar), *tables]
         self._blocks = [-(-n // THREADS) for n in (rows * lidar.rays, rows * max(1, vehicles))]
 

@@ -88,6 +88,56 @@ class CrgFile:
 
     __repr__ = brief_repr
 
+    def row_places(self) -> tuple[float, float]:
+        """u of the first row, and the spacing of rows."""
+        start = self.header.get("reference_line_start_u", 0.0)
+        step = self.header.get("reference_line_increment", _DEFAULT_INCREMENT)
+        line = self.lines.get("reference_line_increment")
+        for channel in self.virtual:
+            if channel.name == "reference line u" and channel.unit == "m":
+                start = start if math.isnan(channel.start) else channel.start
+                if not math.isnan(channel.increment):
+                    step, line = channel.increment, channel.line
+        if not step > 0.0:
+            raise self.error(f"the increment of u is {step:g} m; it must be greater than 0", line)
+        _agree(self, "reference_line_start_u", start)
+        _agree(self, "reference_line_increment", step)
+        _agree(self, "reference_line_end_u", start + (len(self.rows) - 1) * step)
+        return start, step
+
+    def column_places(self) -> tuple[Array, list[int]]:
+        """v of the height columns, increasing, and their indices."""
+        sections = [
+            (k, channel)
+            for k, channel in enumerate(self.channels)
+            if channel.name.startswith(_NUMBERED)
+        ]
+        if len(sections) < 2:
+            raise self.error(f"has {len(sections)} long sections; a road needs at least 2")
+        listed = [channel.name.startswith(_AT) for _, channel in sections]
+        if any(listed) and not all(listed):
+            raise self.error("has both long sections at v = and numbered ones", sections[0][1].line)
+        places: list[float] = []
+        for _, channel in sections:
+            if channel.unit != "m":
+                raise self.error(
+                    f"the unit {channel.unit!r} of a long section must be m", channel.line
+                )
+            text = channel.name[len(_AT if all(listed) else _NUMBERED) :]
+            try:
+                places.append(float(text))
+            except ValueError:
+                raise self.error(f"{channel.name!r} has no number", channel.line) from None
+        order = np.argsort(places, kind="stable")
+        v = np.array(places)[order]
+        if not all(listed):
+            v = _numbered(self, v)
+        if not (np.isfinite(v).all() and (np.diff(v) > 0.0).all()):
+            raise self.error("two long sections have the same position", sections[0][1].line)
+        _agree(self, "long_section_v_right", float(v[0]))
+        _agree(self, "long_section_v_left", float(v[-1]))
+        return v, [sections[int(k)][0] for k in order]
+
 
 def read_crg(path: str | os.PathLike[str]) -> CrgFile:
     """Read a file; if it has no rows itself, those of the file it refers to."""
@@ -304,20 +354,85 @@ class CrgRoad:
 
     __repr__ = brief_repr
 
+    @classmethod
+    def of(cls, file: CrgFile) -> CrgRoad:
+        """Road data of a file, checked for consistency."""
+        if len(file.rows) < 2:
+            raise file.error(f"has {len(file.rows)} rows; a road needs at least 2")
+        start, step = file.row_places()
+        v, columns = file.column_places()
+        header = file.header
+        origin = tuple(header.get(f"reference_line_start_{axis}", 0.0) for axis in "xyz")
+        end = tuple(header.get(f"reference_line_end_{axis}") for axis in "xyz")
+        channels = (_PHI, "rad", "phi", 1), (_SLOPE, "m/m", "s", 1), (_BANK, "m/m", "b", 0)
+        heading, slope, bank = (_along(file, *channel) for channel in channels)
+        z, ends = file.rows[:, columns], (origin, end)
+        return cls(file, start, step, v, heading, z, slope, bank, *ends)  # type: ignore[arg-type]
 
-def crg_road(file: CrgFile) -> CrgRoad:
-    """Road data of a file, checked for consistency."""
-    if len(file.rows) < 2:
-        raise file.error(f"has {len(file.rows)} rows; a road needs at least 2")
-    start, step = _row_places(file)
-    v, columns = _column_places(file)
-    header = file.header
-    origin = tuple(header.get(f"reference_line_start_{axis}", 0.0) for axis in "xyz")
-    end = tuple(header.get(f"reference_line_end_{axis}") for axis in "xyz")
-    channels = (_PHI, "rad", "phi", 1), (_SLOPE, "m/m", "s", 1), (_BANK, "m/m", "b", 0)
-    heading, slope, bank = (_along(file, *channel) for channel in channels)
-    z, ends = file.rows[:, columns], (origin, end)
-    return CrgRoad(file, start, step, v, heading, z, slope, bank, *ends)  # type: ignore[arg-type]
+    def positive_modifier(self, name: str) -> float:
+        value = self.file.modifiers.get(name, 1.0)
+        if not value > 0.0:
+            raise self.file.error(
+                f"{name} = {value:g} must be greater than 0", self.file.lines[name]
+            )
+        return value
+
+    def without_gaps(self, modifiers: Mapping[str, float]) -> CrgRoad:
+        """The road with missing heights at its sides filled in.
+
+        They are set to the outermost existing height of the row, unless a modifier sets them to 0
+        or leaves them missing.
+        """
+        mode, offset = modifiers.get("grid_nan_mode", 2.0), modifiers.get("grid_nan_offset", 0.0)
+        if mode not in (0.0, 1.0, 2.0):
+            line = self.file.lines.get("grid_nan_mode")
+            raise self.file.error(f"grid_nan_mode = {mode:g} must be 0, 1 or 2", line)
+        there = np.isfinite(self.z)
+        if not there.any(axis=1).all():
+            row = int(np.flatnonzero(~there.any(axis=1))[0]) + 1
+            raise self.file.error(f"row {row} has no height at all")
+        first = np.argmax(there, axis=1)[:, None]
+        last = self.z.shape[1] - 1 - np.argmax(there[:, ::-1], axis=1)[:, None]
+        column = np.arange(self.z.shape[1])[None, :]
+        outside = (column < first) | (column > last)
+        if not (there | outside).all():
+            row = int(np.flatnonzero(~(there | outside).all(axis=1))[0]) + 1
+            raise self.file.error(f"row {row} has a gap between its heights")
+        if mode == 0.0:
+            return self
+        nearest = np.take_along_axis(self.z, np.clip(column, first, last), axis=1)
+        filling = (nearest if mode == 2.0 else 0.0) + offset
+        return replace(self, z=np.where(outside, filling, self.z))
+
+    def placed_line(self, modifiers: Mapping[str, float]) -> PlacedLine:
+        """The reference line rotated, then moved, by the modifiers.
+
+        Either a point of the road is placed at a position and direction, or the line is moved by
+        offsets.
+        """
+        line = PlacedLine(*self.line, self.heading)
+        known = {f"refpoint_{name}" for name in (*_AXES, "u", "v", "u_fraction", "v_fraction")}
+        if known & set(modifiers):
+            length = self.step * (len(line.x) - 1)
+            u = modifiers.get(
+                "refpoint_u", self.start + modifiers.get("refpoint_u_fraction", 0.0) * length
+            )
+            u += modifiers.get("refpoint_u_offset", 0.0)
+            share = modifiers.get("refpoint_v_fraction")
+            v = 0.0 if share is None else self.v[0] + share * (self.v[-1] - self.v[0])
+            v = modifiers.get("refpoint_v", v) + modifiers.get("refpoint_v_offset", 0.0)
+            row = (u - self.start) / self.step
+            segment = int(np.clip(np.floor(row) - 1.0, 0, len(line.heading) - 1))
+            x, y = _point(line, row, v)
+            z = _height(self, line, row, v)
+            to = [modifiers.get(f"refpoint_{axis}", 0.0) for axis in _AXES]
+            turn = to[3] - float(line.heading[segment])
+            return _turned(line, turn, x, y, to[0] - x, to[1] - y, to[2] - z)
+        offsets = [modifiers.get(f"refline_offset_{axis}", 0.0) for axis in _AXES]
+        centre = [
+            modifiers.get(f"refline_rotcenter_{axis}", line[k][0]) for k, axis in enumerate("xy")
+        ]
+        return _turned(line, offsets[3], *centre, *offsets[:3])
 
 
 def _agree(file: CrgFile, name: str, value: float) -> None:
@@ -326,56 +441,6 @@ def _agree(file: CrgFile, name: str, value: float) -> None:
     if not abs(stated - value) <= max(1e-6 * (abs(stated) + abs(value)), _TOLERANCE):
         fault = f"{name} = {stated:g} does not fit {value:g} of its data"
         raise file.error(fault, file.lines[name])
-
-
-def _row_places(file: CrgFile) -> tuple[float, float]:
-    """u of the first row, and the spacing of rows."""
-    start = file.header.get("reference_line_start_u", 0.0)
-    step = file.header.get("reference_line_increment", _DEFAULT_INCREMENT)
-    line = file.lines.get("reference_line_increment")
-    for channel in file.virtual:
-        if channel.name == "reference line u" and channel.unit == "m":
-            start = start if math.isnan(channel.start) else channel.start
-            if not math.isnan(channel.increment):
-                step, line = channel.increment, channel.line
-    if not step > 0.0:
-        raise file.error(f"the increment of u is {step:g} m; it must be greater than 0", line)
-    _agree(file, "reference_line_start_u", start)
-    _agree(file, "reference_line_increment", step)
-    _agree(file, "reference_line_end_u", start + (len(file.rows) - 1) * step)
-    return start, step
-
-
-def _column_places(file: CrgFile) -> tuple[Array, list[int]]:
-    """v of the height columns, increasing, and their indices."""
-    sections = [
-        (k, channel)
-        for k, channel in enumerate(file.channels)
-        if channel.name.startswith(_NUMBERED)
-    ]
-    if len(sections) < 2:
-        raise file.error(f"has {len(sections)} long sections; a road needs at least 2")
-    listed = [channel.name.startswith(_AT) for _, channel in sections]
-    if any(listed) and not all(listed):
-        raise file.error("has both long sections at v = and numbered ones", sections[0][1].line)
-    places: list[float] = []
-    for _, channel in sections:
-        if channel.unit != "m":
-            raise file.error(f"the unit {channel.unit!r} of a long section must be m", channel.line)
-        text = channel.name[len(_AT if all(listed) else _NUMBERED) :]
-        try:
-            places.append(float(text))
-        except ValueError:
-            raise file.error(f"{channel.name!r} has no number", channel.line) from None
-    order = np.argsort(places, kind="stable")
-    v = np.array(places)[order]
-    if not all(listed):
-        v = _numbered(file, v)
-    if not (np.isfinite(v).all() and (np.diff(v) > 0.0).all()):
-        raise file.error("two long sections have the same position", sections[0][1].line)
-    _agree(file, "long_section_v_right", float(v[0]))
-    _agree(file, "long_section_v_left", float(v[-1]))
-    return v, [sections[int(k)][0] for k in order]
 
 
 def _numbered(file: CrgFile, numbers: Array) -> Array:
@@ -430,7 +495,7 @@ def _scaled(road: CrgRoad) -> CrgRoad:
     """The road with lengths, widths, heights, slopes and curvature scaled by the file's
     modifiers."""
     factors = road.file.modifiers
-    length, width = (_positive_modifier(road, f"scale_{name}") for name in ("length", "width"))
+    length, width = (road.positive_modifier(f"scale_{name}") for name in ("length", "width"))
     curvature, slope = (factors.get(f"scale_{name}", 1.0) for name in ("curvature", "slope"))
     bends = np.diff(np.unwrap(road.heading))
     heading = road.heading[0] + np.concatenate([[0.0], np.cumsum(curvature * bends)])
@@ -452,56 +517,6 @@ def _scaled(road: CrgRoad) -> CrgRoad:
     )
 
 
-def _positive_modifier(road: CrgRoad, name: str) -> float:
-    value = road.file.modifiers.get(name, 1.0)
-    if not value > 0.0:
-        raise road.file.error(f"{name} = {value:g} must be greater than 0", road.file.lines[name])
-    return value
-
-
-def _without_gaps(road: CrgRoad, modifiers: Mapping[str, float]) -> CrgRoad:
-    """The road with missing heights at its sides filled in.
-
-    They are set to the outermost existing height of the row, unless a modifier sets them to 0 or
-    leaves them missing.
-    """
-    mode, offset = modifiers.get("grid_nan_mode", 2.0), modifiers.get("grid_nan_offset", 0.0)
-    if mode not in (0.0, 1.0, 2.0):
-        line = road.file.lines.get("grid_nan_mode")
-        raise road.file.error(f"grid_nan_mode = {mode:g} must be 0, 1 or 2", line)
-    there = np.isfinite(road.z)
-    if not there.any(axis=1).all():
-        row = int(np.flatnonzero(~there.any(axis=1))[0]) + 1
-        raise road.file.error(f"row {row} has no height at all")
-    first = np.argmax(there, axis=1)[:, None]
-    last = road.z.shape[1] - 1 - np.argmax(there[:, ::-1], axis=1)[:, None]
-    column = np.arange(road.z.shape[1])[None, :]
-    outside = (column < first) | (column > last)
-    if not (there | outside).all():
-        row = int(np.flatnonzero(~(there | outside).all(axis=1))[0]) + 1
-        raise road.file.error(f"row {row} has a gap between its heights")
-    if mode == 0.0:
-        return road
-    nearest = np.take_along_axis(road.z, np.clip(column, first, last), axis=1)
-    filling = (nearest if mode == 2.0 else 0.0) + offset
-    return replace(road, z=np.where(outside, filling, road.z))
-
-
-def _placed_line(road: CrgRoad, modifiers: Mapping[str, float]) -> PlacedLine:
-    """The reference line rotated, then moved, by the modifiers.
-
-    Either a point of the road is placed at a position and direction, or the line is moved by
-    offsets.
-    """
-    line = PlacedLine(*road.line, road.heading)
-    known = {f"refpoint_{name}" for name in (*_AXES, "u", "v", "u_fraction", "v_fraction")}
-    if known & set(modifiers):
-        return _by_point(road, line, modifiers)
-    offsets = [modifiers.get(f"refline_offset_{axis}", 0.0) for axis in _AXES]
-    centre = [modifiers.get(f"refline_rotcenter_{axis}", line[k][0]) for k, axis in enumerate("xy")]
-    return _turned(line, offsets[3], *centre, *offsets[:3])
-
-
 def _turned(
     line: PlacedLine, turn: float, x: float, y: float, dx: float, dy: float, dz: float
 ) -> PlacedLine:
@@ -511,22 +526,6 @@ def _turned(
     c, s = np.cos(turn), np.sin(turn)
     xs, ys = moved(c, s, x + dx, y + dy, line.x - x, line.y - y)
     return PlacedLine(xs, ys, line.z + dz, line.heading + turn)
-
-
-def _by_point(road: CrgRoad, line: PlacedLine, modifiers: Mapping[str, float]) -> PlacedLine:
-    length = road.step * (len(line.x) - 1)
-    u = modifiers.get("refpoint_u", road.start + modifiers.get("refpoint_u_fraction", 0.0) * length)
-    u += modifiers.get("refpoint_u_offset", 0.0)
-    share = modifiers.get("refpoint_v_fraction")
-    v = 0.0 if share is None else road.v[0] + share * (road.v[-1] - road.v[0])
-    v = modifiers.get("refpoint_v", v) + modifiers.get("refpoint_v_offset", 0.0)
-    row = (u - road.start) / road.step
-    segment = int(np.clip(np.floor(row) - 1.0, 0, len(line.heading) - 1))
-    x, y = _point(line, row, v)
-    z = _height(road, line, row, v)
-    to = [modifiers.get(f"refpoint_{axis}", 0.0) for axis in _AXES]
-    turn = to[3] - float(line.heading[segment])
-    return _turned(line, turn, x, y, to[0] - x, to[1] - y, to[2] - z)
 
 
 def _point(line: PlacedLine, row: float, v: float) -> tuple[float, float]:
@@ -562,9 +561,9 @@ def road_of_crg(path: str | os.PathLike[str], *, modifiers: bool = True) -> Any:
     file = read_crg(path)
     with reading(file.path, "is no road"), np.errstate(all="ignore"):
         numbers = file.modifiers if modifiers else {}
-        road = crg_road(file)
-        road = _without_gaps(_scaled(road) if modifiers else road, numbers)
-        line = _placed_line(road, numbers)
+        road = CrgRoad.of(file)
+        road = (_scaled(road) if modifiers else road).without_gaps(numbers)
+        line = road.placed_line(numbers)
         heights = road.z + line.z[:, None] + road.bank[:, None] * road.v[None, :]
         extents = (*map(np.ptp, (line.x, line.y)), *np.abs(heights[np.isfinite(heights)])[:1])
         if not np.isfinite(extents).all():

@@ -56,17 +56,17 @@ def read(kind: Any, source: Any, dt: float, name: str) -> Any:
     if not states:
         raise InvalidValue("there is no CommonRoad state to make a trajectory of")
     steps = _steps(states)
-    fields = _NEEDED | {n: field for n, field in _KNOWN.items() if all(_has(s, n) for s in states)}
+    fields = _NEEDED | {
+        n: field
+        for n, field in _KNOWN.items()
+        if all(getattr(s, n, None) is not None for s in states)
+    }
     columns = [_positions(states), *(_column(states, n) for n in fields)]
     values = np.column_stack(columns)
     values[:, 2] = np.unwrap(values[:, 2])
     hints: dict[str, Any] = {"x": m, "y": m} | {ours: unit for ours, unit in fields.values()}
     State = record.define("CommonRoadState", hints, doc="What CommonRoad's states have.")
     return kind.from_arrays(steps * dt, (State, values), name=name, meta={"dt": float(dt)})
-
-
-def _has(state: Any, name: str) -> bool:
-    return getattr(state, name, None) is not None
 
 
 def _steps(states: Sequence[Any]) -> Array:

@@ -152,6 +152,30 @@ class OnGround(NamedTuple):
     plane: RoadPlane | None
     """Plane under the vehicle; None on a level road."""
 
+    @classmethod
+    def of(cls, model: Model, body: Body, x: Any, u: Any, w: Any, p: Any) -> OnGround:
+        """Effects of the road on input, disturbance and parameters of a vehicle."""
+        own = _own(model, p)
+        g = getattr(p, body.gravity or "g")
+        pose, wheels = body.pose(x, own), body.wheel_places(own)
+        places = _on_map(pose, [(wheel.x, wheel.y) for wheel in wheels])
+        full = isinstance(p.road.grip, FullGrip)
+        grip = None if full else tuple(p.road.grip.at(*place) for place in places)
+        if isinstance(p.road.surface, FlatRoad):
+            u, w = _combined(model, body, x, u, w, GroundUnder(g, grip=grip), own)
+            return cls(u, w, own, None)
+        points = standing_points(wheels)
+        contacts = [wheel_contact(p.road, *at, pose.yaw) for at in _on_map(pose, points)]
+        plane = fitted_plane(contacts, points)
+        velocity = body.velocity(x, u, own)
+        press = plane_motion(plane, pose.yaw, *velocity).lift - g * plane.down.z
+        # The road pushes and never pulls, as under `two_track`.
+        press = 0.5 * (press + floored_speed(press, LEAST_PRESS * g))
+        down = _down(fitted_pull(contacts, points, plane, g), velocity, g)
+        ground, press = _weight(down, g, press, along=body.lessens_loads)
+        u, w = _combined(model, body, x, u, w, ground._replace(grip=grip), own)
+        return cls(u, w, own._replace(**{body.gravity: press}) if body.gravity else own, plane)
+
 
 @built_once
 def model_on_road(model: Model, surface: type, grip: type) -> Model:
@@ -194,30 +218,6 @@ def _road_params(Params: Any, gravity: str, surface: type, grip: type) -> Any:
 def _own(model: Model, p: Any) -> Any:
     """Extract the parameters of the model without the road."""
     return model.Params(*(getattr(p, name) for name in model.Params._fields))
-
-
-def _on_ground(model: Model, body: Body, x: Any, u: Any, w: Any, p: Any) -> OnGround:
-    """Effects of the road on input, disturbance and parameters of a vehicle."""
-    own = _own(model, p)
-    g = getattr(p, body.gravity or "g")
-    pose, wheels = body.pose(x, own), body.wheel_places(own)
-    places = _on_map(pose, [(wheel.x, wheel.y) for wheel in wheels])
-    full = isinstance(p.road.grip, FullGrip)
-    grip = None if full else tuple(p.road.grip.at(*place) for place in places)
-    if isinstance(p.road.surface, FlatRoad):
-        u, w = _combined(model, body, x, u, w, GroundUnder(g, grip=grip), own)
-        return OnGround(u, w, own, None)
-    points = standing_points(wheels)
-    contacts = [wheel_contact(p.road, *at, pose.yaw) for at in _on_map(pose, points)]
-    plane = fitted_plane(contacts, points)
-    velocity = body.velocity(x, u, own)
-    press = plane_motion(plane, pose.yaw, *velocity).lift - g * plane.down.z
-    # The road pushes and never pulls, as under `two_track`.
-    press = 0.5 * (press + floored_speed(press, LEAST_PRESS * g))
-    down = _down(fitted_pull(contacts, points, plane, g), velocity, g)
-    ground, press = _weight(down, g, press, along=body.lessens_loads)
-    u, w = _combined(model, body, x, u, w, ground._replace(grip=grip), own)
-    return OnGround(u, w, own._replace(**{body.gravity: press}) if body.gravity else own, plane)
 
 
 def _on_map(pose: Pose, points: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
@@ -319,7 +319,7 @@ def _wrapped(model: Model, body: Body, at: Any) -> dict[str, Any]:
             return None
 
         def wrapped(x: Any, u: Any, w: Any, p: Any, *dt: Any) -> Any:
-            now = _on_ground(model, body, x, u, w, p)
+            now = OnGround.of(model, body, x, u, w, p)
             value = function(x, now.u, now.w, now.p, *dt)
             return value if above is None or now.plane is None else above(x, value, now)
 

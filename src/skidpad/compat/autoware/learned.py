@@ -69,6 +69,47 @@ class _SubModel(NamedTuple):
                 )
         return written
 
+    @classmethod
+    def of(cls, k: int, module: str, params: str, class_name: str, period: float) -> _SubModel:
+        """Import, create and prepare the sub-model number `k`."""
+        if not module:
+            raise InvalidValue(
+                f"model_module_paths[{k}] = '' is empty: a learned model needs the names of its "
+                "Python modules, and model_class_names those of the classes in them"
+            )
+        try:
+            imported = importlib.import_module(module)
+        except Exception as error:  # a module may raise anything while it is imported
+            raise InvalidValue(
+                f"model_module_paths[{k}] = {module!r} cannot be imported: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        kind = getattr(imported, class_name, None)
+        if not callable(kind):
+            raise InvalidValue(
+                f"model_class_names[{k}] = {class_name!r} is not a class of {module!r}"
+            )
+        try:
+            instance: Any = kind()
+        except Exception as error:
+            raise InvalidValue(
+                f"{class_name} of {module!r} cannot be made without arguments: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        for method in INTERFACE:
+            if not callable(getattr(instance, method, None)):
+                raise InvalidValue(
+                    f"{class_name} of {module!r} has no method {method}(); "
+                    f"a sub-model needs {', '.join(INTERFACE)}"
+                )
+        if params:
+            instance.load_params(params)
+            instance.reset()
+        writes = _names(instance.get_state_names(), class_name, "get_state_names")
+        reads = _names(instance.get_action_names(), class_name, "get_action_names")
+        instance.dtSet(period)
+        return cls(class_name, instance.forward, reads, writes)
+
 
 class LearnedMotion:
     """The motion model of LEARNED_STEER_VEL: sub-models by module, parameter file and class name.
@@ -105,7 +146,7 @@ class LearnedMotion:
                 f"{listed}"
             )
         self._sub_models = tuple(
-            _sub_model(k, *each, period) for k, each in enumerate(zip(*lists, strict=True))
+            _SubModel.of(k, *each, period) for k, each in enumerate(zip(*lists, strict=True))
         )
         written = {*COMMAND_SIGNALS, *MOTION_SIGNALS}.union(*(m.writes for m in self._sub_models))
         reads = [(model.label, name) for model in self._sub_models for name in model.reads]
@@ -197,45 +238,6 @@ class LearnedMotion:
     def actuation_status(self) -> tuple[float, float] | None:
         """None: this model has no pedals."""
         return None
-
-
-def _sub_model(k: int, module: str, params: str, class_name: str, period: float) -> _SubModel:
-    """Import, create and prepare the sub-model number `k`."""
-    if not module:
-        raise InvalidValue(
-            f"model_module_paths[{k}] = '' is empty: a learned model needs the names of its Python "
-            "modules, and model_class_names those of the classes in them"
-        )
-    try:
-        imported = importlib.import_module(module)
-    except Exception as error:  # a module may raise anything while it is imported
-        raise InvalidValue(
-            f"model_module_paths[{k}] = {module!r} cannot be imported: "
-            f"{type(error).__name__}: {error}"
-        ) from error
-    kind = getattr(imported, class_name, None)
-    if not callable(kind):
-        raise InvalidValue(f"model_class_names[{k}] = {class_name!r} is not a class of {module!r}")
-    try:
-        instance: Any = kind()
-    except Exception as error:
-        raise InvalidValue(
-            f"{class_name} of {module!r} cannot be made without arguments: "
-            f"{type(error).__name__}: {error}"
-        ) from error
-    for method in INTERFACE:
-        if not callable(getattr(instance, method, None)):
-            raise InvalidValue(
-                f"{class_name} of {module!r} has no method {method}(); "
-                f"a sub-model needs {', '.join(INTERFACE)}"
-            )
-    if params:
-        instance.load_params(params)
-        instance.reset()
-    writes = _names(instance.get_state_names(), class_name, "get_state_names")
-    reads = _names(instance.get_action_names(), class_name, "get_action_names")
-    instance.dtSet(period)
-    return _SubModel(class_name, instance.forward, reads, writes)
 
 
 def _names(answer: Any, class_name: str, method: str) -> tuple[str, ...]:

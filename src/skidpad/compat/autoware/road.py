@@ -100,6 +100,41 @@ class Lane:
         half, plan = (self.width or 0.0) / 2.0, self.centre[:, :2]
         return np.hstack([plan.min(axis=0) - half, plan.max(axis=0) + half])
 
+    def in_cell(self, low: Array, high: Array, reach: m) -> LaneInCell | None:
+        """Data of a lane needed in the cell from `low` to `high` (x, y).
+
+        None if no point of the cell is within `reach` of the lane.
+        """
+        centre, width, outline = self.centre, self.width, self.outline
+        middle, radius = (low + high) / 2.0, float(np.hypot(*(high - low))) / 2.0
+        starts, ends = centre[:-1], centre[1:]
+        if outline is None:
+            # Bounding boxes first: cheaper than distances if a line has many thousand points.
+            far = (width or 0.0) / 2.0 + reach + radius
+            near = np.all(
+                (np.minimum(starts, ends)[:, :2] <= middle + far)
+                & (np.maximum(starts, ends)[:, :2] >= middle - far),
+                axis=1,
+            )
+            starts, ends = starts[near], ends[near]
+            if not len(starts):
+                return None
+        far = _distances(starts, ends, middle)
+        keep = np.flatnonzero(far <= far.min() + 2.0 * radius)
+        segments = _segments(starts[keep], ends[keep])
+        if outline is None:
+            return LaneInCell(segments, (width or 0.0) / 2.0)
+        corners, following = outline, np.roll(outline, -1, axis=0)
+        far = _distances(corners, following, middle)
+        crossings = Crossings.fewest(corners, following, low, high)
+        if far.min() > radius:  # no edge in the cell: all of it inside, or all outside
+            if _inside(crossings, *middle.tolist()):
+                return LaneInCell(segments)
+            if far.min() > reach + radius:
+                return None
+        keep = np.flatnonzero(far <= far.min() + 2.0 * radius)
+        return LaneInCell(segments, None, _segments(corners[keep], following[keep]), crossings)
+
 
 class Road:
     """Lanes of a road, and the pitch of a vehicle on them."""
@@ -177,7 +212,7 @@ class Road:
         low = np.array(cell) * self._cell
         high = low + self._cell
         near = np.flatnonzero(np.all((self._low <= high) & (self._high >= low), axis=1))
-        parts = [lane_in_cell(self.lanes[k], low, high, REACH) for k in near]
+        parts = [self.lanes[k].in_cell(low, high, REACH) for k in near]
         if len(self._cells) >= _CELLS:
             self._cells.clear()
         lanes = self._cells[cell] = tuple(lane for lane in parts if lane is not None)
@@ -237,6 +272,26 @@ class Crossings(NamedTuple):
     edges: tuple[tuple[float, float, float, float], ...]
     """v at both ends, u at the first end, du/dv."""
 
+    @classmethod
+    def fewest(cls, corners: Array, following: Array, low: Array, high: Array) -> Crossings:
+        """Edges to test for the ray direction that needs the fewest."""
+        choices: list[tuple[int, float, NDArray[np.intp]]] = []
+        for along, across in ((0, 1), (1, 0)):
+            v1, v2 = corners[:, across], following[:, across]
+            u1, u2 = corners[:, along], following[:, along]
+            level = (np.minimum(v1, v2) <= high[across]) & (np.maximum(v1, v2) > low[across])
+            ahead, behind = np.maximum(u1, u2) >= low[along], np.minimum(u1, u2) <= high[along]
+            choices.append((along, 1.0, np.flatnonzero(level & ahead)))
+            choices.append((along, -1.0, np.flatnonzero(level & behind)))
+        along, sign, met = min(choices, key=lambda choice: len(choice[2]))
+        corners, following = corners[met], following[met]
+        slanted = corners[:, 1 - along] != following[:, 1 - along]  # no ray crosses the others
+        corners, following = corners[slanted], following[slanted]
+        v1, v2 = corners[:, 1 - along], following[:, 1 - along]
+        u1, u2 = sign * corners[:, along], sign * following[:, along]
+        edges = np.column_stack([v1, v2, u1, (u2 - u1) / (v2 - v1)])
+        return cls(along == 1, sign, tuple((a, b, c, d) for a, b, c, d in edges.tolist()))
+
 
 @dataclass(frozen=True)
 class LaneInCell:
@@ -268,42 +323,6 @@ class LaneInCell:
         return math.sqrt(_nearest(self.edges, x, y)[0]), segment
 
 
-def lane_in_cell(lane: Lane, low: Array, high: Array, reach: m) -> LaneInCell | None:
-    """Data of a lane needed in the cell from `low` to `high` (x, y).
-
-    None if no point of the cell is within `reach` of the lane.
-    """
-    centre, width, outline = lane.centre, lane.width, lane.outline
-    middle, radius = (low + high) / 2.0, float(np.hypot(*(high - low))) / 2.0
-    starts, ends = centre[:-1], centre[1:]
-    if outline is None:
-        # Bounding boxes first: cheaper than distances if a line has many thousand points.
-        far = (width or 0.0) / 2.0 + reach + radius
-        near = np.all(
-            (np.minimum(starts, ends)[:, :2] <= middle + far)
-            & (np.maximum(starts, ends)[:, :2] >= middle - far),
-            axis=1,
-        )
-        starts, ends = starts[near], ends[near]
-        if not len(starts):
-            return None
-    far = _distances(starts, ends, middle)
-    keep = np.flatnonzero(far <= far.min() + 2.0 * radius)
-    segments = _segments(starts[keep], ends[keep])
-    if outline is None:
-        return LaneInCell(segments, (width or 0.0) / 2.0)
-    corners, following = outline, np.roll(outline, -1, axis=0)
-    far = _distances(corners, following, middle)
-    crossings = _fewest_crossings(corners, following, low, high)
-    if far.min() > radius:  # no edge in the cell: all of it inside, or all outside
-        if _inside(crossings, *middle.tolist()):
-            return LaneInCell(segments)
-        if far.min() > reach + radius:
-            return None
-    keep = np.flatnonzero(far <= far.min() + 2.0 * radius)
-    return LaneInCell(segments, None, _segments(corners[keep], following[keep]), crossings)
-
-
 def _nearest(segments: tuple[Segment, ...], x: m, y: m) -> tuple[float, Segment]:
     """Squared distance to the nearest segment, and the segment; the first of equally near ones."""
     best, nearest = math.inf, segments[0]
@@ -332,26 +351,6 @@ def _inside(crossings: Crossings, x: m, y: m) -> bool:
     return odd
 
 
-def _fewest_crossings(corners: Array, following: Array, low: Array, high: Array) -> Crossings:
-    """Edges to test for the ray direction that needs the fewest."""
-    choices: list[tuple[int, float, NDArray[np.intp]]] = []
-    for along, across in ((0, 1), (1, 0)):
-        v1, v2 = corners[:, across], following[:, across]
-        u1, u2 = corners[:, along], following[:, along]
-        level = (np.minimum(v1, v2) <= high[across]) & (np.maximum(v1, v2) > low[across])
-        ahead, behind = np.maximum(u1, u2) >= low[along], np.minimum(u1, u2) <= high[along]
-        choices.append((along, 1.0, np.flatnonzero(level & ahead)))
-        choices.append((along, -1.0, np.flatnonzero(level & behind)))
-    along, sign, met = min(choices, key=lambda choice: len(choice[2]))
-    corners, following = corners[met], following[met]
-    slanted = corners[:, 1 - along] != following[:, 1 - along]  # no ray crosses the others
-    corners, following = corners[slanted], following[slanted]
-    v1, v2 = corners[:, 1 - along], following[:, 1 - along]
-    u1, u2 = sign * corners[:, along], sign * following[:, along]
-    edges = np.column_stack([v1, v2, u1, (u2 - u1) / (v2 - v1)])
-    return Crossings(along == 1, sign, tuple((a, b, c, d) for a, b, c, d in edges.tolist()))
-
-
 def _distances(starts: Array, ends: Array, point: Array) -> Array:
     """Distance in plan view of a point from every segment, (segments,)."""
     return distances(point[None], np.hstack([starts[:, :2], ends[:, :2]]))[0]
@@ -377,6 +376,57 @@ class _Source(NamedTuple):
     ways: Mapping[str, Element]
     relations: Mapping[str, Element]
 
+    @classmethod
+    def read(cls, file: Path) -> _Source:
+        defused = require("defusedxml", purpose=f"Reading {file}")
+        parse = require("defusedxml.ElementTree", purpose=f"Reading {file}").fromstring
+        with reading(file, "is not XML"):
+            try:
+                root = parse(bytes_of(file))
+            except defused.DefusedXmlException as error:
+                raise InvalidValue(
+                    f"{file} holds XML entities, which no map needs: {error}"
+                ) from error
+        if root is None or root.tag != "osm":
+            raise InvalidValue(
+                f"{file} is not an OpenStreetMap file: its first element is "
+                f"<{'' if root is None else root.tag}>, not <osm>"
+            )
+        parts = [part for part in root if part.get("action") != "delete"]  # marked by JOSM
+        kinds = ("node", "way", "relation")
+        by_id = ({part.get("id", ""): part for part in parts if part.tag == kind} for kind in kinds)
+        return cls(file, *by_id)
+
+    def lanelets(self, subtypes: Collection[str]) -> dict[str, dict[str, str]]:
+        """Way ids of each lanelet by role, by the lanelet's id."""
+        if isinstance(subtypes, str):
+            subtypes = (subtypes,)
+        lanelets: dict[str, dict[str, str]] = {}
+        others: set[str] = set()
+        for number, relation in self.relations.items():
+            tags = _tags(relation)
+            if tags.get("type") != "lanelet":
+                continue
+            if tags.get("subtype", "") in subtypes:
+                lanelets[number] = _members(self, number, relation)
+            else:
+                others.add(tags.get("subtype", "none"))
+        if not lanelets:
+            seen = f"; there are lanelets of subtype {', '.join(sorted(others))}" if others else ""
+            raise InvalidValue(f"{self.file} has no lanelet of subtype {', '.join(subtypes)}{seen}")
+        return lanelets
+
+    def nodes_of(self, way: str, owner: str) -> list[str]:
+        if way not in self.ways:
+            raise InvalidValue(f"{self.file}: way {way} of lanelet {owner} is missing")
+        nodes = [node.get("ref", "") for node in self.ways[way].iter("nd")]
+        if len(nodes) < 2:
+            raise InvalidValue(f"{self.file}: way {way} of lanelet {owner} has less than 2 nodes")
+        for node in nodes:
+            if node not in self.nodes:
+                raise InvalidValue(f"{self.file}: node {node} of way {way} is missing")
+        return nodes
+
 
 def read_lanelets(
     path: str | os.PathLike[str], *, subtypes: Collection[str] = ("road",), spacing: m = SPACING
@@ -391,10 +441,10 @@ def read_lanelets(
     most `spacing` long, and the midpoints are joined.
     """
     positive("spacing", spacing, "m")
-    source = _parse(path_of(path))
-    lanelets = _lanelets(source, subtypes)
+    source = _Source.read(path_of(path))
+    lanelets = source.lanelets(subtypes)
     ways = [(way, owner) for owner, members in lanelets.items() for way in members.values()]
-    lines = {way: _nodes_of(source, way, owner) for way, owner in ways}
+    lines = {way: source.nodes_of(way, owner) for way, owner in ways}
     places = _places(source, dict.fromkeys(node for line in lines.values() for node in line))
     shapes = {way: without_repeats(np.array([places[n] for n in lines[way]])) for way in lines}
     return Road(
@@ -403,47 +453,8 @@ def read_lanelets(
     )
 
 
-def _parse(file: Path) -> _Source:
-    defused = require("defusedxml", purpose=f"Reading {file}")
-    parse = require("defusedxml.ElementTree", purpose=f"Reading {file}").fromstring
-    with reading(file, "is not XML"):
-        try:
-            root = parse(bytes_of(file))
-        except defused.DefusedXmlException as error:
-            raise InvalidValue(f"{file} holds XML entities, which no map needs: {error}") from error
-    if root is None or root.tag != "osm":
-        raise InvalidValue(
-            f"{file} is not an OpenStreetMap file: its first element is "
-            f"<{'' if root is None else root.tag}>, not <osm>"
-        )
-    parts = [part for part in root if part.get("action") != "delete"]  # marked by JOSM
-    kinds = ("node", "way", "relation")
-    by_id = ({part.get("id", ""): part for part in parts if part.tag == kind} for kind in kinds)
-    return _Source(file, *by_id)
-
-
 def _tags(part: Element) -> dict[str, str]:
     return {tag.get("k", ""): tag.get("v", "") for tag in part.iter("tag")}
-
-
-def _lanelets(source: _Source, subtypes: Collection[str]) -> dict[str, dict[str, str]]:
-    """Way ids of each lanelet by role, by the lanelet's id."""
-    if isinstance(subtypes, str):
-        subtypes = (subtypes,)
-    lanelets: dict[str, dict[str, str]] = {}
-    others: set[str] = set()
-    for number, relation in source.relations.items():
-        tags = _tags(relation)
-        if tags.get("type") != "lanelet":
-            continue
-        if tags.get("subtype", "") in subtypes:
-            lanelets[number] = _members(source, number, relation)
-        else:
-            others.add(tags.get("subtype", "none"))
-    if not lanelets:
-        seen = f"; there are lanelets of subtype {', '.join(sorted(others))}" if others else ""
-        raise InvalidValue(f"{source.file} has no lanelet of subtype {', '.join(subtypes)}{seen}")
-    return lanelets
 
 
 def _members(source: _Source, number: str, relation: Element) -> dict[str, str]:
@@ -461,18 +472,6 @@ def _members(source: _Source, number: str, relation: Element) -> dict[str, str]:
             f"{source.file}: lanelet {number} has no {' and no '.join(missing)} bound"
         )
     return ways
-
-
-def _nodes_of(source: _Source, way: str, owner: str) -> list[str]:
-    if way not in source.ways:
-        raise InvalidValue(f"{source.file}: way {way} of lanelet {owner} is missing")
-    nodes = [node.get("ref", "") for node in source.ways[way].iter("nd")]
-    if len(nodes) < 2:
-        raise InvalidValue(f"{source.file}: way {way} of lanelet {owner} has less than 2 nodes")
-    for node in nodes:
-        if node not in source.nodes:
-            raise InvalidValue(f"{source.file}: node {node} of way {way} is missing")
-    return nodes
 
 
 def _places(source: _Source, nodes: Iterable[str]) -> dict[str, tuple[m, m, m]]:

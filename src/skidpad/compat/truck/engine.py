@@ -54,7 +54,6 @@ from .model_file import (
     CarryingClock,
     EngineState,
     ExactSurroundings,
-    LidarModel,
     NoiseSource,
     Pose,
     Reading,
@@ -162,30 +161,6 @@ NOTHING = np.finfo(np.float32).max
 """Range in m of a ray that hits nothing."""
 
 
-def upstream_scan(
-    segments: Array, pose: Pose, lidar: LidarModel, tolerance: float
-) -> NDArray[np.float32]:
-    """Ranges in m of all rays of upstream's lidar at a pose, without range limits.
-
-    Each segment (x, y, x, y) is swept from ray to ray between the bearings of its ends. Rays past
-    the last one wrap to the first as if the rays filled the circle. If they do not, a segment
-    across the first ray is written to the wrong rays, and one with both ends out of view is missed.
-    """
-    rays = int(lidar.spans)
-    ranges = np.full(rays, NOTHING, dtype=np.float32)
-    first = pose.yaw + lidar.angle_min
-    for segment in segments:
-        ends = (segment.reshape(2, 2) - (pose.x, pose.y)).tolist()
-        swept = _tested_rays(ends, first, lidar.angle_increment, rays, tolerance)
-        if swept is None:
-            continue
-        # Directions continue past the last ray, while the indices of the ranges wrap.
-        directions: Array = first + lidar.angle_increment * swept.astype(np.float64)
-        at = swept % rays
-        ranges[at] = np.minimum(ranges[at], _ranges(ends, directions, tolerance))
-    return ranges
-
-
 def _tested_rays(
     ends: list[Any], first: float, increment: float, rays: int, tolerance: float
 ) -> NDArray[np.int64] | None:
@@ -219,21 +194,6 @@ def _ranges(ends: list[Any], directions: Array, tolerance: float) -> NDArray[np.
     u = (c * y0 - s * x0) / divisor
     hits = crosses & (t >= -tolerance) & (u >= -tolerance) & (u <= 1.0 + tolerance)
     return np.where(hits, np.abs(t), NOTHING).astype(np.float32)
-
-
-def touches_upstream_box(x: State, segments: Array, p: Params, tolerance: float) -> bool:
-    """Whether a segment touches one of three edges of upstream's box, which begins at the rear
-    axle.
-
-    The rear edge is missing, and neither a truck within an obstacle nor an obstacle under the truck
-    is detected.
-    """
-    half = 0.5 * p.width
-    body = np.array([[0.0, -half], [p.length, -half], [p.length, half], [0.0, half]])
-    c, s = np.cos(x.yaw), np.sin(x.yaw)
-    # Counter-clockwise from the rear right corner.
-    corners = body @ np.array([[c, s], [-s, c]]) + (x.x, x.y)
-    return any(bool(_meet(corners[k], corners[k + 1], segments, tolerance).any()) for k in range(3))
 
 
 def _meet(a: Array, b: Array, segments: Array, tolerance: float) -> Array:
@@ -280,7 +240,20 @@ class UpstreamSurroundings:
         """Ranges in m, float32; the rotation of the lidar on the truck is ignored."""
         place = truck.body_point(x, self._ahead, self._left)
         pose = Pose(place.x, place.y, x.yaw)
-        return upstream_scan(self._segments, pose, self._model.lidar, self._tolerance)
+        lidar = self._model.lidar
+        rays = int(lidar.spans)
+        ranges = np.full(rays, NOTHING, dtype=np.float32)
+        first = pose.yaw + lidar.angle_min
+        for segment in self._segments:
+            ends = (segment.reshape(2, 2) - (pose.x, pose.y)).tolist()
+            swept = _tested_rays(ends, first, lidar.angle_increment, rays, self._tolerance)
+            if swept is None:
+                continue
+            # Directions continue past the last ray, while the indices of the ranges wrap.
+            directions: Array = first + lidar.angle_increment * swept.astype(np.float64)
+            at = swept % rays
+            ranges[at] = np.minimum(ranges[at], _ranges(ends, directions, self._tolerance))
+        return ranges
 
     def shown(self, ranges: NDArray[Any]) -> NDArray[Any]:
         """Ranges unchanged, including those beyond the range limits or negative because of
@@ -288,8 +261,21 @@ class UpstreamSurroundings:
         return ranges
 
     def touches(self, x: State) -> bool:
-        """Whether the box touches a segment."""
-        return touches_upstream_box(x, self._segments, self._model.params, self._tolerance)
+        """Whether a segment touches one of three edges of upstream's box, which begins at the rear
+        axle.
+
+        The rear edge is missing, and neither a truck within an obstacle nor an obstacle under the
+        truck is detected.
+        """
+        length, half = self._model.params.length, 0.5 * self._model.params.width
+        body = np.array([[0.0, -half], [length, -half], [length, half], [0.0, half]])
+        c, s = np.cos(x.yaw), np.sin(x.yaw)
+        # Counter-clockwise from the rear right corner.
+        corners = body @ np.array([[c, s], [-s, c]]) + (x.x, x.y)
+        return any(
+            bool(_meet(corners[k], corners[k + 1], self._segments, self._tolerance).any())
+            for k in range(3)
+        )
 
     def first_contact(self, path: Array) -> int | None:
         """Index of the last step if the box touches a segment after it, else None; no other step is

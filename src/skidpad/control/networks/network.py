@@ -435,7 +435,12 @@ class Network(Constant):
     @classmethod
     def of_onnx(cls, path: str | os.PathLike[str]) -> Network:
         """Network from an ONNX file: a chain of Gemm, or MatMul and Add, GRU and activations."""
-        return cls(layers_of(path))
+        onnx = require("onnx", purpose="Network.of_onnx")
+        content = bytes_of(path)
+        with reading(path, "is no ONNX file"):
+            graph = onnx.load_model_from_string(content).graph
+        with reading(path, "has a graph that is no chain of layers"):
+            return cls(_Chain(onnx, graph).layers())
 
     @property
     def inputs(self) -> int:
@@ -540,16 +545,6 @@ _SHAPES = ("Identity", "Flatten", "Squeeze", "Unsqueeze", "Dropout", "Cast")
 """ONNX nodes that leave a single vector of numbers unchanged."""
 _TURNED = ([1, 0, 2], [0, 2, 1, 3])
 """Permutations that swap the axes of time and batch, both of size 1, around a GRU."""
-
-
-def layers_of(path: str | os.PathLike[str]) -> tuple[Layer, ...]:
-    """Layers of the graph in an ONNX file."""
-    onnx = require("onnx", purpose="Network.of_onnx")
-    content = bytes_of(path)
-    with reading(path, "is no ONNX file"):
-        graph = onnx.load_model_from_string(content).graph
-    with reading(path, "has a graph that is no chain of layers"):
-        return _Chain(onnx, graph).layers()
 
 
 @dataclass

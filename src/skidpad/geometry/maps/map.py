@@ -236,10 +236,22 @@ class Map:
     def occupied(self, points: Any) -> Mask:
         """Whether points (x, y) lie in a solid area or an occupied cell, shape (N,).
 
-        Borders of areas count as occupied. Walls have no thickness and occupy nothing.
+        Borders of areas and of their holes count as occupied. Walls have no thickness and occupy
+        nothing.
         """
         places = points_of("points", points)
-        result = solid_at(places, self.solids)
+        result = np.zeros(len(places), dtype=np.bool_)
+        order = places[:, 0].argsort(kind="stable")
+        x = places[order, 0]
+        for outline, holes in self.solids:
+            begin = int(np.searchsorted(x, outline[:, 0].min(), "left"))
+            end = int(np.searchsorted(x, outline[:, 0].max(), "right"))
+            rows = order[begin:end]
+            rows = rows[~result[rows]]
+            inside = enclosed(places[rows], outline)
+            for hole in holes:
+                inside[inside] = ~enclosed(places[rows][inside], hole, border=False)
+            result[rows[inside]] = True
         return result if self.grid is None else result | self.grid.at(places)
 
     def free(self, points: Any) -> Mask:
@@ -691,20 +703,3 @@ def _nesting(polygons: Sequence[Polygon], rings: Sequence[Array]) -> list[set[in
             around[outline].discard(hole)
         outline += 1 + len(polygon.holes)
     return around
-
-
-def solid_at(points: Array, solids: Sequence[Polygon]) -> Mask:
-    """Mask of the points in a solid area; borders count as solid, also those of holes."""
-    result = np.zeros(len(points), dtype=np.bool_)
-    order = points[:, 0].argsort(kind="stable")
-    x = points[order, 0]
-    for outline, holes in solids:
-        begin = int(np.searchsorted(x, outline[:, 0].min(), "left"))
-        end = int(np.searchsorted(x, outline[:, 0].max(), "right"))
-        rows = order[begin:end]
-        rows = rows[~result[rows]]
-        inside = enclosed(points[rows], outline)
-        for hole in holes:
-            inside[inside] = ~enclosed(points[rows][inside], hole, border=False)
-        result[rows[inside]] = True
-    return result

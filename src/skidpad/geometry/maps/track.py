@@ -555,6 +555,52 @@ class _Border(NamedTuple):
     at: Array
     """Index of the corresponding point of the centre line; NaN where a loop was cut."""
 
+    def check_fold(
+        self, loop: NDArray[np.int64], cross: Array, line: Line, side: Side, width: m
+    ) -> None:
+        """Raise unless a loop is a fold of a bend.
+
+        A fold runs in the opposite direction to the bend, or is so short or small that it is no
+        separate area, such as the end of a keyhole.
+        """
+        feet = self.at[loop]
+        feet = feet[~np.isnan(feet)].astype(int)
+        area = signed_area(np.vstack([cross, self.points[loop]]))
+        if not len(feet) or (area < 0.0) == (side == "left"):
+            return
+        s = line.s[feet[0]], line.s[feet[-1]]
+        along = (s[1] - s[0]) % line.length if line.closed else s[1] - s[0]
+        if along > math.pi * width and abs(area) > width * width:
+            x, y = cross.tolist()
+            raise InvalidValue(
+                f"the {side} border crosses itself near ({x:.6g}, {y:.6g}), at s = {s[0]:.6g} m "
+                f"and at s = {s[1]:.6g} m: these parts of the track are too near for its width; "
+                f"give a smaller {side}"
+            )
+
+    def cut(self, intersections: Crossings, line: Line, side: Side, width: m) -> _Border:
+        """The border without the shortest loops, none of which lies in another."""
+        count = len(self.points)
+        spans = intersections.second - intersections.first
+        # Of a closed border the loop is the shorter way round.
+        outer = line.closed & (2 * spans > count)
+        order = np.argsort(np.where(outer, count - spans, spans), kind="stable")
+        points, at = self.points.copy(), self.at.copy()
+        remaining, touched = np.ones(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
+        for k in order.tolist():
+            loop = _loop(
+                int(intersections.first[k]), int(intersections.second[k]), count, bool(outer[k])
+            )
+            around = np.concatenate([loop[:1] - 1, loop, loop[-1:] + 1]) % count
+            if touched[around].any():
+                continue
+            self.check_fold(loop, intersections.points[k], line, side, width)
+            touched[around] = True
+            # The first of them moves to where the edges cross.
+            remaining[loop[1:]] = False
+            points[loop[0]], at[loop[0]] = intersections.points[k], math.nan
+        return _Border(points[remaining], at[remaining])
+
 
 def border(line: Line, width: Array, side: Side) -> Array:
     """Offset line at `width` (n,) in m to one side of a centre line, (k, 2), without
@@ -565,7 +611,7 @@ def border(line: Line, width: Array, side: Side) -> Array:
     for _ in range(len(points)):
         intersections = crossings(edges(whole.points, line.closed))
         if len(intersections):
-            whole = _cut(whole, intersections, line, side, float(width.max()))
+            whole = whole.cut(intersections, line, side, float(width.max()))
             continue
         forward = _forward(whole, line)
         if forward.all():
@@ -608,58 +654,10 @@ def _turn(begin: list[m], end: list[m], ahead: rad) -> rad:
     return math.remainder(math.atan2(end[1] - begin[1], end[0] - begin[0]) - ahead, math.tau)
 
 
-def _cut(whole: _Border, intersections: Crossings, line: Line, side: Side, width: m) -> _Border:
-    """The border without the shortest loops, none of which lies in another."""
-    count = len(whole.points)
-    spans = intersections.second - intersections.first
-    # Of a closed border the loop is the shorter way round.
-    outer = line.closed & (2 * spans > count)
-    order = np.argsort(np.where(outer, count - spans, spans), kind="stable")
-    points, at = whole.points.copy(), whole.at.copy()
-    remaining, touched = np.ones(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
-    for k in order.tolist():
-        loop = _loop(
-            int(intersections.first[k]), int(intersections.second[k]), count, bool(outer[k])
-        )
-        around = np.concatenate([loop[:1] - 1, loop, loop[-1:] + 1]) % count
-        if touched[around].any():
-            continue
-        _check_fold(whole, loop, intersections.points[k], line, side, width)
-        touched[around] = True
-        # The first of them moves to where the edges cross.
-        remaining[loop[1:]] = False
-        points[loop[0]], at[loop[0]] = intersections.points[k], math.nan
-    return _Border(points[remaining], at[remaining])
-
-
 def _loop(first: int, second: int, count: int, outer: bool) -> NDArray[np.int64]:
     """Indices of the points between two crossing edges, in order along the border."""
     begin, end = (second, first + count) if outer else (first, second)
     return np.arange(begin + 1, end + 1) % count
-
-
-def _check_fold(
-    whole: _Border, loop: NDArray[np.int64], cross: Array, line: Line, side: Side, width: m
-) -> None:
-    """Raise unless a loop is a fold of a bend.
-
-    A fold runs in the opposite direction to the bend, or is so short or small that it is no
-    separate area, such as the end of a keyhole.
-    """
-    feet = whole.at[loop]
-    feet = feet[~np.isnan(feet)].astype(int)
-    area = signed_area(np.vstack([cross, whole.points[loop]]))
-    if not len(feet) or (area < 0.0) == (side == "left"):
-        return
-    s = line.s[feet[0]], line.s[feet[-1]]
-    along = (s[1] - s[0]) % line.length if line.closed else s[1] - s[0]
-    if along > math.pi * width and abs(area) > width * width:
-        x, y = cross.tolist()
-        raise InvalidValue(
-            f"the {side} border crosses itself near ({x:.6g}, {y:.6g}), at s = {s[0]:.6g} m and "
-            f"at s = {s[1]:.6g} m: these parts of the track are too near for its width; give a "
-            f"smaller {side}"
-        )
 
 
 def _forward(whole: _Border, line: Line) -> Mask:

@@ -385,6 +385,16 @@ class Problem:
         columns = [self.kernel.free.index(k) for k in free]
         return (values - self.measured) * self.weight, slopes[:, columns] * self.weight[:, None]
 
+    def best_start(self, guesses: Sequence[Array], free: tuple[int, ...], bounds: Bounds) -> Array:
+        """Result of the best of several short searches, one from each guess."""
+        ends: list[tuple[float, Array]] = []
+        for guess in guesses:
+            residual, leaves = _Residual(self, guess, free), guess.copy()
+            x = _minimum(residual, guess[list(free)], _limits(free, bounds), "soft_l1", 0.1, _SHORT)
+            leaves[list(free)] = x
+            ends.append((_cost(residual.errors(x), "soft_l1", 0.1), leaves))
+        return min(ends, key=lambda end: end[0])[1]
+
 
 class _Residual:
     """Errors and derivatives, cached for one guess, as `least_squares` requests them separately."""
@@ -431,19 +441,6 @@ class Solution:
 
 
 Bounds = Mapping[int, tuple[float, float]]
-
-
-def best_start(
-    problem: Problem, guesses: Sequence[Array], free: tuple[int, ...], bounds: Bounds
-) -> Array:
-    """Result of the best of several short searches, one from each guess."""
-    ends: list[tuple[float, Array]] = []
-    for guess in guesses:
-        residual, leaves = _Residual(problem, guess, free), guess.copy()
-        x = _minimum(residual, guess[list(free)], _limits(free, bounds), "soft_l1", 0.1, _SHORT)
-        leaves[list(free)] = x
-        ends.append((_cost(residual.errors(x), "soft_l1", 0.1), leaves))
-    return min(ends, key=lambda end: end[0])[1]
 
 
 def solve(
@@ -620,7 +617,7 @@ class Search:
             return
         if not self._tried and tries and {n for t in tries for n in t} <= set(names):
             guesses = [_changed(task, leaves, values, self.free) for values in ({}, *tries)]
-            leaves, self._tried = best_start(problem, guesses, self.free, task.bounds), True
+            leaves, self._tried = problem.best_start(guesses, self.free, task.bounds), True
         solution = solve(problem, leaves, self.free, task.bounds, self._loss)
         for _ in range(_MOST_REFITS):
             free = self.free

@@ -110,7 +110,23 @@ class _Standing:
 
     def __init__(self, radii: Array, segments: Array) -> None:
         self._radii = radii
-        self._tree = _tree(_points_along(segments, 0.5 * MARGIN))
+        spacing = 0.5 * MARGIN
+        # Sample points on segments, so dense that no point of a segment is farther than half of
+        # `spacing` from a sample
+        start, end = segments[:, :2], segments[:, 2:]
+        spans = np.maximum(np.ceil(_lengths(end - start) / spacing), 1.0)
+        if not spans.sum() <= MOST_POINTS:
+            raise InvalidValue(
+                f"the outlines of all fixed objects are {spans.sum() * spacing:.4g} m long; at "
+                f"most {MOST_POINTS * spacing:g} m are allowed where vehicles can collide with them"
+            )
+        pieces = spans.astype(np.int64)
+        each = pieces + 1
+        number = np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)
+        share = (number / np.repeat(pieces, each))[:, None]
+        self._tree = _tree(
+            np.repeat(start, each, axis=0) + share * np.repeat(end - start, each, axis=0)
+        )
         self._seen = np.full((len(radii), 2), np.inf)
         self._clear = np.zeros(len(radii))
 
@@ -184,23 +200,6 @@ def _tree(points: Array) -> Any:
 
 def _lengths(vectors: Array) -> Array:
     return np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-
-
-def _points_along(segments: Array, spacing: m) -> Array:
-    """Sample points on segments, so dense that no point of a segment is farther than half of
-    `spacing` from a sample."""
-    start, end = segments[:, :2], segments[:, 2:]
-    spans = np.maximum(np.ceil(_lengths(end - start) / spacing), 1.0)
-    if not spans.sum() <= MOST_POINTS:
-        raise InvalidValue(
-            f"the outlines of all fixed objects are {spans.sum() * spacing:.4g} m long; at most "
-            f"{MOST_POINTS * spacing:g} m are allowed where vehicles can collide with them"
-        )
-    pieces = spans.astype(np.int64)
-    each = pieces + 1
-    number = np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)
-    share = (number / np.repeat(pieces, each))[:, None]
-    return np.repeat(start, each, axis=0) + share * np.repeat(end - start, each, axis=0)
 
 
 STEEP = Surface(friction=0.5, restitution=0.1, skin=0.001)

@@ -389,18 +389,18 @@ class Floors:
         low_b, high_b = self.spans.get(getattr(b, "owner", b), _EVERYWHERE)
         return low_a < high_b - _TOUCH and low_b < high_a - _TOUCH
 
+    def contact_filter(self, box2d: Any) -> Any:
+        """Box2D contact filter that decides whether two shapes can touch."""
+        floors = self
 
-def contact_filter(box2d: Any, floors: Floors) -> Any:
-    """Box2D contact filter that decides whether two shapes can touch."""
+        class Filter(box2d.b2ContactFilter):
+            def ShouldCollide(self, fixture_a: Any, fixture_b: Any) -> bool:
+                a, b = fixture_a.filterData, fixture_b.filterData
+                if not (a.maskBits & b.categoryBits and a.categoryBits & b.maskBits):
+                    return False
+                return floors.meet(fixture_a.body.userData, fixture_b.body.userData)
 
-    class Filter(box2d.b2ContactFilter):
-        def ShouldCollide(self, fixture_a: Any, fixture_b: Any) -> bool:
-            a, b = fixture_a.filterData, fixture_b.filterData
-            if not (a.maskBits & b.categoryBits and a.categoryBits & b.maskBits):
-                return False
-            return floors.meet(fixture_a.body.userData, fixture_b.body.userData)
-
-    return Filter()
+        return Filter()
 
 
 OBSTACLE = "steep ground"
@@ -465,7 +465,7 @@ class Contacts:
         """
         if self._filter is None:
             # Box2D does not keep it alive.
-            self._filter = contact_filter(self._box2d, self.floors)
+            self._filter = self.floors.contact_filter(self._box2d)
             self._world.contactFilter = self._filter
         self.floors.spans |= spans
         for name in spans:
