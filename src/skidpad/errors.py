@@ -146,8 +146,8 @@ _INSTEAD = {
 def require(module: str, *, purpose: str, extra: str | None = None) -> Any:
     """Import and return an optional module; the error names the extra to install.
 
-    `purpose` begins the message, as in "Trajectory.to_pandas". `extra` overrides the extra that has
-    the module, for one that installs everything else that is needed too.
+    The message begins with `purpose`, as in "Trajectory.to_pandas". `extra` overrides the extra
+    that has the module, for one that installs everything else that is needed too.
     """
     return _imported(module, purpose, extra or _EXTRA_OF[module.partition(".")[0]])
 
@@ -174,8 +174,8 @@ def _remedy(package: str, extras: str) -> str:
 
 
 def _without_wheel(package: str) -> str:
-    """Description of this platform, if a package has no wheel for it and its extra omits it; else
-    empty."""
+    """Description of this platform if a package has no wheel for it, so that its extra omits the
+    package; otherwise an empty text."""
     if package in _INSTEAD and sys.version_info >= _FIRST_WITHOUT_WHEEL:
         return f"Python {'.'.join(map(str, _FIRST_WITHOUT_WHEEL))} and newer"
     machine = platform.machine()

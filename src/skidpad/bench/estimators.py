@@ -164,7 +164,7 @@ FREE = {
     "log.omega_bias": 0.0,
     "log.a_y_bias": 0.0,
 }
-"""Free parameters, with the start of those of the car relative to the truth."""
+"""Free parameters, with their start values relative to the true values for those of the car."""
 NOISE = {"yaw": 0.002, "v_x": 0.01, "v_y": 0.03, "omega": 0.005, "a_y": 0.1, "steer": 1e-4}
 """Channels of the log, with the standard deviations of their noise in SI units."""
 WORK: dict[str, Any] = {"duration": DURATION, "parameters": len(FREE), "asked": 10.0}

@@ -92,7 +92,7 @@ def status(folder: Folder, json: AsJson = False) -> None:
     from .sheets import Console
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DamagedPart)  # the state has it
+        warnings.simplefilter("ignore", DamagedPart)  # the state lists damaged files
         state = state_of(Study.open(folder))
     if json:
         print_json(state)

@@ -353,7 +353,7 @@ def fit(
             target_of(target)
     more: dict[str, Any] = {"at": at, "bounds": bounds_of(bounds), "priors": _priors(prior)}
     own: Any = vehicle
-    if vehicle in COMMAND_DRIVEN:  # by its name, so that the file is one that Autoware reads
+    if vehicle in COMMAND_DRIVEN:  # by name, so that Autoware can read the file
         more |= {"params": [*(params or ()), set_values(settings)], "compat": compat}
     elif compat is not None:
         raise InvalidValue("--compat needs one of Autoware's vehicles")

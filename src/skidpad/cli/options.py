@@ -413,7 +413,7 @@ def _vehicle(
     if own := WITH_FILE.fullmatch(name):
         name, files = own[1], (Path(own[2]), *(files or ()))
     with warnings_as_notes():
-        if name in COMMAND_DRIVEN:  # files of Autoware's
+        if name in COMMAND_DRIVEN:  # read Autoware's parameter files
             apart = {n: v for n, v in values.items() if calibrated and n.startswith(CALIBRATION)}
             values = {n: v for n, v in values.items() if n not in apart}
             car = vehicle_by_text(name, values, files=files or (), telling=telling)

@@ -125,7 +125,7 @@ def spell(error: UnicodeError) -> tuple[str | bytes, int]:
         raise error
     character = error.object[error.start]
     code = ord(character)
-    if 0xDC80 <= code <= 0xDCFF:  # a byte of a file's name that is no text
+    if 0xDC80 <= code <= 0xDCFF:  # an undecodable byte of a file name
         return bytes([code - 0xDC00]), error.start + 1
     word = _WORDS.get(character)
     if word is None:

@@ -195,13 +195,13 @@ def subjects_of(
 
 @dataclass(frozen=True)
 class Against:
-    """Comparison requested by `--against`, as far as it is known before the runs."""
+    """Comparison requested by `--against`, with what is known about it before the runs."""
 
     earlier: Reference | None = None
     drive: CaseRun | None = None
     aligned: bool = True
     wheel_base: float | None = None
-    """Wheelbase of the measured vehicle in m; None for that of the vehicle under test."""
+    """Wheelbase of the measured vehicle in m; None for the wheelbase of the vehicle under test."""
     notes: Sequence[str] = ()
     cars: Sequence[Subject] = ()
     """Other vehicles, which have to drive too."""
@@ -218,7 +218,7 @@ class Against:
         for test in tests:
             try:
                 as_driven.append(adapt(test, self.drive))
-            except InvalidValue:  # `measured` tells why
+            except InvalidValue:  # `measured` reports the reason
                 as_driven.append(test)
             if settings := adapted_settings(test, as_driven[-1]):
                 notes.append(f"{test.name} is driven as the log was: {settings}")
@@ -418,7 +418,7 @@ def manoeuvre_list(manoeuvres: Sequence[Manoeuvre], cars: Sequence[Subject]) -> 
         answers = [one.unfit(car) or "yes" for car in cars]
         rows.append((one.name, one.title, one.source, *answers))
         said = [
-            text if text.startswith(name) else f"{name}: {text}"  # a reason names its vehicle
+            text if text.startswith(name) else f"{name}: {text}"  # it may have the name already
             for name, text in zip(names, answers, strict=True)
         ]
         narrow.append((one.name, "\n".join([f"{one.title}, {one.source}", *said])))

@@ -49,7 +49,7 @@ def adjoint_program(
     """
     model = model_of(vehicle)
     method = integrate.get(integrator)
-    if cost is None:  # a cost is the user's: what its functions read may be another next time
+    if cost is None:  # functions of a user's cost may read other values next time
         key = ("adjoint", method, params)
         return kept(model, key, lambda: _adjoint(model, method, None, params=params))
     return _adjoint(model, method, cost, params=params)
@@ -146,7 +146,7 @@ class Loop(NamedTuple):
         return _split(self.model.State, self.policy.Memory, record.flatten(state))
 
     def params(self, params: Any) -> tuple[Any, Any]:
-        """Split parameters of the loop into those of the vehicle and those of the policy."""
+        """Split parameters of the loop into the parameters of the vehicle and of the policy."""
         return _split(self.model.Params, self.policy.Params, record.flatten(params))
 
     def command(self, x: Any, m: Any, r: Any, p: Any, dt: Any) -> tuple[Any, Any]:

@@ -52,7 +52,7 @@ def stored(model: Model, key: Any, make: Callable[[], T]) -> T:
         return make()
     body = native.load(name)
     if body is not None:
-        with contextlib.suppress(Exception):  # of another version of Python, say
+        with contextlib.suppress(Exception):  # such as an entry by another Python version
             return pickle.loads(body)
     made = make()
     native.store(name, pickle.dumps(made, pickle.HIGHEST_PROTOCOL))
@@ -70,7 +70,7 @@ def _name(model: Model, key: Any) -> str | None:
     try:
         text = pickle.dumps((recipe, key), pickle.HIGHEST_PROTOCOL)
         _Own(io.BytesIO(text)).load()
-    except Exception:  # of whatever kind: it is then no recipe of ours
+    except Exception:  # any error means that this is not one of our recipes
         return None
     return f"{native.key('trace', package_digest(), text.hex())}.trace"
 

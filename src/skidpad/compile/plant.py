@@ -169,11 +169,11 @@ class StepDerivatives(Protocol):
     """Interface to trace derivatives of a plant without a vehicle model, such as a closed loop."""
 
     def adjoint(self, cost: Cost | None, *, params: bool) -> Program:
-        """As `closed_loop.adjoint_program`."""
+        """See `closed_loop.adjoint_program`."""
         ...
 
     def terminal(self, cost: Cost, *, params: bool) -> Program:
-        """As `closed_loop.terminal_program`."""
+        """See `closed_loop.terminal_program`."""
         ...
 
 

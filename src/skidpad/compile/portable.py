@@ -473,7 +473,7 @@ class _Packing:
         taken = {*_KINDS, *_EQUATIONS, "body"}
         values = {f.name: getattr(model, f.name) for f in fields(model) if f.name not in taken}
         values = {n: dict(v) if isinstance(v, Mapping) else v for n, v in values.items()}
-        if not _importable(model.check):  # parameters that travel have been checked
+        if not _importable(model.check):  # pickled parameters have already been checked
             values["check"] = None
         return _Payload(
             mark=uuid4().hex,

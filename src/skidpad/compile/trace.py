@@ -154,7 +154,7 @@ def _surroundings(kernel: Callable[..., Any]) -> list[Any]:
     """Contents of a function's closure: a changed variable makes it another kernel."""
     contents: list[Any] = []
     for cell in getattr(kernel, "__closure__", None) or ():
-        with suppress(ValueError):  # a variable that has no value yet
+        with suppress(ValueError):  # a closure variable without a value yet
             contents.append(cell.cell_contents)
     return contents
 
@@ -230,7 +230,7 @@ def trace(
             )
     # Free symbols are allowed here only to be named below.
     options = {"cse": True, "allow_free": True}
-    with as_written(ca.SX()):  # what finds common expressions would make them anew
+    with as_written(ca.SX()):  # common subexpression elimination rebuilds expressions
         graph = ca.Function("traced", [ca.vertcat(*s) for s in symbols], columns, options)
     if graph.has_free():
         raise TraceError(f"{name} uses symbols that are not its arguments: {graph.get_free()}")

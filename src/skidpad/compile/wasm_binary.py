@@ -664,7 +664,7 @@ def _taken_apart(word: int, mantissa: int, power: int, zeros: int) -> bytes:
         + put(mantissa, fraction)
         + when(
             op("i64.eqz", get(power)),
-            put(power, i64(1)),  # below the normal numbers
+            put(power, i64(1)),  # subnormal
             put(mantissa, int64("or", get(mantissa), i64(_HIDDEN))),
         )
         + put(power, int64("sub", int64("sub", get(power), i64(1075)), shift))

@@ -61,7 +61,8 @@ class Abilities(NamedTuple):
     a_back: m_s2
     """Acceleration in reverse."""
     a_coast: m_s2
-    """Deceleration when no key is held, in addition to that of the model."""
+    """Deceleration when no key is held, in addition to the deceleration by the model's own
+    resistance."""
     a_turn: m_s2
     """Lateral acceleration, near the limit of the tyres."""
     wheel_base: m

@@ -162,7 +162,8 @@ def follower(
 ) -> Policy:
     """Policy of a steering law with these gains and with speed control.
 
-    Its parameters are `law`, the gains, `speed` (`SpeedGains`) and `geometry`, that of the car.
+    Its parameters are `law`, the gains, `speed` (`SpeedGains`) and `geometry`, the geometry of the
+    car.
     """
     known = car or car_of(vehicle_of(vehicle))
     Params = _params(type(known.geometry), type(gains))

@@ -58,7 +58,7 @@ def between(
 ) -> float:
     """Return the value as a float; raises unless it is strictly between `low` and `high`.
 
-    `hint` ends the sentence, as in ", such as 0.95".
+    `hint` is appended to the error message, as in ", such as 0.95".
     """
     allowed = f"between {low:g} and {high:g}{hint}"
     return _checked(name, value, unit, lambda x: low < x < high, allowed)
@@ -143,7 +143,8 @@ def function(name: str, value: Any, what: str = "a function") -> Callable[..., A
 
 
 def instance_of(name: str, value: Any, kind: type[Kind], hint: str = "") -> Kind:
-    """Return the value; raises unless it is an instance of `kind`. `hint` ends the error."""
+    """Return the value; raises unless it is an instance of `kind`. `hint` is appended to the error
+    message."""
     if not isinstance(value, kind):
         article = "an" if kind.__name__[0] in "AEIOU" else "a"
         got = type(value).__qualname__

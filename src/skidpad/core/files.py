@@ -94,7 +94,7 @@ def reading(file: str | os.PathLike[str], fault: str) -> Generator[None]:
         if type(error) is not InvalidValue or os.fspath(file) in str(error):
             raise
         raise InvalidValue(f"{os.fspath(file)} {fault}: {error}") from error
-    except Warning:  # that the user's filters turn into an error
+    except Warning:  # turned into an error by the user's filters
         raise
     except OSError as error:
         kind = MissingFile if isinstance(error, FileNotFoundError) else InvalidValue
@@ -288,7 +288,7 @@ def yaml_of(file: str | os.PathLike[str]) -> Any:
 
 
 def parsed_yaml(text: str, source: str | os.PathLike[str], *, strict: bool = False) -> Any:
-    """Parse a YAML text; `source` begins the errors.
+    """Parse a YAML text; error messages begin with `source`.
 
     `strict` follows YAML 1.2 where PyYAML does not: repeated keys of a mapping are refused, and
     only `true` and `false` are truth values.
@@ -342,7 +342,7 @@ def _expanded(node: Any, sizes: dict[int, int]) -> int:
         return 1
     if id(node) in sizes:
         return sizes[id(node)]
-    sizes[id(node)] = MOST_YAML_NODES + 1  # as long as it is open: what holds itself has no end
+    sizes[id(node)] = MOST_YAML_NODES + 1  # a node within itself is infinite
     parts = (part for entry in node.value for part in (entry if type(entry) is tuple else (entry,)))
     sizes[id(node)] = 1 + sum(_expanded(part, sizes) for part in parts)
     return sizes[id(node)]
@@ -393,7 +393,7 @@ def shown(value: Any) -> str:
         return f"{sign}10^{exponent}" if exact else f"about {sign}10^{exponent}"
     try:
         return shortened(repr(value))
-    except ValueError:  # a whole number within it that Python does not print
+    except ValueError:  # it contains an integer that Python refuses to print
         return f"a {type(value).__qualname__} with a number of thousands of digits"
 
 

@@ -119,8 +119,8 @@ def pickled_fields(what: str, value: Any, instead: str) -> dict[str, Any]:
 
 
 def arguments(what: str, function: Any, allowed: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of the arguments of a function; raises for any other than `allowed`. `what` begins
-    errors."""
+    """Names of the arguments of a function; raises for names that are not in `allowed`. Error
+    messages begin with `what`."""
     if not callable(function):
         raise InvalidValue(f"{what} must be a function, got {function!r}")
     names: list[str] = []

@@ -71,8 +71,8 @@ _GYRATION_BY_REACH = 0.65
 """Largest radius of gyration relative to the distance of the farthest point, for vehicles with
 long overhangs; a plate has 0.58."""
 _PART_FACTOR = 50.0
-"""Largest ratio of the mass of a part to that of the vehicle; a trailer may be the heavier of
-the two."""
+"""Largest ratio of the mass of a part to the mass of the vehicle; a trailer may be heavier than its
+vehicle."""
 _USUAL_PRESSURE, _LOW_PRESSURE = 5e4, 5e3
 """Pressures in Pa: if the default of a parameter is above the first, values below the second
 are implausible."""
@@ -193,7 +193,7 @@ def _geometry(body: Body | None, params: Any) -> Geometry | None:
         return None
     try:
         return body.geometry(params)
-    except Exception:  # from a body of the user's own; it is raised where the geometry is used
+    except Exception:  # of a user's body; raised where the geometry is used
         return None
 
 

@@ -369,7 +369,7 @@ def _start(kind: type, source: Any, base: Any) -> Sequence[Any]:
     if isinstance(source, kind):
         return flatten(source)
     if is_record_type(type(source)):
-        if names(type(source)) == names(kind):  # its like in a file that was loaded
+        if names(type(source)) == names(kind):  # the same record class from a loaded file
             return flatten(source)
         raise InvalidValue(
             f"expected a {_label(kind)} record, got {type(source).__qualname__}; "
@@ -475,7 +475,7 @@ def _nearest(name: str, allowed: Sequence[str]) -> list[str]:
 
 def _number(kind: type, name: str, value: Any) -> float:
     try:
-        if isinstance(value, (str, bytes)):  # `float` would read it
+        if isinstance(value, (str, bytes)):  # `float` would accept it
             raise TypeError("text")
         return kept_number(value)
     except (TypeError, ValueError, OverflowError) as error:

@@ -267,7 +267,7 @@ class _Job:
                     self._closed = True
                 if self._helpers:
                     self._all_left.acquire(timeout=_LOOK)
-            except BaseException as error:  # what signal handlers raise
+            except BaseException as error:  # raised by a signal handler
                 interrupt = error
                 self.stop.set()
         if interrupt is not None:

@@ -75,7 +75,7 @@ def main(out: Path, seed: int = 0) -> None:
     from .performing import file_line, make_folder, perform_into, progress_bar, report
 
     require_extras("recording", "plots", purpose="skidpad demo")
-    make_folder(out)  # before the work
+    make_folder(out)  # fail before the work begins
     console = Console()
     for one in map(get, BEST):
         console.print(Text.assemble((one.name, "bold"), f": {one.text}"))

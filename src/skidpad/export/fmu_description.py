@@ -295,7 +295,7 @@ class Variables:
         }
 
     def fields(self, group: str) -> tuple[Field, ...]:
-        """Leaves of a group; rates have those of the states."""
+        """Leaves of a group; the rates have the same leaves as the states."""
         return record.fields(self._kinds[group]) if self.sizes[group] else ()
 
     def listed(self, arrays: bool) -> list[Variable]:
@@ -312,7 +312,7 @@ class Variables:
             count = prod(shape)
             own = starts[place : place + count]
             if isinstance(next(iter(own), None), ArrayNumber):
-                pass  # a number under which the source finds an array, and no quantity
+                pass  # the number of a shared array, not a quantity
             elif shape and not arrays:
                 for k, at in enumerate(product(*(range(1, n + 1) for n in shape))):
                     name = f"{group}.{stem}[{','.join(map(str, at))}]"
@@ -545,7 +545,7 @@ def _variables(
             state = variables.first["state"] + variable.place
             numbers["derivative"] = str(state if version == 3 else index[state])
         elif allowed is not None:
-            if allowed.open_low or allowed.whole:  # the attributes cannot say this
+            if allowed.open_low or allowed.whole:  # FMI attributes cannot express this
                 text = f"{text} Allowed is {allowed}.".strip()
             ends = {"min": allowed.low, "max": allowed.high}
             numbers |= {name: _number(end) for name, end in ends.items() if abs(end) != inf}

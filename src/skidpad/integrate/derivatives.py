@@ -401,7 +401,7 @@ class Tape:
         self.numbers: list[int | None] = [None] * outputs.numel()
         """For each output the number of its value; None where it does not depend on the inputs."""
         self._next = self.inputs
-        with as_written(ca.SX()):  # values are made anew, as they were
+        with as_written(ca.SX()):  # rebuild the values without simplification
             self._record(outputs, inputs, apply)
 
     def _record(self, outputs: SX, inputs: SX, apply: Callable[[int, list[SX]], SX]) -> None:

@@ -73,7 +73,7 @@ class Block:
     rates_and_slopes: Any
     """CasADi function that returns the derivatives and their Jacobian with respect to `own`."""
     rates_and_all_slopes: Any
-    """As `rates_and_slopes`, followed by the Jacobian with respect to `earlier`.
+    """Like `rates_and_slopes`, followed by the Jacobian with respect to `earlier`.
 
     Only for a nonlinear or large block.
     """

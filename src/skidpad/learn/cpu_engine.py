@@ -279,7 +279,7 @@ class CpuEngine(TaskArrays):
             array = np.asarray(actions)
             if array.dtype.kind not in "fiub":
                 array = array.astype(float, casting="safe")
-        except (TypeError, ValueError, RuntimeError) as error:  # the last: PyTorch's, of gradients
+        except (TypeError, ValueError, RuntimeError) as error:  # the last by PyTorch
             raise InvalidValue(f"actions must be an array of real numbers: {error}") from error
         if array.shape != self.a.shape[1:]:
             raise InvalidValue(f"actions have shape {array.shape}; expected {self.a.shape[1:]}")

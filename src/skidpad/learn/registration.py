@@ -28,7 +28,7 @@ def register() -> None:
         from gymnasium.envs import registration
         from gymnasium.vector import AutoresetMode as _  # noqa: F401
     except ImportError:
-        return  # Not installed, or older than 1.1: none of ours would work there.
+        return  # Not installed, or older than 1.1, which is not supported.
     for name, task in IDS.items():
         if name not in registration.registry:
             # Episodes have their own limit: a wrapper of Gymnasium's would count it again.

@@ -387,7 +387,7 @@ def task_of(
     key = tuple((name, type(value), value) for name, value in options.items())
     try:
         return _made(task, key)
-    except TypeError:  # an option without a hash, or one that the task refuses
+    except TypeError:  # an unhashable or invalid option
         return make(**options)
 
 

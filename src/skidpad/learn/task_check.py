@@ -64,7 +64,7 @@ def check_task(task: Task, seed: int = 0) -> Report:
             faults = check()
         except SkidpadError as error:
             faults = [str(error)]
-        except (AttributeError, TypeError, ValueError) as error:  # of a function of the task
+        except (AttributeError, TypeError, ValueError) as error:  # raised by a function of the task
             faults = [f"{type(error).__name__}: {error}"]
         return Result(name, "failed" if faults else "passed", "\n".join(faults))
 

@@ -95,7 +95,7 @@ class Shape(NamedTuple):
         return values
 
     def finite(self, name: str, argument: Any, unnamed: Any = 0.0) -> Array:
-        """As `vector`; also raises for infinite values."""
+        """Like `vector`, but also raises for infinite values."""
         values = self.vector(name, argument, unnamed)
         self.require(name, values, np.isfinite(values), "finite")
         return values

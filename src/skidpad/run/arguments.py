@@ -169,7 +169,7 @@ def empty(samples: int, count: int, size: int, space: Space, layout: str) -> Any
     shape = (samples, count, size) if layout == "aos" else (samples, size, count)
     try:
         room = space.xp.empty(shape, space.dtype)
-    except MemoryError as error:  # CuPy's own error is one too
+    except MemoryError as error:  # CuPy's error is a subclass
         gigabytes = math.prod(shape) * space.dtype.itemsize / 1e9
         raise InvalidValue(
             f"{samples} samples of {count} vehicles take {gigabytes:.1f} GB of memory, more than "
@@ -195,7 +195,7 @@ def _shaped(
             f"with fields {', '.join(record.names(kind))}"
         )
     array = array.reshape((1,) * (3 - array.ndim) + array.shape)
-    if math.prod(array.strides) == 0:  # one row in the place of many, which a run writes out
+    if math.prod(array.strides) == 0:  # a broadcast row, which a run copies
         check_room(f"vehicles in {what}", array.shape[1], n)
     aligned = getattr(array.flags, "aligned", True)
     whole = aligned and all(s % array.itemsize == 0 for s in array.strides)
@@ -354,7 +354,7 @@ def check_row(ends: tuple[AngleEnd, ...], row: Any) -> None:
     for place, name, end in ends:
         try:
             value = float(row[place])
-        except (TypeError, ValueError, IndexError, OverflowError):  # the reader of the row says so
+        except (TypeError, ValueError, IndexError, OverflowError):  # reported on reading
             continue
         if FAR_BEYOND * end < abs(value) < inf:
             raise AngleEnd(place, f"Input.{name}", end).mistake(value)

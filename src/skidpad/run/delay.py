@@ -226,7 +226,7 @@ class DelayLine:
         """The inputs in effect if this row is commanded in a step from `clock` to `after`."""
         out = list(row)
         for field, age, queue in zip(self.fields, self._ages, self._queues, strict=True):
-            while queue[-1][0] > clock:  # of a step that failed
+            while queue[-1][0] > clock:  # left over from a failed step
                 queue.pop()
             while len(queue) > 1 and clock - queue[1][0] >= age:
                 queue.popleft()

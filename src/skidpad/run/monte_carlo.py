@@ -389,7 +389,7 @@ class Tally:
         counted = values if alive.all() else values[alive]
         ordered = np.sort(counted)
         self.quantiles[name][sample] = _quantiles(ordered, self.levels)
-        if not np.isnan(ordered[-1]):  # NaN is the last in order; nothing is known of its place
+        if not np.isnan(ordered[-1]):  # NaN is sorted last; its rank is unknown
             ends = np.concatenate([[-np.inf], ordered, [np.inf]])
             self.intervals[name][sample] = ends[self._ranks(len(ordered))]
         # A diverging run may be too large to be squared, or infinite.
@@ -446,7 +446,7 @@ def _quantiles(ordered: Array, levels: Array) -> Array:
     with np.errstate(invalid="ignore"):
         quantiles = np.quantile(ordered, levels)
     nearest = np.rint(levels * (len(ordered) - 1)).astype(int)
-    unknown = np.isnan(ordered[-1])  # NaN is the last in order
+    unknown = np.isnan(ordered[-1])  # NaN is sorted last
     return quantiles if unknown else np.where(np.isnan(quantiles), ordered[nearest], quantiles)
 
 

@@ -612,7 +612,7 @@ class Simulator(Generic[X, U, P, Y, W]):
         def advance(row: Any) -> Any:
             try:
                 fine = -most <= row[place] <= most
-            except (TypeError, IndexError):  # the step says so
+            except (TypeError, IndexError):  # the step reports it
                 fine = True
             if not fine:
                 check(row)
@@ -756,7 +756,7 @@ class Simulator(Generic[X, U, P, Y, W]):
     def _drive_controller(
         self, controls: Callable[[float, X], Any], count: int, watch: Progress
     ) -> tuple[AnyArray, AnyArray, SkidpadError | None]:
-        """As `_drive_table`, for a controller."""
+        """Like `_drive_table`, for a controller."""
         reached: list[Any] = []
         inputs: list[Any] = []
         error = None

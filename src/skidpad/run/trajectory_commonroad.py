@@ -467,7 +467,7 @@ class CommonRoadTrajectory(Points):
         return self.points_around(time)
 
     def get_point_at_time(self, time: float, sidt_factory: Any = None) -> Any:
-        """As `point_at`, but linear in every mode, as in commonroad-control.
+        """Like `point_at`, but linear in every mode, as in commonroad-control.
 
         With a factory of commonroad-control, that factory makes the point.
         """
@@ -483,11 +483,11 @@ class CommonRoadTrajectory(Points):
     def convert_to_numpy_array(
         self, time: ArrayLike, linear_interpolate: bool = False, sidt_factory: Any = None
     ) -> Array:
-        """As `to_array`, but (dim, times) as in commonroad-control; the factory is ignored."""
+        """Like `to_array`, but (dim, times) as in commonroad-control; the factory is ignored."""
         return self.to_array(time, interpolate=linear_interpolate).T
 
     def check_goal_reached(self, planning_problem: Any, lanelet_network: Any = None) -> bool:
-        """As `reached` with commonroad-control's margin of 1 m; False for other modes."""
+        """Like `reached`, with commonroad-control's margin of 1 m; False for other modes."""
         if self.mode is not TrajectoryMode.State:
             return False
         return self.reached(planning_problem, margin=1.0, lanelet_network=lanelet_network)

@@ -247,7 +247,7 @@ class SensorModel(Instrument):
 
 
 def as_record(name: str, kind: type, values: Any) -> Any:
-    """Record of a state or an input from any of its forms; `name` begins error messages."""
+    """Record of a state or an input from any of its forms; error messages begin with `name`."""
     if isinstance(values, kind):
         return values
     if hasattr(values, "convert_to_array"):

@@ -339,7 +339,7 @@ class Instrument(ABC):
         previous = truth
         if self.looks_back and not isinstance(truth[0], np.ndarray):
             previous = truth if before is None else before.truth
-        elif self.looks_back:  # at the very first sample, the truth at itself
+        elif self.looks_back:  # the first sample is compared with itself
             first = (leaf[:1] for leaf in truth) if before is None else before.truth
             rows = (np.concatenate([a, leaf[:-1]]) for a, leaf in zip(first, truth, strict=True))
             previous = type(truth)(*rows)
@@ -782,7 +782,7 @@ class ChannelErrors(ErrorSource):
         age = -elapsed[:, None] / self._settings["drift_time"]
         # The variance is preserved: kept² of it remains, and the rest is drawn anew.
         kept, fresh = np.exp(age), level * np.sqrt(-np.expm1(2.0 * age))
-        if before is None:  # all of it is drawn
+        if before is None:  # everything is drawn anew
             kept[0], fresh[0] = 0.0, level
         drawn = self._streams["drift"].rows(steps)
         drift = np.empty_like(drawn)

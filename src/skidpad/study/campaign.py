@@ -277,7 +277,7 @@ class Campaign:
         rows = rows_of(self.factors, chosen, 0, 0, most, self.seed)
         self.experiment.evaluate(rows.part(slice(0, 1)), resources)  # compiles
         count, took = 1, 0.0
-        while True:  # more runs if they are fast, as many at once take less time each
+        while True:  # more runs if they are fast, since large batches are more efficient
             begin = perf_counter()
             self.experiment.evaluate(rows.part(slice(0, count)), resources)
             took = perf_counter() - begin

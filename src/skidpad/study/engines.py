@@ -388,7 +388,7 @@ class RayEngine:
 
     def _join(self) -> None:
         own: dict[str, Any] = {}
-        if self._address is None:  # a cluster of this machine, for this machine
+        if self._address is None:  # a cluster on this machine, reachable only from here
             if self._ray._private.services.get_node_ip_address() != _LOOPBACK:
                 raise InvalidValue(
                     "Ray was imported before the campaign began and would accept connections "

@@ -149,7 +149,7 @@ def _differences(path: str, before: Any, now: Any) -> Iterator[str]:
             yield from _differences(f"{path}[{k}]", was, is_now)
     elif before != now and _is_digest(before) and _is_digest(now):
         yield f"{path} has changed"
-    elif before != now and (before == before or now == now):  # two NaN are the same
+    elif before != now and (before == before or now == now):  # two NaN count as equal
         yield f"{path} is {_shown(before)} in the folder and {_shown(now)} now"
 
 
@@ -597,7 +597,7 @@ class Keep:
         extremes = [(1.0, *one) for one in self.highest.items()]
         extremes += [(-1.0, *one) for one in self.lowest.items()]
         for sign, name, count in extremes:
-            best: list[tuple[float, int]] = []  # of equal values the first runs
+            best: list[tuple[float, int]] = []  # among equal values, the first runs are chosen
             for batch in folder.batches((RUN, name), 0, runs):
                 values = sign * batch[name]
                 known = np.flatnonzero(~np.isnan(values))

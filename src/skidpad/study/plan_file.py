@@ -273,7 +273,7 @@ def _drive(node: Node) -> Experiment:
             {**dict.fromkeys(record.names(model.State), 0.0), **params_of(one, model.State)},
         ),
     }
-    if policy is not None:  # without one, the drive says that these are for a policy
+    if policy is not None:  # without a policy, the drive reports that these need one
         readers["references"] = lambda one: numbers_of(one, Reference)
         readers["policy_params"] = lambda one: params_of(one, Params)
     settings = {name: readers[name](one) for name, one in entries.items()}

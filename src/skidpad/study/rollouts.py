@@ -595,8 +595,8 @@ class Drive(ExperimentBase, Constant):
     references: Any = None
     """References of the policy, in the forms of `controls`."""
     params: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Parameters that replace those of the vehicle: numbers, or models of one number from which
-    they are drawn for each run."""
+    """Parameters of the vehicle that are replaced: numbers, or models of one number from which they
+    are drawn for each run."""
     policy_params: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Parameters that replace those of the policy: numbers or models, as `params`."""
     disturbance: UncertaintyModel | None = None

@@ -205,7 +205,7 @@ class ManoeuvreRuns(ExperimentBase, Constant):
         places_of = [(k, name) for k, row in enumerate(requests) for name in row]
         pairs = [requests[k][name] for k, name in places_of]
         results = _attempt(perform_each, pairs, kernels)
-        if results is None:  # one by one, to the same bits
+        if results is None:  # drive them one by one, with the same bits
             alone = [_attempt(perform_each, [pair], kernels) for pair in pairs]
             results = [one[0] if one else None for one in alone]
         out: list[dict[str, Result]] = [{} for _ in requests]
@@ -604,7 +604,7 @@ class FunctionRuns(ExperimentBase, Constant):
 def _named_arguments(
     function: Callable[..., Any], rows: Rows, values: Mapping[str, Any], run: Any = None
 ) -> dict[str, Any]:
-    """Arguments for the function: factors, `draw`, `run` and `seed`, as far as it takes them."""
+    """Arguments for the function: factors, and `draw`, `run` and `seed` if it takes them."""
     draw = Draw(rows.seed, "function", rows.runs)
     run = rows.runs if run is None else run
     known = {**values, DRAW: draw, RUN_NUMBER: run, SEED: rows.seed}

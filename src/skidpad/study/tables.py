@@ -224,7 +224,7 @@ class PartFile:
         if kind is not None:
             with suppress(Exception):
                 self._writer.close()
-            self._writer.is_open = False  # else it tries again when it is freed
+            self._writer.is_open = False  # otherwise it would be closed again when it is freed
             return
         try:
             assert self._next == self._end, "a part has all runs of its range"

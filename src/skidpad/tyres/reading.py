@@ -481,7 +481,7 @@ def leaf_values(
                 raise document.error(entry.line, rule)
         values[key.leaf] = value
     model = document.entry("MODEL", "FITTYP")
-    if "QSY8" in filled and model is not None and model.number == 60.0:  # it knows no pressure
+    if "QSY8" in filled and model is not None and model.number == 60.0:  # MF 6.0 ignores pressure
         values["rolling.QSY8"] = 0.0
     if "INFLPRES" in filled and "operating.NOMPRES" in values:
         values["operating.INFLPRES"] = values["operating.NOMPRES"]

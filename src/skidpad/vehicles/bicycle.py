@@ -501,7 +501,7 @@ class SingleTrackFactory(VehicleFactory):
         tyres = tyres_among(values, TYRES)
         whole = dict[str, Any]()
         if record.is_record_type(type(params)):
-            whole, params = params._asdict(), None  # of a car on other tyres, too
+            whole, params = params._asdict(), None  # of a car on any tyres
         if tyres is not None:
             whole["tyres"] = tyres
         if slip is not None:

@@ -220,7 +220,7 @@ class LearnedMotion:
         change = self._command[0] - self._velocity_before
         if dt > 0.0:
             self._a_x = change / dt
-        elif self._upstream:  # otherwise a step of no length leaves it
+        elif self._upstream:  # otherwise a step of length 0 changes nothing
             self._a_x = math.copysign(math.inf, change) if change else math.nan
         self._velocity_before = self._command[0]
 

@@ -362,7 +362,7 @@ def _segments(starts: Array, ends: Array) -> tuple[Segment, ...]:
         dx, dy = x2 - x, y2 - y
         length = math.hypot(dx, dy)
         rise, shape = z2[0] - z[0] if z else 0.0, (0.0, 1.0, 0.0, 0.0)
-        if length * length != 0.0:  # else two corners of an outline are at one place
+        if length * length != 0.0:  # else two corners of an outline coincide
             shape = (1.0 / (length * length), dx / length, dy / length, rise / length)
         segments.append(Segment(x, y, dx, dy, *shape))
     return tuple(segments)

@@ -592,7 +592,7 @@ class Simulation:
     def _motion(self, method: Any) -> Motion:
         try:
             known = self._motions.get(method)
-        except TypeError:  # not hashable, so no method
+        except TypeError:  # not hashable, so not a method
             solver_class(method)
             raise
         if known is None:

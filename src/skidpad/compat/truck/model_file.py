@@ -697,7 +697,7 @@ class CarryingClock:
 
     @property
     def time_ns(self) -> int:
-        """Time in ns: that of the state plus the remainder of a step."""
+        """Time in ns: the time of the state plus the remainder of a step."""
         return round((self._steps * self._step + self._left) * 1e9)
 
     def steps_in(self, seconds: s) -> int:

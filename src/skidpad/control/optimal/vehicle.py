@@ -530,7 +530,7 @@ class _Replay:
                 continue
             args, of = [values[a] for a in source], [linear[a] for a in source]
             below = [floored.get(a) for a in source]
-            floored.pop(place, None)  # the place of a value that is not used any more
+            floored.pop(place, None)  # the slot is reused by another value
             known = nothing if all(commands == nothing for commands in of) else None
             value: SX | None = None
             if known is None and None not in of:

@@ -275,7 +275,7 @@ class Checker:
 def _walls(segments: Array) -> _Walls:
     from ..index import cells_of_segments
 
-    own = np.array(segments)  # compiled loops take read-only arrays for another type
+    own = np.array(segments)  # compiled loops treat read-only arrays as another type
     return _Walls(own, cells_of_segments(own))
 
 

@@ -126,7 +126,7 @@ class TruckMessages:
         self._localization.send(*stamp, *place, *turn, *velocity, state.base_angular_velocity)
         self._wheels.send(*stamp, speed if self._upstream else velocity[0])
         within = self._listener.where(BASE, ODOM)
-        if within is not None:  # the frame of the odometry, if another node tells the base in it
+        if within is not None:  # the odometry frame, if another node publishes the base in it
             self._broadcaster.send(stamp, Rigid.planar(*pose) @ within.inverse())
         now, target = state.current_steering, state.target_steering
         motor = (state.current_motor_rps, state.target_motor_rps)

@@ -372,7 +372,7 @@ class _Act:
 
     @property
     def _body(self) -> Body:
-        assert self.model.body is not None  # `car_of` has asked for it
+        assert self.model.body is not None  # checked by `car_of`
         return self.model.body
 
     def __call__(self, x: Any, m: Memory, r: DriverInput, p: Any, dt: s) -> tuple[Any, Memory]:

@@ -396,7 +396,7 @@ def signals_of(
     driver."""
     names = record.names(Outputs)
     commands = [k for k, name in enumerate(names) if name.startswith("command.")]
-    inputs = outputs[..., commands[0] : commands[-1] + 1]  # side by side, so no copy
+    inputs = outputs[..., commands[0] : commands[-1] + 1]  # adjacent, so no copy is needed
     told = {name.removeprefix("own."): outputs[..., k] for k, name in enumerate(names)}
     x = record.unflatten(vehicle.State, list(np.moveaxis(states, -1, 0)))
     u = record.unflatten(vehicle.Input, list(np.moveaxis(inputs, -1, 0)))

@@ -238,7 +238,7 @@ class CommandSteps(StandardManoeuvre):
             angle = min(self.steer, 0.5 * car.abilities.steer_max)
             add("steer", "steer", "rad", "steer", 0.0, angle)
         elif named := takes(car, "omega"):
-            lock = car.abilities.steer_max  # of one that steers by itself for a yaw rate
+            lock = car.abilities.steer_max  # it steers for a yaw rate
             most = v * np.tan(lock) / car.abilities.wheel_base if lock else car.limits.omega_max
             add("yaw_rate", "omega", "rad/s", "omega", 0.0, min(self.omega, 0.5 * float(most)))
         if named := takes(car, "v"):

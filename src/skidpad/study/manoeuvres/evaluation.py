@@ -388,7 +388,7 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
     cars = {result.car.name: result.car for result in evaluation.results}
     versions = {"python": platform.python_version()}
     for name in LIBRARIES:
-        with suppress(PackageNotFoundError):  # run from a folder, or without what compiles
+        with suppress(PackageNotFoundError):  # run from a folder, or without compiler
             versions[name] = version(name)
     return {
         "format": FORMAT,

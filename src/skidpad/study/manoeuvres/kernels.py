@@ -140,7 +140,7 @@ class Drive:
 
         A single row if none of them changes.
         """
-        signals: Any = DriverInput  # of numbers and functions
+        signals: Any = DriverInput  # a record of numbers and functions
         rows = [
             signals(c.steer, c.speed, c.a, c.holding, c.omega, c.handbrake, c.coast)
             for c in self.cases

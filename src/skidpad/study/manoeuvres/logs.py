@@ -340,7 +340,7 @@ def measure_drive(
                         f"{test:.4g}: both must be the same; `adapt` makes the test for a log"
                     )
             with catch_warnings():
-                simplefilter("ignore", RuntimeWarning)  # of means of what is unknown
+                simplefilter("ignore", RuntimeWarning)  # means of unknown values
                 if measure is not None:
                     return measure(vehicle, of)
                 return _standing_in(manoeuvre, vehicle, of, simulated if aligned else None)

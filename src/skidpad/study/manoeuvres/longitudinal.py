@@ -337,7 +337,7 @@ class StraightBraking(_Braking):
         metrics = self._of_stop(car, stop, tyres)
         metrics += self.metrics({"locked_stopping_distance": locked})
         shown = chart(self.title, "t", "v_x", stop, harder)
-        notes = list[str]()  # on what else than locking wheels limits the stop of the first variant
+        notes = list[str]()  # other limits of the stop than locking wheels, for the first variant
         if locks(stop, car)[0]:
             notes = ["no stop without a locked wheel"]
         elif np.isnan(stopping_distance(stop)[0]):
@@ -373,7 +373,7 @@ class StraightBraking(_Braking):
     def adapted_to(self, drive: CaseRun) -> StraightBraking:
         """Return the test with the speed and the deceleration of a log."""
         stop = stop_of(drive)
-        if drive.locks():  # sliding tyres decelerate as they do, whatever is demanded
+        if drive.locks():  # the deceleration of sliding tyres does not depend on the demand
             why = "its deceleration does not depend on the demanded one"
             raise InvalidValue(f"a wheel locks in {drive.label}: {why}")
         return replace(self, speed=stop.v, deceleration=stop.deceleration)

@@ -64,7 +64,7 @@ def spread_out(
 
     pairs = ((leaf, leaves[leaf], width) for leaf, width in half.items())
     rows = {leaf: np.append(value, value + width * even()) for leaf, value, width in pairs}
-    for pick in (np.min, np.max):  # raises for what is not allowed
+    for pick in (np.min, np.max):  # raises for values that are not allowed
         vehicle.with_params({leaf: float(pick(row)) for leaf, row in rows.items()})
     return Subject(vehicle, rows, name)
 

@@ -553,7 +553,7 @@ def undetermined(
     kept, basis, vague = list[int](), list[Array](), dict[int, tuple[float, int | None]]()
     for k, column in enumerate(slopes.T):
         size, rest = float(np.linalg.norm(column)), column.copy()
-        for direction in (*basis, *basis):  # twice: rounding
+        for direction in (*basis, *basis):  # twice, against rounding errors
             rest -= (direction @ rest) * direction
         own = float(np.linalg.norm(rest))
         half = NORMAL_95 * noise / max(own, 1e-300)

@@ -98,7 +98,7 @@ def levels(values: Array, bin_: float) -> Array:
 def step_of(values: Array, steps: Array, bin_: float) -> AnyArray:
     """Index of the step of each value; -1 between steps."""
     if not steps.size:
-        return np.zeros(len(values), dtype=int)  # nowhere known: all rows alike
+        return np.zeros(len(values), dtype=int)  # unknown: all rows are one step
     gaps = np.diff(steps, prepend=-np.inf, append=np.inf)
     reach = np.minimum(bin_, _REACH * np.minimum(gaps[:-1], gaps[1:]))
     distance = np.abs(values[:, None] - steps[None, :])
@@ -158,7 +158,8 @@ _FACTORS: Mapping[str, Mapping[str, float]] = {
 
 
 def factor(unit: str, si: str, where: str) -> float:
-    """Factor from a unit to its SI unit; 1 for an empty unit. `where` begins the error message."""
+    """Factor from a unit to its SI unit; 1 for an empty unit. The error message begins with
+    `where`."""
     known = _FACTORS[si]
     text = unit.strip().lower()
     if not text:
@@ -500,7 +501,7 @@ def _lines(file: Path) -> Iterator[tuple[str, int, str]]:
     section = ""
     for number, line in enumerate(bytes_of(file).decode("latin-1").splitlines(), start=1):
         if line.startswith("**"):
-            section = (line[2:].split() or [""])[0].upper()  # some write a count behind it
+            section = (line[2:].split() or [""])[0].upper()  # some programs write a count after it
             if section == "END":
                 return
         elif line.strip() and not line.lstrip().startswith("!"):

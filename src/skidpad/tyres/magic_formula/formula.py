@@ -409,7 +409,7 @@ def aligning(tyre: Tyre, k: Sections, i: Inputs, f: Forces, spin: Spin) -> Align
         arm = 0.0 * R
     if isinstance(tyre.aligning, r.Aligning52):
         force = f.F_y - f.weights.S_V
-    else:  # that of an upright wheel
+    else:  # the slope for an upright wheel
         force = f.weights.G_y * pure_lateral(tyre, k, i, 0.0, NO_SPIN).F
     return Aligning(M_r - t * force + arm * f.F_x, t, M_r, arm)
 

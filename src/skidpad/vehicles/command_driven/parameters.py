@@ -61,7 +61,7 @@ class Entry(NamedTuple):
     stray: bool = False
     """Whether the entry is outside every node of its file, so that no node reads it."""
     repeated: str = ""
-    """Warning text if the key, or a key above it, occurs twice in its file; else empty."""
+    """Warning text if the key, or a key above it, occurs twice in its file; otherwise empty."""
 
 
 class _Leaf(NamedTuple):

@@ -83,7 +83,7 @@ class SteadySlip(NamedTuple):
         self, slip: SlipState, v_sx: m_s, v_sy: m_s, tyre: Any, at: Contact
     ) -> tuple[SlipState, SlipState]:
         """Slip that makes force at the sliding velocity (v_sx, v_sy) of the patch, and its rate."""
-        low: Any = self  # its v_low is all that a steady slip asks for
+        low: Any = self  # a steady slip needs only its v_low
         return steady_slip(v_sx, v_sy, at.v_x, low), SlipState()
 
 

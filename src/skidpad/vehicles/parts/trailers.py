@@ -210,7 +210,8 @@ class Trailer(NamedTuple):
     I_w: Annotated[si.kg_m2, si.positive] = 1.7
     """Inertia of a wheel about its axle."""
     brake: Annotated[si.one, si.non_negative] = 1.0
-    """Brake torque of a wheel over the mean of those of the car's wheels; 0 for no brakes."""
+    """Brake torque of a wheel relative to the mean brake torque of the car's wheels; 0 without
+    brakes."""
     C_drag: Annotated[si.N_s2_m2, si.non_negative] = 1.5
     """Additional air drag is ½ C_drag v² along the trailer, at its centre of mass."""
     damping: Annotated[si.Nm_s_rad, si.non_negative] = 0.0

@@ -66,7 +66,7 @@ def by_wheel(name: str, values: Sequence[Any]) -> dict[str, Any]:
 
 
 def turning(x: Any, p: Any) -> tuple[Any, Wheels]:
-    """States of the powertrain, extracted from those of the car, and the wheel spins."""
+    """States of the powertrain, extracted from the states of the car, and the wheel spins."""
     kind: Any = p.powertrain.States
     return kind(*(getattr(x, name) for name in kind._fields)), each(x, "spin")
 

@@ -398,7 +398,7 @@ class TwoTrackFactory(VehicleFactory):
             whole, params = set_values(params, Params._fields, values), None
             values = {n: whole.pop(n) for n in ("tyre", "front", "rear") if n in whole} | values
         elif record.is_record_type(type(params)):
-            whole, params = params._asdict(), None  # of a car with other parts, too
+            whole, params = params._asdict(), None  # of a car with any parts
         tyres = tyres_among(values, TYRES)
         if tyres is not None:
             whole["tyres"] = tyres

@@ -238,7 +238,7 @@ def towed_mass(p: Any) -> kg:
 
 
 def towed_braking(radius: m, p: Any) -> one:
-    """Braking force of all trailers over that of the car, whose wheels have this radius."""
+    """Braking force of all trailers relative to that of the car, whose wheels have this radius."""
     total: one = 0.0
     for trailer in p.trailers:
         by_radius = radius * (1.0 / standing_radius(trailer, p))

@@ -151,7 +151,7 @@ class Recordings:
             return True
         try:
             self._recorder.sample()
-        except Exception as error:  # As above.
+        except Exception as error:  # A full disk must not end the session.
             self._failed(self._recorder, error)
             return False
         return True

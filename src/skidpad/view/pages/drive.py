@@ -238,7 +238,8 @@ def _chosen(held: Any, driven: Any, stopped: Any) -> Any:
 
 
 SIZE_OF_TRACKS: m = 1.57
-"""Wheelbase that random tracks are designed for; they are scaled to that of the vehicle."""
+"""Wheelbase for which random tracks are designed; they are scaled to the wheelbase of the
+vehicle."""
 
 
 @dataclass(frozen=True)

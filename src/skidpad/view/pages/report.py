@@ -387,8 +387,8 @@ def _film(
 
 
 def _trajectory(result: Result, run: CaseRun) -> Trajectory | None:
-    """Samples until the run diverges; None if fewer than two are left, or if the run's states are
-    not those of the vehicle."""
+    """Samples until the run diverges; None if fewer than two are left, or if the run has states of
+    another vehicle."""
     if run.states is None or run.inputs is None:
         return None
     vehicle, part = result.car.vehicle, run.since(0.0)
@@ -508,7 +508,7 @@ def _settings(manoeuvre: Manoeuvre) -> Iterator[str]:
     """Settings of a manoeuvre with their units, such as "radius 60 m"."""
     try:
         hints = get_type_hints(type(manoeuvre), include_extras=True)
-    except NameError:  # of a class within a function
+    except NameError:  # the name of a class within a function
         hints = {}
     for name, value in settings_of(manoeuvre).items():
         unit = next((str(note) for note in get_args(hints.get(name)) if type(note) is Unit), "")

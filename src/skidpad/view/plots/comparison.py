@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Align = Literal["time", "start"]
 USUAL = ("v_x", "v_y", "v", "a_x", "a_y", "omega", "steer", "beta")
-"""Default columns, as far as all runs have them."""
+"""Default columns, used if all runs have them."""
 MOST_USUAL = 6
 
 

@@ -490,7 +490,7 @@ def _recover_file(source: Path, target: Path, *, alone: bool = False) -> Recover
     """Repair a file, in place or to another path; a file that is `alone` must have an intact
     message."""
     if source.suffix.lower() == ".db3":
-        bag_file(source)  # which says what is wrong with it, if anything is
+        bag_file(source)  # raises if the source is damaged
         return _copy(source, target, Recovered(target, 0, 0, 0, True))
     with open_mcap(source) as contents:
         chunks, loose = _whole_chunks(contents), len(contents.loose)

@@ -285,7 +285,7 @@ class Recording:
         if Path(path).suffix == ".parquet":
             write_table(Path(path), self.stage.title, runs)
         else:
-            require("pyarrow", purpose=_PURPOSE)  # before there is a folder
+            require("pyarrow", purpose=_PURPOSE)  # before a folder is made
             folder = Path(path)
             folder.mkdir(parents=True, exist_ok=True)
             for name, run in zip(_file_names(runs), runs.values(), strict=True):

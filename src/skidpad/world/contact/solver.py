@@ -444,7 +444,7 @@ class Contacts:
         self._pushed: list[SolverBody] = []
         self._obstacles: dict[str, Any] = {}
         self.floors, self._filter = Floors(), None
-        """Heights of the bodies, as far as known."""
+        """Heights of the bodies, if known."""
         self._goals: list[tuple[SolverBody, Moving]] = []
         self._inside: set[str] = set()
         self._carried: set[str] = set()

@@ -92,7 +92,7 @@ def read(file: Path) -> Document:
             'another encoding is declared as in <?xml version="1.0" encoding="latin-1"?>',
             source=Source(str(file), line, column),
         ) from None
-    except (UnicodeError, ValueError) as error:  # of codecs that are not for text
+    except (UnicodeError, ValueError) as error:  # from codecs that are not for text
         raise WorldError(f"the text of {file} is not {encoding}: {error}") from None
     return parse(text, file)
 

@@ -536,7 +536,7 @@ def loads(text: str, *, folder: str | os.PathLike[str] = ".", **options: Any) ->
 
 
 def problems(path: str | os.PathLike[str], **options: Any) -> list[WorldError]:
-    """All errors of a world file, as far as it can be read."""
+    """All errors in those parts of a world file that can be read."""
     return list(review(path, **options).errors)
 
 
