@@ -44,7 +44,10 @@ GIVEN = {
     "docs/export.md": "3.7 MB, 1 GB, 42 kB, 944 bytes, 19 kB, 720 bytes, 250 kB",
     "docs/fleet.md": "0.3 s, 1 ms, 1 ms, 10 m/s",
     "docs/getting_started.md": "10 ms, 10 ms, 10 m/s",
-    "docs/identify.md": "95 %, 95 %",
+    "docs/identify.md": (
+        "95 %, 95 %, 0.1 %, 60 s, 0.2 s, 0.5 s, 95 %, 100 %, 0.005 rad/s, 30 m/s, 14 m/s, 14 m/s, "
+        "14 m/s, 22 m/s"
+    ),
     "docs/installation.md": "740 MB",
     "docs/interop.md": (
         "6 s, 2 mm, 10 ms, 30 %, 25 %, 2.5 s, 0.3 %, 3 s, 0.3 GB, 15 s, 0.7 GB, 8 s, 0.4 GB, "
