@@ -104,7 +104,7 @@ def test_what_cannot_be_drawn_is_named() -> None:
         trajectory_stage({"a": run}, shape_of(mass))
     car = sp.vehicles.four_wheel()
     other = sp.Simulator(car, dt=0.001).run(duration=0.003)
-    with pytest.raises(InvalidValue, match="'a' has no s, d, v_s, v_d, so that its place"):
+    with pytest.raises(InvalidValue, match="'a' has no s, d, v_s, v_d, so its position is unknown"):
         trajectory_stage({"a": other}, mass)
     bare = sp.Vehicle(replace(car.model, body=None), car.params)
     with pytest.raises(InvalidValue, match="a picture needs to know the body of 'four_wheel'"):
