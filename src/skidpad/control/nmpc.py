@@ -142,6 +142,16 @@ class Formulation:
     def nu(self) -> int:
         return record.size(self.vehicle.Input)
 
+    def path_constraints(self, x: Any, u: Any) -> Iterator[tuple[Any, float, float, float]]:
+        """Constraints of one step: expression, lower bound, upper bound and scale."""
+        states, inputs = record.names(self.vehicle.State), record.names(self.vehicle.Input)
+        for servo in self.servos:
+            if servo.reach < inf:
+                error = u[inputs.index(servo.field)] - x[states.index(servo.field)]
+                yield error, -servo.reach, servo.reach, servo.reach
+        if self.accelerations is not None:
+            yield _circle(self, x, u), -inf, 1.0, 1.0
+
 
 def bounds(kind: type, name: str, limited: Mapping[str, Any] | None) -> tuple[Array, Array]:
     """Lower and upper bounds of a record's fields.
@@ -251,7 +261,7 @@ def program(f: Formulation) -> Program:
         constraints.append((step, zeros, zeros, x_scale))
         if not k:
             constraints.append((X[:, 0] - start / x_scale, zeros, zeros, x_scale))
-        for expression, low, high, scale in _path_constraints(f, x, u):
+        for expression, low, high, scale in f.path_constraints(x, u):
             least, most, size = (np.array([value]) for value in (low, high, scale))
             constraints.append((expression / scale, least, most, size))
     g, g_low, g_high, g_scales = zip(*constraints, strict=True)
@@ -286,17 +296,6 @@ def _within(
         low[k] = max(low[k], -servo.target_max)
         high[k] = min(high[k], servo.target_max)
     return low, high
-
-
-def _path_constraints(f: Formulation, x: Any, u: Any) -> Iterator[tuple[Any, float, float, float]]:
-    """Constraints of one step: expression, lower bound, upper bound and scale."""
-    states, inputs = record.names(f.vehicle.State), record.names(f.vehicle.Input)
-    for servo in f.servos:
-        if servo.reach < inf:
-            error = u[inputs.index(servo.field)] - x[states.index(servo.field)]
-            yield error, -servo.reach, servo.reach, servo.reach
-    if f.accelerations is not None:
-        yield _circle(f, x, u), -inf, 1.0, 1.0
 
 
 def _square(e: Any, weight: Array) -> Any:

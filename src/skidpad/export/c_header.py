@@ -124,6 +124,17 @@ class Naming:
             for x in numbers
         ]
 
+    def struct(self, struct: str) -> list[str]:
+        if not self.has(struct):
+            return []
+        lines = [f"/* {STRUCTS[struct]}. */", "typedef struct {"]
+        leaves = record.fields(self.record(struct))
+        for leaf, member in zip(leaves, self.fields[struct], strict=True):
+            allowed = "" if leaf.allowed is None else f" Allowed: {leaf.allowed}."
+            about = plain(f"[{leaf.unit.symbol}] {leaf.doc}{allowed}").rstrip()
+            lines.append(f"    {self.kind.name} {member};  /* {about} */")
+        return [*lines, f"}} {self.name}_{struct};", ""]
+
 
 _SPARE = 3
 """Queue entries in addition to those of the delay: the active, the new and the last command."""
@@ -358,7 +369,7 @@ def header(naming: Naming, queues: Queues) -> str:
             "",
             *(f"#define {name}_{code} {n}  /* {what} */" for code, (n, what) in CODES.items()),
             "",
-            *(line for struct in STRUCTS for line in _struct(naming, struct)),
+            *(line for struct in STRUCTS for line in naming.struct(struct)),
             *queues.type_lines(),
             _car(naming, queues),
             *(
@@ -385,18 +396,6 @@ def plain(text: str) -> str:
     """Text in one line, without comment delimiters."""
     line = "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
     return line.replace("*/", "* /").replace("/*", "/ *")
-
-
-def _struct(naming: Naming, struct: str) -> list[str]:
-    if not naming.has(struct):
-        return []
-    lines = [f"/* {STRUCTS[struct]}. */", "typedef struct {"]
-    leaves = record.fields(naming.record(struct))
-    for leaf, member in zip(leaves, naming.fields[struct], strict=True):
-        allowed = "" if leaf.allowed is None else f" Allowed: {leaf.allowed}."
-        about = plain(f"[{leaf.unit.symbol}] {leaf.doc}{allowed}").rstrip()
-        lines.append(f"    {naming.kind.name} {member};  /* {about} */")
-    return [*lines, f"}} {naming.name}_{struct};", ""]
 
 
 def _car(naming: Naming, queues: Queues) -> str:

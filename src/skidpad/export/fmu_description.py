@@ -217,6 +217,20 @@ class Programs:
         taken = [(code[r].op, code[r].imm) for r in self.settle.results[0]]
         return {k: needed[k] for k, made in enumerate(taken) if made != ("input", (0, k))}
 
+    def at_start(self, places: Iterable[Place]) -> set[Place]:
+        """Dependencies at the start; a computed state is replaced by the states that determine it.
+
+        Before the first step, the state at the start of the step is the current state.
+        """
+        independent: set[Place] = set()
+        for port, place in places:
+            if port not in ("x", "start"):
+                independent.add((port, place))
+                continue
+            source = self.of_starts.get(place, frozenset({("x", place)}))
+            independent |= {at for at in source if at[0] != "x" or at[1] not in self.of_starts}
+        return independent
+
 
 TIME = 0
 """Value reference of the time."""
@@ -623,26 +637,11 @@ def unknowns_of(variables: Variables) -> dict[str, list[Unknown]]:
         + dependent("output", known, programs.of_outputs),
         "ContinuousStateDerivative": dependent("rate", "xuw", programs.of_rates),
         "InitialUnknown": [
-            Unknown(first[group] + k, variables.references(_at_start(programs, places)))
+            Unknown(first[group] + k, variables.references(programs.at_start(places)))
             for group, unknowns in starts.items()
             for k, places in unknowns.items()
         ],
     }
-
-
-def _at_start(programs: Programs, places: Iterable[Place]) -> set[Place]:
-    """Dependencies at the start, where a computed state is replaced by those it is computed from.
-
-    Before the first step, the state at the start of the step is the current state.
-    """
-    independent: set[Place] = set()
-    for port, place in places:
-        if port not in ("x", "start"):
-            independent.add((port, place))
-            continue
-        source = programs.of_starts.get(place, frozenset({("x", place)}))
-        independent |= {at for at in source if at[0] != "x" or at[1] not in programs.of_starts}
-    return independent
 
 
 def _number(value: float) -> str:

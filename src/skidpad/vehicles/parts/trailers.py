@@ -92,6 +92,18 @@ class _JointLoad(NamedTuple):
     b_x: si.N
     b_y: si.N
 
+    def in_axes_ahead(self, joint: Joint) -> _JointLoad:
+        """Rotate a joint load into the axes of the unit ahead."""
+        c, s = joint.c, joint.s
+        cc, cs, ss = c * c, c * s, s * s
+        twice = (2.0 * cs) * self.xy
+        return _JointLoad(
+            cc * self.xx - twice + ss * self.yy,
+            cs * (self.xx - self.yy) + (cc - ss) * self.xy,
+            ss * self.xx + twice + cc * self.yy,
+            *turned(c, s, self.b_x, self.b_y),
+        )
+
 
 class _Swing(NamedTuple):
     """Yaw acceleration for a joint acceleration A: (k_x A_x + k_y A_y + k_0) / J."""
@@ -113,7 +125,7 @@ def chain_motion(units: Sequence[Unit], joints: Sequence[Joint]) -> ChainMotion:
         ahead = joints[k - 1].torque if k else 0.0
         own.append(_at_joint(units[k], felt, ahead - behind))
         behind = ahead
-        felt = _in_axes_ahead(own[-1][0], joints[k - 1]) if k else None
+        felt = own[-1][0].in_axes_ahead(joints[k - 1]) if k else None
     own.reverse()
     # No joint force acts on the first unit.
     free = own[0][0]
@@ -163,19 +175,6 @@ def _at_joint(unit: Unit, behind: _JointLoad | None, torque: si.Nm) -> tuple[_Jo
         b_y + pull_y - k_y * turned_by,
     )
     return felt, _Swing(k_x, k_y, k_0, by_J)
-
-
-def _in_axes_ahead(felt: _JointLoad, joint: Joint) -> _JointLoad:
-    """Rotate a joint load into the axes of the unit ahead."""
-    c, s = joint.c, joint.s
-    cc, cs, ss = c * c, c * s, s * s
-    twice = (2.0 * cs) * felt.xy
-    return _JointLoad(
-        cc * felt.xx - twice + ss * felt.yy,
-        cs * (felt.xx - felt.yy) + (cc - ss) * felt.xy,
-        ss * felt.xx + twice + cc * felt.yy,
-        *turned(c, s, felt.b_x, felt.b_y),
-    )
 
 
 ORDINALS = ("first", "second", "third", "fourth")
