@@ -320,4 +320,5 @@ def test_intervals_hold_under_errors_that_follow_each_other() -> None:
 def test_intervals_cover_the_truth_as_often_as_they_say(tau: float, wind: float) -> None:
     found = coverage(drives(200, 60.0, tau=tau, wind=wind))
     assert 0.90 <= found.mean() <= 0.99
-    assert found.min() >= 0.90
+    # Shares of 200 logs have a standard deviation of 2 %.
+    assert found.min() >= 0.90 - 2.0 * 0.02
