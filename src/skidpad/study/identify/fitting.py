@@ -624,6 +624,7 @@ def _notes(
             f"the intervals rest on {counted(windows, 'window')} and may be too narrow; give "
             "longer logs or a shorter window"
         )
+    notes += dict.fromkeys(r.about_heading for r in replays if r.about_heading)
     for channel in ("a_y", "a_x", "omega"):
         parts = [
             replay.errors(replay.run([guess]))[0][replay.channels.index(channel)].ravel()

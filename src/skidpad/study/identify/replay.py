@@ -55,6 +55,8 @@ LEAST_TURNING: rad_s = 0.01
 """Least standard deviation of the yaw rate from which a steering ratio is found."""
 HORIZONS: tuple[s, ...] = (0.5, 1.0, 2.0, 5.0, 10.0)
 """Times after the start of a window at which errors are reported."""
+_HALF_CHORD: s = 0.25
+"""Half the length of a chord of the path that shows the direction of the track."""
 _FOLLOWING_RUNS = 2
 """Number of runs in which a tracked speed learns to follow the logged one."""
 _LARGEST_SHIFT: m_s = 0.5
@@ -227,9 +229,13 @@ class Replay:
         """Measured channels, (channels, windows, rows), NaN where not known."""
         # A path that starts at an unknown place or heading cannot be compared.
         first = self.begins - self.lead
+        self.track = None if "yaw" in drive.channels else Track.of(drive)
+        """Direction of the track, from which the heading follows where the log has none."""
+        headings = drive.channels.get("yaw") if self.track is None else self.track.heading
         for name, needed in (("x", ("x", "yaw")), ("y", ("y", "yaw")), ("yaw", ("yaw",))):
             if name in self.channels:
-                known = [drive.channels[n][first] for n in needed if n in drive.channels]
+                columns = {**drive.channels, "yaw": headings}
+                known = [values[first] for n in needed if (values := columns.get(n)) is not None]
                 lost = np.isnan(known).any(axis=0)
                 self.measured[self.channels.index(name), lost] = np.nan
         self.starts = self._starts()
@@ -247,6 +253,16 @@ class Replay:
     def channels(self) -> tuple[str, ...]:
         """Names of the compared channels."""
         return self.way.channels
+
+    @property
+    def about_heading(self) -> str:
+        """Note on paths that start without a measured heading; empty if there are none."""
+        if self.track is None or not {"x", "y"} & set(self.channels):
+            return ""
+        return (
+            f"{self.drive.name} has no heading (yaw): paths start in the direction of the track, "
+            "which is yaw plus sideslip"
+        )
 
     @property
     def windows(self) -> int:
@@ -357,7 +373,10 @@ class Replay:
 
         speed = told("v_x", told("speed"))
         across = told("v_y", speed * np.tan(told("sideslip")))
-        motion = [told(n) for n in POSITIONS], [speed, across, told("omega")]
+        places = [told(n) for n in POSITIONS]
+        if self.track is not None:
+            places[2] = np.nan_to_num(self.track.heading[rows])
+        motion = places, [speed, across, told("omega")]
         table = np.empty((len(rows), len(names)))
         for k in range(len(rows)):
             pose, velocity = Pose(*(v[k] for v in motion[0])), Velocity(*(v[k] for v in motion[1]))
@@ -600,6 +619,52 @@ class Replay:
                 turn = difference[..., k, :, :]
                 difference[..., k, :, :] = np.arctan2(np.sin(turn), np.cos(turn))
         return difference
+
+
+class Track(NamedTuple):
+    """Direction of the track of a log with positions, and the heading that follows from it."""
+
+    course: Array
+    """Direction of the motion in rad, for each row of the log; NaN where the vehicle hardly
+    moves."""
+    heading: Array
+    """Course minus the measured sideslip, or minus zero if the log has none."""
+
+    @classmethod
+    def of(cls, drive: Prepared) -> Track | None:
+        """The track of a log, None if it has no positions or never moves.
+
+        The direction is that of chords, and the difference of it from the integral of the yaw rate
+        is averaged, so that noise of positions hardly turns a path.
+        """
+        channels, count = drive.channels, len(drive.t)
+        if not {"x", "y"} <= channels.keys():
+            return None
+        half = max(1, round(_HALF_CHORD / drive.dt))
+        rows = np.arange(count)
+        after, before = np.minimum(rows + half, count - 1), np.maximum(rows - half, 0)
+        # Chords at the ends of the log are shorter and not centred on their rows.
+        whole = after - before == 2 * half
+        x, y = (channels[name][after] - channels[name][before] for name in ("x", "y"))
+        moves = whole & (np.hypot(x, y) > 2.0 * _HALF_CHORD * WALKING)
+        if not moves.any():
+            return None
+        speed = np.nan_to_num(channels.get("v_x", np.ones(count)))
+        slip = channels.get("sideslip")
+        if slip is None and "v_y" in channels:
+            slip = np.arctan2(channels["v_y"], np.maximum(np.abs(speed), WALKING))
+        slip = np.zeros(count) if slip is None else np.nan_to_num(slip)
+        omega = np.nan_to_num(channels.get("omega", np.zeros(count)))
+        turned = drive.dt * (np.cumsum(omega) - 0.5 * omega)
+        apart = np.arctan2(y, x) - slip - turned + np.where(speed < 0.0, np.pi, 0.0)
+        box = np.ones(min(4 * half + 1, count))
+        cosine, sine = (
+            np.convolve(np.where(moves, part, 0.0), box, "same")
+            for part in (np.cos(apart), np.sin(apart))
+        )
+        near = np.convolve(moves, box, "same") > 0.5
+        heading = np.where(near, np.arctan2(sine, cosine) + turned, np.nan)
+        return cls(heading + slip + np.where(speed < 0.0, np.pi, 0.0), heading)
 
 
 class _Fleet(Fleet):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -101,6 +101,8 @@ def replayed_log(name: str, replay: Replay, guess: Guess, chosen: NDArray[np.boo
     replay.follow_speed(guess)
     values, measured = replay.run([guess])[0][:, chosen], replay.measured[:, chosen]
     at = {channel: k for k, channel in enumerate(replay.channels)}
+    if {"x", "y"} <= at.keys() and replay.track is not None:
+        _turn_along(values, measured, at, replay.track.course[replay.begins[chosen]])
     if {"x", "y", "yaw"} <= at.keys() and replay.lead:
         places = [at[channel] for channel in ("x", "y", "yaw")]
         pose, seen = values[places], measured[places, :, 0]
@@ -117,6 +119,23 @@ def replayed_log(name: str, replay: Replay, guess: Guess, chosen: NDArray[np.boo
         differences[at["yaw"]] = np.arctan2(np.sin(half), np.cos(half))
     t = replay.drive.t[replay.rows[chosen]]
     return ReplayedLog(name, replay.drive.name, replay.channels, t, measured, values, differences)
+
+
+def _turn_along(values: Array, measured: Array, at: Mapping[str, int], course: Array) -> None:
+    """Move paths so that they start at the measured place in the direction `course`, in rad.
+
+    The heading is not known then: that of each vehicle is the course minus its own sideslip.
+    """
+    paths = [values[at[name]] for name in ("x", "y")]
+    # A derivative of second order at the first row.
+    x, y = (-3.0 * path[:, 0] + 4.0 * path[:, 1] - path[:, 2] for path in paths)
+    origin = [measured[at[name], :, 0] for name in ("x", "y")]
+    known = np.isfinite([x, y, course, *origin]).all(axis=0) & (np.hypot(x, y) > 0.0)
+    turn = np.where(known, course - np.arctan2(y, x), 0.0)[:, None]
+    x, y = (path - path[:, :1] for path in paths)
+    first = [np.where(known, o, p[:, 0])[:, None] for o, p in zip(origin, paths, strict=True)]
+    values[at["x"]] = first[0] + np.cos(turn) * x - np.sin(turn) * y
+    values[at["y"]] = first[1] + np.sin(turn) * x + np.cos(turn) * y
 
 
 def replayed_channels(runs: Sequence[ReplayedLog]) -> dict[str, ReplayedChannel]:
