@@ -120,6 +120,20 @@ def test_paths_start_from_the_measured_pose_after_the_run_in(run: sp.Trajectory)
             assert there.error(channel, horizon).rmse == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.parametrize("slip", [True, False])
+def test_paths_without_a_heading_start_along_the_track(run: sp.Trajectory, slip: bool) -> None:
+    """As of GNSS positions in a car without an inertial platform, with and without sideslip."""
+    c, s = np.cos(2.0), np.sin(2.0)
+    x, y = c * run["x"] - s * run["y"] + 50.0, s * run["x"] + c * run["y"] - 20.0
+    drive = prepared(run, x=x, y=y)
+    for name in ("yaw", *([] if slip else ["v_y"])):
+        del drive.channels[name]  # type: ignore[attr-defined]
+    found = compare([CAR, kinematic()], drive, window=5.0)
+    assert found.error("position", 5.0, "single_track").rmse < 0.5
+    assert found.error("position", 5.0, "kinematic_bicycle").rmse < 15.0
+    assert any("has no heading" in note for note in found.notes)
+
+
 def test_what_diverges_is_counted_and_not_chosen(run: sp.Trajectory) -> None:
     ks = sp.vehicles.commonroad_ks()
     model = ks.model
@@ -206,6 +220,48 @@ def test_intervals_of_the_difference_cover_it(correlation: float) -> None:
         ((pair,), _) = choose(("best", "other"), logs)
         covered += pair.low <= 0.4 <= pair.high
     assert 0.9 <= covered / 300 <= 0.99
+
+
+def replayed(name: str, errors: Any) -> ReplayedLog:
+    """One window of two samples for each error."""
+    t = np.arange(len(errors))[:, None] + np.array([0.0, 1.0])
+    table = np.repeat(np.asarray(errors, dtype=float), 2).reshape(1, -1, 2)
+    return ReplayedLog(name, "log", ("omega",), t, 0.0 * table, table, table)
+
+
+def test_errors_that_grow_with_the_motion_are_told_apart() -> None:
+    """Errors in a growing sine differ by a factor of 30, and the ratio of two vehicles does not."""
+    rng = np.random.default_rng(2)
+    growth = np.geomspace(0.02, 0.6, 11)
+    good = 0.01 * np.exp(0.2 * rng.normal(size=11))
+    logs = [replayed("rough", growth), replayed("fine", good)]
+    ((pair,), verdict) = choose(("rough", "fine"), logs)
+    assert pair.is_certain
+    assert verdict.startswith("The logs support fine. Its error is the smallest.")
+
+
+def test_an_uncertain_vehicle_with_several_times_the_error_is_not_chosen() -> None:
+    few = [replayed("rough", [1.0, 1.1, 9.0]), replayed("fine", [1.0, 1.2, 1.0])]
+    ((pair,), verdict) = choose(("rough", "fine"), few)
+    assert not pair.is_certain
+    assert pair.mean_ratio > 3.0
+    assert verdict.startswith(
+        "The logs cannot tell fine from rough. The error of fine is the smallest."
+    )
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.3])
+def test_equal_vehicles_are_rarely_told_apart(correlation: float) -> None:
+    rng = np.random.default_rng(4)
+    alarms = 0
+    for _ in range(300):
+        own = rng.normal(size=(2, 20))
+        for k in range(1, 20):
+            own[:, k] = correlation * own[:, k - 1] + np.sqrt(1.0 - correlation**2) * own[:, k]
+        logs = [replayed(n, np.exp(e)) for n, e in zip(("a", "b"), 0.5 * own, strict=True)]
+        ((pair,), _) = choose(("a", "b"), logs)
+        alarms += pair.is_certain
+    assert alarms / 300 <= 0.1  # as the intervals, which hold in 9 of 10 cases at least
 
 
 def test_vehicles_are_named_and_numbered(run: sp.Trajectory) -> None:

@@ -3,9 +3,9 @@
 `compare` replays the same free-run windows of the logs by every vehicle and reports the errors by
 channel and by the time since the start of a window. Which model the data support is a paired
 question: all vehicles replay the same windows, so an easy or a difficult stretch of road counts
-alike for all of them, and the difference of two vehicles, window by window, has a much narrower
+alike for all of them, and the ratio of two vehicles' errors, window by window, has a much narrower
 interval than either error. The verdict names the simplest vehicle, the one with the fewest
-parameters, whose error is not certainly larger than the smallest error; see `Pair`.
+parameters, whose error is close to the smallest and not certainly larger; see `Pair`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from ...core import record
 from ...core.checks import positive
-from ...core.files import brief_repr, counted
+from ...core.files import brief_repr, counted, listed
 from ...core.model import Vehicle
 from ...core.record import unknown_name
 from ...errors import InvalidValue
@@ -281,6 +281,7 @@ def _replays(
                 f"{drive.name}: vehicles with commands are compared at their body point, the "
                 "others at their centre of mass; say with at= (--at) which point the log describes"
             )
+        notes += {one.about_heading for one in own.values() if one.about_heading}
         begins = [set(replay.begins.tolist()) for replay in own.values()]
         shared = np.array(sorted(set.intersection(*begins)), dtype=int)
         if not len(shared):
@@ -357,8 +358,12 @@ ENOUGH = 8
 """Number of windows that decide between two vehicles."""
 LEVEL: float = 0.95
 """Confidence of the intervals."""
+CLOSE: float = 1.25
+"""Largest error, as a multiple of the smallest, for which a simpler vehicle may be preferred."""
 _MOST_DEPENDENT: float = 0.9
 """Largest correlation of neighbouring stretches that is taken into account."""
+_NEGLIGIBLE: float = 0.01
+"""Smallest error of a window that counts, as a share of the mean error of the best vehicle."""
 
 
 class Pair(NamedTuple):
@@ -366,19 +371,23 @@ class Pair(NamedTuple):
 
     The error of a window is the root mean square over its channels, each divided by the smallest
     error that any vehicle has in it. Windows that overlap count as one. The interval is that of
-    Student's distribution for the mean difference; neighbouring windows that are alike count less.
+    Student's distribution for the mean logarithm of the ratio of the two errors, because errors
+    grow with the motion and their ratio hardly does; neighbouring windows that are alike count
+    less.
     """
 
     vehicle: str
     other: str
     """The vehicle with the smallest error."""
     difference: float
-    """Mean difference over the mean error of `other`."""
+    """Typical (geometric mean) ratio of the errors of a window, minus 1."""
     low: float
     """Lower end of the 95 % interval; minus infinity if the windows are too few."""
     high: float
     """Upper end of the 95 % interval."""
     windows: int
+    mean_ratio: float
+    """Mean error over the mean error of `other`; one difficult window can make it large."""
 
     @property
     def is_certain(self) -> bool:
@@ -454,11 +463,12 @@ def _pairs(vehicles: Sequence[str], replays: Sequence[ReplayedLog]) -> list[Pair
         return []
     best = min(sound, key=lambda name: float(sound[name].mean()))
     smallest = max(float(sound[best].mean()), np.finfo(float).tiny)
+    logs = {name: np.log(np.maximum(own, _NEGLIGIBLE * smallest)) for name, own in sound.items()}
     found: list[Pair] = []
     for name, own in sound.items():
         if name == best:
             continue
-        apart = (own - sound[best]) / smallest
+        apart = logs[name] - logs[best]
         count, mean = len(apart), float(apart.mean())
         std = float(np.std(apart, ddof=1)) if count > 1 else 0.0
         # Neighbouring stretches of one log may be alike. Their correlation, of a sequence in which
@@ -469,8 +479,11 @@ def _pairs(vehicles: Sequence[str], replays: Sequence[ReplayedLog]) -> list[Pair
             alike = float(np.sum((off[1:] * off[:-1])[log[1:] == log[:-1]])) / square + 1.0 / count
             alike = min(max(alike, 0.0), _MOST_DEPENDENT)
             std *= float(np.sqrt((1.0 + alike) / (1.0 - alike)))
-        low, high = mean_bounds(np.asarray(mean), np.asarray(std), count, LEVEL)
-        found.append(Pair(name, best, mean, float(low), float(high), count))
+        ends = mean_bounds(np.asarray(mean), np.asarray(std), count, LEVEL)
+        with np.errstate(over="ignore"):
+            low, high = (float(np.expm1(end)) if np.isfinite(end) else float(end) for end in ends)
+        ratio = float(own.mean()) / smallest
+        found.append(Pair(name, best, float(np.expm1(mean)), low, high, count, ratio))
     return found
 
 
@@ -491,15 +504,26 @@ def _verdict(vehicles: Sequence[str], pairs: Sequence[Pair], replays: Sequence[R
         return " ".join([*only, *lost])
     by_name = {pair.vehicle: pair for pair in pairs}
     best = pairs[0].other
-    chosen = next(name for name in sound if name == best or not by_name[name].is_certain)
-    sentences = [f"The logs support {chosen}."]
+    uncertain = [name for name in sound if name != best and not by_name[name].is_certain]
+    ratios = {name: max(1.0 + pair.difference, pair.mean_ratio) for name, pair in by_name.items()}
+    near = [name for name in uncertain if ratios[name] <= CLOSE]
+    chosen = next(name for name in sound if name == best or name in near)
+    # A simpler vehicle with a much larger error is no choice, even where the windows are too few or
+    # too different to be certain.
+    unclear = [n for n in uncertain if n not in near and sound.index(n) < sound.index(chosen)]
+    if unclear:
+        sentences = [f"The logs cannot tell {chosen} from {listed(unclear)}."]
+        if chosen == best:
+            sentences.append(f"The error of {chosen} is the smallest.")
+    else:
+        sentences = [f"The logs support {chosen}."]
+        if chosen == best:
+            sentences.append("Its error is the smallest.")
     if chosen != best:
         sentences.append(
             f"{best} has the smallest error, and it is not certain that the error of {chosen} is "
             f"larger: {_times(by_name[chosen])}."
         )
-    else:
-        sentences.append("Its error is the smallest.")
     for name in sound:
         if name in (best, chosen):
             continue
@@ -514,8 +538,12 @@ def _verdict(vehicles: Sequence[str], pairs: Sequence[Pair], replays: Sequence[R
 
 
 def _times(pair: Pair) -> str:
-    """Error relative to the smallest one, with its interval, as text."""
+    """Typical error relative to the smallest one, with its interval, as text."""
+    typical = 1.0 + pair.difference
+    text = f"{typical:.3g} times that of {pair.other}"
     if not np.isfinite(pair.low):
-        return f"{1.0 + pair.difference:.3g} times that of {pair.other}, from one window"
-    low, high = max(1.0 + pair.low, 0.0), 1.0 + pair.high
-    return f"{1.0 + pair.difference:.3g} times that of {pair.other} ({low:.3g} to {high:.3g})"
+        return f"{text}, from one window"
+    text += f" ({1.0 + pair.low:.3g} to {1.0 + pair.high:.3g})"
+    if not typical / CLOSE <= pair.mean_ratio <= typical * CLOSE:
+        text += f" in a typical window, {pair.mean_ratio:.3g} times on average"
+    return text
