@@ -279,7 +279,7 @@ def test_bad_policies_are_named() -> None:
         lqr.policy(KINEMATIC, DT, [20.0, 10.0], by_path(KINEMATIC), R)
     with pytest.raises(InvalidValue, match="Q weighs x"):
         lqr.policy(KINEMATIC, DT, 20.0, Q[KINEMATIC.name], R, path=straight(50.0, 20.0))
-    with pytest.raises(InvalidValue, match=r"limits: 'tau' is no input"):
+    with pytest.raises(InvalidValue, match=r"limits: 'tau' is not an input"):
         lqr.policy(KINEMATIC, DT, 20.0, by_path(KINEMATIC), R, limits={"tau": 1.0})
     with pytest.raises(InvalidValue, match="must be a continuous model"):
         lqr.design(sp.vehicles.ackermann_truck(), 0.5, DT, {"y": 1.0}, [1.0, 1.0, 1.0])

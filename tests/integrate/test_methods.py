@@ -236,7 +236,7 @@ def test_options_are_checked() -> None:
         integrate.get("radau", iteration=3)
     with pytest.raises(InvalidValue, match=r"'rtol'\. Allowed are none"):
         integrate.get("rk4", rtol=1e-6)
-    with pytest.raises(InvalidValue, match="already made"):
+    with pytest.raises(InvalidValue, match="is an Integrator object"):
         integrate.get(integrate.get("radau"), iterations=3)
     for value in (0, -1, 2.5):
         with pytest.raises(InvalidValue, match=f"iterations = {value}"):

@@ -129,8 +129,8 @@ SHAPE = {
         "names 'delta', which is neither a state nor an output",
     ),
     "limits upside down": (limited(a_max=-1.0, a_min=1.0), "a_min, a_max is out of order"),
-    "limits of another input": (limited(inputs={"F_x": (-1.0, 1.0)}), "'F_x' is no input"),
-    "gravity of another planet": (replace(BODY, gravity="g"), "gravity = 'g' is no parameter"),
+    "limits of another input": (limited(inputs={"F_x": (-1.0, 1.0)}), "'F_x' is not an input"),
+    "gravity of another planet": (replace(BODY, gravity="g"), "gravity = 'g' is not a parameter"),
 }
 
 

@@ -175,8 +175,8 @@ class _Check:
                 f"{self._where} is for an unknown precision, {program.precision!r}; "
                 "allowed are None, float32, float64"
             )
-        self._must(isinstance(program.name, str), f"name {program.name!r} is no text")
-        self._must(isinstance(program.meta, dict), f"meta {program.meta!r} is no mapping")
+        self._must(isinstance(program.name, str), f"name {program.name!r} is not a text")
+        self._must(isinstance(program.meta, dict), f"meta {program.meta!r} is not a mapping")
         for port in (*program.inputs, *program.outputs):
             self._must(_sound_port(port), f"port {port.name!r:.80}")
         counts = LOWERED_OPS if self._lowered else TRACED_OPS

@@ -559,7 +559,7 @@ def _height(road: CrgRoad, line: PlacedLine, row: float, v: float) -> float:
 def road_of_crg(path: str | os.PathLike[str], *, modifiers: bool = True) -> Any:
     """Surface record of an OpenCRG file, with or without the modifiers of the file."""
     file = read_crg(path)
-    with reading(file.path, "is no road"), np.errstate(all="ignore"):
+    with reading(file.path, "is not a road"), np.errstate(all="ignore"):
         numbers = file.modifiers if modifiers else {}
         road = CrgRoad.of(file)
         road = (_scaled(road) if modifiers else road).without_gaps(numbers)

@@ -53,7 +53,7 @@ def shape(subject: Subject) -> list[str]:
     faults = [*_outlines(geometry), *_wheels(subject, geometry)]
     faults = [*(faults or _centre_and_axles(geometry)), *_limits(subject, limits)]
     if body.gravity and body.gravity not in record.names(subject.model.Params):
-        faults.append(f"gravity = {body.gravity!r} is no parameter")
+        faults.append(f"gravity = {body.gravity!r} is not a parameter")
     return faults
 
 
@@ -156,7 +156,7 @@ def _limits(subject: Subject, limits: Limits) -> Iterator[str]:
     names = record.names(subject.model.Input)
     for name, (low, high) in limits.inputs.items():
         if name not in names:
-            yield f"limits: {name!r} is no input; there are {', '.join(names)}"
+            yield f"limits: {name!r} is not an input; there are {', '.join(names)}"
         elif not low <= high:
             yield f"limits: the input {name} from {low} to {high} is out of order"
 

@@ -279,7 +279,7 @@ def value_warnings(
     radius = values["dimension.UNLOADED_RADIUS"]
     if "UNITS" not in document.sections and not LEAST_RADIUS <= radius <= MOST_RADIUS:
         yield (
-            f"{document.source}: UNLOADED_RADIUS = {radius:g} m is no radius of a tyre; without "
+            f"{document.source}: UNLOADED_RADIUS = {radius:g} m is not a tyre radius; without "
             "[UNITS] values are in SI, and these seem not to be"
         )
 

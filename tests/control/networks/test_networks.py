@@ -150,7 +150,7 @@ WRONG = [
     (lambda: Gru(np.ones((5, 3)), np.ones((6, 2)), [0.0] * 6, [0.0] * 6), r"allowed is \(6, 3\)"),
     (lambda: Network.of_state_dict({}), "is empty"),
     (lambda: Network.of_state_dict([1]), "is a mapping"),  # type: ignore[arg-type]
-    (lambda: Network.of_state_dict({"0.bias": [1.0]}), "'0' of the state dict has a bias and no"),
+    (lambda: Network.of_state_dict({"0.bias": [1.0]}), "'0' of the state dict has a bias but no"),
     (lambda: Network.of_state_dict({"1.weight": [1.0]}), r"layer 0 \(1\).*of a normalisation"),
     (lambda: Network.of_state_dict({"g.weight_ih_l0": ONES}), "no weight_hh for level 0"),
     (lambda: Network.of_state_dict({"g.weight_ih_l0_reverse": ONES}), "bidirectional GRU"),

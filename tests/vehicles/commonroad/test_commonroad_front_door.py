@@ -72,7 +72,7 @@ def test_limits_are_symmetric_in_every_published_set() -> None:
 def test_a_set_may_be_given_alone_and_overridden(name: str) -> None:
     factory = vehicles.get(name)
     if not factory.sets:
-        with pytest.raises(InvalidValue, match=rf"parameters = 2 is no .* of '{name}'.* none"):
+        with pytest.raises(InvalidValue, match=rf"parameters = 2 is not .* of '{name}'.* none"):
             factory(parameters=2)
         return
     number = factory.sets[-1]
@@ -85,7 +85,7 @@ def test_a_set_may_be_given_alone_and_overridden(name: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"parameters": 4}, r"parameters = 4 is no .*'commonroad_st'; allowed are 1, 2, 3"),
+        ({"parameters": 4}, r"parameters = 4 is not .*'commonroad_st'; allowed are 1, 2, 3"),
         ({"parameters": True}, "parameters = True"),
         ({"parameters": "2"}, "parameters = '2'"),
         ({"compat": "matlab"}, "compat = 'matlab' is unknown; allowed are None, 'upstream'"),
@@ -158,14 +158,14 @@ def test_start_fits_every_car_and_refuses_others() -> None:
     for name in NAMES:
         car = vehicles.get(name)()
         if name == "double_integrator":
-            with pytest.raises(InvalidValue, match="'double_integrator' is no car"):
+            with pytest.raises(InvalidValue, match="'double_integrator' is not a CommonRoad car"):
                 start(car, v=3.0)
             continue
         x = start(car, x=1.0, yaw=0.2, v=10.0, beta=0.1, omega=0.3, steer=0.1)
         assert (x.x, x.yaw, x.steer) == (1.0, 0.2, 0.1)
         speed = x.v if hasattr(x, "v") else np.hypot(x.v_x, x.v_y)
         assert speed == pytest.approx(10.0)
-    with pytest.raises(InvalidValue, match="'four_wheel' is no car of CommonRoad"):
+    with pytest.raises(InvalidValue, match="'four_wheel' is not a CommonRoad car"):
         start(vehicles.four_wheel())
 
 

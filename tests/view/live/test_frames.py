@@ -50,7 +50,7 @@ def test_those_who_saw_the_frame_before_get_new_scans_only() -> None:
 
 @pytest.mark.parametrize("channels", [2, 4])
 def test_a_frame_of_another_stage_is_refused(channels: int) -> None:
-    with pytest.raises(InvalidValue, match=r"no frame of|cut short"):
+    with pytest.raises(InvalidValue, match=r"not a frame of|cut short"):
         decode(encode(MOMENT._replace(scans=())), channels)
 
 

@@ -439,7 +439,7 @@ class Network(Constant):
         content = bytes_of(path)
         with reading(path, "is no ONNX file"):
             graph = onnx.load_model_from_string(content).graph
-        with reading(path, "has a graph that is no chain of layers"):
+        with reading(path, "has a graph that is not a chain of layers"):
             return cls(_Chain(onnx, graph).layers())
 
     @property

@@ -324,7 +324,7 @@ class Transition(StandardManoeuvre):
         first, last = (first_time(drive.t, a_y[:, None], k * self.a_y)[0] for k in shares)
         rising = (drive.t >= first) & (drive.t <= last)
         if not np.isfinite(last) or rising.sum() < 5:
-            most = f"{drive.label} reaches a lateral acceleration of {a_y.max():.2f} m/s²"
+            most = f"{drive.label} reaches {a_y.max():.2f} m/s² at most"
             raise InvalidValue(f"{most}; at least {self.a_y:g} m/s² are needed")
         if not np.corrcoef(drive.t[rising], angle[rising])[0, 1] > EVEN:
             slow = f"{drive.label} has no slow ramp up to {self.a_y:g} m/s²"

@@ -260,8 +260,8 @@ class CommonRoadFactory(VehicleFactory):
         """Parameters of a set; raises for a field without a value in the set or from the caller."""
         if isinstance(number, bool) or number not in self.sets:
             raise InvalidValue(
-                f"parameters = {number!r} is no parameter set of {self.model.name!r}; allowed are "
-                + (", ".join(map(str, self.sets)) or "none")
+                f"parameters = {number!r} is not a parameter set of {self.model.name!r}; allowed "
+                "are " + (", ".join(map(str, self.sets)) or "none")
             )
         values = {name: v for name, v in SETS[number].items() if name in record.names(Params)}
         given = {*values, *params, *(source if isinstance(source, Mapping) else ())}
