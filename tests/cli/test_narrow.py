@@ -18,6 +18,7 @@ from skidpad.study.identify.comparison import Comparison
 from skidpad.study.identify.problem import ErrorRow
 from skidpad.study.identify.window_errors import Error
 from skidpad.study.logs.log import Channel, Log
+from skidpad.study.logs.preparation import Line
 
 NUMBERS = (-0.012345, 1234.5, 0.38012, 1e-7)
 
@@ -61,13 +62,15 @@ def tables() -> dict[str, RenderableType]:
         for part in ("training", "held out")
     ]
     fit: Any = SimpleNamespace(
-        vehicle=SimpleNamespace(name="DELAY_STEER_ACC_GEARED"),
+        title="DELAY_STEER_ACC_GEARED",
         logs=("run.mcap",),
         estimates=(estimate,),
         windows=3,
         window=5.0,
         errors=tuple(errors),
         untold=(),
+        error_window=lambda part: 10.0,
+        preparation={"run.mcap": [Line("latency", "omega", "moved 0.04 s earlier", 1.0)]},
     )
     sheets = {name: vehicle_sheet(sp.vehicles.get(name)()) for name in sp.vehicles.names()}
     t = np.arange(100) / 7.0

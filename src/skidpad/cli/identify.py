@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -77,6 +79,20 @@ def _source(text: str) -> Any:
 def _names(texts: Sequence[str] | None) -> dict[str, str]:
     fault = "--map {}: expected COLUMN=CHANNEL, as in delta=steer"
     return dict(split_pairs(texts, fault, last=True))
+
+
+STOPPED = 130
+"""Exit status after Ctrl-C, as in shells."""
+
+
+@contextmanager
+def _interruptible() -> Generator[None]:
+    """Context that ends the command with a sentence on Ctrl-C, before any file is written."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("interrupted; nothing was written", err=True)
+        raise typer.Exit(STOPPED) from None
 
 
 UNUSABLE = 1
@@ -205,7 +221,7 @@ def compare(
         name: calibrated_vehicle(text, params, settings)
         for name, text in zip(_labels(vehicles), vehicles, strict=True)
     }
-    with caught_texts(Warning) as notes:
+    with _interruptible(), caught_texts(Warning) as notes:
         found = study.compare(
             {name: car for name, (car, _) in own.items()},
             logs.sources(),
@@ -286,7 +302,7 @@ def estimate(
     # Kalman filters take white noise; that of a smoothed channel is not.
     options["without"] = [*options["without"], "filter"]
     found: list[StateEstimates] = []
-    with caught_texts(Warning) as notes:
+    with _interruptible(), caught_texts(Warning) as notes:
         for raw in prepare_logs(logs.sources(), **options):
             drive, told = calibrated(car, raw, calibration)
             notes += told
@@ -338,11 +354,13 @@ def fit(
             its own.
         bounds [NAME=LOW:HIGH]: Ends of a parameter; may be repeated.
         prior [NAME=MEAN:STD]: What is known of a parameter beforehand; may be repeated.
-        window [S]: Length of the free runs.
+        window [S]: Length of the windows, each of which starts from the measured state; by default
+            1.5 to 5 s, so that the runs have about twelve.
         longest [S]: Longest dead time to try.
         starts: Number of initial values that the fit is repeated from.
         at: Point of the vehicle that the runs describe: centre of mass, rear axle or body point.
-        out [FILE]: Write the parameters in YAML, for --params.
+        out [FILE]: Write the parameters in YAML, for --params and VEHICLE:FILE, with the same
+            parameter set as in the fit.
         report [FILE]: Write the report, one HTML page.
     """
     from ..study.identify import fitting
@@ -359,7 +377,7 @@ def fit(
         raise InvalidValue("--compat needs one of Autoware's vehicles")
     else:
         own = vehicle_of(vehicle, params, settings)
-    with caught_texts(Warning) as notes:
+    with _interruptible(), caught_texts(Warning) as notes:
         found = fitting.fit(
             own,
             logs.sources(),
@@ -371,6 +389,8 @@ def fit(
             **more,
             **logs.options(),
         )
+    own_file = WITH_FILE.fullmatch(vehicle)
+    found = replace(found, named=vehicle if own_file is None else own_file[1])
     if out is not None:
         found.write(out)
     if report is not None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..study.identify.comparison import Comparison, Error
     from ..study.identify.fitting import Fit
     from ..study.logs.log import Channel, Log
-    from ..study.logs.preparation import Prepared
+    from ..study.logs.preparation import Line, Prepared
 
 NONE = "–"
 """Text in place of a missing value."""
@@ -57,11 +57,31 @@ def log_sheet(log: Log, prepared: Prepared | None, problem: str) -> RenderableTy
         lines += [("latency", f"{name}: {late}", "") for name, late in prepared.latency.items()]
         lines += [(o.step, f"{o.channel}: {o.text}", _percent(o.share)) for o in prepared.lines]
     if lines:
-        sheet = Sheet(("step", "what was found and done", "samples"), lines, (2,), (1,))
-        parts.append(sheets.legible(sheet, show_edge=True))
+        parts.append(_steps_sheet(lines))
     if problem:
         parts.append(Text(f"cannot be used: {problem}", "red"))
     return Group(*parts)
+
+
+def _steps_sheet(lines: Sequence[tuple[str, str, str]]) -> RenderableType:
+    sheet = Sheet(("step", "what was found and done", "samples"), lines, (2,), (1,))
+    return sheets.legible(sheet, show_edge=True)
+
+
+ROUTINE = ("filter", "grid", "derive")
+"""Steps of the preparation that only `log` shows, as they change no meaning of a channel."""
+
+
+def _preparation(logs: Mapping[str, Sequence[Line]]) -> list[RenderableType]:
+    """What the preparation of logs changed and found, apart from routine steps."""
+    several = len(logs) > 1
+    lines = [
+        (one.step, f"{name}: " * several + f"{one.channel}: {one.text}", _percent(one.share))
+        for name, own in logs.items()
+        for one in own
+        if one.step not in ROUTINE
+    ]
+    return [_steps_sheet(lines)] if lines else []
 
 
 def _clocks(log: Log) -> dict[str, int]:
@@ -165,6 +185,7 @@ def comparison_sheet(found: Comparison, notes: Sequence[str]) -> RenderableType:
             show_edge=True,
         ),
         *[Text(found.verdict)] * bool(found.verdict),
+        *_preparation(found.preparation),
         *sheets.notes(notes),
     ]
     return Group(*parts)
@@ -331,12 +352,16 @@ def fit_sheet(found: Fit, notes: Sequence[str]) -> RenderableType:
         if e.horizon == 0.0
     ]
     changes = Sheet(("root mean square", "part", "before", "after"), errors, (2, 3))
-    own_logs = (found.vehicle.name, "bold cyan"), (", ".join(found.logs), "bold")
+    parts = dict.fromkeys(e.part for e in found.errors)
+    spans = dict.fromkeys(f"{found.error_window(part):.3g} s" for part in parts)
+    about = f"fitted in {windows} of {found.window:.3g} s"
+    about += f"; errors over windows of {' and '.join(spans)}" if spans else ""
     return Group(
-        Text.assemble(own_logs[0], " fitted to ", own_logs[1]),
-        Text(f"{windows} of {found.window:.3g} s", "dim"),
+        Text.assemble((found.title, "bold cyan"), " fitted to ", (", ".join(found.logs), "bold")),
+        Text(about, "dim"),
         sheets.legible(table, show_edge=True),
         sheets.legible(changes, show_edge=True),
+        *_preparation(found.preparation),
         *(Text(f"the logs cannot tell: {one.text}", "yellow") for one in found.untold),
         *sheets.notes(notes),
     )

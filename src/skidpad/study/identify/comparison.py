@@ -43,7 +43,7 @@ from .window_errors import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..logs.preparation import Prepared
+    from ..logs.preparation import Line, Prepared
     from .fitting import Fit
 
 Candidate: TypeAlias = "Vehicle | str | Fit"
@@ -79,6 +79,10 @@ class Comparison:
     fits: Mapping[str, Fit] = field(default_factory=dict[str, "Fit"])
     """`Fit` of each vehicle to the training part of the logs, if the comparison made them."""
     notes: tuple[str, ...] = ()
+    preparation: Mapping[str, tuple[Line, ...]] = field(
+        default_factory=dict[str, "tuple[Line, ...]"]
+    )
+    """What the preparation of each log changed and found, by the name of the log."""
 
     __repr__ = brief_repr
 
@@ -224,6 +228,7 @@ def compare(
         _noise(drives),
         fits,
         (*notes, *more),
+        {drive.name: drive.lines for drive in drives},
     )
 
 

@@ -47,7 +47,7 @@ from .problem import (
     Training,
     solve,
 )
-from .replay import Guess, Replay
+from .replay import HORIZONS, Guess, Replay
 from .uncertainty import (
     CHI_SQUARE_95,
     LEAST_PIECES,
@@ -63,6 +63,8 @@ from .window_errors import replayed_channels, replayed_log
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from ..logs.preparation import Line
 
 LONGEST_WINDOW: s = 5.0
 """Default length of the windows; shorter in logs that would have fewer than `ENOUGH` of them."""
@@ -142,6 +144,8 @@ class Fit:
     notes: tuple[str, ...] = ()
     source: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """All parameters of an Autoware vehicle and its simulator, with the estimates."""
+    named: str = ""
+    """Vehicle with its parameter set, as in single_track:sports; empty if it is not known."""
 
     __repr__ = brief_repr
 
@@ -178,7 +182,9 @@ class Fit:
             return target
         kind = self.vehicle.model.Params
         own = dict(zip(record.names(kind), record.flatten(self.vehicle.params), strict=True))
-        lines = [f"# {self.vehicle.name}, fitted to {', '.join(self.logs)}"]
+        lines = [f"# {self.title}, fitted to {', '.join(self.logs)}"]
+        if self.named:
+            lines.append(f"# To use it: {self.named}:{target.name}, or {self.named} --params FILE")
         for e in self.estimates:
             text = f"{e.name} = {e.value:.6g} {e.unit} ({e.low:.6g} to {e.high:.6g})"
             lines.append(f"# {text}")
@@ -192,6 +198,24 @@ class Fit:
         with replacing(target) as temporary:
             temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return target
+
+    @property
+    def title(self) -> str:
+        """Vehicle with its parameter set, or the name of the model if the set is not known."""
+        return self.named or self.vehicle.name
+
+    @property
+    def preparation(self) -> dict[str, tuple[Line, ...]]:
+        """What the preparation of each log changed and found, by the name of the log."""
+        return {r.drive.name: r.drive.lines for r in (*self.replays, *self.held_out)}
+
+    def error_window(self, part: str = "training") -> s:
+        """Length of the windows over which errors are measured: 10 s, or a shorter part."""
+        longest = max((row.horizon for row in self.errors if row.part == part), default=0.0)
+        if longest == max(HORIZONS):
+            return longest
+        replays = self.held_out if part == PARTS[1] else self.replays
+        return max((r.steps * r.drive.dt for r in replays), default=0.0)
 
     def plot(self, path: str | os.PathLike[str] | None = None, log: str = "") -> Figure:
         """Plot measured and replayed channels before and after the fit, with the errors below.
@@ -331,6 +355,7 @@ def fit(
         held_out=held_out,
         notes=tuple(notes),
         source={**source, **values} if source else {},
+        named=vehicle if isinstance(vehicle, str) else "",
     )
 
 
@@ -611,8 +636,9 @@ def _notes(
             worse.append(run.solution.loss - best.solution.loss)
     if worse:
         notes.append(
-            f"{counted(len(worse), 'start')} of {len(runs)} ended at other values, where twice the "
-            f"negative log likelihood is larger by {min(worse):.3g} or more; the best is taken"
+            f"{counted(len(worse), 'start')} of {len(runs)} ended at other values, which fit the "
+            f"logs worse (twice the negative log likelihood is at least {min(worse):.3g} larger); "
+            "the best fit is used"
         )
     if any(loss < CHI_SQUARE_95 * max(sure.excess, 1.0) for loss in worse):
         notes.append(

@@ -335,7 +335,8 @@ class Replay:
         if not turns or not moves.any() or np.std(omega[moves]) < LEAST_TURNING:
             raise InvalidValue(
                 f"{self.drive.name} has a hand-wheel angle and hardly turns, or has no v_x and "
-                "omega: its steering ratio cannot be found; give sensors=Sensors(steer_ratio=...)"
+                "omega, so the steering ratio cannot be found; use a log with turns, or give the "
+                "ratio in Python: sensors=Sensors(steer_ratio=1 / 15)"
             )
         angle = self.vehicle.geometry.wheel_base * omega[moves] / v[moves]
         columns = np.stack([angle, np.ones_like(angle)], 1)

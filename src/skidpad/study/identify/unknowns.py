@@ -164,10 +164,13 @@ def _unknown(car: Vehicle, replays: Sequence[Replay], name: str, longest: s) -> 
             n: v for n, v in values.items() if fnmatchcase(n, name) and v and n not in sensors
         }
         if not own_values:
-            raise InvalidValue(
-                f"{car.name} has no parameter other than 0 that matches {name}; it has "
-                f"{', '.join(leaves)}"
-            )
+            why = f"{name} matches no parameter of {car.name}"
+            if any(fnmatchcase(n, name) for n in leaves):
+                why = (
+                    f"{name} is a factor, and all parameters of {car.name} that it matches are 0, "
+                    "which no factor changes"
+                )
+            raise InvalidValue(f"{why}; the parameters are {', '.join(leaves)}")
         ends = [_range(car, leaves[n], v) for n, v in own_values.items()]
         each = [
             sorted((low / v, high / v))

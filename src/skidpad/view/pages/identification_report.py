@@ -154,7 +154,7 @@ def horizon_charts(errors: Sequence[HorizonErrors]) -> str:
     ]
     about = (
         "Root mean square over the windows of simulated minus measured, at one time after the "
-        "start of the free run."
+        "start of the window."
     )
     heading = "<h3>Over the horizon</h3>"
     return (
@@ -359,11 +359,11 @@ def fit_html(fit: Fit, *, date: str = "") -> str:
         "preparation-lines": ("What the preparation did", prepared),
         "all-notes": ("Notes", html.notes_list(fit.notes)),
     }
-    title = f"Fit: {fit.vehicle.name}"
+    title = f"Fit: {fit.title}"
     seconds = sum(float(drive.t[-1] - drive.t[0]) for drive in drives.values())
     what = (
-        f"{counted(len(names), 'unknown')} of {fit.vehicle.name}, estimated from "
-        f"{listed(list(drives))} ({seconds:.3g} s)."
+        f"{counted(len(names), 'unknown')} of {fit.title}, estimated from {listed(list(drives))} "
+        f"({seconds:.3g} s) in {counted(fit.windows, 'window')} of {fit.window:.3g} s."
     )
     bound = sum(bool(one.at_bound) for one in fit.estimates)
     badges = html.badge("bad", f"{bound} at a bound") if bound else ""
@@ -394,15 +394,14 @@ def _judged(fit: Fit) -> tuple[str, dict[str, ErrorRow]]:
 
 def _main_sentence(fit: Fit) -> str:
     part, rows = _judged(fit)
-    replays = fit.held_out if part == "held out" else fit.replays
-    length = max(r.steps * r.drive.dt for r in replays)
+    length = fit.error_window(part)
     where = "data held out of the fit" if part == "held out" else "the data of the fit itself"
     found: list[str] = []
     for row in list(rows.values())[:3]:
         unit, factor = drawn_unit(row.unit)
         before, after = (error_text(factor * one, unit) for one in (row.before, row.after))
         found.append(f"{after} in {channel_words(row.channel)} ({before} before the fit)")
-    return f"Errors of free runs of {length:.3g} s over {where}: {listed(found)}."
+    return f"Errors over windows of {length:.3g} s of {where}: {listed(found)}."
 
 
 def _error_table(fit: Fit) -> str:
