@@ -144,3 +144,53 @@ def test_a_rolling_body_and_a_banked_road_are_reported_and_left() -> None:
     prepared = prepare(log_of(columns))
     assert "bank of" in line_of(prepared, "gravity", "a_y").text
     assert error(prepared, "a_y", columns["a_y"]) < 1.1 * NOISE["a_y"]
+
+
+def test_the_bias_of_a_gyro_is_no_offset_of_a_y() -> None:
+    """v_x times the bias looks like an offset, but varies with the speed."""
+    columns = noisy(without=("yaw", "x", "y"), omega=truth()["omega"] + 0.006)
+    prepared = prepare(log_of(columns))
+    low, high = interval(prepared, "bias")
+    assert 0.0 < low < 0.006 < high
+    assert not [line for line in prepared.lines if "offset" in line.text]
+    assert error(prepared, "a_y") < 0.5 * NOISE["a_y"]
+    assert abs(prepared["omega"].mean() - truth()["omega"].mean()) < 0.002
+
+
+def test_at_constant_speed_neither_a_bias_nor_an_offset_is_taken_out() -> None:
+    speed = np.full(len(T), 20.0)
+    columns = noisy(
+        without=("yaw", "x", "y", "v_y", "a_x"),
+        **{"v_x": speed, "a_y": speed * truth()["omega"] - 0.3},
+    )
+    prepared = prepare(log_of(columns))
+    (line,) = [line for line in prepared.lines if line.step == "imu"]
+    assert "or a bias of omega" in line.text
+    assert line.share == 0.0
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_a_late_sideslip_moves_no_other_channel(early: bool) -> None:
+    sideslip = np.arctan2(truth()["v_y"], truth()["v_x"])
+    late = -0.04 if early else 0.04
+    columns = noisy(
+        without=("yaw", "x", "y", "v_y"),
+        sideslip=np.interp(T - late, T, sideslip)
+        + 0.001 * np.random.default_rng(3).normal(size=len(T)),
+    )
+    prepared = prepare(log_of(columns))
+    texts = [line.text for line in prepared.lines if line.step == "imu"]
+    assert not [text for text in texts if "moved from" in text or ": moved" in text]
+    low, high = interval(prepared, "disagree by")
+    assert low < 0.04 < high < low + 0.03
+    assert f"sideslip is probably {'early' if early else 'late'}" in texts[0]
+    assert "delay.sideslip" in texts[0]
+    assert error(prepared, "a_y") < 0.4 * NOISE["a_y"]
+
+
+def test_an_early_acceleration_is_moved_later() -> None:
+    early = {"a_y": np.interp(T + 0.05, T, truth()["a_y"])}
+    prepared = prepare(log_of(noisy(**early)))
+    (line,) = [line for line in prepared.lines if line.step == "imu"]
+    assert line.text.startswith("0.0")
+    assert line.text.endswith("s early: moved later")

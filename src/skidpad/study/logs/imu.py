@@ -29,7 +29,7 @@ add nothing to those that they are computed from.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -170,15 +170,29 @@ def correct_imu(rows: dict[str, Array], dt: s, place: tuple[m, m] | None) -> Ite
         place: that of the accelerometers, forward and to the left of the reference point; estimated
             if None and the lateral velocity is known.
     """
-    if "omega" in rows:
-        yield from _gyro(rows, dt)
-    motion = _Motion.of(rows, dt, place or (0.0, 0.0))
-    found = None if motion is None else _mounting(rows, motion, place is None)
+    bias, how = _gyro(rows, dt) if "omega" in rows else (None, "")
+    if bias is not None and bias.over(_LEAST_BIAS):
+        rows["omega"] = rows["omega"] - bias.value
+        yield Correction("omega", f"bias {bias.text('rad/s')}, {how}: taken out")
+    with_place, with_bias = place is None, bias is None
+    unit = _Unit(rows, dt, place or (0.0, 0.0), with_place, "v_y" in rows)
+    found = unit.mounting()
     if found is not None and "late" in found and abs(found["gain_y"].value - 1.0) > _GAIN:
         # So far from one that the lateral velocity is mostly noise.
-        motion = _Motion.of({k: v for k, v in rows.items() if k != "v_y"}, dt, place or (0.0, 0.0))
-        found = None if motion is None else _mounting(rows, motion, False)
-    if motion is not None and found is not None:
+        unit = unit._replace(with_place=False, sideways=False)
+        found = unit.mounting()
+    if found is not None:
+        if with_bias:
+            biased = unit.mounting(with_bias=True)
+            yield from _bias_or_offset(rows, found, biased)
+            found = biased or {k: v for k, v in found.items() if k not in ("a_y", "bias")}
+        late_sideways = _lateness_of_sideways(unit, with_bias)
+        if late_sideways is not None and late_sideways.over(dt):
+            # Without the lateness, which would look like one of a_y and a place of the sensor.
+            unit = unit._replace(late=late_sideways.value)
+            found = unit.mounting(with_bias=with_bias) or found
+            yield _suspicion(rows, late_sideways, _at_ends(unit, late_sideways, with_bias))
+            found = {k: v for k, v in found.items() if k not in ("late", "ahead", "left")}
         angle, late = found.get("angle"), found.get("late")
         turned = angle is not None and {"a_x", "a_y"} <= rows.keys() and angle.over(_LEAST_ANGLE)
         if angle is not None and turned:
@@ -187,25 +201,37 @@ def correct_imu(rows: dict[str, Array], dt: s, place: tuple[m, m] | None) -> Ite
             rows["a_x"], rows["a_y"] = c * a_x - sn * a_y, sn * a_x + c * a_y
             text = angle.text("degrees", 180.0 / np.pi)
             yield Correction("a_x, a_y", f"sensor turned to the left by {text}: turned back")
+        ends = _at_ends(unit, late_sideways, with_bias)
         moved = late is not None and late.half < _WIDEST_TIME and late.over(0.6 * dt)
+        moved = moved and _agree([one["late"] for one in ends if "late" in one], 0.6 * dt)
         if late is not None and moved:
             t = dt * np.arange(len(rows["a_y"]))
             shown = rows["a_y"]
             # Linear in the latency, so that the first estimate of a long one is too small.
             for _ in range(3):
                 rows["a_y"] = np.interp(t + late.value, t, shown, np.nan, np.nan)
-                more = (_mounting(rows, motion, place is None) or found).get("late", late)
+                more = (unit.mounting(with_bias) or found).get("late", late)
                 late = Estimate(late.value + more.value, more.half)
             rows["a_y"] = np.interp(t + late.value, t, shown, np.nan, np.nan)
-            yield Correction("a_y", f"{late.text('s')} late: moved earlier", latency=late)
+            size = Estimate(abs(late.value), late.half).text("s")
+            early = late.value < 0.0
+            text = f"{size} {'early: moved later' if early else 'late: moved earlier'}"
+            yield Correction("a_y", text, latency=late)
         if turned or moved:
-            found = _mounting(rows, motion, place is None) or found
+            again = unit.mounting(with_bias) or found
+            found = {k: v for k, v in again.items() if k in found}
+            ends = _at_ends(unit, late_sideways, with_bias)
         if place is None and "ahead" in found:
             ahead, left = found["ahead"], found["left"]
+            sure = any(
+                _agree([own[name], *(one[name] for one in ends)], _LEAST_PLACE)
+                for own in (found,)
+                for name in ("ahead", "left")
+            )
             if max(ahead.half, left.half) > _WIDEST_PLACE:
                 text = "place of the sensor not found, as speed and turning vary too little: "
                 yield Correction("a_x, a_y", text + "taken as the reference point", 0.0)
-            elif ahead.over(_LEAST_PLACE) or left.over(_LEAST_PLACE):
+            elif sure:
                 how = f"estimated: forward {ahead.text('m')}, to the left {left.text('m')}"
                 yield from _move(rows, dt, (ahead.value, left.value), how)
         for axis in ("a_x", "a_y"):
@@ -219,12 +245,160 @@ def correct_imu(rows: dict[str, Array], dt: s, place: tuple[m, m] | None) -> Ite
         yield from _move(rows, dt, place, "as given")
 
 
-def _gyro(rows: dict[str, Array], dt: s) -> Iterator[Correction]:
-    """Take the bias out of the yaw rate: by standing still, or else by the heading."""
+class _Unit(NamedTuple):
+    """An inertial unit whose mounting is estimated."""
+
+    rows: Rows
+    dt: s
+    place: tuple[m, m]
+    with_place: bool
+    """Whether the place is estimated."""
+    sideways: bool
+    """Whether the lateral velocity is used."""
+    late: s = 0.0
+    """Time by which the lateral velocity is taken to be late."""
+
+    def motion(self) -> _Motion | None:
+        rows = self.rows if self.sideways else {k: v for k, v in self.rows.items() if k != "v_y"}
+        motion = _Motion.of(rows, self.dt, self.place)
+        return motion and motion.earlier(self.late)
+
+    def mounting(self, with_bias: bool = False) -> dict[str, Estimate] | None:
+        """Estimates by name, see `_mounting`."""
+        motion = self.motion()
+        if motion is None:
+            return None
+        return _mounting(self.rows, motion, self.with_place, with_bias)
+
+
+def _agree(estimates: list[Estimate], least: float) -> bool:
+    """Whether all estimates are certain, and of one sign."""
+    signs = {np.sign(one.value) for one in estimates if one.over(least)}
+    return len(signs) == 1 and all(one.over(least) for one in estimates)
+
+
+def _bias_or_offset(
+    rows: dict[str, Array], found: dict[str, Estimate], biased: dict[str, Estimate] | None
+) -> Iterator[Correction]:
+    """Take the bias out of the yaw rate if speed and accelerations determine it.
+
+    a_y shows v_x times the bias, which at constant speed cannot be told from an offset.
+    """
+    own, offset = (biased or {}).get("bias"), found.get("a_y")
+    if own is not None and own.over(_LEAST_BIAS):
+        rows["omega"] = rows["omega"] - own.value
+        yield Correction("omega", f"bias {own.text('rad/s')}, by speed and a_y: taken out")
+    elif (
+        offset is not None
+        and offset.over(_LEAST_OFFSET)
+        and (biased is None or not biased["a_y"].over(_LEAST_OFFSET))
+    ):
+        text = f"offset {offset.text('m/s²')}, or a bias of omega: the speed varies too little to "
+        text += "tell them apart, so neither is taken out; a fit can free log.omega_bias"
+        yield Correction("a_y", text, 0.0)
+
+
+_MOST_LATE: s = 0.12
+"""Longest time by which the lateral velocity is supposed to be late or early."""
+_STEP: s = 0.01
+"""Change of this time by which derivatives are computed."""
+
+
+def _lateness_of_sideways(unit: _Unit, with_bias: bool) -> Estimate | None:
+    """Time by which the lateral velocity is late behind the accelerations; None if undetermined.
+
+    The time with the least squares, with all that is unknown about the accelerometers free. The
+    interval is by the sums of derivatives over blocks.
+    """
+    from scipy.ndimage import minimum_filter1d
+
+    motion = unit.motion()
+    if not unit.sideways or motion is None or "a_y" not in unit.rows:
+        return None
+    shown = {name: motion.filtered(unit.rows[name]) for name in ("a_x", "a_y") if name in unit.rows}
+    equations = _equations(shown, motion, unit.with_place, with_bias)
+    if equations is None:
+        return None
+    most = min(_MOST_LATE, 0.1 * unit.dt * len(motion.along))
+    # Without the rows next to gaps, into which a late lateral velocity would reach.
+    use = motion.use & np.isfinite(motion.v_y + sum(shown.values()))
+    use = minimum_filter1d(use, 2 * int(most / unit.dt) + 7, mode="constant")
+    # Ten samples in a period of the fastest motion are enough.
+    places = np.flatnonzero(use)[:: max(int(0.1 / (motion.band * unit.dt)), 1)]
+    block = (places * unit.dt / BLOCK).astype(int)
+    labels, index = np.unique(block, return_inverse=True)
+    if len(labels) <= max(_LEAST_BLOCKS, len(equations.names) + 1):
+        return None
+
+    def table(late: s) -> tuple[Array, Array]:
+        args = motion.earlier(late), unit.with_place, with_bias, equations.scales
+        parts = cast("_Equations", _equations(shown, *args)).parts
+        columns = [np.stack([c[places] for c in part], axis=1) for _, part in parts]
+        return np.concatenate(columns), np.concatenate([own[places] for own, _ in parts])
+
+    def answer_at(late: s) -> Array:
+        terms, own = table(late)
+        return cast("Array", np.linalg.lstsq(terms.T @ terms, terms.T @ own, rcond=None)[0])
+
+    def squares(late: s, answer: Array | None = None) -> Array:
+        terms, own = table(late)
+        return (own - terms @ (answer_at(late) if answer is None else answer)) ** 2
+
+    coarse = np.linspace(-most, most, 7)
+    costs = [float(squares(float(late)).sum()) for late in coarse]
+    k = int(np.argmin(costs))
+    if k in (0, len(coarse) - 1):
+        return None
+    late, step = float(coarse[k]), float(coarse[1] - coarse[0])
+    around, bend = costs[k - 1 : k + 2], 0.0
+    for shorter in (_STEP, 0.5 * _STEP):
+        bend = around[0] - 2.0 * around[1] + around[2]
+        late += float(np.clip(0.5 * step * (around[0] - around[2]) / bend, -step, step))
+        step = shorter
+        around = [float(squares(late + shift).sum()) for shift in (-step, 0.0, step)]
+    bend = (around[0] - 2.0 * around[1] + around[2]) / step**2
+    if not bend > 0.0 or abs(late) > most - step:
+        return None
+    answer = answer_at(late)
+    slope = (squares(late + step, answer) - squares(late - step, answer)) / (2.0 * step)
+    sums = np.bincount(np.tile(index, len(slope) // len(index)), slope, len(labels))
+    count, free = len(labels), len(answer) + 1
+    deviation = float(np.sqrt((sums**2).sum() * count / (count - free))) / bend
+    return Estimate(late, _quantile(count - free + 1) * deviation)
+
+
+def _at_ends(unit: _Unit, late: Estimate | None, with_bias: bool) -> list[dict[str, Estimate]]:
+    """Estimates with the lateral velocity as late as the ends of an interval say."""
+    if not unit.sideways:
+        return []
+    if late is None:
+        low, high = -_MOST_LATE, _MOST_LATE
+    else:
+        low, high = (np.clip(late.value + k * late.half, -_MOST_LATE, _MOST_LATE) for k in (-1, 1))
+    tried = (unit._replace(late=float(end)).mounting(with_bias) for end in (low, high))
+    return [one for one in tried if one is not None]
+
+
+def _suspicion(rows: Rows, late: Estimate, ends: list[dict[str, Estimate]]) -> Correction:
+    """Remark about a lateral velocity whose times do not agree with those of a_y."""
+    name = "sideslip" if "sideslip" in rows else "v_y"
+    size = Estimate(abs(late.value), late.half).text("s")
+    text = f"{name} and a_y disagree by {size}; "
+    least = {"late": 0.01, "ahead": _LEAST_PLACE, "left": _LEAST_PLACE}
+    if any(ends and _agree([one[key] for one in ends if key in one], value)
+           for key, value in least.items()):  # fmt: skip
+        text += f"{name}, a_y or the place of the sensor may be the cause"
+    else:
+        side = "late" if late.value > 0.0 else "early"
+        text += f"a_y, omega and the speed agree, so {name} is probably {side}: a fit can free "
+        text += f"delay.{name}"
+    return Correction(f"{name}, a_y", f"{text}; nothing is moved", 0.0)
+
+
+def _gyro(rows: Rows, dt: s) -> tuple[Estimate | None, str]:
+    """Bias of the yaw rate by standing still, or else by the heading; None if nothing tells."""
     omega = rows["omega"]
     speed = rows.get("v_x", rows.get("speed"))
-    bias: Estimate | None = None
-    how = ""
     if speed is not None:
         stands = (np.abs(speed) < _STANDING) & np.isfinite(omega)
         least = int(_STANDING_TIME / dt)
@@ -233,15 +407,13 @@ def _gyro(rows: dict[str, Array], dt: s) -> Iterator[Correction]:
                  if b - a >= least]  # fmt: skip
         if parts:
             values = np.concatenate(parts)
-            bias, how = _mean(values, dt), f"by {len(values) * dt:.3g} s of standing still"
-    if bias is None and "yaw" in rows:
+            return _mean(values, dt), f"by {len(values) * dt:.3g} s of standing still"
+    if "yaw" in rows:
         turned = np.gradient(rows["yaw"], dt)
         both = np.isfinite(turned) & np.isfinite(omega)
         if both.sum() * dt > _LEAST_BLOCKS * BLOCK:
-            bias, how = _mean((omega - turned)[both], dt), "by yaw"
-    if bias is not None and bias.over(_LEAST_BIAS):
-        rows["omega"] = omega - bias.value
-        yield Correction("omega", f"bias {bias.text('rad/s')}, {how}: taken out")
+            return _mean((omega - turned)[both], dt), "by yaw"
+    return None, ""
 
 
 def _mean(values: Array, dt: s) -> Estimate:
@@ -308,9 +480,29 @@ class _Motion(NamedTuple):
     knows_sideways: bool
     use: Mask
     """Rows that are compared."""
+    v_x: Array
+    v_y: Array
+    sideways: Array
+    """ω v_y."""
+    raw: tuple[Array, Array]
+    """Lateral velocity and yaw rate before the filter."""
 
     def filtered(self, values: Array) -> Array:
         return low_pass(values, self.band, self.dt)
+
+    def earlier(self, late: s) -> _Motion:
+        """The motion with a lateral velocity that is moved earlier."""
+        if not late:
+            return self
+        t = self.dt * np.arange(len(self.v_x))
+        v_y, aside = (np.interp(t + late, t, v, np.nan, np.nan) for v in (self.v_y, self.raw[0]))
+        sideways = self.filtered(aside * self.raw[1])
+        more = np.gradient(v_y - self.v_y, self.dt)
+        across = None if self.across is None else self.across + more
+        return self._replace(
+            **{"along": self.along + self.sideways - sideways, "across": across, "v_y": v_y},
+            **{"sideways": sideways, "use": self.use & np.isfinite(more + sideways)},
+        )
 
     @classmethod
     def of(cls, rows: Rows, dt: s, place: tuple[m, m] = (0.0, 0.0)) -> _Motion | None:
@@ -322,51 +514,87 @@ class _Motion(NamedTuple):
         aside = np.zeros(v_x.shape) if v_y is None else v_y
         turning = np.zeros(v_x.shape) if omega is None else omega
         # Filtered before they are differentiated, since filters and derivatives commute.
-        along = np.gradient(low_pass(v_x, band, dt), dt) - low_pass(aside * turning, band, dt)
-        across = np.gradient(low_pass(aside, band, dt), dt) + low_pass(v_x * turning, band, dt)
-        rate, square = (
-            np.gradient(low_pass(turning, band, dt), dt),
-            low_pass(turning**2, band, dt),
+        ahead_speed, side_speed, sideways, turn, square, push = (
+            low_pass(each, band, dt)
+            for each in (v_x, aside, aside * turning, turning, turning**2, v_x * turning)
         )
+        along = np.gradient(ahead_speed, dt) - sideways
+        across = np.gradient(side_speed, dt) + push
+        rate = np.gradient(turn, dt)
         use = np.isfinite(along + across + rate + square) & (np.abs(v_x) > _FAST)
         ahead, left = place
         along, across = along - left * rate - ahead * square, across + ahead * rate - left * square
         told = None if omega is None else across
-        return cls(dt, along, told, rate, square, band, v_y is not None, use)
+        return cls(
+            *(dt, along, told, rate, square, band, v_y is not None, use),
+            *(ahead_speed, side_speed, sideways, (aside, turning)),
+        )
 
 
-def _mounting(rows: Rows, motion: _Motion, with_place: bool) -> dict[str, Estimate] | None:
-    """Offsets and mounting angle; with the lateral velocity also latency and place."""
-    if motion.across is None or not {"a_x", "a_y"} & rows.keys():
+class _Equations(NamedTuple):
+    """Equations of the accelerometers for least squares, with common unknowns."""
+
+    names: list[str]
+    """Names of the unknowns."""
+    parts: list[tuple[Array, list[Array]]]
+    """What each axis shows and the factors of the unknowns, over the scale of the axis."""
+    scales: dict[str, float]
+
+
+def _mounting(
+    rows: Rows, motion: _Motion, with_place: bool, with_bias: bool = False
+) -> dict[str, Estimate] | None:
+    """Offsets, mounting angle and bias of the gyro; with the lateral velocity also latency and
+    place."""
+    shown = {axis: motion.filtered(rows[axis]) for axis in ("a_x", "a_y") if axis in rows}
+    equations = _equations(shown, motion, with_place, with_bias)
+    found = None if equations is None else _solve(equations.parts, motion)
+    if equations is None or found is None:
+        return None
+    return dict(zip(equations.names, found, strict=True))
+
+
+def _equations(
+    shown: Mapping[str, Array],
+    motion: _Motion,
+    with_place: bool,
+    with_bias: bool,
+    scales: Mapping[str, float] | None = None,
+) -> _Equations | None:
+    """The equations of filtered accelerations; None if too little is known."""
+    if motion.across is None or not shown:
         return None
     p_x, p_y = motion.along, motion.across
     zero, unit = np.zeros(p_x.shape), np.ones(p_x.shape)
     # Gains of both axes are free, so that a rolling body or a wrong wheel radius spoils nothing.
-    names = ["a_x", "gain_x", "a_y", "gain_y", "angle", "late", "ahead", "left", "cross"]
+    names = ["a_x", "gain_x", "a_y", "gain_y", "angle", "late", "ahead", "left", "cross", "bias"]
     # By the sensor itself: positions that are differentiated three times are noise.
-    late = -np.gradient(motion.filtered(rows["a_y"]), motion.dt) if "a_y" in rows else zero
+    late = -np.gradient(shown["a_y"], motion.dt) if "a_y" in shown else zero
+    v_x, v_y = motion.v_x, motion.v_y
     terms = {
-        "a_x": (unit, p_x, zero, zero, p_y, zero, -motion.square, -motion.rate, zero),
-        "a_y": (zero, zero, unit, p_y, -p_x, late, motion.rate, -motion.square, zero),
+        "a_x": (unit, p_x, zero, zero, p_y, zero, -motion.square, -motion.rate, zero, v_y),
+        "a_y": (zero, zero, unit, p_y, -p_x, late, motion.rate, -motion.square, zero, -v_x),
     }
     order = [*range(8)] if with_place else [*range(6)]
     if not motion.knows_sideways:
         # The term v_y ω that is missing looks like a mounting angle in turns to one side.
-        terms["a_x"] = (unit, p_x, zero, zero, zero, zero, zero, zero, p_y)
+        terms["a_x"] = (unit, p_x, zero, zero, zero, zero, zero, zero, p_y, zero)
         order = [0, 1, 2, 3, 4, 8]
-    axes = [axis for axis in terms if axis in rows]
+    order += [9] * with_bias
+    axes = [axis for axis in terms if axis in shown]
     used = [k for k in order if any(terms[axis][k].any() for axis in axes)]
     parts: list[tuple[Array, list[Array]]] = []
+    own: dict[str, float] = {}
     for axis in axes:
-        measured = motion.filtered(rows[axis])
+        measured = shown[axis]
         columns = [terms[axis][k] for k in used]
         alone = [column for column in columns if column.any()]
-        scale = _spread(measured, alone, motion)
+        scale = _spread(measured, alone, motion) if scales is None else scales[axis]
         if scale is None:
             return None
+        own[axis] = scale
         parts.append((measured / scale, [column / scale for column in columns]))
-    found = _solve(parts, motion)
-    return None if found is None else dict(zip([names[k] for k in used], found, strict=True))
+    return _Equations([names[k] for k in used], parts, own)
 
 
 def _spread(measured: Array, columns: list[Array], motion: _Motion) -> float | None:
