@@ -106,6 +106,19 @@ def test_the_reason_is_said(drive: dict[str, np.ndarray], tmp_path: Path) -> Non
     assert log["omega"].unit == "rad/s"
 
 
+def test_a_spike_hides_no_unit(drive: dict[str, np.ndarray], tmp_path: Path) -> None:
+    factors = {"v_x": 3.6, "omega": DEGREE}
+    broken = {**drive, "omega": drive["omega"].copy(), "sideslip": drive["v_y"] / drive["v_x"]}
+    broken["omega"][700] = 480.0 / DEGREE
+    broken["sideslip"] += 0.0002 * np.random.default_rng(2).normal(size=len(T))
+    broken["sideslip"][900] = 40.0
+    log = logged(tmp_path, broken, "v_x", "omega", "a_x", "a_y", "sideslip", factors=factors)
+    np.testing.assert_allclose(log["v_x"].values, drive["v_x"], rtol=1e-9)
+    np.testing.assert_allclose(log["omega"].values[:700], drive["omega"][:700], rtol=1e-9)
+    assert log["omega"].values[700] == pytest.approx(480.0 / DEGREE)
+    assert log["sideslip"].values[10] == pytest.approx(broken["sideslip"][10])
+
+
 def test_a_vertical_accelerometer_shows_gravity(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     still = {k: 0.01 * rng.normal(size=len(T)) + (k == "a_z") for k in ("a_x", "a_y", "a_z")}

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as arrow
 import pytest
+from pyarrow import parquet
 
 from skidpad.errors import InvalidValue
 from skidpad.study.logs import Log, read_log
@@ -206,3 +208,29 @@ def test_a_missing_time_is_interpolated(tmp_path: Path) -> None:
     log = written(tmp_path, "t,a\n0,1\n,2\n0.2,3\n")
     np.testing.assert_allclose(log["a"].t, [0.0, 0.1, 0.2])
     assert log.notes == ("t: 1 missing time interpolated",)
+
+
+def test_units_in_names_are_read_alike_in_text_and_parquet(tmp_path: Path) -> None:
+    columns = {
+        "Time [ms]": 20.0 * np.arange(100),
+        "Vehicle Speed [km/h]": np.linspace(36.0, 72.0, 100),
+        "Yaw Rate (deg/s)": np.linspace(1.0, 2.0, 100),
+        "Throttle [%]": np.linspace(0.0, 42.7, 100),
+        "sensor[1]": np.arange(100.0),
+        "gain (rear)": np.arange(100.0),
+    }
+    table = np.column_stack(list(columns.values()))
+    head = ",".join(columns)
+    np.savetxt(tmp_path / "log.csv", table, "%.17g", delimiter=",", header=head, comments="")
+    parquet.write_table(arrow.table(columns), tmp_path / "log.parquet")
+    logs = [read_log(tmp_path / f"log.{suffix}") for suffix in ("csv", "parquet")]
+    for log in logs:
+        assert log["speed"].values[0] == pytest.approx(10.0)
+        assert log["omega"].values[0] == pytest.approx(np.deg2rad(1.0))
+        assert log["throttle"].values[-1] == pytest.approx(0.427)
+        assert log["speed"].t[1] == pytest.approx(0.02)
+        assert log["gain (rear)"].unit == ""
+        for heading in ("Vehicle Speed", "Vehicle Speed [km/h]"):
+            source = tmp_path / log.name
+            mapped = read_log(source, {heading: "v_x"})
+            assert mapped["v_x"].values[0] == pytest.approx(10.0)

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from ...core.arrays import Array
 from ...errors import InvalidValue
 from ...units import s
+from .cleaning import spikes
 from .units import UNIT_OF, same_quantity, to_si
 
 ALIKE, ROUGHLY_ALIKE = 0.8, 0.95
@@ -505,8 +506,17 @@ def _scaled(values: Array, unit: str) -> Array:
     return conversion.of(values) if conversion else values
 
 
+def _intact(channel: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Times and values without gaps and spikes, one of which could hide the relation of two
+    channels."""
+    known = np.isfinite(channel[1])
+    t, values = channel[0][known], channel[1][known]
+    kept = ~spikes(values)
+    return t[kept], values[kept]
+
+
 def _reach(channel: tuple[Array, Array]) -> float:
-    return float(np.nanmax(np.abs(channel[1]), initial=0.0))
+    return float(np.max(np.abs(_intact(channel)[1]), initial=0.0))
 
 
 def _wraps_at(values: Array, turn: float) -> bool:
@@ -517,8 +527,7 @@ def _wraps_at(values: Array, turn: float) -> bool:
 
 
 def _on(t: Array, channel: tuple[Array, Array]) -> Array:
-    known = np.isfinite(channel[1])
-    return np.interp(t, channel[0][known], channel[1][known])
+    return np.interp(t, *_intact(channel))
 
 
 def _grid(channels: Mapping[str, tuple[Array, Array]]) -> Array | None:
@@ -540,9 +549,11 @@ def _signals(channels: Mapping[str, tuple[Array, Array]]) -> _Signals | None:
     values: dict[str, Array] = {}
     known = np.full(t.shape, True)
     for name, (times, own) in used.items():
-        there = np.isfinite(own)
-        times, own = times[there], own[there]
-        if name == "yaw":
+        if name != "yaw":
+            times, own = _intact((times, own))
+        else:
+            there = np.isfinite(own)
+            times, own = times[there], own[there]
             turn = 360.0 if _wraps_at(own, 360.0) else 2.0 * np.pi
             own = np.unwrap(own, period=turn) if _wraps_at(own, turn) else own
         values[name] = np.interp(t, times, own)

@@ -40,7 +40,7 @@ from .logger_files import (
     read_motec,
     read_vbox,
 )
-from .tables import UNIX, Cells, Timed, channels_of, read_parquet, read_text_table
+from .tables import UNIX, Cells, Timed, channels_of, name_and_unit, read_parquet, read_text_table
 from .units import COURSE, TIME, quaternions, same_quantity, to_si, unit_in_name, usual_names
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".tab", ".dat")
@@ -83,7 +83,10 @@ def read_log(
     if all(finished for _, finished in parts):
         return renamed(log, given)
     used = {old for old in times if all(old not in part.channels for part, _ in parts)}
-    return _standard(log, {old: new for old, new in given.items() if old not in used})
+    # A column may be called by its whole heading, with the unit.
+    given = {old if old in {**log.channels, **log.unread} else name_and_unit(old)[0]: new
+             for old, new in given.items() if old not in used}  # fmt: skip
+    return _standard(log, given)
 
 
 def _raw(
@@ -137,7 +140,8 @@ def _of_run(run: Trajectory, before: str = "") -> dict[str, Channel]:
 
 def _of_table(name: str, cells: Mapping[str, Cells], notes: list[str], times: Sequence[str]) -> Log:
     """Log of a table; `times` are names that the caller calls its time."""
-    own = [old for old in times if old in cells]
+    given = {*times, *(name_and_unit(old)[0] for old in times)}
+    own = [name for name in cells if name in given]
     renamed = rename(name, dict(cells), dict.fromkeys(own, TIME))
     timed = channels_of(name, renamed)
     return _of_columns(name, timed._replace(notes=[*notes, *timed.notes]))

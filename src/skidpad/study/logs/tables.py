@@ -78,6 +78,14 @@ def _heading(text: str) -> tuple[str, str]:
     return (name.strip(), unit[:-1].strip()) if has_unit else (text.strip(), "")
 
 
+def name_and_unit(text: str) -> tuple[str, str]:
+    """Name and unit of a column `name [unit]` or `name (unit)` with a known unit; else the text."""
+    match = re.fullmatch(r"(.+?)\s*[\[(]([^][()]+)[])]", text.strip())
+    if match is None or match[2].strip().isdigit() or to_si(match[2]) is None:
+        return text, ""
+    return match[1], match[2].strip()
+
+
 def _check_names(path: Path, names: Sequence[str]) -> None:
     twice = first_repeated(names)
     if twice is not None:
@@ -254,9 +262,9 @@ def _headings(heading: Sequence[str], others: Sequence[Sequence[str]]) -> list[t
     heads: list[tuple[str, str]] = []
     for k, text in enumerate(heading):
         name, unit = _heading(text)
-        name = re.sub(r" \*\w+$", "", name)  # of RaceChrono: the source of a value
-        if not unit and (match := re.fullmatch(r"(.+?)\s*\(([^()]+)\)", name)) and to_si(match[2]):
-            name, unit = match[1], match[2].strip()
+        if not unit:
+            # RaceChrono ends names with the source of a value.
+            name, unit = name_and_unit(re.sub(r" \*\w+$", "", name))
         if not unit and k < len(units):
             unit = units[k].strip()
         heads.append((name, unit))
@@ -419,7 +427,7 @@ def channels_of(where: str, cells: Mapping[str, Cells]) -> Timed:
     smallest delay of a value after its stamp counts as zero.
     """
     notes: list[str] = []
-    cells = _with_pairs(dict(cells), notes)
+    cells = _with_pairs(_with_units(cells), notes)
     found = _clocks(where, cells, notes)
     if not found:
         there = [name for name, one in cells.items() if one.values is not None]
@@ -485,6 +493,20 @@ def channels_of(where: str, cells: Mapping[str, Cells]) -> Timed:
             f"is t = {offsets[clock_name] - shift:.6g} s, by the value that arrived soonest"
         )
     return Timed(columns, unread, notes, main.start)
+
+
+def _with_units(cells: Mapping[str, Cells]) -> dict[str, Cells]:
+    """Cells with the units that stand in the names of columns; names stay different."""
+    split = {name: name_and_unit(name) for name, one in cells.items() if not one.unit}
+    count = Counter([*(stem for stem, _ in split.values()), *(cells.keys() - split.keys())])
+    result: dict[str, Cells] = {}
+    for name, one in cells.items():
+        stem, unit = split.get(name, (name, ""))
+        if unit and count[stem] == 1:
+            result[stem] = one._replace(unit=unit)
+        else:
+            result[name] = one
+    return result
 
 
 def increasing(t: Array, values: Array) -> tuple[Array, Array]:
