@@ -46,7 +46,7 @@ GIVEN = {
     "docs/getting_started.md": "10 ms, 10 ms, 10 m/s",
     "docs/identify.md": (
         "95 %, 95 %, 0.1 %, 60 s, 0.2 s, 0.5 s, 95 %, 100 %, 0.005 rad/s, 30 m/s, 14 m/s, 14 m/s, "
-        "14 m/s, 22 m/s"
+        "14 m/s, 22 m/s, 84 %"
     ),
     "docs/installation.md": "740 MB",
     "docs/interop.md": (

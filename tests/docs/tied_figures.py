@@ -74,7 +74,7 @@ from skidpad.ros2.nodes import world as world_node
 from skidpad.ros2.nodes import world_topics
 from skidpad.run import stability
 from skidpad.study import campaign, manoeuvres
-from skidpad.study.identify import fitting
+from skidpad.study.identify import comparison, fitting, problem, replay
 from skidpad.study.manoeuvres import (
     StepSteer,
     Subject,
@@ -458,7 +458,16 @@ SENTENCES = [
         lambda: [100.0 * fitting.HOLD_OUT],
     ),
     Sentence(
-        "docs/identify.md", "into windows of {} s, fewer", lambda: [fitting.LONGEST_WINDOW]
+        "docs/identify.md", "but between {} and {} s, or `window`",
+        lambda: [problem.SHORTEST_WINDOW, fitting.LONGEST_WINDOW],
+    ),
+    Sentence(
+        "docs/identify.md", "the longest of {}, {}, {} and {} s that the logs contain eight times",
+        lambda: list(comparison.WINDOWS),
+    ),
+    Sentence(
+        "docs/identify.md", "windows of {} s, a new one every second",
+        lambda: [max(replay.HORIZONS)],
     ),
     Sentence(
         "docs/identify.md", "each delay up to {} s (`longest`)", lambda: [fitting.LONGEST]
