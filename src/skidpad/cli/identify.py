@@ -355,7 +355,7 @@ def fit(
         bounds [NAME=LOW:HIGH]: Ends of a parameter; may be repeated.
         prior [NAME=MEAN:STD]: What is known of a parameter beforehand; may be repeated.
         window [S]: Length of the windows, each of which starts from the measured state; by default
-            1.5 to 5 s, so that the runs have about twelve.
+            a twelfth of the fitted time, from 1.5 to 5 s.
         longest [S]: Longest dead time to try.
         starts: Number of initial values that the fit is repeated from.
         at: Point of the vehicle that the runs describe: centre of mass, rear axle or body point.

@@ -277,7 +277,8 @@ def fit(
         priors: mean and standard deviation by name of what is known beforehand.
         hold_out: share of each log, at its end, that is not fitted but judges the fit; or logs that
             do.
-        window: length of the free runs in s. By default 5 s, less if the logs are short.
+        window: length in s of the windows of the fit. By default a twelfth of the fitted time, from
+            1.5 to 5 s.
         starts: number of initial values, the vehicle's own and random ones.
         loss: "huber", which outliers hardly change, or "squares".
         longest: longest delay in s that is tried.
