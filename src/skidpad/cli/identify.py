@@ -46,7 +46,7 @@ class LogReading(NamedTuple):
 
     Args:
         logs [FILE]: Recorded run; may be repeated. Files of one drive are joined by a plus sign,
-            as in imu.csv+gnss.csv.
+            as in imu.csv+gnss.csv; FILE@SECONDS adds an offset to the times of a file.
         names [COLUMN=CHANNEL]: What a column of the logs is; -CHANNEL reverses its sign.
         without [STEP]: Leave out a step of the preparation, as skidpad log names it.
         dbc [FILE]: Definition of the messages of a CAN log.

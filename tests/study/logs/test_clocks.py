@@ -10,6 +10,7 @@ import pytest
 import skidpad as sp
 from skidpad.errors import InvalidValue
 from skidpad.study.logs import Channel, Log, read_log
+from study.logs.faulty_logs import log_of, noisy, truth
 
 FAST = 0.01 * np.arange(800)
 """Times at which a camera sends positions, and the logger writes a row."""
@@ -136,3 +137,44 @@ def test_a_clock_that_is_set_back_runs_on(tmp_path: Path) -> None:
         "time: set back by 4 s at 5.9 s; it continues",
         "time: 1 row out of order or repeated left out",
     )
+
+
+def two_files(later: float, *, reverse: bool = False) -> list[Log]:
+    """A drive by inertial sensors, and by positions at 10 Hz with a clock of their own."""
+    columns = noisy(without=("x", "y", "yaw", "v_y"))
+    columns["sideslip"] = np.arctan2(truth()["v_y"], truth()["v_x"])
+    t = truth()["t"][3::10]
+    path = {axis: Channel(t + later, noisy()[axis][3::10], "m") for axis in ("x", "y")}
+    logs = [log_of(columns), Log("gnss.csv", path)]
+    return logs[::-1] if reverse else logs
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_the_offset_of_two_clocks_is_found_by_the_motion(reverse: bool) -> None:
+    log = read_log(two_files(812.4, reverse=reverse))
+    (note,) = [note for note in log.notes if "since its clock is not" in note]
+    low, high = map(float, note.split("(")[1].split(" s)")[0].split(" to "))
+    offset = 812.4 if reverse else -812.4
+    assert low < offset < high < low + 0.05
+    assert log["x"].t[0] - log["omega"].t[0] == pytest.approx(0.03, abs=0.02)
+
+
+def test_clocks_of_other_drives_are_refused_with_the_remedy() -> None:
+    logs = two_files(812.4)
+    other = logs[1].channels["x"]
+    rng = np.random.default_rng(0)
+    path = {"x": other._replace(values=np.cumsum(1.0 + 0.3 * rng.normal(size=len(other.t)))),
+            "y": other._replace(values=np.cumsum(0.3 * rng.normal(size=len(other.t))))}  # fmt: skip
+    with pytest.raises(InvalidValue, match=r"no time in common.*gnss\.csv@SECONDS"):
+        read_log([logs[0], Log("gnss.csv", path)])
+
+
+def test_the_caller_may_give_the_offset_of_a_file(tmp_path: Path) -> None:
+    for name, begin in (("imu", 0.0), ("gnss", 500.0)):
+        rows = [f"{begin + 0.1 * k},{k}" for k in range(20)]
+        (tmp_path / f"{name}.csv").write_text("\n".join([f"t,{name}", *rows]) + "\n")
+    log = read_log([tmp_path / "imu.csv", f"{tmp_path}/gnss.csv@-499.75"])
+    assert log["gnss"].t[0] == pytest.approx(0.25)
+    assert log.name == "imu.csv + gnss.csv"
+    alone = read_log(f"{tmp_path}/gnss.csv@2e1")
+    assert alone["gnss"].t[0] == pytest.approx(520.0)

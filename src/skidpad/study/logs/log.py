@@ -16,6 +16,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.files import brief_repr
 from ...errors import InvalidValue
+from ...units import s
 
 _NO_VALUE = "it has no value in any sample"
 
@@ -102,6 +103,12 @@ def renamed(log: Log, names: Mapping[str, str]) -> Log:
         if old.startswith(f"{topic}.")
     }
     return replace(log, channels=channels, unread={**log.unread, **partly})
+
+
+def moved(log: Log, offset: s) -> Log:
+    """Log with an offset added to the times of all channels."""
+    channels = {name: one._replace(t=one.t + offset) for name, one in log.channels.items()}
+    return replace(log, channels=channels)
 
 
 def rename(where: str, columns: dict[str, T], names: Mapping[str, str]) -> dict[str, T]:

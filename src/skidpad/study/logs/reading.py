@@ -15,6 +15,7 @@ are only renamed by the caller.
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -27,9 +28,10 @@ import numpy as np
 from ...core.files import path_of, reading
 from ...errors import InvalidValue
 from ...run.trajectory import Trajectory
+from ...units import s
 from .bags import SUFFIXES, read_bag
 from .consistency import propose_names, propose_units
-from .log import Channel, Log, rename, renamed
+from .log import Channel, Log, moved, rename, renamed
 from .logger_files import (
     AIM_SUFFIXES,
     CAN_SUFFIXES,
@@ -63,7 +65,8 @@ def read_log(
         source: a text table (`.csv`, `.tsv`, `.txt`), Parquet, MCAP or a bag of ROS 2 (its folder
             or a file of it), MoTeC `.ld`, VBOX `.vbo`, MDF4 `.mf4`, a CAN log (`.asc`, `.blf`,
             `.log`, `.trc`), AiM `.xrk` or `.xrz`, a Trajectory or a Log; or several of them that
-            recorded one drive.
+            recorded one drive. `FILE@SECONDS` adds an offset to the times of a file, whose clock is
+            another.
         names: names used here for names in the file: `{"steer_cmd": "u_steer"}`. A minus sign, as
             in `{"acc_y": "-a_y"}`, reverses the sign of the values. A channel that several files
             have is called `file.name`.
@@ -78,7 +81,11 @@ def read_log(
         raise InvalidValue("source is empty; at least one log is needed")
     given = dict(names or {})
     times = [old for old, new in given.items() if new == TIME]
-    parts = [_raw(one, times, dbc) for one in sources]
+    parts: list[tuple[Log, bool]] = []
+    for one in sources:
+        plain, offset = _with_offset(one)
+        part, finished = _raw(plain, times, dbc)
+        parts.append((moved(part, offset) if offset else part, finished))
     log = _joined([part for part, _ in parts])
     if all(finished for _, finished in parts):
         return renamed(log, given)
@@ -87,6 +94,18 @@ def read_log(
     given = {old if old in {**log.channels, **log.unread} else name_and_unit(old)[0]: new
              for old, new in given.items() if old not in used}  # fmt: skip
     return _standard(log, given)
+
+
+def _with_offset(source: Source) -> tuple[Source, s]:
+    """The source and the offset of its times, from `FILE@SECONDS` if no such file exists."""
+    if isinstance(source, str | os.PathLike) and not Path(source).exists():
+        match = re.fullmatch(r"(.+)@([-+]?[\d.]+(?:[eE][-+]?\d+)?)", os.fspath(source))
+        if match is not None:
+            try:
+                return match[1], float(match[2])
+            except ValueError:
+                pass
+    return source, 0.0
 
 
 def _raw(
@@ -130,7 +149,12 @@ def _raw(
     reader = next((one for suffixes, one in readers.items() if suffix in suffixes), None)
     if reader is not None:
         return _of_columns(path.name, reader(path)), False
-    known = (*TEXT_SUFFIXES, ".parquet", *SUFFIXES, *(s for suffixes in readers for s in suffixes))
+    known = (
+        *TEXT_SUFFIXES,
+        ".parquet",
+        *SUFFIXES,
+        *(suffix for suffixes in readers for suffix in suffixes),
+    )
     raise InvalidValue(f"{path}: a log must be a {', '.join(known)} file, or the folder of a bag")
 
 
@@ -156,14 +180,20 @@ def _joined(logs: Sequence[Log]) -> Log:
     """Join logs to one with a common time; a name that several have gets the name of its log."""
     if len(logs) == 1:
         return logs[0]
-    started = [log for log in logs if log.start is not None]
-    if started and len(started) < len(logs):
-        other = next(log.name for log in logs if log.start is None)
-        raise InvalidValue(
-            f"the times of {other} have an unknown beginning, and those of {started[0].name} are "
-            "since 1970: they cannot be brought to one time. Read them as one table, or shift the "
-            "times of one log"
-        )
+    problem = _no_common_time(logs)
+    if problem:
+        from .clocks import on_one_clock
+
+        matched = on_one_clock([_standard(log, {}) for log in logs])
+        if matched is None:
+            raise InvalidValue(
+                f"{problem}. If they are of one drive, add the difference of their clocks to the "
+                f"times of a file, as in {logs[-1].name}@SECONDS"
+            )
+        logs = [
+            replace(moved(log, offset), start=None, notes=(*log.notes, *[text] * bool(text)))
+            for log, (offset, text) in zip(logs, matched, strict=True)
+        ]
     start = min((log.start for log in logs if log.start is not None), default=None)
     count = Counter(name for log in logs for name in {**log.channels, **log.unread})
     stems = [Path(log.name).stem for log in logs]
@@ -172,7 +202,6 @@ def _joined(logs: Sequence[Log]) -> Log:
     channels: dict[str, Channel] = {}
     unread: dict[str, str] = {}
     notes: list[str] = []
-    spans: list[tuple[float, float]] = []
     for stem, log in zip(stems, logs, strict=True):
         later = 0.0 if log.start is None or start is None else log.start - start
         for name, one in log.channels.items():
@@ -180,20 +209,34 @@ def _joined(logs: Sequence[Log]) -> Log:
             channels[full] = one._replace(t=one.t + later) if later else one
         unread |= {f"{stem}.{k}" if count[k] > 1 else k: why for k, why in log.unread.items()}
         notes += [f"{log.name}: {note}" for note in log.notes]
-        ends = [(one.t[0], one.t[-1]) for one in log.channels.values() if len(one.t)]
-        spans.append((later + min((a for a, _ in ends), default=0.0),
-                      later + max((b for _, b in ends), default=0.0)))  # fmt: skip
-    if max(a for a, _ in spans) > min(b for _, b in spans):
-        texts = (
-            f"{log.name} {a:.6g} to {b:.6g} s" for log, (a, b) in zip(logs, spans, strict=True)
-        )
-        raise InvalidValue(f"the logs have no time in common: {', '.join(texts)}")
     twice = [name for name, times in count.items() if times > 1]
     if twice:
         notes.append(f"in several logs, and called `log.name`: {', '.join(twice)}")
-    if start is None:
+    if start is None and not problem:
         notes.append("the times of the logs are taken to be those of one clock")
     return Log(" + ".join(log.name for log in logs), channels, unread, tuple(notes), start)
+
+
+def _no_common_time(logs: Sequence[Log]) -> str:
+    """Why the times of logs cannot be those of one drive; empty if they can."""
+    started = [log for log in logs if log.start is not None]
+    if started and len(started) < len(logs):
+        other = next(log.name for log in logs if log.start is None)
+        return (
+            f"the times of {other} have an unknown beginning, and those of {started[0].name} are "
+            "since 1970: they cannot be brought to one time"
+        )
+    start = min((log.start for log in logs if log.start is not None), default=0.0)
+    spans: list[tuple[float, float]] = []
+    for log in logs:
+        later = 0.0 if log.start is None else log.start - start
+        ends = [(one.t[0], one.t[-1]) for one in log.channels.values() if len(one.t)]
+        spans.append((later + min((a for a, _ in ends), default=0.0),
+                      later + max((b for _, b in ends), default=0.0)))  # fmt: skip
+    if max(a for a, _ in spans) <= min(b for _, b in spans):
+        return ""
+    texts = (f"{log.name} {a:.6g} to {b:.6g} s" for log, (a, b) in zip(logs, spans, strict=True))
+    return f"the logs have no time in common: {', '.join(texts)}"
 
 
 def _standard(log: Log, names: Mapping[str, str]) -> Log:
