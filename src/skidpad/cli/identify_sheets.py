@@ -353,9 +353,12 @@ def fit_sheet(found: Fit, notes: Sequence[str]) -> RenderableType:
     ]
     changes = Sheet(("root mean square", "part", "before", "after"), errors, (2, 3))
     parts = dict.fromkeys(e.part for e in found.errors)
-    spans = dict.fromkeys(f"{found.error_window(part):.3g} s" for part in parts)
+    spans = {part: f"{found.error_window(part):.3g} s" for part in parts}
     about = f"fitted in {windows} of {found.window:.3g} s"
-    about += f"; errors over windows of {' and '.join(spans)}" if spans else ""
+    if spans:
+        alike = len(set(spans.values())) == 1
+        each = [length if alike else f"{length} ({part})" for part, length in spans.items()]
+        about += f"; errors over windows of {' and '.join(dict.fromkeys(each))}"
     return Group(
         Text.assemble((found.title, "bold cyan"), " fitted to ", (", ".join(found.logs), "bold")),
         Text(about, "dim"),

@@ -259,6 +259,11 @@ def test_a_fitted_car_is_compared_with_its_calibration(
     free = ("--free", "I_z,log.steer_offset", "--starts", "1")
     code, out, err = run("fit", car, "--log", log, *free, "--out", target)
     assert (code, err) == (0, "")
+    assert out.startswith("single_track fitted to slalom.csv")
+    assert "; errors over windows of 5.1 s (training) and 1.9 s (held out)" in out
+    own, use = target.read_text().splitlines()[:2]
+    assert own == "# single_track, fitted to slalom.csv"
+    assert use == "# To use it: single_track:mine.yaml, or single_track --params FILE"
     found = yaml_of(target)
     truth = sp.vehicles.single_track().params.I_z
     assert found["I_z"] == pytest.approx(truth, rel=0.1)
@@ -288,6 +293,50 @@ def test_vehicles_are_fitted_before_they_are_compared(
     assert (code, err) == (0, "")
     assert error_of(out, "omega") < 0.8 * before
     assert "has no C_f to fit" in " ".join(out.split())
+
+
+def test_changes_of_the_preparation_are_listed_without_its_routine_steps(
+    run: Runner, tmp_path: Path, slalom: sp.Trajectory
+) -> None:
+    log = tmp_path / "slalom.csv"
+    head, *rows = log.read_text().splitlines()
+    columns, row = head.split(","), rows[300].split(",")
+    row[columns.index("omega")] = "3.5"
+    rows[300] = ",".join(row)
+    log.write_text("\n".join([head, *rows]) + "\n")
+    for command in (
+        ("compare", "single_track", "--window", "1"),
+        ("fit", "single_track", "--free", "I_z", "--starts", "1"),
+    ):
+        code, out, err = run(*command, "--log", log)
+        assert (code, err) == (0, "")
+        steps = [line.split()[0] for line in out.splitlines() if line.split()]
+        assert "spikes" in steps
+        assert "filter" not in steps
+
+
+@pytest.mark.parametrize(
+    ("command", "function"),
+    [
+        (("fit", "single_track"), "fitting.fit"),
+        (("compare", "single_track"), "comparison.compare"),
+        (("estimate", "single_track", "--states", "v_y"), "drives.prepare_logs"),
+    ],
+)
+def test_ctrl_c_ends_with_a_sentence_and_without_files(
+    run: Runner,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...],
+    function: str,
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"skidpad.study.identify.{function}", interrupted)
+    code, out, err = run(*command, "--log", "run.csv", "--out", tmp_path / "out.yaml")
+    assert (code, out, err) == (130, "", "interrupted; nothing was written\n")
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.fixture

@@ -35,6 +35,8 @@ def test_the_page_of_a_fit_is_whole_and_begins_with_the_held_out_errors() -> Non
     page = check_page(fit_html(found, date="2026-01-02"))
     assert "3 unknowns of single_track, estimated from run <1>.csv" in page.text
     row = found.error("omega", part="held out")
+    length = found.error_window("held out")
+    assert f"Errors over windows of {length:.3g} s of data held out of the fit" in page.text
     degrees = f"{180.0 / np.pi * row.after:.3g} °/s in yaw rate"
     assert degrees in page.text
     for one in found.untold:

@@ -447,7 +447,7 @@ def _broken(values: Array) -> Array:
 def horizon_figure(
     title: str, errors: Sequence[tuple[str, str, str, float, float]], path: FilePath = None
 ) -> Figure:
-    """Root mean square errors of vehicles over the time since the start of a free run.
+    """Root mean square errors of vehicles over the time since the start of a window.
 
     `errors` are rows of channel, unit, vehicle, time in s and error in the unit; infinite errors
     are not drawn.
