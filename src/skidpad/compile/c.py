@@ -43,8 +43,9 @@ from .c_exact import TYPES, Type, c_words, exact_functions
 from .passes import skipped_by, with_held_parts
 from .program import BOOL_OPS, INFIX, MAGIC, Instruction, Program
 
-# Operations for which the target has an instruction. Without inline assembly, gcc calls a library
-# function that may set errno, and so does clang unless its builtins are used.
+# Preprocessor tests for processor instructions: which operations the target has one for. Without
+# inline assembly, gcc calls a library function that may set errno, and so does clang unless its
+# builtins are used.
 _INSTRUCTIONS = """\
 #ifndef SKIDPAD_{T}_INSTRUCTIONS
 #define SKIDPAD_{T}_INSTRUCTIONS
@@ -211,7 +212,7 @@ CHOSEN = (
     *("fma", "sqrt", "rint", "floor", "lt", "le", "eq", "ne", "and", "or", "xor", "not"),
     *("select", "testbit"),
 )
-"""Operations that `chosen_functions` defines as functions named OP_T."""
+"""Operations that `chosen_functions` defines as C functions named OP_T, T being the number type."""
 
 _V3 = """\
 #ifndef SKIDPAD_V3
@@ -226,7 +227,7 @@ _ONCE = """\
 
 
 def chosen_functions(precision: str) -> str:
-    """C source of the functions of `CHOSEN` and of the type `truth_T`.
+    """C source of the functions for the operations in `CHOSEN`, and of the truth type `truth_T`.
 
     A function uses the processor's instruction where the target has one, else the exact
     implementation. The text may occur in a file twice, for two targets, if macros rename it.
@@ -236,7 +237,9 @@ def chosen_functions(precision: str) -> str:
 
 
 def helpers(precision: str, magic: str) -> str:
-    """C source of the exact and the chosen functions, guarded against repeated definition."""
+    """C source of the functions of `c_exact` and `chosen_functions`, guarded against
+    redefinition.
+    """
     once = _ONCE.format(T=TYPES[precision].name)
     return exact_functions(precision, magic) + once + chosen_functions(precision) + "#endif\n"
 
@@ -246,7 +249,7 @@ FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fno-fast-math")
 
 
 Write = Callable[[int, int], str]
-"""Function of (port, field) that returns the C expression of an input."""
+"""Type of a function that returns the C expression of an input, from its port and field index."""
 
 # Read an element of a shared array; any index stays within the array.
 _READ = """\
@@ -280,7 +283,7 @@ _CALLED = (
     *("fma", "abs", "sqrt", "rint", "floor", "copysign"),
     *("pow2", "mantissa", "exponent", "read"),
 )
-"""Operations emitted as calls of functions OP_T; CUDA has its own of the same names."""
+"""Operations emitted as calls of functions named OP_T; the CUDA target defines its own versions."""
 BOOLEAN = tuple(BOOL_OPS)
 
 
@@ -360,14 +363,14 @@ def _function_lines(
     if not apart:
         stores = [f"    r[{n}] = {body.text[k]};" for n, k in enumerate(function.results[0])]
         return [head, *ignored, *body.lines, *stores, "}", ""]
-    # If kept until the end, the many results of an elimination would displace other values from the
-    # registers.
+    # Results are stored at once: kept until the end, the many results of an elimination would
+    # displace other values from the registers.
     lines = body.with_stores(function.results[0], lambda n: f"r[{n}]")
     return [head, *ignored, *lines, "}", ""]
 
 
 def _in_place(number: int, program: Program) -> bool:
-    """Whether the results of a function may overwrite its arguments."""
+    """Whether the results of a Program's function may overwrite its arguments in memory."""
     calls = (i for part in (program, *program.functions) for i in part.code if i.op == "call")
     again = any(i.imm[0] == number and i.imm[1] > 1 for i in calls)
     return again or skipped_by(program.functions[number]) is not None
@@ -376,7 +379,7 @@ def _in_place(number: int, program: Program) -> bool:
 def call_statement(
     k: int, i: Instruction, args: list[str], kind: Type, stem: str, functions: tuple[Program, ...]
 ) -> tuple[str, str]:
-    """The C statement of a call, and the name of the array that then holds the results.
+    """Return the C statement that calls a function, and the name of the array with its results.
 
     If the function has held values, their address is the last of `args`.
     """
@@ -396,7 +399,7 @@ def call_statement(
 
 
 class Statements(NamedTuple):
-    """The operations of a Program in C."""
+    """C statements of a Program's operations, with the expression of each value."""
 
     lines: list[str]
     text: dict[int, str]
@@ -405,7 +408,9 @@ class Statements(NamedTuple):
     """Index of the line that computes each instruction."""
 
     def with_stores(self, results: tuple[int, ...], place: Callable[[int], str]) -> list[str]:
-        """The lines, with each result stored to its place as soon as it is computed."""
+        """Return the statements with a store of each result inserted right after its
+        computation.
+        """
         after: dict[int, list[str]] = {}
         for n, r in enumerate(results):
             store = f"    {place(n)} = {self.text[r]};"
@@ -464,7 +469,7 @@ def statements(
 
 
 def _values_of(i: Instruction, functions: tuple[Program, ...]) -> tuple[int, ...]:
-    """The arguments that an instruction takes by value, without one passed by address."""
+    """Arguments that an instruction takes by value; an argument passed by address is left out."""
     by_address = i.op == "call" and len(functions[i.imm[0]].inputs) > 1
     return i.args[:-1] if by_address else i.args
 
@@ -494,7 +499,7 @@ def _called(i: Instruction, args: list[str], kind: Type) -> str:
 
 
 def expression(i: Instruction, args: list[str], kind: Type) -> str:
-    """The C expression of one operation on operands that are names or literals."""
+    """The C expression of one operation whose operands are names or literals."""
     if i.op in _INFIX:
         return f"{args[0]} {_INFIX[i.op]} {args[1]}"
     if i.op in _CALLED:

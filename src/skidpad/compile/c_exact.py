@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 
 class Type(NamedTuple):
-    """C type names, literal suffix and bit layout of one precision."""
+    """C names, literal suffix and bit layout of the number type of one precision."""
 
     name: str
     suffix: str
@@ -31,10 +31,10 @@ TYPES: dict[str, Type] = {
 }
 """The C type of each precision."""
 
-# Compiler attributes that may be unknown, with their numbers, which no header defines. The order of
-# the operations fills the pipeline but keeps more values alive than x86 has registers; if gcc
-# schedules for register pressure, its code of an implicit step is 1.4 times as fast. A file with
-# large functions would take minutes.
+# Attributes that not every compiler knows; their numeric values are not defined by any header. The
+# order of the operations fills the pipeline but keeps more values alive than x86 has registers; if
+# gcc schedules for register pressure, its code of an implicit step is 1.4 times as fast. A file
+# with large functions would take minutes.
 _SETUP = """\
 #ifndef SKIDPAD_SETUP
 #define SKIDPAD_SETUP
@@ -120,7 +120,7 @@ SKIDPAD_MAYBE_UNUSED static inline {T} exponent_{T}({T} x) {{
 #endif
 """
 
-# x rounded to an integer by adding a number whose last bit is worth 1.
+# Round x to an integer by adding a constant whose last bit has the value 1.
 _WHOLE = """\
 #ifndef SKIDPAD_{T}_WHOLE
 #define SKIDPAD_{T}_WHOLE
@@ -339,7 +339,7 @@ def exact_functions(precision: str, magic: str) -> str:
 
 
 def c_words(kind: Type) -> dict[str, object]:
-    """Values of the placeholders in the C templates that serve both precisions."""
+    """Placeholder values of the C templates, which are common to both precisions."""
     double, m = kind.name == "double", kind.mantissa_bits
     return {
         "T": kind.name,

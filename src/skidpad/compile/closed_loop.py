@@ -1,4 +1,4 @@
-"""A vehicle and its policy as one plant, so that everything that runs a plant runs closed loops.
+"""Closed loops: a vehicle and its policy joined into one plant, which runs like any other plant.
 
 The records of the plant join those of the vehicle and of the policy: the state contains the
 policy's memory (`memory.integral`), the parameters the policy's (`policy.k_p`), the outputs the
@@ -10,8 +10,8 @@ Derivatives: with u, m⁺ = π(x, m, r, q) the policy and x⁺ = F(x, u, w, p) t
 policy. So every integrator with a derivative for the vehicle has one for the loop, also implicit
 ones.
 
-The derivatives of one step are Programs too: its adjoint, its tangent, and the derivatives of the
-terminal cost.
+The derivatives are Programs, too: the adjoint and the tangent of one step, and the derivatives of
+the terminal cost.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def adjoint_program(
     """
     model = model_of(vehicle)
     method = integrate.get(integrator)
-    if cost is None:  # functions of a user's cost may read other values next time
+    if cost is None:  # not cached with a cost: the user's functions may read values that change
         key = ("adjoint", method, params)
         return kept(model, key, lambda: _adjoint(model, method, None, params=params))
     return _adjoint(model, method, cost, params=params)
@@ -69,7 +69,7 @@ def _adjoint(model: Model, method: Integrator, cost: Cost | None, *, params: boo
 
 
 def terminal_program(vehicle: Vehicle | Model, cost: Cost, *, params: bool = True) -> Program:
-    """Return the terminal cost and its derivatives as a Program.
+    """Return a Program of the terminal cost and its derivatives.
 
     It takes the ports x, p, r and returns the derivatives with respect to x and p, and `value`.
     Without a terminal cost all of them are zero. Without `params` the port `p` is empty.
@@ -108,7 +108,9 @@ def _tangent(model: Model, method: Integrator) -> Program:
 
 
 def value_port(present: bool) -> dict[str, type | None]:
-    """The output port `value` of a cost, for `trace_records`; empty unless `present`."""
+    """Output port `value` for the value of a cost, as `trace_records` takes it; empty unless
+    `present`.
+    """
     return {"value": None if present else Nothing}
 
 
@@ -161,11 +163,11 @@ class Loop(NamedTuple):
         return u, following
 
     def step_program(self, method: Integrator, substeps: int) -> Program:
-        """One sub-step, with the ports of `pipeline.step_program`; `dt` is its length.
+        """Return the closed loop's sub-step as a Program with the ports of `pipeline.step_program`.
 
-        The policy is evaluated at the start of the step (`start`), memory included, so that all
-        sub-steps have the same command and the same next memory. Without sub-steps `start` is x
-        itself.
+        `dt` is the length of the sub-step. The policy is evaluated at the start of the step
+        (`start`), memory included, so that all sub-steps have the same command and the same next
+        memory. Without sub-steps `start` is x itself.
         """
         model = self.model
         policy_program(self.policy, model)
@@ -187,9 +189,10 @@ class Loop(NamedTuple):
         return replace(traced, meta={"policy": self.policy.name})
 
     def outputs_program(self) -> Program:
-        """The outputs, with the ports of `pipeline.outputs_program` and dt: x, start, u, w, p, dt.
+        """Return the closed loop's outputs as a Program of the ports x, start, u, w, p and dt.
 
-        The command among them is the one computed at `start`.
+        The ports are those of `pipeline.outputs_program`, and dt. The command among the outputs is
+        computed at `start`.
         """
         model = self.model
 
@@ -209,7 +212,9 @@ class Loop(NamedTuple):
 
 
 def _with(kind: type, name: str, inner: type, default: Any) -> type:
-    """A record class with one more field, itself a record; unchanged if that record is empty."""
+    """Record class extended by a field that holds another record; unchanged if that record is
+    empty.
+    """
     if not record.size(inner):
         return kind
     fields: tuple[str, ...] = kind._fields
@@ -229,15 +234,17 @@ def _split(first: type, second: type, values: Sequence[Any]) -> tuple[Any, Any]:
 class LoopDerivatives(NamedTuple):
     """Adjoint and terminal Programs of a closed loop.
 
-    A cost gets the state followed by the memory, the parameters followed by those of the policy,
-    and as `u` the command of the policy.
+    A cost receives as `x` the vehicle state followed by the policy memory, as `p` the vehicle
+    parameters followed by the policy parameters, and as `u` the policy's command.
     """
 
     loop: Loop
     method: Integrator
 
     def adjoint(self, cost: Cost | None, *, params: bool) -> Program:
-        """The adjoint of one step, with the ports of `adjoint_program`; `u` is the reference."""
+        """Return the adjoint Program of one closed-loop step, with the ports of `adjoint_program`;
+        the port `u` is the policy's reference.
+        """
         loop = self.loop
         reference = NoReference if cost is None else cost.Reference
         inputs = {**loop.kinds, "dt": None, "r": reference, "lam": loop.State}
@@ -248,7 +255,9 @@ class LoopDerivatives(NamedTuple):
         return trace_records(self._name("adjoint"), function, inputs, outputs)
 
     def terminal(self, cost: Cost, *, params: bool) -> Program:
-        """The terminal cost and its derivatives, with the ports of `terminal_program`."""
+        """Return the Program of the terminal cost and its derivatives, with the ports of
+        `terminal_program`.
+        """
         from ..integrate.adjoint import terminal_gradients
 
         loop = self.loop
@@ -266,7 +275,9 @@ class LoopDerivatives(NamedTuple):
     def _pulled_back(
         self, cost: Cost | None, x: Any, u: Any, w: Any, p: Any, dt: Any, r: Any, lam: Any
     ) -> tuple[Any, Any, Any, Any]:
-        """Derivatives with respect to state, reference and parameters, and the stage cost."""
+        """Derivatives of later costs with respect to loop state, reference and parameters, and the
+        stage cost.
+        """
         import casadi as ca
 
         from ..integrate.adjoint import adjoint
@@ -334,7 +345,7 @@ def closed_loop(vehicle: Vehicle, integrator: Integrator, policy: Policy, subste
 
 
 def _stored(loop: Loop, key: tuple[Any, ...], traced: Callable[[], Program]) -> Program:
-    """A Program of a closed loop, from disk if model and policy belong to skidpad.
+    """Return a Program of a closed loop, from the disk cache if model and policy belong to skidpad.
 
     A policy belongs to skidpad if its `act` can be pickled by names of the package: a function of
     the package, or an instance of one of its classes, whose fields are then part of the key.
@@ -349,7 +360,9 @@ def _stored(loop: Loop, key: tuple[Any, ...], traced: Callable[[], Program]) -> 
 
 
 def _settled(loop: Loop, state: Any, params: Any) -> Any:
-    """A start state with consistent dependent fields of the vehicle; the memory is unchanged."""
+    """Make the vehicle's dependent fields of a closed-loop start state consistent; the policy
+    memory is unchanged.
+    """
     (x, memory), (car, _) = loop.parts(state), loop.params(params)
     assert loop.model.settle is not None
     whole = (*record.flatten(loop.model.settle(x, car)), *record.flatten(memory))
@@ -357,9 +370,9 @@ def _settled(loop: Loop, state: Any, params: Any) -> Any:
 
 
 def policy_program(policy: Policy, model: Model) -> Program:
-    """The policy alone as a Program of x, m, r, p, dt to u and the next m.
+    """Return the policy alone as a Program, from the ports x, m, r, p, dt to u and the next m.
 
-    It is traced before the vehicle, so that an error in the policy is reported as one.
+    The policy is traced before the vehicle, so that an error in it is attributed to the policy.
     """
     loop = Loop.of(model, policy)
 

@@ -20,7 +20,7 @@ from .program import Program
 
 
 class BoundMap:
-    """A Program at one point or a few: a call reads the input arrays and fills the output arrays.
+    """A compiled Program bound to fixed arrays: a call reads the inputs and fills the outputs.
 
     Each array is contiguous, with one number per field of its port, or has the shape
     (1, rows, field) and any strides.
@@ -44,7 +44,7 @@ class BoundMap:
 
 
 class BoundRollout:
-    """A rollout of the same vehicles with a sample after every step; see `CpuRollout.bound`.
+    """A rollout bound to fixed arrays, with a sample after every step; see `CpuRollout.bound`.
 
     Args:
         kernel: compiled `rollout`.
@@ -78,7 +78,7 @@ class BoundRollout:
         self._block[self._step_at : self._step_at + 3] = substeps, substeps, number
 
     def __call__(self) -> AnyArray:
-        """Run on the present content of the arrays; returns the health, (3, B)."""
+        """Run the rollout on the present content of the arrays; return the health, (3, B)."""
         self._kernel(self._address)
         return self.health
 
@@ -109,7 +109,7 @@ class Late(NamedTuple):
 
 
 HEALTH = ("diverged", "bad_input", "residual")
-"""Names of the status numbers of a vehicle after a rollout.
+"""Names of the three status numbers of a vehicle after a rollout, the rows of `health`.
 
 NaN if a sample was not finite, NaN if an input was not finite, and the largest Newton residual.
 """
@@ -119,9 +119,9 @@ class StepOptions(NamedTuple):
     """Options of a compiled step that the CPU and a GPU share."""
 
     dt: float
-    """Step in s."""
+    """Step length in s."""
     tolerance: float
-    """Newton residual above which a step failed."""
+    """Newton residual above which a step counts as failed."""
     precision: str
     substeps: int = 1
     delayed: tuple[int, ...] = ()
@@ -129,7 +129,9 @@ class StepOptions(NamedTuple):
 
 
 class _Engine:
-    """A Program run in SIMD lanes and threads, compiled at the first call."""
+    """Base of the CPU runners: a Program run in SIMD lanes and threads, compiled at the first
+    call.
+    """
 
     def __init__(
         self, program: Program, precision: str, lanes: int | None, threads: int | None
@@ -240,8 +242,8 @@ class CpuMap(_Engine):
     def __init__(
         self, program: Program, precision: str, threads: int | None, shared: tuple[int, ...] = ()
     ) -> None:
-        # What the shared ports decide is kept throughout, and leaves no registers for a second
-        # vector per value.
+        # Values that depend on shared ports alone occupy registers throughout, which leaves none
+        # for a second vector per value.
         lanes = pipeline.default_lanes(program, precision, registers=1 if shared else 2)
         super().__init__(program, precision, lanes, threads)
         self._shared = shared
@@ -276,7 +278,9 @@ class Backward(NamedTuple):
     lam: AnyArray
     """Derivative of all later costs with respect to the state after the last step."""
     seed: AnyArray
-    """Added to λ at the start of every step; a single row of zeros adds nothing."""
+    """Cost derivatives (cotangents) added to λ at the start of every step; one row of zeros for
+    none.
+    """
 
 
 class Swept(NamedTuple):
@@ -292,7 +296,7 @@ class CpuAdjoint(_Engine):
     """An adjoint Program run backwards over a rollout."""
 
     def __init__(self, program: Program, *, dt: float, precision: str, threads: int | None) -> None:
-        # The sums over parameters leave no registers for a second vector per value.
+        # The gradient sums over parameters leave no registers for a second vector per value.
         lanes = pipeline.default_lanes(program, precision, registers=1)
         super().__init__(program, precision, lanes, threads)
         self._dt = host.bits(dt, self.dtype)
@@ -315,9 +319,10 @@ class CpuAdjoint(_Engine):
 
 
 def swept_arrays(xp: Any, program: Program, arrays: Backward, count: int, dtype: Any) -> Swept:
-    """Arrays of zeros for the results of an adjoint sweep, most of which are sums."""
+    """Zero arrays for the results of an adjoint sweep, which are accumulated into them."""
     sizes = [len(port.fields) for port in program.outputs]
     rows = (1, arrays.u.shape[0], 1, 1)
-    # The vehicle last in memory: neighbouring lanes and threads then touch neighbouring numbers.
+    # The vehicle is the fastest axis in memory, so that neighbouring lanes and threads touch
+    # neighbouring numbers.
     room = (xp.zeros((n, size, count), dtype) for n, size in zip(rows, sizes, strict=True))
     return Swept(*(a.swapaxes(1, 2) for a in room))

@@ -20,9 +20,9 @@ from .passes import step_values, with_held_parts
 from .program import MAGIC, Instruction, Program
 
 NATIVE = frozenset({"sin", "cos", "tanh", "exp", "log", "min", "max"})
-"""Operations that a GPU computes in hardware, or nearly so; fast mode uses its own."""
+"""Operations that fast mode leaves to the GPU's own functions, which are (nearly) in hardware."""
 
-# NVRTC has no standard headers.
+# Types and constants defined here, since NVRTC has no standard headers.
 _TYPEDEFS = """\
 #ifdef __CUDACC_RTC__
 typedef unsigned int uint32_t;
@@ -47,7 +47,7 @@ _FUNCTIONS = "#define SKIDPAD_NAN NAN\n#define SKIDPAD_INFINITY INFINITY\n" + ""
 )
 
 
-# Functions on bits; memcpy is the cast that C++ defines.
+# Functions on the bits of numbers; memcpy is the type punning that C++ defines.
 _ON_BITS = """\
 #ifndef SKIDPAD_{T}_BITS
 #define SKIDPAD_{T}_BITS
@@ -66,8 +66,8 @@ static inline {T} exponent_{T}({T} x) {{
 """
 
 
-# The instruction for a minimum that keeps NaN, as the Program's does, is newer than CUDA C's
-# functions.
+# Minimum and maximum that keep NaN, as in Programs: CUDA C has no function for the newer
+# instruction.
 _EXTREMA = """\
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 static __device__ inline float min_nan(float a, float b) {
@@ -95,7 +95,7 @@ HELD = "held"
 
 
 class Lines:
-    """Statements of a Program, taken in parts; `text` is the C expression of each value."""
+    """C statements of a Program, emitted in parts; `text` is the C expression of each value."""
 
     def __init__(
         self, program: Program, precision: str, functions: tuple[Program, ...] | None = None
@@ -105,7 +105,9 @@ class Lines:
         self.text: dict[int, str] = {}
 
     def take(self, condition: Callable[[int], bool]) -> list[str]:
-        """Return the statements of instructions that meet the condition and are not taken yet."""
+        """Return the statements of the instructions that meet a condition and were not returned
+        before.
+        """
         lines: list[str] = []
         for k, i in enumerate(self.program.code):
             if k in self.text or not condition(k):
@@ -135,7 +137,7 @@ class Lines:
         return lines
 
     def results(self, port: int) -> list[str]:
-        """C expressions of the fields of an output port, once all statements are taken."""
+        """C expressions of the fields of an output port, valid after all statements were taken."""
         return [self.text[r] for r in self.program.results[port]]
 
 
@@ -176,7 +178,9 @@ def view_parameters(kind: Type, read: tuple[str, ...], written: tuple[str, ...])
 
 
 def at(name: str, field: int, step: str = "") -> str:
-    """C expression of a field of this thread's vehicle in an array, at a step if one is named."""
+    """C expression of a field of this thread's vehicle in an array, at the named step if there is
+    one.
+    """
     moved = f" + {step} * {name}_step" if step else ""
     return f"{name}[{field} * {name}_field + v * {name}_vehicle{moved}]"
 
@@ -316,15 +320,19 @@ def _streams(sizes: dict[str, int]) -> list[str]:
 
 
 class _StartOfStep(NamedTuple):
-    """Statements of the values that the first sub-step of a step computes for the others."""
+    """Statements for values that the first sub-step of a step computes and the other sub-steps
+    reuse.
+    """
 
     declared: tuple[str, ...] = ()
-    """Declarations of these values, placed before the loop."""
+    """Declarations of the reused values, placed before the loop."""
     lines: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, program: Program, lines: Lines) -> _StartOfStep:
-        """The statements of a Program's start of step; all others must be taken afterwards."""
+        """Take a Program's start-of-step statements; all other statements must be taken
+        afterwards.
+        """
         values, fields = step_values(program), _sizes(program)["start"]
         before = lines.take(values.before.__contains__)
         inside = [f"start{f} = x{f};" for f in range(fields)]
@@ -340,7 +348,7 @@ class _StartOfStep(NamedTuple):
 
 
 def _advance(program: Program, sizes: dict[str, int], lines: Lines) -> list[str]:
-    """Statements that check the inputs and the residual and advance the state."""
+    """C statements that check the inputs and the Newton residual, and advance the state."""
     statements = [f"bad_input += 0 * {n}{f};" for n in ("u", "w") for f in range(sizes[n])]
     following = lines.results(0)
     if program.results[1]:

@@ -77,7 +77,7 @@ def expm1(b: Builder, x: int) -> int:
     part = b.fma(b.mul(r, r), b.horner(r, table.EXPM1[p]), r)
     half_power = b.pow2(b.sub(n, b.const(1.0)))
     half = b.fma(half_power, part, b.sub(half_power, b.const(0.5)))
-    # Halving would cost a subnormal x its last bit, and -0 its sign.
+    # Return small x itself: halving would cost a subnormal x its last bit, and -0 its sign.
     tiny = b.lt(b.abs(x), b.const(2.0**-60))
     return b.select(tiny, x, b.add(half, half))
 
@@ -105,7 +105,7 @@ def log(b: Builder, x: int) -> int:
 
 
 def normalised(b: Builder, x: int) -> Scaled:
-    """x > 0 as 2**k (1 + f), with f exact."""
+    """Decompose x > 0 as 2**k (1 + f), with f exact."""
     p = b.precision
     lift, drop = (64, 2) if b.double else (32, 2)
     # Subnormal numbers are lifted into the normal range and others lowered: 2**-k stays normal.
@@ -155,10 +155,10 @@ def log1p_scaled(b: Builder, x: int, doublings: int | None = None, lost: int | N
 
 
 TANH_ONE = {"float64": 20.0, "float32": 10.0}
-"""|x| from which tanh(x) is ±1 to the last place."""
+"""Smallest |x|, by precision, from which tanh(x) is ±1 to the last place."""
 
 LARGE = {"float64": 2.0**60, "float32": 2.0**30}
-"""|x| from which sqrt(x² ± 1) is |x| to the last place."""
+"""Smallest |x|, by precision, from which sqrt(x² ± 1) is |x| to the last place."""
 
 
 def tanh(b: Builder, x: int) -> int:
@@ -182,7 +182,9 @@ def tanh(b: Builder, x: int) -> int:
 
 
 class _Split(NamedTuple):
-    """|x| = n ln 2 + r, as 2 (cosh(r) - 1), 2 sinh(r), 2**n / 4 and 2**-n / 4."""
+    """Argument reduction of sinh and cosh: |x| = n ln 2 + r, as 2 (cosh(r) - 1), 2 sinh(r), 2**n /
+    4 and 2**-n / 4.
+    """
 
     cosh_r_minus_1: int
     sinh_r: int
@@ -268,27 +270,31 @@ def atanh(b: Builder, x: int) -> int:
 
 
 class Pair(NamedTuple):
-    """The number high + low, with low about the rounding error of high; low is None if it is 0."""
+    """A number as the unevaluated sum high + low, low being of the size of high's rounding error or
+    None for 0.
+    """
 
     high: int
     low: int | None = None
 
 
 def fast_sum(b: Builder, large: int, small: int) -> tuple[int, int]:
-    """The rounded sum large + small and its error, exact for |large| >= |small|."""
+    """Rounded sum large + small and its exact rounding error, for |large| >= |small|."""
     total = b.add(large, small)
     return total, b.add(b.sub(large, total), small)
 
 
 def any_sum(b: Builder, x: int, y: int) -> tuple[int, int]:
-    """The rounded sum x + y and its error, exact for any x and y."""
+    """Rounded sum x + y and its exact rounding error, for any x and y."""
     total = b.add(x, y)
     part = b.sub(total, x)
     return total, b.add(b.sub(x, b.sub(total, part)), b.sub(y, part))
 
 
 def product(b: Builder, x: Pair, y: Pair) -> Pair:
-    """x * y to twice the precision; without error if both are single numbers."""
+    """Product x * y as a `Pair`, to twice the precision; exact if both factors are single
+    numbers.
+    """
     high = b.mul(x.high, y.high)
     low = b.fma(x.high, y.high, b.neg(high))
     if y.low is not None:
@@ -299,7 +305,9 @@ def product(b: Builder, x: Pair, y: Pair) -> Pair:
 
 
 def rounded(b: Builder, x: Pair) -> int:
-    """x rounded to one number; high if low is not finite, as high has then overflowed."""
+    """A `Pair` x rounded to one number; x.high if x.low is not finite, as x.high has then
+    overflowed.
+    """
     if x.low is None:
         return x.high
     known = b.lt(b.abs(x.low), b.const(float("inf")))
@@ -336,7 +344,7 @@ def _low(b: Builder, x: Pair) -> int:
 
 
 def _ratio(b: Builder, f: int) -> Pair:
-    """f / (2 + f) as a pair, with a single division."""
+    """Quotient f / (2 + f) as a `Pair`, with a single division."""
     below, below_rest = fast_sum(b, b.const(2.0), f)
     inverse = b.div(b.const(1.0), below)
     high = b.mul(f, inverse)
@@ -375,7 +383,7 @@ def _inverse(b: Builder, x: int) -> int:
 
 
 def _inverse_square(b: Builder, x: int) -> int:
-    # The square of the inverse, not the inverse of the square: it cannot overflow on the way.
+    # Square the inverse rather than invert the square, which could overflow.
     inverse = _inverse(b, x)
     return b.mul(inverse, inverse)
 
@@ -413,7 +421,7 @@ def _chain(b: Builder, x: int, n: int) -> int:
             base = product(b, base, base)
     assert result is not None
     value = rounded(b, result)
-    # The sum of a pair of zeros has lost its sign.
+    # Restore the sign of zero, which the sum of a pair of zeros has lost.
     return b.copysign(value, x) if n % 2 else value
 
 
@@ -466,6 +474,6 @@ RULES: dict[str, Callable[..., int]] = {
     "acosh": acosh,
     "atanh": atanh,
 }
-"""Rule that writes each elementary function in IEEE operations, by name."""
+"""Rules that write the elementary functions in IEEE operations, by function name."""
 LONE: dict[str, Callable[..., int]] = {"sin": lone_sin}
 """Cheaper rules for a sine whose cosine is not needed."""

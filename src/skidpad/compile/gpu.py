@@ -1,4 +1,4 @@
-"""Run compiled Programs on a CUDA device, through CuPy's NVRTC.
+"""Run compiled Programs on a CUDA device, with kernels built by NVRTC through CuPy.
 
 Shared arrays are copied to the device when a kernel first needs them, and freed with their arrays.
 
@@ -30,9 +30,9 @@ from .lower import lower
 from .program import Program
 
 LOCK = threading.Lock()
-"""Held from the update of a module's array addresses until its launch.
+"""Lock that is held from the update of a module's array addresses until the kernel launch.
 
-The arrays must stay at these addresses until then.
+The shared arrays must stay at these addresses until the launch.
 """
 
 _Words = tuple[int, int]
@@ -43,7 +43,7 @@ class DeviceArrays:
 
     def __init__(self, xp: Any, precision: str) -> None:
         self._xp, self._precision = xp, precision
-        table_address(precision)  # from now on there are blocks of this precision
+        table_address(precision)  # creates the blocks of this precision, also for later arrays
         self._seen: Mapping[int, Blocks] | None = None
         self._blocks: dict[int, Any] = {}
         self._table: Any = None
@@ -107,7 +107,7 @@ address alone, and numbers.
 """
 
 _SHORT, _FIRST, _LONG = 0.05, 0.01, 0.1
-"""Times in s that decide how steps are split.
+"""Launch durations in s by which steps are split into launches.
 
 Work estimated at less than `_SHORT` is one launch. Otherwise the first launch takes about
 `_FIRST` by the estimate, and later ones `_LONG` by measurement.
@@ -231,7 +231,9 @@ class Pieces:
             begin = end
 
     def _estimate(self, count: int) -> float:
-        """Upper estimate of the time of a step in s on a slow device: latency and throughput."""
+        """Upper estimate of the duration of a step in s on a slow device, from latency and
+        throughput.
+        """
         return self._operations * (2e-8 + 2e-11 * count)
 
 
@@ -271,7 +273,8 @@ class CudaRollout:
 
     def source(self, *, timed: bool = False) -> str:
         """CUDA C source of the kernel; with `timed`, of the variant with variable steps."""
-        # A GPU has no double-precision sines in hardware: its own are slower than ours.
+        # GPUs have no double-precision sine in hardware; their library sine is slower than
+        # skidpad's.
         native = NATIVE if self.fast and self.precision == "float32" else frozenset[str]()
         lowered = lower(self.program, self.precision, native, careful=not self.fast)
         return cuda.emit(lowered, self.precision, self.delayed, timed=timed)

@@ -16,10 +16,10 @@ from ..core.threads import NEVER, Stop, share
 STRIP = 256
 """Steps between two checks of the flag that ends a kernel early."""
 WATCH_WORDS = ("begin", "end", "stop", "strips")
-"""Words that every interruptible kernel has after its arrays.
+"""Words in the argument block of every interruptible kernel, after its arrays.
 
-They are the vehicles [begin, end) it works on, the address of a 64-bit word that is not zero
-once the kernel has to return, and the number of strips done, which the kernel counts for the
+The words are the vehicles [begin, end) that it processes, the address of a 64-bit word that is not
+zero once the kernel has to return, and the number of strips done, which the kernel counts for the
 thread that watches it.
 """
 UNWATCHED = (NEVER.address, 0)
@@ -35,7 +35,8 @@ TICK_OK, TICK_BAD_INPUT, TICK_DIVERGED, TICK_NOT_CONVERGED = range(4)
 
 
 def strided(array: AnyArray, lanes: int) -> tuple[AnyArray, tuple[int, int, int, int]]:
-    """An array (step, vehicle, field) and its words: address and strides of field, vehicle, step.
+    """Describe an array (step, vehicle, field) to a kernel: address and strides of field, vehicle,
+    step.
 
     An array with a vehicle stride of 0 (all vehicles share the values) is laid out as one tile of
     `lanes` equal values per field, which a kernel reads as a vector. The tile is returned so that
@@ -55,7 +56,7 @@ def _in_numbers(strides: Sequence[int], array: AnyArray) -> tuple[int, int, int]
 
 
 def writable(array: AnyArray) -> tuple[int, int, int, int]:
-    """The words of an array (step, vehicle, field) that a kernel writes.
+    """Kernel words (address and strides) of an array (step, vehicle, field) that the kernel writes.
 
     An array of one step is written at every step: a sum over steps needs one row.
     """
@@ -76,9 +77,11 @@ class Load(NamedTuple):
     operations: int = 0
     """Upper limit of the traced operations of one vehicle in one step."""
     steps: int | None = None
-    """Sub-steps of an interruptible kernel; None for one without time and `WATCH_WORDS`."""
+    """Sub-steps of an interruptible kernel; None for a kernel without a time loop and
+    `WATCH_WORDS`.
+    """
     total: int = 0
-    """Total by which the progress advances."""
+    """Amount by which the progress advances over the whole call."""
 
     def time(self, groups: int, lanes: int) -> float:
         """Estimated time in s for a number of vehicle groups on a slow processor.
@@ -173,7 +176,7 @@ class _Call(NamedTuple):
 
 
 class _Look(NamedTuple):
-    """Progress of a kernel, from the number of strips that are done."""
+    """Reporter of a kernel's progress, from the number of finished strips."""
 
     reach: Callable[[float], None]
     strips: AnyArray | None

@@ -1,5 +1,5 @@
-"""The loops around a Program: `rollout` over vehicles and time, `apply` over vehicles, `tick` for
-one vehicle, and the discrete adjoint backwards over the recorded states of a rollout.
+"""Kernels, the loops around a Program: `rollout` over vehicles and time, `apply` over vehicles,
+`tick` for one vehicle, and the discrete adjoint backwards over the recorded states of a rollout.
 
 Each takes one block of 64-bit words (and numbers), with its layout in the docstring, so that a call
 from Python passes a single pointer and may run without the interpreter lock.
@@ -143,7 +143,7 @@ def word(value: int) -> Any:
 
 
 class View:
-    """One strided array inside a kernel; its description is read from the argument block."""
+    """A strided array inside a kernel; address and strides are read from the argument block."""
 
     def __init__(self, target: Target, b: ir.IRBuilder, block: Any, slot: int) -> None:
         self.target = target
@@ -152,7 +152,9 @@ class View:
         self.field, self.vehicle, self.step = read[1:]
 
     def instead(self, **words: Any) -> View:
-        """A copy of the view with other words: `base` as a pointer, `field`, `vehicle`, `step`."""
+        """Return a copy of the view with other words: `base` as a pointer, `field`, `vehicle`,
+        `step`.
+        """
         other = copy(self)
         for name, value in words.items():
             setattr(other, name, value)
@@ -333,7 +335,7 @@ class counter:
 
 
 def merged(b: Any, values: list[Any], block: Any, others: list[Any], other_block: Any) -> list[Any]:
-    """Merge the values of two blocks by phi nodes."""
+    """Merge the values that two basic blocks compute, by phi nodes."""
     phis: list[Any] = []
     for value, other in zip(values, others, strict=True):
         phi = b.phi(value.type)
@@ -344,7 +346,9 @@ def merged(b: Any, values: list[Any], block: Any, others: list[Any], other_block
 
 
 class Watch:
-    """The `WATCH_WORDS` in an argument block, from word `at` on, and the words after them."""
+    """Access to the `WATCH_WORDS` in an argument block, from word `at` on, and to the words after
+    them.
+    """
 
     def __init__(self, b: ir.IRBuilder, block: Any, at: int) -> None:
         self._block, self._at = block, at
@@ -425,7 +429,7 @@ class LateInputs:
         self.shared = b.icmp_signed("==", views.late.vehicle, word(0))
 
     def load(self, b: Any, step: Any) -> list[Any]:
-        """The values in effect at a step, one vector for each delayed input."""
+        """Load the delayed inputs in effect at a step, one vector per input."""
         pairs = zip(self.fields, self.steps, strict=True)
         if self.target.lanes == 1:
             return [self._together(b, field, b.sub(step, steps)) for field, steps in pairs]
@@ -443,7 +447,7 @@ class LateInputs:
         return merged(b, [near], from_yes, [far], from_no)[0]
 
     def _together(self, b: Any, field: int, row: Any) -> Any:
-        """Read one row for all lanes."""
+        """Load the delayed inputs from one row for all lanes."""
         u, pending = self.views.u, self.views.pending
         older = b.icmp_signed("<", row, word(0))
         source = u.instead(
@@ -456,7 +460,7 @@ class LateInputs:
         return source.load_field(b, self.group, field, row)
 
     def _apart(self, b: Any, field: int, rows: Any) -> Any:
-        """Load an input field from a different row for each lane of the vector."""
+        """Load an input field from a different row in each lane."""
         t = self.target
         older = b.icmp_signed("<", rows, t.everywhere(word(0)))
         before = b.add(rows, t.splat(b, self.views.rows))
@@ -473,7 +477,7 @@ MOST_IN_REGISTERS = 256
 
 
 def loaded_fields(target: Target, b: Any, view: View, group: Group, count: int) -> Sequence[Any]:
-    """The fields of an array for a `Body`: values, or addresses if there are many."""
+    """Fields of an array as a `Body` takes them: loaded values, or addresses if there are many."""
     if count <= MOST_IN_REGISTERS:
         return view.load(b, group, count)
     base = room(target, b, count)
@@ -530,7 +534,7 @@ def _store_from(target: Target, b: Any, view: View, group: Group, base: Any, cou
 
 
 def _field_view(target: Target, b: Any, view: View, field: Any) -> View:
-    """The view of an array from a field on, with the field's index known only at run time."""
+    """View of an array from a given field on, whose index is known only at run time."""
     offset = b.mul(field, view.field)
     return view.instead(base=b.gep(view.base, [offset], source_etype=target.scalar))
 
@@ -562,7 +566,8 @@ STEP_PORTS = ("x", "u", "w", "p", "dt", "start")
 def rollout_module(
     program: Program, lanes: int, delayed: tuple[int, ...] = (), timed: bool = False
 ) -> ir.Module:
-    """A module with `rollout(block)`: many vehicles, many steps, state in registers throughout.
+    """LLVM module with the kernel `rollout(block)` for many vehicles and steps, the state held in
+    registers.
 
     `delayed` are the indices of the delayed inputs; with `timed`, steps differ in length.
     """
@@ -653,7 +658,7 @@ class _StartOfStep:
 
 
 def _converged(target: Target, b: Any, body: Body, tolerance: Any) -> tuple[list[Any], Any]:
-    """The next state, NaN where an implicit step failed to converge, and the residual."""
+    """Next state (NaN where an implicit step failed to converge) and Newton residual."""
     state = body.results(0)
     if not body.program.results[1]:
         return state, target.number(0.0)
@@ -663,7 +668,7 @@ def _converged(target: Target, b: Any, body: Body, tolerance: Any) -> tuple[list
 
 
 def apply_module(program: Program, lanes: int, shared: tuple[int, ...] = ()) -> ir.Module:
-    """A module with `apply(block)`: the Program once per vehicle, no time.
+    """LLVM module with the kernel `apply(block)`, which evaluates a Program once per vehicle.
 
     The block is a view per input port, a view per output port, then begin and end. `shared` are
     input ports that all vehicles share: values that depend on them alone are computed once.
@@ -692,7 +697,7 @@ def apply_module(program: Program, lanes: int, shared: tuple[int, ...] = ()) -> 
 
 
 def tick_module(program: Program) -> ir.Module:
-    """A module with `tick`, `tick_of` and `drive` for one vehicle.
+    """LLVM module with the kernels `tick`, `tick_of` and `drive`, which step one vehicle.
 
     Their block is numbers: x, u, w, p, dt of a sub-step, the largest Newton residual allowed, the
     actual one, the number of sub-steps, the x before the last step and the u of it. Behind these,
@@ -760,7 +765,9 @@ def _tick_of(target: Target, tick: ir.Function, sizes: list[int]) -> None:
 
 
 def _substep(target: Target, program: Program, sizes: list[int]) -> ir.Function:
-    """A function that runs the Program once on the block of `tick`, in place unless it fails."""
+    """Emit a function that runs the Program once, on the block of `tick`, in place unless it
+    fails.
+    """
     function = ir.Function(target.module, ir.FunctionType(I64, [POINTER]), "substep")
     function.linkage = "internal"
     b, block = ir.IRBuilder(function.append_basic_block()), function.args[0]
@@ -813,7 +820,9 @@ def begin_kernel(name: str, program: Program, lanes: int) -> tuple[Any, Target, 
 def _reload(
     b: Any, view: View, group: Group, held: list[Any], streamed: Any, step: Any
 ) -> list[Any]:
-    """The values of this step: read again if the array has a row per step, else the held ones."""
+    """Values of an array at this step: read again if it has a row per step, else the held
+    values.
+    """
     if not held:
         return []
     before = b.block
@@ -824,7 +833,7 @@ def _reload(
 
 
 def _larger(b: Any, value: Any, so_far: Any) -> Any:
-    """Maximum; NaN if either is NaN."""
+    """Maximum of two numbers; NaN if either is NaN."""
     keep = b.fcmp_ordered("<=", value, so_far)
     raised = b.select(keep, so_far, value)
     return b.select(b.fcmp_unordered("uno", so_far, so_far), so_far, raised)
@@ -874,7 +883,9 @@ ADJOINT_PORTS = ("x", "u", "w", "p", "dt", "r", "lam")
 
 
 def adjoint_module(program: Program, lanes: int) -> ir.Module:
-    """A module with `adjoint(block)` for an adjoint Program."""
+    """LLVM module with the kernel `adjoint(block)`, which runs an adjoint Program backwards over a
+    rollout.
+    """
     module, target, b, block = begin_kernel("adjoint", program, lanes)
     views = {name: View(target, b, block, len(SLOTS) * k) for k, name in enumerate(ADJOINT_VIEWS)}
     watch = Watch(b, block, len(SLOTS) * len(views))

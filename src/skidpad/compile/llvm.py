@@ -21,10 +21,10 @@ from .program import MAGIC, Instruction, Program
 _MANTISSA_BITS = {"float64": 52, "float32": 23}
 _BIAS = {"float64": 1023, "float32": 127}
 _PIECE = 500
-"""Approximate number of instructions of a block when LLVM runs without optimisation.
+"""Approximate number of instructions per basic block for LLVM without optimisation.
 
-It then compiles block by block, and one of 20,000 instructions took five times as long as its
-pieces. With optimisation LLVM would join them.
+Unoptimised code is compiled block by block, and a block of 20,000 instructions took five times as
+long as its pieces. With optimisation LLVM would join the pieces again.
 """
 
 
@@ -162,7 +162,9 @@ class Body:
             self.memory[k] = value
 
     def _find(self, builder: ir.IRBuilder, number: int) -> None:
-        """Look up a shared array as soon as its number is known: a held one once per rollout."""
+        """Look up a shared array as soon as its number is known; if that is held, once per
+        rollout.
+        """
         if number in self.values and number not in self.arrays:
             value = self.loaded(builder, number)
             self.arrays[number] = llvm_text.LaneArrays.of(self.target, builder, value)
@@ -185,7 +187,7 @@ class Body:
         return _call(self.target, builder, self.functions, i.imm, args, held)
 
     def loaded(self, builder: ir.IRBuilder, k: int) -> Any:
-        """The value of an instruction that was emitted, loaded from memory if necessary."""
+        """Value of an emitted instruction, loaded from memory if necessary."""
         value = self.values[k]
         if isinstance(value, InMemory):
             address = value.address(self.target, builder)
@@ -284,8 +286,8 @@ def _function(target: Target, functions: tuple[Program, ...], number: int) -> An
     if skipped_by(function) is None:
         for pointer in compiled.args:
             pointer.add_attribute("noalias")
-        # If kept until the end, the many results of an elimination would displace other values from
-        # the registers.
+        # Store results at once: kept until the end, the many results of an elimination would
+        # displace other values from the registers.
         for k, r in enumerate(function.results[0]):
             body.kept_at.setdefault(r, []).append(InMemory(compiled.args[1], k))
         early = set(body.kept_at)
@@ -300,16 +302,18 @@ def _function(target: Target, functions: tuple[Program, ...], number: int) -> An
 
 
 def room(target: Target, b: ir.IRBuilder, count: int) -> Any:
-    """Stack memory for `count` values, allocated once, in the entry block."""
+    """Allocate stack memory for `count` values, once, in the entry block."""
     with b.goto_entry_block():
         place = b.alloca(ir.ArrayType(target.vector, count))
-    # llvmlite gives it a typed pointer, a kind that LLVM no longer has.
+    # Replace llvmlite's typed pointer, which current LLVM no longer has.
     place.type = POINTER
     return place
 
 
 def finite_check(target: Target, builder: ir.IRBuilder, values: Iterable[Any]) -> Any:
-    """0 where all values are finite, NaN where one is not: the sum of the values times zero."""
+    """Finiteness check: 0 in lanes where all values are finite, else NaN (the sum of the values
+    times 0).
+    """
     zero = target.number(0.0)
     total = zero
     for value in values:

@@ -76,19 +76,21 @@ class Target:
             function.attributes.add("nounwind")
 
     def widen(self, element: Any) -> Any:
-        """The type of one value per lane."""
+        """Vector type with one value per lane."""
         return ir.VectorType(element, self.lanes) if self.lanes > 1 else element
 
     def number(self, value: float) -> Any:
-        """The same number in every lane."""
-        # Zeros of both signs are equal, and no NaN is equal to itself.
+        """Vector constant with the same number in every lane."""
+        # The cache key is the bit pattern, since 0 == -0 and NaN != NaN.
         key = value, math.copysign(1.0, value)
         if key not in self._numbers:
             self._numbers[key] = self.everywhere(ir.Constant(self.scalar, value))
         return self._numbers[key]
 
     def word(self, value: int) -> Any:
-        """The same integer in every lane, as wide as a number of the precision."""
+        """Vector constant with the same integer in every lane, as wide as a number of the
+        precision.
+        """
         return self.everywhere(ir.Constant(self.integer, value))
 
     def everywhere(self, constant: Any) -> Any:

@@ -47,7 +47,7 @@ def _digest() -> str:
 
 
 class _OnDisk:
-    """The cache of a function, with the interface that numba expects."""
+    """Disk cache of a function's machine code, with the interface that numba expects."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function

@@ -42,7 +42,9 @@ def lower(
 
 
 def _lowered(program: Program, precision: str, native: frozenset[str], careful: bool) -> Program:
-    """Lower one Program or function alone: its rounding does not depend on its callers."""
+    """Lower one Program or function by itself, so that its rounding does not depend on its
+    callers.
+    """
     program = with_shared_reciprocals(program)
     low = _Lowering(program, Builder(precision, careful=careful), native)
     results = tuple(tuple(low.number(low.place[r]) for r in result) for result in program.results)
@@ -86,12 +88,12 @@ class _Lowering:
             self.place.append(self._value(k))
 
     def number(self, index: int) -> int:
-        """The value as a number: a boolean becomes 1 or 0."""
+        """Value of an instruction as a number: a boolean becomes 1 or 0."""
         b = self.b
         return b.select(index, b.const(1.0), b.const(0.0)) if b.is_bool(index) else index
 
     def truth(self, index: int) -> int:
-        """The value as a boolean: a number is true unless it is zero."""
+        """Value of an instruction as a boolean: a number is true unless it is zero."""
         b = self.b
         return index if b.is_bool(index) else b.ne(index, b.const(0.0))
 
@@ -208,7 +210,7 @@ def with_shared_reciprocals(program: Program) -> Program:
 
 
 def _sign(b: Builder, x: int) -> int:
-    """-1, 1, or x itself where x is zero or NaN."""
+    """Sign of x: -1 or 1, or x itself where x is zero or NaN."""
     zero = b.const(0.0)
     positive = b.select(b.lt(zero, x), b.const(1.0), x)
     return b.select(b.lt(x, zero), b.const(-1.0), positive)

@@ -1,4 +1,4 @@
-"""Machine code: compile LLVM modules to object code, load it, and cache compiled code on disk.
+"""Native code: compile LLVM modules to object code, load it, and cache compiled code on disk.
 
 An entry of the cache is named by a hash of the program, the kernel, the target and the versions.
 Processes may share the folder: an entry is written under a temporary name and renamed, so that a
@@ -93,7 +93,7 @@ def vector_bits() -> int:
 
 
 def identity() -> str:
-    """Text that identifies all properties of machine and compiler that decide the code."""
+    """Text that identifies all properties of the machine and the compiler that affect the code."""
     return f"{_host()}|{effort()}"
 
 
@@ -276,7 +276,7 @@ def store(entry: str, body: bytes) -> None:
 
 
 def private_folder() -> Path | None:
-    """The cache folder, unless another user may write to it: its content is executed."""
+    """Cache folder, or None if another user may write to it, since its content is executed."""
     try:
         place = folder()
         place.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -122,10 +122,10 @@ _LATENCY = {"div": 14, "sqrt": 20, "fma": 4, "mul": 3, "add": 3, "sub": 3, "lt":
 _DEFAULT_LATENCY = 2
 """Cycles until a result can be used, about as on current x86 cores (Fog's instruction tables)."""
 LARGEST = 10_000
-"""Instructions of the largest function that is scheduled.
+"""Largest number of instructions of a function that is scheduled.
 
-A larger one is an elimination: scheduled, its values live so long that it runs no faster in
-lanes and takes LLVM twice as long to compile.
+A larger function is a matrix elimination: scheduled, its values live so long that it runs no faster
+in lanes and takes LLVM twice as long to compile.
 """
 
 
@@ -152,7 +152,7 @@ def _scheduled(program: Program, functions: tuple[Program, ...]) -> Program:
 
 
 def _order(program: Program, functions: tuple[Program, ...]) -> list[int]:
-    """Instruction indices in the order of a machine that starts one operation per cycle."""
+    """Instruction indices in the issue order of a machine that starts one operation per cycle."""
     users: list[list[int]] = [[] for _ in program.code]
     waiting_for: list[int] = []
     for k, i in enumerate(program.code):
@@ -161,7 +161,8 @@ def _order(program: Program, functions: tuple[Program, ...]) -> list[int]:
         for a in operands:
             users[a].append(k)
     latency = [_latency(i, functions) for i in program.code]
-    # Cycles from the start of each operation to the end of the longest chain that needs it.
+    # Critical path in cycles from each operation to the end of the longest chain that depends on
+    # it.
     remaining = [0] * len(latency)
     for k in reversed(range(len(latency))):
         remaining[k] = latency[k] + max((remaining[u] for u in users[k]), default=0)
@@ -309,7 +310,9 @@ def _held_values(function: Program, arguments: Sequence[bool]) -> list[bool]:
 
 
 class _Split(NamedTuple):
-    """Numbers of a function after splitting: of the rest, and of the first part if it was split."""
+    """Function numbers after splitting: the number of the rest and, if it was split, of the first
+    part.
+    """
 
     rest: int
     first: int | None = None
@@ -375,7 +378,9 @@ def _copied(b: Builder, i: Instruction, args: Sequence[int], functions: _Functio
 
 
 class _Halves:
-    """A function in two parts: the values decided by held arguments alone, and the rest."""
+    """The two parts of a split function: values that depend on held arguments alone, and the
+    rest.
+    """
 
     def __init__(self, function: Program, arguments: Sequence[bool], functions: _Functions) -> None:
         self.function, self.arguments, self.functions = function, arguments, functions
@@ -448,7 +453,9 @@ class _Halves:
         return self.rest.emit("call", *rest, block, imm=(split.rest, times))
 
     def _in_rest(self, k: int) -> int:
-        """Index in the rest of a value, passed by the first part if it is held."""
+        """Index of a value in the rest of the function; a held value is handed over by the first
+        part.
+        """
         if not self.held[k]:
             return self.place[k]
         i, first = self.function.code[k], self.first

@@ -1,4 +1,5 @@
-"""The pipeline from a vehicle and an integrator to Programs and loaded kernels, with traces cached.
+"""Compilation pipeline from a vehicle and an integrator to Programs and loaded kernels; traces are
+cached.
 
 A traced Program is stored on disk, and the next process that builds the same vehicle reads it. This
 applies to models that skidpad builds from its own functions and classes only: they are determined
@@ -160,7 +161,9 @@ def _step(model: Model, method: Integrator) -> Program:
 
 
 def step_name(model: Model, method: Integrator) -> str:
-    """Name of the method that makes a step of a model, its own if it is discrete."""
+    """Display name of a model's step method: the integrator, or the model itself if it is
+    discrete.
+    """
     return method.name if model.continuous else "update"
 
 
@@ -181,7 +184,7 @@ def derivative_program(vehicle: Vehicle | Model, precision: str | None = None) -
 
 
 def _within_step(model: Model, what: str, port: str, kind: type) -> Program:
-    """An equation of a model as a Program of x, the state at the start of the step, u, w, p."""
+    """Trace a model equation as a Program of x, the state at the start of the step, u, w, p."""
     equation = getattr(model, what)
 
     def function(x: Any, start: Any, u: Any, w: Any, p: Any) -> Sequence[Any]:
@@ -207,7 +210,7 @@ def settle_program(
 
 
 def kept(model: Model, key: Any, traced: Callable[[], Program]) -> Program:
-    """A Program of a model, traced once: parameters are arguments, so it never changes.
+    """Return a Program of a model, traced once; it never changes, as parameters are arguments.
 
     It is cached with the model, which makes a second world of the same vehicles cheap, and on disk,
     which makes the next process start fast.

@@ -1,7 +1,8 @@
-"""Plant: a vehicle ready to run, as records, parameters and Programs, without its functions.
+"""`Plant`: a vehicle ready to run, as records, parameters and Programs, without its Python
+functions.
 
-A fleet needs no more, and it fits into one file: a machine without CasADi loads it, lowers it and
-runs it, on the CPU or on a GPU.
+A fleet needs nothing else, and a plant fits into one file, which a machine without CasADi can load,
+lower and run, on the CPU or on a GPU.
 
 A plant from a file is checked: its Programs have to fit its records, and numbers their ranges.
 Kernels take the lengths of arrays from the ports of a Program, and callers allocate the arrays by
@@ -33,12 +34,12 @@ from .portable import ProgramFunction, described, from_picklable, record_type, t
 from .program import Program
 
 CheckedPlant = Any
-"""A `Plant`; the alias marks plants from files, which this module checks."""
+"""Alias of `Plant` for plants from files, which this module checks."""
 MOST_SUBSTEPS = 1_000_000
 RULES = ("at_least", "nearest")
 
 Ports = dict[str, tuple[tuple[str, ...], ...]]
-"""The ports of a Program in order, each with the sets of fields that are allowed for it."""
+"""Specification of a Program's ports, in order: each with the sets of fields that are allowed."""
 
 
 def check_plant(plant: CheckedPlant) -> None:
@@ -153,7 +154,7 @@ class SavedCost(NamedTuple):
     adjoint: Program
     terminal: Program
     pullback: Program
-    """The adjoint without a cost, for `Fleet.vjp`."""
+    """Adjoint Program without a cost, for `Fleet.vjp`."""
 
     def document(self) -> dict[str, Any]:
         programs = {name: getattr(self, name).document() for name in SavedCost._fields[1:]}
@@ -195,24 +196,23 @@ class Plant:
     params: Any
     step: Program
     vehicle: Vehicle | None = None
-    """The vehicle it was made from; None if it was loaded."""
+    """Vehicle from which the plant was traced; None for a plant loaded from a file."""
     method: Integrator | None = None
-    """The integrator it was made with; None if it was loaded."""
+    """Integrator of the traced step; None for a plant loaded from a file."""
     dead_times: Mapping[str, str] = field(default_factory=dict[str, str])
     """Delayed inputs, each with the parameter that holds its delay in s."""
     dead_time_rule: str = "at_least"
     reproduces: str = ""
     """`Model.reproduces`: if not empty, too long steps cause a warning, not an error."""
     stable_steps: tuple[StableStep, ...] = ()
-    """Stable step lengths of a loaded plant; one with a vehicle computes them itself."""
+    """Stable step lengths saved with a loaded plant; a plant with a vehicle computes them."""
     settle: Callable[[Any, Any], Any] | None = None
     fills: tuple[str, ...] = ()
     """`Model.fills`: dependent fields that are filled to make a start state consistent."""
     loaded_outputs: Program | None = None
     derivatives: StepDerivatives | None = None
-    """Traces derivatives of a closed loop.
-
-    None if the plant was loaded or has a vehicle to differentiate.
+    """Derivative tracer of a closed loop; None if the plant was loaded or has a vehicle to
+    differentiate.
     """
     saved_cost: SavedCost | None = None
     """The cost whose derivatives were saved with a loaded plant."""

@@ -88,7 +88,7 @@ def _called(functions: tuple[Program, ...], imm: Any, arguments: list[Any]) -> S
 
 
 class _Kernel:
-    """A function of a Program as a callable; retraced, all its calls share one function."""
+    """A Program's function as a callable; when it is retraced, all its calls share one function."""
 
     def __init__(self, functions: tuple[Program, ...], number: int) -> None:
         self._functions, self._number = functions, number
@@ -122,7 +122,7 @@ def place_of(thing: Any) -> Place:
 
 
 def at(place: Place) -> Any:
-    """Import the object at a place; None if this process has none there."""
+    """Import the object with this module and qualified name; None if this process has none."""
     module, path = place
     try:
         there: Any = import_module(module)
@@ -134,7 +134,7 @@ def at(place: Place) -> Any:
 
 
 def importable(kind: type) -> bool:
-    """Whether any process can import a class from its place."""
+    """Whether any process can import a class by its module and qualified name."""
     place = place_of(kind)
     return place[0] not in SCRIPTS and at(place) is kind
 
@@ -191,7 +191,9 @@ def _alike(kind: Any, other: Any) -> bool:
 
 
 def to_picklable(thing: Any) -> Any:
-    """Convert a record class, or those in a tuple, to picklable form; all else is unchanged."""
+    """Convert a record class, or the record classes in a tuple, to picklable form; other values are
+    unchanged.
+    """
     if record.is_record_type(thing):
         recipe = recipe_of(thing)
         if isinstance(recipe, Recipe):
@@ -256,7 +258,7 @@ def _remember(kind: Any, mark: str) -> None:
 
 
 def _kinds(kind: Any) -> dict[str, Any]:
-    """For each field the class of its record; None for a number."""
+    """Record class of each field of a record class; None for a number."""
     hints = get_type_hints(kind, include_extras=True)
     return {n: hints[n] if record.is_record_type(hints[n]) else None for n in kind._fields}
 
@@ -311,7 +313,7 @@ def record_type(
 
 
 def _with_kinds(name: str, rows: list[list[Any]], kinds: Mapping[str, Any]) -> Any:
-    """A record class from its described leaves and the classes of its nested records."""
+    """Make a record class from its described leaves and the classes of its nested records."""
     groups = _by_field(rows)
     hints: dict[str, Any] = {}
     defaults: dict[str, Any] = {}
@@ -406,7 +408,9 @@ class ProgramFunction:
 
 
 class _Traced(NamedTuple):
-    """A function in picklable form: the document of its Program and the name of its result."""
+    """A traced function in picklable form: the document of its Program and the name of its
+    result.
+    """
 
     document: dict[str, Any]
     result: str
@@ -497,7 +501,8 @@ class _Packing:
         try:
             return _Traced(self._program(name, function, signature).document(), signature[-1])
         except TraceError:
-            # Such an equation cannot be run at all; the other functions may never be used.
+            # Raise for an equation, without which the model cannot run; other functions may never
+            # be used.
             if name in _EQUATIONS and name != "energy":
                 raise
             return absent
@@ -570,7 +575,9 @@ def _kind(name: str, kinds: Mapping[str, type]) -> type | None:
 
 
 class _Importable(pickle.Pickler):
-    """A pickler that refuses classes and functions of scripts, which cannot be imported."""
+    """Pickler that refuses classes and functions of scripts, which other processes cannot
+    import.
+    """
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, (type, FunctionType)) and obj.__module__ in SCRIPTS:
@@ -579,7 +586,7 @@ class _Importable(pickle.Pickler):
 
 
 class _Nowhere:
-    """A file that discards what is written."""
+    """Writable file object that discards its content."""
 
     def write(self, data: Any) -> int:
         return len(data)

@@ -92,7 +92,7 @@ argument more: the value in memory that its fields begin with.
 
 
 class Instruction(NamedTuple):
-    """One operation. `args` are indices of earlier instructions."""
+    """One operation of a Program. `args` are the indices of earlier instructions."""
 
     op: str
     args: tuple[int, ...] = ()
@@ -128,7 +128,7 @@ MOST_FIELDS = 100_000
 
 _LOGICAL = ("and", "or", "xor", "not")
 CheckedProgram = Any
-"""A `Program`; the alias marks Programs from files, which this module checks."""
+"""Alias of `Program` for Programs from files, which this module checks."""
 _PRECISIONS = (None, "float32", "float64")
 
 
@@ -147,7 +147,7 @@ def check_program(program: CheckedProgram, where: str) -> None:
 
 
 def _work(program: CheckedProgram) -> int:
-    """Number of instructions in one run, those of called functions included."""
+    """Number of instructions executed in one run, including those in called functions."""
     work: list[int] = []
     for part in (*program.functions, program):
         calls = sum((work[i.imm[0]] + 1) * i.imm[1] for i in part.code if i.op == "call")
@@ -202,7 +202,8 @@ class _Check:
             case "input":
                 return self._is_input(i.imm)
             case "const" | "pow":
-                # The lowering writes NaN where a function has no value; a model never does.
+                # NaN constants are allowed in lowered Programs only: the lowering writes them where
+                # a function is undefined.
                 return isinstance(i.imm, float) and (self._lowered or not math.isnan(i.imm))
             case "testbit":
                 bits = 64 if self._program.precision == "float64" else 32
@@ -275,7 +276,7 @@ version that has what it needs.
 """
 
 NOT_RUN = frozenset({"const", "input", *CALL_OPS})
-"""Instructions that are not counted as operations."""
+"""Names of instructions that do not count as operations."""
 
 _STORED_CODE = "_stored_code"
 """Attribute in which an unpickled Program keeps its code until the first access."""
@@ -444,7 +445,7 @@ INFIX = {name: name for name in ("and", "or", "xor")} | {
 
 
 def _lines(program: Program, functions: tuple[Program, ...]) -> list[str]:
-    """The Program as text, one operation a line, inputs and constants inlined.
+    """Listing of a Program: one operation per line, with inputs and constants inlined.
 
     `functions` are those that its code may call.
     """
@@ -520,7 +521,7 @@ class Builder:
         self._numbered: dict[Instruction, int] = {}
 
     def emit(self, op: str, *args: int, imm: Any = None) -> int:
-        """Index of this operation, which is written only if it is new."""
+        """Index of the instruction with this operation; it is written only if it is new."""
         instruction = Instruction(op, args, imm)
         index = self._numbered.get(instruction)
         if index is None:
@@ -558,7 +559,7 @@ class Builder:
         return self.const(-i.imm) if i.op == "const" else self.emit("neg", a)
 
     def select(self, condition: int, a: int, b: int) -> int:
-        """a where the condition holds, else b."""
+        """Select a where the condition holds, else b."""
         return a if a == b else self.emit("select", condition, a, b)
 
     def testbit(self, a: int, bit: int) -> int:

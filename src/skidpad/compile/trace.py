@@ -71,7 +71,8 @@ def scalar(name: str, verb: str, value: Any) -> Any:
 
 
 Shape = Any
-"""None for a number; for a tuple or record its class and the shapes of its parts."""
+"""Shape of a kernel's result: None for a number; for a tuple or record its class and parts' shapes.
+"""
 
 
 class _Known(NamedTuple):
@@ -113,7 +114,7 @@ class Calls:
 
 
 def constant_array(name: str) -> TraceError:
-    """The error for a shared array with a constant number instead of a traced argument."""
+    """Error for a shared array whose number is a constant instead of a traced argument."""
     return TraceError(
         f"{name} reads a shared array by a number that is a constant. Numbers of arrays belong to "
         "one process, and a constant would keep none alive: make the grid or the number a field "
@@ -151,7 +152,9 @@ def _unbound(
 
 
 def _surroundings(kernel: Callable[..., Any]) -> list[Any]:
-    """Contents of a function's closure: a changed variable makes it another kernel."""
+    """Contents of a function's closure; if a variable changes, the function counts as another
+    kernel.
+    """
     contents: list[Any] = []
     for cell in getattr(kernel, "__closure__", None) or ():
         with suppress(ValueError):  # a closure variable without a value yet
@@ -265,7 +268,7 @@ def trace_records(
 
 
 def ports_of(kinds: Mapping[str, type | None]) -> list[Port]:
-    """The ports of these record classes; see `trace_records`."""
+    """Ports of a Program from record classes by name; see `trace_records`."""
     return [Port(n, (n,) if kind is None else record.names(kind)) for n, kind in kinds.items()]
 
 
@@ -304,7 +307,7 @@ class _Reader:
         return self.emit("const", imm=value)
 
     def operation(self, op: str, args: list[int]) -> int:
-        """The value of one CasADi operation."""
+        """Translate one CasADi operation; return its value's instruction index."""
         if op in _SIMPLE:
             return self._sum(*args) if op == "OP_ADD" else self.emit(_SIMPLE[op], *args)
         if op == "OP_SQ":
@@ -362,7 +365,9 @@ class _Reader:
 
 
 class Functions:
-    """The functions found so far, each read once, after those that it calls."""
+    """Registry of the CasADi functions found in a trace, each read once, after the functions that
+    it calls.
+    """
 
     def __init__(self) -> None:
         self.programs: list[Program] = []
@@ -371,7 +376,7 @@ class Functions:
         """The CasADi functions, kept alive so that their hashes stay unique."""
 
     def number(self, function: Any) -> int:
-        """Number of a CasADi function, which is read if it is new."""
+        """Number of a CasADi function in the Program; a new function is read first."""
         key = function.__hash__()
         if key not in self._known:
             if function.n_in() != 1 or function.n_out() != 1:

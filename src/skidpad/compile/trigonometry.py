@@ -44,7 +44,7 @@ def at_least(b: Builder, x: int, limit: float) -> int:
 
 
 def subtract_multiple(b: Builder, x: int, n: int, parts: tuple[float, ...]) -> int:
-    """x - n * (sum of the parts), for x near that multiple.
+    """Difference x - n * c, where c is the sum of `parts` and x is near that multiple.
 
     With fma the first difference is exact, whatever n: the product is not rounded, and the
     remainder of x is a multiple of the last place of the first part that is small enough to need no
@@ -58,7 +58,7 @@ def subtract_multiple(b: Builder, x: int, n: int, parts: tuple[float, ...]) -> i
 def subtract_signed_multiple(
     b: Builder, x: int, n: int, minus_n: int, parts: tuple[float, ...]
 ) -> int:
-    """As `subtract_multiple`, but -0 stays -0.
+    """Difference x - n * c as in `subtract_multiple`, except that x = -0 stays -0.
 
     Every product is taken with a negative constant, so that it is -0 for n = +0. A negative part is
     multiplied by `minus_n` for that purpose, which must not be a negated n but a difference that is
@@ -70,13 +70,13 @@ def subtract_signed_multiple(
 
 
 def nearest(b: Builder, x: int, scale: float) -> tuple[int, int]:
-    """x * scale rounded to an integer: as the low bits of a number, and as a number."""
+    """Nearest integer to x * scale, as the low bits of a number and as a number."""
     shifted = b.fma(x, b.const(scale), b.magic())
     return shifted, b.sub(shifted, b.magic())
 
 
 def scaled_in_range(b: Builder, x: int, scale: float, bits: int, offset: int) -> int:
-    """x * scale + offset, but infinite where |x * scale| reaches 2**bits.
+    """Sum x * scale + offset, replaced by infinity where |x * scale| reaches 2**bits.
 
     One multiplication checks the range: it overflows exactly for arguments that are too large. The
     multiple of a constant that is subtracted later turns the infinity into NaN.
@@ -133,7 +133,7 @@ def _reduced(b: Builder, x: int) -> _Reduced:
 
 
 def _square(b: Builder, r: int) -> int:
-    """r² rounded slightly down, so that the result at r = -0 is -0.
+    """Square of r, rounded slightly down so that the sine of r = -0 is -0.
 
     The correction r*z*(...) is then -0 and so is its sum with r.
     """
@@ -182,7 +182,7 @@ def tan(b: Builder, x: int) -> int:
 
 
 def _lost(b: Builder, r: _Reduced) -> int:
-    """The exact remainder minus r, which differ by a few roundings."""
+    """Rounding error of the reduced angle r: the exact remainder minus r."""
     _, second, third = table.HALF_PI[b.precision]
     product = b.mul(r.n, b.const(second))
     product_rest = b.fma(r.n, b.const(-second), product)
@@ -239,7 +239,7 @@ def _pivot(b: Builder, far: int) -> tuple[int, int]:
 
 
 def _from_pivot(b: Builder, t: int, angle: int) -> int:
-    """angle + atan(t) for |t| up to 0.62."""
+    """Sum angle + atan(t), for |t| up to 0.62."""
     short = not b.careful and b.precision in table.ATAN_SHORT
     series = (table.ATAN_SHORT if short else table.ATAN)[b.precision]
     return b.fma(t, b.horner(b.mul(t, t), (*series, 1.0)), angle)

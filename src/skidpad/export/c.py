@@ -103,7 +103,7 @@ static int {name}_has_v3(void) {{
 #endif
 """
 
-# Volatile: a loop of this kind becomes a call of memcpy or memset otherwise.
+# The loop is volatile, since compilers would replace it by a call of memcpy or memset.
 _COPY = """\
 static void {name}_copy({T}* to, const volatile {T}* from, int count) {{
     int k;
@@ -147,7 +147,7 @@ int {name}_step_of({name}* car{command}, double dt) {{
 
 
 def _function(head: str, *body: str) -> list[str]:
-    """C function, with an empty line behind it."""
+    """Text of a C function, followed by an empty line."""
     return [f"{head} {{", *body, "}", ""]
 
 
@@ -295,7 +295,7 @@ def _pointer(kind: str, name: str, fields: Sequence[str], written: bool) -> Argu
 
 
 Checks = Callable[[Statements], list[str]]
-"""Statements between the operations of a Program and the assignments of its results."""
+"""C statements inserted between the operations of a Program and the assignments of its results."""
 
 
 def program_function(
@@ -385,7 +385,7 @@ SKIDPAD_TARGET SKIDPAD_MAYBE_UNUSED static {T} read_{T}({T} number, {T} index) {
 
 
 def source(naming: Naming, queues: Queues) -> str:
-    """Text of NAME.c."""
+    """Text of the C source file NAME.c."""
     name, precision = naming.name, naming.exported.precision
     programs = _programs(naming)
     words = {"name": name, "T": naming.kind.name}
@@ -457,7 +457,7 @@ def _program_functions(naming: Naming, programs: dict[str, Program]) -> list[str
             else struct_argument(naming, port.name, port.name)
             for port in program.inputs
         ]
-        if stem == f"{name}_rates":  # nothing is sampled at the start of a step
+        if stem == f"{name}_rates":  # a vehicle with rates samples nothing at the start of a step
             inputs[1] = Argument()
         port, checks = program.outputs[0].name, None
         outputs = [struct_argument(naming, port, "out", written=True)]
@@ -491,7 +491,7 @@ def _substep_checks(naming: Naming, program: Program, taken: Statements) -> list
 
 
 def _arrays(naming: Naming) -> list[str]:
-    """C definitions of the shared arrays."""
+    """C definitions of the vehicle's shared arrays."""
     if not naming.arrays:
         return []
     name, kind = naming.name, naming.kind
@@ -516,7 +516,7 @@ def _arrays(naming: Naming) -> list[str]:
 
 
 def _defaults(naming: Naming) -> list[str]:
-    """C constants of the interface."""
+    """C definitions of the interface's constants: initial state and default records."""
     model, name, params = naming.exported.model, naming.name, naming.exported.vehicle.params
     # Make the initial state consistent in Python, as the Simulator does.
     start = make_consistent(model, record.build(model.State), params, None, ())
@@ -573,7 +573,7 @@ int main(void) {{
 
 
 def example(naming: Naming) -> str:
-    """Text of NAME_main.c, which drives a little and prints a table."""
+    """Text of the example NAME_main.c, which drives the vehicle briefly and prints a table."""
     name, states, outputs = naming.name, naming.fields["state"], naming.fields["outputs"]
     columns = [*(f"x->{field}" for field in states), *(f"y.{field}" for field in outputs)]
     observe = f"    {name}_outputs y;\n    {name}_outputs_of(car, &y);\n"
@@ -596,9 +596,9 @@ def example(naming: Naming) -> str:
 
 
 def _command(naming: Naming) -> str:
-    """C statements that declare a constant command.
+    """C statements of the example program that declare its constant command.
 
-    For a vehicle with a body, a gentle left turn under acceleration.
+    The command is a gentle left turn under acceleration if the vehicle has a body.
     """
     if not naming.has("input"):
         return ""
@@ -608,7 +608,7 @@ def _command(naming: Naming) -> str:
     if model.body is not None:
         demand = Demand(steer=0.05, a=1.0, v=3.0, omega=0.1)
         command = model.body.command(record.build(model.State), demand, vehicle.params)
-        # Rounded for the reader, and in a form that C reads as a number with a point.
+        # Round for readability, and keep a decimal point so that C reads a floating-point number.
         rounded = [float(f"{float(value):.4g}") for value in record.flatten(command)]
         numbers = rounded if all(map(math.isfinite, rounded)) else defaults
     lines = [f"    {name}_input command = {name}_default_input;"]

@@ -73,12 +73,12 @@ class Naming:
 
     @property
     def name(self) -> str:
-        """Prefix of every name of the interface."""
+        """Vehicle name, the prefix of every name in the C interface."""
         return self.exported.name
 
     @property
     def kind(self) -> Type:
-        """The C type of its numbers."""
+        """C type of the exported numbers, "double" or "float"."""
         return TYPES[self.exported.precision]
 
     def record(self, struct: str) -> type:
@@ -87,11 +87,11 @@ class Naming:
 
     @cached_property
     def fields(self) -> dict[str, tuple[str, ...]]:
-        """Members of each struct; a record without fields has no struct."""
+        """Member names of each struct; a record without fields has no struct."""
         return {s: members(record.names(self.record(s)), self.name) for s in STRUCTS}
 
     def has(self, struct: str) -> bool:
-        """Whether a struct exists: its record has fields."""
+        """Whether a struct exists, that is, whether its record has fields."""
         return bool(self.fields[struct])
 
     def arguments(self, *structs: str, before: str = "") -> str:
@@ -206,7 +206,7 @@ _AGES = {"at_least": f"steps - {SLACK!r}", "nearest": "(double)(int32_t)(steps +
 
 
 class Queues:
-    """C code for the delayed inputs of an exported vehicle; false without delayed inputs."""
+    """C code for the command queues of a vehicle's delayed inputs; false if it has none."""
 
     def __init__(self, naming: Naming, capacity: int | None = None) -> None:
         self.naming = naming
@@ -307,8 +307,7 @@ class Queues:
 
 
 BAD_PARAMS = 4
-"""Return code of a step for a delay that is not finite or too long; extends the codes of
-`host`."""
+"""Return code of a step whose delay is not finite or too long; it extends the codes of `host`."""
 
 CODES = {
     "OK": (TICK_OK, "a step was made"),
@@ -317,7 +316,9 @@ CODES = {
     "NOT_CONVERGED": (TICK_NOT_CONVERGED, "the step could not be solved: take a shorter one"),
     "BAD_PARAMS": (BAD_PARAMS, "a delay is negative, no number, or needs more room"),
 }
-"""Number and meaning of each return code by name. Unless it is OK, nothing has changed."""
+"""Number and meaning of each return code by name. A code other than OK means that nothing has
+changed.
+"""
 
 _CAR = """\
 /* All that a vehicle is, without pointers: copy it to save it, copy it back to restore it. */
@@ -347,7 +348,7 @@ double {name}_time(const {name}* car);
 
 
 def header(naming: Naming, queues: Queues) -> str:
-    """Text of NAME.h."""
+    """Text of the C header NAME.h."""
     name, exported = naming.name, naming.exported
     guard, queued = f"{name}_H_INCLUDED", bool(queues)
     method = exported.method.name if exported.model.continuous else "its update"
@@ -387,13 +388,13 @@ def header(naming: Naming, queues: Queues) -> str:
 
 
 def comment(text: str) -> str:
-    """Text as a C comment."""
+    """Format a text as a C comment."""
     lines = textwrap.wrap(plain(text), 94, break_long_words=False, break_on_hyphens=False)
     return "/* " + "\n   ".join(lines) + " */"
 
 
 def plain(text: str) -> str:
-    """Text in one line, without comment delimiters."""
+    """Reduce a text to one line without comment delimiters."""
     line = "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
     return line.replace("*/", "* /").replace("/*", "/ *")
 

@@ -1,10 +1,10 @@
 """`Export`: a vehicle, its integrator and its lowered Programs, from which every format is written.
 
-The Programs are those of `Simulator`, in the same order of operations, so the code written from
-them has its bits. The tables of reserved words of C and C++ determine which names are available: a
-member of a struct may be neither a keyword nor a macro of a standard header; the name of a vehicle,
-which is also that of a type, a file and the prefix of functions, may not be a name of the standard
-library either.
+The Programs are the same as in `Simulator`, in the same order of operations, so exported code
+computes the same bits. The tables of reserved words of C and C++ determine which names are
+available: a member of a struct may be neither a keyword nor a macro of a standard header; the name
+of a vehicle, which is also that of a type, a file and the prefix of functions, may not be a name of
+the standard library either.
 
 `modules_of` writes Programs as two WebAssembly modules with the same bits. A page uses the fused
 module if the engine has relaxed vector instructions and their multiply-add rounds once, else the
@@ -116,7 +116,7 @@ _LIBRARY = """
 """
 """Functions, types and variables of the standard library that a vehicle cannot be named after.
 
-With a few ordinary words of POSIX, the namespace of C++, and prefixes such as that of
+The list also has a few ordinary words of POSIX, the C++ namespace, and prefixes such as `mtx` of
 `mtx_init`.
 """
 
@@ -135,7 +135,7 @@ def is_reserved_member(name: str) -> bool:
 def is_reserved_name(name: str) -> bool:
     """Whether a name is not available for a type and a file.
 
-    It is a reserved member, a name of the standard library, or a device of Windows.
+    Such a name is a reserved member, a name of the standard library, or a device name of Windows.
     """
     known = name in _NAMES or name.endswith("_t") or _DEVICES.fullmatch(name) is not None
     return known or is_reserved_member(name)
@@ -180,7 +180,7 @@ class Export:
 
     @property
     def model(self) -> Model:
-        """Equations of the vehicle."""
+        """Model (equations) of the exported vehicle."""
         return self.vehicle.model
 
     @property
@@ -191,12 +191,12 @@ class Export:
 
     @property
     def dt(self) -> s:
-        """Step length; the integrator divides it into `substeps`."""
+        """Step length in s; the integrator divides it into `substeps`."""
         return self.settings.dt
 
     @property
     def substeps(self) -> int:
-        """Steps of the integrator within one step of length `dt`."""
+        """Number of integrator steps within one step of length `dt`."""
         return self.settings.substeps or self.model.substeps
 
     @property
@@ -217,8 +217,9 @@ class Export:
 
     @cached_property
     def outputs(self) -> Program:
-        """Program of the outputs y, from (x, start, u, w, p); `u` is the input applied in the last
-        step."""
+        """Program that computes the outputs y from (x, start, u, w, p); `u` is the input applied in
+        the last step.
+        """
         return self.finish(self.plant.outputs)
 
     @cached_property
@@ -264,7 +265,9 @@ def _identifier(name: str | None, vehicle: Vehicle) -> str:
 
 
 LOADER = Path(__file__).with_name("vehicle_module.js")
-"""ES module whose `loadModule` takes the two modules and the layout."""
+"""Path of the ES module whose function `loadModule` takes the two WebAssembly modules and the
+layout.
+"""
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,8 @@ def _binaries(
             file = f"{name}{TARGETS[target].suffix}"
             out = folder / target / file
             out.parent.mkdir()
-            # Only the functions of FMI are exported, and no path of this machine is included.
+            # Compiler flags that export only the FMI functions and keep paths of this machine out
+            # of the library.
             flags = ["-fvisibility=hidden", "-s"]
             if target.endswith("macos"):
                 flags.append(f"-Wl,-install_name,@rpath/{file}")
@@ -210,7 +211,7 @@ class DerivativeSource:
         """The lowered Programs by name."""
 
     def header(self) -> str:
-        """Text of derivatives.h."""
+        """Text of the C header derivatives.h."""
         kind = self.naming.kind
         lines = [f"/* Derivatives of {self.name}, along a direction; included by model.h. */", ""]
         for stem, program in self.finished.items():
@@ -223,8 +224,9 @@ class DerivativeSource:
         return "\n".join(lines)
 
     def lines(self) -> list[str]:
-        """Lines of model.h that include derivatives.h and define the functions for
-        unit_derivatives.h."""
+        """Lines of model.h that include derivatives.h and define the functions that
+        unit_derivatives.h calls.
+        """
         name, number = self.name, self.naming.kind.name
         renamed = [f"{op}_{number}" for op in ("fma", "sqrt", "rint", "floor")]
         renamed += [f"read_{number}"] * bool(self.naming.arrays)
@@ -283,14 +285,14 @@ class DerivativeSource:
 
 _SHARED = ("exporting.h", "unit.h", "unit_motion.h", "unit_instances.h", "unit_derivatives.h")
 FIXED = {2: ("fmi2.c", "fmi2.h", *_SHARED), 3: ("fmi3.c", "fmi3.h", *_SHARED, "unit_adjoints.h")}
-"""Files of the folder `fmi` in every FMU of a version."""
+"""Files of the folder `fmi` that every FMU contains, by FMI version."""
 _CODES = ("OK", "BAD_INPUT", "DIVERGED", "NOT_CONVERGED")
 HIDDEN = 0xFFFF_FFFF
 """Size that marks a parameter that is not a variable of the FMU."""
 
 
 class ModelHeader:
-    """Writes model.h.
+    """Writer of model.h, which ties the vehicle to the FMI sources.
 
     Args:
         programs: the traced Programs of the vehicle.
@@ -453,7 +455,7 @@ class ModelHeader:
 
 
 def _function(head: str, *body: str) -> list[str]:
-    """Static C function."""
+    """Text of a static C function."""
     return [f"static {head}", "{", *body, "}"]
 
 
@@ -465,5 +467,5 @@ def _table(declaration: str, values: Sequence[str], columns: int = 12) -> list[s
 
 
 def _quoted(text: str) -> str:
-    """Text as a C string literal."""
+    """Format a text as a C string literal."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

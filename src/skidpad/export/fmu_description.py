@@ -13,7 +13,8 @@ Units are exponents of the base units of the SI and of the radian. `units.Unit` 
 and second; it treats radian and ampere as dimensionless, so their exponents are parsed from the
 symbol.
 
-Traced Programs of an FMU other than the step: directional derivatives and dependencies.
+The module also traces the Programs of an FMU other than the step: directional derivatives and
+dependencies.
 
 The tangent maps changes of inputs to changes of results, the adjoint maps weights of results to
 derivatives of the weighted sum with respect to inputs. Both are exact: they differentiate the
@@ -103,7 +104,7 @@ def _column(values: Iterable[Any]) -> Any:
 
 
 def _evaluated(program: Program, ports: Sequence[tuple[Any, ...]]) -> tuple[Any, Any]:
-    """Results as a column, and the symbols of the differentiated inputs."""
+    """Results of a Program as a CasADi column, and the symbols of the differentiated inputs."""
     moving = [
         symbol
         for port, values in zip(program.inputs, ports, strict=True)
@@ -115,9 +116,9 @@ def _evaluated(program: Program, ports: Sequence[tuple[Any, ...]]) -> tuple[Any,
 
 
 Place = tuple[str, int]
-"""Name of an input port and index of a field in it."""
+"""Reference to an input: the name of its port and the index of its field."""
 _Reached = frozenset[Any]
-"""Inputs that affect a value."""
+"""Set of inputs that affect a value."""
 
 
 def dependencies(program: Program) -> tuple[frozenset[Place], ...]:
@@ -200,12 +201,12 @@ class Programs:
 
     @cached_property
     def of_outputs(self) -> tuple[frozenset[Place], ...]:
-        """Inputs that each output depends on."""
+        """Input dependencies of each output."""
         return () if self.outputs is None else dependencies(self.outputs)
 
     @cached_property
     def of_rates(self) -> tuple[frozenset[Place], ...]:
-        """Inputs that each rate depends on."""
+        """Input dependencies of each state rate."""
         return () if self.rates is None else dependencies(self.rates)
 
     @cached_property
@@ -246,7 +247,7 @@ class Variable(NamedTuple):
     name: str
     reference: int
     group: str
-    """Group: "state", "rate", "input", "disturbance", "output" or "params"."""
+    """Group of the variable: "state", "rate", "input", "disturbance", "output" or "params"."""
     place: int
     """Index of its first leaf in the record."""
     field: Field
@@ -309,7 +310,7 @@ class Variables:
         }
 
     def fields(self, group: str) -> tuple[Field, ...]:
-        """Leaves of a group; the rates have the same leaves as the states."""
+        """Record leaves of a variable group; rates have the same leaves as states."""
         return record.fields(self._kinds[group]) if self.sizes[group] else ()
 
     def listed(self, arrays: bool) -> list[Variable]:
@@ -362,7 +363,7 @@ def shapes_of(leaves: Sequence[Field]) -> dict[int, tuple[str, tuple[int, ...]]]
 
 
 def _likeness(leaf: Field) -> tuple[Any, ...]:
-    """What the leaves of an array have in common."""
+    """Properties that all leaves of one array share: name stem, meaning, unit and range."""
     stem, at = _numbers(leaf.name)
     return stem, len(at), *leaf[1:3], leaf.allowed
 
@@ -394,7 +395,7 @@ _DISPLAYED = {
     "m/s": ("km/h", 3.6),
     "rad/s": ("deg/s", 180.0 / math.pi),
 }
-"""Alternative display units: name, and number of them per unit."""
+"""Display units, by unit: the name and the number of display units per unit."""
 _AMPERES = {"A": 1, "V": -1, "Ω": -2}
 """Exponent of the ampere in a unit."""
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
@@ -452,7 +453,7 @@ _CAPABILITIES = {
     3: "canGetAndSetFMUState canSerializeFMUState providesDirectionalDerivatives "
     "providesAdjointDerivatives",
 }
-"""Attributes that are true for both interfaces, by version of FMI."""
+"""Capability attributes that hold for co-simulation and model exchange, by FMI version."""
 
 
 class Unknown(NamedTuple):
@@ -624,7 +625,7 @@ def unknowns_of(variables: Variables) -> dict[str, list[Unknown]]:
             for k, places in enumerate(parts)
         ]
 
-    # A tool does not know states that only steps change, so nothing can depend on them.
+    # States that only steps change are unknown to the tool, so no dependency on them is declared.
     known = "xuw" if programs.exchanges else "uw"
     states = range(first["state"], first["state"] + variables.sizes["state"])
     starts = {

@@ -1,4 +1,5 @@
-"""C compilers: Zig's, whose wheel builds for every platform, or gcc and clang for this one.
+"""C compilers of exported sources: Zig, whose wheel builds for every platform, or gcc and clang for
+this one.
 
 The flags preserve the bits: products and sums are contracted only where the source says `fma`, and
 nothing is reassociated.
@@ -28,7 +29,7 @@ _TIMEOUT = 1200
 
 
 class Target(NamedTuple):
-    """A platform to build for."""
+    """A target platform of the C compilers."""
 
     triple: str
     """Target triple for Zig."""
@@ -38,13 +39,13 @@ class Target(NamedTuple):
 
 
 TARGETS = {
-    # The oldest glibc still in use; exported source needs no function of it.
+    # Target the oldest glibc still in use; exported source needs none of its functions.
     "x86_64-linux": Target("x86_64-linux-gnu.2.17"),
     "aarch64-linux": Target("aarch64-linux-gnu.2.17"),
     "x86_64-windows": Target("x86_64-windows-gnu", ".dll"),
     "x86_64-macos": Target("x86_64-macos", ".dylib"),
     "aarch64-macos": Target("aarch64-macos", ".dylib"),
-    # With the floating-point unit for doubles, which is optional.
+    # Enable the optional double-precision floating-point unit.
     "cortex-m7": Target(
         "thumb-freestanding-eabihf",
         "",
@@ -133,7 +134,7 @@ def command(target: str | None = None, compiler: str | None = None) -> list[str]
         require("ziglang", purpose="building C")
         line, chosen = [sys.executable, "-m", "ziglang", "cc"], TARGETS.get(target or host())
         if chosen is not None:
-            # Without a processor Zig takes the one it runs on.
+            # Name a generic processor, since by default Zig builds for the processor it runs on.
             baseline = [] if chosen.flags else ["-mcpu=baseline"]
             line += ["-target", chosen.triple, *baseline, *chosen.flags]
         return [*line, *FLAGS, "-fno-sanitize=all", "-g0"]

@@ -38,9 +38,9 @@ from .model import (
 from .streams import Draw
 
 _SLACK = 1e-10
-"""Asymmetry and negative eigenvalues of the correlations that count as rounding."""
+"""Tolerance for asymmetry and negative eigenvalues of a correlation matrix, as rounding."""
 _NOTHING = 1e-14
-"""Remaining variance that counts as zero, relative to that of the value."""
+"""Remaining variance that counts as zero, relative to the variance of the value itself."""
 
 
 def covariance_factor(shape: Shape, values: Any) -> tuple[Array, Array]:
@@ -53,7 +53,7 @@ def covariance_factor(shape: Shape, values: Any) -> tuple[Array, Array]:
     variances = np.diag(matrix)
     shape.require("the diagonal of covariance", variances, variances >= 0.0, "at least 0")
     scale = np.sqrt(variances)
-    # A value without variance has no correlations; its entries are compared with 1.
+    # Values without variance have no correlations; their matrix entries are compared with 1.
     each = np.where(scale > 0.0, scale, 1.0)
     correlation = matrix / np.outer(each, each)
     apart = np.abs(correlation - correlation.T)
@@ -75,7 +75,7 @@ def covariance_factor(shape: Shape, values: Any) -> tuple[Array, Array]:
 
 
 def _cholesky(matrix: Array) -> Array:
-    """Matrix L with L Lᵀ = matrix, by Cholesky's method with the largest pivot first.
+    """Cholesky factor L with L Lᵀ = matrix, computed with the largest pivot first.
 
     The factor of a library fails for singular matrices or depends on the machine.
     """
@@ -178,7 +178,8 @@ class Gaussian(_WithMoments):
 
 
 def _combined(mean: Array, factor: Array, drawn: Array) -> Array:
-    """Mean plus drawn times the transpose of the factor, one column after the other.
+    """Sum of the mean and the drawn numbers times the transposed factor, one column after the
+    other.
 
     A matrix product would add in an order that depends on the number of rows.
     """
@@ -285,7 +286,8 @@ class Truncated(_Bounded):
         check_within(shape, "with std = 0, mean", at_mean, self._lower, self._upper)
         super().__init__(None, mode if nominal_value is None else nominal_value, fields=shape)
         check_within(shape, "nominal_value", self.nominal_value, self._lower, self._upper)
-        # In standard deviations from the mean; values without deviation have any scale.
+        # Bounds in standard deviations from the mean; the scale of values without deviation is
+        # arbitrary.
         scale = np.where(self._std > 0.0, self._std, 1.0)
         self._between = [
             _Between(a, b)
@@ -308,7 +310,8 @@ class _Between:
 
     def __init__(self, low: float, high: float) -> None:
         special = _special()
-        # Mirrored so that most of it lies below zero, where small probabilities keep their digits.
+        # Mirror the interval so that most of it lies below zero, where small probabilities keep
+        # their digits.
         self._sign = -1.0 if high > -low else 1.0
         ends = (low, high) if self._sign > 0.0 else (-high, -low)
         self._in_tail = ends[1] < 0.0
@@ -336,7 +339,7 @@ class _Between:
 
 
 def _special() -> Any:
-    # SciPy takes a tenth of a second to import, which other models should not pay.
+    # Imported here, since SciPy takes a tenth of a second, which other models should not pay.
     from scipy import special
 
     return special
@@ -350,7 +353,7 @@ A run must give the same bits however its time was summed.
 
 
 class Gust(NamedTuple):
-    """Memory of an `OrnsteinUhlenbeck` model: its last sample."""
+    """Memory of an `OrnsteinUhlenbeck` model: its last sample and the time of that sample."""
 
     deviation: Array
     """Deviation from the mean, (runs, dim)."""
@@ -391,7 +394,9 @@ class OrnsteinUhlenbeck(_WithMoments):
         return self._time_constant
 
     def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Gust]:
-        """The values (runs, size) at the time of the draw; `memory` is a `Gust`, None at first."""
+        """Return the values (runs, size) at the time of the draw; `memory` is a `Gust`, None at
+        first.
+        """
         deviation = draw.normal(self.dim)
         if memory is None:
             deviation *= self._std
@@ -495,14 +500,14 @@ class Part(NamedTuple):
 
 
 class Composed(UncertaintyModel):
-    """A vector composed of the samples of other models.
+    """Model of a vector that is composed of the samples of other models.
 
     Each part draws from a channel of its own, so that changing one leaves the numbers of the others
     unchanged.
     """
 
     def __init__(self, parts: Sequence[Part], shape: Shape) -> None:
-        """Values without a part are the neutral values of `shape`."""
+        """Combine `parts`; values that belong to no part are the neutral values of `shape`."""
         nominal = shape.rest.copy()
         for part in parts:
             nominal[list(part.places)] = part.model.nominal_value

@@ -21,7 +21,7 @@ from ..ops import clip, exp, floor, minimum, where
 from .streams import LEAST, exponential, log_of, normal_of, share_below, traced_normal
 
 _FARTHEST = 8.2
-"""Standard deviations beyond which shares round to 0 or 1."""
+"""Distance from the mean, in standard deviations, beyond which shares round to 0 or 1."""
 
 
 @runtime_checkable
@@ -47,7 +47,9 @@ class Factor(Protocol):
         ...
 
     def identity(self) -> dict[str, Any]:
-        """Plain form, from which `factor_of` recreates the factor."""
+        """Plain form of the factor (numbers, lists, mappings), from which `factor_of` recreates
+        it.
+        """
         ...
 
 
@@ -134,7 +136,7 @@ class Normal:
         own = 1.0 - shares if mirrored else shares
         deviations = normal_of(np.clip(first + own * (last - first), first, 1.0 - LEAST))
         numbers = self.mean + self.std * (-deviations if mirrored else deviations)
-        # The exact ends, where the inversion would round.
+        # Return the exact bounds at shares 0 and 1, where the inversion would round.
         numbers = np.where(shares <= 0.0, self.low, np.where(shares >= 1.0, self.high, numbers))
         return np.clip(numbers, self.low, self.high)
 
@@ -174,7 +176,7 @@ class Levels:
         if isinstance(values, (str, bytes)) or not len(values):
             raise InvalidValue(f"levels = {values!r} must be a list of numbers")
         plain = isinstance(values, np.ndarray) and values.dtype == np.float64 and values.ndim == 1
-        if plain and np.isfinite(values).all():  # a table may have a million rows
+        if plain and np.isfinite(values).all():  # fast path, as a table may have a million rows
             numbers = tuple(values.tolist())
         else:
             numbers = tuple(finite(f"levels[{k}]", one) for k, one in enumerate(values))

@@ -17,7 +17,7 @@ from ..compile.loops import loop
 from . import streams
 
 BLOCK = 256
-"""Counters at a time, so that intermediate arrays fit into the nearest cache."""
+"""Number of counters per block, so that intermediate arrays fit into the nearest cache."""
 
 # These constants are private to `streams` and this module.
 # pyright: reportPrivateUsage=false
@@ -54,7 +54,7 @@ def _ratio(x: Any, table: Any) -> Any:
     below = below * x + b[6]
     above = above * x + a[7]
     below = below * x + b[7]
-    # The operator checks for a zero divisor, which would prevent vector instructions.
+    # Not the operator `/`: it checks for a zero divisor, which would prevent vector instructions.
     return np.true_divide(above, below)
 
 

@@ -49,7 +49,7 @@ class Shape(NamedTuple):
 
     @classmethod
     def of(cls, dim: int | None, fields: Any = None, **arguments: Any) -> Shape:
-        """Common shape of `dim`, `fields` and the vector arguments.
+        """Determine the common shape of `dim`, `fields` and the vector arguments.
 
         A vector of numbers has a length, a record has fields; single numbers and mappings have
         neither. If there are only single numbers, the model has one value.
@@ -76,7 +76,7 @@ class Shape(NamedTuple):
         return cls(len(names), names, rest)
 
     def vector(self, name: str, argument: Any, unnamed: Any = 0.0) -> Array:
-        """Values of one argument, (dim,); raises for another length and for NaN.
+        """Convert one argument to values (dim,); raises for another length and for NaN.
 
         Names that a mapping leaves out get the value `unnamed`.
         """
@@ -170,7 +170,7 @@ def _longest(arguments: Mapping[str, Any]) -> int:
 
 
 Fields = type | Sequence[str]
-"""A record class, or names."""
+"""Type of an argument that names values: a record class, or a list of names."""
 
 
 class UncertaintyModel(ABC):

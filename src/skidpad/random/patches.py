@@ -29,7 +29,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Patch:
-    """A rectangle with a value; its edges are included."""
+    """A rectangle in the plane with a friction value; its edges belong to it."""
 
     value: float
     """A coefficient of friction, or a factor on one."""
@@ -110,7 +110,9 @@ class Scatter:
 
 
 class Places(NamedTuple):
-    """Rectangles of runs: arrays (runs, count), or (1, count) if all runs have the same."""
+    """Rectangles of all runs as arrays (runs, count), or (1, count) if they are the same in every
+    run.
+    """
 
     value: Any
     x: Any
@@ -131,7 +133,7 @@ def same_for_all(patches: tuple[Patch, ...]) -> Places:
 
 
 def on_top(places: Places, x: Array, y: Array, below: Array) -> Array:
-    """Value at a point of each run, (runs,): that of the last rectangle there, else `below`."""
+    """Value at a point of each run, (runs,): the last rectangle there decides, else `below`."""
     out = below
     for k in range(places.x.shape[1]):
         pose = places.x[:, k], places.y[:, k], places.yaw[:, k]

@@ -25,7 +25,7 @@ from . import streams
 
 ROWS, COLUMNS = 6, 8
 POINTS = ROWS * COLUMNS
-"""Number of points of the diagram."""
+"""Number of points of the Voronoi diagram."""
 _SCATTER = 0.18
 """Standard deviation of the point positions, in units of their distance."""
 
@@ -123,9 +123,9 @@ ATTEMPTS = 300
 CHANNEL = "race track"
 _MOST_CELLS, _LEAST_CELLS = 9, 3
 _CLEARANCE = 1.5
-"""Least distance of parts of a centre line that are not adjacent, in widths."""
+"""Least distance between parts of a centre line that are not adjacent, in track widths."""
 _ROOM_TO_TURN, _ROOM_ACROSS = 16.0, 17.0
-"""Least length of a track, in radii of its tightest bend and in widths."""
+"""Least length of a track, in radii of its tightest bend and in track widths."""
 _STEPS = 400
 """Number of points of a line during the search for its shape."""
 _BLURS = 0.006 * 1.25 ** np.arange(15)
@@ -191,7 +191,7 @@ def _shape(seed: int, attempt: int, radius: float, clearance: float) -> Array | 
     for blur in _BLURS:
         line = even_curve(blurred(edges, 1.0 / _STEPS, blur), 1.0 / _STEPS, closed=True).points
         line = line / lengths(np.vstack([line, line[:1]])).sum()
-        # A margin, as the line is divided again.
+        # Require a margin, since dividing the line again changes its curvature.
         if np.abs(directions(line, closed=True)[1]).max() * radius < 0.98:
             step = 1.0 / len(line)
             apart = least_gap(line, step, clearance) > 1.02 * clearance

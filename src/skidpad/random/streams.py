@@ -85,7 +85,9 @@ _FAR_TAIL = (
         5.99832206555887937690e-1, 1.0,
     ),
 )  # fmt: skip
-"""Numerator and denominator coefficients, highest power first."""
+"""Numerator and denominator coefficients of the quantile's rational approximation, highest power
+first.
+"""
 
 _LEAST = 1e-30
 """Smallest share, which a float32 can represent."""
@@ -211,7 +213,7 @@ _ROUNDS = 10
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _CHUNK = 8192
-"""Numbers computed at a time, so that intermediate arrays fit into the nearest cache."""
+"""Number of values computed at a time, so that intermediate arrays fit into the nearest cache."""
 
 
 def key_of(seed: int, channel: str) -> tuple[int, int]:
@@ -257,7 +259,8 @@ class Stream:
         self._of = (seed, channel)
         self._vehicles = checked_vehicles(vehicles)
         self._width = width
-        # The overhead of a call is that of some thousand numbers, so about as many are drawn.
+        # A call's overhead equals the cost of some thousand numbers, so a window draws about as
+        # many.
         self._window = max(1, min(window, 4096 // (max(width, 1) * self._vehicles.size)))
         self._kept: tuple[int, Array] | None = None
         key_of(*self._of)
@@ -296,7 +299,7 @@ def _drawn(
     width: int,
 ) -> Array:
     key = key_of(seed, channel)
-    # A negative step, as time may begin before 0, is the counter of the same bits.
+    # Time may begin before 0: a negative step is used as the unsigned counter with the same bits.
     step = np.atleast_1d(np.asarray(steps, dtype=np.int64)).view(np.uint64)
     vehicle = checked_vehicles(vehicles).view(np.uint64)
     pairs = np.arange((width + 1) // 2, dtype=np.uint64)
@@ -541,11 +544,11 @@ class Draw:
 
 
 ROOT_OF_THREE = 3.0**0.5
-"""√3; over 3 it is the standard deviation of a sum of four uniform numbers between 0 and 1."""
+"""Constant √3: √3/3 is the standard deviation of a sum of four uniform numbers between 0 and 1."""
 
 
 def names_as_words(names: Sequence[str]) -> Words:
-    """A word of 32 bits for each name, (n,), independent of the other names."""
+    """Hash each name to a word of 32 bits, (n,), independent of the other names."""
     digests = [blake2b(name.encode(), digest_size=4).digest() for name in names]
     return np.array([int.from_bytes(one, "little") for one in digests], dtype=np.uint64)
 
