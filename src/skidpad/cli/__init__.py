@@ -29,19 +29,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-# Of click, or of the copy of it that newer versions of Typer have.
+# The error classes come from click, or from the copy of click in newer versions of Typer.
 _UsageError: Any = typer.BadParameter.__mro__[1]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line on `arguments`, by default those of the process, and exit."""
+    """Run the command line on `arguments` (default: the arguments of the process) and exit."""
     write_everything()
     try:
         code = _commands()(args=arguments, prog_name="skidpad", standalone_mode=False)
     except SkidpadError as error:
         _fail(str(error))
     except _UsageError as error:
-        if type(error).__name__ == "NoArgsIsHelpError":  # of a group: skidpad ros2
+        if type(error).__name__ == "NoArgsIsHelpError":  # a group without a command: skidpad ros2
             error.show()
             sys.exit(error.exit_code)
         command = error.ctx.command_path if error.ctx is not None else "skidpad"
@@ -54,8 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 @cache
 def _commands() -> Any:
-    """All commands with their options, cached; Typer needs 20 ms to read them from the
-    functions."""
+    """Click command with all subcommands, cached: Typer needs 20 ms to build it."""
     return typer.main.get_command(app)
 
 
@@ -80,7 +79,7 @@ def _options(
     context: typer.Context,
     version: Annotated[bool, Option("--version", callback=_print_version, is_eager=True)] = False,
 ) -> None:
-    """Options before the command; without a command, show the start screen.
+    """Handle the options before the command; without a command, show the start screen.
 
     Args:
         version: Print the version and exit.

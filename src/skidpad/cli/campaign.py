@@ -130,7 +130,7 @@ def replay(
     """Repeat a run, bit for bit, and show it.
 
     Args:
-        run [RUN]: Its number, from 0.
+        run [RUN]: Number of the run, from 0.
         out [FILE]: run.parquet or run.html; without, the browser opens.
     """
     from ..study.experiment import RUN
@@ -145,7 +145,7 @@ def replay(
     again = study.replay(run)
     names = (RUN, *(column.name for column in study.columns))
     row = {name: values[0] for name, values in study.folder.read(names, run, run + 1).items()}
-    # In full: a run is known by its bits.
+    # All digits are printed, so that the values identify the run exactly.
     values = ((one, row[one.name]) for one in study.columns)
     rows = [
         (one.name, one.unit, repr(float(v)) if isinstance(v, float) else str(bool(v)).lower())
@@ -178,7 +178,7 @@ def export(folder: Folder, table: Path) -> None:
 
 
 def run_campaign(plan: Campaign, folder: str, request: CampaignRun) -> None:
-    """Run what is missing and print the summary."""
+    """Run the missing simulations of a campaign and print the summary."""
     from ..core.progress import interactive
     from ..study.campaign import summary_of
     from .sheets import Console
@@ -214,7 +214,7 @@ def _engine(plan: Campaign, request: CampaignRun) -> Engine:
                 raise InvalidValue(f"{option} needs --engine ray")
     if request.engine == "cuda" and request.workers is not None:
         raise InvalidValue("--workers needs --engine local or ray")
-    # A missing package is reported before a folder is made. RayEngine imports Ray itself, because
+    # Check for missing packages before the folder is created. RayEngine imports Ray itself, because
     # Ray reads environment variables on import.
     if request.engine == "cuda":
         require("cupy", purpose="--engine cuda")
@@ -229,7 +229,7 @@ def _engine(plan: Campaign, request: CampaignRun) -> Engine:
 def _watched(
     plan: Campaign, folder: str, engine: Engine, request: CampaignRun
 ) -> Generator[Engine]:
-    """The job engine, with a progress page while it runs, if requested."""
+    """Context manager for the job engine, with a live progress page if requested."""
     if not request.page:
         yield engine
         return
@@ -248,7 +248,6 @@ def _watched(
 
 
 def _print_aside(*parts: str | tuple[str, str]) -> None:
-    """Print a line on stderr without wrapping."""
     from .sheets import Console, Text
 
     Console(stderr=True, soft_wrap=True).print(Text.assemble(*parts), highlight=False)
@@ -265,7 +264,7 @@ def _runs_done(plan: Campaign, folder: str) -> int:
 
 
 def plan_sheet(plan: Campaign, estimate: Estimate) -> RenderableType:
-    """Factors, columns, and an estimate of time and size."""
+    """Sheet of a campaign's plan: factors, columns, and an estimate of time and size."""
     from .sheets import Group, Text
 
     units = plan.experiment.factor_units()
@@ -280,7 +279,7 @@ def plan_sheet(plan: Campaign, estimate: Estimate) -> RenderableType:
 
 
 def state_sheet(state: Mapping[str, Any]) -> RenderableType:
-    """Progress of a campaign: runs, failures, rate, size, and what is left to do."""
+    """Sheet of a campaign's progress: runs, failures, rate, size, and the remaining work."""
     from . import sheets
     from .sheets import Group, Text
 
@@ -309,7 +308,9 @@ def state_sheet(state: Mapping[str, Any]) -> RenderableType:
 
 
 def summary_sheet(summary: Mapping[str, Any]) -> RenderableType:
-    """Progress, means and quantiles of metrics, probabilities of events, and the outcome."""
+    """Sheet of a campaign's results: progress, means and quantiles of metrics, event probabilities,
+    outcome.
+    """
     from ..study.experiment import FAILED
     from .sheets import Group, Text
 
@@ -377,7 +378,7 @@ def _shares(truths: Mapping[str, Any], share: str) -> RenderableType:
 def _table_without_last(
     heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int], nothing: str
 ) -> RenderableType:
-    """Table without its last column if all cells of that are `nothing`."""
+    """Table that omits its last column if every cell in the column is `nothing`."""
     if all(row[-1] == nothing for row in rows):
         heads, rows, numbers = heads[:-1], [row[:-1] for row in rows], numbers[:-1]
     return _table(heads, rows, numbers)

@@ -1,8 +1,8 @@
-"""Options that several commands share, and their values: vehicles, parameters, world files.
+"""Options shared by several commands, and parsing of their values: vehicles, parameters, worlds.
 
-`with_options` makes a command of a function. Its options have the texts of the section "Args" of
-the docstring, "name: text" or "name [METAVAR]: text". A group of options is a NamedTuple with such
-a docstring; a command takes it as one parameter, and its fields become options:
+`with_options` turns a function into a command. The help texts of the options come from the section
+"Args" of its docstring: "name: text" or "name [METAVAR]: text". A group of options is a NamedTuple
+with such a docstring; a command takes it as one parameter, and its fields become options:
 
     @with_options
     def check(file: File, reading: WorldReading) -> None: ...
@@ -76,12 +76,12 @@ TYRES = ("passenger_car", "race_slick", "robot")
 
 
 def vehicle_choices(incomplete: str) -> list[str]:
-    """Vehicles that begin like this, command-driven ones last."""
+    """Names of vehicles that start with `incomplete`, command-driven ones last."""
     return _beginning(incomplete, (*VEHICLES, *COMMAND_DRIVEN))
 
 
 def vehicles_and_sets(incomplete: str) -> list[str]:
-    """Vehicles with this prefix or, after a colon, the parameter sets of one vehicle."""
+    """Names of vehicles with this prefix or, after a colon, parameter sets of the vehicle."""
     vehicle, colon, beginning = incomplete.partition(":")
     if colon:
         return [f"{vehicle}:{name}" for name in _sets(vehicle, beginning)]
@@ -92,7 +92,9 @@ def vehicles_and_sets(incomplete: str) -> list[str]:
 
 
 def drive_targets(context: typer.Context, incomplete: str) -> list[str]:
-    """With `--drive`, vehicles and worlds with this prefix; the shell completes files."""
+    """Names of vehicles and worlds with this prefix, for `--drive`; the shell itself completes
+    files.
+    """
     if not context.params.get("drive"):
         return []
     return [*vehicle_choices(incomplete), *_beginning(incomplete, ("playground",))]
@@ -107,7 +109,9 @@ def manoeuvre_names(incomplete: str) -> list[str]:
 
 
 def run_targets(incomplete: str) -> list[tuple[str, str]]:
-    """Demos, with a description, and vehicles with this prefix; the shell completes files."""
+    """Names of demos (with descriptions) and vehicles with this prefix; the shell itself completes
+    files.
+    """
     from ..demo import DEMOS
 
     demos = [(demo.name, demo.text) for demo in DEMOS.values() if demo.name.startswith(incomplete)]
@@ -133,7 +137,7 @@ ENTRY = re.compile(r"^(\w+)(?: \[(.+?)\])?: ", re.M)
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with options as its docstring and those of its groups describe them."""
+    """Turn a function into a command whose option help comes from docstrings; see the module."""
     hints = get_type_hints(command, include_extras=True)
     groups = {n: kind for n, kind in hints.items() if issubclass(_class_of(kind), tuple)}
     text, described = _described(command)
@@ -175,7 +179,9 @@ def command_of(app: typer.Typer, **settings: Any) -> Callable[[Callable[..., Non
 
 
 def _described(owner: Any) -> tuple[str, dict[str, tuple[str, str]]]:
-    """Docstring without its section "Args", and metavar and text of each option in that section."""
+    """Split a docstring into its text without the section "Args", and each option's metavar and
+    help.
+    """
     text, _, options = (inspect.getdoc(owner) or "").partition("\n\nArgs:\n")
     _, *parts = ENTRY.split(inspect.cleandoc(options))
     texts = (" ".join(part.split()) for part in parts[2::3])
@@ -217,8 +223,8 @@ class WorldReading(NamedTuple):
     """Options for reading a world file.
 
     Args:
-        variables [NAME=VALUE]: A world variable from the outside.
-        limit: Most rounds of all loops together.
+        variables [NAME=VALUE]: Value of a variable that the world file uses.
+        limit: Largest total number of loop iterations in the file.
         allow_shell: Let $(command) in the file run commands.
         allow_download: Download models at remote addresses.
         models: Folder in which remote models are looked up.
@@ -253,12 +259,14 @@ class CampaignRun(NamedTuple):
     """Options for running a campaign.
 
     Args:
-        engine: Who does the runs: local, cuda or ray.
-        address: Of a Ray cluster that runs; without, one of this machine.
-        shared: All machines see the folder: workers of Ray write to it.
-        workers: Processes of this machine.
-        chunk_seconds: Time that a chunk takes, about: what a stop may lose.
-        page: Show the progress as a page of this machine.
+        engine: Engine that executes the runs: local, cuda or ray.
+        address: Address of a running Ray cluster; by default, start one on this machine.
+        shared: The folder is on a file system shared by all machines, so Ray workers write to it
+            directly.
+        workers: Number of worker processes on this machine.
+        chunk_seconds: Approximate duration of a chunk in s; a stop loses at most one chunk per
+            worker.
+        page: Serve a progress page on this machine.
     """
 
     engine: str = "local"
@@ -287,13 +295,12 @@ def check_port(port: int | None) -> None:
 def split_pairs(
     texts: Iterable[str] | None, fault: str, *, last: bool = False, empty: bool = False
 ) -> list[tuple[str, str]]:
-    """Split `name=value` texts into pairs; raises `fault`, with the text in place of {}, for
-    others.
+    """Split texts of the form `name=value` into pairs; other texts raise an error.
 
     Args:
-        texts: as typed.
-        fault: message of the error.
-        last: split at the last equals sign, since names may contain some, not at the first.
+        texts: arguments as typed.
+        fault: error message, in which {} stands for the invalid text.
+        last: split at the last equals sign instead of the first, for names that may contain one.
         empty: values may be empty.
     """
     pairs: list[tuple[str, str]] = []
@@ -306,7 +313,7 @@ def split_pairs(
 
 
 def number_of(option: str, name: str, text: str) -> float:
-    """Number in the text of an option `name=text`."""
+    """Number given for `name` in an option `name=text`; raises an error for any other text."""
     try:
         return float(text)
     except ValueError:
@@ -314,20 +321,22 @@ def number_of(option: str, name: str, text: str) -> float:
 
 
 def pairs_of(option: str, texts: Iterable[str]) -> list[tuple[str, str]]:
-    """Pairs of the texts of an option `NAME=VALUE`, without spaces around them."""
+    """Pairs (name, value) from the texts of an option `NAME=VALUE`, with surrounding spaces
+    removed.
+    """
     pairs = split_pairs(texts, f"{option} {{}}: expected a name, = and a value")
     return [(name.strip(), value.strip()) for name, value in pairs]
 
 
 def names_of(texts: Iterable[str] | None) -> list[str]:
-    """Names of an option that may be repeated and takes several separated by commas."""
+    """Names given to an option that may be repeated and accepts comma-separated lists."""
     return [name.strip() for text in texts or () for name in text.split(",") if name.strip()]
 
 
 def bounds_of(
     texts: Iterable[str] | None, option: str = "--bounds"
 ) -> dict[str, tuple[float, float]]:
-    """Ends by name, from texts of an option `--bounds NAME=LOW:HIGH`."""
+    """Lower and upper bounds by parameter name, from texts of `--bounds NAME=LOW:HIGH`."""
     ends: dict[str, tuple[float, float]] = {}
     for name, text in pairs_of(option, texts or ()):
         low, colon, high = text.partition(":")
@@ -338,7 +347,7 @@ def bounds_of(
 
 
 def set_values(settings: Sequence[str] | None) -> dict[str, float | str]:
-    """Parameters from `--set` by dotted name; tyres are files or names."""
+    """Parameter values by dotted name, from texts of `--set`; tyres are given as files or names."""
     from ..study.named_code import TYRE_NAMES
 
     pairs = split_pairs(settings, "--set {}: expected NAME=VALUE", last=True)
@@ -380,13 +389,13 @@ def vehicle_of(
     *,
     telling: bool = False,
 ) -> Vehicle:
-    """Vehicle with some parameters replaced: by those of files, then by `--set`.
+    """Vehicle by name, with parameters overridden by files and then by `--set`.
 
     Args:
-        name: of the vehicle, name and parameter set, or `module:name`; each may be followed by a
-            colon and a parameter file.
-        files: of parameters, later ones override.
-        settings: as typed after `--set`.
+        name: vehicle name, `name:set` or `module:name`; each may be followed by a colon and a
+            parameter file.
+        files: parameter files; later files override earlier ones.
+        settings: texts given to `--set`.
         telling: warn about assumed parameters.
     """
     return _vehicle(name, files, set_values(settings), telling=telling)[0]
@@ -395,7 +404,9 @@ def vehicle_of(
 def calibrated_vehicle(
     name: str, files: Sequence[Path] | None = None, settings: Sequence[str] | None = None
 ) -> tuple[Vehicle, dict[str, float]]:
-    """Vehicle as `vehicle_of` makes it, and parameters with the prefixes `log.` and `delay.`."""
+    """Vehicle as returned by `vehicle_of`, and the parameters with the prefixes `log.` and
+    `delay.`.
+    """
     return _vehicle(name, files, set_values(settings), calibrated=True)
 
 
@@ -419,7 +430,8 @@ def _vehicle(
             car = vehicle_by_text(name, values, files=files or (), telling=telling)
         else:
             typed, values = values, parameter_changes(files, values)
-            # Files of a fit have them too, and other commands have no log.
+            # Parameter files from an identification contain `log.` and `delay.` values, which only
+            # commands that read logs use.
             apart = {
                 n: v
                 for n, v in values.items()
@@ -439,7 +451,7 @@ def vehicle_names() -> list[str]:
 
 
 def is_vehicle(target: str) -> bool:
-    """Whether a text names a vehicle: a listed one, one with a parameter set, or `module:name`."""
+    """Whether a text names a vehicle: a listed name, `name:set`, or `module:name`."""
     from ..study.named_code import is_own
 
     return target.partition(":")[0] in vehicle_names() or is_own(target)

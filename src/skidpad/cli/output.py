@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def warnings_as_notes() -> Generator[None]:
-    """Print warnings of the block on stderr as notes; the caller's warning filters are
-    unchanged."""
+    """Context manager that prints warnings as notes on stderr; the caller's warning filters are
+    unchanged.
+    """
     from rich.console import Console
     from rich.text import Text
 
@@ -42,7 +43,9 @@ def warnings_as_notes() -> Generator[None]:
 
 @contextmanager
 def caught_texts(*kinds: type[Warning]) -> Generator[list[str]]:
-    """Collect the texts of warnings of these kinds; available after the block."""
+    """Context manager that collects the texts of warnings of these categories, readable after the
+    block.
+    """
     texts: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -51,15 +54,15 @@ def caught_texts(*kinds: type[Warning]) -> Generator[list[str]]:
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """Print one JSON object in UTF-8 that every program can read: without NaN and infinity."""
-    # Where stdout is not in UTF-8, escapes keep every character and are ASCII, which is UTF-8 too.
+    """Print a JSON object in UTF-8, with NaN and infinity replaced by null."""
+    # If stdout is not in UTF-8, escape non-ASCII characters: ASCII is valid UTF-8.
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     escaped = not encoding.lower().startswith("utf-8")
     typer.echo(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=escaped))
 
 
 def finite(value: Any) -> Any:
-    """A value for JSON, with None for infinity and NaN."""
+    """Copy of a value for JSON, with None in place of infinity and NaN."""
     if isinstance(value, float):
         return value if isfinite(value) else None
     if isinstance(value, Mapping):
@@ -70,7 +73,7 @@ def finite(value: Any) -> Any:
 
 
 def size_text(count: int) -> str:
-    """Number of bytes in a suitable unit, as text."""
+    """Text for a number of bytes in a suitable unit, such as `1.5 MB`."""
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= size:
             return f"{count / size:.3g} {unit}"
@@ -78,7 +81,7 @@ def size_text(count: int) -> str:
 
 
 def serve_film(film: Film, what: str, *, limit_mb: float, port: int = 0, browser: bool) -> None:
-    """Serve the page of a film to this machine until Ctrl-C, and open it in the browser."""
+    """Serve the replay page of a film on this machine until Ctrl-C, and open it in the browser."""
     import webbrowser
 
     from ..view.pages.page import PageServer, html_of
@@ -107,12 +110,13 @@ _WORDS = {
 
 
 def write_everything() -> None:
-    """Let stdout and stderr transliterate characters they cannot encode, unless the user chose
-    otherwise."""
+    """Make stdout and stderr transliterate characters they cannot encode, unless the user chose
+    otherwise.
+    """
     codecs.register_error(HANDLER, spell)
     for stream, replaced in (
         (sys.stdout, ("strict", "surrogateescape")),
-        # Python's own choice for stderr, which shows codes of characters.
+        # Python's default error handler for stderr, which prints escape codes.
         (sys.stderr, ("strict", "surrogateescape", "backslashreplace")),
     ):
         if isinstance(stream, io.TextIOWrapper) and stream.errors in replaced:

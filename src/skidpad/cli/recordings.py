@@ -1,8 +1,9 @@
 """`skidpad info` and `skidpad recover`: describe a recording or a bag, and repair one.
 
-`recording_document` and `bag_document` are what `--json` prints; docs/cli.md lists their keys.
+`recording_document` and `bag_document` make the JSON that `--json` prints; docs/cli.md lists the
+keys.
 
-`skidpad replay` and `skidpad html`: show a recording, or write it as a page.
+`skidpad replay` and `skidpad html` show a recording, or write it as a page.
 
 `skidpad html --drive` writes a page on which a vehicle or a world is driven without a server.
 """
@@ -53,7 +54,7 @@ def info(file: RecordingFile, topics: bool = False, json: bool = False) -> None:
     """Describe a recording: duration, vehicles, topics, and whether it is complete.
 
     Args:
-        topics: Every topic, not only every kind.
+        topics: List every topic, instead of one line per kind of topic.
         json: Print one JSON object, with every topic.
     """
     from ..study.logs.bags import is_bag
@@ -72,11 +73,11 @@ def info(file: RecordingFile, topics: bool = False, json: bool = False) -> None:
 
 
 def recover(file: RecordingFile, out: Annotated[Path | None, Argument()] = None) -> None:
-    """Write a complete recording from one that was cut off, with all intact records.
+    """Repair a truncated recording: write a complete file with all intact records.
 
     Args:
-        out: Where to; NAME.recovered.mcap next to it by default. The folder of a bag is mended
-            where it is.
+        out: File to write; by default NAME.recovered.mcap next to the recording. The folder of a
+            bag is repaired in place.
     """
     from ..study.logs.bags import is_bag
     from ..view.recording import bag_tools
@@ -108,7 +109,7 @@ def recover(file: RecordingFile, out: Annotated[Path | None, Argument()] = None)
 
 
 def recording_document(info: Info) -> dict[str, Any]:
-    """JSON document on a recording: times, sizes, vehicles and topics."""
+    """JSON document that describes a recording: times, sizes, vehicles and topics."""
     stage, channels = info.stage, dict[str, list[Any]]()
     for channel in stage.channels:
         channels.setdefault(channel.body, []).append(_picked(channel, "name unit role"))
@@ -140,12 +141,12 @@ def recording_document(info: Info) -> dict[str, Any]:
 
 
 def _picked(record: Any, names: str, *, known: bool = True) -> dict[str, Any]:
-    """Fields of a record by name; None for all if they are not known."""
+    """Named fields of a record as a dictionary; every value is None unless `known`."""
     return {name: getattr(record, name) if known else None for name in names.split()}
 
 
 def bag_document(info: BagInfo) -> dict[str, Any]:
-    """JSON document on a bag of ROS 2; times are in ns since the epoch of the bag."""
+    """JSON document that describes a ROS 2 bag; times are in ns since the epoch of the bag."""
     times = _picked(info, "start end duration", known=bool(info.messages))
     return {
         **{"schema": "info/1", "kind": "bag", "file": str(info.path)},
@@ -172,7 +173,7 @@ It is a time in September 2001.
 
 
 def recording_sheet(info: Info, *, every: bool = False, width: int = WIDE) -> RenderableType:
-    """Facts, bodies, topics (one line per kind, or `every` one) and notes on a recording.
+    """Sheet of a recording: facts, bodies, topics (one line per kind, or all if `every`) and notes.
 
     Below 80 columns the types of the topics are left out, as their long names would wrap.
     """
@@ -243,7 +244,7 @@ def _topics(topics: Sequence[Topic], every: bool, *, with_types: bool) -> Render
 
 
 def _alike(heads: Sequence[str], rows: Iterable[tuple[tuple[str, ...], str]]) -> RenderableType:
-    """Group rows with the same facts: their number, the facts and their names."""
+    """Group rows with equal facts; each group has the number of rows, the facts and the names."""
     alike: dict[tuple[str, ...], list[str]] = {}
     for facts, name in rows:
         alike.setdefault(facts, []).append(name)
@@ -263,7 +264,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def bag_sheet(info: BagInfo) -> RenderableType:
-    """Facts as in `ros2 bag info`, and a line for every topic."""
+    """Sheet of a bag: the facts that `ros2 bag info` prints, and a line for every topic."""
     from . import sheets
     from .sheets import Group, Text
 
@@ -278,7 +279,7 @@ def bag_sheet(info: BagInfo) -> RenderableType:
         rows += [("start", _time(info.start)), ("end", _time(info.end))]
     faults = [] if info.closed else ["not closed: cut off, or still being written"]
     faults += [f"metadata.yaml is {info.metadata}"] if info.metadata else []
-    # Of a folder at least metadata.yaml is mended.
+    # In a folder, at least metadata.yaml is repaired.
     hopeless = not info.messages and info.path.is_file()
     rest = "nothing can be saved" if hopeless else "skidpad recover mends it"
     state = Text(f"{'; '.join(faults)}; {rest}", "yellow") if faults else Text("complete", "green")
@@ -302,14 +303,14 @@ PLAYGROUND = "playground"
 
 
 class Driving(NamedTuple):
-    """Options for the vehicle on a page and how it drives.
+    """Options for the vehicle on a driving page and its simulation.
 
     Args:
-        dt: Step in s: 0.01, or that of the world.
-        integrator: How a step is made, as in rk4; auto by itself.
-        substeps: Steps of the integrator within one of dt.
-        track [FILE|SEED]: Drive on a track: a file, or a seed.
-        vehicle [NAME]: Which vehicle of a world; the first by itself.
+        dt: Step in s; by default 0.01, or the step of the world.
+        integrator: Integration method, such as rk4. [default: auto]
+        substeps: Integrator steps within each step of dt.
+        track [FILE|SEED]: Track to drive on: a file, or the seed of a random track.
+        vehicle [NAME]: Vehicle of the world to drive; by default the first one.
     """
 
     params: ParameterFiles = None
@@ -327,8 +328,8 @@ def replay(
     """Open a recording in the browser; Ctrl-C ends it.
 
     Args:
-        port: Port of this machine; 0: any that is free.
-        limit_mb: Size of the page in MB; beyond it, pictures are left out, then numbers.
+        port: Port on this machine; 0 selects a free port.
+        limit_mb: Largest size of the page in MB; pictures and then numbers are dropped to meet it.
     """
     serve_film(_film(file), f"{file} is", limit_mb=limit_mb, port=port, browser=not no_browser)
 
@@ -348,9 +349,9 @@ def html(
         file [FILE|VEHICLE|WORLD]: Recording: an .mcap file; or a bag of ROS 2. With --drive, a
             vehicle as `skidpad models` lists them, a world file, or playground.
         out: Page to write.
-        limit_mb: Size of the page of a recording in MB, 15 by itself; beyond it, pictures are left
-            out, then numbers.
-        drive: A page to drive a vehicle on, without a server.
+        limit_mb: Largest size of the page of a recording in MB, 15 by default; pictures and then
+            numbers are dropped to meet it.
+        drive: Write a page for driving a vehicle, without a server.
     """
     if out.is_dir():
         raise InvalidValue(f"{out} is a folder: give the name of a file in it, as in replay.html")
@@ -387,7 +388,7 @@ def _film(file: Path) -> Film:
 
 
 def _place(target: str, driving: Driving, reading: WorldReading) -> Place:
-    """A vehicle on a plane, on a track or in a world, to be driven on a page."""
+    """Vehicle and surroundings for a driving page: a plane, a track or a world."""
     from ..view.pages.drive import plane_place, track_of, track_place, world_place
     from ..world.scene import WorldWarning
 

@@ -53,8 +53,8 @@ class VehicleRun(NamedTuple):
 
     Args:
         controller: Controller that steers a vehicle: path_follower, pure_pursuit, stanley.
-        track: Track of a vehicle: circuit, lane_change, or a file with a centre line.
-        speed: Fastest speed of a vehicle in m/s.
+        track: Track that a vehicle follows: circuit, lane_change, or a file with a centre line.
+        speed: Largest speed of a vehicle in m/s.
     """
 
     controller: str | None = None
@@ -82,11 +82,11 @@ def run(
             demo; without one, the demos are listed.
         duration: Simulated time in s.
         seed: Seed of all random numbers.
-        out: Folder for the recording and the page; one of its own if not given.
+        out: Folder for the recording and the page; by default a new folder.
         rate: Samples recorded per second of simulated time, in Hz.
         no_record: Write no recording.
         no_page: Write no replay page.
-        quiet: No bar and no notes, only the result.
+        quiet: Print only the result, without progress bar and notes.
     """
     from . import sheets
 
@@ -136,7 +136,7 @@ _OTHERS = {
 def show_of(
     target: str, seed: int, driving: VehicleRun, reading: WorldReading, *, quiet: bool
 ) -> tuple[str, Show]:
-    """The show of a demo, a vehicle or a world file, and a base name for its files."""
+    """Show of a demo, a vehicle or a world file, and the base name of its output files."""
     if target in demo.DEMOS:
         refuse(driving._asdict(), "a vehicle")
         refuse(reading._asdict(), "a world file")
@@ -158,7 +158,7 @@ def show_of(
 
 
 def _world(file: Path, seed: int, reading: WorldReading, quiet: bool) -> Show:
-    """World of a file, with a note on stderr for each element that is not simulated."""
+    """World read from a file; each element that is not simulated is noted on stderr."""
     from ..demo.shows import WorldShow
     from ..world.scene import WorldWarning
     from ..world.world import World
@@ -176,7 +176,7 @@ def _world(file: Path, seed: int, reading: WorldReading, quiet: bool) -> Show:
 
 
 def _idle(world: World) -> list[str]:
-    """A sentence on vehicles that stand still because nothing commands them."""
+    """Sentence that names the vehicles without a command source, which stand still."""
     idle = world.uncommanded
     if not idle:
         return []
@@ -215,7 +215,7 @@ File = Annotated[Path, Argument(help="World file: an .xml file of MVSim's format
 def check(file: File, *, reading: WorldReading, json: AsJson = False) -> None:
     """Report all errors in a world file; exit code 1 if there are any.
 
-    Notes on unknown or unsupported elements leave it at 0.
+    Notes on unknown or unsupported elements do not change the exit code.
     """
     from ..world.xml.reader import review
     from . import sheets
@@ -283,7 +283,7 @@ def _problem(error: SkidpadError) -> dict[str, Any]:
 
 
 def scene_counts(scene: Scene) -> dict[str, int]:
-    """Number of elements of each kind in a world."""
+    """Number of elements of each kind in a scene, by name of the kind."""
     kinds = ("vehicle", "block", "wall", "element", "joint", "actor", "sensor")
     counts = {kind: len(getattr(scene, f"{kind}s")) for kind in kinds}
     counts["sensor"] += sum(len(vehicle.sensors) for vehicle in scene.vehicles)
@@ -310,10 +310,10 @@ def serve(
         host: Address to listen on.
         port: Port to listen on; by default 8000 or the next free one.
         token: Access token for viewers; generated if others can reach the host.
-        rate: Frames a second for each viewer.
-        factor: Simulation speed, relative to real time.
+        rate: Frames per second sent to each viewer.
+        factor: Ratio of simulation speed to real time.
         record: Record to this file from the start.
-        no_browser: Only print the address.
+        no_browser: Print the address without opening a browser.
         seed: Seed of all random numbers.
     """
     from ..view.live.messages import FACTORS, RATES
@@ -345,7 +345,7 @@ def serve(
 
 
 def _arena(file: Path | None, seed: int, reading: WorldReading) -> Arena:
-    """World of a file, or the playground; notes on unsupported elements go to stderr."""
+    """Arena with the world of a file, or the playground; notes unsupported elements on stderr."""
 
     from ..view.live.arena import Arena, playground
     from ..world.scene import WorldWarning
@@ -380,9 +380,9 @@ class Running(NamedTuple):
 
     Args:
         middleware: Middleware of the messages: auto, cyclonedds, zenoh or rclpy.
-        record: Write everything published and heard to a rosbag2 in this folder.
+        record: Write all published and received messages to a rosbag2 in this folder.
         lock_step: Advance only when a command or a call of ~/step arrives.
-        package [NAME=FOLDER]: What $(find-pkg-share NAME) stands for.
+        package [NAME=FOLDER]: Folder that $(find-pkg-share NAME) expands to.
     """
 
     middleware: str = "auto"
@@ -391,7 +391,7 @@ class Running(NamedTuple):
     package: list[str] | None = None
 
     def run(self, context: typer.Context, *node: Any, **options: Any) -> None:
-        """Run a node with the arguments of `Launch.run` and those of ROS."""
+        """Run a node with the remaining ROS arguments of the command line and these options."""
         from ..ros2.loop import Launch
 
         folders = split_pairs(self.package, "--package {!r} must be NAME=FOLDER")
@@ -425,13 +425,14 @@ def planning(
     *,
     running: Running,
 ) -> None:
-    """Autoware's simple_planning_simulator.
+    """Run the counterpart of Autoware's simple_planning_simulator.
 
     Args:
-        names: Topics named as by Autoware's launch file: full_motion or pose_only; else as the node
-            itself has them.
-        converter: Models with pedals take control commands, as behind the converter.
-        allow_import: Let parameters name modules of learned models.
+        names: Topic names of Autoware's launch file: full_motion or pose_only; by default the
+            node's internal names.
+        converter: Let models with pedals accept control commands, which are converted to pedal
+            positions.
+        allow_import: Allow parameters to name Python modules of learned models, which are imported.
         seed: Seed of the noise; drawn if not given.
     """
     from ..ros2.nodes.planning import NAME, NAMESPACE, Planning
@@ -443,7 +444,7 @@ def planning(
 
 @node_command
 def truck(context: typer.Context, compat: Compat = None, *, running: Running) -> None:
-    """The node `simulator_2d` of robotics-laboratory/truck."""
+    """Run the counterpart of the node `simulator_2d` of robotics-laboratory/truck."""
     from ..ros2.nodes.truck import NAME, Truck
 
     running.run(context, NAME, lambda node: Truck(node, compat=compat), simulates_time=True)
@@ -451,7 +452,7 @@ def truck(context: typer.Context, compat: Compat = None, *, running: Running) ->
 
 @node_command
 def brains2(context: typer.Context, compat: Compat = None, *, running: Running) -> None:
-    """The sim_node of brains2: a Formula Student car among cones."""
+    """Run the counterpart of brains2's sim_node: a Formula Student car on a track of cones."""
     from ..ros2.nodes.brains2 import NAME, Brains2
 
     running.run(context, NAME, lambda node: Brains2(node, compat=compat), simulates_time=False)
@@ -468,10 +469,10 @@ def world(
     reading: WorldReading,
     running: Running,
 ) -> None:
-    """MVSim's node: a world of robots, ready for Nav2.
+    """Run the counterpart of MVSim's node: a world of robots, ready for Nav2.
 
     Args:
-        file: World file; or the parameter world_file names it.
+        file: World file; by default the file that the parameter world_file names.
         page: Show the world live in a browser, to watch.
         port: Port of the page; 8000 or the next free one.
         seed: Seed of all random numbers.
@@ -497,10 +498,10 @@ def vehicle(
     *,
     running: Running,
 ) -> None:
-    """Any vehicle: its inputs and states as topics.
+    """Run a node for any vehicle, with its inputs and states as topics.
 
     Args:
-        name: A vehicle that `skidpad models` lists.
+        name: Vehicle name, as listed by `skidpad models`.
     """
     from ..ros2.nodes.vehicle import SingleVehicle
     from ..study.named_code import is_own, vehicle_by_text
@@ -515,11 +516,11 @@ def vehicle(
 
 @command_of(ros2)
 def interfaces(folder: Path, names: Annotated[list[str] | None, Argument()] = None) -> None:
-    """Write a package of ROS 2 with the message types of vehicles, for colcon.
+    """Write a ROS 2 package with the message types of vehicles, to be built by colcon.
 
     Args:
-        folder: Where the package skidpad_msgs goes.
-        names: Vehicles; all that are listed if none is named.
+        folder: Folder in which the package skidpad_msgs is created.
+        names: Names of vehicles; by default all listed vehicles.
     """
     from ..ros2.nodes.common import write_package
     from ..vehicles import registry

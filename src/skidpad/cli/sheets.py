@@ -26,10 +26,10 @@ _AROUND = 2
 
 
 class Legible:
-    """A table that never wraps its number columns, or on narrow screens another layout.
+    """Table that never wraps its number columns and switches to another layout on narrow screens.
 
-    `narrow` is that layout and `least` its width in characters; otherwise, and where it does not
-    fit either, the cells of a row are stacked.
+    `narrow` is the alternative layout and `least` its width in characters. If no layout fits, the
+    cells of each row are stacked.
     """
 
     def __init__(self, table: Table, narrow: RenderableType | None = None, least: int = 0) -> None:
@@ -55,7 +55,9 @@ def _width(column: Column) -> int:
 
 
 def _stacked(table: Table) -> Iterator[RenderableType]:
-    """First cell of each row as a heading, the others below with the names of their columns."""
+    """Stacked layout: the first cell of each row is a heading; the other cells follow with column
+    names.
+    """
     if table.title:
         yield Text(_plain(table.title), "bold")
     first, *others = table.columns
@@ -73,7 +75,7 @@ def _plain(cell: Any) -> str:
 
 
 def plain_table(**look: Any) -> Table:
-    """Table without columns yet, with a line below its header only."""
+    """Empty table style: no columns yet, and a single line below the header."""
     look = {"pad_edge": False, "show_edge": False, **look}
     return Table(box=box.SIMPLE_HEAD, **look)
 
@@ -97,7 +99,7 @@ def legible(sheet: Sheet, **look: Any) -> Legible:
 
 
 def facts(rows: Iterable[tuple[str, str | Text]]) -> Table:
-    """Table of dimmed names with a value each."""
+    """Table of facts: dimmed names on the left, values on the right."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
@@ -107,7 +109,7 @@ def facts(rows: Iterable[tuple[str, str | Text]]) -> Table:
 
 
 def notes(texts: Iterable[str], kind: str = "note") -> list[Text]:
-    """Each text as a yellow line."""
+    """Notes as yellow lines, one per text."""
     return [Text(f"{kind}: {text}", "yellow") for text in texts]
 
 

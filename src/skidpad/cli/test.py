@@ -73,27 +73,27 @@ def test(
     html: Path | None = None,
     listed: Annotated[bool, Option("--list")] = False,
 ) -> None:
-    """Put vehicles to the standard tests of the field: ISO manoeuvres and others.
+    """Test vehicles in standard manoeuvres: ISO manoeuvres and others.
 
-    A VEHICLE is one of those that skidpad models lists, or one of its parameter sets, as in
+    VEHICLE is a name listed by skidpad models, with an optional parameter set, as in
     two_track:sports. The exit status is 1 if a limit is broken, and 2 if nothing could be tested,
     compared or checked against limits.
 
     Args:
-        manoeuvre [NAME]: Only this one; may be given several times.
+        manoeuvre [NAME]: Run only this manoeuvre; may be given several times.
         against [FILE|LOG|VEHICLE]: Compare with an earlier JSON file, a measured log or another
             vehicle.
         names [COLUMN=SIGNAL]: Signal that a column of the log contains.
-        at [S]: Time of the log at which the test begins.
-        wheelbase [M]: Wheelbase of the vehicle of the log in m.
+        at [S]: Time in the log at which the test begins, in s.
+        wheelbase [M]: Wheelbase in m of the vehicle that recorded the log.
         limits [FILE]: Limits of metrics in YAML.
-        variants: Vehicles whose parameters differ by --spread.
-        spread [NAME=WIDTH]: How uncertain a parameter is, as in m=5%.
+        variants: Number of variants of each vehicle, with parameters drawn within --spread.
+        spread [NAME=WIDTH]: Uncertainty of a parameter, as in m=5%.
         seed: Seed of the variants.
         json [FILE]: Write all numbers as JSON; - prints them.
         junit [FILE]: Write the verdicts as JUnit XML.
         html [FILE]: Write the report, one page.
-        listed: List the manoeuvres, and which vehicles can do them.
+        listed: List the manoeuvres and the vehicles that can perform them.
     """
     from ..study.manoeuvres.evaluation import Evaluation, Limits
     from ..study.manoeuvres.proving_ground import perform, select
@@ -195,7 +195,7 @@ def subjects_of(
 
 @dataclass(frozen=True)
 class Against:
-    """Comparison requested by `--against`, with what is known about it before the runs."""
+    """Comparison requested by `--against`, with the data known before the runs."""
 
     earlier: Reference | None = None
     drive: CaseRun | None = None
@@ -207,8 +207,7 @@ class Against:
     """Other vehicles, which have to drive too."""
 
     def adapt(self, tests: Sequence[Manoeuvre]) -> tuple[Sequence[Manoeuvre], Against]:
-        """Tests with the settings of the log, where they can be determined, and notes on the
-        changes."""
+        """Manoeuvres adapted to settings determined from the log, and notes on the changes."""
         from ..study.manoeuvres.logs import adapt, adapted_settings
 
         if self.drive is None:
@@ -225,7 +224,9 @@ class Against:
         return as_driven, replace(self, notes=notes)
 
     def reference(self, results: Sequence[Result], others: Sequence[Result]) -> Reference | None:
-        """Reference from the results of the vehicles under test and of the other ones."""
+        """Reference results for the comparison, from the vehicles under test and the other
+        vehicles.
+        """
         from ..study.manoeuvres.evaluation import Reference
         from ..study.manoeuvres.logs import measured_reference
 
@@ -248,10 +249,11 @@ class Against:
         changed: bool = False,
         wheel_base: float | None = None,
     ) -> Against:
-        """Comparison that `--against` names; `tests` are the manoeuvres chosen by the user.
+        """Comparison for the text given to `--against`; `tests` are the manoeuvres chosen by the
+        user.
 
-        With `changed`, the vehicles under test have other parameters than their names say, and one
-        may be compared with its original.
+        With `changed`, the vehicles under test have modified parameters, so each may be compared
+        with the unmodified vehicle of the same name.
         """
         from ..study.manoeuvres.evaluation import earlier
         from ..study.manoeuvres.subject import Subject
@@ -297,8 +299,9 @@ ABOVE = ("metric", "unit", "verdict")
 
 
 def evaluation_tables(evaluation: Evaluation) -> RenderableType:
-    """A table for each manoeuvre of each vehicle, followed by skipped manoeuvres and broken
-    limits."""
+    """Tables of an evaluation: each manoeuvre of each vehicle, then skipped manoeuvres and broken
+    limits.
+    """
     from . import sheets
     from .sheets import Group, Text
 
@@ -342,8 +345,9 @@ def evaluation_tables(evaluation: Evaluation) -> RenderableType:
 
 
 def _metrics_table(rows: Sequence[Row]) -> RenderableType:
-    """Metrics with a row each; on a narrow terminal two lines, with names and verdicts above the
-    numbers."""
+    """Table with a row per metric; on a narrow terminal, names and verdicts stand above the
+    numbers.
+    """
     from ..study.manoeuvres.evaluation import FAIL, PASS
     from . import sheets
     from .sheets import Group, Text, cell_len
@@ -374,7 +378,7 @@ def _metrics_table(rows: Sequence[Row]) -> RenderableType:
 
 
 def _columns(rows: Sequence[Row]) -> list[tuple[str, list[str]]]:
-    """Heads and texts of the columns, without columns that no row needs."""
+    """Headings and texts of the table columns, omitting columns that no row needs."""
     from ..study.manoeuvres.evaluation import NONE, difference_text, number_text
 
     columns = [
@@ -451,11 +455,11 @@ def tune(
     nearest parameters are written all the same.
 
     Args:
-        free [NAME,...]: Parameters to be found, as in l_f,roll_front.
-        target [METRIC=VALUE]: A metric and what it should be, in SI. May be repeated.
-        minimise [METRIC]: A metric to make small. May be repeated.
-        maximise [METRIC]: A metric to make large. May be repeated.
-        bounds [NAME=LOW:HIGH]: Ends of a parameter; without, a fifth to either side. May be
+        free [NAME,...]: Parameters to tune, as in l_f,roll_front.
+        target [METRIC=VALUE]: Metric and its target value in SI units. May be repeated.
+        minimise [METRIC]: Metric to minimise. May be repeated.
+        maximise [METRIC]: Metric to maximise. May be repeated.
+        bounds [NAME=LOW:HIGH]: Bounds of a parameter; by default ±20 % of its value. May be
             repeated.
         params [FILE]: Parameters to start from in YAML; later files win.
         out [FILE]: Write the parameters found, in YAML.
@@ -529,12 +533,13 @@ def lap(
     Args:
         settings [NAME=VALUE]: Parameter of the vehicle; may be given several times.
         width [M]: Width of a track whose file has no widths.
-        standing: Begin at --v-start and end anywhere, also on a closed track.
+        standing: Start at --v-start and leave the final speed free, also on a closed track.
         v_start [M/S]: Speed at the beginning of an open lap.
         margin [M]: Distance to keep from the edges.
         step [M]: Largest step of the mesh. [default: the mean width of the track]
-        starts: Number of starts, of which the best lap is taken.
-        sensitivities [NAMES]: Parameters, by which to differentiate the lap time; "all" for all.
+        starts: Number of initial guesses; the best lap is used.
+        sensitivities [NAMES]: Parameters for which the derivative of the lap time is computed, or
+            "all".
         optimise [NAME=LOW:HIGH]: Parameter to optimise within a range; may be given several times.
         out [FILE]: Write the lap to this CSV file.
     """

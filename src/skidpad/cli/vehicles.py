@@ -1,9 +1,9 @@
 """`skidpad models`, `export` and `tyre`: vehicles and tyres, listed, described and exported.
 
-`models_document` is what `skidpad models --json` prints. Its keys are stable: new ones may be added
-under the same `schema`; removing one, or changing its meaning, increments the number. docs/cli.md
-lists them. `skidpad export c` writes C source, `skidpad export fmu` a file that co-simulation and
-modelling tools load.
+`models_document` makes the JSON that `skidpad models --json` prints. Its keys are stable: new ones
+may be added under the same `schema`; removing one, or changing its meaning, increments the number.
+docs/cli.md lists them. `skidpad export c` writes C source, `skidpad export fmu` a file that
+co-simulation and modelling tools load.
 """
 
 from __future__ import annotations
@@ -65,11 +65,12 @@ def models(
     """List the vehicles, or show one with its states, inputs, parameters and outputs.
 
     Args:
-        name: Show this vehicle in full; NAME:SET has a set, MODULE:NAME is one of your own.
+        name: Vehicle to show in full: NAME, NAME:SET with a parameter set, or MODULE:NAME for your
+            own.
         program: Print the traced step, one operation a line.
-        integrator: The method that makes the step of the program. [default: rk4]
-        lowered: The program lowered to IEEE operations, float64.
-        precision: The program lowered to float32 or float64.
+        integrator: Integration method of the traced step. [default: rk4]
+        lowered: Print the program lowered to IEEE operations, in float64.
+        precision: Precision of the lowered program: float32 or float64.
         save: Write the program to this file instead of printing it.
         json: Print one JSON object, every vehicle in full.
     """
@@ -118,7 +119,7 @@ def models(
 
 
 def own_fields(vehicle: Vehicle, kind: type) -> tuple[record.Field, ...]:
-    """Fields of a record of the vehicle; parameters with the values of this vehicle."""
+    """Fields of one of the vehicle's records; parameters have this vehicle's values as defaults."""
     from ..core import record
 
     leaves = record.fields(kind)
@@ -233,7 +234,7 @@ def _range_text(allowed: Allowed | None) -> str:
 
 
 class Suggestion(NamedTuple):
-    """A command to try."""
+    """Command suggested on the start screen."""
 
     purpose: str
     command: str
@@ -259,8 +260,7 @@ it."""
 
 
 def start_screen() -> RenderableType:
-    """Start screen: suggestions, missing extras for those that cannot run here, and further
-    help."""
+    """Start screen with suggested commands, missing extras and further help."""
     from .sheets import Group, Padding, Table, Text
 
     grid = Table.grid(padding=(0, 2))
@@ -279,7 +279,9 @@ def start_screen() -> RenderableType:
 
 
 def missing_extras() -> list[str]:
-    """Extras of suggestions with a package that is not installed; nothing is imported."""
+    """Names of extras that suggested commands need and whose packages are not installed; imports
+    nothing.
+    """
     needed = dict.fromkeys(extra for suggestion in SUGGESTIONS for extra in suggestion.extras)
     return [extra for extra in needed if any(find_spec(one) is None for one in EXTRAS[extra])]
 
@@ -300,9 +302,9 @@ class Stepping(NamedTuple):
     """Options for the integration step and the name of the exported vehicle.
 
     Args:
-        integrator: As of Simulator: auto, rk4, radau, ...
+        integrator: Integrator, as for Simulator: auto, rk4, radau, ...
         dt: Step in s.
-        substeps: Steps of the integrator within one; as the vehicle says.
+        substeps: Integrator steps within each step; by default chosen by the vehicle.
         precision: float64 or float32.
         name: Name in the exported files; by default that of the vehicle.
     """
@@ -316,7 +318,7 @@ class Stepping(NamedTuple):
     name: str | None = None
 
     def exported(self, vehicle: str) -> Export:
-        """The vehicle of this name, ready for export."""
+        """Vehicle of this name, compiled with these options and ready for export."""
         from ..export.exported import Export
 
         with warnings_as_notes():
@@ -362,7 +364,7 @@ def fmu(
         out [FILE]: The FMU; NAME.fmu if not given.
         platforms [LIST]: Platforms to build for: linux, windows, macos (all three if not given),
             aarch64-linux; with commas between.
-        compiler: zig, or for this machine alone gcc or clang.
+        compiler: zig, or gcc or clang, which build for this machine only.
         sources_only: Leave the libraries out.
     """
     from ..export.fmu import write_fmu
@@ -394,12 +396,14 @@ def tyre(
 
     Args:
         plot: Draw the curves to this file: PNG, SVG or PDF.
-        load [N]: A load; may be given several times. [default: 0.5, 1 and 1.5 times the nominal]
-        camber [DEG]: A camber, positive when the top leans to the right; may be given several
-            times.
-        pressure [BAR]: An inflation pressure; may be given several times. [default: the tyre's own]
-        filled: Name the keys that a file left out.
-        as_json: Print one JSON object, in SI.
+        load [N]: Wheel load in N; may be given several times. [default: 0.5, 1 and 1.5 times the
+            nominal]
+        camber [DEG]: Camber in degrees, positive when the top leans to the right; may be given
+            several times.
+        pressure [BAR]: Inflation pressure in bar; may be given several times. [default: the tyre's
+            own]
+        filled: List the keys that are missing in a file and were filled in.
+        as_json: Print one JSON object, in SI units.
     """
     from ..tyres.characteristics import summary
 
@@ -433,8 +437,9 @@ def tyre(
 
 
 def _read(files: Sequence[str]) -> tuple[list[Tyre], list[str]]:
-    """The tyres, and warnings from reading them; files of the same name are shown with their
-    folders."""
+    """Read tyre files; returns the tyres by label (with the folder where file names coincide) and
+    warnings.
+    """
     from ..tyres.reading import get, names, read
 
     tyres: list[Tyre] = []
@@ -463,7 +468,7 @@ DIGITS = 3
 
 
 def tyre_sheet(columns: Sequence[Summary], notes: Sequence[str], *, filled: bool) -> RenderableType:
-    """Table of tyres, a row for each quantity, followed by notes."""
+    """Sheet of tyres: a table with a row per quantity, followed by notes."""
     from . import sheets
     from .sheets import Group, Text
 
@@ -492,7 +497,7 @@ def tyre_sheet(columns: Sequence[Summary], notes: Sequence[str], *, filled: bool
 
 
 def number(value: float | None, scale: float = 1.0, digits: int = DIGITS) -> str:
-    """A number with `digits` digits, never in scientific notation."""
+    """Text of a scaled value with `digits` digits, never in scientific notation."""
     if value is None or not math.isfinite(value):
         return NONE
     shown = float(f"{value * scale:.{digits - 1}e}")
@@ -511,7 +516,7 @@ def _each(
 
 
 def _relaxation(key: str, value: Callable[[AtLoad], float]) -> Callable[[Summary], str]:
-    """Cell of a relaxation length; empty for a file of version 5.2 without its coefficient."""
+    """Table cell of a relaxation length; empty for a version 5.2 file without the coefficient."""
     shown = _each(value, 1e3)
     return lambda s: "none in the file" if key in s.filled else shown(s)
 

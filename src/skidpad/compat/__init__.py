@@ -1,4 +1,4 @@
-"""Replacements for other programs, each with the interface its users know."""
+"""Drop-in replacements for other simulators, each with the original program's interface."""
 
 from __future__ import annotations
 

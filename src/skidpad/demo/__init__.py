@@ -30,7 +30,7 @@ __getattr__ = lazy_attributes(
 
 
 class Demo(NamedTuple):
-    """A demo, whose module is imported when it is shown."""
+    """Name and description of a demo; its module is imported only when the demo is shown."""
 
     name: str
     text: str
@@ -75,7 +75,7 @@ def main(out: Path, seed: int = 0) -> None:
     from .performing import file_line, make_folder, perform_into, progress_bar, report
 
     require_extras("recording", "plots", purpose="skidpad demo")
-    make_folder(out)  # fail before the work begins
+    make_folder(out)  # fails before any demo is run
     console = Console()
     for one in map(get, BEST):
         console.print(Text.assemble((one.name, "bold"), f": {one.text}"))

@@ -57,7 +57,7 @@ def balance(car: Vehicle, v: m_s, beta: rad) -> Balance:
 
     p = car.params
     roll, grip = v / p.R_w, 9.0 * p.tyre.p_dy1
-    # The spin of the wheels changes a hundred times as fast as the rest.
+    # Wheel spins change a hundred times as fast as the other states.
     scale = np.array([1.0, 1.0, 1.0, 0.01, 0.01, 1.0])
 
     def unrest(q: Array) -> Array:
@@ -86,7 +86,6 @@ class DriftDriver:
         self.gain = np.linalg.solve(R, B.T @ P)
 
     def __call__(self, t: s, x: Any) -> Any:
-        """Return the steering rate and the acceleration for the coming step."""
         z = np.array([getattr(x, name) for name in MOVING])
         command = self.held.u - self.gain @ (z - self.held.z)
         steer_rate, a = np.clip(command, [-REACH[0], -4.0], REACH).tolist()

@@ -86,7 +86,8 @@ def point(s: m, eight: Eight) -> LinePoint:
 
 
 def mean_curvature(begin: m, length: m, eight: Eight) -> per_m:
-    """Mean curvature over `length` from `begin`: the change of heading divided by the length.
+    """Mean curvature in 1/m of the line from `begin` over `length`: change of heading divided by
+    length.
 
     Where the circles touch, the curvature jumps from one sign to the other; its mean is a ramp.
     """
@@ -108,7 +109,7 @@ LAUNCH: s = 2.0
 
 
 class Params(NamedTuple):
-    """Parameters of the driver."""
+    """Parameters of the figure-of-eight driver."""
 
     steering: path_following.Params
     throttle: speed.Params
@@ -124,7 +125,7 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Memory of the driver between steps."""
+    """Memory of the figure-of-eight driver between steps."""
 
     progress: m = 0.0
     """Distance along the line in m, summed over the laps."""
@@ -132,11 +133,12 @@ class Memory(NamedTuple):
 
 
 def driver_of(car: Car, a_lateral: m_s2, eight: Eight = SKIDPAD) -> Params:
-    """Parameters of a driver that holds the speed with lateral acceleration `a_lateral` on the
-    circles."""
+    """Parameters of a driver whose constant speed gives lateral acceleration `a_lateral` on the
+    circles.
+    """
     return Params(
         steering=path_following.Params(l_f=car.l_f, l_r=car.l_r, steer_max=car.steer_max),
-        # Four times 90 N·m launch the car at 0.7 g and leave the tyres grip to turn.
+        # A torque of 90 N·m per wheel launches the car at 0.7 g and leaves the tyres grip to turn.
         throttle=speed.Params(k_p=40.0, k_i=40.0, tau_min=-60.0, tau_max=90.0),
         eight=eight,
         v_target=sqrt(a_lateral * eight.radius),
@@ -144,7 +146,7 @@ def driver_of(car: Car, a_lateral: m_s2, eight: Eight = SKIDPAD) -> Params:
 
 
 def duration(p: Params, laps: int) -> s:
-    """Time in s for the laps from standstill, with a small margin."""
+    """Time in s that the laps take from standstill, with a small margin."""
     return laps * lap_length(p.eight) / p.v_target + LAUNCH
 
 
@@ -219,7 +221,7 @@ def sweep(cars: int, least_grip: float, a_lateral: m_s2, car: Vehicle | None = N
     """Simulate a lap of `cars` cars with friction from `least_grip` to 1 times the standard."""
     car = vehicles.formula_student() if car is None else car
     params = driver_of(car.params, a_lateral)
-    # A car that slid off and went on to diverge is one that did not keep its lane.
+    # A car that slides off and then diverges counts as having left its lane.
     fleet = Fleet(car, SWEEP_DT, "rk4", on_diverge="mask")
     policy = driven_by(params)
     standing = np.zeros((cars, record.size(car.State)))

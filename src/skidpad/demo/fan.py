@@ -80,7 +80,7 @@ def run_many(car: Vehicle, road: Reference, grip: Array) -> MonteCarlo:
 
 
 def driven(car: Vehicle, road: Reference, grip: Array) -> list[Trajectory]:
-    """Repeat some of the runs, with the same bits; returns their trajectories."""
+    """Repeat the runs for these grips, identical to the bit, and return their trajectories."""
     loop = Fleet(car, DT, substeps=SUBSTEPS, on_diverge="mask").closed_loop(driver(car, road))
     start = np.zeros((len(grip), record.size(loop.plant.State)))
     settle = car.model.settle
@@ -141,8 +141,9 @@ def show(seed: int) -> TrajectoryShow:
 
 
 def bands(many: MonteCarlo, road: Reference) -> list[Line]:
-    """Lines at the 5 % and 95 % quantiles of the lateral offset, at the median distance of each
-    time."""
+    """Lines at the 5 % and 95 % quantiles of the lateral offset, drawn at the median distance for
+    each time.
+    """
     here: Any = road.at_distance(many.quantile("along", 0.5))
     lines: list[Line] = []
     for level in (0.05, 0.95):
@@ -151,13 +152,13 @@ def bands(many: MonteCarlo, road: Reference) -> list[Line]:
 
 
 def beside(here: Any, left: Any) -> Array:
-    """Points (n, 2) to the left of points of a road."""
+    """Points (n, 2) at offsets `left` (in m, positive to the left) from points of a road."""
     x, y = here.x - left * np.sin(here.heading), here.y + left * np.cos(here.heading)
     return np.column_stack([x, y])
 
 
 def ground(road: Reference) -> dict[str, Any]:
-    """Lane and cones, as keywords of a show."""
+    """Lane polygon and cones of the road, as keyword arguments of a show."""
     edges: list[Array] = []
     cones: list[Disc] = []
     for side, colour in ((HALF_WIDTH, "blue"), (-HALF_WIDTH, "yellow")):

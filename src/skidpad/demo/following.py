@@ -115,7 +115,6 @@ class Follower:
         self.memory = SpeedMemory()
 
     def __call__(self, t: s, x: Any) -> Any:
-        """Input for the coming step."""
         g = self.car.geometry
         motion = self.car.motion(x, g)
         seen, here = locate_along(self.plan.at, self.progress, *self.law.place(motion, g))
@@ -271,7 +270,7 @@ def _fastest(vehicle: Vehicle, speed: m_s | None) -> m_s:
 
 
 def _around(line: Array, v_max: m_s) -> Course:
-    """Course along a closed line at the speeds that its bends allow."""
+    """Course along a closed line, at the highest speeds that its bends allow."""
     return Course.fastest(line, Grip(A_LATERAL, A_ALONG, A_ALONG, v_max), closed=True)
 
 
@@ -298,7 +297,9 @@ def _start(vehicle: Vehicle, plan: Course) -> Any:
 
 
 def _placed(vehicle: Vehicle, pose: Pose, v: m_s) -> tuple[Any, Pose]:
-    """State at a pose and a speed, and the pose that the state actually has."""
+    """State of a vehicle at a pose and a speed, and the pose that the vehicle's state can
+    represent.
+    """
     body, p = vehicle.body, vehicle.params
     state = body.placed(record.build(vehicle.State), pose, Velocity(v, 0.0, 0.0), p)
     return state, body.pose(state, p)

@@ -65,7 +65,7 @@ class Track:
 
     @cached_property
     def line(self) -> PlaneLine:
-        """The centre line."""
+        """Centre line as a closed line."""
         return PlaneLine.through(self.centre, closed=True)
 
     @property
@@ -93,7 +93,7 @@ def cones(track: Track) -> tuple[Disc, ...]:
     apart = np.clip(0.6 / np.maximum(np.abs(track.line.curvature[:-1]), 1e-9), 2.0, 4.5)
     for side, colour in ((1.0, CONES["blue"]), (-1.0, CONES["yellow"])):
         edge = track.line.beside(side * track.half_width)
-        # A cone wherever the number of gaps passed grows by one.
+        # Place a cone wherever the accumulated number of gaps passes an integer.
         gaps = np.cumsum(lengths(np.vstack([edge, edge[:1]])) / apart)
         at = np.flatnonzero(np.diff(np.floor(gaps * np.floor(gaps[-1]) / gaps[-1])) > 0)
         discs += [Disc(x, y, 0.114, "cone", colour) for x, y in as_points(edge[at[at > 2]])]
@@ -178,17 +178,20 @@ class RacingDriver:
         seen = deviation(motion, LinePoint(*here[:4]))
         steer = path_following.steer(self.steering, seen, v, ahead.curvature)
         tau, self.memory = speed.torque(self.throttle, self.memory, x.v_x, here.v, self.dt)
-        # After the start it is far slower than a flying lap, which may brake there.
+        # After the standing start the car is far below the speeds of the flying lap, so it ignores
+        # the braking that the plan has there.
         tau += self._needed(here.v, here.a if v > here.v - BEHIND else GRIP.a_drive)
         least, most = self._needed(v, -GRIP.a_brake), self._needed(v, GRIP.a_drive)
         tau = min(max(tau, least), most)
-        # A car that brakes its rear wheels as much as the front ones loses its rear in a bend.
+        # With equal brake torques front and rear, the rear axle would slide out in a bend.
         share = self.car.brake_front if tau < 0.0 else 0.5
         front, rear = 2.0 * share * tau, 2.0 * (1.0 - share) * tau
         return Input(steer, front, front, rear, rear)
 
     def _needed(self, v: m_s, rate: m_s2) -> Nm:
-        """Torque of each wheel in N·m to accelerate car and wheels against the resistance."""
+        """Wheel torque in N·m that accelerates car and wheels at `rate` against the driving
+        resistance.
+        """
         p, radius = self.car, self.radius
         load = p.m * p.g + 0.5 * p.C_down * v * v
         against = 0.5 * p.C_drag * v * v + p.tyres.tyre.carcass.rolling * load

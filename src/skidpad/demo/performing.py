@@ -43,7 +43,7 @@ from .shows import FilmBuffer, Laps, Segment, Show
 
 
 class Figures(NamedTuple):
-    """Statistics of one vehicle; see the docstring of this module."""
+    """Statistics of one vehicle over a run; see the module docstring for their definitions."""
 
     name: str
     distance: m
@@ -113,7 +113,7 @@ class Tally:
 
     @property
     def effort(self) -> Array:
-        """Control effort of each vehicle; see the docstring of this module."""
+        """Control effort of each vehicle; see the module docstring for the definition."""
         seen: dict[tuple[str, str], tuple[float, float]] = {}
         columns = self._show.inputs
         for k, column in enumerate(columns):
@@ -170,7 +170,7 @@ class Outcome:
 
     @property
     def stopped(self) -> bool:
-        """Whether it ended before the requested duration."""
+        """Whether the run ended before the requested duration."""
         return self.done < self.wanted
 
 
@@ -210,7 +210,7 @@ def perform(
             if begin is None:
                 begin = before = now
                 continue
-            # As many steps as fit into a period, approached from below.
+            # The largest number of steps that fits into a sample period.
             fitting = steps * PERIOD / max(now - before, 1e-6)
             steps, before = int(min(max(fitting, 1), 4 * steps, MOST_STEPS)), now
         elapsed = 0.0 if begin is None else perf_counter() - begin
@@ -218,7 +218,7 @@ def perform(
 
 
 def _step_count(show: Show, duration: s | None) -> int:
-    # A show suggests a time, such as that of a lap, without looking at its steps.
+    # The default duration of a show, such as a lap time, need not be a multiple of its step.
     suggested = not_negative("duration", show.duration, "s")
     return round(suggested / show.dt) if duration is None else steps_in(duration, show.dt)
 
@@ -278,7 +278,7 @@ def perform_into(
     """
     if record:
         require_extras("recording", purpose="a recording")
-    # Whatever is refused is refused before there is a folder.
+    # Check all arguments before the folder is created.
     _step_count(show, duration)
     samples = positive("rate", show.rate if rate is None else rate, "Hz")
     if record or page:
@@ -314,7 +314,7 @@ NONE = "–"
 
 
 class Column(NamedTuple):
-    """A column of the table."""
+    """Column of the table of vehicle statistics."""
 
     name: str
     unit: str
@@ -373,13 +373,13 @@ def run_table(outcome: Outcome, listed: Sequence[str], width: int = 80) -> Rende
 
 
 def _needed(figures: Sequence[Figures], columns: Sequence[Column]) -> int:
-    """Width in characters of a table without broken words."""
+    """Width in characters that a table needs so that no word is broken."""
     widest = max(len("vehicle"), *(len(one.name) for one in figures)) if figures else 7
     cells = [
         [*column.name.split("\n"), column.unit, *(column.cell(one) for one in figures)]
         for column in columns
     ]
-    # A space before and one behind each column, but not around the table.
+    # One space on either side of each column, but none around the table.
     return min(widest, 20) + sum(2 + max(map(len, texts)) for texts in cells)
 
 
@@ -397,7 +397,7 @@ def report(show: Show, performance: Performance) -> None:
     console.print(run_table(performance.outcome, show.listed, console.width))
     for line in show.remarks:
         console.print(Text(line, "dim"))
-    # soft_wrap: a path is to be copied, so it is never broken into lines.
+    # soft_wrap: paths are never wrapped, so that they can be copied.
     for what, path in (("recording", performance.recording), ("replay page", performance.page)):
         if path is not None:
             console.print(file_line(what, path), soft_wrap=True)

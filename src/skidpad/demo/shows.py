@@ -58,8 +58,9 @@ class StartLine(NamedTuple):
         return cls(float(p.x[0]), float(p.y[0]), float(p.heading[0]), half_width)
 
     def seen(self, places: Array) -> tuple[Array, Array]:
-        """Coordinates in m relative to the line of points (..., 2): distance beyond it, and to the
-        left of its middle."""
+        """Coordinates in m of points (..., 2) relative to the line: distance beyond it, and to the
+        left of its middle.
+        """
         return to_body((self.x, self.y, self.heading), places[..., 0], places[..., 1])
 
 
@@ -80,15 +81,16 @@ class Laps:
         self._net = [0] * len(vehicles)
 
     def start(self, t: s, places: Array) -> None:
-        """Set the initial positions of the vehicles, (B, 2), in m."""
+        """Start counting at the vehicles' initial positions (B, 2) in m at time `t`."""
         for k, line in self._lines.items():
             beyond, left = line.seen(places[k])
             if abs(beyond) <= ON_THE_LINE and abs(left) <= line.half_width:
                 self._cross(k, t)
 
     def add(self, t: Array, places: Array) -> None:
-        """Add a part of the paths: times (T,) and positions (T, B, 2), beginning with the last
-        known one."""
+        """Append path segments: times (T,) and positions (T, B, 2); the first row is the last known
+        position.
+        """
         for k, line in self._lines.items():
             beyond, left = line.seen(places[:, k])
             past = beyond >= -ON_THE_LINE
@@ -121,7 +123,7 @@ class ConeHits:
     """
 
     def __init__(self, bodies: Sequence[Body], discs: Sequence[Disc]) -> None:
-        # As far as wheels go, without steering.
+        # Outline including the unsteered wheels.
         units = [PlacedUnit(Pose(0.0, 0.0, 0.0), body.outlines, body.wheels) for body in bodies]
         self._outlines = [[*unit.world_outlines, *unit.world_wheels] for unit in units]
         corners = [[p for outline in outlines for p in outline] for outlines in self._outlines]
@@ -144,7 +146,7 @@ class ConeHits:
         return new
 
     def _near(self, k: int, poses: Array) -> list[int]:
-        """Discs that a body could reach during these poses and has not touched yet."""
+        """Indices of the discs near body `k` during these poses that it has not touched yet."""
         if not len(poses) or not len(self._places):
             return []
         low, high = poses[:, :2].min(axis=0), poses[:, :2].max(axis=0)
@@ -158,7 +160,7 @@ Picture = Callable[[Recording, Path], Any]
 
 
 class InputColumn(NamedTuple):
-    """An input of a vehicle in a show."""
+    """Description of one input of a vehicle in a show."""
 
     vehicle: int
     """Index of its vehicle in `Show.vehicles`."""
@@ -172,7 +174,9 @@ class InputColumn(NamedTuple):
 
 
 def input_columns(vehicle: Vehicle, owner: int) -> list[InputColumn]:
-    """Inputs of a vehicle, in the order of its record, with the spans that its limits allow."""
+    """Input descriptions of a vehicle, in the order of its input record, with the spans that its
+    limits allow.
+    """
     spans = {name: high - low for name, (low, high) in vehicle.limits.inputs.items()}
     names = record.names(vehicle.Input)
     return [InputColumn(owner, name, vehicle.name, spans.get(name)) for name in names]
@@ -238,7 +242,9 @@ class Show(Protocol):
         ...
 
     def begin(self, every: int) -> Segment:
-        """Return the initial segment; from then on every `every`-th step makes a sample."""
+        """Start the show and return the initial segment; afterwards, every `every`-th step is
+        sampled.
+        """
         ...
 
     def advance(self, steps: int) -> Segment:
@@ -290,7 +296,7 @@ RATE: per_s = 100.0
 
 
 class Driver(NamedTuple):
-    """A vehicle with its controller and start state."""
+    """Vehicle with its controller and its start state."""
 
     vehicle: Vehicle
     controller: Callable[[s, Any], Any]
@@ -387,7 +393,7 @@ class TrajectoryShow:
         least = min(len(piece) for piece in pieces.values())
         pieces = {name: piece[:least] for name, piece in pieces.items()}
         _, _, rows = trajectory_stage(pieces, self._vehicles)
-        # The first sample is the last one of before.
+        # The first sample repeats the last sample of the previous segment.
         motion = self._motion(pieces)[1:]
         done = np.arange(self._steps + 1, self._steps + len(rows))
         self._steps += len(done)
@@ -441,7 +447,7 @@ def driving_show(
 
     def advance(steps: int) -> Mapping[str, Trajectory]:
         with warnings.catch_warnings():
-            # The piece says itself that it ended early.
+            # The trajectory itself records that it ended early.
             warnings.filterwarnings("ignore", "run ended at", UserWarning)
             return {n: sim.run(known[n].controller, steps=steps) for n, sim in simulators.items()}
 
@@ -515,7 +521,7 @@ class WorldShow:
         columns = (input_columns(v, places[name]) for v, name in chain.from_iterable(owned))
         self.inputs = tuple(chain.from_iterable(columns))
         if start_lines is None:
-            # Across the first point of each closed path that a vehicle follows by itself.
+            # Start lines lie across the first point of each closed path that a vehicle follows.
             start_lines = {}
             for spec in world.scene.vehicles:
                 if spec.path is not None and spec.path.loop:

@@ -52,7 +52,7 @@ class Hitch(NamedTuple):
 
 
 def turning(hitch: Hitch, truck: Pose, trailer: Pose, goal: tuple[m, m], v: m_s) -> rad_s:
-    """Yaw rate in rad/s of the truck that backs the trailer towards `goal`; `v` is negative."""
+    """Truck yaw rate in rad/s that backs the trailer towards `goal` at the speed `v` (negative)."""
     rear = trailer._replace(yaw=trailer.yaw + pi)
     yaw_rate = arc(*to_body(rear, *goal), 0.5 * hitch.ahead) * -v
     phi = atan2(sin(truck.yaw - trailer.yaw), cos(truck.yaw - trailer.yaw))
@@ -70,7 +70,7 @@ class Path:
 
     @property
     def left(self) -> m:
-        """Remaining distance to its end, in m."""
+        """Remaining distance to the end of the path, in m."""
         return self.line.length - self.progress
 
     def goal(self, x: m, y: m, ahead: m) -> tuple[m, m]:
@@ -149,7 +149,7 @@ class TrainDriver:
 
     def __call__(self, t: s) -> None:
         x, y, _, yaw, *_ = self.truck.truth
-        # The nearest place of the next metres; the figure crosses itself.
+        # Search the nearest point only within the next few metres, since the figure crosses itself.
         near = self.progress + np.arange(0.0, 3.0, 0.25)
         places = [point(one, TRAIN) for one in near.tolist()]
         gaps = [hypot(p.x + MIDDLE - x, p.y - y) for p in places]

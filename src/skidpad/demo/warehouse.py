@@ -80,7 +80,6 @@ class Route:
         self.after = self._chosen(self.behind, self.ahead)
 
     def _chosen(self, behind: Crossing, ahead: Crossing) -> Crossing:
-        """Random next crossing, never back; aisles are preferred to corridors."""
         ways = [c for c in self.grid.next_to(ahead) if c != behind]
         weight = np.array([2.0 if c[1] == ahead[1] else 1.0 for c in ways])
         return ways[int(self.rng.choice(len(ways), p=weight / weight.sum()))]
@@ -165,7 +164,7 @@ class Robot:
         return hypot(x - here.x, y - here.y)
 
     def _from_middle(self, at: Crossing) -> tuple[m, m]:
-        """Corner where it turns, relative to the middle of the crossing, in m."""
+        """Turning point of the route in m, relative to the middle of the crossing at `at`."""
         x, y = HALL.corner(self.route.behind, at, self.route.after)
         middle = HALL.place(at)
         return x - middle[0], y - middle[1]
@@ -206,7 +205,7 @@ class Robot:
         angle = np.linspace(-0.75 * pi, 0.75 * pi, len(scan.ranges))
         ranges = np.nan_to_num(scan.ranges, nan=99.0, posinf=99.0, neginf=0.0)
         ahead, left = ranges * np.cos(angle), ranges * np.sin(angle)
-        # In a turn, what is straight ahead is not in the way.
+        # In a turn, obstacles straight ahead are ignored.
         reach = 3.0 if abs(self._turn(here)) < 0.35 else 0.5
         in_way = (np.abs(left) < 0.33) & (ahead > 0.0) & (ahead < reach)
         gap = float(ahead[in_way].min(initial=np.inf)) - 0.35
@@ -214,7 +213,7 @@ class Robot:
         waiting = abs(here.v_x) < 0.02 and v < 0.02
         self.blocked = self.blocked + PERIOD if waiting or self.blocked > patience else 0.0
         if self.blocked > patience:
-            # Pushes until the way is free.
+            # Keep pushing until the obstacle is gone.
             self.blocked = 0.0 if gap > 0.6 else self.blocked
             return PUSHING
         return v
@@ -232,7 +231,7 @@ class Robot:
         return (turn + pi) % (2.0 * pi) - pi
 
     def _goal(self, here: Truth) -> tuple[m, m]:
-        """Point of its lane 0.8 m ahead, or the corner if that is nearer."""
+        """Goal point on the lane, 0.8 m ahead, or the corner if that is nearer."""
         route = self.route
         start, _ = HALL.lane(route.behind, route.ahead)
         x, y = HALL.corner(route.behind, route.ahead, route.after)
@@ -249,7 +248,7 @@ def show(seed: int) -> WorldShow:
     crossings = Crossings()
     robots: dict[str, Robot] = {}
     for k, (name, body) in enumerate(world.vehicles.items()):
-        # A robot stands in an aisle and leaves it in its heading direction.
+        # Each robot starts in an aisle and drives out in its heading direction.
         here = body.truth
         row = int(np.argmin([abs(here.y - y) for y in HALL.ys]))
         west = 0 if here.x < 0.0 else 1

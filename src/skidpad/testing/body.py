@@ -1,4 +1,4 @@
-"""Checks of the body: it is plausible, stands, is driven, and moves as the model does.
+"""Checks of a vehicle's body: plausible shape, response to demands, rest, standing, and motion.
 
 * `shape`: outline, wheels, axles, mass and limits are plausible.
 * `driving`: the vehicle responds to demands.
@@ -286,7 +286,7 @@ def rest(subject: Subject) -> list[str]:
     for name in (name for name in ("v_y", "omega") if name in record.names(State)):
         point = _parked(subject, **{name: RESIDUAL})
         residual, rate = getattr(point.x, name), getattr(subject.rate(*point, p), name)
-        # It must decay, unless the model ties it to the speed.
+        # Residual motion must decay, unless the model ties it to the speed.
         if residual != 0.0 and not residual * rate < 0.0:
             faults.append(
                 f"at standstill {name} = {residual:g} does not die out: its rate is {rate:.6g}"
@@ -295,7 +295,7 @@ def rest(subject: Subject) -> list[str]:
 
 
 def _parked(subject: Subject, steer: float = 0.0, **moving: float) -> Point:
-    """Point at rest with some pose and steering angle, and with matching actuator targets."""
+    """State and input at rest, with some pose and steering angle and matching actuator targets."""
     state = subject.model.State
     poses = {name for pair in position_pairs(state) for name in pair} | set(headings(state))
 
@@ -319,7 +319,9 @@ STANDING = 0.21
 
 
 def standing(subject: Subject) -> list[str]:
-    """Check several vehicles behind each other on level ground: the second detects the first."""
+    """Check vehicles behind each other on level ground: each stands, and the second detects the
+    first.
+    """
     length = _length(subject.body.geometry(subject.params))
     laser = scene.Laser("scan", fov=math.pi, nrays=3, max_range=2.0 * GAP, period=0.1)
     sensors = laser, scene.Imu("imu")
@@ -361,15 +363,16 @@ PUSH = 4.0
 
 
 def motion(subject: Subject) -> list[str]:
-    """Check velocity and acceleration against derivatives, after a teleport, and at rest."""
+    """Check the body's velocity and acceleration against derivatives, after a teleport, and at
+    rest.
+    """
     body = subject.body
     faults = _derivatives(subject, body) if subject.model.continuous else _steps(subject, body)
     return faults + _put_elsewhere(subject, body) + _at_rest(subject, body)
 
 
 def _derivatives(subject: Subject, body: Body) -> list[str]:
-    """Faults of the velocity against the exact rate of the pose, and of the acceleration against
-    that of the velocity."""
+    """Faults if velocity or acceleration differ from the exact derivatives of pose and velocity."""
     import casadi as ca
 
     symbol, p = symbols(subject), subject.params
@@ -401,11 +404,11 @@ def _derivatives(subject: Subject, body: Body) -> list[str]:
 
 
 def _steps(subject: Subject, body: Body) -> list[str]:
-    """Faults if the displacement in a short step is not between the velocities around it."""
+    """Faults if the mean velocity of a short step is not between the velocities at its ends."""
     p, update = subject.params, subject.updated
     faults: list[str] = []
     for point in subject.calm_points:
-        # A first step makes the state consistent.
+        # The first step makes the state consistent.
         before = update(*point, p, SHORT)
         after = update(before, point.u, point.w, p, SHORT)
         old, new = (np.array(body.velocity(x, point.u, p), float) for x in (before, after))
@@ -458,8 +461,9 @@ def _put_elsewhere(subject: Subject, body: Body) -> list[str]:
 
 
 def _pushed(subject: Subject, body: Body, states: Sequence[Any]) -> list[str]:
-    """Faults if the velocity after a push is not one of the model: setting it again must change
-    nothing."""
+    """Faults if a pushed velocity is not preserved: setting the body's velocity again must change
+    nothing.
+    """
     p, faults = subject.params, list[str]()
     for x, point in zip(states, subject.calm_points, strict=True):
         pose = body.pose(x, p)

@@ -1,4 +1,4 @@
-"""Checks of the equations of a model: changes that must not affect it, its balances and units.
+"""Checks of a model's equations: invariances, purity, energy balance, gradients and units.
 
 * `frame`: no position or direction of the world is special on a plane.
 * `mirror`: a symmetric vehicle behaves in a mirror as its mirror image.
@@ -185,14 +185,14 @@ def purity(subject: Subject) -> list[str]:
             try:
                 other = evaluate(subject, function)
             except Exception as error:
-                # One library refusing the model must not hide what the others say.
+                # If one library fails on the model, the others are still checked.
                 faults.append(f"{label}on {name} it raised {type(error).__name__}: {error}")
                 continue
             what, floor = f"{label}on {name}, unlike on floats", function.floor
             faults += differences(what, kind, other, values, PURITY_TOLERANCE, points, floor)
-        # Changes in place can only be detected on arrays.
+        # Only arrays show whether a function changes its arguments in place.
         shown, kept = _arrays(subject), _arrays(subject)
-        with suppress(Exception):  # reported above, as a failure on NumPy
+        with suppress(Exception):  # the failure on NumPy is reported above
             function.call(shown[0], shown[1], shown[2], p)
             for letter, after, before in zip("xuw", shown, kept, strict=True):
                 pairs = zip(record.flatten(after), record.flatten(before), strict=True)
@@ -267,7 +267,7 @@ def energy(subject: Subject) -> list[str]:
         leaves = zip(record.fields(type(value)), record.flatten(value), strict=True)
         return [0.0 if drives(leaf.unit) else float(number) for leaf, number in leaves]
 
-    # Of the inputs only angles and their rates do no work on the body by themselves.
+    # Only angles and their rates are inputs that do no work on the body by themselves.
     undriven = [
         subject.point(
             without(point.x, is_effort),
@@ -279,7 +279,7 @@ def energy(subject: Subject) -> list[str]:
     if not points:
         return ["no sampled state has all wheel loads positive, so nothing could be checked"]
     gained, rounding = _power(subject, points)
-    # Not "greater than": NaN is a fault too.
+    # Written as a negation, so that NaN is a fault too.
     wrong = np.flatnonzero(~(gained <= ROUNDING * rounding))
     return [
         f"with no drive, energy grows by {gained[i]:.6g} W at {points[i].x}, input {points[i].u}"
@@ -288,7 +288,7 @@ def energy(subject: Subject) -> list[str]:
 
 
 def _loaded(subject: Subject, points: list[Point]) -> list[Point]:
-    """Points at which all wheels are on the road."""
+    """Those of `points` at which all wheels are on the road."""
     names = record.names(subject.model.Outputs)
     loads = [j for j, name in enumerate(names) if tokens(name)[:2] == ("F", "z")]
     if not loads:
@@ -366,7 +366,7 @@ def _not_finite(results: Any, rows: list[str], names: list[str], label: str) -> 
 
 
 def _places(subject: Subject) -> Iterator[tuple[str, Point]]:
-    """States from which optimisers start and through which they pass, with descriptions."""
+    """Points that optimisers start from or pass through, each with a description."""
     yield "at rest", _place(subject)
     for side, angle in (("left", lock(subject.params)), ("right", -lock(subject.params))):
         yield f"at rest, full lock {side}", _place(subject, steer=angle)
@@ -480,7 +480,7 @@ class Quantity:
 
 
 def symbol(dimension: Dimension) -> str:
-    """Text of a dimension in SI base units, such as `m·s^-2`."""
+    """Symbol of a dimension in SI base units, such as `m·s^-2`."""
     parts = [
         name if exponent == 1 else f"{name}^{exponent:g}"
         for name, exponent in zip(("m", "kg", "s"), dimension, strict=True)
@@ -572,7 +572,9 @@ def _where(condition: Any, a: Any, b: Any) -> Quantity:
 
 
 def _read(number: Any, index: Any) -> Quantity:
-    """Element of a shared array; the array's number carries the dimension of its elements."""
+    """Read an element of a shared array; `number`, which identifies the array, carries the
+    dimension of its elements.
+    """
     if not same(_dimension(index), NUMBER):
         raise DimensionError(f"read takes a pure number as index, got {symbol(index.dimension)}")
     return Quantity(ops.read(_value(number), _value(index)), _dimension(number))

@@ -61,7 +61,7 @@ def tokens(name: str) -> tuple[str, ...]:
 
 
 def is_odd(name: str) -> bool:
-    """Whether a quantity changes its sign when left and right are exchanged."""
+    """Whether a quantity with this name changes its sign when left and right are exchanged."""
     words = set(tokens(name))
     if words & _ODD_WORDS:
         return True
@@ -85,7 +85,7 @@ def mirror_signs(kind: type, odd: Mapping[str, bool] | None) -> dict[str, float]
 
 
 def mirrored(value: Any, signs: Mapping[str, float]) -> Any:
-    """Mirrored record: sides exchanged, odd quantities negated."""
+    """Mirror image of a record: sides exchanged, odd quantities negated."""
     kind = type(value)
     leaves = dict(zip(record.names(kind), record.flatten(value), strict=True))
     other = {name: mirrored_name(name) for name in leaves}
@@ -110,7 +110,9 @@ def position_pairs(kind: type) -> list[tuple[str, str]]:
 
 
 def headings(kind: type) -> list[str]:
-    """Fields that are world headings: angles named `yaw`, `heading`, `psi`, or `yaw_trailer`."""
+    """Names of fields that are world headings: angles named `yaw`, `heading`, `psi`, or
+    `yaw_trailer`.
+    """
     words = {"yaw", "heading", "psi"}
     return [
         leaf.name
@@ -126,7 +128,9 @@ def is_motion(name: str) -> bool:
 
 
 def is_effort(unit: Unit) -> bool:
-    """Whether a quantity drives the vehicle: a torque, force or power, or an acceleration."""
+    """Whether a unit belongs to quantities that drive a vehicle: torque, force, power,
+    acceleration.
+    """
     return unit.mass != 0.0 or unit.dimension == (1.0, 0.0, -2.0)
 
 
@@ -209,7 +213,7 @@ class Function(NamedTuple):
 
 
 class NotApplicable(Exception):
-    """A check does not apply to this model."""
+    """Raised by a check that does not apply to the model."""
 
 
 class Point(NamedTuple):
@@ -270,7 +274,7 @@ class Subject:
         return model.update(x, model.held_input(x, u, w, p), w, p, dt)
 
     def functions(self) -> list[Function]:
-        """All functions that have to be pure: rates, outputs, and the functions of the body."""
+        """All functions that must be pure: rates, outputs, and the functions of the body."""
         model, body = self.model, self.model.body
         own = [
             Function("", model.State, self.rate),
@@ -405,12 +409,12 @@ Status = Literal["passed", "failed", "exempt", "not applicable"]
 
 
 class ConformanceError(SkidpadError, AssertionError):
-    """A vehicle fails a check; the message lists every fault found."""
+    """Raised if a vehicle fails a check; the message lists every fault found."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of one check."""
+    """Outcome of one conformance check."""
 
     name: str
     status: Status

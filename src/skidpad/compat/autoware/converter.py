@@ -42,7 +42,7 @@ Row = tuple[float, ...]
 
 @dataclass(frozen=True)
 class InverseTable:
-    """A table whose columns all rise or all fall, prepared for a search by value.
+    """Lookup table whose columns all rise or all fall, prepared for a search by value.
 
     It is linear between columns and between rows. A column coordinate outside the table is clamped.
     """
@@ -61,7 +61,7 @@ class InverseTable:
     def row_of(self, value: float, column: float) -> float:
         """Row coordinate of a value at a column coordinate."""
         at = self._interpolation(column)
-        # Only the lines that the search visits are interpolated.
+        # Interpolate only the rows that the search visits.
         upper = bisect_left(self.values, value, key=at)
         if upper == len(self.values):
             return self.above
@@ -133,14 +133,14 @@ class ActuationStatus:
             self._accel = replace(inverse(accel_map, "accel_map"), below=0.0)
         if brake_map is not None:
             self._brake = brake = inverse(brake_map, "brake_map", falls=True)
-            if compat is not None:  # upstream is right beyond the table, so only rows are reversed
+            if compat is not None:  # upstream is correct beyond the table
                 self._brake = replace(brake, rows=brake.rows[::-1])
 
     def __call__(self, a_x: float, v_x: float) -> tuple[float, float] | None:
         """Pedal positions (accel, brake) at an acceleration in m/s² and a speed in m/s, both
         clamped.
 
-        None if neither pedal has a map.
+        Returns None if neither pedal has a map.
         """
         if self._accel is None and self._brake is None:
             return None
@@ -218,7 +218,7 @@ class SteerFeedback(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Memory of the feedback between calls."""
+    """Memory of the steering feedback between calls."""
 
     integral: command = 0.0
     """The integral term."""
@@ -231,7 +231,7 @@ class Memory(NamedTuple):
 def feedback(
     p: SteerFeedback, memory: Memory, error: rad, v_x: m_s, dt: s
 ) -> tuple[command, Memory]:
-    """The feedback term of the steering command, and the memory after the call.
+    """Feedback term of the steering command, and the memory after the call.
 
     Proportional, integral and differential terms are each limited; structure and defaults are those
     of `pid.cpp` and the parameter file of `raw_vehicle_cmd_converter`. `error` is the demanded less
@@ -284,7 +284,7 @@ class SteeringWheel:
         return steer * gear_ratio(v_x, wheel, *self._coefficients)
 
     def present(self, v_x: m_s, steer: rad) -> rad:
-        """Steering wheel angle that corresponds to a tyre angle."""
+        """Steering wheel angle in rad at present, computed from the tyre angle `steer`."""
         return wheel_angle(v_x, steer, *self._coefficients)
 
     @property
@@ -365,7 +365,7 @@ class CommandConverter:
         return f"CommandConverter(upstream={self._upstream})"
 
     def reset(self) -> None:
-        """Clear the memory of the feedback."""
+        """Clear the memory of the steering feedback."""
         self._memory = Memory()
 
     def convert(
@@ -407,7 +407,8 @@ class CommandConverter:
             command = steer + term
         else:
             if steering_wheel is None:
-                # The simulator always reports 0 as the status of the wheel.
+                # Upstream's node reads the steering wheel status, which the simulator always
+                # reports as 0.
                 steering_wheel = 0.0 if self._upstream else method.present(v_x, measured_steer)
             command = method.angle(steer + term, v_x, steering_wheel)
         return ActuationCommand(accel, brake, min(max(command, self._min_steer), self._max_steer))
@@ -419,7 +420,7 @@ class CommandConverter:
         accel = 0.0 if self._accel is not None else max(a, 0.0)
         if self._brake is not None:
             return accel, min(max(self._brake.row_of(a, v), 0.0), self._max_brake)
-        # A model that does not convert the brake takes an acceleration of either sign here.
+        # A model without a brake map takes an acceleration of either sign in this field.
         if not self._upstream and a < 0.0:
             accel = a
         return accel, max(-a, 0.0)

@@ -1,9 +1,9 @@
-"""LEARNED_STEER_VEL: a vehicle of Python objects that exchange named signals.
+"""The model LEARNED_STEER_VEL: a vehicle made of Python sub-models that exchange named signals.
 
 Any class with these methods is a sub-model (the interface of Autoware's
 `learning_based_vehicle_model`):
 
-1. `get_state_names()` and `get_action_names()`: signals it writes, and signals it reads.
+1. `get_state_names()` and `get_action_names()`: signals that the sub-model writes and reads.
 2. `forward(action, state)`: the new values of its states, from lists of floats in those orders.
 3. `load_params(path)` and `reset()`: called once, in this order, if there is a parameter path.
 4. `dtSet(dt)`: called once, with the nominal period in s. It is not called for steps of other
@@ -47,7 +47,7 @@ class _SubModel(NamedTuple):
     writes: tuple[str, ...]
 
     def step(self, signals: Mapping[str, float]) -> dict[str, float]:
-        """Signals it writes, computed from those before the step."""
+        """New values of the signals that the sub-model writes, from the signals before the step."""
         action = [signals[name] for name in self.reads]
         state = [signals[name] for name in self.writes]
         try:
@@ -162,7 +162,7 @@ class LearnedMotion:
     def of(
         cls, values: Mapping[str, Any], period: float, compat: str | None = None
     ) -> LearnedMotion:
-        """The model for the three lists among parameters under upstream's names."""
+        """Motion model from the three lists in `values`, under upstream's parameter names."""
         missing = [name for name in LISTS if values.get(name) is None]
         if missing:
             raise InvalidValue(f"{cls.name} needs the parameters {', '.join(missing)}")
@@ -189,7 +189,7 @@ class LearnedMotion:
         self.command(**dict(zip(self.inputs, row, strict=True)))
 
     def command(self, **fields: float) -> None:
-        """Set some fields of the command by name."""
+        """Command by name of the field, which `set_input` sets."""
         command = dict(zip(self.inputs, self._command, strict=True))
         for name, value in fields.items():
             if name not in command:
@@ -205,7 +205,7 @@ class LearnedMotion:
         If a sub-model fails, the error names it, and nothing changes.
         """
         not_negative("dt", dt, "s")
-        # A state that was set from outside clears the signals.
+        # A state set by `set_state` clears the other signals.
         moved = any(
             abs(self._signals[name] - value) > MOVED_FROM_OUTSIDE
             for name, value in self._state.items()
@@ -236,7 +236,7 @@ class LearnedMotion:
         return dict(self._signals)
 
     def actuation_status(self) -> tuple[float, float] | None:
-        """None: this model has no pedals."""
+        """Return None, as this model has no pedals."""
         return None
 
 
@@ -254,7 +254,7 @@ def _names(answer: Any, class_name: str, method: str) -> tuple[str, ...]:
 
 def _numbers(answer: Any, label: str) -> Iterable[float]:
     """Numbers in lists, tuples or arrays of any library, nested or not, in order."""
-    # Arrays and tensors of all libraries have it; a tensor with gradients is not a float.
+    # Arrays and tensors of all libraries have the method; `float` fails on a tensor with gradients.
     as_list = getattr(answer, "tolist", None)
     if callable(as_list):
         answer = as_list()

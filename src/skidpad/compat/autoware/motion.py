@@ -25,7 +25,7 @@ from .reports import Motion, MotionModel
 
 
 class TorqueQueue:
-    """Times at which the queued torques of upstream's steering column were computed, in s.
+    """Queue of the times in s at which the torques in upstream's steering column were computed.
 
     Each update appends a torque, and takes the oldest if it is old enough for the column to move.
     With updates of one length the column never stops once it has moved; with a jittering timer it
@@ -97,7 +97,8 @@ class CompiledMotion:
         keeps = [name for name in model.reset_keeps if name in model.State._fields]
         kept = {name: getattr(self._stepper.state, name) for name in keeps}
         if self._velocity_is_commanded and not model.reproduces:
-            # An ideal model reports the commanded velocity, which the next update would change.
+            # An ideal model reports the commanded velocity, which would differ after the next
+            # update.
             kept["v_x"] = self._row[0]
         state = record.build(model.State, {**known, **kept})
         self._stepper.reset(record.flatten(state), 0.0)
@@ -134,7 +135,8 @@ class CompiledMotion:
             self._stepper.step_of(acting, dt)
             self._undefined = None
         if self._torques is not None:
-            # The column has a queue of its own, for equal steps; this is upstream's oldest torque.
+            # The compiled column's own queue assumes equal steps; replace its front by upstream's
+            # oldest torque.
             x = self._stepper.state
             front = self._torques.front_after(x.column.clock)
             if front != x.column.front:
@@ -153,7 +155,9 @@ class CompiledMotion:
             raise
 
     def _step_of_no_time(self, row: Sequence[float]) -> None:
-        """Upstream's first update, which divides by zero; only the acceleration is affected."""
+        """Apply upstream's first update (dt = 0), whose division by zero affects only the
+        acceleration.
+        """
         model = self.vehicle.model
         assert model.update is not None
         u = record.unflatten(model.Input, row)
@@ -169,7 +173,7 @@ class CompiledMotion:
     @property
     def motion(self) -> Motion:
         model, x = self.vehicle.model, self._stepper.state
-        # Only models without delay report their input: the latest, applied or not.
+        # Only models without delay report their input, which is the latest command, applied or not.
         u = record.unflatten(model.Input, self._row)
         y = model.outputs(x, u, None, self.vehicle.params)
         a_x = y.a_x if self._undefined is None else self._undefined

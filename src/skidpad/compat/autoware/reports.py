@@ -56,7 +56,7 @@ class Deviations(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Noise of one tick."""
+    """Measurement noise of one tick."""
 
     x: m
     y: m
@@ -78,7 +78,7 @@ def samples(
 
     d = deviations
     first = channel("x", d.position), channel("y", d.position), channel("velocity", d.velocity)
-    # The program draws the angle as a 32-bit float, the others as 64-bit ones.
+    # The program draws the noise of the angle as a 32-bit float, all other noise as 64-bit floats.
     yaw = channel("yaw", d.angle, np.float32)
     return zip(*first, yaw, channel("steer", d.steer), strict=True)
 
@@ -137,7 +137,7 @@ NAMES = tuple(field.name for field in fields(Settings))
 
 
 def settings(values: Mapping[str, Any], compat: str | None) -> Settings:
-    """Settings among many parameters; one that is absent or None gets its default."""
+    """Settings of the node picked from `values`; absent or None parameters get their defaults."""
     supplied = {name: values[name] for name in NAMES if values.get(name) is not None}
     for name, value in supplied.items():
         kind = type(getattr(Settings, name))
@@ -147,7 +147,7 @@ def settings(values: Mapping[str, Any], compat: str | None) -> Settings:
             positive(name, value, "ms")
         elif not isinstance(value, kind):
             raise InvalidValue(f"{name} = {value!r} must be a {kind.__name__}")
-    # Like upstream, wait for a pose under any other name, too.
+    # Like upstream, wait for a pose if the name of the source is unknown.
     if compat is None and "initialize_source" in supplied:
         one_of("initialize_source", supplied["initialize_source"], SOURCES)
     return Settings(**supplied)
@@ -193,7 +193,7 @@ Covariance = tuple[float, ...]
 
 
 def diagonal(*entries: float) -> Covariance:
-    """A covariance with these entries on the diagonal and zeros elsewhere."""
+    """Flat covariance matrix with these entries on the diagonal and zeros elsewhere."""
     size = len(entries)
     return tuple(entries[k // size] if k % (size + 1) == 0 else 0.0 for k in range(size * size))
 
@@ -222,7 +222,7 @@ class Odometry(NamedTuple):
 
 
 class PoseReport(NamedTuple):
-    """The pose of the odometry with the covariance of a scan matcher."""
+    """Pose of the odometry report, with the covariance of a scan matcher."""
 
     stamp: s
     frame: str
@@ -266,7 +266,7 @@ class AccelerationReport(NamedTuple):
 
 
 class ImuReport(NamedTuple):
-    """An ideal inertial unit: without gravity, and without noise except in the orientation."""
+    """Ideal inertial measurement: without gravity, and without noise except in the orientation."""
 
     stamp: s
     frame: str
@@ -324,7 +324,7 @@ class ActuationReport(NamedTuple):
 
 
 class Transform(NamedTuple):
-    """Pose of the vehicle in the origin frame: that of the odometry, noise included."""
+    """Transform from the origin frame to the vehicle: the odometry pose, noise included."""
 
     stamp: s
     frame: str
@@ -377,7 +377,7 @@ NO_COVARIANCE: Covariance = (0.0,) * 36
 
 
 class Switches(NamedTuple):
-    """Reported states other than the motion: mode, gear and lights."""
+    """Reported states of the vehicle other than motion: control mode, gear and lights."""
 
     control_mode: ControlMode
     gear: Gear | int
@@ -388,7 +388,7 @@ class Switches(NamedTuple):
 
 
 class Reporter:
-    """Makes the reports of one simulator.
+    """Generator of one simulator's reports.
 
     Args:
         settings: frames, noise, and which reports to make.
@@ -404,7 +404,7 @@ class Reporter:
         self.state_covariances(settings.x_stddev, settings.y_stddev)
 
     def state_covariances(self, x_stddev: m, y_stddev: m) -> None:
-        """Set the two entries of the odometry's covariance."""
+        """Set the entries for x and y in the odometry's covariance."""
         # Standard deviations in place of variances, as in the program: estimators are tuned to it.
         self._odometry_covariance = diagonal(x_stddev, y_stddev, 0.0, 0.0, 0.0, 0.0)
 
@@ -521,12 +521,12 @@ class InitialPose(NamedTuple):
 
 
 def single(value: float) -> float:
-    """A number rounded to a 32-bit float; infinite if it is too large."""
+    """Value rounded to a 32-bit float; infinite if it is too large."""
     return c_float(value).value
 
 
 def control_command(message: Any, fields: Mapping[str, Any]) -> ControlCommand:
-    """A checked command, rounded to 32-bit floats."""
+    """Checked control command, rounded to 32-bit floats."""
     exact = checked_record(ControlCommand, message, fields)
     rounded = ControlCommand(*map(single, exact))
     for name, value, kept in zip(ControlCommand._fields, exact, rounded, strict=True):
@@ -537,10 +537,10 @@ def control_command(message: Any, fields: Mapping[str, Any]) -> ControlCommand:
 
 def checked_record(kind: Any, message: Any, fields: Mapping[str, Any]) -> Any:
     """A record of this kind from a message or its fields; raises `InvalidValue`."""
-    # Another record with the same fields, such as the converter's, means the same.
+    # Accept any other record with the same fields, such as the converter's.
     if type(message) is not kind and getattr(message, "_fields", None) == kind._fields:
         message = kind(*message)
-    # A usual call has finite floats under known names; all checks take as long as three ticks.
+    # Fast path for finite floats under known names: the full checks take as long as three ticks.
     plain: Any = None if fields else message
     if message is None:
         with contextlib.suppress(TypeError):
@@ -550,7 +550,7 @@ def checked_record(kind: Any, message: Any, fields: Mapping[str, Any]) -> Any:
 
 
 def gear_number(value: Any) -> Gear | int:
-    """The gear by member, number or name, or any other number that fits the message (0 to 255).
+    """Gear for a member, number or name, or the number itself if it fits the message (0 to 255).
 
     For the upstream program a number without a name is a gear that does not drive.
     """
@@ -593,7 +593,7 @@ class Motion(NamedTuple):
 
 
 class MotionModel(Protocol):
-    """A vehicle of a planning simulator: commands in, motion out, steps of any length."""
+    """Interface of a planning simulator's vehicle: commands in, motion out, steps of any length."""
 
     name: str
     """Upstream's vehicle_model_type."""

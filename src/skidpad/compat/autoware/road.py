@@ -64,7 +64,7 @@ def slope_acceleration(pitch: rad) -> m_s2:
 
 @dataclass(frozen=True, eq=False)
 class Lane:
-    """One lane: a centre line in the direction of travel, and a width or an outline."""
+    """Lane of a road: a centre line in the direction of travel, and a width or an outline."""
 
     centre: Array
     """Points (x, y, z) in m, shape (N, 3) with N at least 2; neighbours are apart in plan view."""
@@ -101,7 +101,7 @@ class Lane:
         return np.hstack([plan.min(axis=0) - half, plan.max(axis=0) + half])
 
     def in_cell(self, low: Array, high: Array, reach: m) -> LaneInCell | None:
-        """Data of a lane needed in the cell from `low` to `high` (x, y).
+        """Part of the lane needed in the cell from `low` to `high` (x, y).
 
         None if no point of the cell is within `reach` of the lane.
         """
@@ -109,7 +109,8 @@ class Lane:
         middle, radius = (low + high) / 2.0, float(np.hypot(*(high - low))) / 2.0
         starts, ends = centre[:-1], centre[1:]
         if outline is None:
-            # Bounding boxes first: cheaper than distances if a line has many thousand points.
+            # Test bounding boxes first: they are cheaper than distances if a line has thousands of
+            # points.
             far = (width or 0.0) / 2.0 + reach + radius
             near = np.all(
                 (np.minimum(starts, ends)[:, :2] <= middle + far)
@@ -153,7 +154,7 @@ class Road:
         self._low, self._high = boxes[:, :2] - REACH, boxes[:, 2:] + REACH
         self._bounds = (*self._low.min(axis=0).tolist(), *self._high.max(axis=0).tolist())
         pieces = np.concatenate([lengths(lane.centre[:, :2]) for lane in self.lanes])
-        # Cells are about a segment long, so that few segments come into question.
+        # Cells are about as long as a segment, so that each cell has few candidate segments.
         self._cell = float(np.clip(np.median(pieces), 1.0, 4.0))
         self._cells: dict[tuple[int, int], tuple[LaneInCell, ...]] = {}
 
@@ -220,7 +221,9 @@ class Road:
 
 
 def without_repeats(points: Array) -> Array:
-    """Points without those that coincide in plan view with the one before."""
+    """Points (x, y, z) without repetitions: a point that coincides in plan view with its
+    predecessor is dropped.
+    """
     moved = lengths(points[:, :2]) >= SAME_PLACE
     return points[np.concatenate([[True], moved])]
 
@@ -504,7 +507,7 @@ def _places(source: _Source, nodes: Iterable[str]) -> dict[str, tuple[m, m, m]]:
 
 
 def _all_or_none(source: _Source, tags: Mapping[str, Mapping[str, str]], *names: str) -> bool:
-    """Whether the nodes have these tags; raises InvalidValue if only some do.
+    """Whether all nodes have these tags; raises InvalidValue if only some nodes have them.
 
     Mixed coordinates would make the map inconsistent.
     """

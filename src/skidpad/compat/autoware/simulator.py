@@ -78,7 +78,7 @@ class Ground(Protocol):
 
 
 class PlanningSimulator:
-    """A vehicle that takes commands and gives reports, driven by `tick`.
+    """Planning simulator of one vehicle that takes commands and returns reports at each `tick`.
 
     Args:
         model: name of the model, such as "DELAY_STEER_ACC_GEARED", or a `MotionModel`; by default
@@ -147,7 +147,7 @@ class PlanningSimulator:
 
     @property
     def road(self) -> Ground | None:
-        """Source of the pitch; may be replaced at any time, as a map may arrive late."""
+        """Road that determines the pitch; may be replaced at any time, as a map may arrive late."""
         return self._road
 
     @road.setter
@@ -200,7 +200,7 @@ class PlanningSimulator:
     def manual_command(
         self, message: Any = None, /, **fields: float
     ) -> ControlCommand | ActuationCommand:
-        """Set the command of the manual mode; otherwise as `command`."""
+        """Set the command of the manual mode; arguments and result as for `command`."""
         if self._takes_actuation and self.compat and isinstance(message, ControlCommand):
             self._accept("manual_command", control_command, message, fields)
             return self._manual_command
@@ -455,7 +455,7 @@ def assemble(
                 "allow_import=True if you trust the file"
             )
     settings = node.settings(values, compat)
-    # Imported here, since it imports the compiler.
+    # Imported here, since the module imports the compiler.
     from .motion import motion_model
 
     name = values["vehicle_model_type"]
@@ -467,7 +467,7 @@ def _sources(parameters: Any, overrides: Mapping[str, Any]) -> list[Any]:
     groups = {name.partition(".")[0] for name in PARAMETERS}
     known = (*PARAMETERS, *ALIASES)
     for name in overrides:
-        # A file may have parameters of other nodes; a keyword is for this one.
+        # Files may contain parameters of other nodes; keywords must be parameters of this node.
         if name not in groups and name not in known:
             raise InvalidValue(record.unknown_name("PlanningSimulator", name, known, "parameter"))
     many = isinstance(parameters, (list, tuple))
@@ -498,7 +498,7 @@ Translation = Callable[[Any, Gear | int, m_s2], Row]
 """Function from (command, gear, acceleration by slope) to the values of a model's input, in
 order."""
 
-# Looked up once: members of an enumeration are slow to find, and this runs at every tick.
+# Enumeration members are looked up once, since the lookup is slow and these are used at every tick.
 _NONE, _REVERSE, _REVERSE_2 = Gear.NONE, Gear.REVERSE, Gear.REVERSE_2
 
 
@@ -525,7 +525,7 @@ _TRANSLATIONS: dict[tuple[str, ...], Translation] = {
 
 
 def translation(names: tuple[str, ...]) -> Translation:
-    """Translation for a model whose input has these fields."""
+    """Function that translates a command for a model whose input has the fields `names`."""
     if names not in _TRANSLATIONS:
         known = "; ".join(", ".join(row) for row in _TRANSLATIONS)
         raise InvalidValue(

@@ -49,14 +49,14 @@ _ROUNDING = 1e-9
 
 
 class Grid(NamedTuple):
-    """A uniform grid of `steps` steps of `dt` in s; the disturbance is constant in each step."""
+    """Uniform time grid of `steps` steps of `dt` in s; the disturbance is constant in each step."""
 
     steps: int
     dt: float
 
 
 def grid(t_final: float, delta_t_w: float, *, raw: bool) -> Grid:
-    """Fewest equal steps no longer than delta_t_w that end at t_final, in s.
+    """Time grid with the fewest equal steps no longer than delta_t_w that end at t_final, in s.
 
     A ratio that is an integer up to rounding counts as one: 0.14 / 0.02 = 7.000000000000001 gives 7
     steps. With `raw` it gives 8 steps of 0.0175 s, as in commonroad-control.
@@ -68,7 +68,7 @@ def grid(t_final: float, delta_t_w: float, *, raw: bool) -> Grid:
 
 
 def whole_parts(whole: float, part: float) -> int:
-    """Fewest equal parts of `whole` that are no longer than `part`, up to rounding."""
+    """Smallest number of equal parts of `whole` that are no longer than `part`, up to rounding."""
     ratio = whole / part
     nearest = round(ratio)
     close = abs(ratio - nearest) <= _ROUNDING * max(ratio, 1.0)
@@ -84,7 +84,7 @@ _KEPT = 32
 
 
 class CompiledMotion:
-    """Moves a vehicle over grids of steps with a compiled integrator.
+    """Motion of a vehicle over time grids by a compiled integrator.
 
     Args:
         vehicle: the vehicle.
@@ -162,7 +162,7 @@ class CompiledMotion:
 
 
 class _Batch:
-    """Vehicles over a number of steps, with arrays bound to the kernel once."""
+    """Batch of vehicles over a number of steps, with arrays bound to the kernel once."""
 
     def __init__(self, runner: Runner, nominal: Array, steps: int, vehicles: int) -> None:
         plant = runner.plant
@@ -246,7 +246,7 @@ def _function(model: Model) -> Any:
 
 
 class ScipyMotion:
-    """Moves a vehicle over grids of steps with a solver of SciPy's interface.
+    """Motion of a vehicle over time grids by a solver with SciPy's interface.
 
     Args:
         vehicle: the vehicle.
@@ -269,7 +269,7 @@ class ScipyMotion:
     def pair(
         self, k: int, nominal: Array, perturbed: Array, u: tuple[float, ...], w: Array, dt: float
     ) -> None:
-        """Advance both vehicles by step k, integrated once if both are equal."""
+        """Advance both vehicles by step k; equal vehicles are integrated only once."""
         same = (w == self.nominal).all() and (nominal[k] == perturbed[k]).all()
         nominal[k + 1] = self._step(nominal[k], u, self.nominal, dt, k * dt)
         perturbed[k + 1] = nominal[k + 1] if same else self._step(perturbed[k], u, w, dt, k * dt)
@@ -292,7 +292,7 @@ Motion = CompiledMotion | ScipyMotion
 
 
 def names() -> list[str]:
-    """All allowed names of `ivp_method`: those of `solve_ivp`, and skidpad's own."""
+    """All allowed names of `ivp_method`: the methods of `solve_ivp`, and skidpad's own."""
     own = [OWN + name for name in integrate.names() if not name.startswith("scipy:")]
     return [*METHODS, *own]
 
@@ -315,7 +315,7 @@ def solver_class(method: Any) -> tuple[type, str]:
         return method, method.__name__
     if isinstance(method, str) and method in METHODS:
         return getattr(scipy.integrate, method), method
-    # Capitals and the prefix are the most common mistakes.
+    # Suggest corrections for the most common mistakes: capitals and the prefix.
     by_letters, word = {name.lower(): name for name in names()}, str(method)
     guesses = [by_letters[g] for g in (word.lower(), OWN + word.lower()) if g in by_letters]
     near = [*guesses, *difflib.get_close_matches(word, names(), n=1)]
@@ -335,7 +335,7 @@ def motion(
     options: Mapping[str, Any],
     frozen: bool,
 ) -> Motion:
-    """Motion of a vehicle by a method.
+    """Choose how a vehicle is moved, by the integration method.
 
     Args:
         method: name, class or integrator, as for `simulate`.
@@ -443,7 +443,7 @@ def _obstacle(obstacle: Any, dt: s) -> Obstacle:
     place = f"obstacle {obstacle.obstacle_id}"
     length, width, ahead = _size(obstacle.obstacle_shape, place)
     first = obstacle.initial_state
-    if getattr(first, "velocity", None) is None:  # a parked obstacle need not have one
+    if getattr(first, "velocity", None) is None:  # a parked obstacle need not have a velocity
         first.velocity = 0.0
     prediction = getattr(obstacle, "prediction", None)
     states = getattr(getattr(prediction, "trajectory", None), "state_list", ())

@@ -1,4 +1,4 @@
-"""Simulation: nominal and perturbed motion of a vehicle under one input, and its measurement.
+"""`Simulation`: nominal and perturbed motion of a vehicle under one input, and its measurement.
 
 The interface of commonroad-control's simulation, for any vehicle; docs/commonroad_vehicles.md
 lists the differences. Disturbances are drawn from the channel `disturbance`, one step after another
@@ -49,7 +49,7 @@ FACTORY_METHODS = ("state_from_numpy_array", "trajectory_from_numpy_array")
 
 
 def vehicle_of(vehicle: Any) -> Vehicle:
-    """The vehicle itself, or the vehicle of a factory."""
+    """Return the vehicle itself, or the vehicle that a factory describes."""
     if isinstance(vehicle, VehicleFactory):
         return vehicle()
     if isinstance(vehicle, Vehicle):
@@ -81,7 +81,7 @@ def check_order(sidt_factory: Any, disturbance_model: Any, sensor_model: Any, **
 
 
 def tolerances(rtol: Any, atol: Any, size: int) -> dict[str, Any]:
-    """The supplied tolerances for SciPy's solvers, checked; atol may be one per state."""
+    """Checked tolerances for SciPy's solvers; atol may have one value per state."""
     options: dict[str, Any] = {}
     for name, value, least in (("rtol", rtol, SMALLEST_RTOL), ("atol", atol, 0.0)):
         if value is None:
@@ -129,7 +129,7 @@ def reader(name: str, kind: type, *, complete: bool) -> Callable[[Any], tuple[fl
 
 def _built(name: str, kind: type, source: Any, blank: Any) -> tuple[float, ...]:
     if hasattr(source, "convert_to_array"):
-        # An object of commonroad-control's kind, whose fields may be None.
+        # Objects of commonroad-control may have fields that are None.
         values = np.ravel(np.asarray(source.convert_to_array(), dtype=object))
         names = record.names(kind)
         pairs = zip(names, values, strict=False)
@@ -192,7 +192,7 @@ def with_model(
 
 
 def _at_rest(model: Model) -> Model:
-    """The model with its own disturbances fixed at their defaults."""
+    """Model equations with the model's own disturbances fixed at their defaults."""
     if not record.size(model.Disturbance):
         return model
     rest = record.build(model.Disturbance)
@@ -210,7 +210,7 @@ CHANNELS = ("disturbance", "noise")
 
 
 class Streams(NamedTuple):
-    """Random streams of one seed for disturbance and noise, with their positions."""
+    """Random streams for disturbance and noise from one seed, with their current positions."""
 
     disturbance: Draw
     noise: Draw
@@ -267,7 +267,9 @@ class Results:
         self._times: tuple[Grid, Array] = (Grid(-1, 0.0), np.zeros(1))
 
     def of(self, outcome: Outcome, method: str) -> Result:
-        """Measurement, perturbed and nominal trajectory; `method` is named in their notes."""
+        """Measurement, perturbed and nominal trajectory of an outcome; the trajectories' notes name
+        `method`.
+        """
         nominal = self._trajectory(outcome.nominal, outcome.grid, method)
         perturbed = nominal
         if outcome.perturbed is not outcome.nominal:
@@ -320,7 +322,7 @@ class Setup(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """Checked arguments of `simulate`."""
+    """Checked arguments of `Simulation.simulate`."""
 
     x: tuple[float, ...]
     u: tuple[float, ...]
@@ -538,7 +540,7 @@ class Simulation:
         on_diverge: str = "raise",
         **options: Any,
     ) -> MonteCarlo:
-        """Many simulations with random disturbances, in a fleet; see `Fleet.monte_carlo`.
+        """Run many simulations with random disturbances in a fleet; see `Fleet.monte_carlo`.
 
         `replay(case.seed)` repeats any of them with the same bits, including nominal motion and
         measurement. `options` are those of `Fleet.monte_carlo` that a simulation can repeat: seed,
@@ -592,7 +594,7 @@ class Simulation:
     def _motion(self, method: Any) -> Motion:
         try:
             known = self._motions.get(method)
-        except TypeError:  # not hashable, so not a method
+        except TypeError:  # an unhashable value cannot be a method
             solver_class(method)
             raise
         if known is None:
@@ -625,7 +627,7 @@ class Simulation:
     def _perturbed(
         self, call: _Call, moves: Motion, over: Grid, streams: Streams
     ) -> tuple[Array, Array, Array, Streams]:
-        """Both motions, the disturbances and the advanced streams."""
+        """Perturbed and nominal motion, the disturbances, and the advanced streams."""
         nominal, perturbed = (np.empty((over.steps + 1, len(call.x))) for _ in range(2))
         nominal[0] = perturbed[0] = call.x
         drawn = np.empty((over.steps, self._disturbance.dim))

@@ -70,7 +70,9 @@ from .model_file import (
 
 
 class TruncatingClock:
-    """Discards the remainder of each advance: 0.0005 s moves the clock but not the truck."""
+    """Upstream's clock, which drops the remainder of each advance: 0.0005 s moves the clock but not
+    the truck.
+    """
 
     __repr__ = brief_repr
 
@@ -83,7 +85,7 @@ class TruncatingClock:
         return int(seconds * self._steps_per_second)
 
     def advanced(self, seconds: s, steps: int, done: int) -> None:
-        """Add the whole time, also after a collision."""
+        """Clock advanced by the whole time, also after a collision."""
         whole = int(seconds)
         self.time_ns += 1_000_000_000 * whole + int((seconds - whole) * 1e9)
 
@@ -91,8 +93,8 @@ class TruncatingClock:
 def stored_command(
     velocity: m_s, acceleration: m_s2 | None, curvature: per_m, x: State, p: Params
 ) -> truck.RearCommand:
-    """The command as upstream stores it: for the rear axle, with a lower limit instead of an upper
-    one.
+    """Command as upstream stores it: for the rear axle, with a lower limit on acceleration instead
+    of an upper one.
 
     The acceleration becomes at least the limit of the manoeuvre that the truck is in when the
     command arrives. Without a manoeuvre it is stored as it is, or as 0 if the command has no
@@ -170,8 +172,8 @@ def _tested_rays(
     c, s = math.cos(first), math.sin(first)
     # Bearings from the first ray, from 0 to below 2π, counted in rays.
     bearings = [math.atan2(c * y - s * x, c * x + s * y) % math.tau / increment for x, y in ends]
-    # Upstream rounds one of them up to a multiple of the tolerance, where a whole number was
-    # intended.
+    # Upstream rounds one of the bearings up to a multiple of the tolerance, where a whole number
+    # was intended.
     raised = 0 if leftwards else 1
     bearings[raised] = math.ceil(bearings[raised] / tolerance) * tolerance
     start, stop = map(int, bearings)
@@ -208,7 +210,7 @@ def _meet(a: Array, b: Array, segments: Array, tolerance: float) -> Array:
 
 
 def _side(a: Array, b: Array, points: Array, tolerance: float) -> Array:
-    """1 left of the line from a to b, -1 right of it, 0 on it."""
+    """Side of points relative to the line from a to b: 1 for left, -1 for right, 0 on the line."""
     along, to = b - a, points - a
     cross = along[..., 0] * to[..., 1] - along[..., 1] * to[..., 0]
     return np.where(np.abs(cross) < tolerance, 0.0, np.sign(cross))
@@ -256,8 +258,7 @@ class UpstreamSurroundings:
         return ranges
 
     def shown(self, ranges: NDArray[Any]) -> NDArray[Any]:
-        """Ranges unchanged, including those beyond the range limits or negative because of
-        noise."""
+        """Reported ranges: unchanged, even beyond the range limits or negative because of noise."""
         return ranges
 
     def touches(self, x: State) -> bool:
@@ -309,7 +310,7 @@ T = TypeVar("T")
 
 
 class Quirk(NamedTuple, Generic[T]):
-    """An error of the upstream program and its repair."""
+    """Error of the upstream program, with its upstream form and its repaired form."""
 
     row: str
     """Row of docs/errata.md that describes the error and the evidence for it."""
@@ -319,7 +320,7 @@ class Quirk(NamedTuple, Generic[T]):
     """Form of the program, under compat="upstream"."""
 
     def choose(self, compat: str | None) -> T:
-        """Form for a value of `compat`."""
+        """Upstream or repaired form, selected by `compat`."""
         return self.upstream if compat else self.right
 
 
@@ -395,7 +396,7 @@ steps."""
 
 
 class Drive:
-    """Steps one truck. The state is that of the centre of its rear axle."""
+    """Stepper of one truck, whose state describes the centre of the rear axle."""
 
     def __init__(self, model: Model, params: Params, step: s) -> None:
         method = integrate.get("rk4")
@@ -482,7 +483,7 @@ class Engine:
 
     @property
     def map(self) -> Map:
-        """Obstacles; an empty map if there are no obstacles."""
+        """Map of the obstacles; an empty map if there are no obstacles."""
         return self._map
 
     @property
@@ -497,14 +498,14 @@ class Engine:
 
     @property
     def rear(self) -> State:
-        """State of the centre of the rear axle: pose, steering, speed."""
+        """State at the centre of the rear axle: pose, steering angle, speed."""
         return self._drive.state
 
     @property
     def command(self) -> Any:
-        """Active command as it is stored.
+        """Active command in stored form.
 
-        For the base point, or for the rear axle under compat="upstream".
+        The command applies to the base point, or to the rear axle under compat="upstream".
         """
         return self._command
 
@@ -695,7 +696,7 @@ class Engine:
         self._map = map
 
     def _look(self) -> None:
-        """Check for a contact at the current state."""
+        """Check whether the body touches an obstacle in the current state."""
         hit = not self._map.empty and self._surroundings.touches(self.rear)
         self._status = Status.COLLISION if hit else Status.IN_PROGRESS
 

@@ -53,14 +53,13 @@ class Section:
         return f"{self.path}.{key}" if self.path else key
 
     def only(self, *keys: str) -> None:
-        """Raise InvalidValue if there is any other key."""
+        """Raise InvalidValue if the section has any key not in `keys`."""
         for key in self._content:
             if key not in keys:
                 where = f"{self.name}: {self.path}" if self.path else self.name
                 raise InvalidValue(unknown_name(where, key, keys, "key"))
 
     def value(self, key: str) -> Any:
-        """Value of a key; raises InvalidValue if it is missing."""
         if key not in self._content:
             raise InvalidValue(f"{self.name}: {self._key(key)} is missing")
         return self._content[key]
@@ -177,7 +176,7 @@ class Frames:
         return tuple(dict.fromkeys(name for link in self.links for name in link[:2]))
 
     def moved(self, child: str, pose: Transform) -> Frames:
-        """The same frames with another pose of one of them, if it exists."""
+        """Copy of the frames in which the frame `child`, if it exists, has another pose."""
         return Frames(
             tuple(link._replace(pose=pose) if link.child == child else link for link in self.links)
         )
@@ -250,7 +249,7 @@ class TruckModel:
     def placed_frames(self) -> Frames:
         """Frames with `rear_axle` behind the base, by the dimensions of the truck.
 
-        Upstream's file has it ahead of the base.
+        Upstream's file has `rear_axle` ahead of the base.
         """
         return self.frames.moved("rear_axle", Transform.of((-self.params.base_to_rear, 0.0, 0.0)))
 
@@ -540,7 +539,7 @@ def _noise(name: str, noise: Any) -> Noise:
 
 
 class NoiseSource:
-    """Draws the noise of successive readings, the same for the same seed.
+    """Source of the noise of successive sensor readings; the same seed gives the same noise.
 
     The noise of one sensor does not depend on the others.
     """
@@ -575,7 +574,8 @@ def mounting_of(model: TruckModel, frame: str) -> Mounting:
     pitch = -math.asin(max(-1.0, min(1.0, float(r[2, 0]))))
     roll, yaw = math.atan2(r[2, 1], r[2, 2]), math.atan2(r[1, 0], r[0, 0])
     if math.hypot(r[0, 0], r[1, 0]) < 1e-12:
-        # Straight up or down, where roll and yaw turn about one axis: all of it is yaw.
+        # At a pitch of ±90° roll and yaw turn about the same axis; the whole rotation is taken as
+        # yaw.
         roll, yaw = 0.0, math.atan2(-r[0, 1], r[1, 1])
     return Mounting(model.params.base_to_rear + x, y, z, roll, pitch, yaw)
 
@@ -663,7 +663,7 @@ class Room:
         """Position and result of the last lookup; infinite before the first."""
 
     def has(self, places: Array) -> bool:
-        """Whether no obstacle can touch a body that passes through these positions (n, 2)."""
+        """Whether a body passing through these positions (n, 2) certainly touches no obstacle."""
         x, y = places[:, 0], places[:, 1]
         if math.isfinite(self._x):
             if np.hypot(x - self._x, y - self._y).max() + self._radius < self._distance:
@@ -689,7 +689,7 @@ _SLACK = 1e-9
 
 
 class CarryingClock:
-    """Carries the remainder of a step over to the next advance, so that no time is lost."""
+    """Clock that carries the remainder of a step over to the next advance, losing no time."""
 
     def __init__(self, step: s) -> None:
         self._step = step
@@ -705,7 +705,8 @@ class CarryingClock:
         return math.floor((self._left + seconds) / self._step + _SLACK)
 
     def advanced(self, seconds: s, steps: int, done: int) -> None:
-        """Add the time of an advance that took `done` of `steps` steps; after a collision, only up
-        to the end of its step."""
+        """Clock after an advance that took `done` of `steps` steps; after a collision, only up to
+        the end of the colliding step.
+        """
         self._steps += done
         self._left = self._left + seconds - steps * self._step if done == steps else 0.0
