@@ -15,6 +15,7 @@ from typer import Argument, Option
 from ..core.files import target_of
 from ..errors import InvalidValue, SkidpadError, require_extras
 from .options import (
+    CALIBRATION,
     WITH_FILE,
     AsJson,
     Compat,
@@ -28,7 +29,6 @@ from .options import (
     pairs_of,
     set_values,
     split_pairs,
-    vehicle_of,
     vehicles_and_sets,
 )
 from .output import caught_texts, finite, print_json
@@ -372,11 +372,14 @@ def fit(
     more: dict[str, Any] = {"at": at, "bounds": bounds_of(bounds), "priors": _priors(prior)}
     own: Any = vehicle
     if vehicle in COMMAND_DRIVEN:  # by name, so that Autoware can read the file
-        more |= {"params": [*(params or ()), set_values(settings)], "compat": compat}
+        values = set_values(settings)
+        apart = {n: float(v) for n, v in values.items() if n.startswith(CALIBRATION)}
+        values = {n: v for n, v in values.items() if n not in apart}
+        more |= {"params": [*(params or ()), values], "compat": compat, "calibration": apart}
     elif compat is not None:
         raise InvalidValue("--compat needs one of Autoware's vehicles")
     else:
-        own = vehicle_of(vehicle, params, settings)
+        own, more["calibration"] = calibrated_vehicle(vehicle, params, settings)
     with _interruptible(), caught_texts(Warning) as notes:
         found = fitting.fit(
             own,

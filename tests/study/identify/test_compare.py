@@ -199,6 +199,19 @@ def test_an_angle_of_the_hand_wheel_is_calibrated(run: sp.Trajectory) -> None:
     assert wrong.error("omega").rmse > 0.05
 
 
+@pytest.mark.parametrize(
+    ("factor", "words"), [(-1.0, "likely has its sign reversed"), (180.0 / np.pi, "is it in deg")]
+)
+def test_a_faulty_angle_of_the_hand_wheel_is_refused(
+    run: sp.Trajectory, factor: float, words: str
+) -> None:
+    columns = {n: run[n] for n in ("v_x", "v_y", "omega", "a_y")}
+    columns["steering_wheel"] = 16.0 * factor * run["steer"]
+    log = Log("drive", {name: Channel(run.t, values) for name, values in columns.items()})
+    with pytest.raises(InvalidValue, match=f"steering_wheel .*{words}"):
+        compare(CAR, log)
+
+
 @pytest.mark.parametrize("correlation", [0.0, 0.3])
 def test_intervals_of_the_difference_cover_it(correlation: float) -> None:
     """Of 300 recordings of 20 windows; sequences of windows that are alike included."""

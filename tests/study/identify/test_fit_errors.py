@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.study.identify import fit
+from skidpad.study.identify import fit, fitting, problem
 from skidpad.study.logs import Log
 from study.identify.drives import BASE, TRUTH, drive, fit_of, log_of, noisy
 
@@ -96,6 +96,19 @@ def test_a_start_that_diverges_is_refused() -> None:
     log = log_with(u_acceleration=np.full(601, 1e3))
     with pytest.raises(sp.InvalidValue, match="DELAY_STEER_ACC_GEARED diverges with"):
         fit_of(log, {**BASE, **wild})
+
+
+def test_a_fit_that_does_not_converge_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(given: problem.Problem, point: problem.Point) -> problem.Solution:
+        return solve(given, point, 0)
+
+    solve = problem.solve
+    monkeypatch.setattr(fitting, "solve", stop)
+    found = fit_of(log_with(), free=["steer_bias"])
+    assert found["steer_bias"].value == found["steer_bias"].start
+    (note,) = (note for note in found.notes if "has not converged" in note)
+    assert "the estimates are the initial values" in note
+    assert "--window" in note
 
 
 def test_files_are_written_where_there_is_a_folder(tmp_path: Path) -> None:

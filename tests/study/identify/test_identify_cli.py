@@ -273,6 +273,15 @@ def test_a_fitted_car_is_compared_with_its_calibration(
     assert document["schema"] == "fit/1"
     assert [one["name"] for one in document["estimates"]] == ["I_z", "log.steer_offset"]
     assert {one["part"] for one in document["errors"]} == {"training", "held out"}
+    # A fit starts from the calibration of the file, and --set fixes parameters of the log.
+    again = ("fit", f"single_track:{target}", "--log", log, "--starts", "1", "--json")
+    document = json.loads(run(*again, "--free", "log.steer_offset")[1])
+    assert document["estimates"][0]["start"] == found["log.steer_offset"]
+    fixed = tmp_path / "fixed.yaml"
+    settings = ("--set", "log.steer_offset=0.001", "--free", "I_z")
+    code, _, err = run(*again, *settings, "--out", fixed)
+    assert (code, err) == (0, "")
+    assert yaml_of(fixed)["log.steer_offset"] == 0.001
     # The file has a parameter of the log, which compare uses and other commands leave out.
     both = (car, f"single_track:{target}")
     code, out, _ = run("compare", *both, "--log", log, "--window", "1")

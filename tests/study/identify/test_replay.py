@@ -88,6 +88,18 @@ def test_logged_motion_drives_a_car_that_shows_its_own_log(car: Any, drive: Any)
     assert wrong["omega"] > 10.0 * found["omega"]
 
 
+def test_given_calibration_and_delays_hold_for_guesses_without_them(car: Any, drive: Any) -> None:
+    values, delays = {"steer_ratio": 1.1, "omega_bias": 0.02}, {"steer": 0.03, "omega": -0.02}
+    given = Replay(car, drive, window=4.0, sensors=values, delays=delays)
+    plain = Replay(car, drive, window=4.0, longest=0.03)
+    guess = Guess({f"log.{name}": value for name, value in values.items()}, delays)
+    np.testing.assert_allclose(given.run(), plain.run([guess]), atol=1e-12)
+    assert given.delay_of("omega") == -0.02
+    slopes = given.slopes(Guess(), [Direction(delay="steer")])
+    expected = plain.slopes(guess, [Direction(delay="steer")])
+    np.testing.assert_allclose(slopes.by, expected.by, atol=1e-9)
+
+
 def test_commands_of_the_log_drive_the_car_through_its_actuators(car: Any) -> None:
     drive = drive_of(car, *waves(12.0), commands=True)
     replay = Replay(car, drive, window=4.0)

@@ -29,8 +29,7 @@ from ...run.monte_carlo import mean_bounds
 from ...units import m, s
 from ...view.plots.comparison import horizon_figure, replay_figure
 from .drives import Drives, prepare_logs, vehicle_named
-from .observed import Sensors
-from .replay import HORIZONS, LEAD, LONGEST_STEP, Guess, Replay
+from .replay import HORIZONS, LEAD, LONGEST_STEP, Guess, Replay, calibration_guess
 from .window_errors import (
     WHOLE,
     Error,
@@ -206,9 +205,14 @@ def compare(
             raise InvalidValue(f"hold_out = {hold_out:g} must be between 0 and 1")
         # Unfiltered: filters smear a step, which a fit would take for a slower vehicle.
         raw = prepare_logs(logs, names, (*without, "filter"), dbc=dbc)
-        own = {name: value for name, value in how.items() if name != "dt"}
+        fit_options: dict[str, Any] = {n: value for n, value in how.items() if n != "dt"}
         for name, car in cars.items():
-            fits[name], lacks = _fit(name, car, raw, fit, hold_out, own)
+            known = guesses[name]
+            fit_options["calibration"] = {
+                **known.params,
+                **{f"delay.{channel}": late for channel, late in known.delays.items()},
+            }
+            fits[name], lacks = _fit(name, car, raw, fit, hold_out, fit_options)
             more += [lacks] * bool(lacks) + [f"{name}: {note}" for note in fits[name].notes]
         cars = {name: one.vehicle for name, one in fits.items()}
         guesses = {name: one.guess for name, one in fits.items()}
@@ -309,19 +313,7 @@ def _guess(
     """Parameters of sensors and delays of one vehicle: common ones, and those under its name."""
     values: dict[str, Any] = {n: v for n, v in calibration.items() if n not in vehicles}
     values |= cast("Mapping[str, Any]", calibration.get(vehicle, {}))
-    params = {n: float(v) for n, v in values.items() if n.startswith("log.")}
-    delays = {n[6:]: float(v) for n, v in values.items() if n.startswith("delay.")}
-    if len(params) + len(delays) < len(values):
-        name = next(n for n in values if not n.startswith(("log.", "delay.")))
-        raise InvalidValue(
-            f"calibration = {name!r} must begin with log. (a parameter of the sensors) or delay., "
-            "or be the name of a vehicle of the comparison"
-        )
-    for name in params:
-        allowed = record.names(Sensors)
-        if name[4:] not in allowed:
-            raise InvalidValue(unknown_name("calibration", name[4:], allowed, "parameter log."))
-    return Guess(params, delays)
+    return calibration_guess(values, ", or be the name of a vehicle of the comparison")
 
 
 def _named(

@@ -35,7 +35,7 @@ from ...vehicles.command_driven.records import PARAMETERS
 from ...vehicles.registry import COMMAND_DRIVEN
 from ...view.plots.comparison import replay_figure
 from .drives import Drives, prepare_logs, vehicle_named
-from .observed import CHANNELS
+from .observed import CHANNELS, Sensors
 from .problem import (
     LOSSES,
     PARTS,
@@ -47,7 +47,7 @@ from .problem import (
     Training,
     solve,
 )
-from .replay import HORIZONS, Guess, Replay
+from .replay import HORIZONS, Guess, Replay, calibration_guess
 from .uncertainty import (
     CHI_SQUARE_95,
     LEAST_PIECES,
@@ -259,6 +259,7 @@ def fit(
     names: Mapping[str, str] | None = None,
     without: Sequence[str] = (),
     dbc: str | os.PathLike[str] | None = None,
+    calibration: Mapping[str, float] | None = None,
     seed: int = 0,
     **options: Any,
 ) -> Fit:
@@ -285,6 +286,8 @@ def fit(
         params: parameter files of an Autoware vehicle given by name, see `vehicles.autoware`.
         compat: "upstream" for an Autoware vehicle with the errors of the upstream program.
         names, without, dbc: how to read and prepare the logs, see `prepare_logs`.
+        calibration: parameters of the sensors (`log.steer_ratio`) and delays (`delay.sideslip`) in
+            s, from which the fit starts, or which hold if they are not among `free`.
         seed: seed of the random starts.
         options: `at`, `steer`, `speed`, `channels`, `sensors`, `lead`, `integrator` of `Replay`.
 
@@ -294,6 +297,13 @@ def fit(
         if value is not None:
             positive(what, value, "s")
     one_of("loss", loss, tuple(LOSSES))
+    known = calibration_guess(calibration or {})
+    if known.params:
+        if isinstance(options.get("sensors"), Sensors):
+            raise InvalidValue("give either sensors or calibration with parameters log.")
+        options = {**options, "sensors": {n[4:]: v for n, v in known.params.items()}}
+    if known.delays:
+        options = {**options, "delays": known.delays}
     car, source = _vehicle(vehicle, params, compat)
     raw = tuple(dict.fromkeys((*without, "filter")))
     prepared = prepare_logs(logs, names, raw, dbc=dbc)
@@ -327,6 +337,7 @@ def fit(
     problem, solution, sure = ways[0]
     dt = max(replay.dt for replay in problem.replays)
     guess = problem.guess(solution.point.values)
+    guess = Guess({**known.params, **guess.params}, {**known.delays, **guess.delays})
     replays, held_out = (setup.replays(part, dt) for part in PARTS)
     for replay in (*replays, *held_out):
         replay.follow_speed(guess)
@@ -628,6 +639,15 @@ def _notes(
 ) -> list[str]:
     """Notes on starts that ended elsewhere, few windows, biases and speeds that were not fitted."""
     best, notes = runs[0], list[str]()
+    if not best.solution.converged:
+        begin = np.array(best.begin)
+        still = np.allclose(best.solution.point.values, begin, rtol=1e-9, atol=1e-12)
+        what = "the estimates are the initial values" if still else "better estimates may exist"
+        notes.append(
+            f"the fit has not converged, {what}: its last steps did not make the errors as small "
+            "as their derivatives promise. Try shorter windows (--window, window=), more starts "
+            "(--starts, starts=), fewer parameters, or other initial values (--set)"
+        )
     matters = np.array([u.matters for u in best.problem.unknowns])
     half = np.maximum(2.0 * np.sqrt(np.diag(sure.covariance)), _SAME)
     worse: list[float] = []

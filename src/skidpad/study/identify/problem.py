@@ -31,6 +31,7 @@ from math import erf, inf, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...core import record
 from ...core.arrays import Array
@@ -69,6 +70,11 @@ _LEAST_SIGMA = 1e-7
 _MOST_STEPS = 40
 _SETTLED = 0.05
 """Negligible decrease of the objective; at the ends of a 95 % interval it is 4 above the least."""
+_SETTLE = (1.0, 0.3, 0.05)
+"""Share of the change of the start states in the first step from a point, and in further trials if
+that does not make the errors smaller."""
+_STUCK = 1.0
+"""Predicted decrease of the objective from which a point that no step improves is no optimum."""
 _DAMPINGS = (0.02, 0.2, 1.0, 5.0, 100.0)
 """Multiples of the last damping that are tried in one call."""
 _LARGEST_STEP = 0.7
@@ -119,6 +125,8 @@ class Solution(NamedTuple):
     """Objective: twice the negative logarithm of the likelihood, up to a constant."""
     sigma: Array
     """Standard deviation of each channel's errors, in its unit."""
+    converged: bool = True
+    """Whether the last steps changed the objective little, as the derivatives predict."""
 
 
 @dataclass(frozen=True)
@@ -345,9 +353,10 @@ def solve(problem: Problem, point: Point, most: int = _MOST_STEPS) -> Solution:
     damping, failures = 1e-2, 0
     noise, linear = problem.noise(sigma), problem.linear(point, sigma)
     loss = float(problem.judge([point], errors, noise)[0][0])
+    converged = False
     for _ in range(most):
         tried = [damping * factor for factor in _DAMPINGS]
-        trials = _trials(problem, point, linear, sigma, tried)
+        trials = _trials(problem, point, linear, sigma, tried, _SETTLE[failures])
         found = problem.errors(trials)
         losses, sigmas = problem.judge(trials, found, noise)
         best = int(np.argmin(losses))
@@ -361,10 +370,35 @@ def solve(problem: Problem, point: Point, most: int = _MOST_STEPS) -> Solution:
         else:
             damping, failures = damping * 1e4, failures + 1
         if failures == 3 or 0.0 < gain < _SETTLED:
+            converged = gain > 0.0 or _predicted_gain(problem, point, linear) < _STUCK
             break
         if gain > 0.0:
             linear = problem.linear(point, sigma)
-    return Solution(point, loss, sigma)
+    return Solution(point, loss, sigma, converged)
+
+
+def _predicted_gain(problem: Problem, point: Point, linear: Sequence[Linear]) -> float:
+    """Decrease of the objective by a full step, if the errors were linear."""
+    push, block, free = _normal_equations(problem, point, linear)
+    step = np.linalg.lstsq(block + 1e-9 * np.eye(len(block)), push[free], rcond=None)[0]
+    return float(push[free] @ step)
+
+
+def _normal_equations(
+    problem: Problem, point: Point, linear: Sequence[Linear]
+) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Push (unknowns,), information on the free unknowns, and which unknowns are free.
+
+    Unknowns at a bound stay there unless the step leads inwards.
+    """
+    precision, pull = problem.prior(point.values)
+    normal = sum((one.normal.sum(axis=0) for one in linear), np.diag(precision))
+    push = sum((one.push.sum(axis=0) for one in linear), pull)
+    low, high = problem.bounds
+    free: NDArray[np.bool_] = ~(
+        (point.values <= low) & (push <= 0.0) | (point.values >= high) & (push >= 0.0)
+    )
+    return push, normal[np.ix_(free, free)], free
 
 
 def _trials(
@@ -373,16 +407,14 @@ def _trials(
     linear: Sequence[Linear],
     sigma: Array,
     dampings: Sequence[float],
+    settle: float,
 ) -> list[Point]:
-    """Points after damped Gauss-Newton steps, each without and with its correction."""
+    """Points after damped Gauss-Newton steps, each without and with its correction.
+
+    `settle` is the share of the change that the starts need even without a step.
+    """
     noise = problem.noise(sigma)
-    precision, pull = problem.prior(point.values)
-    normal = sum((one.normal.sum(axis=0) for one in linear), np.diag(precision))
-    push = sum((one.push.sum(axis=0) for one in linear), pull)
-    low, high = problem.bounds
-    # Unknowns at a bound stay there unless the step leads inwards.
-    free = ~((point.values <= low) & (push <= 0.0) | (point.values >= high) & (push >= 0.0))
-    block = normal[np.ix_(free, free)]
+    push, block, free = _normal_equations(problem, point, linear)
 
     def step(push: Array, damping: float) -> Array:
         found = np.zeros(len(push))
@@ -405,7 +437,7 @@ def _trials(
     for damping, one, bend in zip(dampings, steps, bends, strict=True):
         more = 0.5 * step(bend, damping)
         more *= min(1.0, 0.75 * float(np.linalg.norm(one) / max(np.linalg.norm(more), 1e-300)))
-        trials += [problem.moved(point, linear, s, noise) for s in (one, one + more)]
+        trials += [problem.moved(point, linear, s, noise, settle) for s in (one, one + more)]
     return trials
 
 
@@ -508,7 +540,8 @@ class Training:
     def problem(self, unknowns: Sequence[Unknown], window: s, dt: s = LONGEST_STEP) -> Problem:
         """What is fitted in windows of some length, and what is unknown of it."""
         more: dict[str, Any] = {"dt": dt}
-        if any(u.delay and not u.delay.startswith("u_") for u in unknowns):
+        delayed = [*(u.delay for u in unknowns), *(self.options.get("delays") or {})]
+        if any(name and not name.startswith("u_") for name in delayed):
             more["lead"] = max(self.options.get("lead") or LEAD, LATEST)
         return Problem(self._replays(self.fitted, window, **more), tuple(unknowns), self.loss)
 

@@ -76,6 +76,28 @@ class Guess(NamedTuple):
     """Corrections of the measured start states, (windows, nx)."""
 
 
+def calibration_guess(calibration: Mapping[str, float], otherwise: str = "") -> Guess:
+    """Parameters of sensors and delays from names with the prefixes `log.` and `delay.`.
+
+    `otherwise` ends the message of the error about other names.
+    """
+    params = {n: float(v) for n, v in calibration.items() if n.startswith("log.")}
+    delays = {n[6:]: float(v) for n, v in calibration.items() if n.startswith("delay.")}
+    for name in calibration:
+        if not name.startswith(("log.", "delay.")):
+            raise InvalidValue(
+                f"calibration = {name!r} must begin with log. (a parameter of the sensors) or "
+                f"delay.{otherwise}"
+            )
+    allowed = record.names(Sensors)
+    for name in params:
+        if name[4:] not in allowed:
+            raise InvalidValue(
+                record.unknown_name("calibration", name[4:], allowed, "parameter log.")
+            )
+    return Guess(params, delays)
+
+
 class Direction(NamedTuple):
     """A direction in which the unknowns change."""
 
@@ -165,9 +187,11 @@ class Replay:
         at: point of the vehicle that the log describes: "centre of mass", "rear axle", "body point"
             or a place in m ahead and to the left of the rear axle. By default the centre of mass,
             and the body point of a vehicle driven by its own commands.
-        sensors: calibration of the sensors, and places that override `at`. By default 1 for all
-            ratios; for a hand-wheel angle the ratio with which this vehicle turns as in the log,
-            a start for a fit of `log.steer_ratio`.
+        sensors: calibration of the sensors, and places that override `at`; or some of its values
+            by name. By default 1 for all ratios; for a hand-wheel angle the ratio with which this
+            vehicle turns as in the log, a start for a fit of `log.steer_ratio`.
+        delays: delays of commands (`u_steer`) and channels (`omega`) in s, for guesses without
+            them.
         lead: run-in before each window in s; by default 0.5 s for a vehicle that slides, else 0.
         longest: longest delay of any guess in s, kept free before the first window.
         span: part of the log in s, (begin, end); all of it if None.
@@ -185,7 +209,8 @@ class Replay:
         speed: str = "auto",
         channels: Sequence[str] | None = None,
         at: str | tuple[float, float] = "auto",
-        sensors: Sensors | None = None,
+        sensors: Sensors | Mapping[str, float] | None = None,
+        delays: Mapping[str, s] | None = None,
         lead: s | None = None,
         longest: s = 0.0,
         span: tuple[s, s] | None = None,
@@ -194,12 +219,14 @@ class Replay:
     ) -> None:
         self.vehicle, self.drive = vehicle, drive
         self.way = way_of(vehicle, drive, steer, speed, channels)
-        if sensors is None:
+        given = sensors if isinstance(sensors, Mapping) else {}
+        if not isinstance(sensors, Sensors):
             if at == "auto":
                 at = "body point" if self.way.uses_commands else "centre of mass"
             x, y = _place(vehicle, at)
-            sensors = Sensors(point_x=x, point_y=y, imu_x=x, imu_y=y)
+            sensors = Sensors(point_x=x, point_y=y, imu_x=x, imu_y=y)._replace(**given)
             by_hand_wheel = self.way.steer != "commanded" and "steer" not in drive.channels
+            by_hand_wheel = by_hand_wheel and "steer_ratio" not in given
         else:
             by_hand_wheel = False
         self.observed = observed(vehicle, self.way, sensors)
@@ -209,9 +236,12 @@ class Replay:
         method = compiled_integrator(choose_integrator(vehicle, integrator, self.dt))
         self.method = method
         self._tangents: dict[tuple[str, ...], Fleet] = {}
+        self.delays = dict(delays or {})
+        """Delays of commands and channels, for guesses that do not have them."""
         self.dead_times = dict(vehicle.model.dead_times)
         """Parameters with the dead time of a command, by input."""
         own = [float(getattr(vehicle.params, name)) for name in self.dead_times.values()]
+        own += self.delays.values()
         self.late = ceil(max(longest, *own, 0.0) / drive.dt - 1e-6)
         """Rows before each window whose commands act in it."""
         slides = "v_y" in record.names(vehicle.State)
@@ -241,7 +271,8 @@ class Replay:
         self.starts = self._starts()
         """Start states at the begin of the run-in, (windows, nx)."""
         if by_hand_wheel:
-            self.observed = self.observed.with_params(**self._steering())
+            found = self._steering() | {f"log.{name}": value for name, value in given.items()}
+            self.observed = self.observed.with_params(**found)
             self.__dict__.pop("fleet", None)
 
     @cached_property
@@ -276,7 +307,10 @@ class Replay:
         return tuple(name for name, how in fields if how == "prescribed")
 
     def delay_of(self, source: str) -> s:
-        """Delay of a command or channel if a guess does not name it: the vehicle's dead time."""
+        """Delay of a command or channel if a guess does not name it: the given one, or the
+        vehicle's dead time."""
+        if source in self.delays:
+            return self.delays[source]
         name = self.dead_times.get(source.removeprefix("u_")) if source.startswith("u_") else None
         return float(getattr(self.vehicle.params, name)) if name else 0.0
 
@@ -440,7 +474,9 @@ class Replay:
         for source in self.sources:
             if moved not in ("", source):
                 continue
-            values, slope = self._interpolated(source, times - delays.get(source, 0.0))
+            values, slope = self._interpolated(
+                source, times - delays.get(source, self.delay_of(source))
+            )
             values = -slope if moved else values
             field = "log.steer" if source.startswith("steer") else "log.speed"
             if field == "log.speed" and not moved:
@@ -469,7 +505,8 @@ class Replay:
         for source in self.sources:
             name = "steer" if source.startswith("steer") else "v_x"
             if name in self.prescribed and moved in ("", source):
-                values, slope = self._interpolated(source, times - delays.get(source, 0.0))
+                late = delays.get(source, self.delay_of(source))
+                values, slope = self._interpolated(source, times - late)
                 starts[:, names.index(name)] = -slope if moved else values
         return starts
 
@@ -538,8 +575,9 @@ class Replay:
         late = told[..., self.lead :].copy()
         slopes = np.zeros_like(late)
         for k, name in enumerate(self.channels):
-            if name in delays:
-                place = np.arange(late.shape[-1]) + self.lead - delays[name] / self.drive.dt
+            delay = delays.get(name, self.delays.get(name))
+            if delay is not None:
+                place = np.arange(late.shape[-1]) + self.lead - delay / self.drive.dt
                 row = np.clip(np.floor(place).astype(int), 0, told.shape[-1] - 2)
                 steps = told[k, :, row + 1] - told[k, :, row]
                 late[k] = (told[k, :, row] + (place - row)[:, None] * steps).T
