@@ -71,7 +71,7 @@ FAIR = 0.5
 off-centre."""
 LARGEST_A_Y = 80.0
 """Lateral acceleration in m/s² that no ground vehicle sustains."""
-LARGEST_ANGLES = {"sideslip": 3.2, "roll": 3.2, "pitch": 3.2, "steer": 2.0}
+LARGEST_ANGLES = {"sideslip": 3.2, "roll": 3.2, "pitch": 3.2, "steer": 2.0, "steering_wheel": 30.0}
 """Largest plausible angles in rad."""
 DEGREE = 180.0 / np.pi
 SI = {"v_x": "m/s", "omega": "rad/s", "yaw": "rad", "a_y": "m/s²", "a_x": "m/s²"}
@@ -138,8 +138,8 @@ class _Contradiction(NamedTuple):
 
 
 _MAY_SLIDE = (
-    ": as of a car that slides; otherwise steer has its sign reversed, and --map COLUMN=-steer "
-    "turns it round"
+    ": as of a car that slides; otherwise {0} has its sign reversed, and --map COLUMN=-{0} turns "
+    "it round"
 )
 
 
@@ -183,7 +183,8 @@ def check_columns(name: str, t: Array, columns: Mapping[str, Array]) -> list[str
         if alike < check.weak:
             notes.append(
                 f"{check.label} and {check.follows} hardly agree in the log (correlation "
-                f"{alike:.2f})" + (_MAY_SLIDE if alike < OPPOSITE and check.signs_only else "")
+                f"{alike:.2f})"
+                + (_MAY_SLIDE.format(check.label) if alike < OPPOSITE and check.signs_only else "")
             )
     if contradictions:
         raise InvalidValue(_words(name, contradictions, trusted))
@@ -250,7 +251,9 @@ def _explanations(check: _Check, slope: float) -> list[_Explanation]:
 
 def _checks(t: Array, columns: Mapping[str, Array]) -> Iterator[_Check]:
     """All checks that the columns of a log allow, the most certain first."""
-    v_x, a_y, steer = columns["v_x"], columns.get("a_y"), columns.get("steer")
+    v_x, a_y = columns["v_x"], columns.get("a_y")
+    wheel = "steer" if "steer" in columns else "steering_wheel"
+    steer = columns.get(wheel)
     turning = columns.get("omega")
     rate, by = "omega", ("omega",)
     if "yaw" in columns:
@@ -284,12 +287,12 @@ def _checks(t: Array, columns: Mapping[str, Array]) -> Iterator[_Check]:
         moving = np.sign(v_x) * (np.abs(v_x) > 1.0)
         if turning is not None:
             steer = np.where(moving == 0.0, 0.0, steer)
-            one = _Check("steer", rate, steer, moving * turning, 0.02, ("steer",), by)
+            one = _Check(wheel, rate, steer, moving * turning, 0.02, (wheel,), by)
             across = v_x * turning
         else:
             across = a_y if a_y is not None else steer
             ahead = np.where(moving > 0.0, steer, 0.0)
-            one = _Check("steer", "a_y", ahead, across, 0.3, ("steer",), ("a_y",))
+            one = _Check(wheel, "a_y", ahead, across, 0.3, (wheel,), ("a_y",))
         along = 2.0 * _calm(np.gradient(v_x, t), long)
         yield one._replace(signs_only=True, gentle=np.hypot(across, along) < GENTLE)
 

@@ -634,8 +634,8 @@ def _derive(work: _Work) -> Iterator[Correction]:
 
 @_step
 def _consistency(work: _Work) -> Iterator[Correction]:
-    checked = ("v_x", "v_y", "omega", "yaw", "a_x", "a_y", "steer", "sideslip", "x", "y")
-    rows = {name: work.rows[name] for name in (*checked, "roll", "pitch") if name in work.rows}
+    checked = ("v_x", "v_y", "omega", "yaw", "a_x", "a_y", "sideslip", "x", "y", "roll", "pitch")
+    rows = {n: work.rows[n] for n in (*checked, "steer", "steering_wheel") if n in work.rows}
     rows = {name: values for name, values in rows.items() if np.isfinite(values).mean() > 0.5}
     if "v_x" not in rows:
         return
