@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..core.model import Vehicle
     from ..study.identify.comparison import Comparison, Error
     from ..study.identify.fitting import Fit
+    from ..study.logs.latency import Latency
     from ..study.logs.log import Channel, Log
     from ..study.logs.preparation import Line, Prepared
 
@@ -40,7 +41,7 @@ def log_sheet(log: Log, prepared: Prepared | None, problem: str) -> RenderableTy
     for name, channel in log.channels.items():
         own = _facts(channel)
         rate = f"{own['rate']:.4g} Hz" if own["rate"] else NONE
-        ends = _number(own["minimum"]), _number(own["maximum"])
+        ends = _ends(own["minimum"], own["maximum"])
         clock = str(clocks[name]) if many else ""
         rows.append([name, channel.unit, clock, rate, *ends, _missing(own)])
     sheet = Sheet(heads, rows, range(2, len(heads)))
@@ -54,13 +55,30 @@ def log_sheet(log: Log, prepared: Prepared | None, problem: str) -> RenderableTy
     parts += [Text(f"not read: {name}: {why}", "dim") for name, why in log.unread.items()]
     lines = [("reading", note, "") for note in log.notes]
     if prepared is not None:
-        lines += [("latency", f"{name}: {late}", "") for name, late in prepared.latency.items()]
+        lines += [("latency", _lateness(*one), "") for one in prepared.latency.items()]
         lines += [(o.step, f"{o.channel}: {o.text}", _percent(o.share)) for o in prepared.lines]
     if lines:
         parts.append(_steps_sheet(lines))
     if problem:
         parts.append(Text(f"cannot be used: {problem}", "red"))
     return Group(*parts)
+
+
+def _lateness(name: str, late: Latency) -> str:
+    """How late or early a channel was, with its interval."""
+    if late.low * late.high <= 0.0:
+        return f"{name}: not certainly late or early: its latency is {late}"
+    side = "early" if late.value < 0.0 else "late"
+    low, high = sorted((abs(late.low), abs(late.high)))
+    return f"{name}: {abs(late.value):.4f} s ({low:.4f} to {high:.4f} s) {side}"
+
+
+def _ends(low: float | None, high: float | None) -> tuple[str, str]:
+    """Texts of a smallest and a largest value that differ if the values do, as of a latitude."""
+    if low is None or high is None or low == high or _number(low) != _number(high):
+        return _number(low), _number(high)
+    digits = next(n for n in range(4, 18) if f"{low:.{n}g}" != f"{high:.{n}g}")
+    return f"{low:.{digits + 1}g}", f"{high:.{digits + 1}g}"
 
 
 def _steps_sheet(lines: Sequence[tuple[str, str, str]]) -> RenderableType:

@@ -66,6 +66,10 @@ def test_noise_of_sensors_is_measured_and_filtered() -> None:
         assert error(with_it, name) < (0.6 if driving else 1.1) * deviation
         assert driving or error(with_it, name) > 0.9 * deviation
     assert "low-pass filter at" in line_of(with_it, "filter", "omega").text
+    (line,) = [line for line in with_it.lines if line.step == "filter"]
+    kept = line.text.split(" for the steps below, while the result keeps the noise")[0]
+    assert "v_x" in kept.split("; ")[0]
+    assert "omega" in kept.split("; ")[1]
     asked = prepare(log_of(noisy()), cutoff=5.0)
     assert "at 5 Hz" in line_of(asked, "filter", "omega").text
     assert error(asked, "omega") < 0.6 * NOISE["omega"]

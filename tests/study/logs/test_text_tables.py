@@ -234,3 +234,13 @@ def test_units_in_names_are_read_alike_in_text_and_parquet(tmp_path: Path) -> No
             source = tmp_path / log.name
             mapped = read_log(source, {heading: "v_x"})
             assert mapped["v_x"].values[0] == pytest.approx(10.0)
+
+
+def test_a_column_without_a_name_that_numbers_the_rows_is_left_out(tmp_path: Path) -> None:
+    lines = [f"{k},{0.02 * k:g},{20 + k % 7}" for k in range(100)]
+    log = written(tmp_path, "\n".join([",t,v_x", *lines]) + "\n")
+    assert list(log.channels) == ["v_x"]
+    assert any("numbers the rows, left out" in note for note in log.notes)
+    lines = [f"{k % 3},{0.02 * k:g},{20 + k % 7}" for k in range(100)]
+    log = written(tmp_path, "\n".join([",t,v_x", *lines]) + "\n")
+    assert list(log.channels) == ["column 1", "v_x"]

@@ -9,9 +9,9 @@ along x and y is v.
   slope that a reversed sign or a common unit explains is refused, naming the column that explains
   it, and so is a clearly negative correlation. Where there may be a valid reason, it is a note: a
   sliding car is steered against its turn, and a banked road tilts a sensor.
-* `propose_units` recognises km/h, deg/s, deg or g in channels without a unit. A unit is taken only
-  if the fewest changes that make all relations hold are the only ones of their number. Signs are
-  never changed.
+* `propose_units` recognises km/h, deg/s, deg or g in channels without a unit. Of all sets of units
+  that make the relations hold, the one with the fewest changes is taken, if it is the only one
+  with so few. Signs are never changed.
 * `propose_names` recognises a channel with an unknown name as one of these quantities.
 """
 
@@ -213,7 +213,7 @@ def _words(name: str, contradictions: list[_Contradiction], trusted: set[str]) -
 
     best = max(map(merit, own))
     likely = [one for one in own if merit(one) == best]
-    return f"{sentence}: {' or '.join(' and '.join(one.words) for one in likely)}"
+    return f"{sentence}: {'; or '.join(', and '.join(one.words) for one in likely)}"
 
 
 def _explanations(check: _Check, slope: float) -> list[_Explanation]:
@@ -230,7 +230,7 @@ def _explanations(check: _Check, slope: float) -> list[_Explanation]:
             if slope < 0.0 and column != "v_x":  # every program takes ahead as positive
                 ahead = "ahead" if column == "a_x" else "left and counterclockwise"
                 single.append((column, -1.0, f"{column} likely has its sign reversed (ISO 8855: "
-                               f"{ahead} {'is' if column == 'a_x' else 'are'} positive); --map "
+                               f"{ahead} {'is' if column == 'a_x' else 'are'} positive): --map "
                                f"COLUMN=-{column} turns it round"))  # fmt: skip
             if not check.signs_only:
                 single += [

@@ -776,7 +776,7 @@ def missing_channels(rows: dict[str, Array], dt: s, antenna: tuple[m, m]) -> Ite
             known = np.isfinite(course)
             course[known] = np.unwrap(course[known])
             rows["course"] = course
-            yield Correction("course", "direction of the track: yaw plus sideslip, not yaw")
+            yield Correction("course", f"{new}from the rates of x and y; yaw plus sideslip")
     if "v_x" not in rows and "speed" in rows:
         speed = rows["speed"]
         if "sideslip" in rows:

@@ -505,6 +505,8 @@ def _latency(work: _Work) -> None:
 
 @_step
 def _filter(work: _Work) -> None:
+    for_good: dict[str, float] = {}
+    for_steps: dict[str, float] = {}
     for name in (n for n in MOTION if n in work.channels):
         own = work.known(name)
         if len(own.t) < 4 * _LEAST_ROWS:
@@ -520,11 +522,20 @@ def _filter(work: _Work) -> None:
         if passing:
             work.unfiltered[name] = own
         work.channels[name] = own._replace(t=even.t[known], values=values[known])
-        left = np.sqrt(np.mean(_gain(np.linspace(0.0, 0.5 / dt, 1000), cutoff) ** 2))
-        text = f"low-pass filter at {cutoff:.3g} Hz, forwards and backwards: noise "
-        text += f"{work.noise[name]:.3g} becomes {work.noise[name] * left:.3g}"
-        text += ", for the steps below; the result keeps the noise" if passing else ""
-        work.say("filter", name, text, 1.0)
+        (for_steps if passing else for_good)[name] = cutoff
+    texts: list[str] = []
+    for cutoffs, suffix in (
+        (for_good, ""),
+        (for_steps, " for the steps below, while the result keeps the noise"),
+    ):
+        at: dict[str, list[str]] = {}
+        for name, cutoff in cutoffs.items():
+            at.setdefault(f"{cutoff:.3g} Hz", []).append(name)
+        parts = [f"at {cutoff} ({', '.join(names)})" for cutoff, names in at.items()]
+        texts += [f"{', '.join(parts)}{suffix}"] * bool(parts)
+    if texts:
+        text = f"low-pass filter {'; '.join(texts)}"
+        work.say("filter", ", ".join((*for_good, *for_steps)), text, 1.0)
 
 
 def _even(own: Channel, gap: s) -> tuple[Channel, s]:

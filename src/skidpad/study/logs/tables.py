@@ -135,6 +135,9 @@ def read_text_table(path: Path) -> TextTable:
         cells = tuple(row[k] for _, row in data)
         if not name and not any(cell.strip() for cell in cells):
             continue  # what follows a delimiter at the end of each line
+        if not name and _counts_rows(cells):
+            notes.append(f"column {k + 1}, which has no name and numbers the rows, left out")
+            continue
         name = name or f"column {k + 1}"
         if commas:
             cells = tuple(cell.replace(",", ".") for cell in cells)
@@ -142,6 +145,15 @@ def read_text_table(path: Path) -> TextTable:
         if columns[name].values is not None and columns[name].problem:
             notes.append(f"{name}: {columns[name].problem}; left empty")
     return TextTable(columns, notes)
+
+
+def _counts_rows(cells: Sequence[str]) -> bool:
+    """Whether cells are the numbers of the rows, as pandas writes them."""
+    try:
+        numbers = np.array([int(cell) for cell in cells])
+    except ValueError:
+        return False
+    return len(numbers) > 2 and bool((np.diff(numbers) == 1).all()) and numbers[0] in (0, 1)
 
 
 def decoded_text(path: Path) -> str:
