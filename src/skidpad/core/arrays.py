@@ -30,7 +30,7 @@ from .threads import ARRAYS, guard
 Array = NDArray[np.float64]
 """Array in double precision, on the host."""
 AnyArray = NDArray[Any]
-"""Array in either precision; on a CUDA device where a function says so."""
+"""Array in either precision; on a CUDA device only where a function's docstring says so."""
 Mask = NDArray[np.bool_]
 """Array of truth values."""
 
@@ -39,7 +39,7 @@ MOST_ARRAYS = 1 << 22
 LONGEST_FLOAT32 = 1 << 24
 """Largest length that float32 can index; in a longer array, float32 code reads NaN."""
 HEADER = 8
-"""Bytes of a block before its values."""
+"""Size in bytes of a block's header, before its values."""
 
 
 class ArrayNumber(float):
@@ -86,7 +86,7 @@ def shared_array(values: Any) -> ArrayNumber:
 
 
 def kept_number(value: Any) -> float:
-    """Convert a value to a float; an `ArrayNumber` is returned unchanged."""
+    """Convert a value to a float; return an `ArrayNumber` unchanged."""
     return value if type(value) is ArrayNumber else float(value)
 
 
@@ -96,7 +96,7 @@ def alive() -> Mapping[int, Blocks]:
 
 
 def values_of(number: float) -> Array | None:
-    """Array with a number, or None."""
+    """Array to which a number belongs, or None."""
     blocks = _ARRAYS.blocks.get(int(number)) if number == number // 1.0 else None
     return None if blocks is None else _numbers(blocks.float64, np.float64)
 
@@ -109,7 +109,7 @@ def table_address(precision: str) -> int:
 def _checked(values: Any) -> Array:
     try:
         raw = np.asarray(values)
-    except ValueError as error:  # rows of different lengths
+    except ValueError as error:  # raised for rows of different lengths
         raise InvalidValue(f"a shared array takes numbers, got {values!r:.80}") from error
     if raw.dtype.kind not in "fiub":
         raise InvalidValue(f"a shared array takes numbers, got {values!r:.80}")
@@ -145,7 +145,7 @@ class _Arrays:
         """Numbers and digests of unreferenced arrays that are still in the tables."""
         self._known: dict[bytes, weakref.ref[ArrayNumber]] = {}
         self._last_number = 0
-        # Pages that are never written to take no memory.
+        # Allocate the whole table at once: pages that are never written take no memory.
         self._tables = {"float64": np.zeros(MOST_ARRAYS, np.uint64)}
 
     def number(self, values: Array) -> ArrayNumber:

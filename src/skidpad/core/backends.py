@@ -66,7 +66,7 @@ def casadi_reader() -> Any:
     it through a callback.
     """
     known = _readers.get("reader")
-    # Two threads may both create it; all use the first one.
+    # Two threads may both create the function; all use the first one.
     return _readers.setdefault("reader", _new_reader()) if known is None else known
 
 
@@ -107,8 +107,7 @@ def _new_reader() -> Any:
 def _flat(seeds: tuple[int, int], shape: tuple[int, int], name: str, *named: Any) -> Any:
     import casadi as ca
 
-    # The result must be dense: for entries that are structurally zero, a call leaves the memory
-    # unchanged.
+    # The result must be dense: a call does not write entries that are structurally zero.
     symbols = [ca.SX.sym("a", 2), ca.SX.sym("r"), ca.SX.sym("d", *seeds)]
     return ca.Function(name, symbols, [ca.SX.zeros(*shape)], *named)
 
@@ -132,7 +131,7 @@ def of_symbols(number: Any, index: Any) -> Any:
 
 
 class _Joined(NamedTuple):
-    """All shared arrays concatenated after a NaN, which unknown numbers read."""
+    """All shared arrays in one array, after a NaN that is read for unknown array numbers."""
 
     values: AnyArray
     start: AnyArray
@@ -202,7 +201,9 @@ _ELEMENTARY = {
         *("exp", "log", "sqrt", "hypot"),
     )
 }
-"""Names of functions here, in `math` and in CasADi, with their names in NumPy and JAX."""
+"""Names of the functions in `skidpad.ops`, `math` and CasADi, mapped to their names in NumPy and
+JAX.
+"""
 
 
 def _float_backend() -> SimpleNamespace:
@@ -214,7 +215,7 @@ def _float_backend() -> SimpleNamespace:
     backend.sign = lambda x: x if x != x else float((x > 0) - (x < 0))
     backend.minimum = lambda a, b: a if (a < b or a != a) else b
     backend.maximum = lambda a, b: a if (a > b or a != a) else b
-    # Keep the sign, so that floor(-0.0) is -0.0 as elsewhere.
+    # Keep the sign of zero, so that floor(-0.0) is -0.0 as in the other backends.
     backend.floor = _or_nan(lambda x: math.copysign(math.floor(x), x), np.floor)
     backend.where = lambda condition, a, b: a if condition else b
     backend.logical_and = lambda a, b: bool(a) and bool(b)
@@ -260,7 +261,7 @@ _BACKENDS: dict[type, Any] = {}
 
 
 def backend_of(*args: Any) -> Any:
-    """Backend for these arguments: that of the first argument that is not a plain number.
+    """Backend for some arguments, chosen by the first argument that is not a plain number.
 
     NumPy has the lowest priority, as the others accept its arrays and scalars as constants.
     """

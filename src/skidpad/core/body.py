@@ -1,4 +1,4 @@
-"""The description of a vehicle as a body: its motion, its shape, and how it is driven.
+"""`Body`, the description of a vehicle as a body: its motion, shape, limits and commands.
 
 A model declares it with a `Body`. Worlds, pages, sensors, controllers and plots use the body and
 never the names of fields. A model without a body can still be simulated. The contract:
@@ -105,7 +105,9 @@ class Down(NamedTuple):
 
 
 class GroundUnder(NamedTuple):
-    """Properties of the ground under a vehicle; None for those that the ground does not define."""
+    """Properties of the ground under a vehicle; a field is None if the ground does not define
+    it.
+    """
 
     g: m_s2
     """Gravitational acceleration in m/s²."""
@@ -135,7 +137,9 @@ class GroundUnder(NamedTuple):
 
 @dataclass(frozen=True)
 class Wheel:
-    """A wheel. The strings are names of fields of the state or the outputs, or empty."""
+    """Position and size of a wheel, and the fields that describe it; strings name state or output
+    fields, or are empty.
+    """
 
     name: str
     x: m
@@ -250,22 +254,23 @@ class Limits:
     v_min: m_s = -inf
     """Largest speed in reverse, negative, in m/s."""
     a_max: m_s2 = inf
-    """Largest acceleration by its drive, in m/s²."""
+    """Largest acceleration by the vehicle's drive, in m/s²."""
     a_min: m_s2 = -inf
-    """Largest deceleration by its brakes, negative, in m/s²."""
+    """Largest deceleration by the vehicle's brakes, negative, in m/s²."""
     grip: m_s2 = inf
     """Largest acceleration over ground that its tyres allow in any direction, in m/s²."""
     omega_max: rad_s = inf
     """Largest yaw rate of a vehicle that turns on the spot, in rad/s."""
     handbrake: bool = False
-    """Whether it has a handbrake, which `Demand.handbrake` applies."""
+    """Whether the vehicle has a handbrake, which `Demand.handbrake` applies."""
     inputs: Mapping[str, tuple[float, float]] = field(
         default_factory=dict[str, tuple[float, float]]
     )
-    """Smallest and largest value of inputs that have a range, by name."""
+    """Smallest and largest value of each input that has a range, by name."""
     not_kept: tuple[str, ...] = ()
-    """Limits among "steer" and "v" that the model itself may exceed: only planners observe
-    them, and a start beyond them is accepted."""
+    """Names among "steer" and "v" of limits that the model itself may exceed: only planners observe
+    such limits, and a start state beyond them is accepted.
+    """
 
     __repr__ = brief_repr
 
@@ -293,12 +298,16 @@ class Body:
     lessens_loads: bool = False
     """Whether the model itself reduces its wheel loads on a slope."""
     imposed: bool = False
-    """Whether its motion is prescribed, independent of its previous motion."""
+    """Whether the vehicle's motion is prescribed by the inputs, independent of its previous
+    motion.
+    """
 
     __repr__ = brief_repr
 
     def wheel_places(self, p: Any) -> list[WheelPlace]:
-        """Positions of its wheels; the parameters may be symbols if the body accepts these."""
+        """Return the positions of the wheels; the parameters may be symbols if the body accepts
+        these.
+        """
         wheels = self.geometry(p).wheels if self.wheels is None else self.wheels(p)
         return [WheelPlace(wheel.x, wheel.y, wheel.radius) for wheel in wheels]
 
@@ -319,7 +328,9 @@ def standing_points(wheels: Sequence[WheelPlace]) -> list[tuple[m, m]]:
 
 
 def own_fields(State: type, read: Callable[[Any], Sequence[Any]]) -> tuple[str | None, ...]:
-    """State fields that `read(x)` returns unchanged; None in place of a value that it computes."""
+    """Names of the state fields that `read(x)` returns unchanged; None for values that it
+    computes.
+    """
     # Recognised by identity: a computed value is another object, even if it is equal.
     probes = [1.0 + k / 64.0 for k in range(record.size(State))]
     values = read(record.unflatten(State, probes))

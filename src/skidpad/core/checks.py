@@ -30,9 +30,9 @@ ROUNDING = 3e-5
 """Relative difference of a duration from a whole number of steps that counts as rounding, so
 that 0.016667 s is accepted as a sixtieth."""
 MOST_ROUNDING = 0.01
-"""Largest such difference as a fraction of a step, however many steps there are."""
+"""Largest rounding difference of a duration as a fraction of a step, for any number of steps."""
 MOST_STEPS = 2**53
-"""Number beyond which not every integer is a float."""
+"""Largest number up to which every integer is exactly a float."""
 FINITE = Allowed()
 """Range of all finite numbers."""
 
@@ -233,7 +233,7 @@ def positive_step(dt: float, precision: str) -> float:
         raise InvalidValue(f"dt = {shown(dt)} must be a number of seconds") from error
     with np.errstate(all="ignore"):
         rounded = np.dtype(precision).type(value)
-    # The reciprocal of a smaller number is infinite.
+    # Refuse smaller numbers, whose reciprocal is infinite.
     least = float(np.finfo(precision).tiny)
     if not (np.isfinite(rounded) and rounded >= least):
         raise InvalidValue(
@@ -297,7 +297,9 @@ def making_room(name: str, count: int) -> Generator[None]:
 
 
 def no_room(name: str, count: int, each: float = 0.0) -> InvalidValue:
-    """Make the error for too little memory for `count` objects of `each` bytes (0 if unknown)."""
+    """Make the error about insufficient memory for `count` objects of `each` bytes (0 if
+    unknown).
+    """
     takes = f"{count * each / 1e9:.3g} GB of memory, more than" if each else "more memory than"
     return InvalidValue(f"{name} = {shown(count)} takes {takes} there is: take less")
 
@@ -312,7 +314,7 @@ def _check_each(
 
 
 def _number(value: Any) -> float:
-    if type(value) is float:  # the usual case, in every step of some interfaces
+    if type(value) is float:  # fast path, as some interfaces check a value in every step
         return value
     # `float` would convert truth values and texts.
     if isinstance(value, (bool, np.bool_, str, bytes, bytearray)) or np.ndim(value):
@@ -321,6 +323,6 @@ def _number(value: Any) -> float:
 
 
 def _shown(name: str, value: Any, unit: str) -> str:
-    # A NumPy number as its digits alone.
+    # Show a NumPy number by its digits, without its type.
     text = str(value) if isinstance(value, np.generic) else shown(value)
     return f"{name} = {text}" + (f" {unit}" if unit not in ("", "1") else "")

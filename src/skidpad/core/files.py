@@ -1,4 +1,4 @@
-"""Files, read with errors that name them and written atomically; and short texts of objects.
+"""Reading of files with errors that name the file, atomic writing, and short texts of objects.
 
 A file may come from anyone. A file with invalid content raises `InvalidValue` (`MissingFile` if it
 does not exist), with the file and the position, whatever the library that reads it raises; content
@@ -86,7 +86,7 @@ def reading(file: str | os.PathLike[str], fault: str) -> Generator[None]:
     """Context manager that turns exceptions into errors with the file and `fault`, as in "is not
     YAML".
 
-    For blocks that call a library, which may raise anything for unexpected bytes.
+    Use it around calls of a library, which may raise anything for unexpected bytes.
     """
     try:
         yield
@@ -98,7 +98,7 @@ def reading(file: str | os.PathLike[str], fault: str) -> Generator[None]:
         raise
     except OSError as error:
         kind = MissingFile if isinstance(error, FileNotFoundError) else InvalidValue
-        # An OSError without an error number is a library's statement about the content.
+        # An OSError without an error number comes from a library and concerns the content.
         fault = fault if fault.startswith("cannot be read") or not error.errno else "cannot be read"
         # Without an error number, the text of libraries repeats the path.
         reason = os.strerror(ENOENT) if kind is MissingFile else error.strerror or error
@@ -122,8 +122,8 @@ _IRREGULAR = (
 def regular_file(file: str | os.PathLike[str]) -> Path:
     """Return the path of a regular file; follows symbolic links and raises for anything else.
 
-    For libraries that open files by name. `open_file` also checks the file after opening it, so
-    there is no race between the two.
+    Use it for libraries that open files by name. `open_file` also checks the file after opening it,
+    so there is no race between the two.
     """
     path = path_of(file)
     with reading(path, "cannot be read"):
@@ -202,7 +202,7 @@ def text_of(file: str | os.PathLike[str], kind: str = "a text file in UTF-8") ->
 
 
 def first_repeated(names: Iterable[str]) -> str | None:
-    """The first name that repeats an earlier one, or None; in linear time."""
+    """Find the first name that repeats an earlier one, or None; in linear time."""
     seen = set[str]()
     for name in names:
         if name in seen:
@@ -235,7 +235,7 @@ def unpacked(data: bytes, compression: str, size: int) -> bytes:
         raise ValueError(f"it claims to hold {size} bytes; at most {LARGEST_BLOCK} are read")
     if compression == "zstd":
         zstandard = require("zstandard", purpose="A recording")
-        # The frame declares its own size, and the decompressor trusts it.
+        # Check the size that the frame declares, since the decompressor trusts it.
         if zstandard.frame_content_size(data) not in (-1, size):
             raise ValueError("its number of bytes differs from the declared one")
         data = zstandard.ZstdDecompressor().decompress(data, max_output_size=size)
@@ -337,12 +337,12 @@ def reading_yaml(file: str | os.PathLike[str]) -> Generator[None]:
 
 
 def _expanded(node: Any, sizes: dict[int, int]) -> int:
-    """Number of values in a YAML node and below it, repetitions by aliases included."""
+    """Number of values in and below a YAML node, each counted as often as aliases repeat it."""
     if isinstance(node.value, str):
         return 1
     if id(node) in sizes:
         return sizes[id(node)]
-    sizes[id(node)] = MOST_YAML_NODES + 1  # a node within itself is infinite
+    sizes[id(node)] = MOST_YAML_NODES + 1  # a node that contains itself expands without end
     parts = (part for entry in node.value for part in (entry if type(entry) is tuple else (entry,)))
     sizes[id(node)] = 1 + sum(_expanded(part, sizes) for part in parts)
     return sizes[id(node)]
@@ -368,7 +368,7 @@ def _check_unique(node: Any, source: str) -> None:
 LONGEST = 240
 """Largest number of characters in the text of an object."""
 _LONGEST_PART = 60
-"""Largest number of characters of one field in that text."""
+"""Largest number of characters of one field in the text of an object."""
 _MOST_ITEMS = 4
 _MOST_DIGITS = 20
 """Largest number of digits of an integer that is shown in full."""
@@ -376,8 +376,9 @@ _DOTS = "..."
 
 
 def shortened(text: str, length: int = LONGEST) -> str:
-    """A text in one line; a long text is reduced to its beginning and its last character, a
-    bracket."""
+    """Put a text in one line; reduce a long text to its beginning and its last character, a
+    bracket.
+    """
     line = " ".join(text.split())
     return line if len(line) <= length else f"{line[: length - 4]}{_DOTS}{line[-1]}"
 
@@ -393,24 +394,24 @@ def shown(value: Any) -> str:
         return f"{sign}10^{exponent}" if exact else f"about {sign}10^{exponent}"
     try:
         return shortened(repr(value))
-    except ValueError:  # it contains an integer that Python refuses to print
+    except ValueError:  # raised for an integer with more digits than Python converts to text
         return f"a {type(value).__qualname__} with a number of thousands of digits"
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """A count with its noun: "1 chunk", "2 chunks"."""
+    """Format a count with its noun: "1 chunk", "2 chunks"."""
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
-    """Names separated by commas; of more than `most`, the first names and the total number."""
+    """Join names by commas; of more than `most`, show the first names and the total number."""
     if len(names) <= most:
         return ", ".join(names)
     return f"{', '.join(names[: most - 2])}, {_DOTS} ({len(names)})"
 
 
 def brief_repr(self: Any) -> str:
-    """Text of an object with its fields, shortened where it is long; used as `__repr__`."""
+    """Format an object with its fields, shortened where the text is long; used as `__repr__`."""
     name, shown, size = type(self).__name__, list[str](), 0
     for field, value in _fields(self):
         part = f"{field}={_part(value)}"
@@ -464,7 +465,7 @@ def _text(value: Any) -> str:
 
 
 def _items(values: Any) -> str:
-    """Text of a few plain values in full, otherwise their number and type."""
+    """Format a few plain values in full, and other collections by number and type."""
     if len(values) <= _MOST_ITEMS and all(isinstance(v, (str, int, float)) for v in values):
         return f"({', '.join(_text(v) for v in values)})"
     kind = type(next(iter(values))).__name__

@@ -1,4 +1,4 @@
-"""Work on first use: public names imported when needed, and a cache of recently made values.
+"""Lazy imports of public names, and a cache of recently made values.
 
 `import skidpad` takes a few milliseconds because of `lazy_attributes`, and describing a car does
 not load the compiler. A package imports its names under `TYPE_CHECKING`, for editors and type
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class _Package(ModuleType):
-    """A package in which a public name may equal that of the module that defines it.
+    """Package type in which a public name may equal the name of the module that defines it.
 
     The import system makes each module an attribute of its package; the public name goes first.
     """
@@ -93,7 +93,7 @@ class RecentCache(Generic[T]):
         place = (id(owner), key)
         try:
             entry = self._entries.pop(place, None)
-        except TypeError:  # an unhashable key, which `make` may refuse
+        except TypeError:  # the key is unhashable: skip the cache, `make` may raise a clearer error
             return make()
         self._entries[place] = entry = entry or (owner, make())
         while len(self._entries) > self._most:

@@ -96,7 +96,7 @@ _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_O
 
 
 class Constant:
-    """An immutable value, whose copy is the value itself."""
+    """Base of immutable values: a copy is the value itself."""
 
     def __copy__(self) -> Self:
         return self
@@ -106,7 +106,7 @@ class Constant:
 
 
 def pickled_fields(what: str, value: Any, instead: str) -> dict[str, Any]:
-    """Fields of a value for `pickle`; the error names the field that cannot be pickled."""
+    """Return the fields of a value for `pickle`; the error names a field that cannot be pickled."""
     for name, part in vars(value).items():
         try:
             pickle.dumps(part)
@@ -126,7 +126,8 @@ def arguments(what: str, function: Any, allowed: tuple[str, ...]) -> tuple[str, 
     names: list[str] = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in _BY_NAME:
-            # Other names with a default belong to the function, such as a target bound in a loop.
+            # Further arguments with a default belong to the function, such as a target bound in a
+            # loop.
             if parameter.name in allowed or parameter.default is parameter.empty:
                 names.append(parameter.name)
         elif parameter.default is parameter.empty:
@@ -179,8 +180,7 @@ _ARGUMENTS = {
 }
 """Argument names of the functions of a model, in order."""
 MOST_SHOWN = 6
-"""Largest number of parameters in the text of a vehicle, of those that differ from their
-defaults."""
+"""Largest number of non-default parameters that the text of a vehicle shows."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -225,8 +225,9 @@ class Model(Constant, Generic[X, U, P, Y, W]):
     and what has happened to a vehicle beyond it, as in "rolled over". The derivative is NaN
     there; errors of diverged runs give this reason."""
     body: Body | None = None
-    """Its description as a body, for worlds, pages, sensors and controllers; see
-    `skidpad.core.body`. A model without one can still be simulated."""
+    """Description of the vehicle as a body, for worlds, pages, sensors and controllers; see
+    `skidpad.core.body`. A model without one can still be simulated.
+    """
     energy: Callable[[Any, Any], Any] | None = None
     """Kinetic energy `energy(x, p)` in J, for the conformance check; optional."""
     reproduces: str = ""
@@ -263,7 +264,7 @@ class Model(Constant, Generic[X, U, P, Y, W]):
                 continue
             try:
                 signature = inspect.signature(function)
-            except (TypeError, ValueError):  # a function without a signature
+            except (TypeError, ValueError):  # raised for a function without a signature
                 continue
             try:
                 signature.bind(*wanted)
@@ -285,7 +286,7 @@ class Model(Constant, Generic[X, U, P, Y, W]):
         return f"<model {self.name}: {sizes}, {record.size(self.Params)} parameters>"
 
     def __hash__(self) -> int:
-        # Use only fields that can be hashed; they are equal in equal models.
+        # Hash only hashable fields, which suffices: they are equal in equal models.
         return hash((self.name, self.State, self.Input, self.Params, self.derivative, self.update))
 
     @property
@@ -389,13 +390,13 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
 
     @property
     def geometry(self) -> Geometry:
-        """Shape and mass for the vehicle's parameters."""
+        """Geometry of the body (shape, wheels, mass) for the vehicle's parameters."""
         shape = self.body.geometry(self.params)
         return shape if self.outlines is None else replace(shape, outlines=self.outlines)
 
     @property
     def limits(self) -> Limits:
-        """Limits for the vehicle's parameters."""
+        """Driving limits of the body for the vehicle's parameters."""
         return self.body.limits(self.params)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -414,7 +415,7 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
         return replace(self, clips_inputs=True)
 
     def derivative(self, x: Any, u: Any, w: Any = None, p: Any = None) -> X:
-        """Time derivative of the state, evaluated directly on floats, NumPy, CasADi or JAX values.
+        """Evaluate the time derivative of the state on floats, NumPy, CasADi or JAX values.
 
         If the model has `hold`, the input is first sampled at `x`, as at the start of a step.
         """
@@ -425,18 +426,20 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
         return model.derivative(x, model.held_input(x, u, w, p), w, p)
 
     def outputs(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Y:
-        """Outputs at a state and input, evaluated on floats, NumPy, CasADi or JAX values."""
+        """Evaluate the outputs at a state and input on floats, NumPy, CasADi or JAX values."""
         w, p = self._defaults(w, p)
         return self.model.outputs(x, self.model.held_input(x, u, w, p), w, p)
 
     def casadi(self, integrator: Any = None) -> Any:
-        """Symbols and expressions for acados, do-mpc or Opti; with an integrator also the step."""
+        """Return CasADi symbols and expressions for acados, do-mpc or Opti; with an integrator also
+        the step.
+        """
         from ..run.interop import casadi_model
 
         return casadi_model(self, integrator)
 
     def jax(self, integrator: Any = "rk4") -> Any:
-        """Derivative and step as JAX functions on flat arrays; needs the extra `jax`."""
+        """Return derivative and step as JAX functions on flat arrays; needs the extra `jax`."""
         from ..run.interop import jax_model
 
         return jax_model(self, integrator)
@@ -444,7 +447,8 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
     def linearise(
         self, x: Any, u: Any, dt: float, integrator: Any = "auto", *, w: Any = None
     ) -> Discrete:
-        """One step of `dt` in s from a state with constant input, and its exact Jacobians.
+        """Linearise one step of `dt` in s from a state with constant input: next state and exact
+        Jacobians.
 
         Returns (x_next, A, B); see `skidpad.linearise`.
         """
@@ -453,7 +457,9 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
         return linearise(self, x, u, dt, integrator, w=w)
 
     def linearise_continuous(self, x: Any, u: Any, *, w: Any = None) -> Continuous:
-        """Time derivative at a state and input, and its exact Jacobians: (rate, A, B)."""
+        """Linearise the time derivative at a state and input: (rate, A, B) with exact Jacobians A
+        and B.
+        """
         from ..run.linearisation import linearise_continuous
 
         return linearise_continuous(self, x, u, w=w)
@@ -496,7 +502,9 @@ def made_by(build: Callable[..., Model], *arguments: Any, model: Model) -> Model
 
 
 def built_once(build: Callable[..., Model]) -> Callable[..., Model]:
-    """Decorator: returns the same model for the same arguments; it is pickled as these."""
+    """Decorator of a model builder: equal arguments return the same model, which is pickled as its
+    arguments.
+    """
 
     @cache
     @wraps(build)
@@ -534,7 +542,7 @@ def port_kinds(source: Any) -> dict[str, type]:
 
 
 def model_of(vehicle: Vehicle | Model) -> Model:
-    """The model of a vehicle, or the model itself."""
+    """Return the model of a vehicle; a model is returned unchanged."""
     return vehicle.model if isinstance(vehicle, Vehicle) else vehicle
 
 

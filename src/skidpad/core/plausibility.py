@@ -33,7 +33,7 @@ _MISTAKEN = {
     "rad": {"degrees": math.pi / 180.0},
     "Pa": {"bar": 1e5, "kPa": 1e3, "psi": 6894.757},
 }
-"""Units that are used by mistake, with their size in SI."""
+"""Units often used by mistake, with their size in SI units."""
 _USUAL_FACTOR = 60.0
 """Largest ratio of a length to its default."""
 _SIZE_FACTOR = 10.0
@@ -46,7 +46,7 @@ _HEIGHTS = {"z_cg", "h_cg", "h_s"}
 _UNLIMITED = {"gap"}
 """Lengths for which a large value means that an end stop is never reached."""
 _GROUND = "road"
-"""Record of the ground, whose lengths do not belong to the vehicle."""
+"""Field name of the ground's record, whose lengths do not belong to the vehicle."""
 _NO_LIMIT = 1e6
 """Angle in rad from which a value means "no limit"."""
 _STEERING_LIMITS = {
@@ -56,9 +56,9 @@ _STEERING_LIMITS = {
 """Limits of the angles of steered wheels, which are below a quarter turn. Angles of steering
 wheels and shafts are not checked: these make several turns."""
 _WHEEL_ANGLES = ("camber_", "toe_")
-"""Prefixes of the names of angles that are at most some degrees."""
+"""Name prefixes of angles that are at most some degrees."""
 _WHEEL_ANGLE_MAX = 0.6
-"""Largest magnitude of these angles in rad."""
+"""Largest magnitude in rad of angles with these prefixes."""
 _MASS = (0.5, 2e4)
 """Range of mass divided by wheelbase squared, kg/m²: cars 150 to 250, solar cars 20, lorries
 1,500."""
@@ -99,15 +99,16 @@ def _leaves(Params: type) -> tuple[_Leaf, ...]:
 
 
 _accepted: tuple[tuple[int, Any], ...] = ()
-"""The last few checked records, by their `_mark`; another vehicle with one of them causes no
-warning."""
+"""Recently checked parameter records, by their `_mark`; another vehicle with the same record causes
+no warning.
+"""
 _MOST_REMEMBERED = 8
 
 
 def accept(params: T) -> T:
     """Mark parameters as checked, so that vehicles with them cause no warning, and return them.
 
-    For copies of parameters that a vehicle already had.
+    Use it for copies of parameters that a vehicle already had.
     """
     global _accepted
     _accepted = (_mark(params), *_accepted[: _MOST_REMEMBERED - 1])
@@ -193,7 +194,9 @@ def _geometry(body: Body | None, params: Any) -> Geometry | None:
         return None
     try:
         return body.geometry(params)
-    except Exception:  # of a user's body; raised where the geometry is used
+    except (
+        Exception
+    ):  # a user's body may raise anything; the error appears where the geometry is used
         return None
 
 
@@ -207,7 +210,7 @@ def _lengths(
         if leaf.unit != "m" or name in _UNLIMITED or _GROUND in path:
             continue
         if isinstance(values[leaf.place], ArrayNumber):
-            continue  # the number of a shared array, not a length
+            continue  # the value is the number of a shared array, not a length
         value = abs(values[leaf.place])
         usual = abs(leaf.usual)
         if value > _ORDINARY_LENGTH and 0.0 < _USUAL_FACTOR * usual < value:
@@ -267,7 +270,7 @@ def _masses(
 
 
 def _reach(geometry: Geometry) -> float:
-    """Distance in m of the farthest point from the centre of mass."""
+    """Distance in m from the centre of mass to the farthest point of the outline."""
     points = [point for outline in geometry.outlines for point in outline]
     return max((math.dist(point, geometry.centre_of_mass) for point in points), default=0.0)
 

@@ -61,7 +61,9 @@ class Policy(Constant):
     """Record class of its gains and limits, a NamedTuple. Each vehicle of a fleet may have its
     own."""
     params: Any = None
-    """A `Params` record, or a mapping of the parameters that differ from their defaults."""
+    """Parameter values: a `Params` record, or a mapping of those that differ from their
+    defaults.
+    """
     name: str = "policy"
     """Name in error messages and files."""
 
@@ -122,7 +124,9 @@ class Policy(Constant):
 
 
 class Controller:
-    """A policy as a controller for `Simulator.run`, with its memory between calls."""
+    """Controller for `Simulator.run` made from a policy; it keeps the policy's memory between
+    calls.
+    """
 
     def __init__(self, policy: Policy, dt: float, params: Any, reference: Any) -> None:
         self.policy, self.dt, self.params, self.reference = policy, dt, params, reference

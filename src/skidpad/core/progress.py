@@ -112,7 +112,9 @@ class Progress:
         self.advance(count)
 
     def part(self, total: float) -> Callable[[float], None]:
-        """Callback of a fraction from 0 to 1, which advances by up to `total`."""
+        """Make a callback that takes a fraction from 0 to 1 and advances the progress by up to
+        `total`.
+        """
         begin = self.done
 
         def reach(fraction: float) -> None:
@@ -165,7 +167,7 @@ class Working:
     def __enter__(self) -> Working:
         self._begin = perf_counter()
         self._due = self._begin + _SOON
-        # One line is enough, and lines of several threads would overwrite each other.
+        # Show one line only: lines of several threads would overwrite each other.
         own = threading.current_thread() is threading.main_thread()
         if own and not _watched.silent and _in_terminal():
             self._bar = _TerminalBar()
@@ -211,7 +213,7 @@ class Line:
     ) -> None:
         self.label, self.unit = label, unit
         self.done, self.total, self.elapsed, self.before = done, total, elapsed, before
-        # Times are sums of steps, so a total that is missed by rounding counts as reached.
+        # Count a total that is missed by rounding as reached, as times are sums of steps.
         self.whole = done >= total * (1.0 - 1e-9)
         """Whether all work is done."""
         self.fraction = 1.0 if self.whole or not total > 0 else done / total
@@ -236,7 +238,7 @@ class Line:
         return [f"{self._number(self.done)}{of} {self.unit} in {took}", took]
 
     def drawn(self, width: int, *, finished: bool = False) -> str:
-        """The line, in at most `width` characters."""
+        """Text of the whole line, in at most `width` characters."""
         head = f"{self.label} " if self.label else ""
         words = self.finished() if finished else self.words()
         for text in words:
@@ -266,7 +268,7 @@ def _time(seconds: float) -> str:
 
 
 class _Call:
-    """Display that reports to a callable."""
+    """Progress display that reports to a callable."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -285,7 +287,7 @@ class _Call:
 
 
 class _TerminalBar:
-    """Display in one line on stderr, which is redrawn."""
+    """Progress display in a line on stderr that is redrawn."""
 
     def __init__(self) -> None:
         self._length = 0
@@ -301,7 +303,7 @@ class _TerminalBar:
 
     def write(self, text: str, end: str = "") -> None:
         """Replace the previous text."""
-        # A closed or full stderr is no reason to end the work.
+        # Ignore a closed or full stderr, which must not end the work.
         with contextlib.suppress(AttributeError, OSError, ValueError):
             sys.stderr.write(f"\r{text.ljust(self._length)}{end}")
             sys.stderr.flush()
@@ -318,7 +320,7 @@ def _columns() -> int:
 
 
 class _NotebookBar:
-    """Display in the output of a notebook cell."""
+    """Progress display in the output of a notebook cell."""
 
     def __init__(self, display: Callable[..., Any]) -> None:
         self._display = display
@@ -345,7 +347,7 @@ class _NotebookBar:
 
 
 def _kernel() -> Any:
-    """Kernel of the notebook in which this runs, or None."""
+    """IPython kernel of the notebook in which the process runs, or None."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return getattr(shell, "kernel", None)
 

@@ -48,7 +48,7 @@ class Field(NamedTuple):
     default: float | None
     allowed: Allowed | None
     drifts: bool = False
-    """Whether the rate of this state is nonzero in steady motion; see `units.drifting`."""
+    """Whether the state may change in steady motion; see `units.drifting`."""
 
 
 def is_record_type(kind: Any) -> bool:
@@ -71,7 +71,7 @@ def define(
     known = defaults or {}
     order = sorted(hints, key=lambda field: field in known)
     values = [known[field] for field in order if field in known]
-    # Not typing.NamedTuple, whose functional form has no defaults.
+    # Use `collections.namedtuple`, since the functional form of typing.NamedTuple has no defaults.
     kind: Any = namedtuple(name, order, defaults=values, module=__package__)  # pyright: ignore[reportUntypedNamedTuple]
     kind.__annotations__ = {field: hints[field] for field in order}
     kind.__field_docs__ = docs or {}
@@ -88,7 +88,8 @@ def _reduced(record: Any) -> Any:
 
 
 def extended(kind: type[R]) -> type[R]:
-    """Decorator: makes a record class with the fields of its base class, then its own.
+    """Class decorator that makes a record class from the fields of the base class followed by its
+    own.
 
         @extended
         class Params(CarParams):
@@ -220,11 +221,11 @@ def document_all() -> None:
 
 @cache
 def _field_texts(kind: Any) -> dict[str, str]:
-    """Text of each field for `help`: unit or class, default, and docstring."""
+    """Format each field for `help`: unit or class, default, and docstring."""
     docs = field_docs(kind)
     try:
         hints = get_type_hints(kind, include_extras=True)
-    except (NameError, TypeError):  # names that only a type checker sees
+    except (NameError, TypeError):  # raised for names that exist for type checkers only
         return docs
     texts: dict[str, str] = {}
     for field in kind._fields:
@@ -300,7 +301,9 @@ def unflatten(kind: type, leaves: Sequence[Any]) -> Any:
 
 @cache
 def inner_kinds(kind: type) -> tuple[type | None, ...] | None:
-    """Record class of each field, None for a number; None altogether if all fields are numbers."""
+    """Record class of each field, with None for a number; None as a whole if all fields are
+    numbers.
+    """
     hints = get_type_hints(kind, include_extras=True)
     kinds = tuple(hints[n] if is_record_type(hints[n]) else None for n in kind._fields)
     return kinds if any(kinds) else None
@@ -369,7 +372,9 @@ def _start(kind: type, source: Any, base: Any) -> Sequence[Any]:
     if isinstance(source, kind):
         return flatten(source)
     if is_record_type(type(source)):
-        if names(type(source)) == names(kind):  # the same record class from a loaded file
+        if names(type(source)) == names(
+            kind
+        ):  # the source's class has the same fields, such as one from a loaded file
             return flatten(source)
         raise InvalidValue(
             f"expected a {_label(kind)} record, got {type(source).__qualname__}; "
@@ -431,7 +436,9 @@ def _check_interpolation(kind: type, name: str, actual: type) -> None:
 
 
 MOST_NAMES = 12
-"""Largest number of names that an error lists in full; of more it lists the closest."""
+"""Largest number of names that an error lists in full; of a longer list it shows the closest
+names.
+"""
 _CLOSEST = 5
 
 
@@ -475,7 +482,7 @@ def _nearest(name: str, allowed: Sequence[str]) -> list[str]:
 
 def _number(kind: type, name: str, value: Any) -> float:
     try:
-        if isinstance(value, (str, bytes)):  # `float` would accept it
+        if isinstance(value, (str, bytes)):  # refuse texts, which `float` would accept
             raise TypeError("text")
         return kept_number(value)
     except (TypeError, ValueError, OverflowError) as error:
@@ -498,7 +505,7 @@ def check(record: Any) -> None:
 
 
 SMALLEST = sys.float_info.min
-"""Smallest number in full precision; the reciprocal of smaller ones may be infinite."""
+"""Smallest normal number; the reciprocals of smaller numbers may be infinite."""
 
 
 def check_normal(record: Any) -> None:
@@ -521,7 +528,7 @@ def _label(kind: type) -> str:
 
 Make = TypeVar("Make", bound=Callable[..., Any])
 _RECIPE = "_recipe"
-"""Attribute of a class with its recipe; no field can have such a name."""
+"""Name of the class attribute that holds the recipe; no field can have such a name."""
 
 
 class Recipe(NamedTuple):
@@ -532,7 +539,9 @@ class Recipe(NamedTuple):
 
 
 def made_once(make: Make) -> Make:
-    """Decorator: returns the same record class for the same arguments; it is pickled as these."""
+    """Decorator of a record class builder: equal arguments return the same class, which is pickled
+    as its arguments.
+    """
 
     @cache
     @wraps(make)
@@ -550,5 +559,5 @@ def recipe_of(kind: type) -> Any:
 
 
 def class_from(recipe: Any) -> type:
-    """Class of a recipe; equal recipes give the same class."""
+    """Make the class of a recipe; equal recipes give the same class."""
     return recipe.make(*recipe.arguments) if isinstance(recipe, Recipe) else recipe

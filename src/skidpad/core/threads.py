@@ -46,7 +46,7 @@ _LONGEST_PART = 0.02
 
 
 class Stop:
-    """A flag that makes loops end early: a 64-bit word in memory that becomes nonzero."""
+    """Stop flag that makes loops end early: a 64-bit word in memory that becomes nonzero."""
 
     __slots__ = ("_word", "address")
 
@@ -201,14 +201,14 @@ def alone(function: Callable[[], T], watch: Callable[[], object] | None = None) 
 
 class _Here(threading.local):
     stop: Stop = NEVER
-    """Flag of the job on which this thread works."""
+    """Stop flag of the job on which the current thread works."""
 
 
 _here = _Here()
 
 
 class _Job:
-    """Parts that several threads process, and their errors."""
+    """A job: parts that several threads process, and the errors raised in them."""
 
     def __init__(self, work: Callable[[Any], object], parts: Iterator[Any], stop: Stop) -> None:
         self.stop = stop
@@ -279,7 +279,7 @@ class _Job:
             try:
                 raise error
             finally:
-                # The traceback of an error must not hold a reference to the error itself.
+                # Break the reference cycle between an error and its traceback.
                 del error
         if self.stop:
             raise KeyboardInterrupt
@@ -302,7 +302,7 @@ class _Pool:
             self._idle -= not fresh
         if fresh:
             try:
-                # A daemon, since an idle thread must not keep a program from ending.
+                # Start a daemon thread, since an idle thread must not keep the program from ending.
                 threading.Thread(target=self._run, name="skidpad", daemon=True).start()
             except RuntimeError:
                 return False
@@ -314,7 +314,7 @@ class _Pool:
         while True:
             self.at_work[own] = self._jobs.get()
             self.at_work[own].help()
-            # An idle thread must not keep arrays alive.
+            # Drop the reference to the job, so that an idle thread keeps no arrays alive.
             del self.at_work[own]
             with self._lock:
                 self._idle += 1
@@ -340,8 +340,9 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_begin_child)
 
 TRACING, LOOPS, MACHINE_CODE, ARRAYS, MEMORY = range(5)
-"""Order in which threads and forks acquire these locks. LLVM's memory is freed by whichever
-thread drops the last reference, regardless of which locks it holds."""
+"""Locks that forks wait for, in the order of acquisition. LLVM's memory is freed by the thread that
+drops the last reference, whatever locks it holds.
+"""
 
 _guarded: list[tuple[int, AbstractContextManager[Any]]] = []
 _held = ExitStack()

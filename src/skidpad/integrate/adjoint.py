@@ -1,4 +1,4 @@
-"""The derivatives of one step: adjoint and tangent.
+"""Derivatives of one integrator step: adjoint and tangent.
 
 With x⁺ = F(x, u, w, p, dt) and l(x, u, p, r) the cost of the step, the adjoint takes λ, the
 derivative of all later costs with respect to x⁺, to
@@ -6,9 +6,9 @@ derivative of all later costs with respect to x⁺, to
     (∂F/∂x)ᵀ λ + ∂l/∂x,    (∂F/∂u)ᵀ λ + ∂l/∂u,    (∂F/∂p)ᵀ λ + ∂l/∂p,
 
 and the tangent takes changes of x, u and p to the change of x⁺. What `hold` samples at the start of
-the step is part of F. Both differentiate the traced step, by its operations (see `derivatives`);
-the stages of Radau, which solve equations, are differentiated by the implicit function theorem (see
-`radau_derivative`) instead of through Newton's iterations.
+the step is part of F. Adjoint and tangent differentiate the traced step by its operations (see
+`derivatives`); the stages of Radau, which solve equations, are differentiated by the implicit
+function theorem (see `radau_derivative`) instead of through Newton's iterations.
 
 The derivative of a Radau step by the implicit function theorem.
 
@@ -46,22 +46,26 @@ from .radau import Radau
 from .stages import Columns, LargeBlock, Method, factorised, radau_stages, symbols
 
 Point = tuple[SX, SX]
-"""The block's own states and the earlier ones it depends on, at one stage."""
+"""Point at which a block is evaluated: its own states and the earlier states it depends on, at one
+stage.
+"""
 
 
 class LargeDerivative:
-    """The linear systems and the sweeps of one large block."""
+    """Linear systems and derivative sweeps of one large block of a Radau step."""
 
     def __init__(self, large: LargeBlock, method: Method) -> None:
         self.large, self.method = large, method
 
     def transposed(self, points: list[Point], right: Columns) -> tuple[Columns, SX]:
-        """Solve the transposed system; returns μ at every stage, and Σ Jᵀ μ over the stages."""
+        """Solve the transposed stage system; return μ at every stage, and Σ Jᵀ μ over the
+        stages.
+        """
         *mu, through_own = self._solved("adjoint_system", points, right)
         return mu, through_own
 
     def solved(self, points: list[Point], right: Columns) -> Columns:
-        """The changes of the increments for these changes of the rates."""
+        """Solve for the changes of the stage increments caused by changes of the rates."""
         return self._solved("tangent_system", points, right)
 
     def _solved(self, name: str, points: list[Point], right: Columns) -> Columns:
@@ -86,9 +90,10 @@ class LargeDerivative:
         return ca.vertsplit(function.call([arguments])[0], large.block.size)
 
     def pullback(self, point: Point, weights: SX) -> tuple[SX, SX]:
-        """Gradients of weights · rates at a stage.
+        """Gradients of weights · rates at a stage, with respect to the earlier states and the
+        constants.
 
-        With respect to the earlier states and to the block's constants.
+        The constants are those of the block.
         """
         (gradients,) = self._backwards.call([column((*point, self.large.constants, weights))])
         on_earlier, on_constants = ca.vertsplit(gradients, [0, point[1].numel(), gradients.numel()])
@@ -149,7 +154,7 @@ class ImplicitStep:
 
     @property
     def following(self) -> SX:
-        """The state after the step, as a column."""
+        """Next state, after the step, as a column."""
         return column(values[-1] for values in self._solution.values)
 
     @property
@@ -199,7 +204,7 @@ class ImplicitStep:
         return ca.horzcat(*columns)
 
     def _backwards(self, weights: SX) -> tuple[SX, SX]:
-        """Gradients with respect to the start of the step and to the free symbols."""
+        """Backward sweep: gradients with respect to the start state and the free symbols."""
         stages = range(len(self._solution.method.times))
         owed = [[ca.SX(0) for _ in stages] for _ in range(weights.numel())]
         for i, weight in enumerate(ca.vertsplit(weights)):
@@ -219,7 +224,9 @@ class ImplicitStep:
         return column(on_start), on_free
 
     def _transposed_solution(self, block: Block, right: Columns) -> tuple[Columns, SX]:
-        """Solve the transposed system; returns μ at every stage, and Σ Jᵀ μ over the stages."""
+        """Solve the transposed stage system; return μ at every stage, and Σ Jᵀ μ over the
+        stages.
+        """
         method, stages = self._solution.method, range(len(right))
         if block.kind is Kind.QUADRATURE:
             weights = _transposed(method.weights)
@@ -233,7 +240,7 @@ class ImplicitStep:
         return mu, total(ca.mtimes(j.T, m) for j, m in zip(slopes, mu, strict=True))
 
     def _forwards(self, on_start: SX, on_free: SX) -> SX:
-        """The change of the last stage."""
+        """Forward sweep: change of the last stage, the end of the step."""
         method = self._solution.method
         stages = range(len(method.times))
         moved = [[on_start[i]] * len(stages) for i in range(on_start.numel())]
@@ -264,15 +271,16 @@ class ImplicitStep:
         ]
 
     def _point(self, block: Block, stage: int) -> list[SX]:
-        """The arguments of a block's functions at a stage."""
+        """Arguments for a block's functions at a stage."""
         solved = self._solution
         return [solved.at(stage, block.states), solved.at(stage, block.earlier), solved.free]
 
     def _block_pullback(self, block: Block, mu: Columns) -> tuple[Columns, SX]:
-        """Gradients of Σ_k μ_k · f(stage k).
+        """Gradients of Σ_k μ_k · f(stage k) for a block's rates f.
 
-        With respect to the earlier states at each stage and to the free symbols. One sweep serves
-        all stages: operations that depend on the free symbols alone are visited once.
+        The gradients are with respect to the earlier states at each stage and to the free symbols.
+        One sweep serves all stages: operations that depend on the free symbols alone are visited
+        once.
         """
         free = self._solution.free
         if block.large:
@@ -337,7 +345,9 @@ def _transposed(grid: list[list[SX]]) -> list[list[SX]]:
 
 
 def _picked(terms: SX, sources: SX, targets: SX) -> SX:
-    """For each symbol in `targets` the term at its position in `sources`, 0 if it is not there."""
+    """Select for each symbol in `targets` the term at its position in `sources`, or 0 if it is
+    missing there.
+    """
     place = {sources[k].element_hash(): k for k in range(sources.numel())}
     indices = (place.get(targets[i].element_hash()) for i in range(targets.numel()))
     return column(ca.SX(0) if k is None else terms[k] for k in indices)
@@ -357,7 +367,7 @@ class Gradients(NamedTuple):
     p: Any
     """Derivative with respect to the parameters, a Params."""
     value: Any
-    """The cost of the step itself."""
+    """Stage cost of the step itself."""
 
 
 Adjoint = Callable[[Any, Any, Any, Any, Any, Any, Any], Gradients]
@@ -396,7 +406,7 @@ def terminal_gradients(
 ) -> tuple[Any, Any, Any]:
     """Gradients of a terminal cost with respect to state and parameters, and its value.
 
-    They are a State, a Params and a scalar, from records of CasADi symbols.
+    Return a State, a Params and a scalar, from records of CasADi symbols.
     """
     value = _scalar(f"the terminal cost of {model.name!r}", terminal_cost(x, p, r))
     arguments = Arguments(x, p)
@@ -444,7 +454,7 @@ def _leaves(*records: Any) -> list[SX]:
 
 
 def _implicit(model: Model, integrator: Integrator) -> Radau | None:
-    """Return the integrator if its steps solve equations, else None."""
+    """Return the integrator if it is implicit, else None."""
     if not (model.continuous and integrator.implicit):
         return None
     if not isinstance(integrator, Radau):

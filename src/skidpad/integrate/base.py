@@ -1,6 +1,7 @@
-"""The contract of an integrator, and how it turns a model into an update.
+"""`Integrator`, the contract of integration methods, and `discretise`, which makes a model's update
+from one.
 
-A new method has to meet these conditions:
+A new integration method has to meet these conditions:
 
 1. It is an immutable value with `name`, `order`, `implicit` and `adaptive`.
 2. `step(f, x, dt)` returns the state after `dt` seconds of x' = f(x) and a residual. x, the
@@ -31,7 +32,9 @@ from ..core.threads import TRACING, guard
 from ..errors import InvalidValue, TraceError
 
 _LOCK = threading.RLock()
-"""Held while CasADi's simplification is off, as the setting applies to the whole process."""
+"""Lock that is held while CasADi's simplification is off, as that setting applies to the whole
+process.
+"""
 guard(_LOCK, TRACING)
 
 
@@ -92,7 +95,7 @@ state before the first.
 
 @runtime_checkable
 class Integrator(Protocol):
-    """A one-step method; see the module text for the contract."""
+    """Interface of one-step integration methods; the module docstring has the contract."""
 
     @property
     def name(self) -> str:
@@ -162,7 +165,7 @@ def discretise(model: Model, integrator: Integrator) -> Update:
 
 
 def flat_result(model: Model, what: str, value: Any) -> Scalars:
-    """The leaves of the value returned by a function of a model.
+    """Flatten the value returned by a model function into its leaves.
 
     Raises unless the value is the expected record, one with the same fields in the same order, or a
     plain tuple: from here on numbers are identified by position.
@@ -184,7 +187,7 @@ def flat_result(model: Model, what: str, value: Any) -> Scalars:
 
 
 def _leaf_names(value: Any) -> tuple[str, ...]:
-    """The dotted names of a record's leaves, from the values themselves."""
+    """Dotted names of a record's leaves, found from its values."""
     names: list[str] = []
     for name, part in zip(value._fields, value, strict=True):
         inner = _leaf_names(part) if record.is_record_type(type(part)) else None
@@ -193,7 +196,7 @@ def _leaf_names(value: Any) -> tuple[str, ...]:
 
 
 def same_length(f: Derivative, x: Scalars) -> Scalars:
-    """f(x), checked to have one derivative per state."""
+    """Evaluate f(x), and check that it has one derivative per state."""
     derivative = tuple(f(x))
     if len(derivative) != len(x):
         raise InvalidValue(f"the derivative of {len(x)} states has {len(derivative)} values")

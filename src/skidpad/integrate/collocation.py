@@ -1,4 +1,4 @@
-"""The Radau IIA tableaux, computed from their definition, and their diagonal form.
+"""Radau IIA tableaux, computed from their definition, and the diagonal form of their inverse.
 
 The stage times of the method with s stages are the zeros of d^(s-1)/dx^(s-1) [x^(s-1) (x-1)^s];
 the last is 1. The coefficients integrate the polynomial through the stages (Hairer, Wanner,
@@ -32,7 +32,7 @@ Matrix = list[list[Decimal]]
 
 @cache
 def radau_tableau(stages: int) -> Tableau:
-    """The Radau IIA method with that number of stages, of order 2 stages - 1."""
+    """Radau IIA tableau with the given number of stages, of order 2 stages - 1."""
     c, a = _exact(stages)
     rows = _floats(a)
     return Tableau(f"radau{stages}", 2 * stages - 1, rows, rows[-1], tuple(map(float, c)))
@@ -78,7 +78,7 @@ def _exact(stages: int) -> tuple[list[Decimal], Matrix]:
 def _zeros(polynomial: list[int]) -> list[Decimal]:
     """All zeros of a polynomial whose zeros are simple and lie in (0, 1), in order.
 
-    Each is found between two zeros of the derivative.
+    Each zero is bracketed by two zeros of the derivative.
     """
     if len(polynomial) == 1:
         return []
@@ -103,7 +103,7 @@ def _value(polynomial: list[int], x: Decimal) -> Decimal:
 
 
 def solve(matrix: Matrix, right: Matrix) -> Matrix:
-    """The solution of a small linear system with several right sides, by Gauss-Jordan."""
+    """Solve a small linear system with several right sides, by Gauss-Jordan elimination."""
     rows = [[*left, *values] for left, values in zip(matrix, right, strict=True)]
     size = len(rows)
     for k in range(size):
@@ -120,7 +120,7 @@ _NEWTON_STEPS = 8
 """Newton steps to polish a root; each doubles the correct digits, from about twelve."""
 
 Complex = tuple[Decimal, Decimal]
-"""Real and imaginary part."""
+"""A complex number as its real and imaginary part, in decimal arithmetic."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Spectrum:
 
 @cache
 def radau_spectrum(stages: int) -> Spectrum:
-    """The spectrum of the inverse Radau IIA matrix with that number of stages."""
+    """Spectrum of the inverse Radau IIA matrix with the given number of stages."""
     with localcontext() as context:
         context.prec = DIGITS
         matrix = exact_inverse(stages)
@@ -171,7 +171,7 @@ def radau_spectrum(stages: int) -> Spectrum:
 
 
 def _polished(polynomial: list[Decimal], z: complex) -> Complex:
-    """The root near z, improved by Newton's iteration on [[re, -im], [im, re]].
+    """Polish the root near z by Newton's iteration on [[re, -im], [im, re]].
 
     A root that is real up to rounding becomes real.
     """
@@ -187,7 +187,7 @@ def _polished(polynomial: list[Decimal], z: complex) -> Complex:
 
 
 def _eigenvector(matrix: Matrix, root: Complex) -> list[Complex]:
-    """The eigenvector whose last entry is 1, from all equations but the last."""
+    """Eigenvector with last entry 1, from all equations but the last."""
     size, (alpha, beta) = len(matrix) - 1, root
     rows, right = [], []
     for i in range(size):

@@ -39,7 +39,7 @@ SX = Any
 
 
 def plus(a: SX, b: SX) -> SX:
-    """a + b of two expressions.
+    """Sum a + b of two expressions, without CasADi's type dispatch.
 
     CasADi's operators try every type that an operand might have, which takes seven times as long;
     the same holds for `times`.
@@ -48,12 +48,14 @@ def plus(a: SX, b: SX) -> SX:
 
 
 def times(a: SX, b: SX) -> SX:
-    """a * b of two expressions; see `plus`."""
+    """Product a * b of two expressions, without CasADi's type dispatch; see `plus`."""
     return ca.SX.binary(ca.OP_MUL, a, b)
 
 
 def column(values: Iterable[SX]) -> SX:
-    """The values as a column; without values, an empty column of symbols rather than of numbers."""
+    """Stack values into a column; without values, an empty column of symbols rather than of
+    numbers.
+    """
     return ca.vertcat(ca.SX(0, 1), *values)
 
 
@@ -64,7 +66,7 @@ def symbols_besides(expression: SX, excluded: SX) -> SX:
 
 
 def reciprocal(x: SX) -> SX:
-    """1/x written so that CasADi does not merge it into products.
+    """Reciprocal 1/x, written so that CasADi does not merge it into products.
 
     CasADi rewrites a product with 1/x as a division by x, so that n products with one reciprocal
     would become n divisions; in vector code a division costs at least as much as ten
@@ -96,7 +98,7 @@ Number = SX | Complex
 
 
 def inverse_number(a: Number) -> Number:
-    """1/a, with one division."""
+    """Inverse 1/a of a real or complex expression, with one division."""
     if not isinstance(a, Complex):
         return reciprocal(a)
     scale = reciprocal(a.re * a.re + a.im * a.im)
@@ -104,7 +106,7 @@ def inverse_number(a: Number) -> Number:
 
 
 def plus_product(sum_so_far: Number | None, a: Number, b: Number) -> Number:
-    """sum_so_far + a b, with every product added separately so that it can be an fma."""
+    """Sum `sum_so_far` + a b, with every product added separately so that it can become an fma."""
     if sum_so_far is None:
         return a * b
     if not isinstance(a, Complex):
@@ -194,7 +196,7 @@ def _casadi_rule(op: int, arity: int) -> tuple[list[SX], list[SX]]:
 
 
 def product(outer: SX, inner: SX) -> SX:
-    """outer * inner, as a selection where one of them is a condition."""
+    """Product outer * inner, written as a selection where one factor is a condition."""
     if outer.op() in _CONDITIONS:
         return ca.if_else(outer, inner, 0.0)
     if inner.op() in _CONDITIONS:
@@ -228,7 +230,9 @@ class Kernel:
 
     @property
     def reads(self) -> bool:
-        """Whether it reads a shared array: its value depends on its arguments, its slopes are 0."""
+        """Whether the kernel reads a shared array: its value depends on its arguments, its slopes
+        are 0.
+        """
         return hash(self) == casadi_reader().__hash__()
 
     def call(self, args: Sequence[SX]) -> list[SX]:
@@ -242,7 +246,7 @@ class Kernel:
 
 
 def kernels_of(graph: Any) -> dict[int, Kernel]:
-    """The kernel called by each instruction of a CasADi function that is a call."""
+    """Map each call instruction of a CasADi function to the kernel that it calls."""
     calls = [k for k in range(graph.n_instructions()) if graph.instruction_id(k) == ca.OP_CALL]
     if not calls:
         return {}
@@ -251,7 +255,7 @@ def kernels_of(graph: Any) -> dict[int, Kernel]:
 
 
 def applied(op: int, args: list[SX]) -> SX:
-    """Apply one operation anew."""
+    """Apply one operation of a tape to new values."""
     return ca.SX.unary(op, *args) if len(args) == 1 else ca.SX.binary(op, *args)
 
 
@@ -320,14 +324,14 @@ def _dependencies(graph: Any) -> Dependencies:
 
 
 class Call(NamedTuple):
-    """A call on a tape that depends on the inputs."""
+    """A kernel call on a tape that depends on the inputs."""
 
     kernel: Kernel
     targets: list[int | None]
-    """For each result its number on the tape; None where it does not depend on the inputs."""
+    """Tape number of each result; None where the result does not depend on the inputs."""
     args: list[SX]
     active: list[int | None]
-    """For each argument its number on the tape; None where it does not depend on the inputs."""
+    """Tape number of each argument; None where the argument does not depend on the inputs."""
 
     @property
     def mask(self) -> Mask:
@@ -372,11 +376,11 @@ class Operation(NamedTuple):
 
     op: int
     target: int
-    """Number of its value on the tape."""
+    """Tape number of the operation's value."""
     value: SX
     args: list[SX]
     active: list[int | None]
-    """For each argument its number on the tape; None where it does not depend on the inputs."""
+    """Tape number of each argument; None where the argument does not depend on the inputs."""
 
     def weighted_slopes(self, weight: SX, divide: Divide) -> list[SX]:
         op, value, args = self.op, self.value, self.args
@@ -462,7 +466,7 @@ class Tape:
 def pullback(outputs: SX, weights: SX, inputs: SX, *, beside_jacobian: bool = False) -> SX:
     """The gradient of weights · outputs with respect to the symbols in the column `inputs`.
 
-    With `beside_jacobian` the sweep divides by way of the reciprocals that `linearised` computes of
+    With `beside_jacobian` the sweep divides through the reciprocals that `linearised` computes for
     the same expressions, so that the two share them.
     """
     tape = Tape(outputs, inputs)
@@ -540,7 +544,7 @@ def _by_reciprocal(a: SX, b: SX) -> SX:
 
 def _sweep_quotient(divide: Divide, weight: SX, value: SX, a: SX, b: SX) -> list[SX]:
     if a.is_constant():
-        # Such as the reciprocals of `partials.apply`: the value itself holds the division.
+        # Reuse a division held by the value itself, such as the reciprocals of `apply`.
         return [ca.SX(0), -(weight * value) * (value * (1.0 / float(a)))]
     scaled = divide(weight, b)
     return [scaled, -(value * scaled)]
@@ -564,7 +568,7 @@ _DIVIDING: dict[int, Callable[..., list[SX]]] = {
     ca.OP_ATAN2: _sweep_angle,
     ca.OP_HYPOT: _sweep_length,
 }
-"""For each operation the weighted slopes as a function of weight, value and arguments."""
+"""Rules for weighted slopes, by operation: functions of weight, value and arguments."""
 
 
 class Linearised(NamedTuple):
@@ -582,7 +586,9 @@ def linearised(outputs: SX, inputs: SX) -> Linearised:
 
 
 def _entries(call: Call) -> Iterator[tuple[int, int, SX]]:
-    """Nonzero derivatives of a call: number of the result, number of the argument, derivative."""
+    """Nonzero derivatives of a call, each as (number of the result, number of the argument,
+    derivative).
+    """
     function, places = _slopes(call.kernel, call.mask)
     for (row, place), entry in zip(places, function.call(call.args), strict=True):
         target = call.targets[row]
@@ -592,7 +598,7 @@ def _entries(call: Call) -> Iterator[tuple[int, int, SX]]:
 
 @lru_cache(KEPT)
 def _slopes(kernel: Kernel, mask: Mask) -> tuple[Kernel, list[tuple[int, int]]]:
-    """The entries of a kernel's Jacobian as a kernel, and their positions."""
+    """Kernel that computes the entries of a kernel's Jacobian, and the positions of the entries."""
     symbols, results = kernel.body()
     jacobian = linearised(results, chosen(symbols, mask)).jacobian
     rows, columns = jacobian.sparsity().get_triplet()
@@ -634,7 +640,8 @@ class _Graph:
     def eliminate(self) -> None:
         """Replace paths through operations by direct edges, cheapest operation first.
 
-        Of equal ones the later is eliminated first, which took the fewest operations on the cars.
+        Of operations with equal cost the later is eliminated first, which took the fewest
+        operations for the cars.
         """
         inputs = self.size[1]
         self._forget_constants()
@@ -651,7 +658,7 @@ class _Graph:
     def _forget_constants(self) -> None:
         """Drop operations that do not depend on the inputs.
 
-        Such an operation is 0 x. Operations that only they would depend on are dropped too.
+        An example is 0 x. Operations needed only by dropped ones are dropped, too.
         """
         inputs = self.size[1]
         constant = [v for v in self.after if v >= inputs and not self.before.get(v)]

@@ -1,4 +1,4 @@
-"""The structure of a derivative, and the linear systems of an implicit step, solved symbolically.
+"""Block structure of a derivative, and symbolic solution of the linear systems of an implicit step.
 
 States that depend on each other form a block: a strongly connected component of the Jacobian's
 sparsity (`find_blocks`). In a car the actuators come first, each on its own, then the velocities
@@ -93,7 +93,8 @@ class Block:
     ) -> Block:
         """A large block, without the search for corners.
 
-        Its Jacobian is computed once, for `own` and `earlier` together. Both save much time.
+        The Jacobian is computed once, for `own` and `earlier` together. Both shortcuts save much
+        time.
         """
         functions = _all_slopes(arguments, own_rates)
         values, jacobian, _ = functions.call(arguments)
@@ -117,7 +118,7 @@ def find_blocks(rates: SX, states: SX, free: SX) -> list[Block]:
 
 
 def _dependencies(rates: SX, states: SX) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Matrix pattern[i, j]: whether the derivative of state i depends on state j."""
+    """Dependency pattern[i, j]: whether the derivative of state i depends on state j."""
     pattern = np.zeros((rates.numel(), states.numel()), dtype=bool)
     for row, needed in zip(pattern, dependencies(rates, states).places, strict=True):
         row[list(needed)] = True
@@ -211,10 +212,12 @@ def _kind(jacobian: SX, own: SX, *, corners: bool = True) -> Kind:
     needed = dependencies(entries, own)
     if not any(needed.places):
         return Kind.LINEAR
-    # Calls are taken to be curved: their second derivatives would only be made to be counted.
+    # Treat calls as nonlinear, since making their second derivatives only to test them would be
+    # costly.
     if not corners or needed.by_calls:
         return Kind.NONLINEAR
-    # A selection depends on the states through its condition, yet its slopes are constant.
+    # Between corners: a selection depends on the states through its condition, but its slopes are
+    # constant.
     curvature = linearised(entries, own).jacobian
     return Kind.PIECEWISE_LINEAR if curvature.nnz() == 0 else Kind.NONLINEAR
 
@@ -229,7 +232,7 @@ class Factors:
     """Inverses of the pivot blocks."""
 
     def solve(self, right: Sequence[SX]) -> list[SX]:
-        """The solution, one column per block row."""
+        """Solve for one right side, with one column per block row."""
         blocks, rest = self.blocks, list(right)
         size = len(rest)
         for k in range(size):
@@ -264,12 +267,12 @@ def _sandwich(left: SX, middle: SX, right: SX) -> SX:
 
 
 def product(a: SX, b: SX) -> SX:
-    """a b, where a scalar stands for a multiple of the identity."""
+    """Matrix product a b, where a scalar stands for a multiple of the identity."""
     return a * b if a.is_scalar() or b.is_scalar() else ca.mtimes(a, b)
 
 
 def difference(a: SX, b: SX, size: int) -> SX:
-    """a - b, where a scalar stands for a multiple of the identity."""
+    """Matrix difference a - b, where a scalar stands for a multiple of the identity."""
     if a.is_scalar() and not b.is_scalar():
         a = a * ca.SX.eye(size)
     elif b.is_scalar() and not a.is_scalar():
@@ -285,7 +288,7 @@ def total(terms: Iterable[SX]) -> SX:
 
 
 def inverse(a: SX) -> SX:
-    """The inverse of a small matrix: by cofactors, with one division, up to 3 rows."""
+    """Inverse of a small matrix; up to 3 rows by cofactors, with one division."""
     if a.shape[0] <= 3:
         size = a.shape[0]
         cofactors = ca.SX(size, size)
@@ -309,7 +312,7 @@ def inverse(a: SX) -> SX:
 
 
 def _cofactor(a: SX, i: int, j: int) -> SX:
-    """Signed minor; cyclic indices give the sign of a 3-by-3 minor for free."""
+    """Signed minor of a matrix; for 3 rows, cyclic indices include the sign."""
     size = a.shape[0]
     if size == 1:
         return ca.SX(1)
@@ -401,7 +404,7 @@ class SparseFactors:
         return rest
 
     def entries(self) -> list[Number]:
-        """All numbers of the factors, in an order that depends on the sparsity alone."""
+        """List all numbers of the factors, in an order that depends on the sparsity alone."""
         return [
             *self.inverses,
             *(value for rows in (self.upper, self.lower) for row in rows for value in row.values()),

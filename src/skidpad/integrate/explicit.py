@@ -74,7 +74,7 @@ class Tableau:
 
 
 def _conditions(t: Tableau) -> Iterator[tuple[str, Coefficient, Fraction | Coefficient]]:
-    """Every order condition as (name, value, required value)."""
+    """Order conditions of a tableau, each as (name, value, required value)."""
     for i, (row, time) in enumerate(zip(t.a, t.c, strict=True)):
         yield f"sum of row {i + 1} of a", sum(row), time
     if t.explicit:
@@ -135,12 +135,12 @@ def vertices(tree: Tree) -> int:
 
 
 def density(tree: Tree) -> int:
-    """γ of a tree: the product of the vertex counts of all its subtrees."""
+    """Density γ of a rooted tree: the product of the vertex counts of all its subtrees."""
     return vertices(tree) * math.prod(density(branch) for branch in tree)
 
 
 def _elementary_weights(t: Tableau, tree: Tree) -> list[Coefficient]:
-    """Φ of the tree at each stage."""
+    """Elementary weight Φ of a rooted tree at each stage."""
     weights: list[Coefficient] = [Fraction(1)] * t.stages
     for branch in tree:
         below = _elementary_weights(t, branch)
@@ -150,7 +150,7 @@ def _elementary_weights(t: Tableau, tree: Tree) -> list[Coefficient]:
 
 
 def _dot(row: Iterable[Coefficient], values: Iterable[Coefficient]) -> Coefficient:
-    # Rows of explicit tableaux are short, so the longer list of values is cut.
+    # Use only as many values as the row of an explicit tableau, which is short, has entries.
     return sum((x * y for x, y in zip(row, values, strict=False)), Fraction(0))
 
 
@@ -200,7 +200,7 @@ POSE_FIELDS = frozenset({"x", "y", "z", "yaw", "pitch", "roll"})
 
 @dataclass(frozen=True)
 class ExplicitRungeKutta:
-    """One step of an explicit tableau, written with as few operations as the tableau allows."""
+    """Explicit Runge-Kutta method of a tableau, with as few operations as the tableau allows."""
 
     tableau: Tableau
     implicit: bool = field(default=False, init=False, repr=False)
@@ -237,7 +237,7 @@ class ExplicitRungeKutta:
 def _advance(
     x: Scalars, weights: Sequence[Coefficient], slopes: Sequence[Scalars], dt: Any
 ) -> Scalars:
-    """x + dt Σ weights k, with the first nonzero weight factored out.
+    """Advanced state x + dt Σ weights k, with the first nonzero weight factored out.
 
     For the classical method that gives x + dt/6 (k1 + k4 + 2 (k2 + k3)): the factor dt/6 is shared
     by all states, and the increment is rounded to the size of x only once.
@@ -254,7 +254,7 @@ def _advance(
 
 
 def _weighted_sum(grouped: dict[Coefficient, list[Scalars]], i: int) -> Any:
-    """Σ ratio * (sum of the slopes with this ratio), for state i."""
+    """Weighted sum Σ ratio * (sum of the slopes with this ratio), for state i."""
     total: Any = None
     for ratio, slopes in grouped.items():
         term: Any = slopes[0][i]
@@ -266,7 +266,7 @@ def _weighted_sum(grouped: dict[Coefficient, list[Scalars]], i: int) -> Any:
 
 
 def _scaled(coefficient: Coefficient, value: Any) -> Any:
-    """coefficient * value without a multiplication by one."""
+    """Product coefficient * value, without a multiplication by 1."""
     return value if coefficient == 1 else float(Fraction(coefficient)) * value
 
 

@@ -40,10 +40,10 @@ from .explicit import Tableau
 CORNER_ITERATIONS = 4
 """Newton iterations of a block that is linear between corners.
 
-Three settled every step tried.
+Three iterations solved every step tried.
 """
 ROUNDING = 1e-5
-"""Relative corrections below this may be rounding, and are ignored in estimating κ."""
+"""Relative size below which a correction may be rounding and is ignored in the estimate of κ."""
 
 Columns = list[SX]
 """One column of a block's states per stage."""
@@ -51,7 +51,7 @@ Columns = list[SX]
 
 @dataclass(frozen=True)
 class Method:
-    """The coefficients of a collocation method for a given step, shared by every block."""
+    """Coefficients of a collocation method for a given step, shared by every block."""
 
     weights: list[list[SX]]
     """h a_ij, with h the step and a the matrix of the tableau."""
@@ -86,7 +86,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Stages:
-    """The data a block is solved on: start state, earlier blocks and constants."""
+    """Data for solving a block: start state, stage values of earlier blocks, and constants."""
 
     method: Method
     start: SX
@@ -196,7 +196,7 @@ def error_left(before: SX, last: SX) -> SX:
 
 
 def size(values: SX) -> SX:
-    """Sum of absolute values. The maximum is not used because CasADi's would drop a NaN."""
+    """Size of a correction: the sum of absolute values. CasADi's maximum would drop a NaN."""
     return total(ca.fabs(values[i]) for i in range(values.numel()))
 
 
@@ -231,11 +231,11 @@ class LargeBlock:
         return list(zip(rows, columns, strict=True))
 
     def rates(self, own: SX, earlier: SX) -> SX:
-        """The derivatives at one point."""
+        """Time derivatives of the block's states at one point."""
         return self._rates.call([column((own, earlier, self.constants))])[0]
 
     def slopes(self, own: SX, earlier: SX) -> tuple[SX, SX, SX]:
-        """The derivatives at one point, and their slopes.
+        """Time derivatives of the block's states at one point, and their slopes.
 
         The slopes are the entries of the Jacobian with respect to the block's own states, and those
         with respect to earlier ones.
@@ -265,11 +265,11 @@ class LargeBlock:
         return SparseFactors.of(rows, [i * count + k for i in self.order for k in range(count)])
 
     def interleaved(self, columns: Columns) -> list[SX]:
-        """The unknowns in the order of the rows of `coupled`, from one column per stage."""
+        """Reorder unknowns from one column per stage to the row order of `coupled`."""
         return [columns[k][i] for i in range(self.block.size) for k in range(self.stages)]
 
     def by_stage(self, unknowns: Sequence[Any]) -> Columns:
-        """The unknowns as one column per stage."""
+        """Reorder unknowns from the row order of `coupled` to one column per stage."""
         return [column(unknowns[k :: self.stages]) for k in range(self.stages)]
 
 
@@ -296,7 +296,7 @@ class TransformedFactors:
         return cls(spectrum, [SparseFactors.of(rows, order) for rows in (*plain, *turned)])
 
     def solve(self, right: Columns) -> Columns:
-        """The solution, one column per stage."""
+        """Solve for one right side, with one column per stage."""
         parts = _mixed(self.spectrum.t_inverse, right)
         solved: Columns = []
         for factors, complex_ in self._kinds():
@@ -328,13 +328,13 @@ class TransformedFactors:
         return TransformedFactors(self.spectrum, renewed)
 
     def _kinds(self) -> list[tuple[SparseFactors, bool]]:
-        """The factors, each with whether it is complex."""
+        """List the factors, each with a flag for complex ones."""
         plain = len(self.spectrum.reals)
         return [(factors, k >= plain) for k, factors in enumerate(self.factors)]
 
 
 def _shifted(jacobian: Rows, shift: Number) -> Rows:
-    """The matrix shift I - J."""
+    """Shifted matrix `shift` I - J of a Newton system."""
     rows: Rows = [{j: -value for j, value in row.items()} for row in jacobian]
     for i, row in enumerate(jacobian):
         rows[i][i] = shift - row[i] if i in row else shift
@@ -353,7 +353,7 @@ def _parts(number: Number) -> tuple[SX, ...]:
 FAR = 1e4
 """Size of a linearised start, relative to the state, above which it is discarded.
 
-It then results from a vanishing pivot, and the iterations start from the start of the step.
+A larger start results from a vanishing pivot; the iterations then begin at the start of the step.
 """
 SETTLE_ITERATIONS = 6
 """Largest number of simplified Newton iterations."""
@@ -438,7 +438,7 @@ def solve_large(large: LargeBlock, stages: Stages, iterations: int) -> tuple[Col
 
 
 class _Symbols:
-    """Arguments of the three functions of a large block, as symbols."""
+    """Symbols for the arguments of a large block's functions `begin`, `settle` and `iterate`."""
 
     def __init__(self, large: LargeBlock, stages: Stages) -> None:
         self.large, self.count = large, len(stages)
@@ -466,16 +466,18 @@ class _Symbols:
         ]
 
     def relative(self, columns: Columns) -> SX:
-        """Size of a correction, relative to the state."""
+        """Size of a correction relative to the state."""
         return reciprocal(1.0 + size(self.start)) * size(ca.vertcat(*columns))
 
     def moved(self, change: Columns) -> Columns:
-        """The increments plus a correction."""
+        """Increments after adding a correction."""
         return [d + c for d, c in zip(self.progress.increments, change, strict=True)]
 
 
 def _begin_and_settle(here: _Symbols) -> tuple[Any, Any]:
-    """The functions `begin` (linearised start with its factors) and `settle`."""
+    """Make the functions `begin` (linearised start with its factors) and `settle` (simplified
+    iterations).
+    """
     large, method = here.large, here.method
     middle = here.earlier[method.reference]
     rates, entries, on_earlier = large.slopes(here.start, middle)
@@ -498,7 +500,7 @@ def _begin_and_settle(here: _Symbols) -> tuple[Any, Any]:
 
 
 def _settled(here: _Symbols, factors: TransformedFactors) -> SX:
-    """The result of one simplified iteration.
+    """Result of one simplified Newton iteration, as a `Progress` and increments.
 
     Corrections decrease by a factor θ each, so the error left is θ/(1 - θ) times the last one; with
     θ below one half, less than 2 θ.
@@ -521,7 +523,7 @@ def _settled(here: _Symbols, factors: TransformedFactors) -> SX:
 
 
 def _iterate(here: _Symbols) -> Any:
-    """The function `iterate`: one full Newton iteration."""
+    """Make the function `iterate`, one full Newton iteration."""
     large, method, before = here.large, here.method, here.progress
     linearisations = [large.slopes(*point)[:2] for point in here.points()]
     factors = large.coupled(method.inverse, [entries for _, entries in linearisations])
@@ -530,7 +532,7 @@ def _iterate(here: _Symbols) -> Any:
     correction = here.relative(change)
     estimate = error_left(before.last, correction)
     go_on = _asks(estimate, method.step)
-    # The estimate is that of a whole correction, so the last one is made whole.
+    # Apply the last correction without damping, since the error estimate assumes a full correction.
     part = ca.if_else(go_on, _part(before, correction), 1.0)
     moved = here.moved([part * c for c in change])
     following = Progress(go_on, correction, estimate, part, moved)
@@ -556,15 +558,15 @@ def _part(before: Progress, correction: SX) -> SX:
 
 
 def _asks(estimate: SX, step: SX) -> SX:
-    """1 where an estimate requires further iterations, else 0.
+    """Continuation flag: 1 where an error estimate requires further iterations, else 0.
 
-    NaN does not: a vehicle that diverged must not delay its neighbours.
+    For NaN the flag is 0, since a vehicle that diverged must not delay its neighbours.
     """
     return ca.if_else(estimate > _limit(step), 1.0, 0.0)
 
 
 def _limit(step: SX) -> SX:
-    """The estimate at which iterations end.
+    """Error estimate at which iterations end, relative to the state.
 
     One Program serves both precisions, so the precision is detected at run time.
     """
@@ -575,34 +577,36 @@ def _limit(step: SX) -> SX:
 
 @dataclass(frozen=True)
 class Solution:
-    """The solved stages of one step, and the data they were solved with."""
+    """Solved stages of one Radau step, with the data for its derivatives."""
 
     method: Method
     blocks: list[Block]
     free: SX
     """Symbols that the derivative depends on besides the state."""
     values: list[list[SX]]
-    """For each state its value at every stage; the last is the result."""
+    """Values of each state at every stage; the last stage is the result."""
     residual: SX
     large: dict[tuple[int, ...], LargeBlock]
     """The large blocks with their functions, by their states."""
 
     def at(self, stage: int, states: Sequence[int]) -> SX:
-        """Some of the states at one stage, as a column."""
+        """Select some states at one stage, as a column."""
         return column(self.values[i][stage] for i in states)
 
 
 def radau_step(
     stages: int, iterations: int, f: Derivative, x: Scalars, dt: Any
 ) -> tuple[Scalars, Any]:
-    """The state after `dt` by the Radau IIA method with `stages` stages, and the residual."""
+    """Return the state after `dt` by the Radau IIA method with `stages` stages, and the
+    residual.
+    """
     solved = radau_stages(stages, iterations, f, x, dt)
     return tuple(value[-1] for value in solved.values), solved.residual
 
 
 def radau_stages(stages: int, iterations: int, f: Derivative, x: Scalars, dt: Any) -> Solution:
-    """The stages of a step over `dt` by the Radau IIA method with `stages` stages."""
-    # The values as a column of SX; raises where they are numbers or arrays
+    """Solve the stages of a step over `dt` by the Radau IIA method with `stages` stages."""
+    # Convert the values to a column of SX; raise for numbers and arrays
     for value in x:
         if not isinstance(value, ca.SX):
             raise TraceError(

@@ -56,17 +56,19 @@ def to_callers_device(out: Any, space: Space, *arguments: Any) -> Any:
 
 
 def on_host(array: Any) -> AnyArray:
-    """An array as NumPy, copied from the device if it is there."""
+    """Return an array as NumPy; an array on the device is copied to the host."""
     return array.get() if hasattr(array, "get") else array
 
 
 def states(kind: type, values: Any, space: Space, layout: str) -> AnyArray:
-    """Start states as (1, B, n); a single state is a batch of one."""
+    """Convert start states to (1, B, n); a single state is a batch of one."""
     return finite(kind, "x0", _shaped(kind, "x0", values, space, layout, timed=False))
 
 
 def parameters(kind: type, base: Any, values: Any, space: Space) -> AnyArray:
-    """Parameters as (1, B or 1, n): the vehicle's own, or per vehicle by array or by name."""
+    """Convert parameters to (1, B or 1, n): the vehicle's own, or per vehicle by array or by
+    name.
+    """
     row = numbers("params", record.flatten(base), space)
     if values is None:
         return _normal(kind, finite(kind, "params", row.reshape(1, 1, -1)))
@@ -104,9 +106,9 @@ def _normal(kind: type, array: AnyArray) -> AnyArray:
 
 
 def series(kind: type, what: str, values: Any, space: Space, layout: str) -> AnyArray:
-    """Inputs or disturbances as (T or 1, B or 1, n); a record or mapping is one held row.
+    """Convert inputs or disturbances to (T or 1, B or 1, n); a record or mapping is one held row.
 
-    They are not checked for NaN and infinity here: the kernel reads them anyway.
+    NaN and infinity are not checked here, since the kernel checks every value that it reads.
     """
     if values is None or is_named(kind, values):
         row = record.flatten(record.build(kind, values))
@@ -123,8 +125,8 @@ def rows(
     *,
     masked: bool = False,
 ) -> AnyArray:
-    """Values that belong to states of leading shape `shape`, as (1, N, n), or one row for all
-    states.
+    """Convert values that belong to states of leading shape `shape` to (1, N, n), or to one row for
+    all states.
 
     With `masked` they may be NaN.
     """
@@ -143,13 +145,13 @@ def rows(
         raise InvalidValue(
             f"{what} has shape {array.shape}, which does not fit states of shape {(*shape, n)[:-1]}"
         ) from None
-    # Not -1, since without fields the number of rows could not be inferred.
+    # The number of rows is explicit: without fields, -1 could not be inferred.
     array = array.reshape(1, math.prod(shape), n)
     return array if masked else in_range(kind, what, finite(kind, what, array))
 
 
 def lengths(values: Any, steps: int, precision: str) -> AnyArray:
-    """Step lengths in s, (steps,), checked."""
+    """Check step lengths in s, (steps,)."""
     array = numbers("dt", values, Space.of("cpu", "float64"))
     if array.shape != (steps,):
         raise InvalidValue(f"dt has shape {array.shape}; expected ({steps},), one for each step")
@@ -203,7 +205,7 @@ def _shaped(
 
 
 def is_named(kind: type, values: Any) -> bool:
-    """Whether values are a mapping or a record, for `record.build`.
+    """Whether values are a mapping or a record, which `record.build` converts.
 
     Raises for a list that holds records of another class, whose numbers have another meaning.
     """
@@ -292,14 +294,14 @@ def batch_size(**arrays: AnyArray) -> int:
 
 
 FAR_BEYOND = 2.0
-"""Multiple of the actuator's limit above which an angle is an error, usually of units.
+"""Multiple of the actuator's limit above which an angle is refused, usually as a mistake of units.
 
-Up to there, a controller may demand more than the actuator can do.
+Below it, a controller may demand more than the actuator can do.
 """
 
 
 class AngleEnd(NamedTuple):
-    """An input that is an angle, and the limit of its actuator."""
+    """An input field that is an angle, and the limit of its actuator."""
 
     place: int
     name: str
@@ -307,7 +309,7 @@ class AngleEnd(NamedTuple):
     """Limit of the actuator in the direction in which it is larger."""
 
     def mistake(self, value: float, where: str = "") -> InvalidValue:
-        """The error for an angle far beyond the limit."""
+        """Make the error for an angle far beyond the actuator's limit."""
         return InvalidValue(
             f"{self.name} = {value:g} rad{where} is far beyond ±{self.end:g} rad, where the "
             f"actuator ends: were degrees meant? {value:g}° are {math.radians(value):.4g} rad. To "
@@ -316,7 +318,7 @@ class AngleEnd(NamedTuple):
 
 
 def angle_ends(vehicle: Vehicle | None) -> tuple[AngleEnd, ...]:
-    """The angles among a vehicle's inputs that must not exceed their actuators' limits by far.
+    """Angles among a vehicle's inputs that are refused far beyond their actuators' limits.
 
     Empty for a vehicle that clips its inputs, or reproduces a program that does.
     """
@@ -412,7 +414,7 @@ class Commands:
                 record.check(record.unflatten(self.Input, row))
 
     def table(self, controls: Any, count: int) -> AnyArray:
-        """Held or tabulated controls as (count, nu), checked."""
+        """Convert held or tabulated controls to a checked array (count, nu)."""
         size = len(self.defaults)
         if controls is None or isinstance(controls, (Mapping, self.Input)):
             controls = record.flatten(record.build(self.Input, controls))
@@ -450,11 +452,11 @@ turned further.
 def make_consistent(
     model: Model | Plant, start: Any, params: Any, source: Any, named: Collection[str]
 ) -> Any:
-    """Make the dependent fields of a start consistent.
+    """Make the dependent fields of a start state consistent.
 
-    The start was built from `source` and the fields `named`. Fields of `Model.fills` that it names
-    keep their values; the others are filled, unless the start is a whole state, where only the
-    model can tell whether 0 means "not set".
+    The start state was built from `source` and the fields `named`. Fields of `Model.fills` keep
+    their values if they were named; the others are filled, unless the source is a whole state, for
+    which only the model can tell whether 0 means "not set".
     """
     if model.settle is None:
         return start
@@ -466,10 +468,11 @@ def make_consistent(
 
 
 def consistent_states(plant: Plant, start: Any, params: AnyArray, layout: str = "aos") -> Any:
-    """Start states, given by name or as a record, with dependent fields made consistent.
+    """Make the dependent fields of start states given by name or as a record consistent, as in
+    `Simulator.reset`.
 
-    As in `Simulator.reset`. The result is (nx,) or (B, nx), in the layout "soa" (nx, B), for
-    parameters (1, B, np). Arrays are whole states and are returned unchanged.
+    The result is (nx,) or (B, nx), in the layout "soa" (nx, B), for parameters (1, B, np). Arrays
+    are whole states and are returned unchanged.
     """
     if not isinstance(start, (Mapping, plant.State)):
         return start
@@ -482,7 +485,7 @@ def consistent_states(plant: Plant, start: Any, params: AnyArray, layout: str = 
 
 
 def consistent_rows(plant: Plant, rows: Array, params: AnyArray) -> Array:
-    """Sampled start states (B, nx) with dependent fields made consistent."""
+    """Make the dependent fields of sampled start states (B, nx) consistent."""
     if plant.settle is None:
         return rows
     x = record.unflatten(plant.State, list(rows.T))
@@ -521,13 +524,13 @@ def check_start(vehicle: Vehicle, start: Any, of: str = "") -> None:
         looks.append(_StartCheck("steering angle", "rad", angle, -end, end, INNER_WHEEL * end))
     if not looks:
         return
-    # A GPU is asked once for all of them.
+    # Combine all checks, so that a GPU transfers a single result.
     if bool(np.any(reduce(operator.or_, (look.outside for look in looks)))):
         raise next(look for look in looks if bool(np.any(look.outside))).mistake(of)
 
 
 class _StartCheck(NamedTuple):
-    """A quantity of one start state, or of each of many, and its allowed range."""
+    """A quantity of one or many start states, with its allowed range."""
 
     what: str
     unit: str
@@ -568,7 +571,7 @@ class Plausible:
         """Lowest and highest parameters for which the step is known to be short enough."""
 
     def driven(self) -> Plausible:
-        """The checks for closed loops, whose inputs are the policy's references."""
+        """Return the checks for closed loops, whose inputs are the policy's references."""
         return Plausible(self.plant, self._dt, self._substeps, None)
 
     def check(self, arrays: RolloutArrays, *, own_params: bool) -> None:
@@ -639,5 +642,5 @@ def check_sample_room(vehicle: Vehicle, count: int) -> None:
 
 
 def padded(rows: AnyArray, count: int) -> AnyArray:
-    """The rows, padded with NaN to (count, n)."""
+    """Pad rows with NaN to (count, n)."""
     return np.vstack([rows, np.full((count - len(rows), rows.shape[1]), np.nan)])

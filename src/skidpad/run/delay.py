@@ -26,7 +26,7 @@ from ..errors import InvalidValue
 from . import arguments
 
 _MOST_STEPS = 1_000_000
-"""Longest queue in steps; a longer one results from a wrong unit of a delay."""
+"""Largest length of a command queue in steps; a longer queue indicates a delay in a wrong unit."""
 SLACK = 1e-6
 """Fraction of a step by which a delay may exceed a whole number of steps.
 
@@ -41,7 +41,7 @@ def age(delay: Any, dt: float, rule: str) -> Any:
 
 
 class Channels(NamedTuple):
-    """The delayed inputs of a model."""
+    """Delayed inputs of a model and the parameters that hold their delays."""
 
     fields: tuple[int, ...]
     """Indices of the delayed inputs in the input record."""
@@ -92,7 +92,7 @@ def whole_steps(age: Any) -> Any:
 def queue_of(
     channels: Channels, steps: AnyArray, pending: Any, space: arguments.Space, layout: str = "aos"
 ) -> Late:
-    """The queue at the start of a rollout, checked.
+    """Return the checked command queue at the start of a rollout.
 
     `pending` is the queue supplied by the caller, (rows, B, nu) or (rows, nu, B), or None for the
     inputs' defaults.
@@ -169,7 +169,9 @@ def command_gradient(g: AnyArray, queue: Late, fields: tuple[int, ...], held: bo
 
 
 def pending_after(u: AnyArray, queue: Late, steps: int, space: arguments.Space) -> AnyArray:
-    """Pending rows (rows, B, nu) after `steps` steps with commands (steps or 1, B or 1, nu)."""
+    """Pending command rows (rows, B, nu) after `steps` steps with commands (steps or 1, B or 1,
+    nu).
+    """
     rows = len(queue.pending)
     count = max(u.shape[1], queue.pending.shape[1])
     shape = (count, u.shape[2])
@@ -210,7 +212,7 @@ class DelayLine:
 
     @classmethod
     def of(cls, model: Model, params: Any, dt: float) -> Self | None:
-        """The queue of a vehicle with steps of dt in s; None if it has no delayed input."""
+        """Command queue of a vehicle with steps of dt in s; None if it has no delayed input."""
         channels = Channels.of(model)
         if not channels:
             return None
@@ -223,10 +225,10 @@ class DelayLine:
         return tuple(zip(self.fields, self._ages, strict=True))
 
     def acting(self, row: Sequence[float], clock: float, after: float) -> list[float]:
-        """The inputs in effect if this row is commanded in a step from `clock` to `after`."""
+        """Return the inputs in effect if `row` is commanded in a step from `clock` to `after`."""
         out = list(row)
         for field, age, queue in zip(self.fields, self._ages, self._queues, strict=True):
-            while queue[-1][0] > clock:  # left over from a failed step
+            while queue[-1][0] > clock:  # drop commands left over from a failed step
                 queue.pop()
             while len(queue) > 1 and clock - queue[1][0] >= age:
                 queue.popleft()
@@ -258,7 +260,7 @@ class DelayLine:
         return all(math.isfinite(row[field]) for field in self.fields)
 
     def waiting(self, clock: float) -> Waiting:
-        """A copy of the queue at this reading of the clock."""
+        """Copy the queue at this reading of the clock."""
         queues = (tuple(c for c in queue if c[0] <= clock) for queue in self._queues)
         return Waiting(tuple(queues))
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 _MADE_FROM_RUNNER = frozenset(["_runner", "_derivatives", "__orig_class__"])
 """Attributes that are not pickled.
 
-They are derived from the fleet's runner, or are a note of `typing` on record classes, which
-need not be picklable.
+Such attributes are derived from the fleet's runner, or are an annotation of `typing` on record
+classes, which need not be picklable.
 """
 
 
@@ -453,7 +453,8 @@ class Fleet(Generic[X, U, P, Y, W]):
 
 
 def _monte_carlo() -> Any:
-    # It imports numba, which rollouts do not need; an interrupt would leave half of it behind.
+    # Imported here, as it needs numba, which rollouts do not; an interrupt must not leave the
+    # import half done.
     from . import monte_carlo
 
     return monte_carlo

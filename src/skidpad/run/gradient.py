@@ -43,7 +43,7 @@ _MOST_NUMBERS = 1 << 27
 
 
 def saved_cost(plant: Plant, cost: Any) -> SavedCost:
-    """The Programs of a cost, for the file of a plant."""
+    """Trace the Programs of a cost, as they are saved in the file of a plant."""
     cost = Cost.of(cost)
     return SavedCost(
         cost.Reference,
@@ -54,7 +54,7 @@ def saved_cost(plant: Plant, cost: Any) -> SavedCost:
 
 
 def adjoint_of(plant: Plant, cost: Cost | SavedCost | None, with_params: bool) -> Program:
-    """The adjoint Program of a plant's step, with the stage cost if there is a cost."""
+    """Return the adjoint Program of a plant's step, including the stage cost if there is a cost."""
     if isinstance(cost, SavedCost):
         return cost.adjoint if with_params else without_output(cost.adjoint, "p")
     if plant.vehicle is not None and plant.method is not None:
@@ -71,7 +71,7 @@ def adjoint_of(plant: Plant, cost: Cost | SavedCost | None, with_params: bool) -
 
 
 def terminal_of(plant: Plant, cost: Cost | SavedCost, with_params: bool) -> Program:
-    """The Program of the terminal cost and its derivatives."""
+    """Return the Program of the terminal cost and its derivatives."""
     if isinstance(cost, SavedCost):
         return cost.terminal if with_params else without_output(cost.terminal, "p")
     if plant.derivatives is not None:
@@ -110,7 +110,7 @@ WRT = ("x0", "controls", "params")
 
 
 class Gradient(NamedTuple):
-    """Derivatives of one number per vehicle; None for arguments that `wrt` leaves out."""
+    """Gradient of each vehicle's cost; fields are None for arguments that `wrt` leaves out."""
 
     x0: Any
     """Derivative with respect to the start states, (B, nx)."""
@@ -126,7 +126,7 @@ class Jacobian(NamedTuple):
     x0: Any
     """Derivative with respect to the start states, (B, nx, nx)."""
     controls: Any
-    """Derivative by the inputs: (B, nx, T, nu), or (B, nx, nu) if they are held."""
+    """Derivative with respect to the inputs: (B, nx, T, nu), or (B, nx, nu) if they are held."""
     params: Any
     """Derivative with respect to the parameters, (B, nx, np)."""
 
@@ -135,14 +135,14 @@ class _Work(NamedTuple):
     """Arguments of a rollout to be differentiated."""
 
     acting: RolloutArrays
-    """Arguments with inputs that are already delayed."""
+    """Checked arguments, with commands already converted to delayed inputs."""
     queue: Late | None
-    """The queue of delayed commands at the start."""
+    """Queue of delayed commands at the start of the rollout."""
     steps: int
     held: bool
     """Whether the derivatives of inputs are summed over the steps, as the inputs are held."""
     callers: tuple[Any, Any, Any]
-    """The caller's x0, controls and params."""
+    """Original arguments x0, controls and params of the caller."""
 
     @property
     def marks(self) -> range:
@@ -154,7 +154,7 @@ class _Work(NamedTuple):
 
 
 class Derivatives:
-    """Gradients, pullbacks and Jacobians of the rollouts of one runner; see those of `Fleet`.
+    """Gradients, pullbacks and Jacobians of one runner's rollouts; see the methods of `Fleet`.
 
     The engines, one for each cost and choice of derivatives, are created on first use.
     """
@@ -277,7 +277,7 @@ class Derivatives:
             u, w, r = (_rows(array, rows) for array in (acting.u, acting.w, references))
             seed = nothing if seeds is None else seeds[rows]
             given = Backward(states[:-1], u, w, acting.p, r, lam, seed)
-            # There may be several λ for the one vehicle, as in a Jacobian.
+            # A Jacobian has several λ for each vehicle.
             count = max(states.shape[1], lam.shape[1])
             swept = engine.run(given, steps, count, progress=progress)
             if total is not None:
@@ -290,9 +290,10 @@ class Derivatives:
         return total
 
     def _segments(self, work: _Work, progress: Progress | None) -> Iterator[tuple[int, AnyArray]]:
-        """First step and states (steps + 1, B, nx) of each segment, from the last to the first.
+        """Yield the first step and the states (steps + 1, B, nx) of each segment, last segment
+        first.
 
-        Each is recomputed from its checkpoint.
+        The states of a segment are recomputed from its checkpoint.
         """
         arguments, marks = work.acting, work.marks
 
@@ -300,7 +301,7 @@ class Derivatives:
             rows = slice(begin, begin + steps)
             u, w = _rows(arguments.u, rows), _rows(arguments.w, rows)
             part = RolloutArrays(start, u, w, arguments.p)
-            # The vehicle last in memory, as the sweep reads it fastest.
+            # The vehicle is the last axis in memory, the layout that the sweep reads fastest.
             return self.runner.samples(part, steps, every, "soa", progress=progress)
 
         starts = np.broadcast_to(arguments.x, (1, arguments.vehicles, arguments.x.shape[2]))
@@ -426,7 +427,7 @@ def as_torch(fleet: Fleet) -> Callable[..., Tensor]:
 
 
 class Call(NamedTuple):
-    """A fleet and the arguments of a rollout that are not tensors."""
+    """A rollout to differentiate: the fleet and the arguments that are not tensors."""
 
     fleet: Fleet
     options: dict[str, Any]
@@ -469,7 +470,7 @@ def _function() -> Any:
             wrt = tuple(name for name, wanted in zip(PARTS, needed, strict=True) if wanted)
             parts = ctx.call.pulled_back(tensors, cotangents[0], wrt)
             shaped = (
-                # A row shared by all vehicles has the sum of their derivatives.
+                # The derivative of a row that all vehicles share is the sum over the vehicles.
                 None if part is None else torch.as_tensor(part).sum_to_size(tensor.shape)
                 for part, tensor in zip(parts, tensors, strict=True)
             )
@@ -479,7 +480,9 @@ def _function() -> Any:
 
 
 def _array(tensor: Tensor | None) -> Any:
-    """A tensor as an array of a fleet, not copied: NumPy on the CPU, itself on a GPU."""
+    """View a tensor as an array of a fleet, without a copy: NumPy on the CPU, the tensor itself on
+    a GPU.
+    """
     if tensor is None:
         return None
     bare = tensor.detach()

@@ -29,7 +29,9 @@ from ..integrate.base import Integrator, Update, flat_result, making_expressions
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FlatModel:
-    """Names of the entries of each vector, dotted where records are nested, and default values."""
+    """Entry names of a vehicle's flat vectors, dotted where records are nested, and default
+    values.
+    """
 
     name: str
     """Name of the vehicle model."""
@@ -101,12 +103,13 @@ class CasadiModel(FlatModel):
     dt: SX
     """Step in s."""
     f_expl: SX | None
-    """x' as an expression of x, u, w, p; None for a discrete model."""
+    """Time derivative x' as an expression of x, u, w, p; None for a discrete model."""
     f_impl: SX | None
-    """xdot - f_expl, zero along every motion; None for a discrete model."""
+    """Implicit residual xdot - f_expl, zero along every motion; None for a discrete model."""
     f_disc: SX | None
-    """The state after dt, in the model's sub-steps if it has some; None for a continuous model
-    without an integrator."""
+    """Next state as an expression, after dt, in the model's sub-steps if it has some; None for a
+    continuous model without an integrator.
+    """
     residual: SX | None
     """Newton residual of `f_disc` (see `integrate.radau`); 0 for an explicit method."""
     y: SX
@@ -205,7 +208,7 @@ def expressions(vehicle: Vehicle, integrator: str | Integrator | None = None) ->
 
 
 def _step(model: Model, method: Integrator, records: Sequence[Any], dt: SX) -> tuple[SX, SX]:
-    """The state after dt in the model's sub-steps, mostly one, and their largest residual."""
+    """State after dt in the model's sub-steps (mostly one), and the largest residual of these."""
     start, *rest = records
     update = integrate.discretise(model, method)
     state, residual = start, ca.SX(0)
@@ -304,7 +307,8 @@ class JaxModel(FlatModel):
                 f"{name} has shape {flat.shape}; expected ({record.size(kind)},) with fields "
                 f"{', '.join(record.names(kind)) or 'none'}. For many vehicles use jax.vmap"
             )
-        # One operation for all entries: indexing each made a gradient's compile time twice as long.
+        # Replace all entries by one operation: indexing each doubled the compile time of a
+        # gradient.
         return record.unflatten(kind, list(self.numpy.unstack(flat)))
 
     def _flat(self, leaves: Any) -> Any:

@@ -58,7 +58,7 @@ Compiling it takes longer than the calls of a session would save.
 
 
 Function = Callable[..., list[AnyArray]]
-"""Function of rows of numbers that returns values and their derivatives."""
+"""Type of a function of number rows that returns values and their derivatives."""
 
 
 class Differentiated:
@@ -71,7 +71,8 @@ class Differentiated:
         from ..integrate.derivatives import linearised
 
         self.name = name
-        # By elimination, since CasADi's own method takes up to twice as many operations here.
+        # Differentiate by vertex elimination, since CasADi's method takes up to twice as many
+        # operations here.
         values, jacobian = linearised(values, ca.vertcat(*symbols[:2]))
         nx = symbols[0].numel()
         matrices = [ca.densify(jacobian[:, :nx]), ca.densify(jacobian[:, nx:])]
@@ -87,7 +88,7 @@ class Differentiated:
         self._compiled: BoundMap | None = None
 
     def _bound(self) -> BoundMap:
-        """The function as machine code over the arrays of this object."""
+        """Bind the function as machine code to the arrays of this object."""
         inputs, outputs = (
             [Port(f"{side}{k}", tuple(map(str, range(array.size)))) for k, array in enumerate(some)]
             for side, some in (("in", self._points), ("out", self._results))
@@ -127,7 +128,7 @@ class StagedStep:
         """The state after dt, its derivatives with respect to state and input, and residual 0."""
         x, u, w, p, (dt,) = rows
         nx = len(x)
-        # State and derivatives side by side, so that each stage moves all of them at once.
+        # Store state and derivatives side by side, so that each stage updates all of them at once.
         start = np.eye(nx, 1 + nx + len(u), 1)
         start[:, 0] = x
         slopes: list[AnyArray] = []
@@ -170,7 +171,7 @@ class ExactStep:
 def _stage_state(
     start: AnyArray, weights: Sequence[float], slopes: list[AnyArray], dt: float
 ) -> AnyArray:
-    """start + dt Σ weights slopes."""
+    """State of a Runge-Kutta stage, start + dt Σ weights slopes."""
     ahead = start
     for weight, slope in zip(weights, slopes, strict=False):
         if weight:
@@ -184,9 +185,10 @@ _FUNCTIONS: RecentCache[Function] = RecentCache()
 def derivative_function(
     vehicle: Vehicle, what: str, integrator: Integrator | None = None
 ) -> Function:
-    """The `derivative`, the `outputs` or the `step` (by an integrator) of a vehicle's model.
+    """Compile the `derivative`, the `outputs` or the `step` (by an integrator) of a vehicle's
+    model.
 
-    Compiled once per model, as parameters are arguments.
+    It is compiled once per model, as parameters are arguments.
     """
     make = partial(_function, vehicle, what, integrator)
     return _FUNCTIONS.get(vehicle.model, (what, integrator), make)
@@ -201,7 +203,7 @@ def _function(vehicle: Vehicle, what: str, integrator: Integrator | None) -> Fun
     if what != "step":
         values = model.f_expl if what == "derivative" else model.y
         return Differentiated(name, symbols, values, ())
-    # Stages cannot account for values that a model holds over the whole step.
+    # A step by stages cannot represent values that the model holds over the whole step.
     alone = vehicle.model.continuous and vehicle.model.hold is None and vehicle.model.substeps == 1
     if isinstance(integrator, ExplicitRungeKutta) and alone:
         size: int = model.functions["f_disc"].n_instructions()
@@ -215,9 +217,11 @@ _GROWTH = 5
 """Approximate number of operations of a step with its Jacobian, relative to the step alone."""
 
 EXACT = "exact"
-"""Placeholder for an integrator: the exact solution of the linear motion with held input."""
+"""Name used in place of an integrator for the exact solution of the linear motion with held
+input.
+"""
 PAIRS = (("a_long", "a_lat"), ("a_x", "a_y"))
-"""Output names of the accelerations along and across a vehicle, first match wins."""
+"""Output names of the longitudinal and lateral acceleration; the first pair that exists is used."""
 
 
 class _LinearisedVehicle:
@@ -243,17 +247,17 @@ class _LinearisedVehicle:
         rows = (_row(State, x), _row(Input, u), self._w if w is None else _row(Disturbance, w))
         try:
             results = self._functions(*rows, self._p, *rest)
-        except OverflowError:  # a whole number beyond all floats
+        except OverflowError:  # an integer beyond the range of floats
             results = [np.array([np.nan])]
         if not np.isfinite(results[0]).all():
-            # The rows are checked only here, so that it costs nothing in the usual case.
+            # Check the rows only after a failure, so that valid calls pay nothing.
             for kind, row in zip(self._kinds, rows, strict=True):
                 record.build(kind, dict(zip(record.names(kind), record.flatten(row), strict=True)))
         return results
 
 
 def _row(kind: type, values: Any) -> Any:
-    """The numbers of a record, mapping or array; without a copy where possible."""
+    """Row of numbers of a record, mapping or array; not copied where possible."""
     if type(values) is np.ndarray and values.shape == (record.size(kind),):
         return values
     if type(values) is kind and len(kind._fields) == record.size(kind):
@@ -276,7 +280,8 @@ class Linearisation(_LinearisedVehicle):
             super().__init__(vehicle, ExactStep(derivative_function(vehicle, "derivative")))
             self._implicit = False
             return
-        # A model that samples at the start of a step has no motion with a derivative.
+        # A model that samples at the start of a step (`hold`) has no continuous motion to
+        # differentiate.
         method = automatic(vehicle, self.dt, model.substeps)
         if integrator != EXACT:
             method = compiled_integrator(integrator)
@@ -344,12 +349,12 @@ class AccelerationLimits(_LinearisedVehicle):
         self.limits = np.array([_limit(vehicle, *item) for item in limits.items()])
 
     def __call__(self, x: Any, u: Any, w: Any = None) -> NormalisedAcceleration:
-        """Accelerations divided by their limits."""
+        """Evaluate the accelerations divided by their limits."""
         along, across = self._evaluated(x, u, w)[0][self._rows] / self.limits
         return NormalisedAcceleration(float(along), float(across))
 
     def linearise(self, x: Any, u: Any, w: Any = None) -> LinearAcceleration:
-        """Accelerations divided by their limits, with their derivatives."""
+        """Evaluate the accelerations divided by their limits, with their derivatives."""
         y, by_x, by_u = self._evaluated(x, u, w)[:3]
         (along, across), by = y[self._rows] / self.limits, 1.0 / self.limits[:, None]
         along_x, across_x = by_x[self._rows] * by
@@ -380,7 +385,7 @@ def linearise(
     *,
     w: Any = None,
 ) -> Discrete:
-    """Return the state one step of `dt` in s after `x` with `u` held, and its derivatives A and B.
+    """Linearise one step of `dt` in s from state `x` with input `u` held: next state, A and B.
 
     State, input and disturbance are records, mappings or arrays; `w` is neutral if None. The step
     is that of an `integrator`; with "exact" it is the exact solution of the linearised motion;
@@ -404,10 +409,10 @@ def normalised_acceleration(
     a_long_max: float | None = None,
     a_lat_max: float | None = None,
 ) -> NormalisedAcceleration:
-    """Accelerations along and across a vehicle, divided by their limits.
+    """Longitudinal and lateral acceleration of a vehicle, divided by their limits.
 
-    They are its outputs `a_long`, `a_lat` if it has them, else `a_x`, `a_y`. The limits in m/s² are
-    the arguments or else its parameters of these names.
+    The accelerations are the vehicle's outputs `a_long`, `a_lat` if they exist, else `a_x`, `a_y`.
+    The limits in m/s² are the arguments or else its parameters of these names.
     """
     return _cached(AccelerationLimits, vehicle, a_long_max, a_lat_max)(x, u, w)
 

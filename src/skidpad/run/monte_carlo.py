@@ -108,8 +108,9 @@ def quantile_ranks(runs: int, quantile: float, level: float) -> tuple[int, int]:
 
 
 def _lower_rank(runs: int, quantile: float, tail: float) -> int:
-    """Largest rank for which the probability that fewer values are below the quantile is at most
-    `tail`."""
+    """Rank of the lower interval end: the largest one with at most probability `tail` that fewer
+    values lie below the quantile.
+    """
     below = _special().bdtr
     low, high = 0, runs + 1
     while high - low > 1:
@@ -122,7 +123,7 @@ def _lower_rank(runs: int, quantile: float, tail: float) -> int:
 
 
 def _tail(level: float) -> float:
-    """Probability beyond either end of an interval with this confidence."""
+    """Tail probability beyond either end of an interval with confidence `level`."""
     return (1.0 - between("level", level, 0.0, 1.0, hint=", such as 0.95")) / 2.0
 
 
@@ -137,7 +138,7 @@ Runs = NDArray[np.int64]
 
 
 class Moment(NamedTuple):
-    """States and inputs of all runs at one time."""
+    """States, inputs and disturbances of all runs at one time."""
 
     step: int
     states: Array
@@ -155,11 +156,11 @@ class Experiment:
     runner: Runner
     """Runner of the vehicle, or of the closed loop of vehicle and policy."""
     vehicle_states: int
-    """Number of states of the vehicle itself; those after them are the policy's memory."""
+    """Number of states of the vehicle itself; the states after them are the policy's memory."""
     steps: int
     seed: int
     start: Array | UncertaintyModel
-    """Start states (1 or runs, states of the vehicle), or their distribution."""
+    """Start states (1 or runs, number of vehicle states), or their distribution."""
     memory: Array
     """Memory of the policy at the start, (nm,)."""
     inputs: Array
@@ -186,7 +187,7 @@ class Experiment:
             noise_memory = self.noise.start(len(runs))
         shown = x[: self.vehicle_states].T
         for step in range(self.steps):
-            # For runs that diverged, models that read states get the last finite ones.
+            # Uncertainty models that read states get the last finite states of diverged runs.
             alive: Mask = np.asarray(np.isfinite(x).all(axis=0))
             shown = np.where(alive[:, None], x[: self.vehicle_states].T, shown)
             draw = self.draw("disturbance", runs, step)
@@ -272,7 +273,7 @@ class Experiment:
         return _among(after, alive), pending
 
     def _named(self, error: SimulationDiverged, runs: Runs, step: int) -> SimulationDiverged:
-        """The error with the seeds of the runs, so that they can be repeated."""
+        """Add the seeds of the failed runs to an error, so that they can be repeated."""
         lost = [int(runs[v]) for v in error.vehicles]
         seeds = ", ".join(str(of_run(self.seed, k)) for k in lost[:4])
         seeds += ", ..." if len(lost) > 4 else ""
@@ -301,13 +302,15 @@ def _among(array: Array, alive: Mask) -> Array:
 
 
 def _of(series: Array, step: int, runs: Runs) -> Array:
-    """The rows (1 or runs, n) of a series (1 or steps, 1 or runs, n) at a step."""
+    """Rows (1 or runs, n) at one step of a series (1 or steps, 1 or runs, n)."""
     rows = series[0 if len(series) == 1 else step]
     return rows if len(rows) == 1 else rows[runs]
 
 
 def input_rows(runner: Runner, kind: type, values: Any) -> Array:
-    """Controls or references as (1 or steps, 1 or runs, n); a table (steps, n) is for all runs."""
+    """Convert controls or references to (1 or steps, 1 or runs, n); a table (steps, n) is for all
+    runs.
+    """
     space = batch.Space.of("cpu", runner.settings.precision)
     if not isinstance(values, (Mapping, kind)) and values is not None and np.ndim(values) == 2:
         values = np.asarray(values)[:, None]
@@ -389,10 +392,10 @@ class Tally:
         counted = values if alive.all() else values[alive]
         ordered = np.sort(counted)
         self.quantiles[name][sample] = _quantiles(ordered, self.levels)
-        if not np.isnan(ordered[-1]):  # NaN is sorted last; its rank is unknown
+        if not np.isnan(ordered[-1]):  # NaN is sorted last; with a NaN, ranks are unknown
             ends = np.concatenate([[-np.inf], ordered, [np.inf]])
             self.intervals[name][sample] = ends[self._ranks(len(ordered))]
-        # A diverging run may be too large to be squared, or infinite.
+        # Values of a diverging run may be infinite or overflow when squared.
         with np.errstate(over="ignore", invalid="ignore"):
             self.mean[name][sample] = counted.mean()
             self.std[name][sample] = counted.std(ddof=1) if counted.size > 1 else 0.0
@@ -400,7 +403,7 @@ class Tally:
     def _ranks(self, runs: int) -> NDArray[np.int64]:
         """Ranks of the ends of confidence intervals (levels, confidences, 2).
 
-        Those of the last number of runs are cached.
+        The ranks for the last number of runs are cached.
         """
         if self._known_ranks[0] != runs:
             pairs = [
@@ -412,9 +415,9 @@ class Tally:
 
 
 class Extreme:
-    """The largest value of each run and its sample, -1 where there was no number at all.
+    """Largest value of each run and its sample index, -1 for runs without any number.
 
-    With a sign of -1 it is the smallest value.
+    With a sign of -1 the smallest value is recorded instead.
     """
 
     def __init__(self, runs: int, sign: float) -> None:
@@ -441,7 +444,7 @@ class Extreme:
 def _quantiles(ordered: Array, levels: Array) -> Array:
     """Quantiles of ordered values.
 
-    Between two values that are infinite it is the nearer one, without interpolation.
+    Between two infinite values the nearer one is taken, without interpolation.
     """
     with np.errstate(invalid="ignore"):
         quantiles = np.quantile(ordered, levels)
@@ -504,7 +507,7 @@ def replay_run(experiment: Experiment, run: int, seed: int) -> Trajectory:
     moments = list(experiment.moments(np.array([run])))
     good = [m for m in moments if np.isfinite(m.states).all()]
     states = np.array([m.states[:, 0] for m in good])
-    # The last sample has no step of its own: it has the input of the step before.
+    # The last sample starts no step, so it repeats the input of the step before.
     acted = [m for m in moments if m.inputs is not None and m.disturbances is not None]
     acted = [acted[min(k, len(acted) - 1)] for k in range(len(good))]
     inputs = np.array([m.inputs[0] for m in acted if m.inputs is not None])
@@ -537,14 +540,13 @@ class Case(NamedTuple):
     value: float
     """Extreme value of the quantity."""
     time: float
-    """Time of that value in s."""
+    """Time of the extreme value in s."""
 
 
 class MonteCarlo:
     """Bands, probabilities and worst cases of many runs of one vehicle.
 
-    It is the result of `Fleet.monte_carlo`. Arrays over time have a row per step and one for the
-    start.
+    `Fleet.monte_carlo` returns it. Arrays over time have a row per step and one for the start.
     """
 
     def __init__(self, experiment: Experiment, runs: NDArray[np.int64], tally: Tally) -> None:
@@ -609,7 +611,7 @@ class MonteCarlo:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Numbers of the runs."""
+        """Run numbers, in order, (runs,)."""
         return tuple(self._runs.tolist())
 
     @property
@@ -622,9 +624,10 @@ class MonteCarlo:
 
     @property
     def diverged(self) -> tuple[int, ...]:
-        """Numbers of the runs that diverged.
+        """Numbers of the runs in which the vehicle diverged.
 
-        They do not contribute to quantities from then on; events that happened before are counted.
+        Diverged runs do not contribute to quantities from then on; events that happened before are
+        counted.
         """
         lost = ~np.isfinite(self.final).all(axis=1)
         return tuple(self._runs[lost].tolist())
@@ -650,9 +653,9 @@ class MonteCarlo:
     def mean_interval(self, name: str, level: float = 0.95) -> tuple[Array, Array]:
         """Confidence interval of the mean over time: lower and upper end, (T + 1,) each.
 
-        From Student's distribution: it contains the true mean with the confidence `level` at any
-        one time, exactly for normal values and nearly for others with some dozens of runs. Infinite
-        for a single run.
+        By Student's distribution, the interval contains the true mean with the confidence `level`
+        at any one time, exactly for normal values and nearly for others with some dozens of runs.
+        Infinite for a single run.
         """
         mean = self._of(self._tally.mean, name, "quantity")
         return mean_bounds(mean, self._tally.std[name], self.counted, level)
@@ -792,10 +795,10 @@ TOLD = "told"
 
 
 def noisy(policy: Policy, State: type) -> Policy:
-    """A policy that gets the state plus noise; the noise is part of its reference.
+    """Wrap a policy so that it receives the state plus noise; the noise is part of its reference.
 
-    Its reference record has the policy's own (`told`), unless that is empty, followed by the noise
-    of the step in the units of the state (`noise`).
+    The new reference record has the policy's own reference (`told`), unless that is empty, followed
+    by the noise of the step in the units of the state (`noise`).
     """
     leaves = [leaf.name.replace(".", "_") for leaf in record.fields(State)]
     kinds = {TOLD: policy.Reference} if record.size(policy.Reference) else {}
@@ -809,7 +812,7 @@ def noisy(policy: Policy, State: type) -> Policy:
         arguments = {**arguments, "x": seen, "r": getattr(arguments["r"], TOLD, None)}
         return policy.act(**{name: arguments[name] for name in policy.arguments})
 
-    # The argument names of the policy say what it needs.
+    # The argument names of the policy's function determine which values it receives.
     names = dict.fromkeys(("x", "r", *policy.arguments))
     keyword = inspect.Parameter.KEYWORD_ONLY
     act.__signature__ = inspect.Signature([inspect.Parameter(n, keyword) for n in names])
@@ -831,11 +834,12 @@ def run_numbers(runs: int | Sequence[int]) -> NDArray[np.int64]:
 
 
 def start_of(runner: Runner, x0: Any) -> Array | UncertaintyModel:
-    """Start states (1 or runs, nx), or their distribution."""
+    """Convert the argument `x0` to start states (1 or runs, nx) or their distribution."""
     State = runner.plant.State
     if isinstance(x0, UncertaintyModel):
         return checked_model("x0", x0, record.names(State), "the state")
-    # Parameters that differ between runs are drawn later; a start is that of the vehicle's own.
+    # The start state is consistent with the vehicle's own parameters; those that differ between
+    # runs are drawn later.
     start = consistent_states(runner.plant, x0, runner.own_params)
     return batch.states(State, start, batch.Space.of("cpu", runner.settings.precision), "aos")[0]
 
@@ -843,9 +847,9 @@ def start_of(runner: Runner, x0: Any) -> Array | UncertaintyModel:
 def parameters_of(
     plant: Plant, params: Any, policy: Policy | None, policy_params: Any
 ) -> dict[str, Any]:
-    """Parameters by name: distributions, or numbers, () or (runs,).
+    """Convert parameters by name to distributions, or to numbers, () or (runs,).
 
-    Those of the policy are named `policy.name` and are complete, as policies that differ in
+    Parameters of the policy are named `policy.name` and are complete, as policies that differ in
     parameters only share their loop.
     """
     columns = _columns("params", plant.Params, params)
@@ -892,7 +896,7 @@ def disturbance_of(plant: Plant, model: UncertaintyModel | None) -> UncertaintyM
 
 
 def noise_of(plant: Plant, model: UncertaintyModel | None) -> UncertaintyModel | None:
-    """Distribution of the noise on the state, checked."""
+    """Check the distribution of the noise on the state."""
     if model is not None:
         checked_model("noise", model, record.names(plant.State), "the state")
         model.check_state(plant.State)
@@ -936,7 +940,7 @@ def quantities_of(State: type, quantities: Any) -> dict[str, Quantity]:
 
 
 def events_of(events: Any) -> dict[str, Quantity]:
-    """Event functions of the state by name, checked."""
+    """Check the event functions of the state by name."""
     if not isinstance(events or {}, Mapping):
         raise InvalidValue(
             f"events = {events!r} must be functions of the state by name, as in "

@@ -1,4 +1,4 @@
-"""Runner: a plant with settings, from the caller's arguments to samples.
+"""`Runner`: runs a plant with given settings, from the caller's arguments to samples.
 
 `Settings` are the checked step, integrator, precision and device of everything that runs a vehicle;
 `Engines` holds the compiled code for them and alone chooses between the CPU and a GPU. `Fleet`,
@@ -52,9 +52,9 @@ from .stability import check_plant
 PRECISIONS = ("float64", "float32")
 DEVICES = ("cpu", "cuda")
 ON_DIVERGE = ("raise", "mask", "return")
-"""Result of a run in which a state diverges or a step fails.
+"""Setting for runs in which a state diverges or a step fails.
 
-An exception, NaN from there on, or the part before, with a warning.
+"raise" an exception, "mask" with NaN from there on, or "return" the part before, with a warning.
 """
 
 
@@ -69,7 +69,7 @@ class Settings:
     dt: float
     """Step in s."""
     integrator: Integrator | None
-    """Integration method; None if the step is compiled already, as in a file."""
+    """Integration method; None for a plant from a file, whose step is already traced."""
     precision: str = "float64"
     device: str = "cpu"
     threads: int | None = None
@@ -126,7 +126,7 @@ class Engines:
     plant: Plant
     settings: Settings
     inputs: str = "controls"
-    """The caller's name of the inputs, for errors."""
+    """Name of the inputs as the caller knows them, for errors."""
 
     @cached_property
     def space(self) -> arguments.Space:
@@ -142,7 +142,7 @@ class Engines:
 
     @cached_property
     def rollout(self) -> RolloutEngine:
-        """Engine for many steps of many vehicles, with delayed inputs."""
+        """Engine that runs many steps of many vehicles, delayed inputs included."""
         return self._rollout(self.channels.fields)
 
     @cached_property
@@ -167,7 +167,7 @@ class Engines:
 
     @cached_property
     def outputs(self) -> CpuMap:
-        """Engine for the outputs of the plant, on the CPU even for a GPU."""
+        """Engine that evaluates the plant's outputs, always on the CPU."""
         return CpuMap(self.plant.outputs, self.settings.precision, self.settings.threads)
 
     def adjoint(self, program: Program) -> AdjointEngine:
@@ -181,7 +181,7 @@ class Engines:
 
 
 def not_numbers(kind: type, row: Any) -> InvalidValue:
-    """The error for a row of inputs that are not all finite numbers, one per field."""
+    """Make the error for an input row that is not one finite number per field."""
     names = record.names(kind)
     if len(row) != len(names):
         return InvalidValue(
@@ -200,7 +200,7 @@ def not_numbers(kind: type, row: Any) -> InvalidValue:
 
 
 def foreign_snapshot() -> InvalidValue:
-    """The error for a snapshot of another simulator."""
+    """Make the error for a snapshot that belongs to another simulator."""
     return InvalidValue(
         "this snapshot is not of this simulator: vehicle, parameters, dt, integrator and precision "
         "must be the same"
@@ -221,7 +221,7 @@ def cause_of_end(vehicle: Vehicle | None, state: Any) -> str:
 
 
 def diverged(time: float, state: Any, vehicle: Vehicle | None = None) -> SimulationDiverged:
-    """The error for a step from `time` in s that ends in a state that is not finite."""
+    """Make the error for a step from `time` in s that ends in a state that is not finite."""
     why = cause_of_end(vehicle, state)
     return SimulationDiverged(
         f"the state became NaN or infinite in the step from t = {time:g} s; the last finite state "
@@ -232,7 +232,7 @@ def diverged(time: float, state: Any, vehicle: Vehicle | None = None) -> Simulat
 
 
 def not_converged(time: float, residual: float, tolerance: float, dt: float) -> StepNotConverged:
-    """The error for an implicit step of dt from `time`, both in s, that did not converge."""
+    """Make the error for an implicit step of dt from `time`, both in s, that did not converge."""
     return StepNotConverged(
         f"the step from t = {time:g} s left a Newton residual of {residual:.3g}; allowed is "
         f"{tolerance:g}. Take a smaller dt than {dt:g} s",
@@ -247,21 +247,20 @@ def _first_bad(states: AnyArray) -> int:
 
 
 def _only(array: AnyArray, vehicle: int, begin: int, steps: int) -> AnyArray:
-    """One vehicle's rows of an array (step, vehicle, field), from step `begin` on."""
+    """Slice one vehicle out of an array (step, vehicle, field), from step `begin` on."""
     column = array if array.shape[1] == 1 else array[:, vehicle : vehicle + 1]
     return column if column.shape[0] == 1 else column[begin : begin + steps]
 
 
 _MANY = 32
-"""Number of vehicles with own parameters from which outputs are computed sample by sample.
+"""Least number of vehicles with own parameters for which outputs are computed sample by sample.
 
-This holds for at least as many vehicles as samples; with fewer, the order is vehicle by
-vehicle.
+With fewer vehicles than samples, outputs are computed vehicle by vehicle.
 """
 
 
 class Runner:
-    """Runs one plant.
+    """Runs rollouts of one plant, converts arguments and handles failures.
 
     Args:
         plant: a vehicle alone, or with its policy compiled in.
@@ -307,7 +306,8 @@ class Runner:
             p=p,
         )
         if self.engines.channels:
-            # The kernel checks the inputs that act; the last ones act only in a later rollout.
+            # The kernel checks inputs in effect only, so check the last commands, which act in a
+            # later rollout.
             batch.finite(plant.Input, inputs, arrays.u)
         series = {"x0": arrays.x, inputs: arrays.u, "disturbances": arrays.w}
         batch.batch_size(**series, params=arrays.p)
@@ -330,7 +330,9 @@ class Runner:
     def queue(
         self, arguments: RolloutArrays, pending: Any = None, layout: str = "aos"
     ) -> Late | None:
-        """The queue of delayed commands at the start of a rollout; None if nothing is delayed."""
+        """Return the queue of delayed commands at the start of a rollout; None if nothing is
+        delayed.
+        """
         channels = self.engines.channels
         if not channels:
             if pending is not None:
@@ -344,7 +346,7 @@ class Runner:
         return queue
 
     def no_dead_time(self) -> InvalidValue:
-        """The error for a queue of commands for a model without dead time."""
+        """Make the error for a command queue passed to a model without dead time."""
         return InvalidValue(
             "pending and return_pending are for models with dead time; "
             f"{self.plant.name!r} has none"
@@ -385,9 +387,10 @@ class Runner:
         return out
 
     def acting_over(self, arguments: RolloutArrays, lengths: AnyArray) -> RolloutArrays:
-        """Arguments of a model with dead time, with inputs already delayed.
+        """Convert the commands of a model with dead time to the inputs in effect, for undelayed
+        rollouts.
 
-        For steps of different `lengths` (step,), in s.
+        The steps have different `lengths` (step,), in s.
         """
         channels, dt = self.engines.channels, self.settings.dt
         ages = delay.ages(channels, arguments.p, dt)
@@ -399,8 +402,8 @@ class Runner:
     ) -> BoundRollout:
         """Prepare repeated steps of the same arrays; see `CpuRollout.bound`.
 
-        They run on the caller's thread. Each call reads the present content of the arrays; `judge`
-        checks its result.
+        The steps run on the caller's thread. Each call reads the present content of the arrays;
+        `judge` checks its result.
         """
         engine = self.engines.rollout
         assert isinstance(engine, CpuRollout)
@@ -444,7 +447,9 @@ class Runner:
         queue: Late | None,
         lengths: AnyArray | None,
     ) -> StepNotConverged | SimulationDiverged:
-        """The error for failed vehicles; the first is simulated again alone to find the time."""
+        """Make the error for failed vehicles; the first one is simulated again alone to find the
+        time.
+        """
         v, size, engine = int(failed[0]), out.shape[2], self.engines.undelayed
         bad = _first_bad(out[:, v])
         begin = (bad - 1) * every
@@ -508,7 +513,7 @@ class Runner:
         before = states
         if start is not None:
             before = batch.rows(plant.State, "start", start, space, shape, masked=masked)
-        # Checked already, once per vehicle instead of once per state.
+        # Parameters are already checked, once per vehicle instead of once per state.
         if p.shape[1] > 1:
             p = batch.rows(plant.Params, "params", p[0], space, shape, masked=True)
         ports = [states, before, u, disturbed, p, *dt]
@@ -560,7 +565,8 @@ class Runner:
         return x.reshape(-1, *x.shape[-2:])
 
     def loop(self, policy: Policy) -> Runner:
-        """The closed loop with a policy, compiled once for all parameters of the policy.
+        """Return the runner of the closed loop with a policy, compiled once for all policy
+        parameters.
 
         The parameters of the plant are those of the first policy.
         """
@@ -571,7 +577,9 @@ class Runner:
         return self._loops[code]
 
     def closed_loop(self, policy: Policy) -> Runner:
-        """The closed loop with a policy and its parameters; see `Fleet.closed_loop`."""
+        """Return the runner of the closed loop with a policy and its parameters; see
+        `Fleet.closed_loop`.
+        """
         loop, own = self.loop(policy), record.flatten(policy.params)
         values = (*record.flatten(self.plant.params), *own)
         if values == record.flatten(loop.plant.params):
@@ -601,7 +609,7 @@ def vehicles(arguments: RolloutArrays, queue: Late | None) -> int:
 
 
 class Callers(NamedTuple):
-    """The caller's arrays of a rollout or its derivatives."""
+    """Arrays of a rollout or its derivatives as the caller passed them."""
 
     x0: Any
     controls: Any
@@ -611,7 +619,7 @@ class Callers(NamedTuple):
 
 @dataclass(frozen=True)
 class Rollout:
-    """The arguments of `Fleet.rollout`; `states` computes its result."""
+    """Arguments of `Fleet.rollout`; the method `states` computes its result."""
 
     callers: Callers
     policy: Policy | None
@@ -626,7 +634,7 @@ class Rollout:
     return_pending: bool
 
     def states(self, fleet: Runner, progress: Choice) -> Any:
-        """The result of `Fleet.rollout`."""
+        """Run the rollout and return the result of `Fleet.rollout`."""
         one_of("layout", self.layout, batch.LAYOUTS)
         runner, arrays = self._arrays(fleet)
         runner.plausible.check(arrays, own_params=self.callers.params is None)
@@ -689,7 +697,7 @@ class Rollout:
         batch.batch_size(x0=x, memory=m, references=u, disturbances=w, params=p, policy_params=own)
 
         def joined(a: AnyArray, b: AnyArray) -> AnyArray:
-            """The fields of two arrays (1, vehicle or 1, field) side by side."""
+            """Concatenate the fields of two arrays (1, vehicle or 1, field)."""
             if not b.shape[2]:
                 return a
             count = max(a.shape[1], b.shape[1])
@@ -717,10 +725,12 @@ class Rollout:
         return total, every, lengths
 
     def _laid_out(self, samples: AnyArray, fleet: Runner) -> Any:
-        """Samples (sample, vehicle, field) in the layout and on the device of the caller."""
+        """Convert samples (sample, vehicle, field) to the caller's layout and device."""
         space = fleet.space
         samples = samples if self.layout == "aos" else np.swapaxes(samples, -1, -2)
-        if fleet.settings.device == "cuda":  # not every library takes an array with gaps
+        if (
+            fleet.settings.device == "cuda"
+        ):  # not every library accepts an array with gaps between its rows
             samples = space.xp.ascontiguousarray(samples)
         return batch.to_callers_device(samples, space, *self.callers)
 

@@ -53,9 +53,10 @@ STRIP = 256
 
 
 class CompiledStepper:
-    """Compiled steps over one block, described in `compile.kernels.tick_module`.
+    """Stepper by compiled code over one block of memory, whose layout `compile.kernels.tick_module`
+    describes.
 
-    State and input are zero at first.
+    State and input are zero until the first `reset`.
     """
 
     def __init__(self, plant: Plant, settings: Settings) -> None:
@@ -90,14 +91,15 @@ class CompiledStepper:
         self._buffer[self._disturbance_at : self._before_at] = packed
         self._anchor = ctypes.c_char.from_buffer(self._buffer)
         self._address = ctypes.addressof(self._anchor)
-        # `_make` skips the length check and the name lookup of the general way.
+        # For a flat record, use `_make`, which skips the length check and name lookup of
+        # `unflatten`.
         flat = len(plant.State._fields) == nx
         self._state_record = plant.State._make if flat else partial(record.unflatten, plant.State)
         # Bound once: looking them up costs as much as a tenth of the step.
         self._unpack_state, self._pack_input = self._states.unpack_from, self._inputs.pack_into
 
     def _packed(self, form: struct.Struct, numbers: Sequence[float], what: str) -> bytes:
-        """Finite numbers as bytes of this precision; raises where one is too large for it."""
+        """Pack finite numbers as bytes of this precision; raises for a number too large for it."""
         packed = form.pack(*numbers)
         for number, rounded in zip(numbers, form.unpack(packed), strict=True):
             if not math.isfinite(rounded):
@@ -106,7 +108,9 @@ class CompiledStepper:
 
     @property
     def age(self) -> float:
-        """Number of steps made; a step of another length counts as its `age`."""
+        """Number of steps made so far; a step of another length counts as the `age` passed to
+        `step_of`.
+        """
         return self._clock.unpack_from(self._buffer, self._clock_at)[1]
 
     @property
@@ -214,7 +218,7 @@ class CompiledStepper:
         return not_converged(self.time, residual, self.settings.tolerance, dt)
 
     def snapshot(self) -> bytes:
-        """A copy of the complete changing state."""
+        """Copy the complete changing state of the stepper."""
         block = bytearray(self._buffer)
         # Leftovers of a failed step are not part of the snapshot.
         block[self._input_at : self._disturbance_at] = block[self._acted_at :][: self._inputs.size]
@@ -239,7 +243,9 @@ class CompiledStepper:
 
 
 class _Moment(NamedTuple):
-    """The complete changing state in one object, so that a single assignment replaces it."""
+    """Complete changing state of a stepper, in one object so that a single assignment replaces
+    it.
+    """
 
     state: Array
     previous_state: Array
@@ -250,11 +256,11 @@ class _Moment(NamedTuple):
     age: float
     """Number of steps made."""
     since: int
-    """Number of steps since that time."""
+    """Number of steps since `time` was set."""
 
 
 class ScipyStepper:
-    """Solves each step of dt in s with a SciPy method and the compiled derivative."""
+    """Stepper that solves each step of dt in s by a SciPy method with the compiled derivative."""
 
     def __init__(self, vehicle: Vehicle, dt: float, method: ScipyMethod) -> None:
         if not vehicle.model.continuous:
@@ -269,7 +275,9 @@ class ScipyStepper:
 
     @property
     def age(self) -> float:
-        """Number of steps made; a step of another length counts as its `age`."""
+        """Number of steps made so far; a step of another length counts as the `age` passed to
+        `step_of`.
+        """
         return self._now.age
 
     @property
@@ -327,7 +335,8 @@ class ScipyStepper:
         try:
             return self._solver.advance(self._derivative, now.state, dt, self.time)
         except (SimulationDiverged, StepNotConverged) as error:
-            # A method that cannot step into the range where the equations end stops before it.
+            # A SciPy method stops where the equations lose their validity and its steps cannot get
+            # shorter.
             if isinstance(error, StepNotConverged) and not cause_of_end(self.vehicle, self.state):
                 raise
             raise diverged(self.time, self.state, self.vehicle) from None
@@ -364,7 +373,7 @@ class ScipyStepper:
         return np.array(states).reshape(-1, len(self._now.state)), error
 
     def snapshot(self) -> Any:
-        """A copy of the complete changing state."""
+        """Copy the complete changing state of the stepper."""
         return self._now
 
     def restore(self, snapshot: Any) -> None:
@@ -378,7 +387,7 @@ class ScipyStepper:
 
 
 class _Derivative:
-    """The compiled derivative as a function of the state alone, inputs and parameters held."""
+    """Compiled derivative as a function of the state alone; inputs and parameters are held."""
 
     def __init__(self, vehicle: Vehicle) -> None:
         program = pipeline.derivative_program(vehicle)
@@ -402,7 +411,9 @@ class _Derivative:
 Numbers = Mapping[str, Any] | Sequence[float] | AnyArray | None
 """A record as a mapping of names or numbers in order; omitted fields have their defaults."""
 _STEPPING = -1
-"""Marks a simulator as in use during a step; during a run the thread's number does."""
+"""Mark of a simulator that is in use during a step; during a run the mark is the thread's
+number.
+"""
 
 _READY = frozenset(
     (
@@ -412,15 +423,16 @@ _READY = frozenset(
 )
 """Attributes that are not pickled.
 
-They are derived from the simulator's vehicle and settings, or are a note of `typing` on record
-classes, which need not be picklable.
+Such attributes are derived from the simulator's vehicle and settings, or are an annotation of
+`typing` on record classes, which need not be picklable.
 """
 
 
 class Simulator(Generic[X, U, P, Y, W]):
-    """Steps one vehicle. Time is in s; states and inputs are the vehicle's records.
+    """Simulator of one vehicle, advanced step by step; states and inputs are the vehicle's records.
 
-    It is for one thread at a time: a call while another thread steps it raises `SimulatorInUse`.
+    Time is in s. Only one thread at a time may use it: a call while another thread steps it raises
+    `SimulatorInUse`.
 
     Args:
         vehicle: what to simulate.
@@ -513,7 +525,7 @@ class Simulator(Generic[X, U, P, Y, W]):
 
     @property
     def dt(self) -> float:
-        """Step in s; `step(dt=...)` makes one of another length."""
+        """Step length in s; `step(dt=...)` makes a single step of another length."""
         return self._settings.dt
 
     @property
@@ -557,7 +569,8 @@ class Simulator(Generic[X, U, P, Y, W]):
         return self.disturbance
 
     def reset(self, state: X | Numbers = None, /, *, time: float = 0.0, **fields: Any) -> X:
-        """Start again at a state given as record, mapping, array or keywords; others are zero.
+        """Start again at a state given as record, mapping, array or keywords; omitted fields are
+        zero.
 
         Returns the state. Dependent fields of the model are made consistent, and those in
         `Model.fills` are filled unless given by name. Delayed commands are forgotten; see
@@ -612,7 +625,7 @@ class Simulator(Generic[X, U, P, Y, W]):
         def advance(row: Any) -> Any:
             try:
                 fine = -most <= row[place] <= most
-            except (TypeError, IndexError):  # the step reports it
+            except (TypeError, IndexError):  # the step reports the invalid input
                 fine = True
             if not fine:
                 check(row)
@@ -637,7 +650,9 @@ class Simulator(Generic[X, U, P, Y, W]):
         return self._stepper.step_of(self._acting(row, age), dt, age)
 
     def _acting(self, row: Any, age: float) -> Any:
-        """The inputs in effect if these are commanded in a step that counts as `age` steps."""
+        """Return the inputs in effect if `row` is commanded in a step that counts as `age`
+        steps.
+        """
         line = self._line
         if line is None:
             return row
@@ -756,7 +771,7 @@ class Simulator(Generic[X, U, P, Y, W]):
     def _drive_controller(
         self, controls: Callable[[float, X], Any], count: int, watch: Progress
     ) -> tuple[AnyArray, AnyArray, SkidpadError | None]:
-        """Like `_drive_table`, for a controller."""
+        """Run with a controller, called once per step; results as in `_drive_table`."""
         reached: list[Any] = []
         inputs: list[Any] = []
         error = None

@@ -40,12 +40,15 @@ from ..units import m_s, s
 GROWTH = 1e-3
 """Largest growth of a mode in one step that is tolerated.
 
-It counts as rounding, or as the drift of a low-order method, rather than as instability.
+Growth up to this value counts as rounding or as the drift of a low-order method, not as
+instability.
 """
 SHORTEST, LONGEST = 1e-7, 1e2
 """Range of steps in s in which the longest stable one is searched."""
 _GRID = 181
-"""Number of steps tried, 20 per decade; then as many between the two at the limit."""
+"""Number of step lengths tried, 20 per decade, and again between the two lengths around the
+limit.
+"""
 
 
 class LongestStep(NamedTuple):
@@ -113,8 +116,9 @@ def _of_two_groups(method: SemiImplicitEuler, jacobian: Array, eigenvalues: AnyA
 
 
 def _last_below(factors: Callable[[Array], Array]) -> float:
-    """Longest step up to which the growth factors of steps (n,) stay at 1; infinite if they always
-    do."""
+    """Longest step length up to which the growth factors (n,) do not exceed 1; infinite if none
+    does.
+    """
     grid = np.geomspace(SHORTEST, LONGEST, _GRID)
     for _ in range(3):
         fine = factors(grid) <= 1.0 + GROWTH
@@ -147,7 +151,7 @@ _JACOBIANS: RecentCache[_Jacobian] = RecentCache()
 def stable_steps(vehicle: Vehicle, method: Integrator) -> tuple[StableStep, ...]:
     """The longest stable step at each speed; empty where every step is stable.
 
-    That is so for discrete models and for implicit and adaptive methods.
+    Every step is stable for discrete models and for implicit and adaptive methods.
     """
     model = vehicle.model
     if not model.continuous or method.implicit or method.adaptive:
@@ -166,9 +170,9 @@ def _table(vehicle: Vehicle, method: Integrator) -> list[StableStep]:
     rows: list[StableStep] = []
     for speed in _speeds(vehicle):
         matrices = (jacobian(vehicle, x, u) for x, u in _moments(vehicle, speed))
-        # Brakes and drive do not change the modes of every model.
+        # Examine equal Jacobians once: brakes and drive do not change the modes of every model.
         different = {matrix.tobytes(): matrix for matrix in matrices}.values()
-        # A model need not have slopes everywhere; points without them are skipped.
+        # Skip points at which the model has no finite Jacobian.
         ends = [longest_step(method, matrix) for matrix in different if np.isfinite(matrix).all()]
         if ends:
             dt, eigenvalue = min(ends, key=lambda end: end.dt)
@@ -187,7 +191,7 @@ def _speeds(vehicle: Vehicle) -> tuple[m_s | None, ...]:
 def _moments(vehicle: Vehicle, speed: m_s | None) -> Iterator[tuple[Any, Any]]:
     """States and inputs of driving at a speed, with actuators at rest.
 
-    Straight on, with the wheels turned, and at full drive and full braking.
+    The motions are straight driving, wheels turned, full drive and full braking.
     """
     model, p = vehicle.model, vehicle.params
     rest = record.at_rest(model.State)
@@ -224,9 +228,10 @@ def _steering(model: Model, body: Body, p: Any) -> int | None:
 
 
 class _Jacobian:
-    """The derivative of a model's rate by its state, with values held over a step constant.
+    """Jacobian of a model's rate with respect to its state; values held over a step are constant.
 
-    CasADi's interpreter evaluates it: compiling would take longer than these few calls.
+    CasADi's interpreter evaluates the Jacobian, since compiling would take longer than the few
+    calls.
     """
 
     @making_expressions()
@@ -265,7 +270,7 @@ LONG: s = 0.02
 """Step above which the implicit method needs more iterations, as its start is less accurate."""
 MORE_ITERATIONS = 4
 SAME = 1.01
-"""Ratio of the longest steps at two speeds up to which they count as equal."""
+"""Ratio up to which the longest stable steps at two speeds count as equal."""
 
 
 def choose_integrator(
@@ -302,7 +307,7 @@ def automatic(vehicle: Vehicle, dt: s, substeps: int = 1) -> Integrator:
 
 
 def takes(vehicle: Vehicle, integrator: str, dt: s) -> bool:
-    """Whether a method's steps of dt are stable for a vehicle at some driving speed."""
+    """Whether steps of dt by a method are stable for a vehicle at one driving speed at least."""
     table = stable_steps(vehicle, integrate.get(integrator))
     return not table or any(dt / vehicle.model.substeps <= at.longest for at in _driving(table))
 
@@ -318,8 +323,8 @@ def check_step(
 ) -> None:
     """Raise if steps of dt / substeps of a method are unstable for the vehicle at every speed.
 
-    It only warns if they are unstable at some speeds, or if the model reproduces a program that
-    takes such steps. `has_substeps` tells whether the caller has an option `substeps` that the
+    If the steps are unstable only at some speeds, or the model reproduces a program that takes such
+    steps, warn instead. `has_substeps` tells whether the caller has an option `substeps` that the
     message may suggest.
     """
     table = stable_steps(vehicle, method)
@@ -360,7 +365,7 @@ def check_spread(plant: Plant, dt: s, substeps: int, params: AnyArray) -> None:
 
 
 def _driving(table: tuple[StableStep, ...]) -> tuple[StableStep, ...]:
-    """The rows at driving speeds: a car that is stable only at rest cannot be driven."""
+    """Select the rows at driving speeds; stability at rest alone does not make a step usable."""
     return tuple(at for at in table if at.speed is None or at.speed >= DRIVING) or table
 
 

@@ -96,7 +96,7 @@ class Trajectory(CommonRoadTrajectory):
     ) -> Trajectory:
         """Build a trajectory from records of one class, `delta_t` in s apart.
 
-        `points` are in order, or by step from 0 on.
+        `points` is a sequence in order, or a mapping from step numbers 0, 1, ... to points.
         """
         delta_t, t_0 = positive("delta_t", delta_t, "s"), finite("t_0", t_0, "s")
         kind, rows = _rows_of(points)
@@ -157,7 +157,9 @@ class Trajectory(CommonRoadTrajectory):
         )
 
     def between(self, t0: float, t1: float) -> Trajectory:
-        """The samples with t0 <= t <= t1, in s; both ends included, also if off by rounding."""
+        """Return the samples with t0 <= t <= t1, in s; both ends are included, also if off by
+        rounding.
+        """
         rounding, t0, t1 = slack(self.t), number("t0", t0, "s"), number("t1", t1, "s")
         inside = (self.t >= t0 - rounding) & (self.t <= t1 + rounding)
         if not inside.any():
@@ -166,7 +168,7 @@ class Trajectory(CommonRoadTrajectory):
         return self[first : first + int(inside.sum())]
 
     def at(self, t: float) -> Sample:
-        """All columns at one time in s: states and outputs interpolated, the others held."""
+        """Return all columns at one time in s: states and outputs interpolated, the others held."""
         moments = self._inside([number("t", t, "s")])
         values = {c.name: float(interpolated(c, self.t, moments)[0]) for c in self.columns}
         return Sample(float(moments[0]), values)
@@ -254,10 +256,10 @@ class Trajectory(CommonRoadTrajectory):
     ) -> Any:
         """Draw a figure of the run: path, speeds, accelerations, steering, yaw rate, torques.
 
-        Only recorded quantities are drawn; `columns` draws these instead, one panel per unit. With
-        `path` the figure is written as PNG, SVG or PDF by its suffix. Angles are in degrees; `size`
-        is width and height in inches. Returns a Matplotlib figure. `skidpad.view.plots` has more;
-        `show` has an interactive picture.
+        Only recorded quantities are drawn; `columns` selects other columns instead, one panel per
+        unit. With `path` the figure is written as PNG, SVG or PDF by its suffix. Angles are in
+        degrees; `size` is width and height in inches. Returns a Matplotlib figure.
+        `skidpad.view.plots` has more; `show` has an interactive picture.
         """
         from ..view.plots.runs import trajectory
 
@@ -285,7 +287,7 @@ class Trajectory(CommonRoadTrajectory):
 
 
 def _rows_of(points: Sequence[Any] | Mapping[int, Any]) -> tuple[type, Array]:
-    """The class of some points and their numbers, (points, fields)."""
+    """Record class of some points, and their values as an array (points, fields)."""
     if isinstance(points, Mapping):
         steps = sorted(points)
         if steps != list(range(len(steps))):

@@ -52,7 +52,9 @@ def read(kind: Any, source: Any, dt: float, name: str) -> Any:
         source = getattr(getattr(source, "prediction", None), "trajectory", ())
     states += list(getattr(source, "state_list", source))
     if len(states) > 1 and getattr(states[0], "time_step", None) == states[1].time_step:
-        states = states[1:]  # our own export has the first state in both places
+        states = states[
+            1:
+        ]  # skidpad's export has the first state twice: as initial state and in the list
     if not states:
         raise InvalidValue("there is no CommonRoad state to make a trajectory of")
     steps = _steps(states)
@@ -103,12 +105,12 @@ def _column(states: Sequence[Any], name: str) -> Array:
 _SPACING_SLACK = 1e-9
 """Relative difference of steps that still count as equal.
 
-Times may have been summed, or read from a file with few digits.
+Times may result from summation, or from a file with few digits.
 """
 
 
 class Points(Table):
-    """A table viewed as a sequence of points."""
+    """A trajectory table viewed as a sequence of points at equal steps."""
 
     @property
     def mode(self) -> TrajectoryMode:
@@ -129,7 +131,7 @@ class Points(Table):
 
     @property
     def steps(self) -> list[int]:
-        """Numbers of the points: 0 to len - 1."""
+        """Step numbers of the points: 0 to len - 1."""
         return list(range(len(self)))
 
     @property
@@ -159,7 +161,7 @@ class Points(Table):
                 f"delta_t is not one number: t[{worst}] = {self.t[worst]:g} s is followed by "
                 f"{self.t[worst + 1]:g} s, the mean spacing is {mean:g} s; `resample` makes it even"
             )
-        # The noted step has no rounding from adding up times.
+        # Prefer the step length stored in the notes, which has no rounding from summed times.
         fits = known is not None and abs(known - mean) <= self._spacing_slack(mean)
         return known if known is not None and fits else mean
 
@@ -301,7 +303,9 @@ class Points(Table):
 
 
 def _within(area: Any, positions: Array, margin: float) -> Mask:
-    """Which positions (n, 2) lie within `margin` in m of a shapely geometry; the border counts."""
+    """Mask of the positions (n, 2) that lie within `margin` in m of a shapely geometry; the border
+    counts as inside.
+    """
     import shapely
 
     return np.asarray(shapely.distance(area, shapely.points(positions)) <= margin)
@@ -391,9 +395,10 @@ class CommonRoadTrajectory(Points):
     def to_commonroad_states(self, initial_time_step: int = 0) -> list[Any]:
         """Convert each point to a CommonRoad `CustomState`, with time steps from the given one on.
 
-        The speed is negative in reverse, the acceleration its rate along the path, the slip angle
-        relative to the direction of travel, the orientation wrapped to ±π. A yaw rate that was not
-        recorded is zero. Points must be equally far apart in time, as CommonRoad counts steps.
+        The speed is negative in reverse, the acceleration is its rate along the path, the slip
+        angle relative to the direction of travel, the orientation wrapped to ±π. A yaw rate that
+        was not recorded is zero. Points must be equally far apart in time, as CommonRoad counts
+        steps.
         """
         self._must_hold_states("to_commonroad_states")
         return _states(_motion(self), initial_time_step)
@@ -415,10 +420,10 @@ class CommonRoadTrajectory(Points):
     ) -> Any:
         """Convert to a CommonRoad `DynamicObstacle`, a rectangle of this size in m.
 
-        It is around each position of the states, which in `commonroad_ks` and Autoware's models is
-        the rear axle. With the simulated `vehicle` the rectangle and the states are those of the
-        middle of its body, and the size need not be given. `kind` is one of CommonRoad's obstacle
-        types.
+        The rectangle is centred on the positions of the states, which in `commonroad_ks` and
+        Autoware's models is the rear axle. With the simulated `vehicle`, rectangle and states refer
+        to the middle of its body, and the size need not be given. `kind` is one of CommonRoad's
+        obstacle types.
         """
         self._must_hold_states("to_commonroad_dynamic_obstacle")
         if vehicle is not None:
@@ -448,9 +453,8 @@ class CommonRoadTrajectory(Points):
     def from_commonroad(cls, source: Any, dt: float, *, name: str = "") -> Self:
         """Convert a CommonRoad trajectory, a dynamic obstacle or a list of states.
 
-        Each step is dt in s. The result has the states x, y, yaw (continuous) and v, and those of
-        steer, beta, omega and a that all of the CommonRoad states have; its time is that of their
-        time steps.
+        Each time step is dt in s, from time step 0 at t = 0. The result has the states x, y, yaw
+        (continuous) and v, and of steer, beta, omega and a those that every CommonRoad state has.
         """
         return read(cls, source, dt, name)
 
@@ -590,7 +594,7 @@ def _moving(t: Array, position: Array, yaw: Array, v_x: Array, v_y: Array) -> _M
 
 
 def _along_the_path(t: Array, v_x: Array, v_y: Array, speed: Array) -> Array:
-    """Rate of the signed speed, negative in reverse; at rest the acceleration ahead."""
+    """Rate of the signed speed, which is negative in reverse; at rest the forward acceleration."""
     if len(t) < 2:
         return np.zeros(len(t))
     a_x, a_y = np.gradient(v_x, t), np.gradient(v_y, t)
@@ -624,7 +628,7 @@ def _rectangle(width: float, length: float) -> Any:
 
 
 def _areas(region: Any, lanelets: Any) -> list[Any]:
-    """The shapes of a goal region, as shapely geometries."""
+    """Shapes of a goal region as shapely geometries."""
     by_state = region.lanelets_of_goal_position
     if by_state:
         if lanelets is None:
@@ -639,7 +643,7 @@ def _areas(region: Any, lanelets: Any) -> list[Any]:
 
 
 def _parts(position: Any) -> list[Any]:
-    """The single shapes of a goal position; empty if it is not an area."""
+    """Split a goal position into single shapes; empty if it is not an area."""
     if position is None:
         return []
     # A ShapeGroup of commonroad-io before 2026 has no geometry of its own.

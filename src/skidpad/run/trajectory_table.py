@@ -1,4 +1,4 @@
-"""The table under a trajectory: named columns with units over strictly increasing time.
+"""Base table of a trajectory: named columns with units over strictly increasing time.
 
 It also interpolates columns between their samples: states and outputs are linear, inputs and
 disturbances are held, as they were during the run. A heading takes the shorter arc from sample to
@@ -209,7 +209,7 @@ def _is_read_only(array: NDArray[Any]) -> bool:
 
 
 def checked(column: Column, count: int) -> Column:
-    """The column with read-only values; raises unless there is one value per time."""
+    """Return the column with read-only values; raises unless there is one value per time."""
     if column.role not in ROLES:
         raise InvalidValue(
             f"trajectory column {column.name!r} has role {column.role!r}; "
@@ -240,7 +240,7 @@ def check_time(t: Array) -> None:
 
 
 def span(t: Array) -> str:
-    """First and last time, for messages."""
+    """Format the first and the last time for messages."""
     return f"{t[0]:g} to {t[-1]:g} s"
 
 
@@ -281,7 +281,7 @@ class Table:
     State: type | None = None
     """The state record class, if known; `state(i)` builds it."""
     Point: type | None = None
-    """The record class of the points, if known; the state's in a trajectory with states.
+    """Record class of the points, if known; in a trajectory with states, the state record class.
 
     See `mode`.
     """
@@ -447,7 +447,7 @@ class Table:
                 "a trajectory has at least one"
             )
         columns = tuple(Column(*c[:3], c.values[part]) for c in self.columns)
-        # A part of a checked table needs no check.
+        # Skip the checks: a part of a checked table is valid.
         taken = object.__new__(type(self))
         taken.__dict__.update(
             {name: getattr(self, name) for name in ("name", "error", "State", "Point")},
@@ -474,7 +474,7 @@ _TURN = 2.0 * np.pi
 
 
 class Places(NamedTuple):
-    """Positions of some times among the samples of a trajectory."""
+    """Indices and fractions that locate times among the samples of a trajectory."""
 
     before: NDArray[np.int64]
     """Index of the last sample not after the time."""
@@ -491,7 +491,7 @@ def is_heading(column: Column) -> bool:
 
 
 def slack(t: Array) -> float:
-    """Tolerance for rounding in times compared with those of the samples, in s."""
+    """Rounding tolerance in s for comparing times with sample times."""
     return max(_RELATIVE_SLACK * float(np.abs(t[[0, -1]]).max()), _LEAST_SLACK)
 
 
@@ -535,7 +535,7 @@ FORMAT = 1
 
 
 def to_pandas(trajectory: Table) -> DataFrame:
-    """See `Trajectory.to_pandas`."""
+    """Convert a table to a DataFrame; see `Trajectory.to_pandas`."""
     pandas = require("pandas", purpose="Trajectory.to_pandas")
     frame = pandas.DataFrame(
         {column.name: column.values for column in trajectory.columns},
@@ -547,7 +547,7 @@ def to_pandas(trajectory: Table) -> DataFrame:
 
 
 def to_parquet(trajectory: Table, path: str | os.PathLike[str]) -> None:
-    """See `Trajectory.to_parquet`."""
+    """Write a table to a Parquet file; see `Trajectory.to_parquet`."""
     arrow = require("pyarrow", purpose="Trajectory.to_parquet")
     parquet = require("pyarrow.parquet", purpose="Trajectory.to_parquet")
     time = Column("t", SECOND, "state", trajectory.t)
@@ -565,7 +565,9 @@ def to_parquet(trajectory: Table, path: str | os.PathLike[str]) -> None:
 
 
 def from_parquet(kind: type[T], path: str | os.PathLike[str]) -> T:
-    """See `Trajectory.from_parquet`; columns without our metadata become dimensionless states."""
+    """Read a Parquet file; columns without skidpad's metadata become dimensionless states. See
+    `Trajectory.from_parquet`.
+    """
     with reading(path_of(path), "is not a readable Parquet file"):
         return _of_table(kind, path, parquet_table(path, "Trajectory.from_parquet"))
 
@@ -604,7 +606,7 @@ def _of_table(kind: type[T], path: str | os.PathLike[str], table: Any) -> T:
 
 
 def to_csv(trajectory: Table, path: str | os.PathLike[str]) -> None:
-    """See `Trajectory.to_csv`."""
+    """Write a table to a CSV file; see `Trajectory.to_csv`."""
     columns = (Column("t", SECOND, "state", trajectory.t), *trajectory.columns)
     with replacing(path) as temporary, temporary.open("x", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -615,11 +617,11 @@ def to_csv(trajectory: Table, path: str | os.PathLike[str]) -> None:
 
 
 def from_csv(kind: type[T], path: str | os.PathLike[str], units: Mapping[str, Unit]) -> T:
-    """See `Trajectory.from_csv`."""
+    """Read a table from a CSV file; see `Trajectory.from_csv`."""
     source = path_of(path)
     text = text_of(source, "a text table")
     if text and not text.endswith(("\n", "\r")):
-        # What is left of the last number would be read as another one.
+        # Raise for a truncated last line, whose last number would be read as a different one.
         raise InvalidValue(
             f"{source}, line {len(text.splitlines()) or 1}: the last line does not end with a "
             "newline, so the file may be truncated; end the line, or remove it"

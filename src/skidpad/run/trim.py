@@ -6,10 +6,11 @@ In a trim, `straight` or `steady`, the rates of all states vanish except
 - fields marked as `units.drifting`, such as the charge of a battery;
 - integrals on which no rate depends, their own included, such as an odometer.
 
-The latter two are held at their values. `straight` finds the acceleration to command, so that the
-inputs are those of a driver; `steady` starts there and finds the inputs themselves, also in a bend.
-Both use Newton's method in the least-squares sense: it finds the nearest of several solutions, and
-a state without a restoring rate, such as an angle that is steered by its rate, keeps its value.
+Drifting fields and such integrals are held at their values. `straight` finds the acceleration to
+command, so that the inputs are those of a driver; `steady` starts there and finds the inputs
+themselves, also in a bend. Both use Newton's method in the least-squares sense: it finds the
+nearest of several solutions, and a state without a restoring rate, such as an angle that is steered
+by its rate, keeps its value.
 
 `fastest_turn` is the fastest steady turn on a circle that the equations of motion allow. It
 involves no driver, and the turn need not be stable, since a driver may hold an unstable one. With
@@ -53,16 +54,16 @@ NUDGE = 1e-5
 """Step of central differences for functions that are linear or nearly so."""
 
 FAR: m_s2 = 1e6
-"""An acceleration that no vehicle reaches."""
+"""Acceleration in m/s² that no vehicle reaches."""
 
 
 class Trim(NamedTuple):
     """A steady motion: state, input and commanded acceleration."""
 
     x: Any
-    """The state, a record."""
+    """State of the vehicle, a State record."""
     u: Any
-    """The input that maintains the motion, a record."""
+    """Input that maintains the motion, an Input record."""
     a: m_s2
     """Acceleration commanded of the body; 0 if nothing resists the motion."""
 
@@ -131,9 +132,9 @@ def straight(
         return Trim(record.build(model.State, x), command(x, 0.0), 0.0)
     row = np.array(record.flatten(x), dtype=float)
     moved = slopes(lambda row: _motion(vehicle, row), row)
-    # Position, heading and velocity are fixed; the rest has to be in balance.
+    # Position, heading and velocity are fixed; the rates of all other states have to vanish.
     inner = np.flatnonzero(~(moved != 0.0).any(axis=0) & ~drifting(vehicle, row))
-    # Demands so far apart that a drive at its limit differs as well.
+    # The demands are so far apart that the input differs even for a drive at its limit.
     driven = command(x, -FAR) != command(x, FAR)
 
     def imbalance(z: Array) -> tuple[Array, Array, Array]:
@@ -218,7 +219,8 @@ def slopes(function: Callable[[Sequence[float]], Any], at: Sequence[float] | Arr
 def solve(
     imbalance: Callable[[Array], tuple[Array, Array, Array]], z: Array, rows: slice = slice(None)
 ) -> tuple[Array, Array | None]:
-    """Newton's method in the least-squares sense for an imbalance, restricted to `rows`.
+    """Solve an imbalance for zero by Newton's method in the least-squares sense, restricted to
+    `rows`.
 
     Returns the values and None, or the remaining imbalance if it did not converge.
     """
@@ -255,7 +257,7 @@ def _coupled(vehicle: Vehicle) -> Any:
 
 
 def _motion(vehicle: Vehicle, row: Sequence[float]) -> tuple[float, ...]:
-    """Velocity and pose of a state, with the default input."""
+    """Velocity and pose of the body at a state, with the default input."""
     body, p, x = vehicle.body, vehicle.params, _state(vehicle, row)
     return (*body.velocity(x, record.build(vehicle.Input), p), *body.pose(x, p))
 
@@ -269,7 +271,7 @@ def _flat(values: Any) -> Array:
 
 
 def _worst(vehicle: Vehicle, left: Array, states: Any) -> str:
-    """Part of an error message: the state with the largest remaining rate."""
+    """Describe the state with the largest remaining rate, as part of an error message."""
     worst = int(np.argmax(np.abs(left)))
     if worst >= len(states) or not np.isfinite(left).all():
         return ""
@@ -286,7 +288,7 @@ MOST_GRIP: m_s2 = 20.0
 STRIDE: rad = 0.02
 """Largest stride between turns on the curve, in rad, over angle, sideslip and weighted others.
 
-It is halved where the next turn is not found.
+The stride is halved where the next turn is not found.
 """
 SHORTEST: rad = 1e-6
 STRAIGHT, SHARP = 0.8, 1e-4
@@ -320,9 +322,9 @@ class FastestTurn(NamedTuple):
     """The fastest steady turn on a circle, to the left."""
 
     x: Any
-    """The state, a record."""
+    """State of the vehicle, a State record."""
     u: Any
-    """The input that maintains the turn, a record."""
+    """Input that maintains the turn, an Input record."""
     v: m_s
     """Speed of the centre of mass."""
     sideslip: rad
