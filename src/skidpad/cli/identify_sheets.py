@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import floor, log10
+from math import floor, inf, log10
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -355,11 +355,13 @@ def fit_sheet(found: Fit, notes: Sequence[str]) -> RenderableType:
     for e in found.estimates:
         # As many decimals as show two digits of the interval's width
         width = e.high - e.low
-        size = width if width > 0.0 else abs(e.value) * 1e-6
+        size = width if 0.0 < width < inf else abs(e.value) * 1e-6
         digits = min(max(1 - floor(log10(size)), 2), 9) if size > 0.0 else 3
+        digits = digits if width < inf else 3
         value, low, high = (f"{v:.{digits}f}" for v in (e.value, e.low, e.high))
+        interval = f"{low} to {high}" if width < inf else "unknown"
         bound = f"at its {e.at_bound} bound" if e.at_bound else ""
-        estimates.append((e.name, e.unit, f"{e.start:.5g}", value, f"{low} to {high}", bound))
+        estimates.append((e.name, e.unit, f"{e.start:.5g}", value, interval, bound))
     heads = ("parameter", "unit", "start", "estimate", "95 % interval", "")
     table = Sheet(heads, estimates, range(2, 5), (0,))
     if not any(row[5] for row in estimates):

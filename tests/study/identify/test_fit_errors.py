@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import skidpad as sp
+from skidpad.cli.identify_sheets import fit_sheet
 from skidpad.study.identify import fit, fitting, problem
+from skidpad.study.identify.uncertainty import untold
+from skidpad.study.identify.unknowns import Unknown
 from skidpad.study.logs import Log
 from study.identify.drives import BASE, TRUTH, drive, fit_of, log_of, noisy
 
@@ -118,3 +123,23 @@ def test_files_are_written_where_there_is_a_folder(tmp_path: Path) -> None:
     with pytest.raises(sp.InvalidValue, match="it is a folder"):
         found.write(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interval_that_says_nothing_is_unknown_and_its_parameter_named() -> None:
+    """As of a steering ratio in a log that turns one way at one speed."""
+    names = ("log.steer_ratio", "log.steer_offset")
+    unknowns = [Unknown(name, "1", 0.06, -np.inf, np.inf, 0.02) for name in names]
+    covariance = np.array([[2.0, -20.0], [-20.0, 200.1]])
+    both = untold(unknowns, covariance)
+    assert [one.names for one in both] == [("log.steer_offset",), names]
+    assert "log.steer_ratio, log.steer_offset trade off" in both[1].text
+    (one,) = untold(unknowns, np.diag([0.5, 0.5]), names[:1])
+    assert one.names == names[:1]
+
+
+def test_the_table_of_a_fit_shows_no_absurd_interval() -> None:
+    found = fit_of(log_with(), free=["steer_bias"])
+    vague = found["steer_bias"]._replace(low=-np.inf, high=np.inf)
+    console = Console(width=100, record=True)
+    console.print(fit_sheet(replace(found, estimates=(vague,)), ()))
+    assert "unknown" in console.export_text()

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
+from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -80,6 +80,9 @@ _LADDER: tuple[s, ...] = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0)
 """Time constants tried with each dead time."""
 _VAGUE = 2.0
 """Standard deviation, in changes that matter, above which nothing is fitted by default."""
+_UNKNOWN = 100.0
+"""Interval that says nothing: this factor either way of a positive unknown, or this many changes
+that matter."""
 _DRAWS = 4
 """Random points of which a start is the best."""
 _OFF = 0.2
@@ -96,8 +99,9 @@ class Estimate(NamedTuple):
     start: float
     value: float
     low: float
-    """Lower end of the 95 % interval."""
+    """Lower end of the 95 % interval; minus infinity if the data do not tell the unknown."""
     high: float
+    """Upper end of the 95 % interval; infinity if the data do not tell the unknown."""
     at_bound: str = ""
     """ "low" or "high" if the estimate is at this end of its allowed range."""
 
@@ -186,7 +190,8 @@ class Fit:
         if self.named:
             lines.append(f"# To use it: {self.named}:{target.name}, or {self.named} --params FILE")
         for e in self.estimates:
-            text = f"{e.name} = {e.value:.6g} {e.unit} ({e.low:.6g} to {e.high:.6g})"
+            interval = f"{e.low:.6g} to {e.high:.6g}" if isfinite(e.high - e.low) else "unknown"
+            text = f"{e.name} = {e.value:.6g} {e.unit} ({interval})"
             lines.append(f"# {text}")
         usual = {leaf.name: leaf.default for leaf in record.fields(kind)}
         fitted = [name for name in self.guess.params if name in own]
@@ -345,12 +350,14 @@ def fit(
     values = {n: v for n, v in guess.params.items() if not n.startswith("log.")}
     dead = {name: f"u_{command}" for command, name in car.model.dead_times.items()}
     values |= {n: guess.delays[u] for n, u in dead.items() if u in guess.delays}
+    estimates = _estimates(ways, setup)
+    unknown = [e.name for e in estimates if not isfinite(e.high - e.low)]
     return Fit(
         vehicle=car.with_params(values),
         logs=setup.logs,
-        estimates=_estimates(ways, setup),
+        estimates=estimates,
         correlations=correlations(sure.covariance),
-        untold=untold(problem.unknowns, sure.covariance),
+        untold=untold(problem.unknowns, sure.covariance, unknown),
         errors=tuple(row for part in PARTS for row in setup.errors(part, guess, dt)),
         starts=tuple(
             Start(
@@ -554,7 +561,12 @@ def _estimates(ways: Sequence[Found], setup: Training) -> tuple[Estimate, ...]:
     for k, (u, value) in enumerate(zip(first.unknowns, best.point.values.tolist(), strict=True)):
         near = 1e-6 * u.matters
         bound = "low" if value <= low[k] + near else "high" if value >= high[k] - near else ""
+        wide = highs[k] - lows[k] > 2.0 * _UNKNOWN * u.matters
+        if u.low > 0.0:
+            wide = lows[k] <= 0.0 or highs[k] > _UNKNOWN**2 * lows[k]
         ends = max(float(lows[k]), u.low), min(float(highs[k]), u.high)
+        if wide and not isfinite(u.high - u.low):
+            ends = -inf, inf
         found.append(Estimate(u.name, u.unit, u.start, value, *ends, bound))
     return tuple(found)
 

@@ -33,6 +33,8 @@ window share its errors, so intervals from them are too narrow: of 95 %, they he
 with 8 windows that were divided, and in 94 % undivided."""
 _NOTHING = 100.0
 """Standard deviation, in changes that matter, of what is known without any data."""
+_ALIKE = 0.9
+"""Correlation from which two unknowns are named together."""
 _SHARE = 0.25
 """Least component of a direction, relative to its largest, for an unknown to be named in it."""
 
@@ -122,11 +124,14 @@ def correlations(covariance: Array) -> Array:
     return covariance / np.outer(sd, sd)
 
 
-def untold(unknowns: Sequence[Unknown], covariance: Array) -> tuple[Untold, ...]:
+def untold(
+    unknowns: Sequence[Unknown], covariance: Array, unknown: Sequence[str] = ()
+) -> tuple[Untold, ...]:
     """Combinations of unknowns that the data leave open, the vaguest first.
 
     They are the eigenvectors of the covariance along which the standard deviation exceeds a change
-    that matters.
+    that matters. Unknowns that are vague, or among the names `unknown`, and have a small share in
+    these follow, each with the one that it is most correlated with.
     """
     found: list[Untold] = []
     variances, directions = np.linalg.eigh(covariance)
@@ -136,6 +141,16 @@ def untold(unknowns: Sequence[Unknown], covariance: Array) -> tuple[Untold, ...]
         parts = np.abs(direction)
         order = [k for k in np.argsort(-parts) if parts[k] > _SHARE * parts.max()]
         found.append(_in_words([unknowns[k] for k in order], direction[order], float(variance)))
+    alike = correlations(covariance) - np.eye(len(unknowns))
+    for k, u in enumerate(unknowns):
+        vague = u.name in unknown or covariance[k, k] > 1.0
+        if not vague or any(u.name in one.names for one in found):
+            continue
+        other = int(np.argmax(np.abs(alike[k])))
+        parts, own = np.array([1.0]), [u]
+        if abs(alike[k, other]) > _ALIKE:
+            parts, own = np.array([1.0, alike[k, other]]), [u, unknowns[other]]
+        found.append(_in_words(own, parts, float(covariance[k, k])))
     return tuple(found)
 
 
