@@ -56,7 +56,7 @@ GIVEN = {
     "docs/lap.md": "77.791438 s, 78.106952 s, 50 km/h, 77.928940 s",
     "docs/learn.md": "45 s, 160 m, 0.05 s",
     "docs/live.md": "4 bytes, 0.01 s, 1.2 MB",
-    "docs/logs.md": "5 %, 5 %, 15 %, 95 %, 0.5 s, 2 Hz",
+    "docs/logs.md": "5 %, 5 %, 15 %, 95 %, 95 %, 0.5 s, 2 Hz",
     "docs/maps.md": "12 mm, 96 mm, 0.9 m",
     "docs/planning_simulator.md": "0 s, 0.5 rad/s",
     "docs/plots.md": "2 ms",

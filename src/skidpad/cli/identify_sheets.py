@@ -88,6 +88,8 @@ def _steps_sheet(lines: Sequence[tuple[str, str, str]]) -> RenderableType:
 
 ROUTINE = ("filter", "grid", "derive")
 """Steps of the preparation that only `log` shows, as they change no meaning of a channel."""
+RENAMED = ("the column ", "converted from ")
+"""Beginnings of lines on names and units that the log itself states, which only `log` shows."""
 
 
 def _preparation(logs: Mapping[str, Sequence[Line]]) -> list[RenderableType]:
@@ -97,7 +99,7 @@ def _preparation(logs: Mapping[str, Sequence[Line]]) -> list[RenderableType]:
         (one.step, f"{name}: " * several + f"{one.channel}: {one.text}", _percent(one.share))
         for name, own in logs.items()
         for one in own
-        if one.step not in ROUTINE
+        if one.step not in ROUTINE and not (one.step == "reading" and one.text.startswith(RENAMED))
     ]
     return [_steps_sheet(lines)] if lines else []
 

@@ -14,7 +14,7 @@ from ...core.record import size, unknown_name
 from ...errors import InvalidValue, SkidpadError
 from ...vehicles.registry import get as registered
 from ..logs.log import Log
-from ..logs.preparation import Prepared, prepare
+from ..logs.preparation import Line, Prepared, prepare
 from ..logs.reading import Source, read_log
 from .axle_curves import AxleCurves, axle_curves
 from .replay import Replay
@@ -47,12 +47,18 @@ def prepare_logs(
     several = cast("Sequence[Any]", logs if isinstance(logs, list | tuple) else [logs])
     if not several:
         raise InvalidValue("no recorded run is given; at least one is needed")
-    return tuple(
-        one
-        if isinstance(one, Prepared)
-        else prepare(reported(read_log(one, names, dbc=dbc)), without=without)
-        for one in several
-    )
+    found: list[Prepared] = []
+    for one in several:
+        if isinstance(one, Prepared):
+            found.append(one)
+            continue
+        log = reported(read_log(one, names, dbc=dbc))
+        prepared = prepare(log, without=without)
+        # What reading changed, such as units and clocks, belongs to the report as well.
+        parts = [note.partition(": ") for note in log.notes]
+        read = [Line("reading", a, b) if b else Line("reading", log.name, a) for a, _, b in parts]
+        found.append(replace(prepared, lines=(*read, *prepared.lines)))
+    return tuple(found)
 
 
 def vehicle_named(one: Vehicle | str) -> Vehicle:
