@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -185,3 +187,24 @@ def test_messages_that_were_lost_are_noted_where_their_topic_is_used() -> None:
     ]
     with pytest.raises(sp.InvalidValue, match=r"/car\.w cannot be used: it has no value"):
         read_log(log, {"/car.w": "yaw"})
+
+
+def test_the_sheet_says_early_or_late_and_shows_digits_that_differ() -> None:
+    from rich.console import Console
+
+    from skidpad.cli.identify_sheets import log_sheet
+
+    t = 0.01 * np.arange(3000)
+    rng = np.random.default_rng(0)
+    speed = 20.0 + 3.0 * np.sin(0.4 * t) + np.sin(1.9 * t)
+    a_x = np.gradient(speed, t) + 0.05 * rng.normal(size=len(t))
+    early = np.interp(t + 0.1, t, speed) + 0.02 * rng.normal(size=len(t))
+    latitude = 48.2 + 1e-5 * t
+    values = {"v_x": early, "a_x": a_x, "omega": 0.001 * rng.normal(size=len(t))}
+    log = Log("drive", {k: Channel(t, v) for k, v in {**values, "latitude": latitude}.items()})
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(log_sheet(log, prepare(log), ""))
+    text = console.export_text()
+    assert re.search(r"v_x: 0\.\d+ s \(0\.\d+ to 0\.\d+ s\) early", text)
+    low, high = re.findall(r"48\.\d+", next(x for x in text.splitlines() if "latitude" in x))
+    assert float(low) < float(high)

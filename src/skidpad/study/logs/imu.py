@@ -213,6 +213,9 @@ def correct_imu(rows: dict[str, Array], dt: s, place: tuple[m, m] | None) -> Ite
                 more = (unit.mounting(with_bias) or found).get("late", late)
                 late = Estimate(late.value + more.value, more.half)
             rows["a_y"] = np.interp(t + late.value, t, shown, np.nan, np.nan)
+            # The times of the lateral velocity are uncertain too.
+            apart = [abs(one["late"].value - found["late"].value) for one in ends if "late" in one]
+            late = Estimate(late.value, float(np.hypot(late.half, max(apart, default=0.0))))
             size = Estimate(abs(late.value), late.half).text("s")
             early = late.value < 0.0
             text = f"{size} {'early: moved later' if early else 'late: moved earlier'}"
