@@ -77,6 +77,17 @@ def test_a_log_tells_sideslip_and_friction(
     assert np.isnan(result.innovations[120, result.measured.index("omega")])
 
 
+def test_a_vehicle_that_does_not_follow_the_log_is_named(
+    car: sp.Vehicle, channels: dict[str, np.ndarray]
+) -> None:
+    sharp = {"v_x": 0.05, "omega": 0.0005, "a_y": 0.1, "steer": 0.001}
+    wrong = {**channels, "omega": channels["omega"] * 1.3}
+    result = estimate(car, wrong, DT, ("v_y",), measured=sharp)
+    assert "innovations are" in result.notes[-1]
+    assert "most of all those of omega" in result.notes[-1]
+    assert "estimate no parameters such as mu" in result.notes[-1]
+
+
 def test_positions_are_estimated_if_asked_for(car: sp.Vehicle, truth: dict[str, Any]) -> None:
     seen = {n: truth[n] for n in ("v_x", "omega", "u_steer", "u_F_drive")}
     result = estimate(car, seen, DT, ("x", "yaw"), smooth=False)

@@ -16,6 +16,7 @@ from skidpad.control import (
     ExtendedKalmanFilter,
     MovingHorizonEstimator,
     UnscentedKalmanFilter,
+    estimate,
 )
 from skidpad.control.estimators.system import Path as Nodes
 from skidpad.core import record
@@ -174,14 +175,15 @@ def test_jacobians_agree_with_finite_differences_of_the_simulator(name: str) -> 
         slope = (ends[0][0] - ends[1][0]) / (2.0 * far)
         scale = 1e-6 * max(1.0, np.abs(slope).max())
         assert steps.A[0, :n, k] == pytest.approx(slope, rel=2e-5, abs=scale), ekf.names[k]
-    assert np.array_equal(steps.A[0, n:], np.eye(len(z))[n:])
+    kept = np.diag([1.0] * n + [1.0 / (1.0 + rate * DT) for _, rate in structure.returns])
+    assert steps.A[0, n:] == pytest.approx(kept[n:], rel=1e-14)
     if structure.simulated:
         return
     # The measurements' slopes at the state after the step, chained with those of the step. The
     # speed is smoothed at standstill.
     looked = lin.along(Nodes(np.array([z, steps.after[0]]), s, u[None]))
     assert looked.y[0] == pytest.approx(simulated(z)[1], rel=1e-8)
-    chained = looked.H[0] @ steps.A[0]
+    chained = looked.H[0] @ np.vstack([steps.A[0, :n], np.eye(len(z))[n:]])
     for k in range(len(z)):
         far = 1e-5 * max(1.0, abs(z[k]))
         ends = [simulated(z + side * far * np.eye(len(z))[k]) for side in (1.0, -1.0)]
@@ -294,6 +296,43 @@ def test_friction_as_a_state_has_honest_intervals(kind: str, car: sp.Vehicle) ->
     inside = np.abs(truth - result.values) < 1.96 * result.deviations
     assert (np.abs(inside.mean(axis=(0, 1)) - 0.95) < 0.025).all()
     assert 0.95 < result.nees(truth).mean() / len(made.names) < 1.06
+
+
+@pytest.mark.parametrize("commands", [True, False])
+def test_friction_stays_within_its_intervals_where_little_of_it_is_used(
+    commands: bool, car: sp.Vehicle
+) -> None:
+    """A sine with 4.3 m/s² at most, for which 0.43 of the friction suffices."""
+    rng, t, sim = np.random.default_rng(0), DT * np.arange(2000), sp.Simulator(car, DT)
+    sim.reset(v_x=20.0)
+    u = np.column_stack([0.03 * np.sin(1.5 * t), np.full(t.size, 400.0)])
+    run = sim.run(u)
+    assert 4.1 < np.abs(run["a_y"]).max() < 4.4
+    noise = {"v_x": 0.05, "omega": 0.01, "a_y": 0.3, "steer": 0.002}
+    seen = {name: run[name] + sd * rng.standard_normal(len(run)) for name, sd in noise.items()}
+    if commands:
+        held = np.vstack([u, u[-1:]])
+        seen |= {"u_steer": held[:, 0], "u_F_drive": held[:, 1]}
+    for smooth in (False, True):
+        found = estimate(car, seen, DT, ("v_y", "mu"), measured=noise, smooth=smooth)
+        for name, true in (("v_y", run["v_y"]), ("mu", 1.0)):
+            low, high = found.interval(name)
+            assert np.mean((low < true) & (true < high)) > 0.88, name
+        assert found["mu"].min() > 0.43
+        # Nothing shows the part of the friction that is not used.
+        assert found.deviation("mu").mean() > 0.1
+
+
+def test_friction_without_information_returns_to_its_usual_value(car: sp.Vehicle) -> None:
+    ekf = ExtendedKalmanFilter(car, DT, {"v_x": 0.05}, states=("v_x",), parameters={"mu": 0.3})
+    ekf.reset(v_x=20.0, mu=0.6, deviations={"mu": 0.01})
+    log = ekf.run(np.tile([0.0, 200.0], (3000, 1)), np.full((3000, 1), np.nan))
+    assert log["mu"][-1] == pytest.approx(1.0, abs=0.01)
+    assert log.deviation("mu")[-1] == pytest.approx(0.5, rel=0.01)
+    constant = ExtendedKalmanFilter(car, DT, {"v_x": 0.05}, parameters={"mu": 0.0})
+    constant.reset(v_x=20.0, mu=0.6)
+    now = constant.step((0.0, 200.0), (None,))
+    assert now["mu"] == 0.6
 
 
 def test_single_precision_stays_positive_definite(car: sp.Vehicle) -> None:

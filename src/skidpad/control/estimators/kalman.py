@@ -511,7 +511,8 @@ class ExtendedKalmanFilter(KalmanFilter):
         parameters: parameters to estimate, with the standard deviation of their random walk per
             square root of a second, or None for a default: leaves of the vehicle's parameters
             ("m"), disturbances ("F_y"), unknown inputs ("u_steer"), sensor biases
-            ("log.omega_bias"), and "mu", the friction of the road under all wheels.
+            ("log.omega_bias"), and "mu", the friction of the road under all wheels. Friction
+            returns to its usual value with a deviation of 0.5 where the motion does not show it.
         process: process noise of the states: growth of the standard deviation per square root of a
             second; defaults by unit for others (`structure.PROCESS`).
         deviations: standard deviations of the start; defaults by unit for others.

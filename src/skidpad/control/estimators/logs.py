@@ -31,6 +31,8 @@ NOISE = {"m": 0.1, "rad": 0.005, "m/s": 0.1, "rad/s": 0.01, "m/s²": 0.3, "1": 0
 LOST, LOST_TIME = 20.0, 1.0
 """An estimate is lost where measurements differ from their predictions by this number of standard
 deviations over this time in s."""
+DOUBTFUL = 3.0
+"""Innovations over the declared noise above which an estimate has a warning among its notes."""
 
 
 def estimate(
@@ -67,7 +69,8 @@ def estimate(
         **options: further arguments of the estimator.
 
     Returns:
-        An `Estimate` with n moments; its `notes` say what was done with the channels.
+        An `Estimate` with n moments; its `notes` say what was done with the channels, and warn if
+        the innovations are three times as large as the noise says or more.
 
     Raises:
         InvalidValue: where measurements differ from their predictions by 20 standard deviations for
@@ -99,7 +102,7 @@ def estimate(
     log = (estimator.smooth if smooth else estimator.run)(u[:-1], seen[1:])
     _check_scores(log, dt)
     result = log if names is None else estimator.select(log, wanted, u[:-1])
-    result.notes = tuple(notes)
+    result.notes = (*notes, *_warnings(log))
     return result
 
 
@@ -120,6 +123,21 @@ def _check_scores(log: Estimate, dt: float) -> None:
             f"all {name}. Check its sign, unit and delay, or give it a larger standard deviation "
             "(measured); gate=5.0 ignores measurements that far off"
         )
+
+
+def _warnings(log: Estimate) -> list[str]:
+    """Warning where innovations are much larger than their noise, over the log as a whole."""
+    ratio = float(np.sqrt(log.nis.sum() / max(int(log.degrees.sum()), 1)))
+    if ratio < DOUBTFUL:
+        return []
+    squares = np.nan_to_num(log.moments.scores, nan=0.0) ** 2
+    name = log.measured[int(np.argmax(squares.sum(axis=0)))]
+    return [
+        f"warning: innovations are {ratio:.2g} times as large as the noise says, most of all those "
+        f"of {name}: the vehicle does not follow this log, and values and deviations are not to be "
+        "trusted. Fit the vehicle's parameters first, give larger noise (measured, process), or "
+        "estimate no parameters such as mu"
+    ]
 
 
 def _checked(channels: Mapping[str, Any]) -> dict[str, Array]:

@@ -47,21 +47,29 @@ FLOOR = 0.01
 """Distance of an estimated parameter from the lowest value that its record allows, relative to its
 start value."""
 
-PROCESS = {"m": 0.02, "rad": 0.01, "m/s": 0.3, "rad/s": 0.1, "m/s²": 1.0, "1": 0.01}
-"""Default process noise by unit: growth of the standard deviation per square root of a second."""
+PROCESS = {"m": 0.02, "rad": 0.01, "m/s": 0.05, "rad/s": 0.015, "m/s²": 1.0, "1": 0.01}
+"""Default process noise by unit: growth of the standard deviation per square root of a second.
+
+Much more than the equations leave out would bias friction: the estimated slip angles then follow
+the noise of the sensors, and the mean of a saturating force over noisy angles is smaller.
+"""
 START = {"m": 1.0, "rad": 0.1, "m/s": 1.0, "rad/s": 0.3, "m/s²": 1.0, "1": 0.1}
 """Default standard deviation of the start by unit."""
 ANY = (-math.inf, math.inf)
 """Range without bounds."""
 SURE = 1e-6
 """Default deviation of the start of a state that follows from others; its noise is that of them."""
-DEMANDS = {"a": 5.0, "steer": 0.5}
+DEMANDS = {"a": 5.0, "steer": 0.2}
 """Default random walks of demands per √s."""
 FORCE = 0.1
 """Default process noise and start deviation of a force, relative to the weight."""
-WALK, MU_WALK, PARAMETER = 0.01, 0.05, 0.2
+WALK, MU_WALK, PARAMETER = 0.01, 0.3, 0.2
 """Default random walk of a parameter per √s and of `mu`, and the default deviation of a parameter's
 start; relative to the start value."""
+
+FRICTION_SPREAD = 0.5
+"""Standard deviation of the friction of roads, relative to its usual value: without information on
+it, an estimated friction returns to this distribution."""
 
 Target = tuple[str, int]
 """Port ("u", "w", "p" of the vehicle, "y" for a measurement, "d" for a `Demand`) and index of its
@@ -84,6 +92,8 @@ class Structure(NamedTuple):
     measured: tuple[str, ...]
     commanded: tuple[int, ...] = ()
     """Inputs of the vehicle that follow from an estimated demand."""
+    returns: tuple[tuple[float, float], ...] = ()
+    """For each parameter the value to which it returns and its rate in 1/s, 0 for a random walk."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -142,7 +152,7 @@ def structure_of(
     vehicle: Vehicle,
     measured: Collection[str],
     states: Sequence[str] | None,
-    parameters: Collection[str],
+    parameters: Mapping[str, float | None],
     bounds: Mapping[str, tuple[float, float]],
 ) -> Structure:
     """Check the names that a user gives and find the states that matter."""
@@ -178,7 +188,26 @@ def structure_of(
         tuple(high for _, high in ranges.values()),
         tuple(measured),
         commanded,
+        tuple(
+            _return(vehicle, name, walk, at[0])
+            for (name, walk), at in zip(parameters.items(), found, strict=True)
+        ),
     )
+
+
+def _return(vehicle: Vehicle, name: str, walk: float | None, target: Target) -> tuple[float, float]:
+    """Usual value of a friction and the rate at which it returns there; 0, 0 for other parameters.
+
+    Driving below the limit bounds the friction from below only. A random walk would leave it free
+    to wander, so it is a process with the given growth and a limited variance.
+    """
+    port, place = target
+    leaf = record.fields(vehicle.Disturbance)[place] if port == "w" else None
+    if leaf is None or not leaf.name.startswith(f"{FRICTION}_") or not leaf.default:
+        return 0.0, 0.0
+    if walk is None:
+        walk = (MU_WALK if name == FRICTION else WALK) * leaf.default
+    return leaf.default, 0.5 * (walk / (FRICTION_SPREAD * leaf.default)) ** 2
 
 
 def inputs_of_demands(vehicle: Vehicle, demands: Sequence[str]) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 With z the estimated states and parameters, s the simulated states, and u, w, p the vehicle's input,
 disturbance and parameters, over one step of dt:
 
-    (z, s)⁺ = F(z, s, u, w, p, dt)        parameters in z stay constant
+    (z, s)⁺ = F(z, s, u, w, p, dt)        parameters in z stay constant or return (`returned`)
     y = h(z⁺, s⁺, z, s, u, w, p)          the start of the step matters to models with `hold`
 
 F is the vehicle's own step by its integrator, in sub-steps if it has some, and `advance_linear` is
@@ -113,6 +113,15 @@ class System(NamedTuple):
             within.append(ca.fmin(value, high) if math.isfinite(high) else value)
         return within
 
+    def returned(self, z: Scalars, dt: Any) -> Scalars:
+        """Parameters after a time, each nearer to the value to which it returns."""
+        structure, after = self.structure, Scalars()
+        values = z[len(structure.states) :]
+        for value, (usual, rate) in zip(values, structure.returns, strict=True):
+            share = rate * dt / (1.0 + rate * dt)
+            after.append(value + share * (usual - value) if rate else value)
+        return after
+
     def _picked(self, x: Any) -> tuple[Scalars, Scalars]:
         """Estimated and simulated states among the leaves of a vehicle state."""
         known = dict(zip(record.names(self.model.State), record.flatten(x), strict=True))
@@ -131,7 +140,7 @@ class System(NamedTuple):
             residual = ca.fmax(residual, left)
         states, simulated = self._picked(x)
         states[:1] = [_where_solved(residual, value) for value in states[:1]]
-        return [*states, *z[len(states) :], *simulated]
+        return [*states, *self.returned(z, given.dt), *simulated]
 
     def advance_linear(self, z: Scalars, s: Scalars, given: Exogenous) -> Linearised:
         """z and s after one step, and their Jacobian with respect to z."""
@@ -164,10 +173,9 @@ class System(NamedTuple):
                 )
             step = ImplicitStep(self.model, self.method, x, u, w, p, known.dt)
             jacobian = step.jacobian(inputs)
-            # Parameters stay as they are.
-            kept = z[len(self.structure.states) :]
-            whole = column((step.following, *kept))
-            slopes = ca.vertcat(jacobian, ca.jacobian(column(kept), inputs))
+            rest = self.returned(z, known.dt)
+            whole = column((step.following, *rest))
+            slopes = ca.vertcat(jacobian, ca.jacobian(column(rest), inputs))
             names = (*record.names(self.model.State), *self.structure.parameters)
             rows = [names.index(n) for n in (*self.structure.names, *self.structure.simulated)]
             values = [whole[k] for k in rows]
@@ -176,7 +184,7 @@ class System(NamedTuple):
         start = self._records(begin[0], begin[1], known)[0] if begin else x
         update = integrate.discretise(self.model, self.method)
         states, simulated = self._picked(update(x, u, w, p, known.dt, start)[0])
-        return linearised(column((*states, *z[len(states) :], *simulated)), inputs)
+        return linearised(column((*states, *self.returned(z, known.dt), *simulated)), inputs)
 
     def observe(
         self, z: Scalars, s: Scalars, start: tuple[Scalars, Scalars], given: Exogenous
