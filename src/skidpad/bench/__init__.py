@@ -70,7 +70,7 @@ def main(
     """
     chosen = _select(group, device, plants)
     budget = budgets.QUICK if quick else budgets.FULL
-    # First: the load of the machine must not include the measurement itself.
+    # Read the machine's load first, so that it does not include the measurement itself.
     about, libraries = _machine(GROUPS[chosen[0]].device), versions()
     entries = (entry for name in chosen for entry in measure(name, budget, plants))
     if as_json:

@@ -71,7 +71,9 @@ def entries(budget: Budget) -> Iterator[Entry]:
 
 
 def _rate(engine: str, runs: int, steps: int) -> Entry:
-    """Steps per second of a campaign with storage and of the fleet alone, measured alternately."""
+    """Entry for steps per second of a campaign with storage and of the fleet alone, measured
+    alternately.
+    """
     name = f"campaign.{engine}"
     if engine == "ray" and find_spec("ray") is None:
         absent = {FLEET: 'Ray is not installed: pip install "skidpad[ray]", apart from commonroad'}
@@ -85,7 +87,7 @@ def _rate(engine: str, runs: int, steps: int) -> Entry:
 
 
 def _memory() -> Entry:
-    """Peak memory of a million short runs, relative to ten thousand."""
+    """Entry for the peak memory of a million short runs, relative to ten thousand."""
     few, many = (run_job("campaigns", "memory", "local", count, 1) for count in SHORT_RUNS)
     details = {
         "asked": ASKED["memory"],
@@ -98,7 +100,7 @@ def _memory() -> Entry:
 
 
 def _resume(budget: Budget) -> Entry:
-    """Time until a stopped campaign with many finished chunks begins its next run."""
+    """Entry for the time until a stopped campaign with many finished chunks begins its next run."""
     chunks = CHUNKS if budget is FULL else QUICK_CHUNKS
     with tempfile.TemporaryDirectory() as folder:
         arguments = ("local", chunks, 1, folder)
@@ -121,7 +123,7 @@ class _Unused:
 
 
 class _Ready:
-    """An engine that is already running, as a cluster is for a campaign."""
+    """Job engine that is already running, as a cluster is when a campaign starts."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -240,8 +242,7 @@ MANOEUVRE_ASKED = {"cold": 60.0, "cached": 5.0, "report": 5.0, "variants": 4.0}
 
 def manoeuvre_entries(budget: Budget) -> Iterator[Entry]:
     yield from _whole(budget)
-    # Time of a step steer of 4 s at 1 ms with metrics, to one side, of 1000 cars; kernels are
-    # ready
+    # Time of a step steer to one side with metrics: 1000 cars, 4 s at 1 ms, kernels compiled
     kernels, manoeuvre = Kernels(threads=THREADS), StepSteer(duration=4.0, sides=("left",))
     perform([manoeuvre], [_cars(2, SEED)], kernels)
     times = [
@@ -253,7 +254,7 @@ def manoeuvre_entries(budget: Budget) -> Iterator[Entry]:
 
 
 def _whole(budget: Budget) -> Iterator[Entry]:
-    """Time of all manoeuvres of a two-track car in fresh processes, and of writing a report."""
+    """Entry for the time of all manoeuvres of a two-track car and their report."""
     times = cold_and_cached(_job, budget.fresh)
     for kind, runs in times.items():
         own = typical([run["manoeuvres"] for run in runs])

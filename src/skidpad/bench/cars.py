@@ -106,12 +106,12 @@ def products_per_second(precision: str) -> float:
 
 
 def chains_of_products() -> Program:
-    """Program whose step consists of fused multiply-adds only."""
+    """Build a program whose step consists of fused multiply-adds only."""
 
     def step(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
         chains = list(ports[0])
         for _ in range(LENGTH):
-            # dt keeps the factors from being folded into one.
+            # Factors depend on dt, so that the compiler cannot fold them into one.
             chains = [x * ports[4][0] + 0.5 for x in chains]
         return tuple(chains), ()
 
@@ -182,7 +182,7 @@ def _fleets(names: list[str], precision: str, budget: Budget) -> Iterator[Entry]
 
 
 def _jax(name: str, precision: str, budget: Budget) -> tuple[dict[str, Measured], dict[str, str]]:
-    """JAX as a peer, with fewer cars and steps, which suffice for a rate."""
+    """Rate of JAX as a peer, measured with fewer cars and steps."""
     if budget.repeats < JAX_REPEATS:
         return {}, {"jax": "left out of a quick run: XLA compiles it for minutes"}
     work = car_work(name, min(budget.vehicles // 4, JAX_VEHICLES), JAX_STEPS, budget.checked)
@@ -211,7 +211,7 @@ def _details(fleet: Fleet, work: FleetWork, precision: str, rate: float) -> dict
 
 
 def _single(name: str, integrator: str, dt: float, budget: Budget) -> Entry:
-    """Median time of one step from Python with the input as a record."""
+    """Entry for the median time of one step from Python, with the input as a record."""
     vehicle = car(name)
     simulator = Simulator(vehicle, dt=dt, integrator=integrator)
     inputs = [record.build(vehicle.Input, steer=steer) for steer in (0.02, -0.02)]
@@ -263,9 +263,9 @@ def tyre_entries(budget: Budget) -> Iterator[Entry]:
 
 
 def _in_lanes(program: Program, work: TyreWork, precision: str, budget: Budget) -> Entry:
-    """Evaluations in SIMD lanes on one thread, arrays in and out."""
+    """Entry for tyre evaluations in SIMD lanes on one thread, with arrays in and out."""
     engine = CpuMap(program, precision, 1, shared=(1,))
-    # Inputs of neighbouring contacts lie side by side.
+    # Inputs of neighbouring contacts are adjacent in memory.
     ports, count = [work.columns[None].swapaxes(1, 2), work.leaves()[None, None]], work.contacts
 
     def own() -> AnyArray:
@@ -330,7 +330,9 @@ def _rollout(car: Vehicle, count: int) -> Any:
 
 
 def device_entry(device: Device, program: Program, count: int, budget: Budget) -> Entry:
-    """Evaluations in float32 on a device, with input and output arrays there."""
+    """Entry for tyre evaluations in float32 on a device, with input and output arrays in its
+    memory.
+    """
     work = tyre_work(count).cast("float32")
     engine = (
         CpuMap(program, "float32", 1, shared=(1,))

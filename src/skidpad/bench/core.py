@@ -125,7 +125,7 @@ def _of_precision(
     fleets = {
         n: Fleet(work.vehicle, work.dt, "rk4", precision=precision, threads=n) for n in THREADS
     }
-    # These rollouts also compile.
+    # These first rollouts also compile the kernels.
     errors = {n: reference.error(work.rollout(f)[: work.checked]) for n, f in fleets.items()}
     rates = _rates(_runs(fleets, work, precision, budget), budget)
     for n in THREADS:
@@ -176,7 +176,7 @@ def _advances(work: FleetWork, precision: str, threads: int) -> dict[str, Advanc
 
 
 def _fitted(advance: Advance, work: FleetWork, time: float) -> Run:
-    """Timed run of as many steps as fit into a time in s, at least one."""
+    """Function that times a run of as many steps as fit into `time` in s, at least one."""
     one = seconds(partial(advance, work.x0, work.u, 1))
     steps = min(max(int(time / one), 1), work.steps)
     return Run(len(work.x0) * steps, partial(advance, work.x0, work.u, steps))
@@ -192,8 +192,9 @@ def _rates(runs: dict[Contender, Run], budget: Budget) -> dict[Contender, Measur
 def _peers(
     rates: dict[Contender, Measured], threads: int, errors: dict[str, float]
 ) -> tuple[dict[str, Measured], list[str]]:
-    """Results of the peers with `threads` threads, and the names of those that are faster with one
-    thread, whose one-thread result is used instead."""
+    """Results of the peers with `threads` threads, and the names of peers that are faster with one
+    thread; for these the one-thread result is used.
+    """
     names = [name for name, n in rates if n == threads and name != OWN]
     alone = [name for name in names if rates[name, 1].value > rates[name, threads].value]
     peers = {
@@ -206,7 +207,7 @@ def _peers(
 def _few(advance: Advance, work: FleetWork, reference: Reference) -> Measured:
     """Rate and error of a peer, measured on one rollout of the checked vehicles only.
 
-    For peers that take minutes for the whole fleet and gain nothing from a larger batch.
+    Used for peers that take minutes for the whole fleet and gain nothing from a larger batch.
     """
     few = work.first(work.checked)
     advance(few.x0, few.u, 1)
@@ -297,7 +298,7 @@ def entries(budget: Budget) -> Iterator[Entry]:
         "scipy": _drive(scipy_calls(course, RADAU_DT, "Radau"), reference, 1),
         "casadi": _drive(casadi_calls(course, RADAU_DT), reference, 1),
     }
-    # Radau makes a tenth of the calls; the same number of them is timed.
+    # A Radau course has a tenth of the calls, so it is repeated until the same number is timed.
     repeats = budget.weave_repeats * round(RADAU_DT / RK4_DT)
     drive = _own(course, RADAU_DT, "radau", "record")
     own = _drive(drive, reference, repeats)
@@ -362,7 +363,7 @@ def import_entries(budget: Budget) -> Iterator[Entry]:
     peers = [name for name in PEER_IMPORTS if name not in absent]
     statements = ["pass", *IMPORTS.values(), *(PEER_IMPORTS[name] for name in peers)]
     ours = 1 + len(IMPORTS)
-    interpreter_times(statements[:ours], 1)  # loads our files into memory; those of peers are there
+    interpreter_times(statements[:ours], 1)  # reads skidpad's files once
     bare, *times = interpreter_times(statements[:ours], 3 * budget.fresh)
     times += interpreter_times(statements[ours:], budget.fresh)
     measured = [_less(own, median(bare)) for own in times]
@@ -373,7 +374,7 @@ def import_entries(budget: Budget) -> Iterator[Entry]:
 
 def _less(times: list[float], bare: float) -> Measured:
     whole = typical(times)
-    # The difference may vanish in noise, but a ratio needs a number above zero.
+    # The difference may be zero or less because of noise, but a ratio needs a positive number.
     value = max(whole.value - bare, 1e-6)
     spread = None if whole.spread is None else whole.spread * whole.value / value
     return Measured(value, spread)

@@ -183,14 +183,14 @@ def fit_entries(budget: Budget) -> Iterator[Entry]:
         found["own"] = [e.value for e in fit(car, log, list(FREE), **alike).estimates]
 
     def scipy() -> None:
-        # Values of the free parameters by SciPy's least squares with differences
+        # Fit of the free parameters by SciPy's least squares with difference quotients
         from scipy.optimize import least_squares as untyped
 
         least_squares: Any = untyped
         replay = Replay(car, log, window=LONGEST_WINDOW)
         known = dict(zip(record.names(car.Params), record.flatten(car.params), strict=True))
         start = np.array([known.get(name, 0.0) for name in FREE])
-        # Units in which a change of 1 is large, as differences need.
+        # Scale the parameters such that a change of 1 is large, as difference quotients need.
         size = np.where(start != 0.0, start, 0.1)
         sigma = np.array([NOISE[name] for name in replay.channels])[:, None, None]
 
@@ -223,13 +223,13 @@ def _job(cache: str) -> float:
 
 
 def first_fit() -> float:
-    """Time in s of a fit with all defaults, of a log that is ready."""
+    """Time in s of a fit with default settings to a prepared log."""
     car, log = first_guess(), drive()
     return seconds(lambda: fit(car, log, list(FREE)))
 
 
 def first_guess() -> Vehicle:
-    """The car with the parameters that a fit starts from."""
+    """Car with the parameters from which a fit starts."""
     own = {n: share * truth()[n] for n, share in FREE.items() if not n.startswith("log.")}
     return get("single_track")("sports").with_params(own)
 
@@ -242,7 +242,7 @@ def truth() -> dict[str, float]:
 
 
 def drive() -> Prepared:
-    """A log of random steering at about 18 m/s, prepared."""
+    """Prepared log of random steering at about 18 m/s."""
     car, rng, steps = get("single_track")("sports"), np.random.default_rng(SEED), 0
     u = np.zeros((round(DURATION / FIT_DT), 1, 2))
     while steps < len(u):
@@ -264,7 +264,7 @@ def drive() -> Prepared:
 
 
 def _error(values: Sequence[float]) -> float:
-    """Largest error relative to the true value, of parameters whose value is not 0."""
+    """Largest relative error of the parameters whose true value is not 0."""
     true = truth()
     pairs = zip(values, true.values(), strict=True)
     return max(abs(value / own - 1.0) for value, own in pairs if own)

@@ -207,7 +207,9 @@ _IN_PAGE = """async ({loader, fused, exact, layout, want, p, x, u, w, dt}) => {
 
 
 def in_page(tab: Any, work: Export, wasm: WebAssembly, want: str) -> Callable[[int], Any]:
-    """Drive with the step in a browser page; returns its `seconds` there and its `state`."""
+    """Drive with the compiled step in a browser page; returns the time taken (`seconds`) and the
+    end `state`.
+    """
     assert work.substeps == 1
     text = {"fused": wasm.fused, "exact": wasm.exact, "loader": LOADER.read_bytes()}
     arguments = {
@@ -232,7 +234,7 @@ NOTHING = Measured(float("nan"), None)
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
-    """Each car as C, as an FMU and in a browser."""
+    """Measure each car as C, as an FMU and in a browser."""
     for name in CARS:
         work = car(name)
         drive = native(work)
@@ -262,7 +264,7 @@ def _c_entry(
 def _fmu_entries(
     name: str, work: Export, drive: Drive, folder: Path, budget: Budget
 ) -> Iterator[Entry]:
-    """FMU with many steps per call, for the code alone, and with one step per call."""
+    """Entries for an FMU: many steps per call, to time the code alone, and one step per call."""
     compilers = installed_compilers()
     missing = "needs fmpy" if find_spec("fmpy") is None else "needs a C compiler"
     if find_spec("fmpy") is None or not compilers:
@@ -303,7 +305,7 @@ def _page_entries(name: str, work: Export, drive: Drive, budget: Budget) -> Iter
     with viewer.page() as tab:
         for kind, module in (("fused", wasm.fused), ("exact", wasm.exact)):
             there = in_page(tab, work, wasm, kind)
-            there(STEPS)  # the engine optimises while it runs
+            there(STEPS)  # warm up: the JavaScript engine optimises while the code runs
             runs = [there(STEPS) for _ in range(2 * budget.repeats)]
             error = _difference(np.array(runs[0]["state"]), drive(STEPS))
             own = _per_step([run["seconds"] for run in runs])._replace(error=error)

@@ -57,7 +57,7 @@ def entries(budget: Budget, plants: Path | None = None) -> Iterator[Entry]:
 
 def measured(device: Device, source: Source, sizes: Sizes, budget: Budget) -> Iterator[Entry]:
     """Measure the entries of the group on any device, whose name they contain."""
-    # RK4 at 1 ms with constant inputs: exact in both precisions, and fast in float32 on a GPU
+    # RK4 at 1 ms with constant inputs, in both precisions
     fleet_job = fleet_work(sizes.fleet[0], RK4_DT, sizes.fleet[1], budget.checked)
     reference = fleet_reference(fleet_job)
     for precision in ("float32", "float64"):
@@ -114,7 +114,7 @@ def deviation(device: Device, fleet: Fleet, end: Any, exact: Any) -> dict[str, f
 
 
 def _same_bits(source: Source, work: FleetWork, end: Any) -> bool:
-    """Whether the first vehicles end in the same state as on the CPU, to the last bit."""
+    """Whether the first vehicles end in the same state as on the CPU, bit for bit."""
     few = work.first(SAME_BITS)
     fleet = source.fleet(precision=str(work.x0.dtype))
     on_cpu = fleet.rollout(few.x0, few.u, steps=work.steps, every=work.steps)[-1]

@@ -1,7 +1,7 @@
 """The group `lap`: a lap of least time, compared with the same problem in plain CasADi.
 
-Both use the same equations, start and options of IPOPT on a random circuit of 500 points. CasADi
-evaluates the equations of a point for all points by `map`, and derives the program itself.
+Both programs use the same equations, start and IPOPT options, on a random circuit of 500 points.
+CasADi evaluates the equations of a point for all points by `map`, and derives the program itself.
 
 The car is the Formula One car of three degrees of freedom of `fastest-lap` (J. M. Manzanero,
 github.com/juanmanzanero/fastest-lap, file limebeer-2014-f1.xml), after D. Perantoni and D.
@@ -67,8 +67,9 @@ def _tyre(kappa: Any, slip: Any, load: Any, scale: Any) -> tuple[Any, Any]:
 
 
 def equations(z: Any, d: Any, p: Any, *, at_points: bool) -> Equations:
-    """Equations at one point of a flat road; `at_points` imposes the balance of wheel torques
-    there rather than collocating it."""
+    """Vehicle equations at one point of a flat road; `at_points` imposes the wheel torque balance
+    at points instead of collocating it.
+    """
     kappas, (v_x, v_y, omega, n, alpha), loads = z[:4], z[4:9], z[9:13]
     steer, throttle = z[13:15]
     kz, left, right = d
@@ -150,7 +151,7 @@ def problem(
     at_points: bool = True,
     scaled: bool = True,
 ) -> PointProblem:
-    """The car on a flat road whose data are curvature and distances to the left and right edge.
+    """Point problem of the car on a flat road, with curvature and distances to both edges as data.
 
     The balance of wheel torques (without inertia) is imposed at the points, or collocated: around
     a closed track with an even number of points, the collocated rows are degenerate. Without
@@ -198,7 +199,7 @@ V_START = 50.0 / 3.6
 
 
 class Case(NamedTuple):
-    """The problem on a circuit, with start and bounds of the scaled variables."""
+    """Lap problem on a circuit, with start and bounds of the scaled variables."""
 
     evaluations: Evaluations
     start: Array
@@ -207,7 +208,7 @@ class Case(NamedTuple):
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
-    """Time of a lap from a cold start, and of Jacobian and Hessian, ours and CasADi's."""
+    """Measure a lap from a cold start, and Jacobian and Hessian, by skidpad and by CasADi."""
     case, peer = _case(), _Plain(_case())
     own = case.evaluations
     costs: list[float] = []
@@ -263,7 +264,7 @@ def _case() -> Case:
 
 
 class _Plain:
-    """The same program as CasADi expressions."""
+    """The same nonlinear program written as plain CasADi expressions."""
 
     def __init__(self, case: Case) -> None:
         of = case.evaluations.of

@@ -256,7 +256,7 @@ class Driven:
         return stepped
 
     def restarts(self, periods: int) -> float:
-        """Share of the environments that restart per control period."""
+        """Share of the environments that restart per control period, averaged over `periods`."""
         count, begun = len(self.environments), 0
         for _ in range(periods):
             ended: AnyArray = on_host(self.run(1).ended)

@@ -1,7 +1,7 @@
-"""The alternatives to skidpad, each evaluating the vehicle's own function.
+"""Alternatives to skidpad as peers, each evaluating the vehicle's own function.
 
-They are in plain Python, NumPy, SciPy, Numba and CasADi's virtual machine; those in JAX are in
-`peers_jax`. A peer for fleets is an `Advance`, a peer for single steps a `Drive`.
+These peers use plain Python, NumPy, SciPy, Numba and CasADi's virtual machine; `peers_jax` has the
+peers in JAX. A peer for fleets is an `Advance`, a peer for single steps a `Drive`.
 
 Inputs of fleets are constant, so one call covers the rollout; `max_step` limits a solver of SciPy
 to the same dt, which its error control (default tolerances) may reduce further. The ray casters
@@ -38,7 +38,7 @@ inputs (B, nu)."""
 
 
 class Drive(NamedTuple):
-    """A contender for single steps, called from Python once per step."""
+    """Contender for single steps, called from Python once per step."""
 
     rows: list[Any]
     """Input of each step, in the form that is fastest or most usual for the contender."""
@@ -120,7 +120,7 @@ def scipy_rk45(vehicle: Vehicle, dt: float) -> Advance:
 
 
 def scipy_radau(vehicle: Vehicle, dt: float) -> Advance:
-    """SciPy's Radau on one vehicle after another: the Jacobian of all would be a huge matrix."""
+    """SciPy's Radau on one vehicle after another, as the joint Jacobian would be huge."""
 
     def advance(x: AnyArray, u: AnyArray, steps: int) -> AnyArray:
         ends = [
@@ -156,7 +156,7 @@ def _on_floats(vehicle: Vehicle, row: list[float]) -> Any:
 def _solve(f: Any, y: AnyArray, duration: float, method: str, **options: Any) -> AnyArray:
     from scipy.integrate import solve_ivp
 
-    # t_eval keeps it from storing every step.
+    # t_eval keeps the solver from storing every step.
     solution: Any = solve_ivp(f, (0.0, duration), y, method=method, t_eval=(duration,), **options)
     if not solution.success:
         raise RuntimeError(solution.message)
@@ -246,7 +246,7 @@ class DirectMotion:
         return Motion(x.x, x.y, x.yaw, y.v_x, y.v_y, y.a_x, y.omega, y.steer)
 
     def actuation_status(self) -> tuple[float, float] | None:
-        """None, as the vehicle has no pedals."""
+        """Return None, as the vehicle has no pedals."""
         return None
 
 
@@ -618,7 +618,8 @@ def casadi_buffer_calls(course: Weave, dt: float) -> Drive:
         x[:] = following
 
     def state() -> AnyArray:
-        # Named here so that it lives as long as this Drive: `trigger` does not keep it.
+        # The buffer is referenced here so that it lives as long as this Drive: `trigger` does not
+        # keep it alive.
         assert memory is not None
         return x.copy()
 

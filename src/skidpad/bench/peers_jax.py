@@ -163,7 +163,7 @@ def _answer(
 def _settings(device: str, threads: int = 1) -> dict[str, str]:
     """Environment variables for JAX on a device; on the CPU with this number of threads."""
     if device != "cpu":
-        # By default JAX takes three quarters of the memory, of which skidpad holds some.
+        # By default JAX allocates three quarters of the GPU memory, part of which skidpad holds.
         return {"JAX_PLATFORMS": device, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     # NPROC sizes XLA's pool of threads; the flag keeps its matrix library from making more.
     settings = {"JAX_PLATFORMS": "cpu", "NPROC": str(threads)}
@@ -240,7 +240,7 @@ def _single(course: Weave) -> dict[str, Any]:
     State, Input = course.vehicle.State, course.vehicle.Input
     one = _step(course.vehicle, RK4_DT, one=True)
 
-    @jax.jit  # one array in and one out is faster than eleven numbers
+    @jax.jit  # one input and one output array are faster than eleven numbers
     def step(x: Any, u: Any) -> Any:
         after = one(record.unflatten(State, tuple(x)), record.unflatten(Input, tuple(u)))
         return jax.numpy.stack(record.flatten(after))

@@ -38,7 +38,7 @@ TICKS = 2000
 
 
 class Work(NamedTuple):
-    """Vehicles with individual commands and gears at every step."""
+    """Fleet work: vehicles with individual commands and gears at every step."""
 
     vehicle: Vehicle
     x0: AnyArray
@@ -63,7 +63,8 @@ def vehicle_of(name: str) -> Vehicle:
     """Model with upstream's default delays, and a 19 by 13 acceleration map if it uses one."""
     maps: dict[str, Any] = {}
     if "MAP" in name:
-        # The size of the map in upstream's documentation; accelerations fall with the speed.
+        # The map has the size given in upstream's documentation; its accelerations fall with the
+        # speed.
         rows, columns = np.linspace(-4.0, 2.0, 19), np.linspace(0.0, 16.67, 13)
         values = rows[:, None] * (1.1 - 0.03 * columns) - 0.004 * columns
         table = {"rows": rows, "columns": columns, "values": values}
@@ -216,7 +217,8 @@ def commonroad_entries(budget: Budget) -> Iterator[Entry]:
             )
     vehicle = get("commonroad_dynamic_bicycle")()
     with warnings.catch_warnings():
-        # RK4 as the peer's: unstable below 0.5 m/s, where "auto" would take five times as long.
+        # RK4 as in the peer. It is unstable below 0.5 m/s; "auto" would take five times as long
+        # there.
         warnings.simplefilter("ignore", UserWarning)
         fleet = Fleet(vehicle, HORIZON, "rk4", substeps=SUBSTEPS)
     disturbance = Gaussian(
@@ -288,8 +290,7 @@ PEER_STEPS = 4
 
 
 def _commonroad_by_numpy(vehicle: Vehicle, x0: AnyArray, steps: int, budget: Budget) -> Measured:
-    """The same RK4 on arrays of all runs with NumPy's normal random numbers, extrapolated from a
-    few steps."""
+    """Time of the same RK4 in NumPy on arrays of all runs, extrapolated from a few steps."""
     rng = np.random.default_rng(SEED)
     x = np.tile(x0[:, None], (1, RUNS))
     dt = HORIZON / SUBSTEPS

@@ -124,7 +124,7 @@ _ODOMETRY, _TF, _SCAN = (
 
 
 class NothingHeard(SkidpadError):
-    """A node in another process did not respond."""
+    """Raised if a node in another process did not respond."""
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
@@ -222,7 +222,7 @@ def _fleet_entry(budget: Budget) -> Entry:
 
 
 def _round_trip(publisher: Any, command: bytes, answered: Event) -> float:
-    # As a controller does: not one command right after the other.
+    # Pause between commands, as a controller does.
     time.sleep(0.002)
     answered.clear()
     begin = time.perf_counter()
@@ -274,7 +274,7 @@ Make = Callable[[float], bytes]
 
 
 def rosbags_maker(type_: MessageType) -> Make:
-    """Changes and serialises a message object of `rosbags`."""
+    """Function that changes and serialises a message object of `rosbags`."""
     from rosbags.typesys import Stores, get_typestore
 
     store = get_typestore(Stores.ROS2_HUMBLE)
@@ -288,7 +288,7 @@ def rosbags_maker(type_: MessageType) -> Make:
 
 
 def cyclone_maker(type_: MessageType) -> Make:
-    """Changes and serialises an `IdlStruct` of `cyclonedds`."""
+    """Function that changes and serialises an `IdlStruct` of `cyclonedds`."""
     from cyclonedds import idl
 
     made: dict[str, Any] = {}

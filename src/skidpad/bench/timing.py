@@ -89,7 +89,7 @@ REAL_TIME = "times real time"
 
 
 class Measured(NamedTuple):
-    """Measured result of a contender."""
+    """Measured result of one contender."""
 
     value: float
     """Steps or evaluations per second, time in s, or times real time."""
@@ -195,7 +195,7 @@ def machine() -> dict[str, Any]:
         "architecture": platform.machine(),
         "os": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
-        # Processes that wanted to run over the last minute, on average.
+        # Load average: mean number of runnable processes over the last minute.
         "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
     }
 
@@ -248,7 +248,7 @@ def show(machine: Mapping[str, Any], versions: Mapping[str, Any], entries: Itera
 
 def table(entries: Iterable[Entry]) -> Table:
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    # A long name folds, so that its figures always show.
+    # Long names are folded, so that their figures always fit.
     grid.add_column("entry", overflow="fold")
     for heading in ("value", "noise", "×", "error"):
         grid.add_column(heading, justify="right", no_wrap=True)

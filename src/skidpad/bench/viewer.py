@@ -131,7 +131,7 @@ _COUNT = """seconds => new Promise(done => {
 
 
 def why_not() -> str | None:
-    """Reason why no browser is available, or None."""
+    """Reason why no browser can be measured, or None."""
     if find_spec("playwright") is None:
         return "needs playwright"
     return None if _executable() else "needs Chromium"

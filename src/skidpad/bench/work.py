@@ -1,4 +1,4 @@
-"""The work of all contenders: fleets, a slalom for single steps, gradients, cars, tyres and maps.
+"""Workloads of all contenders: fleets, a slalom for single steps, gradients, cars, tyres, maps.
 
 The same seed gives the same numbers in every process. The reference solutions are here too.
 """
@@ -150,7 +150,7 @@ def derivative_of(vehicle: Vehicle, u: Any) -> Any:
 
 
 def skip_transient(work: FleetWork, steps: int = 20) -> FleetWork:
-    """The same work some steps later, when the torques have reached their targets.
+    """The same work, started `steps` steps later, when the torques have reached their targets.
 
     An adaptive solver takes small steps at the start, which would weigh more in a timed run of a
     few steps than in a whole rollout; so peers are timed from here.
@@ -361,7 +361,7 @@ class TyreWork(NamedTuple):
         return self.columns.shape[1]
 
     def first(self, count: int) -> TyreWork:
-        """The work for the first contacts only."""
+        """Tyre work reduced to the first `count` contacts."""
         return self._replace(columns=self.columns[:, :count])
 
     def leaves(self) -> AnyArray:
@@ -391,7 +391,7 @@ def combined(tyre: Any, F_z: Any, kappa: Any, alpha: Any, gamma: Any) -> tuple[A
 
 
 def tyre_program(plants: Path | None = None) -> Program:
-    """The work as a Program: traced, or from a file if CasADi is not installed."""
+    """Tyre evaluation as a Program: traced, or from a file if CasADi is not installed."""
     if plants is None and find_spec("casadi") is not None:
         return traced_tyre()
     file = (CHECKOUT if plants is None else plants) / TYRE_FILE
@@ -467,7 +467,7 @@ RESOLUTION = 0.05
 
 
 class Scenery(NamedTuple):
-    """A map, and free sensor poses in it: x, y in m and yaw in rad, (B, 3)."""
+    """Map with free sensor poses in it: x, y in m and yaw in rad, (B, 3)."""
 
     map: Map
     poses: Array
@@ -515,7 +515,7 @@ def corridor(poses: int) -> Scenery:
     rng = np.random.default_rng(SEED)
     side = CELLS * RESOLUTION
     t = np.linspace(0.0, 1.0, 20_000)
-    # Back and forth in nine rows, with waves.
+    # The corridor runs back and forth in nine wavy rows.
     rows = 9
     row = np.minimum((t * rows).astype(int), rows - 1)
     along = t * rows - row
@@ -603,7 +603,7 @@ def _dotted(version: int) -> str:
 def resources(fleet: Fleet) -> dict[str, dict[str, int]]:
     """Registers and bytes of local memory per thread of the kernels that have run on a GPU.
 
-    Local memory has what does not fit into registers, so it should be 0.
+    Local memory takes the values that do not fit into registers, so it should be 0.
     """
     # Engines are private, and no user needs these numbers.
     parts = vars(fleet)

@@ -74,9 +74,9 @@ def crowd(kind: str, count: int, *, grid: bool = False, extra: str = "") -> Worl
 
 
 def _in_hall(scene: Scene, pitch: m, side: int) -> Scene:
-    """The scene in a square hall with a round pillar between every four circles."""
+    """Add a square hall to the scene, with a round pillar between every four circles."""
     cells = round((side + 1.0) * pitch / CELL)
-    # Distance from the nearest pillar, half a pitch from the circles; the walls are a whole one.
+    # Pillars stand half a pitch from the circles, the walls a whole pitch.
     along = np.abs(((np.arange(cells) + 0.5) * CELL / pitch) % 1.0 - 0.5) * pitch
     occupied = np.hypot(along[None, :], along[:, None]) < 0.1 * pitch
     for edge in (0, -1):
@@ -257,7 +257,9 @@ def _rate(
 
 
 def _error(ranges: Array, reference: Array) -> float:
-    """Largest difference in m; a ray with only one finite range counts with that range."""
+    """Largest difference between ranges in m; if only one of the two is finite, it counts as the
+    difference.
+    """
     both = np.isfinite(ranges) & np.isfinite(reference)
     apart = np.where(np.isfinite(ranges), ranges, reference)[
         np.isfinite(ranges) != np.isfinite(reference)

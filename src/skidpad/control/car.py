@@ -128,12 +128,14 @@ def rolling_velocity(
 
 
 def signed_speed(v_x: m_s, v_y: m_s) -> m_s:
-    """Speed over ground, negative when rolling backwards; 0 when sliding exactly sideways."""
+    """Speed over ground in m/s, negative when rolling backwards, 0 when sliding sideways."""
     return sign(v_x) * sqrt(v_x * v_x + v_y * v_y)
 
 
 def slip_of_velocity(v_x: m_s, v_y: m_s) -> rad:
-    """Angle from the heading to the velocity, in [-π, π]; its gradient is NaN at standstill."""
+    """Sideslip angle from the heading to the velocity, in [-π, π] rad; its gradient is NaN at
+    standstill.
+    """
     return atan2(v_y, v_x)
 
 
@@ -171,12 +173,12 @@ def wrapped(angle: rad) -> rad:
 def unwrapped(previous: rad, following: rad) -> rad:
     """Angle equivalent to `following` and nearest to `previous`: within [-π, π) of it."""
     nearest = following - tau * floor((following - previous + pi) / tau)
-    # Rounding may leave the angle a hair outside.
+    # Rounding may leave the angle slightly outside [-π, π).
     return where(nearest - previous >= pi, nearest - tau, nearest)
 
 
 def upstream(compat: str | None) -> bool:
-    """Whether upstream's behaviour is selected."""
+    """Whether `compat` selects upstream's behaviour; raises for unknown values."""
     if compat not in (None, "upstream"):
         raise InvalidValue(f'compat = {compat!r} is unknown; allowed are None and "upstream"')
     return compat == "upstream"
@@ -250,7 +252,7 @@ class Geometry(NamedTuple):
 
 @dataclass(frozen=True)
 class Car:
-    """Functions with which a controller reads and commands a vehicle; all are pure.
+    """Pure functions with which a controller reads and commands a vehicle.
 
     Each takes the geometry, which is a parameter of the policy, so it may differ from the
     vehicle's.
@@ -288,9 +290,10 @@ def after(motion: Motion, t: s) -> Motion:
 
 
 def car_of(vehicle: Any, **geometry: float) -> Car:
-    """Functions to read and command a vehicle with a body.
+    """Make the `Car` of a vehicle with a body: functions to read and command it.
 
-    The geometry also holds the vehicle's parameters, as `vehicle`. Keywords replace numbers in it.
+    The geometry also holds the vehicle's parameters, as `vehicle`. Keywords replace fields of the
+    geometry.
     """
     body = body_of(vehicle, "a controller")
     at_rest = record.build(vehicle.Input)
@@ -312,7 +315,7 @@ def car_of(vehicle: Any, **geometry: float) -> Car:
 
 
 def push(car: Car, State: type) -> tuple[float, ...]:
-    """Change of each input if an acceleration of 1 m/s² is demanded of a car at rest."""
+    """Change of each input when 1 m/s² is demanded of a car at rest."""
     at_rest = record.build(State)
     more, none = (car.command(at_rest, Demand(a=a), car.geometry) for a in (1.0, 0.0))
     return tuple(b - a for a, b in zip(record.flatten(none), record.flatten(more), strict=True))

@@ -100,7 +100,7 @@ def aided(driver: Policy, *aids: Aid) -> Policy:
     records = {"m": Memory, "r": driver.Reference, "p": Params}
     asked = [name for name in ARGUMENTS if name not in records or record.size(records[name])]
     ports = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in asked]
-    # A policy must not request an empty record.
+    # A policy must not declare an empty record, so aids without memory or parameters are left out.
     act.__signature__ = inspect.Signature(ports)
     label = " + ".join([driver.name, *names])
     return Policy(act, Memory, driver.Reference, Params, Params(*params), label)
@@ -112,7 +112,7 @@ rad_s2_m = Annotated[float, Unit("rad/(m/s²)", length=-1, time=2)]
 
 
 class Chassis(NamedTuple):
-    """Positions and radii of the wheels."""
+    """Positions and radii of a car's four wheels."""
 
     l_f: Annotated[m, positive]
     """Distance from the centre of mass to the front axle."""
@@ -183,7 +183,7 @@ W = Annotated[float, Unit("W", length=2, mass=1, time=-3)]
 
 
 class Params(NamedTuple):
-    """Parameters of a power limit."""
+    """Parameters of the power limit."""
 
     power: Annotated[W, positive]
     """Largest total power at the wheels."""
@@ -383,11 +383,11 @@ def brake_apart(x: Any, u: Any, m: Nothing, p: Stability, dt: s) -> tuple[Any, N
     error = x.omega - asked
     excess = outside_dead_band(error, p.band) * fading(x.v_x, p.v_off)
     moment = (p.inertia * p.rate) * excess
-    # A car that turns more than demanded oversteers, even if it should go straight.
+    # A car that turns more than demanded oversteers, also when the demand is straight ahead.
     front = where(error * asked >= 0.0, 1.0, 0.0)
     arms = (c.radius_f * (2.0 / c.track_f), c.radius_r * (2.0 / c.track_r))
     at_front, at_rear = front * arms[0] * moment, (1.0 - front) * arms[1] * moment
-    # A positive error is too much to the left, and brakes on the right turn the car back.
+    # A positive error means too much yaw rate to the left, which braking on the right corrects.
     more = (-at_front, at_front, -at_rear, at_rear)
     left = clip(1.0 - abs(excess) * (1.0 / p.cut), 0.0, 1.0)
     changes: dict[str, Any] = {}

@@ -88,7 +88,7 @@ _MOVES: dict[type, Moves] = {
 
 
 def _moves(set_point: Any) -> Moves:
-    """How keys change the fields of a record, by its class or by the names of the fields."""
+    """Changes of each field per key, from the class of the record or the names of its fields."""
     if type(set_point) in _MOVES:
         return _MOVES[type(set_point)]
     fields: tuple[str, ...] = getattr(set_point, "_fields", ())
@@ -127,7 +127,7 @@ class Axes(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Memory from step to step."""
+    """Memory of a driver with keys from step to step."""
 
     ahead: one = 0.0
     left: one = 0.0
@@ -165,7 +165,7 @@ def pedal_acceleration(ahead: one, v: m_s, can: Abilities) -> m_s2:
     """Acceleration demanded at a speed: drive, brake, reverse or coast."""
     way = where(ahead < 0.0, -1.0, 1.0)
     along = way * v
-    # Against the motion it is a brake, down to the speed at which it becomes a drive.
+    # A demand against the motion brakes, down to the speed at which it becomes a drive.
     share = clip(-along / CREEP, 0.0, 1.0)
     drive = where(way > 0.0, can.a_drive, can.a_back)
     most = where(way > 0.0, can.v_max, can.v_back)
@@ -180,8 +180,9 @@ def brake_acceleration(v: m_s, strength: m_s2) -> m_s2:
 
 
 def steering(left: one, now: Velocity, can: Abilities) -> rad:
-    """Steering angle for a position of the axis, limited to the tyres' grip; larger when steering
-    against a slide."""
+    """Steering angle in rad for a position of the steering axis, limited to the tyres' grip; larger
+    when steering against a slide.
+    """
     v2 = maximum(now.v_x * now.v_x + now.v_y * now.v_y, 1e-6)
     most = atan(can.wheel_base * can.a_turn / v2)
     slide = where(now.v_x > CREEP, atan2(now.v_y, now.v_x), 0.0)
@@ -190,7 +191,7 @@ def steering(left: one, now: Velocity, can: Abilities) -> rad:
 
 
 def _demand(a: m_s2, memory: Memory, now: Velocity, can: Abilities, handbrake: one = 0.0) -> Demand:
-    """Demand of the driver.
+    """Demand of the driver from an acceleration `a`, the memory and the handbrake.
 
     The yaw rate follows from speed and steering angle; a vehicle that turns on the spot takes it
     from the steering axis.
@@ -204,8 +205,8 @@ def _demand(a: m_s2, memory: Memory, now: Velocity, can: Abilities, handbrake: o
 def _set_point_near(v: m_s, actual: m_s, can: Abilities, braking: bool) -> m_s:
     """Set-point limited to the neighbourhood of the actual speed.
 
-    It cannot run away from a vehicle that is blocked or lags behind. Braking starts at the actual
-    speed.
+    The set-point thus cannot run away from a vehicle that is blocked or lags behind. Braking starts
+    at the actual speed.
     """
     lead = max(LEAD * can.a_drive, CREEP)
     low, high = actual - lead, actual + lead

@@ -44,7 +44,7 @@ SLOPE = 1e-3
 
 
 class Steady(NamedTuple):
-    """Steady motion: straight ahead or in a bend, at a constant speed."""
+    """Steady motion of a vehicle: straight ahead or in a bend, at a constant speed."""
 
     x: Array
     """State, in the frame of the line."""
@@ -54,7 +54,7 @@ class Steady(NamedTuple):
 
 @dataclass(frozen=True)
 class Design:
-    """Regulator for one speed."""
+    """Linear-quadratic regulator designed for one speed."""
 
     v: m_s
     """Speed along the line."""
@@ -82,7 +82,7 @@ class Design:
 
     @property
     def poles(self) -> Any:
-        """Eigenvalues of the closed loop A - B K; all are inside the unit circle."""
+        """Eigenvalues of the closed loop A - B K, all inside the unit circle."""
         return np.linalg.eigvals(self.A - self.B @ self.K)
 
 
@@ -104,7 +104,7 @@ def gain(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike) -> Array:
 
 
 def design(vehicle: Any, v: m_s, dt: s, Q: Any, R: Any, *, integrator: str = "exact") -> Design:
-    """Regulator of a vehicle for one speed.
+    """Design the linear-quadratic regulator of a vehicle for one speed.
 
     Args:
         vehicle: a continuous vehicle with a body, whose state has its position, heading and speed.
@@ -176,7 +176,7 @@ def _check_weights(name: str, matrix: Array, size: int, *, strict: bool) -> None
 
 
 def _error_fields(q: Array, A: Array) -> list[int]:
-    """Fields of the error, without those that have no weight and affect no other field.
+    """Fields of the error, leaving out fields that have no weight and affect no other field.
 
     For example, the distance ahead may drift without bound at no cost.
     """
@@ -226,11 +226,12 @@ def policy(
     Args:
         vehicle, dt, Q, R, integrator: as in `design`.
         speeds: one speed in m/s for fixed gains, or several, increasing.
-        path: the line, compiled in; without it the policy takes `reference.rows(steps, dt)`.
+        path: line to compile into the policy; without it the policy takes `reference.rows(steps,
+            dt)`.
         knots: number of points of the compiled-in line.
         limits: largest magnitude of inputs by name; other inputs keep to the range that the
             vehicle's body defines. `math.inf` is no limit.
-        car: how to read and command the vehicle; by its body if None.
+        car: functions to read and command the vehicle; made from its body if None.
 
     With a weight for the distance ahead (`x`) in Q the car follows the times of the reference, so
     `path` is not allowed.
@@ -304,7 +305,7 @@ def _error(designs: Sequence[Design], x: Any, seen: Seen, p: Params) -> list[Any
         roles.left: seen.left,
         roles.heading: heading_error(yaw, seen.heading),
     }
-    # The speed error counts even if there is no design at the speed of the reference.
+    # The speed error counts even if the reference's speed is outside the range of the designs.
     own: dict[str, Any] = {roles.speed: seen.v}
     states = designs[0].states
     speeds = np.array([name in own for name in states])

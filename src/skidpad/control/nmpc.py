@@ -143,7 +143,7 @@ class Formulation:
         return record.size(self.vehicle.Input)
 
     def path_constraints(self, x: Any, u: Any) -> Iterator[tuple[Any, float, float, float]]:
-        """Constraints of one step: expression, lower bound, upper bound and scale."""
+        """Path constraints of one step, each as expression, lower bound, upper bound and scale."""
         states, inputs = record.names(self.vehicle.State), record.names(self.vehicle.Input)
         for servo in self.servos:
             if servo.reach < inf:
@@ -179,7 +179,9 @@ def bounds(kind: type, name: str, limited: Mapping[str, Any] | None) -> tuple[Ar
 
 
 def own_accelerations(vehicle: Any) -> Accelerations:
-    """Accelerations relative to the vehicle's limits, from its `normalised_acceleration`."""
+    """Function for accelerations relative to the vehicle's limits, from its
+    `normalised_acceleration`.
+    """
     from ..run.linearisation import PAIRS
 
     outputs, params = record.names(vehicle.model.Outputs), record.names(vehicle.model.Params)
@@ -224,7 +226,9 @@ class Program:
 
 
 def program(f: Formulation) -> Program:
-    """Nonlinear program; its parameters are the start and the references, by column."""
+    """Build the nonlinear program; its parameters are the start state and the references, by
+    column.
+    """
     import casadi as ca
 
     model = prediction_model(f)
@@ -243,7 +247,7 @@ def program(f: Formulation) -> Program:
         x = X[:, k] * x_scale
         variables.append(X[:, k])
         scales.append(x_scale)
-        # The first state is given: a bound on it could only make the problem infeasible.
+        # The first state is fixed, so bounds on it could only make the problem infeasible.
         for side, values, none in zip((lows, highs), f.state_bounds, (-inf, inf), strict=True):
             side.append(values if k else np.full(f.nx, none))
         last = k == f.horizon
@@ -277,7 +281,7 @@ def program(f: Formulation) -> Program:
 
 
 def prediction_model(f: Formulation) -> Any:
-    """The vehicle as CasADi expressions, with the formulation's sub-steps."""
+    """Discrete step of the vehicle as CasADi expressions, with the formulation's sub-steps."""
     model = replace(f.vehicle.model, substeps=f.substeps)
     return Vehicle(model, f.vehicle.params).casadi(f.integrator)
 
@@ -453,7 +457,7 @@ class Nmpc:
             },
             "sqpmethod": {
                 "max_iter": limit, "qpsol": "qrqp",
-                # Shifting all eigenvalues by the least one makes steps too short: 100 iterations do
+                # Regularising by the least eigenvalue shortens steps so much that 100 iterations do
                 # not suffice.
                 "convexify_strategy": "eigen-clip", "max_iter_eig": 1000,
                 "print_header": False, "print_iteration": False, "print_status": False,
@@ -488,7 +492,7 @@ class Nmpc:
         """Solve for a plan from a state on.
 
         Args:
-            x: state of the prediction model, as record, mapping or array.
+            x: start state of the prediction model, as record, mapping or array.
             x_ref: reference states, (N + 1, nx).
             u_ref: reference inputs, (N, nu); zero if None.
             x_init, u_init: initial guess of the solver, in the form of the references. If None: the
@@ -519,8 +523,9 @@ class Nmpc:
         return self.plan
 
     def compute_control_input(self, x0: Any, x_ref: Any, u_ref: Any = None) -> Any:
-        """First input of the plan from x0, a record. The method has its name from
-        commonroad-control."""
+        """Solve from x0 and return the first input of the plan, a record; named as in
+        commonroad-control.
+        """
         return self.first_input(self.solve(x0, x_ref, u_ref))
 
     def first_input(self, plan: Plan) -> Any:
@@ -546,7 +551,9 @@ class Nmpc:
         return numbers("x_init", x, targets.shape), numbers("u_init", u, inputs.shape)
 
     def _moved_on(self, plan: Plan, inputs: Array) -> tuple[Array, Array]:
-        """States and inputs shifted by one step; the last step uses the last reference input."""
+        """States and inputs of a plan shifted by one step; the last step uses the last reference
+        input.
+        """
         low, high = self.formulation.input_bounds
         last = np.clip(inputs[-1], low, high)
         end = np.array(self._step(plan.states[-1], last, self.formulation.dt)).ravel()
@@ -610,12 +617,13 @@ class NmpcController:
         """Time of the last plan in s."""
 
     def __call__(self, t: s, x: Any) -> Any:
-        """Input for the step that starts at time `t` in state `x` of the driven vehicle."""
+        """Vehicle input for the step that starts at time `t` in state `x` of the driven vehicle."""
         f = self.nmpc.formulation
         if t < self._began:
             self.nmpc.forget()
             self._began = -inf
-        # The times of a simulator are sums of steps, so a plan may be due a rounding error early.
+        # Times of a simulator are sums of steps, so allow for rounding when deciding whether a plan
+        # is due.
         if t - self._began >= f.dt * (1.0 - EARLY):
             seen = prediction_state(x, self.nmpc.vehicle.State)
             ahead = self.reference.horizon(t, f.horizon, f.dt)
@@ -646,7 +654,7 @@ class NmpcController:
         return np.column_stack(record.flatten(rolling))
 
     def _wanted(self, ahead: Point) -> Array:
-        """Inputs (N, nu) along the reference, from its acceleration."""
+        """Reference inputs (N, nu) at points of a reference, from its acceleration."""
         return np.outer(np.asarray(ahead.a)[:-1], push(self._car, self.nmpc.vehicle.State))
 
 

@@ -52,8 +52,9 @@ CRUISE = SpeedGains(k_p=1.5, k_i=0.3, limit=4.0)
 
 
 class Seen(NamedTuple):
-    """Foot of the perpendicular from a position to the line, and the offset of the position from
-    it."""
+    """Foot of the perpendicular from a position to the line, and the position's offset from the
+    line.
+    """
 
     ahead: m
     """Distance along the line from the point of the reference to the foot."""
@@ -72,11 +73,14 @@ class Seen(NamedTuple):
 
 
 def locate(point: Point, x: m, y: m) -> Seen:
-    """Foot and offset of a place, for the circle or straight tangent to the line at a point."""
+    """Foot and offset of a position, for the circle or straight line tangent to the path at a
+    point.
+    """
     off = deviation(Motion(x, y, 0.0, 0.0, 0.0), LinePoint(*point[:4]))
     kappa = point.curvature
     q = off.left - 0.5 * kappa * (off.ahead * off.ahead + off.left * off.left)
-    # The distance from the centre over the radius; (1 - ratio) / kappa without dividing by kappa.
+    # `ratio` is the distance from the centre over the radius; (1 - ratio) / kappa is computed
+    # without dividing by kappa.
     ratio = sqrt(maximum(1.0 - 2.0 * kappa * q, NEAREST_TO_CENTRE * NEAREST_TO_CENTRE))
     turned = atan2(kappa * off.ahead, maximum(1.0 - kappa * off.left, NEAREST_TO_CENTRE))
     return Seen(
@@ -91,7 +95,7 @@ def locate(point: Point, x: m, y: m) -> Seen:
 
 
 def locate_along(table: Callable[[Any], Point], progress: m, x: m, y: m) -> tuple[Seen, m]:
-    """Foot and offset of a place, and the foot's distance along the line.
+    """Foot and offset of a position, and the foot's distance along a tabulated line.
 
     `progress` is the distance along the line at the previous call.
     """
@@ -144,7 +148,9 @@ def cruise(
 
 
 def demand_of(steer: rad, a: m_s2, v: m_s, g: Any) -> Demand:
-    """Demand of a law: a limited steering angle, and the corresponding yaw rate."""
+    """Demand for a steering angle, limited, with the corresponding yaw rate and the acceleration
+    `a`.
+    """
     angle = limited(steer, g.steer_max)
     return Demand(angle, a, v, omega=v * tan(angle) * (1.0 / (g.l_f + g.l_r)))
 
@@ -202,7 +208,7 @@ def _params(Geometry: type, Gains: type) -> Any:
 
 
 def nearest(line: Array, places: Array, ends: tuple[float, float] | None = None) -> Nearest:
-    """Nearest point of the line for each of the places (k, 2).
+    """Nearest point of the line for each of the positions (k, 2).
 
     With `ends`, headings in rad, the line is extended straight at its start and its end.
     """
@@ -218,8 +224,8 @@ def signed_distance(points: ArrayLike, line: ArrayLike, *, compat: str | None = 
 
     One point (2,) gives a number, (k, 2) an array. "Left" refers to the mean direction at a corner,
     and to the first or last segment at an end; straight ahead of an end is left.
-    `compat="upstream"` reproduces commonroad-control, for which all places nearest to the start are
-    to its left.
+    `compat="upstream"` reproduces commonroad-control, for which all points nearest to the start
+    count as left of the line.
     """
     places = np.atleast_2d(np.asarray(points, dtype=float))
     if places.ndim != 2 or places.shape[1] != 2 or not np.isfinite(places).all():

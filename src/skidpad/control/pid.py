@@ -76,7 +76,7 @@ class Gains(NamedTuple):
 
 @dataclass(frozen=True)
 class Form:
-    """Structure of a controller besides its gains."""
+    """Structure of a PID controller: the features it has besides its gains."""
 
     filtered_derivative: bool = False
     """Whether the derivative is low-pass filtered with bandwidth N; else a difference."""
@@ -181,7 +181,7 @@ def _derivative(
 
 
 def reset_where(memory: Any, when: Any) -> Any:
-    """Memory, reset to its initial values where a condition holds."""
+    """Memory of a controller, reset to its initial values where a condition holds."""
     return type(memory)(*(where(when, 0.0, value) for value in memory))
 
 
@@ -238,21 +238,21 @@ class OffsetMemory(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Memory of both controllers."""
+    """Memory of the speed and the offset controller."""
 
     longitudinal: SpeedMemory = SpeedMemory()
     lateral: OffsetMemory = OffsetMemory()
 
 
 class PidLongLatGains(NamedTuple):
-    """Gains of both controllers."""
+    """Gains of the speed and the offset controller."""
 
     longitudinal: SpeedGains = SpeedGains()
     lateral: OffsetGains = OffsetGains()
 
 
 class Command(NamedTuple):
-    """Output of the two controllers."""
+    """Command of the speed and the offset controller."""
 
     a: m_s2
     """Acceleration along the car."""
@@ -305,13 +305,13 @@ def command(
 
 
 def at_start(compat: str | None = None) -> Memory:
-    """Memory before the first step; for upstream it has a previous error of zero."""
+    """Memory before the first step; under compat="upstream" with a previous error of zero."""
     started = 1.0 if upstream(compat) else 0.0
     return Memory(SpeedMemory(started=started), OffsetMemory(started=started))
 
 
 class PolicyParams(NamedTuple):
-    """Parameters of the policy."""
+    """Parameters of the speed and offset policy."""
 
     gains: PidLongLatGains = PidLongLatGains()
     t_ahead: Annotated[s, non_negative] = 0.5

@@ -1,4 +1,4 @@
-"""Pure pursuit: the arc on which the rear axle reaches a point of the line ahead.
+"""Pure pursuit: steering along the arc on which the rear axle reaches a goal ahead on the line.
 
 Coulter, "Implementation of the pure pursuit path tracking algorithm", CMU-RI-TR-92-01: the circle
 through the car's position, tangent to its heading, and through a goal at the distance l, offset by

@@ -150,7 +150,7 @@ class Reference:
         s = arc_length(points)
         v = v if callable(v) else _speeds(v, s, closed)
         if spacing is not None:
-            # Distances with others inserted evenly between them, at most `spacing` apart.
+            # Insert evenly spaced distances, so that neighbours are at most `spacing` apart.
             positive("spacing", spacing, "m")
             pieces = np.ceil(np.diff(s) / spacing).astype(int)
             inner = [
@@ -220,8 +220,8 @@ class Reference:
         return _plain(here + laps * self.length)
 
     def nearest(self, x: ArrayLike, y: ArrayLike) -> Nearest:
-        """Distance along the line to the point nearest to a place, and the offset to the left of
-        it, in m.
+        """Distance along the line to the point nearest to a position, and the position's offset to
+        the left, in m.
 
         Places may be arrays (n,). An open line continues straight before its start and after its
         end, so that distances may be negative, or larger than its length.
@@ -232,7 +232,7 @@ class Reference:
         return Nearest(*(_plain(column.reshape(first.shape)) for column in feet))
 
     def offset(self, x: ArrayLike, y: ArrayLike) -> Any:
-        """Offset in m of one or many (n,) places to the left of the line; negative to its right."""
+        """Offset in m of one or many (n,) positions from the line; positive to its left."""
         return self.nearest(x, y).left
 
     def ahead(
@@ -284,7 +284,7 @@ class Reference:
             inside = clip(s, 0.0, places[-1])
             chord = Point(*(lookup(inside, places, column) for column in columns))
             share = inside * (1.0 / spacing) - floor(inside * (1.0 / spacing))
-            # An arc lies outside its chord: to the right of it in a left turn.
+            # An arc lies outside its chord: to the right of the chord in a left turn.
             right = 0.5 * spacing * spacing * chord.curvature * share * (1.0 - share)
             arc = chord._replace(
                 x=chord.x + right * sin(chord.heading), y=chord.y - right * cos(chord.heading)
@@ -297,7 +297,7 @@ class Reference:
 
     @property
     def _turn(self) -> float:
-        """Change of the heading over a lap, in rad."""
+        """Total change of the heading over a lap, in rad."""
         return float(self.points.heading[-1] - self.points.heading[0])
 
     def _lap(self, knots: Array, at: Array) -> tuple[Array, Array]:
@@ -314,7 +314,7 @@ class Reference:
 
 
 def reference_of(path: Any) -> Reference:
-    """Return the reference; raises for anything else, such as an array of points."""
+    """Return `path` if it is a Reference; raises for anything else, such as an array of points."""
     if isinstance(path, Reference):
         return path
     kind = type(path).__qualname__
@@ -379,7 +379,7 @@ def _numeric(point: Point) -> Point:
 
 
 def _plain(value: Any) -> Any:
-    """Convert an array without axes to a number."""
+    """Convert an array of shape () to a number; return other arrays unchanged."""
     return float(value) if np.ndim(value) == 0 else value
 
 

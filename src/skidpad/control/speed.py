@@ -97,7 +97,7 @@ def speed_profile(line: Line, grip: Grip, *, v_end: m_s = inf) -> Array:
 
 
 def _checked(grip: Grip) -> Grip:
-    """Limits as floats; raises InvalidValue for limits that are not allowed."""
+    """Grip limits as floats; raises InvalidValue for limits that are not allowed."""
     return Grip(
         positive("grip.a_lateral", grip.a_lateral, "m/s²"),
         not_negative("grip.a_drive", grip.a_drive, "m/s²"),
@@ -130,8 +130,7 @@ def _reached(
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """A line and its speeds, evaluated at one place at a time; a closed line continues lap after
-    lap.
+    """Line with speeds, evaluated at one distance at a time; a closed line continues lap after lap.
 
     `Reference` is the counterpart for compiled code and whole arrays.
     """
@@ -207,7 +206,7 @@ def least_curvature(line: Line, room: m) -> Array:
         table[np.arange(points), (whole.astype(int) + k - 1) % knots] += weight
     spline = table
     changes = _bend(spline, line.length / points) + (kappa * kappa)[:, None] * spline
-    # Its triangular factor has the same solution and few rows.
+    # The triangular factor of the least-squares problem has the same solution and few rows.
     q, r = np.linalg.qr(changes)
     return spline @ lsq_linear(r, -q.T @ kappa, (-room, room)).x
 

@@ -1,4 +1,4 @@
-"""Stanley's steering law: the front wheels point along the line, and back towards it.
+"""Stanley's steering law: the front wheels point along the line, and turn towards it by the offset.
 
 Thrun et al., "Stanley: the robot that won the DARPA Grand Challenge", J. Field Robotics 23 (2006),
 section 9.2, and Hoffmann, Tomlin, Montemerlo and Thrun, "Autonomous automobile trajectory tracking

@@ -86,7 +86,7 @@ class NoMemory(NamedTuple):
 
 @dataclass(frozen=True)
 class Seen:
-    """Measurements and vehicle data available to a controller, besides the set-points."""
+    """Measurements and vehicle data available to a controller, in addition to the set-points."""
 
     odometry: Twist
     """Motion from wheel odometry."""
@@ -172,13 +172,13 @@ def speed_torques(
 
 
 def _braking(torque: Nm, v: m_s) -> Nm:
-    """The torque if it brakes; 0 if it would drive."""
+    """Wheel torque if it brakes; 0 if it would drive."""
     return where(v > 0.0, minimum(torque, 0.0), where(v < 0.0, maximum(torque, 0.0), torque))
 
 
 @made_once
 def _memories(form: Form, count: int) -> Any:
-    """Memory of one controller, or a pair of memories for left and right."""
+    """Memory record class of one controller, or of a left and a right controller."""
     inner = pid.memory_type(form)
     if count == 1:
         return record.define("MotorMemory", {"motor": inner})
@@ -186,7 +186,7 @@ def _memories(form: Form, count: int) -> Any:
 
 
 def _ideal(drive: str) -> Act:
-    """Law that imposes the demanded motion; the front wheels show the angle of the turn.
+    """Control law that imposes the demanded motion; the front wheels show the angle of the turn.
 
     No steering angle corresponds to turning on the spot; it then grows with the yaw rate.
     """
@@ -205,7 +205,7 @@ def _ideal(drive: str) -> Act:
 
 
 def _by_side(twist: Twist, track: m) -> tuple[m_s, m_s]:
-    """Speeds of the left and right wheels."""
+    """Speeds of the left and right wheels in m/s for a twist and a track width."""
     half = 0.5 * track * twist.omega
     return twist.v - half, twist.v + half
 
@@ -233,7 +233,7 @@ def _speeds(drive: str, seen: Seen, twist: Twist, steer: rad) -> Speeds:
 
 
 def _demand(kind: str, seen: Seen, u: Any, form: Form) -> tuple[Twist, rad]:
-    """Demanded motion and steering angle of the set-points.
+    """Demanded motion and steering angle according to the set-points.
 
     The steering angle is limited to the reach of the front wheels, and the wheel speeds are for
     that turn. In upstream they are for the demanded turn, so a car at full lock is too fast.

@@ -102,7 +102,7 @@ def gru_cell(weights: GruWeights, values: Values, hidden: Values) -> Values:
 
 
 def _weighted_sum(row: Sequence[Any], bias: Any, values: Values) -> Any:
-    # Start the sum from the bias, so that every product becomes a fused multiply-add.
+    # The sum starts from the bias, so that every product becomes a fused multiply-add.
     for weight, value in zip(row, values, strict=True):
         bias = bias + weight * value
     return bias
@@ -127,7 +127,7 @@ class _Layer(Constant, ABC):
 
     @property
     def weight_names(self) -> tuple[str, ...]:
-        """A name for each weight, in order: `weight_1_0`, `bias_2`."""
+        """Names of the single weights, in order, such as `weight_1_0` and `bias_2`."""
         return tuple(
             "_".join((name, *map(str, place)))
             for name, array in self.arrays.items()
@@ -135,7 +135,9 @@ class _Layer(Constant, ABC):
         )
 
     def nested(self, weights: Sequence[Any] | None) -> list[Any]:
-        """Arrays as lists of rows, filled with these weights or the layer's own."""
+        """Arrays of the layer as lists of rows, filled with `weights` or, by default, its own
+        values.
+        """
         if weights is None:
             return [array.tolist() for array in self.arrays.values()]
         leaves = iter(weights)
@@ -188,7 +190,7 @@ class Dense(_Layer):
         return Dense(weight, bias, self.activation)
 
     def step(self, values: Any, hidden: Any, weights: Sequence[Any] | None) -> Stepped:
-        """Outputs for values, with these weights or the layer's own."""
+        """Outputs of the layer for input values, with `weights` in place of its own if given."""
         weight, bias = self.nested(weights)
         return tuple(map(ACTIVATIONS[self.activation], dense(weight, bias, values))), ()
 
@@ -258,7 +260,7 @@ class Gru(_Layer):
         return Gru(*map(np.array, self.nested(vector.tolist())))
 
     def step(self, values: Any, hidden: Any, weights: Sequence[Any] | None) -> Stepped:
-        """Next hidden state, with these weights or the layer's own."""
+        """Next hidden state of the layer, with `weights` in place of its own if given."""
         following = gru_cell(GruWeights(*self.nested(weights)), values, hidden)
         return following, following
 
@@ -281,7 +283,7 @@ KINDS: Mapping[str, type[Dense] | type[Gru]] = {"dense": Dense, "gru": Gru}
 
 @contextmanager
 def named(what: str) -> Generator[None]:
-    """Context in which error messages are prefixed with the layer `what`."""
+    """Context manager that prefixes error messages with the layer `what`."""
     try:
         yield
     except InvalidValue as error:
@@ -289,7 +291,7 @@ def named(what: str) -> Generator[None]:
 
 
 def dense_of(what: str, weight: Any, bias: Any, activation: str) -> Dense:
-    """Dense layer; zero bias if it is missing. `what` prefixes error messages."""
+    """Dense layer from arrays; a missing bias is zero. `what` prefixes error messages."""
     with named(what):
         weight = _array("a dense layer", "weight", weight, 2)
         return Dense(weight, np.zeros(len(weight)) if bias is None else bias, activation)
@@ -590,7 +592,9 @@ class _Chain:
         return readers[0]
 
     def _following(self, node: Any, end: str) -> str:
-        """Output of a node that continues the chain; for a GRU, its sequence or its last state."""
+        """Name of the node output that continues the chain; for a GRU, its sequence or its last
+        state.
+        """
         used = [o for o in node.output if o and (o == end or self._readers(o))]
         if not used:
             raise InvalidValue(f"{_label(node)}: none of its outputs is used")
@@ -622,7 +626,8 @@ class _Chain:
             return
         if last is None:
             raise InvalidValue("there is no layer before it")
-        # An activation by itself, as behind a GRU: a layer that passes its values on.
+        # An activation without a dense layer before it, as after a GRU: add an identity layer to
+        # carry it.
         one = np.eye(last.outputs)
         self.stack.append(Dense(one, np.zeros(last.outputs), activation))
 
@@ -720,7 +725,7 @@ _ALLOWED = (
 
 
 def _chosen(mapping: Mapping[str, Any], parts: Sequence[str]) -> dict[str, Any]:
-    """Entries whose names begin with one of the parts, in the order of the parts."""
+    """Entries of a state dict whose names begin with one of `parts`, in the order of `parts`."""
     if not parts:
         return dict(mapping)
     chosen: dict[str, Any] = {}
@@ -736,7 +741,7 @@ def _chosen(mapping: Mapping[str, Any], parts: Sequence[str]) -> dict[str, Any]:
 
 
 def _grouped(mapping: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Entries by layer, in order."""
+    """Entries of a state dict grouped by layer, in order."""
     groups: dict[str, dict[str, Any]] = {}
     for name, array in mapping.items():
         owner, _, leaf = str(name).rpartition(".")
@@ -758,8 +763,8 @@ def _grouped(mapping: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _in_order(groups: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Layers in the order of the mapping, except that members of one `nn.Sequential` are sorted by
-    number.
+    """Groups of entries in the order of the mapping, except that members of an `nn.Sequential` are
+    sorted by number.
 
     A mapping may be sorted by name, with 10 before 2.
     """

@@ -119,7 +119,7 @@ class NetworkLaw(Constant):
         return inspect.Signature([inspect.Parameter(n, kind) for n in ARGUMENTS if n in asked])
 
     def __call__(self, **inputs: Any) -> Any:
-        """Input computed by the network, and the memory if the policy has one."""
+        """Vehicle input computed by the network, with the next memory if the policy has one."""
         own, hidden, weights = dict(inputs), (), None
         if self.network.hidden:
             *remembered, hidden = inputs["m"]

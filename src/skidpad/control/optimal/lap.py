@@ -1,4 +1,4 @@
-"""The fastest lap of a vehicle on a track, as an optimal control problem.
+"""Fastest lap of a vehicle on a track, computed as an optimal control problem.
 
     lap = sp.control.minimum_lap(car, track)
     lap.time, lap.trajectory(), lap.sensitivities(("m", "C_drag"))
@@ -139,8 +139,9 @@ class Lap:
         return float(values[name])
 
     def changed(self, values: Mapping[str, float], *, progress: Choice = None) -> Lap:
-        """The lap with some parameters of the vehicle replaced, by dotted name; the search starts
-        from this lap."""
+        """Lap of the vehicle with parameters replaced by dotted name; the search starts from this
+        lap.
+        """
         params = self.vehicle.params
         flat = dict(zip(record.names(type(params)), record.flatten(params), strict=True))
         for name in values:
@@ -153,7 +154,7 @@ class Lap:
     def optimised(
         self, ranges: Mapping[str, tuple[float, float]], *, progress: Choice = None
     ) -> Lap:
-        """The lap of least cost over parameters of the vehicle within ranges.
+        """Lap of least cost, optimised also over parameters of the vehicle within ranges.
 
         `ranges` have the lowest and highest value of each parameter by dotted name. The result is
         the optimum next to this lap; its vehicle has the parameters.
@@ -184,7 +185,9 @@ class Lap:
         return np.hypot(*self._velocity)
 
     def reference(self) -> Reference:
-        """The line and its speeds as a reference for controllers; its heading is the course."""
+        """Line and speeds of the lap as a reference for controllers; its heading is the course
+        angle.
+        """
         x, y, yaw = self.states[:, list(self.model.pose)].T
         v_x, v_y = self._velocity
         course = yaw + np.arctan2(v_y, v_x)
@@ -305,12 +308,12 @@ def _minimum_lap(
         begin = _start(model, path, track, limits, share)
         lower, upper = lows.copy(), highs.copy()
         if not settings.closed:
-            # Start variables and bounds with the state of the first point fixed.
+            # Fix the state of the first point in the start variables and bounds.
             zero = np.zeros(1)
             first = start_variables(model, zero + settings.v_start, zero, zero)[0]
             count = len(model.problem.variables) - len(model.controls.variables)
             names = [variable.name for variable in model.problem.variables[:count]]
-            # States in balance follow from the others.
+            # States in balance are determined by the other states.
             fixed = [k for k, name in enumerate(names) if name not in model.problem.rows]
             begin[0] = first
             lower[0, fixed] = upper[0, fixed] = first[fixed]
@@ -336,8 +339,7 @@ def _minimum_lap(
 
 
 def _same_program(previous: Lap, vehicle: Vehicle, track: Track, settings: _Settings) -> bool:
-    """Whether the laps differ only in parameters of the vehicle; raises if `previous` has another
-    model or track."""
+    """Whether `previous` differs only in vehicle parameters; raises for another model or track."""
     if previous.vehicle.model is not vehicle.model or previous.track is not track:
         raise InvalidValue(
             f"previous is a lap of {previous.vehicle.name!r} on {previous.track.name!r}; it must "
@@ -361,7 +363,7 @@ def _bounds(
             f"s = {path.mesh.s[narrow]:.6g} m; the vehicle with its margins needs "
             f"{2.0 * (low[n] + margin):.4g} m"
         )
-    # The coordinates end at the centre of a bend.
+    # Road coordinates are valid only up to the centre of a bend.
     curvature = path.data[:, 3]
     folded = int(np.argmax(np.maximum(curvature * highs[:, n], curvature * lows[:, n])))
     if max(curvature[folded] * highs[folded, n], curvature[folded] * lows[folded, n]) > 0.95:
@@ -421,7 +423,7 @@ def _lap(
 
 
 def _blame(lap: Lap) -> str:
-    """Message about a solution that did not converge, with the constraint that is violated most."""
+    """Error message for a lap that did not converge, naming the most violated constraint."""
     solution, of = lap.solution, lap.evaluations.of
     rows, (low, high) = lap.evaluations.rows(solution.x), of.row_bounds
     excess = np.maximum(low - rows, rows - high)

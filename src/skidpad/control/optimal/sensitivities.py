@@ -49,7 +49,7 @@ LARGEST = 1e12
 
 
 class Sensitivity(NamedTuple):
-    """Derivatives of a lap by one parameter."""
+    """Derivatives of lap time and cost with respect to one parameter."""
 
     name: str
     value: float
@@ -106,7 +106,7 @@ def derivatives(lap: Lap, names: Sequence[str]) -> tuple[Array, Array]:
     cost = first @ chain[ends]
     time = (of_time - mixed - of_rows) @ chain[ends]
 
-    # Bounds of the variables: the same change at all points, and in units of their scales.
+    # Bounds change equally at all points; their derivatives are in units of the variables' scales.
     low, high = lap.bounds
     x, multipliers = found.x[: of.points * nz], found.bound_multipliers[: of.points * nz]
     upper = multipliers > 0.0
@@ -139,7 +139,7 @@ def chain_of(lap: Lap, names: Sequence[str]) -> tuple[Array, tuple[Array, Array]
             changed = flat.copy()
             changed[at] += sign * step
             ends.append(model.parameters(record.unflatten(kind, changed.tolist())))
-        with np.errstate(invalid="ignore"):  # infinite bounds do not move
+        with np.errstate(invalid="ignore"):  # infinite bounds have no derivative
             slopes = [np.nan_to_num(a - b) / (2.0 * step) for a, b in zip(*ends, strict=True)]
         chain[:, k], lows[:, k], highs[:, k] = slopes
         chain[: len(flat), k] = 0.0
@@ -156,7 +156,7 @@ def _stiffness(multipliers: Array, values: Array, low: Array, high: Array) -> Ar
 
 
 def _refined(lap: Lap) -> Solution:
-    """The solution with its remaining error reduced, since derivatives amplify it."""
+    """Solution of the lap with its remaining error reduced, since derivatives amplify the error."""
     found = solve(
         lap.evaluations,
         lap.solution.x,
@@ -272,10 +272,10 @@ def _check(lap: Lap, ranges: Mapping[str, tuple[float, float]]) -> None:
 
 
 def _with_setup(problem: PointProblem, names: Sequence[str]) -> PointProblem:
-    """The problem with a distribution of controls that is linear in parameters.
+    """Problem with a distribution of controls that is linear in the named parameters.
 
-    Its further parameters are the values of the named ones where the distribution is exact, and the
-    slopes of every entry of the distribution by each of them.
+    Additional problem parameters are the named parameters' values at which the distribution is
+    exact, and the slopes of every entry of the distribution with respect to each named parameter.
     """
     count = len(problem.params)
     spread = [k for k, name in enumerate(problem.params) if name.startswith(("base ", "share "))]

@@ -32,7 +32,7 @@ class Evaluations:
         """Time spent in evaluations, in s."""
         self.counts = {"value": 0, "jacobian": 0, "hessian": 0}
         t = transcription
-        # Created here, so that the first evaluation is as fast as all others.
+        # Buffers are created here, so that the first evaluation is as fast as all others.
         self.size, self.row_count = len(t.scales), t.rows.shape[0]
         self._at: tuple[bytes, Array] | None = None
         self._jacobian_at: tuple[bytes, Array] | None = None
@@ -56,11 +56,11 @@ class Evaluations:
         return self._jacobian_at[1]
 
     def time(self, x: Array) -> float:
-        """The time in s."""
+        """Lap time in s at scaled variables x."""
         return float(self.of.weights @ self._value(x)[:, sum(self.of.functions.problem.sizes[:4])])
 
     def times(self, x: Array) -> Array:
-        """Times in s at the points, and at the end of a closed mesh."""
+        """Elapsed times in s at the points, and at the end of a closed mesh."""
         mesh = self.of.mesh
         slowness = self._value(x)[:, sum(self.of.functions.problem.sizes[:4])]
         slowness = np.append(slowness, slowness[0]) if mesh.closed else slowness
@@ -74,7 +74,7 @@ class Evaluations:
         return np.concatenate([[0.0], np.cumsum(parts)])
 
     def cost(self, x: Array) -> float:
-        """The objective: time in s plus the cost of rough controls."""
+        """Objective at scaled variables x: time in s plus the cost of rough controls."""
         return self.time(x) + 0.5 * float(x @ (self.of.roughness @ x))
 
     def gradient(self, x: Array) -> Array:
@@ -103,7 +103,7 @@ class Evaluations:
 
 
 class _Callback(ca.Callback):
-    """A function of CasADi that reads and writes NumPy arrays."""
+    """CasADi callback that reads and writes NumPy arrays."""
 
     def __init__(
         self, name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any], evaluate: Any
@@ -259,10 +259,11 @@ def solve(
 
 @contextmanager
 def _stopped_by_ctrl_c(run: _Run) -> Generator[None]:
-    """Context in which Ctrl-C ends the solution after the iteration.
+    """Context manager in which Ctrl-C ends the solver after the current iteration.
 
-    CasADi takes an exception by a signal for a failed evaluation, after which IPOPT continues.
-    Handlers of signals belong to the main thread; in any other nothing changes.
+    CasADi would treat an exception raised by a signal handler as a failed evaluation, and IPOPT
+    would continue. Signal handlers can only be set in the main thread; in other threads this does
+    nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -281,7 +282,7 @@ def _stopped_by_ctrl_c(run: _Run) -> Generator[None]:
 def _solver(
     evaluations: Evaluations, run: _Run, settings: Mapping[str, Any], bounds: tuple[Array, Array]
 ) -> tuple[Any, list[Any]]:
-    """IPOPT over callbacks; the callbacks must stay alive while it is used."""
+    """IPOPT solver built from callbacks, which must stay alive while the solver is used."""
     e, t = evaluations, evaluations.of
     nx, ng = e.size, e.row_count
     x, p, scalar, g = (ca.Sparsity.dense(n) for n in (nx, 0, 1, ng))
@@ -300,7 +301,7 @@ def _solver(
             except KeyboardInterrupt:
                 run.stopped = True
                 evaluate(arg, res)
-            except BaseException as error:  # CasADi would report it without its traceback
+            except BaseException as error:  # CasADi would report the error without its traceback
                 run.error = error
                 return 1
             run.seconds += time.perf_counter() - began

@@ -15,8 +15,8 @@ quadratic.
 Variables of the program are the values over their scales, point by point, followed by the free
 parameters over theirs.
 
-A `PointProblem` is the equations at one point of the path. It has variables z, data d (such as the
-curvature of a track) and parameters p. Its equations return, at one point,
+A `PointProblem` holds the equations at one point of the path. It has variables z, data d (such as
+the curvature of a track) and parameters p. Its equations return, at one point,
 
 - states q(z, p), with their rates dq/ds, where s is the distance along the path;
 - rows that vanish;
@@ -59,7 +59,7 @@ ORDERS = (2, 4)
 
 
 class Mesh(NamedTuple):
-    """Points at which the equations are evaluated, and the intervals between them."""
+    """Mesh of points at which the equations are evaluated, and of intervals between them."""
 
     s: Array
     """Distance of each point in m, increasing, (n,)."""
@@ -92,7 +92,7 @@ def mesh_of(nodes: Array, length: float, *, closed: bool, order: int) -> Mesh:
 
 
 class Collocation(NamedTuple):
-    """Coefficients of an interval, for steps between its points of length 1."""
+    """Collocation coefficients of an interval whose points are a distance of 1 apart."""
 
     states: Array
     """Coefficients of the states at the points, (rows, points)."""
@@ -114,7 +114,7 @@ _RULES = {
 
 
 class Sparse(NamedTuple):
-    """A sparse matrix whose entries are linear in the entries of matrices of the points."""
+    """Sparse matrix whose entries are linear in the entries of the point matrices."""
 
     pattern: Any
     """CSC matrix with the structure; its data are not used."""
@@ -130,7 +130,7 @@ class Sparse(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Transcription:
-    """The nonlinear program of a problem on a mesh."""
+    """Nonlinear program of a point problem on a mesh."""
 
     functions: PointFunctions
     mesh: Mesh
@@ -151,7 +151,7 @@ class Transcription:
 
     @cached_property
     def columns(self) -> Indices:
-        """Variable of the program for each input of the point functions, (n, nz + free)."""
+        """Index of the program variable for each input of the point functions, (n, nz + free)."""
         nz, free = len(self.functions.problem.variables), len(self.functions.free)
         own = np.arange(self.points * nz).reshape(self.points, nz)
         shared = np.broadcast_to(self.points * nz + np.arange(free), (self.points, free))
@@ -168,7 +168,7 @@ class Transcription:
 
     @cached_property
     def rows(self) -> Any:
-        """The matrix A from values of the points to rows of the program, CSR."""
+        """Matrix A that maps values at the points to rows of the program, in CSR format."""
         problem, n = self.functions.problem, self.points
         nq, _, na, nh, ne = problem.sizes
         rule, k = _RULES[self.mesh.order], self.mesh.stride
@@ -290,7 +290,7 @@ class Transcription:
         """Jacobian of the rows by the scaled variables, from the Jacobians of the points."""
         A, entries = self.rows.tocoo(), self.functions.jacobian
         count, per_point = self.functions.count, len(entries.rows)
-        # Entries of the point Jacobian in each row of it, for each nonzero of A.
+        # Entries of the point Jacobian in the row that each nonzero of A refers to.
         order = np.argsort(entries.rows, kind="stable")
         begin = np.searchsorted(entries.rows[order], np.arange(count + 1))
         point, value = np.divmod(A.col.astype(np.int64), count)
@@ -312,7 +312,7 @@ class Transcription:
     def hessian(self) -> Sparse:
         """Upper triangle of the Hessian of the Lagrangian, from the Hessians of the points.
 
-        The constant entries are those of the cost of rough controls, for an objective factor of 1.
+        The constant entries come from the cost of rough controls, for an objective factor of 1.
         """
         entries = self.functions.hessian
         first, second = self.columns[:, entries.rows], self.columns[:, entries.columns]
@@ -365,7 +365,7 @@ class Range(NamedTuple):
 
 
 class Equations(NamedTuple):
-    """Values of the equations at one point."""
+    """Values of a point problem's equations at one point."""
 
     states: Sequence[Any]
     """States q."""
@@ -418,14 +418,14 @@ class PointProblem:
 
 
 class Entries(NamedTuple):
-    """Positions of the nonzero entries of a matrix."""
+    """Row and column indices of the nonzero entries of a matrix."""
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
 
 
 class PointFunctions:
-    """The equations of a problem and their derivatives, compiled.
+    """Compiled equations of a point problem and their derivatives.
 
     `free` are the names of the parameters that are variables too; derivatives are with respect to
     (z, free parameters).

@@ -8,8 +8,8 @@ pose that the vehicle's own equations give, and the heading θ and curvature κ 
     n' = y' cos θ - x' sin θ
     alpha' = yaw' - κ ds/dt
 
-and every rate by time becomes one by distance by division by ds/dt. Because the pose enters as a
-pose in the world, roads with heights and maps of grip are those of the vehicle.
+and every rate by time becomes one by distance by division by ds/dt. The vehicle's equations receive
+the pose in the world, so its own road heights and grip maps apply.
 
 An optimiser needs slopes that are continuous and that show the way out of saturation, so `smooth`
 removes corners from the equations. Limits of commands become constraints. Where a model clips a
@@ -17,9 +17,9 @@ command, or a rate that is linear in it, between two bounds, the clip is replace
 itself and a row that keeps this value between the bounds. The set of attainable motions is the
 same.
 
-Corners by the state (`minimum`, `maximum`, `abs`, `where`) are rounded over a small part of the
-typical magnitude of the compared values: |e| becomes a quartic and a condition a quintic step
-within ±width, both twice differentiable. Outside, the values are exact.
+Corners that depend on the state (`minimum`, `maximum`, `abs`, `where`) are rounded over a small
+part of the typical magnitude of the compared values: |e| becomes a quartic and a condition a
+quintic step within ±width, both twice differentiable. Outside, the values are exact.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Controls(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LapModel:
-    """A vehicle as equations at a point, and the meaning of the variables."""
+    """Point problem of a vehicle on a track, with the meaning of its variables."""
 
     vehicle: Vehicle
     body: Body
@@ -94,7 +94,7 @@ class LapModel:
 
     @property
     def others(self) -> list[int]:
-        """Indices of the states that are variables, in their order."""
+        """Indices of the vehicle states that are variables, in the order of the variables."""
         count = record.size(self.vehicle.model.State)
         return [k for k in range(count) if k not in self.pose and k not in self.held]
 
@@ -139,7 +139,7 @@ class LapModel:
 def lap_model(
     vehicle: Vehicle, *, step: float, controls: str | None = None, roughness: float = 1.0
 ) -> LapModel:
-    """Return the equations of a vehicle on a track; see the docstring of this module.
+    """Return the point problem of a vehicle on a track; see the module docstring.
 
     Args:
         vehicle: a continuous vehicle with a body.
@@ -266,7 +266,7 @@ def _controls(vehicle: Vehicle, p: Any, limits: Limits, kind: str, roughness: fl
             )
         variables = tuple(control(name, *limits.inputs[name]) for name in names)
         return Controls(variables, np.zeros(len(names)), np.eye(len(names)))
-    # Distribution of drive and brakes as in commands of the body, at any speed well above rest.
+    # Distribution of drive and brakes as the body's `command` makes it, at a speed well above rest.
     v = 10.0
     x = body.placed(record.build(model.State), Pose(0.0, 0.0, 0.0), Velocity(v, 0.0, 0.0), p)
     x = x if model.settle is None else model.settle(x, p)
@@ -359,7 +359,7 @@ def _smooth_rates(vehicle: Vehicle, pose: tuple[int, int, int], controls: Contro
     nu, count = controls.matrix.shape
     u, base, shares = ca.SX.sym("c", count), ca.SX.sym("base", nu), ca.SX.sym("m", nu * count)
     matrix = ca.reshape(shares, count, nu).T
-    matrix *= ca.DM(controls.matrix != 0.0)  # the others stay 0, whatever the parameters
+    matrix *= ca.DM(controls.matrix != 0.0)  # all other entries stay 0 for any parameters
     command = base + matrix @ u
     results = body.call([model.x, command, ca.DM(model.w_values), model.p], True, False)
     p = ca.vertcat(model.p, base, shares)
@@ -453,7 +453,7 @@ ROUNDING = 0.02
 
 
 class Smooth(NamedTuple):
-    """Expressions without corners."""
+    """Smooth expressions, with the constraints that replace clipped commands."""
 
     values: SX
     rows: SX
@@ -490,7 +490,7 @@ def smooth(
 class _Replay:
     """Re-executes the instructions of a function with corners replaced.
 
-    Without `widths`, corners stay, and `differences` are the values that they compare.
+    Without `widths`, corners are kept, and `differences` collects the values that they compare.
     """
 
     def __init__(
@@ -507,7 +507,7 @@ class _Replay:
         self._results: dict[int, SX] = {}
         nothing: frozenset[int] = frozenset()
         values: dict[int, SX] = {}
-        # Commands on which a value depends linearly; None if it depends on them otherwise.
+        # Commands on which each value depends linearly; None for a nonlinear dependence.
         linear: dict[int, frozenset[int] | None] = {}
         # Values that are the larger of a command and a lower bound: command, bound, its inputs.
         floored: dict[int, tuple[SX, SX, frozenset[int]]] = {}
@@ -557,7 +557,9 @@ class _Replay:
         return Smooth(values, ca.vertcat(ca.SX(0, 1), *self.rows), tuple(self.names))
 
     def _limited(self, command: SX, low: SX, high: SX, inputs: frozenset[int]) -> SX:
-        """A clipped command without its clip; a bare input is bounded as a variable."""
+        """Value of a clipped command without its clip; a bare input is bounded as a variable
+        instead.
+        """
         if command.element_hash() not in {self._commands[i].element_hash() for i in inputs}:
             self.rows.append((command - low) / (high - low))
             self.names.append(", ".join(self._input_names[i] for i in sorted(inputs)))
@@ -568,7 +570,7 @@ class _Replay:
         return None if self._widths is None else self._widths[len(self.differences) - 1]
 
     def _rounded(self, op: int, args: list[SX]) -> SX:
-        """The value of an operation, its corner rounded."""
+        """Value of an operation, with any corner rounded."""
         if op in (ca.OP_FMIN, ca.OP_FMAX):
             a, b = args
             width = self._width(a - b)
@@ -595,7 +597,7 @@ class _Replay:
 
 
 def _rounded_abs(x: SX, width: float) -> SX:
-    """|x| beyond ±width, and an even quartic between."""
+    """Smooth absolute value: |x| beyond ±width, an even quartic in between."""
     t2 = ca.fmin(x * x * (1.0 / width**2), 1.0)
     size = ca.fabs(x)
     t = ca.fmin(size * (1.0 / width), 1.0)
@@ -603,6 +605,6 @@ def _rounded_abs(x: SX, width: float) -> SX:
 
 
 def _step(x: SX, width: float) -> SX:
-    """0 below -width, 1 above width, and a quintic between."""
+    """Smooth step: 0 below -width, 1 above width, a quintic in between."""
     t = ca.fmin(ca.fmax(x * (0.5 / width) + 0.5, 0.0), 1.0)
     return t * t * t * (t * (6.0 * t - 15.0) + 10.0)

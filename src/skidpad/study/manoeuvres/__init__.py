@@ -1,4 +1,4 @@
-"""The proving ground: standard manoeuvres for any vehicle, their metrics, and the report.
+"""Proving ground: standard manoeuvres for any vehicle, their metrics, and the report.
 
     from skidpad.study.manoeuvres import Evaluation, StepSteer, Subject, perform
 

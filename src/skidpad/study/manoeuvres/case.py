@@ -1,4 +1,4 @@
-"""One run of a manoeuvre as specified, and the driver: start, path, ground, duration and control.
+"""Specification of one run of a manoeuvre (start, path, ground, duration), and the driver.
 
 A `Path` is a line on the ground, stored as a record of grids over the distance along it, which the
 driver follows. All paths have the same number of points, so that vehicles of one fleet, each on a
@@ -219,7 +219,7 @@ def steered(label: str, duration: s, v: m_s, steer: Signal, angle: Any, run_in: 
 
 
 def before(t: Array) -> Array:
-    """1 before time zero, else 0."""
+    """Signal that is 1 before time zero and 0 afterwards, at times t."""
     return (t < 0.0).astype(float)
 
 
@@ -307,7 +307,7 @@ class SlipControl(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Memory of the driver."""
+    """Memory of the manoeuvre driver."""
 
     progress: m = 0.0
     """Position of the vehicle along the path."""
@@ -316,7 +316,7 @@ class Memory(NamedTuple):
 
 
 class Driving(NamedTuple):
-    """Parameters of the driver."""
+    """Parameters of the manoeuvre driver."""
 
     path: Path
     """The path to follow."""
@@ -347,9 +347,10 @@ class Driving(NamedTuple):
 
 @lru_cache(maxsize=256)
 def driver(vehicle: Vehicle) -> Policy:
-    """The driver of a vehicle, as a policy.
+    """Manoeuvre driver of a vehicle, as a policy.
 
-    Its parameters are `car`, the vehicle data it knows, and `drive`, a `Driving`.
+    The policy's parameters are `car`, the vehicle data known to the driver, and `drive`, a
+    `Driving`.
     """
     car = car_of(vehicle)
     Params = _params(type(car.geometry))
@@ -362,8 +363,8 @@ def driver(vehicle: Vehicle) -> Policy:
 class _Act:
     """Control law of the driver for vehicles of a model.
 
-    An object that can be pickled rather than a nested function, so that its trace is cached on
-    disk.
+    The law is an object that can be pickled rather than a nested function, so that its trace is
+    cached on disk.
     """
 
     model: Model
@@ -391,7 +392,7 @@ class _Act:
         v_held, g = r.v + v_path, p.car
         turning = v_held * tan(angle) * (1.0 / (g.l_f + g.l_r)) + r.omega
         u = body.command(x, Demand(angle, asked, v_held, turning, r.handbrake), own)
-        if by_wheel:  # with the lag of the torques compensated
+        if by_wheel:  # the lag of the torque actuators is compensated
             control: SlipControl = p.drive.traction
             lead = maximum(control.lag / maximum(T_TORQUE, 2.0 * dt), 1.0)
             torques: dict[str, Any] = {}
@@ -408,7 +409,8 @@ class _Act:
         """Input of a driver who steers and pulls the handbrake, and does nothing else."""
         body = self._body
         idle = record.flatten(record.build(self.model.Input))
-        # A command at zero speed contains no brake demand against rolling.
+        # The command is evaluated at zero speed, so that it contains no brake demand against
+        # rolling.
         still = body.placed(x, body.pose(x, own), Velocity(0.0, 0.0, 0.0), own)
         told = record.flatten(body.command(still, Demand(steer, handbrake=handbrake), own))
         each = zip(told, idle, self.pushes, strict=True)

@@ -1,7 +1,8 @@
 """Runs of cases: signals over time of all variants of a vehicle, and their evaluation.
 
-Motion is that of the centre of mass, whatever reference point the vehicle's state has. Signals have
-the shape (T, V): samples and variants. A measured log becomes a run with V = 1 (`from_columns`).
+Motion signals describe the centre of mass, whatever reference point the vehicle's state has.
+Signals have the shape (T, V): samples and variants. A measured log becomes a run with V = 1
+(`from_columns`).
 
 Look here for step responses, times at which signals cross a level, and the settings of a measured
 log: its speed, its deceleration, and how and to which side it was steered.
@@ -41,7 +42,7 @@ long."""
 
 
 class Source(NamedTuple):
-    """What is known about the signals of a log, apart from their values."""
+    """Data on the signals of a log: signals valid only in a steady state, and unused columns."""
 
     steady: frozenset[str] = frozenset()
     """Signals that are valid in a steady state only."""
@@ -50,7 +51,7 @@ class Source(NamedTuple):
 
     @property
     def listed(self) -> str:
-        """Unused columns as a list in words, for messages."""
+        """List of the unused columns as text, for messages."""
         more = len(self.unused) - MOST_COLUMNS
         return ", ".join(self.unused[:MOST_COLUMNS]) + (f" and {more} more" if more > 0 else "")
 
@@ -143,8 +144,9 @@ class CaseRun:
         return name in self.signals
 
     def changing(self, name: str) -> Array:
-        """A signal for the evaluation of transients, (T, V): NaN if it is valid in a steady state
-        only."""
+        """Signal for the evaluation of transients, (T, V); NaN if the signal is valid only in a
+        steady state.
+        """
         values = self[name]
         return np.full(values.shape, np.nan) if name in self.source.steady else values
 
@@ -240,12 +242,12 @@ class CaseRun:
         return min(most, SAMPLE * int((float(self.t[-1]) - begin) / SAMPLE + 1e-6))
 
     def _fastest(self) -> tuple[int, m_s]:
-        """Sample from which the vehicle slows down, and its speed there."""
+        """Index of the sample from which the vehicle slows down, and the speed there."""
         v = _smooth(self.t, self["v_x"][:, 0])
         return int(np.argmax(v)), v.max()
 
     def _before(self, change: s) -> m_s:
-        """Mean speed before a change."""
+        """Mean speed before the sample `change`."""
         v = self.since(change - BEFORE, change)["v_x"][:, 0]
         return float(v.mean()) if len(v) else float(self["v_x"][0, 0])
 
@@ -275,7 +277,7 @@ class CaseRun:
         return Slowdown(v_0, when, lost / (end - when))
 
     def _cruise(self, when: s, fastest: m_s) -> m_s:
-        """Median speed before the vehicle slows down, or the fastest one."""
+        """Median speed before the vehicle slows down, or the highest speed."""
         t, v = self.t, self["v_x"][:, 0]
         cruise = v[(t < when) & (t > when - BEFORE) & (v > CRUISING * fastest)]
         return float(np.median(cruise)) if len(cruise) else fastest
@@ -308,7 +310,7 @@ class CaseRun:
 
 @dataclass(frozen=True, eq=False)
 class TimedDrive(CaseRun):
-    """A log whose test is known to begin at time zero."""
+    """Log of a test that is known to begin at time zero."""
 
     @property
     def speed_at_zero(self) -> m_s:
@@ -349,8 +351,9 @@ def endings(runs: Sequence[CaseRun]) -> list[str]:
 
 
 def pick(runs: Sequence[CaseRun], which: Any) -> CaseRun:
-    """Run that takes variant v from the run with the number `which[v]`, (V,); all runs have the
-    same length."""
+    """Combined run with variant v taken from the run with index `which[v]`, (V,); all runs have the
+    same length.
+    """
     first, column = runs[int(which[0])], np.arange(len(which))
 
     def each(parts: Sequence[Any]) -> Array:
@@ -396,7 +399,7 @@ def signals_of(
     driver."""
     names = record.names(Outputs)
     commands = [k for k, name in enumerate(names) if name.startswith("command.")]
-    inputs = outputs[..., commands[0] : commands[-1] + 1]  # adjacent, so no copy is needed
+    inputs = outputs[..., commands[0] : commands[-1] + 1]  # adjacent columns, so no copy is needed
     told = {name.removeprefix("own."): outputs[..., k] for k, name in enumerate(names)}
     x = record.unflatten(vehicle.State, list(np.moveaxis(states, -1, 0)))
     u = record.unflatten(vehicle.Input, list(np.moveaxis(inputs, -1, 0)))
@@ -444,7 +447,8 @@ def _motion(
     if body.steer is not None:
         signals["steer"] = wide(body.steer(x, u, p), shape)
     pair = next((pair for pair in ACCELERATIONS if set(pair) <= set(outputs)), ("a_x", "a_y"))
-    # Outputs are more accurate than differences of samples; a model may have one of the two.
+    # Prefer the model's outputs to differences of samples; a model may have only one of the two
+    # accelerations.
     rates = zip((v_x, v_y), (-v_y * now.omega, v_x * now.omega), strict=True)
     a_x, a_y = (
         outputs[name] if name in outputs else np.gradient(wide(v, shape), t, axis=0) + turn
@@ -540,7 +544,7 @@ def passing_time(t: Array, values: Array, rates: Array, level: float) -> Array:
     columns.
     """
     at = first_time(t, values, level)
-    for _ in range(4):  # Newton's method, from a start that is wrong by less than a sample
+    for _ in range(4):  # Newton's method, the initial guess is wrong by less than a sample
         at = at - (cubic_at(t, values, at) - level) / cubic_at(t, rates, at)
     return at
 

@@ -59,12 +59,12 @@ class Lag:
 
     @property
     def start(self) -> Array:
-        """Value before the step."""
+        """Value of the lagged quantity before the step."""
         return self._end(0.0, 0.0)
 
     @property
     def change(self) -> Array:
-        """Change of the value after the step; positive."""
+        """Total change of the value by the step; positive."""
         return self._end(self.start, self.asked) - self.start
 
     @property
@@ -78,7 +78,7 @@ class Lag:
 
     @property
     def _slow(self) -> Array:
-        """Remaining distance to the end below which the rate is no longer limited."""
+        """Remaining change of the value below which the rate is no longer limited."""
         return np.minimum(self.change, self.rate * self.time_constant)
 
     @property
@@ -94,7 +94,7 @@ class Lag:
         goal, since = self.change[0], np.maximum(t - self.dead_time[0], 0.0)
         bend = (goal - slow) / rate
         after = slow * np.exp(-np.maximum(since - bend, 0.0) / tau)
-        # Not a product with a rate that may be infinite.
+        # The rate may be infinite, so products with it are avoided.
         limited = goal - (goal - slow) * since / bend if bend > 0.0 else after
         return self.start[0] + goal - np.where(since < bend, limited, after)
 
@@ -110,7 +110,7 @@ class Lag:
     def way_to_rest(self, v: m_s, share: float) -> Array:
         """Distance in m from a command of zero speed until the speed falls to `share` of `v`.
 
-        For a lag of the speed.
+        Applies to a lag of the speed.
         """
         tau, rate = self.time_constant, self.rate
         slow = np.minimum(v, rate * tau)
@@ -121,7 +121,7 @@ class Lag:
         """Distance in m from a command of the deceleration `asked` until the speed falls to
         `share`.
 
-        For a lag of the deceleration that has settled long before the vehicle stands.
+        Applies to a lag of the deceleration that has settled long before the vehicle stops.
         """
         tau, a, lost = self.time_constant, self.change, (1.0 - share) * v
         end = lost / a + tau
@@ -178,7 +178,7 @@ def commands_needed(car: Subject, test: Any = None) -> str:
 
 
 class _Channel(NamedTuple):
-    """A command and the signal that responds to it."""
+    """Command of the vehicle and the signal that responds to it."""
 
     name: str
     signal: str
@@ -238,7 +238,7 @@ class CommandSteps(StandardManoeuvre):
             angle = min(self.steer, 0.5 * car.abilities.steer_max)
             add("steer", "steer", "rad", "steer", 0.0, angle)
         elif named := takes(car, "omega"):
-            lock = car.abilities.steer_max  # it steers for a yaw rate
+            lock = car.abilities.steer_max  # such a vehicle steers to reach a yaw rate
             most = v * np.tan(lock) / car.abilities.wheel_base if lock else car.limits.omega_max
             add("yaw_rate", "omega", "rad/s", "omega", 0.0, min(self.omega, 0.5 * float(most)))
         if named := takes(car, "v"):
@@ -264,7 +264,8 @@ class CommandSteps(StandardManoeuvre):
         final = kept.since(kept.t[-1] - AVERAGED)[one.signal].mean(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
             shape = (kept[one.signal] - start) / (final - start)
-        # Where it begins, from the first hundredths, which are straight for every lag.
+        # Find the start of the response from its first hundredths, which are straight for every
+        # lag.
         begins = 2.0 * first_time(kept.t, shape, 0.01) - first_time(kept.t, shape, 0.02)
         begins = np.maximum(begins, 0.0)
         late = first_time(kept.t, shape, 1.0 - np.exp(-1.0)) - begins
@@ -325,9 +326,9 @@ class StopFromSpeed(StandardManoeuvre):
         a = min(self.a, -0.8 * car.limits.a_min)
         by_speed = takes(car, "v")
         named = by_speed or takes(car, "a")
-        # Brakes that are pedals have a time constant of their own.
+        # Brakes operated by a pedal have a separate time constant.
         own = None if named == "accel" else lag_of(car, named, v if by_speed else a)
-        # Evaluated until rest only: the vehicle may roll backwards afterwards.
+        # The run is evaluated only until rest, as the vehicle may roll backwards afterwards.
         pedal: Signal = 0.0 if by_speed else lambda t: np.where(t >= 0.0, -a, 0.0)
         told: Any = {"speed": lambda t: v * before(t), "a": pedal, "hold": 0.0}
         (run,) = yield [Case("stop", 2.0 * v / a + 5.0, v, rests=True, run_in=2.0, **told)]
@@ -519,7 +520,7 @@ class StraightAndArc(StandardManoeuvre):
         wanted = self.car_speed if car.steers else self.speed
         v, radius = min(wanted, 0.5 * car.limits.v_max), self._radius(car)
         lasts = self.length / v
-        # One that steers is commanded the angle, from which its yaw rate follows.
+        # A steered vehicle is commanded the angle, from which its yaw rate follows.
         angle = float(np.arctan(car.geometry.wheel_base / radius)) if car.steers else 0.0
         omega = 0.0 if car.steers else v / radius
         turns = {"straight": 0.0, "left arc": 1.0, "right arc": -1.0}
@@ -620,8 +621,9 @@ def _commanded(label: str, duration: s, v: Signal, omega: Signal, steer: rad = 0
 
 
 def _during(t: Array, begin: s, end: s) -> Array:
-    """Window that is 1 between two times, with a ramp at each edge, so that its integral is their
-    difference."""
+    """Window signal that is 1 between two times, with ramps at its edges; its integral is `end -
+    begin`.
+    """
     return np.clip((t - begin) / RISE, 0.0, 1.0) - np.clip((t - end) / RISE, 0.0, 1.0)
 
 
@@ -639,8 +641,9 @@ def _odometry_tracks(car: Subject, runs: Sequence[CaseRun]) -> list[Track]:
 
 
 def _yaw_error(seen: Sequence[Track], tracks: Sequence[Track]) -> Array:
-    """Turned angle according to odometry minus the true angle, for the side with the larger error,
-    (V,)."""
+    """Error in the turned angle by odometry (odometry minus truth), for the side with the larger
+    error, (V,).
+    """
     error = np.stack([w.yaw[-1] - true.yaw[-1] for w, true in zip(seen, tracks, strict=True)])
     return error[np.argmax(np.abs(error), axis=0), np.arange(error.shape[1])]
 

@@ -1,4 +1,4 @@
-"""Courses between cones, driven as fast as possible without touching one.
+"""Courses between cones, driven as fast as possible without touching a cone.
 
 Double lane changes (ISO 3888): the driver follows a smooth path through the lanes. Slalom: past
 cones in a row on alternating sides. Many speeds are driven at once, first far apart, then around
@@ -66,8 +66,9 @@ def corners_of(car: Subject) -> Array:
 
 
 def reach(car: Subject, radius: m) -> tuple[m, m]:
-    """How far a vehicle without slip reaches outside and inside of the circle of its centre of
-    mass."""
+    """Distances in m that a vehicle without slip extends outside and inside the circle of its
+    centre of mass.
+    """
     box, l_r = box_of(car), float(car.l_r[0])
     rear_axle = np.sqrt(max(radius**2 - l_r**2, 0.0))
     farthest = max(abs(box.front + l_r), abs(box.rear + l_r))
@@ -83,7 +84,7 @@ def struck(car: Subject, run: CaseRun, cones: Array, until: m = np.inf) -> NDArr
     """
     box = box_of(car)
     c, s = np.cos(run["yaw"]), np.sin(run["yaw"])
-    # Where the origin of the world is, seen from the vehicle.
+    # Position of the world's origin in the vehicle's frame.
     ahead, aside = run["x"] * c + run["y"] * s, run["y"] * c - run["x"] * s
     counts = run["progress"] <= until if until < np.inf else True
     hit = np.zeros((len(cones), run.variants), dtype=bool)
@@ -208,7 +209,7 @@ def course(lanes: Sequence[Lane], width: m) -> Path:
         room = ROOM_USED * 0.5 * (lane.left - lane.right - width)
         least[inside], most[inside] = lane.middle - room, lane.middle + room
     bends = np.diff(np.eye(len(x)), 2, axis=0)
-    # Straight at both ends, in the middle of the first and of the last lane.
+    # The path is straight at both ends, in the middle of the first and of the last lane.
     for end, lane in ((slice(0, 3), lanes[0]), (slice(-3, None), lanes[-1])):
         least[end], most[end] = lane.middle - 1e-6, lane.middle + 1e-6
     y = lsq_linear(bends, np.zeros(len(bends)), (least, most), method="bvls").x
@@ -300,7 +301,8 @@ class _LaneChange(StandardManoeuvre):
     def _case(self, car: Subject, v: Array, path: Path, settling: float, ahead: float) -> Case:
         """Case with the entry speed `v`, held until the throttle is released."""
         end = self.lanes(car)[-1].end
-        # A vehicle that rolls and slows down evenly is through within twice the time, or never.
+        # A coasting vehicle that slows down evenly passes the course within twice the time, or
+        # never.
         rolling = max(end - self.released, 0.0)
         label = f"{np.ravel(v)[0] / KM_H:.1f} km/h"
         duration = float((LEAD + end + max(rolling, AFTER)) / np.min(v))
@@ -394,7 +396,7 @@ class Slalom(StandardManoeuvre):
             touched = struck(car, run, cones).any(axis=0)
             return run.done & ~touched & ~self.wrong_side(run)
 
-        # The bends of y = A cos(π x / d) at the cones have the curvature A (π / d)².
+        # At the cones the path y = A cos(π x / d) has the curvature A (π / d)².
         theory = float(d / np.pi * np.sqrt(car.grip / amplitude))
         ends = (min(share * theory, car.limits.v_max) for share in self.speeds)
 
@@ -420,7 +422,7 @@ class Slalom(StandardManoeuvre):
         return np.stack([self.spacing * np.arange(CONES, dtype=float), np.zeros(CONES)], axis=1)
 
     def path(self, amplitude: m) -> Path:
-        """Path of this amplitude that passes the first cone on its left, at 1 m/s."""
+        """Slalom path of this amplitude that passes left of the first cone, at 1 m/s."""
         d, lead = self.spacing, SLALOM_LEAD
         x = np.arange(-lead, d * (CONES - 1) + lead, 0.25)
         swing = np.clip(np.minimum(x + lead, x[-1] - x) / (lead - 0.5 * d), 0.0, 1.0)
@@ -487,7 +489,7 @@ def track_cones(width: m) -> Array:
 
 
 class LapPlan(NamedTuple):
-    """The reference path of a lap, with its length, time and initial speed."""
+    """Plan of a lap: reference path, length, time and initial speed."""
 
     path: Path
     lap: m

@@ -1,4 +1,4 @@
-"""Results of manoeuvres compared with theory, a reference and limits: a row for each metric.
+"""Evaluation of manoeuvres: metrics compared with theory, a reference and limits, one row each.
 
 Limits, the least and largest values of metrics, come from a file:
 
@@ -201,12 +201,12 @@ class Row(NamedTuple):
 
     @property
     def from_theory(self) -> float | None:
-        """Relative difference from theory."""
+        """Relative difference of the value from theory."""
         return _share(self.value, self.theory)
 
     @property
     def from_reference(self) -> float | None:
-        """Relative difference from the reference."""
+        """Relative difference of the value from the reference."""
         return _share(self.value, self.reference)
 
 
@@ -218,7 +218,9 @@ def _share(value: float, base: float | None) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """Findings to compare with: of another vehicle, a measurement or an earlier evaluation."""
+    """Reference findings for comparison, from another vehicle, a measurement or an earlier
+    evaluation.
+    """
 
     name: str
     findings: Mapping[tuple[str, str], Findings]
@@ -273,7 +275,7 @@ class Evaluation:
 
     @property
     def failed(self) -> list[Row]:
-        """Rows that broke their limit."""
+        """Rows whose value breaks its limit."""
         return [row for row in self.rows if row.verdict == FAIL]
 
     @property
@@ -294,7 +296,7 @@ class Evaluation:
 
     @property
     def not_compared(self) -> dict[str, str]:
-        """Why manoeuvres that were driven are not compared, by name."""
+        """Reasons why driven manoeuvres are not compared with the reference, by manoeuvre."""
         driven = {one.manoeuvre.name for one in self.results if one.findings is not None}
         missing = {} if self.reference is None else self.reference.missing
         return {name: reason for name, reason in missing.items() if name in driven}
@@ -324,7 +326,7 @@ class Evaluation:
             row = _row(car, name, metric, others.get(metric.name))
             limit = limits.get(metric.name)
             if limit is not None:
-                # The whole interval of a vehicle with variants has to be within.
+                # The whole interval of values of a vehicle with variants must be within the limit.
                 ends = (row.value, *(row.interval or ()))
                 reason = next(filter(None, map(limit.broken_by, ends)), "")
                 verdict = FAIL if reason else PASS
@@ -350,7 +352,7 @@ def _row(car: str, manoeuvre: str, metric: Metric, other: Metric | None) -> Row:
 
 
 def number_text(value: float | None) -> str:
-    """A number with four digits; a dash for None."""
+    """Text of a number with four digits; a dash for None."""
     if value is None or not np.isfinite(value):
         return NONE
     return f"{value if abs(value) >= NOISE else 0.0:.4g}".replace("-", "−")
@@ -380,7 +382,8 @@ LONGEST_SETTING = 200
 
 
 def as_json(evaluation: Evaluation) -> dict[str, Any]:
-    """All metrics with units, theory, reference, limits and the versions and settings behind them.
+    """JSON document of an evaluation: metrics with units, theory, reference, limits, versions,
+    settings.
 
     Plain values for JSON; None where there is no number.
     """
@@ -409,7 +412,7 @@ def write_json(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
 
 
 def earlier(file: str | os.PathLike[str]) -> Reference:
-    """Read results written by `write_json` as a reference.
+    """Read a file written by `write_json` as a reference.
 
     Results of a single vehicle apply to all vehicles.
     """
@@ -470,7 +473,7 @@ def _result(evaluation: Evaluation, result: Result) -> dict[str, Any]:
 
 
 def settings_of(manoeuvre: Manoeuvre) -> dict[str, float | str]:
-    """Settings of a manoeuvre by name: numbers, or text for other values.
+    """Settings of a manoeuvre by name: numbers as they are, other values as text.
 
     Long and empty texts are left out.
     """

@@ -71,7 +71,7 @@ Laps = tuple[tuple[m, m], tuple[m, m]]
 
 
 class Course(NamedTuple):
-    """Line of a car through the figure of eight."""
+    """Path of a car through the figure of eight, with its timed laps."""
 
     path: Path
     """Path at 1 m/s."""
@@ -133,7 +133,7 @@ class FormulaSkidpad(StandardManoeuvre):
         return float(np.hypot(rear_axle, car.l_r[0]))
 
     def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do the manoeuvre, as a sentence; empty if it can."""
+        """Reason why a vehicle cannot do the manoeuvre, as a sentence; empty if it can."""
         if lacks := tyres_needed(car) or width_needed(car, 0.8, self.width):
             return lacks
         radius = self.line_radius(car)
@@ -210,8 +210,9 @@ class FormulaSkidpad(StandardManoeuvre):
         return Findings(metrics, [shown], notes)
 
     def measure(self, car: Subject, drive: CaseRun) -> Findings:
-        """Raise InvalidValue: no log is comparable, since the time is that of the equations of
-        motion."""
+        """Raise InvalidValue: logs cannot be compared, since the time is computed from the
+        equations of motion.
+        """
         raise InvalidValue(
             f"{self.name} computes the fastest turn of {car.name} from its equations of motion: "
             f"a single log cannot show it, so {drive.label} is not used"
@@ -231,7 +232,7 @@ class FormulaSkidpad(StandardManoeuvre):
         return why if a > CLAIMED * grip else turn
 
     def _in_the_way(self, car: Subject, turn: FastestTurn) -> str:
-        """Why a car does not fit the lane in a steady turn, as a sentence; empty if it fits."""
+        """Reason why a car does not fit the lane in a steady turn; empty if it fits."""
         inside, outside = self.room(car, self.line_radius(car), turn.sideslip)
         if min(inside, outside) > 0.0:
             return ""
@@ -276,14 +277,14 @@ def crossing(radius: m, middle: m) -> tuple[m, rad]:
 
 
 def eased(path: Path) -> Grid1:
-    """Curvature of a path, averaged over a stretch around each point."""
+    """Curvature of a path over distance, averaged over a stretch around each point."""
     s = np.linspace(0.0, path.length, POINTS)
     before, after = (interpolate(path.heading, s + side * 0.5 * EASED) for side in (-1.0, 1.0))
     return grid((after - before) / EASED, step=path.length / (POINTS - 1))
 
 
 class Launch(NamedTuple):
-    """A launch: the kind of setting to optimise, and everything that is fixed."""
+    """Launch from rest: the kind of setting to optimise, and all fixed quantities."""
 
     by_slip: bool
     """Whether the setting is the slip of the driven wheels relative to that at the tyre peak.
@@ -303,7 +304,7 @@ class Launch(NamedTuple):
 
     @classmethod
     def of(cls, car: Subject) -> Launch:
-        """The launch of a car with its whole drive.
+        """Launch of a car with its full drive.
 
         If wheel spins are not states, the drive is limited to 1.5 times what the tyres can
         transmit.
@@ -390,7 +391,7 @@ class FormulaAcceleration(StandardManoeuvre):
         transmitted = np.fmin(launch.a, launch.reached)
         duration = 1.6 * self.closed_form(float(np.min(transmitted))) + 1.0
         run = yield from self._quickest(launch, duration)
-        if not np.isfinite(self.passage(run)[0]).all():  # its power is small
+        if not np.isfinite(self.passage(run)[0]).all():  # a car with little power
             run = yield from self._quickest(launch, max(LONGEST, duration))
         time, end_speed = self.passage(run)
         pairs = zip(car.each, launch.grip, strict=True)
@@ -420,7 +421,7 @@ class FormulaAcceleration(StandardManoeuvre):
         if not launch.by_slip:
             return (yield from quickest(SHARES, lambda share: case(share=share)))[1]
         slip, _ = yield from quickest(SLIPS, lambda slip: case(slip, CEILINGS[-1]))
-        # Times over slip and ceiling have several valleys, so these are tried in pairs.
+        # The time has several local minima over slip and ceiling, so pairs of both are tried.
         pairs = [(near, ceiling) for ceiling in CEILINGS for near in NEAR]
         runs = yield [case(near * slip, ceiling) for near, ceiling in pairs]
         best = np.argmin(np.nan_to_num(np.stack([*map(time, runs)]), nan=np.inf), axis=0)
@@ -469,7 +470,7 @@ class FormulaAcceleration(StandardManoeuvre):
     def theory(self, vehicle: Vehicle, grip: m_s2) -> tuple[s, m_s]:
         """Time and final speed with an acceleration limited by grip, motor power and motor speed.
 
-        NaN for a powertrain with more parts than that, such as gears.
+        NaN for a powertrain with further parts, such as gears.
         """
         powertrain, limits = getattr(vehicle.params, "powertrain", None), vehicle.limits
         a = min(limits.a_max, grip)
@@ -488,7 +489,7 @@ class FormulaAcceleration(StandardManoeuvre):
         x = np.linspace(0.0, self.before + self.way, 20_001)
         v_even = min(power_by_mass / a, v_max)
         x_even = 0.5 * v_even**2 / a
-        # At a power v² dv = P / m dx.
+        # At constant power, v² dv = P / m dx.
         powered = np.cbrt(v_even**3 + 3.0 * power_by_mass * np.maximum(x - x_even, 0.0))
         v = np.minimum(np.where(x < x_even, np.sqrt(2.0 * a * x), powered), v_max)
         middle = 0.5 * (v[1:] + v[:-1])

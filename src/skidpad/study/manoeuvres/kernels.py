@@ -57,7 +57,8 @@ FEW = 64
 
 @dataclass(frozen=True, eq=False)
 class Drive:
-    """Cases that one vehicle under test drives at once, in V variants: N = cases × V vehicles.
+    """Batch of cases that one vehicle under test drives at once, in V variants: N = cases × V
+    vehicles.
 
     The shapes of its arrays do not depend on other cases in the same rollout.
     """
@@ -108,7 +109,9 @@ class Drive:
 
     @cached_property
     def own(self) -> dict[str, Array]:
-        """Vehicle parameters that differ, also those of roads, by name, (N,) each."""
+        """Vehicle parameters that differ between the N vehicles, including road parameters, by
+        name, (N,) each.
+        """
         own = {name: np.tile(row, len(self.cases)) for name, row in self.car.params.items()}
         if self.cases[0].road is None:
             return own
@@ -119,7 +122,7 @@ class Drive:
 
     @property
     def driving(self) -> dict[str, Array]:
-        """Driver parameters that differ, by name, (N,) each."""
+        """Driver parameters that differ between the N vehicles, by name, (N,) each."""
         fields: defaultdict[str, list[Any]] = defaultdict(list)
         usual: dict[str, Any] = {}
         for name in {f"{name}" for case in self.cases for name in case.driving}:
@@ -140,7 +143,7 @@ class Drive:
 
         A single row if none of them changes.
         """
-        signals: Any = DriverInput  # a record of numbers and functions
+        signals: Any = DriverInput  # a record whose fields are numbers or functions
         rows = [
             signals(c.steer, c.speed, c.a, c.holding, c.omega, c.handbrake, c.coast)
             for c in self.cases
@@ -169,7 +172,8 @@ class Drive:
         A single case gives one column for all its vehicles.
         """
         held = not any(callable(signal) for row in rows for signal in row)
-        # Each signal is contiguous in memory: most are constants, which are written fastest so.
+        # Each signal is contiguous in memory, so that constants, the most common signals, are
+        # written fastest.
         room = np.empty((len(self.cases), len(rows[0]), 1 if held else self.longest))
         steps = np.arange(room.shape[2], dtype=float)
         for of_case, row, case, (before, _) in zip(room, rows, self.cases, self.steps, strict=True):
@@ -232,7 +236,7 @@ def concatenate_signals(parts: Sequence[Array], counts: Sequence[int]) -> Array:
     """
     if len(parts) == 1:
         return parts[0]
-    # In the memory layout of `Drive._of_each`.
+    # The result has the memory layout of `Drive._of_each`.
     room = np.empty((sum(counts), parts[0].shape[2], max(map(len, parts))))
     wide, begin = room.transpose(2, 0, 1), 0
     for part, count in zip(parts, counts, strict=True):
@@ -327,7 +331,7 @@ class Kernels:
     _methods: dict[Any, Any] = field(default_factory=dict[Any, Any], repr=False, compare=False)
 
     def drive(self, requests: Sequence[tuple[Subject, Case]]) -> list[CaseRun]:
-        """Drive each case."""
+        """Drive all requested cases; returns the runs of each request in order."""
         alike: defaultdict[Any, list[int]] = defaultdict(list)
         for k, (car, case) in enumerate(requests):
             kind = None if case.road is None else type(record_of(case.road))
@@ -350,8 +354,8 @@ class Kernels:
             for places in alike.values():
                 for drive in self._drives(requests[places[0]][0], places, requests):
                     by_kernel[drive.fleet.plant.step.digest].append(drive)
-            # Kernels run at the same time, while Python prepares arguments. Drives of one kernel
-            # follow each other, so that it is compiled once.
+            # Different kernels run concurrently while Python prepares arguments. Drives of one
+            # kernel follow each other, so that it is compiled once.
             threads = min(len(by_kernel), self.threads or cores()) if self.device == "cpu" else 1
             share(drive_all, by_kernel.values(), threads=threads, apart=threads > 1)
         return runs
@@ -382,7 +386,7 @@ class Kernels:
         return before, max(after, self.every)
 
     def _method(self, own: Vehicle, vehicle: Vehicle, rests: bool) -> Any:
-        """How a vehicle is stepped, by its motion on level ground, if it comes to rest or not."""
+        """Integration method for a vehicle on level ground, which depends on whether it `rests`."""
         kind = own, vehicle.model, rests
         if kind not in self._methods:
             _make_room(self._methods, MOST_METHODS)
@@ -425,7 +429,8 @@ class Kernels:
         fresh = record.flatten(record.build(Memory))
         whole = np.concatenate([start, np.tile(fresh, (len(start), 1))], axis=1)
         count = max(one.longest for one in drives)
-        # By fields, not by vehicles: each signal is then contiguous in memory.
+        # Arrays are ordered by field rather than by vehicle, so that each signal is contiguous in
+        # memory.
         both = loop.rollout(
             whole.T,
             _over_steps(references),
@@ -436,7 +441,7 @@ class Kernels:
             layout="soa",
         ).swapaxes(1, 2)
         samples: Array = np.arange(0, count + 1, self.every, dtype=float)
-        # At the end of a case the input of its last step still holds.
+        # The last sample of a case has the input of the last step.
         at = np.minimum(samples[:, None], np.concatenate([one.last for one in drives])).astype(int)
         felt_at = None if disturbances is None else at_steps(disturbances, at)
         told = at_steps(references, at)
@@ -453,7 +458,8 @@ class Kernels:
         """Runs of one vehicle, whose state has `size` numbers, in a shared rollout."""
         samples: Array = np.arange(0, drive.longest + 1, self.every, dtype=float)
         alone = len(samples), drive.count
-        # Laid out as in a rollout of its own: NumPy may round differently for other layouts.
+        # Copy to the memory layout of a separate rollout, as NumPy may round differently for other
+        # layouts.
         both, outputs = (
             whole if whole.shape[:2] == alone else whole[: len(samples), place].copy(order="K")
             for whole in driven
@@ -492,7 +498,7 @@ def _make_room(cache: dict[Any, Any], most: int) -> None:
 
 
 def _params(drives: Sequence[Drive]) -> dict[str, Array]:
-    """Parameters of all vehicles of a rollout that differ from those its fleet was made with.
+    """Parameters of a rollout's vehicles that differ from the fleet's default parameters.
 
     Parameters of vehicle and driver by name, (N,) each.
     """

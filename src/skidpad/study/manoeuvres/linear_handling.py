@@ -20,7 +20,7 @@ rate of the angle times the delay of the response.
 
 Frequency response (also ISO 8726): gain and phase from the angle of the front wheels to yaw rate
 and lateral acceleration, by averaged spectra of all variants at once, with the coherence. The
-coherence shows how linear the vehicle is and how well it was excited.
+coherence indicates how linear the vehicle's response is and how well it was excited.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ LOOP = ("{slope}", "{name}_dead_band", "{name}_angle_dead_band", "{name}_lag")
 
 
 def words_of(signal: str) -> str:
-    """Name of a signal in words."""
+    """Words for a signal, such as "yaw rate"."""
     return RESPONSES[signal].replace("_", " ")
 
 
@@ -337,7 +337,7 @@ class Transition(StandardManoeuvre):
     def measure(self, car: Subject, drive: CaseRun) -> Findings:
         begin = CaseRun(drive.label, drive.t - drive.t[0], drive.signals, source=drive.source)
         peak = int(np.abs(drive["steer"][:, 0]).argmax())
-        # What comes after the largest angle is the way back.
+        # Samples after the largest angle belong to the return of the steering.
         way = begin.since(0.0, float(begin.t[peak]))
         return Findings(self.means([way]), _ramp_charts(way, None, 1.0), endings([way]))
 
@@ -419,7 +419,8 @@ class Response(NamedTuple):
             u, y = (np.fft.rfft(signal, axis=0) for signal in pair)
             cross, own, other = cross + y * u.conj(), own + np.abs(u) ** 2, other + np.abs(y) ** 2
         frequency = np.fft.rfftfreq(len(runs[0].t), dt)
-        # The last sample makes a drive a little longer, and so no frequency exactly the band's end.
+        # The last sample makes the run slightly longer than its duration, so no frequency falls
+        # exactly on the band's end.
         near = 0.5 * frequency[1]
         kept = (frequency > band[0] - near) & (frequency < band[1] + near)
         cross, own, other = (_smoothed(part, frequency)[kept] for part in (cross, own, other))
@@ -669,7 +670,8 @@ def random_steer(seed: int, duration: s) -> Callable[[Array], Array]:
     share = np.sqrt(2.0 / len(frequencies))
 
     def angle(t: Array) -> Array:
-        # The frequencies are in even steps: a polynomial of the turn by one step, by Horner.
+        # Frequencies are evenly spaced, so the sum is a polynomial in the rotation per step
+        # (Horner's scheme).
         turn, waves = np.exp(2.0j * np.pi / duration * t), np.zeros(t.shape, dtype=complex)
         for phase in phases[::-1]:
             waves *= turn
@@ -711,7 +713,7 @@ def _left_out(signal: str, seen: Response, known: Response, least: one) -> list[
 def _largest(seen: Response) -> Array:
     """Largest gain up to the bandwidth, (V,); NaN if too little of that range is known."""
     gain, f = np.abs(seen.gain), seen.frequency[:, None]
-    within = ~(f > seen.bandwidth)  # all of them where there is no bandwidth
+    within = ~(f > seen.bandwidth)  # all frequencies where no bandwidth was found
     share = (np.isfinite(gain) & within).sum(axis=0) / within.sum(axis=0)
     largest = np.where(np.isfinite(gain), gain, -np.inf).max(axis=0)
     return np.where(share >= COVERED, largest, np.nan)

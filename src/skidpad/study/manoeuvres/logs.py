@@ -1,4 +1,4 @@
-"""Measured logs on the proving ground: runs made of logs, and the metrics of manoeuvres in them.
+"""Measured logs on the proving ground: conversion to runs, and metrics of manoeuvres in them.
 
 `drive_of_log` converts a log to a run with evenly spaced samples, and derives missing signals from
 others. A log is a single run, whereas a manoeuvre may need many: `adapt` returns the single test
@@ -122,7 +122,7 @@ def drive_of_log(log: Log, at: s | None = None) -> tuple[CaseRun, list[str]]:
 
 
 def _series(log: Log) -> dict[str, Channel]:
-    """Columns of the log that are signals; those that a recording reports come first."""
+    """Signals of a run among the columns of a log; recorded outputs (`out_...`) take precedence."""
     units = {name: unit for name, (unit, _) in SIGNALS.items()}
     for plain in (name.removeprefix("out_") for name in log.channels):
         kinds = (unit for kind, unit in OF_WHEELS.items() if plain.startswith(f"{kind}_"))
@@ -340,13 +340,13 @@ def measure_drive(
                         f"{test:.4g}: both must be the same; `adapt` makes the test for a log"
                     )
             with catch_warnings():
-                simplefilter("ignore", RuntimeWarning)  # means of unknown values
+                simplefilter("ignore", RuntimeWarning)  # means of NaN columns
                 if measure is not None:
                     return measure(vehicle, of)
                 return _standing_in(manoeuvre, vehicle, of, simulated if aligned else None)
         except InvalidValue:
             raise
-        except (ValueError, IndexError, ArithmeticError) as error:  # the run is not such a test
+        except (ValueError, IndexError, ArithmeticError) as error:  # not a test of this kind
             text = f"{of.label} is not a drive of {manoeuvre.name}: {error}"
             raise InvalidValue(text) from error
 
@@ -442,7 +442,7 @@ def _standing_in(
     manoeuvre: Manoeuvre, car: Subject, drive: CaseRun, simulated: Sequence[CaseRun] | None
 ) -> Findings:
     performing = manoeuvre.perform(car)
-    # The same manoeuvre yields the same cases in the same order.
+    # Repeated calls of a manoeuvre yield the same cases in the same order.
     like = None if simulated is None else chain(simulated, repeat(None))
     alike = bool(getattr(manoeuvre, "one_drive", False))
 
@@ -483,7 +483,8 @@ def _standing_in(
 def _shift(drive: CaseRun, case: Case, simulated: CaseRun | None) -> s:
     """Time of the measured run that corresponds to time zero of the case.
 
-    By the signal that the case changes at zero; if it changes none, both begin together.
+    The alignment uses the signal that the case changes at zero; if there is none, both runs begin
+    together.
     """
     t: Array = np.arange(-case.run_in, case.duration, 0.001)
     asked = np.abs(case.over(case.steer, t))
@@ -499,7 +500,7 @@ def _shift(drive: CaseRun, case: Case, simulated: CaseRun | None) -> s:
 
 
 def _half(t: Array, values: Array) -> s:
-    """Time at which values first reach half of their maximum; NaN if all are zero."""
+    """Time at which a signal first reaches half of its maximum; NaN if that is not positive."""
     most = values.max()
     return float(first_time(t, values[:, None] / most, 0.5)[0]) if most > 0.0 else float("nan")
 

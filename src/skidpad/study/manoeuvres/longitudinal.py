@@ -106,7 +106,7 @@ class Acceleration(StandardManoeuvre):
         ends = [np.where(on_course(run)[-1], -run["v_x"][-1], np.nan) for run in kept]
         last = _best("speed_at_end", ends, "m/s", f"After {self.duration:g} s.")
         metrics.append(replace(last, value=-last.value))
-        # The launch in which the first vehicle goes farthest before it leaves its course.
+        # Index of the launch in which the first variant goes farthest before it leaves its course.
         ways = [run["x"][on_course(run)[:, 0], 0].max(initial=-inf) for run in kept]
         shown = kept[int(np.argmax(ways))].variant(0)
         part = on_course(shown)[:, 0]
@@ -125,7 +125,7 @@ class Acceleration(StandardManoeuvre):
 
 
 def on_course(run: CaseRun) -> NDArray[np.bool_]:
-    """Whether a vehicle has been on course up to a sample, (T, V)."""
+    """Whether a vehicle has been on course up to each sample, (T, V)."""
     askew = (np.abs(run["sideslip"]) > ASKEW) & (run["speed"] > MOVING)
     # A log may lack the path; the vehicle then counts as going straight on.
     gone = (np.abs(run["y"]) > ASIDE) | askew | ~np.isfinite(run["v_x"])
@@ -233,7 +233,7 @@ def mean_deceleration(run: CaseRun) -> Array:
 
 
 def spins(run: CaseRun, car: Subject) -> list[Wheel]:
-    """Wheels whose spin is among the signals of a run."""
+    """Names of the wheels whose spin is among the signals of a run."""
     return [wheel for wheel in car.geometry.wheels if f"spin_{wheel.name}" in run]
 
 
@@ -373,7 +373,7 @@ class StraightBraking(_Braking):
     def adapted_to(self, drive: CaseRun) -> StraightBraking:
         """Return the test with the speed and the deceleration of a log."""
         stop = stop_of(drive)
-        if drive.locks():  # the deceleration of sliding tyres does not depend on the demand
+        if drive.locks():  # the deceleration of locked wheels does not depend on the demand
             why = "its deceleration does not depend on the demanded one"
             raise InvalidValue(f"a wheel locks in {drive.label}: {why}")
         return replace(self, speed=stop.v, deceleration=stop.deceleration)
@@ -382,8 +382,8 @@ class StraightBraking(_Braking):
 def weak_brakes(run: CaseRun) -> str:
     """A note for a vehicle whose brakes do not bring it to rest.
 
-    It has the mean deceleration from 0.5 s after brake application until the first variant almost
-    stops.
+    The note states the mean deceleration from 0.5 s after brake application until the first variant
+    almost stops.
     """
     kept = run.since(0.5)
     v = kept["v_x"][:, 0]
@@ -437,7 +437,7 @@ def level_for(
 
 
 class _Levels(NamedTuple):
-    """Demanded decelerations in rising order and their results, each (L,)."""
+    """Demanded decelerations in rising order and the results of their runs, each (L,)."""
 
     asked: Array
     reached: Array
@@ -636,7 +636,7 @@ class SplitBraking(_Braking):
 
 
 def _aside(run: CaseRun) -> Array:
-    """Largest deviation from the lane centre in m, (V,)."""
+    """Largest lateral deviation from the lane centre in m, (V,)."""
     return np.abs(run.since(0.0)["y"]).max(axis=0)
 
 

@@ -28,7 +28,7 @@ from .subject import LinearCar, Requirement, Subject
 
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """A number that a manoeuvre reports for each variant of a vehicle."""
+    """Metric: a number that a manoeuvre reports for each variant of a vehicle."""
 
     name: str
     """Name in snake case, unique within its manoeuvre, such as "understeer_gradient"."""
@@ -58,7 +58,7 @@ class Metric:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A line of a chart."""
+    """Curve of a chart."""
 
     x: Array
     y: Array

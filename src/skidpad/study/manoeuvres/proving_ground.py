@@ -80,7 +80,7 @@ def bytes_of(runs: Sequence[CaseRun]) -> float:
 
 
 def first_variant_of(run: CaseRun) -> CaseRun:
-    """A run reduced to its first variant; the memory of the others is freed."""
+    """Copy of a run reduced to its first variant, so that the memory of the others can be freed."""
     first = run.variant(0)
     signals = {name: values.copy() for name, values in first.signals.items()}
     both = first.states, first.inputs

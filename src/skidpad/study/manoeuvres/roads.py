@@ -68,7 +68,7 @@ def hill(gradient: one) -> Road:
 
 
 def percent(gradient: one) -> str:
-    """A gradient as text, such as "20 %"."""
+    """Text of a gradient in per cent, such as "20 %"."""
     return f"{100.0 * gradient:.0f} %"
 
 
@@ -130,7 +130,7 @@ class HillHold(StandardManoeuvre):
         fine = between(held)
         runs = yield [self._case(gradient) for gradient in fine.tolist()]
         ok = np.stack([holds(run) for run in runs])
-        # For each variant, only gradients above the one that it held count.
+        # For each variant, only gradients above the largest gradient that it held are evaluated.
         best = [
             highest(fine[fine > low], ok[fine > low, k : k + 1])[0] for k, low in enumerate(held)
         ]
@@ -259,7 +259,7 @@ class HillStart(StandardManoeuvre):
         return Findings(metrics, [chart("Start on a hill", "t", "v_x", started)])
 
     def _case(self, car: Subject, gradient: one, a: m_s2, duration: s) -> Case:
-        # A car whose model includes a road compensates for the slope by itself.
+        # The command of a car whose model includes a road already compensates for the slope.
         uphill = G * gradient / float(np.hypot(1.0, gradient))
         knows = "road" in car.vehicle.model.Params._fields
         ways: Any = {"road": hill(gradient), "path": straight()}

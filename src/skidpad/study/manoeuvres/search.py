@@ -1,4 +1,4 @@
-"""Searches that manoeuvres share: many values are driven at once, ever closer to the best.
+"""Searches shared by manoeuvres: each round drives many values at once, ever closer to the optimum.
 
 `highest_clean` finds the highest value that a vehicle masters, `least_value` the setting that
 minimises a value, and `hardest_stop` the shortest stop. Each value is driven by drivers of several
@@ -60,7 +60,7 @@ def highest_clean(
     lowest, best, driven = low, np.full(low.shape, np.nan), list[tuple[Array, Sequence[CaseRun]]]()
     while not driven or np.max(high - low) > resolution:
         values = low + SHARES[:, None] * (high - low)
-        # After the first round both ends are known.
+        # After the first round, both ends of the range have been driven.
         new: Array = values[1:-1] if driven else values
         drives = [cases(row) for row in new]
         runs = yield [case for row in drives for case in row]
@@ -77,14 +77,14 @@ def highest_clean(
         best = _or_else(passed, best)
     shown = _or_else(best, lowest)
     same = (runs for values, runs in driven if np.array_equal(values, shown))
-    # Variants with different limits have not driven them in one run.
+    # Variants with different limits reached them in different runs.
     runs = next(same, None) or (yield cases(shown))
     style = np.argmax(np.stack([clean(run) for run in runs]), axis=0)
     return Limit(best, pick(runs, style))
 
 
 def _or_else(values: Array, otherwise: Array) -> Array:
-    """Values, with `otherwise` in place of those that are not finite."""
+    """Values, with `otherwise` in place of non-finite entries."""
     return np.where(np.isfinite(values), values, otherwise)
 
 
@@ -235,7 +235,7 @@ def hardest_stop(
 def time_to_stop(v: m_s, ways: Array) -> s:
     """Time to wait for stops from a speed with about these stopping distances, (V,)."""
     known = ways[np.isfinite(ways)]
-    # An even stop lasts 2 d / v.
+    # A stop with constant deceleration over the distance d lasts 2 d / v.
     return LONGER * 2.0 * float(known.max()) / v if len(known) == len(ways) else LONGEST
 
 

@@ -64,7 +64,7 @@ def spread_out(
 
     pairs = ((leaf, leaves[leaf], width) for leaf, width in half.items())
     rows = {leaf: np.append(value, value + width * even()) for leaf, value, width in pairs}
-    for pick in (np.min, np.max):  # raises for values that are not allowed
+    for pick in (np.min, np.max):  # `with_params` raises for forbidden values
         vehicle.with_params({leaf: float(pick(row)) for leaf, row in rows.items()})
     return Subject(vehicle, rows, name)
 
@@ -105,7 +105,7 @@ def _half_widths(vehicle: Vehicle, widths: Mapping[str, str | float]) -> dict[st
 
 
 def _size(name: str, width: str | float) -> tuple[bool, float]:
-    """Whether a width is relative, and its size."""
+    """Parsed width of a parameter: whether it is relative, and its size."""
     text = str(width)
     try:
         size = float(text.rstrip("%")) * (0.01 if text.endswith("%") else 1.0)
@@ -119,7 +119,7 @@ def _size(name: str, width: str | float) -> tuple[bool, float]:
 
 
 def manoeuvre_of(manoeuvre: Manoeuvre | str) -> Manoeuvre:
-    """The manoeuvre itself, or the standard one with this name."""
+    """Return the manoeuvre itself, or the standard manoeuvre with this name."""
     return select([manoeuvre])[0] if isinstance(manoeuvre, str) else manoeuvre
 
 
@@ -220,9 +220,9 @@ def sensitivity(
     """d metric / d parameter by central differences, with all runs at once.
 
     Args:
-        manoeuvre: one with its settings, or the name of a standard one.
-        vehicle: with the parameters at which to differentiate.
-        names: of parameters, nested ones with dots.
+        manoeuvre: a manoeuvre with its settings, or the name of a standard manoeuvre.
+        vehicle: vehicle with the parameters at which to differentiate.
+        names: names of parameters; nested names have dots.
         metrics: names of the metrics to differentiate; all of the manoeuvre if empty.
         step: share by which a parameter is changed in both directions; for a parameter of zero, the
             amount. A parameter at its bound is changed in one direction only.
@@ -423,7 +423,7 @@ def sobol(
     variants = {name: points[:, k] for k, name in enumerate(ranges)}
     metrics = metrics_of([manoeuvre_of(manoeuvre)], vehicle, variants, kernels)
     values = np.stack([metric.value for metric in metrics.values()])
-    # Samples without a number are left out together with their whole block.
+    # Non-finite samples are left out together with their whole block.
     blocks = values.reshape(len(metrics), count + 2, samples)
     complete: Any = np.isfinite(blocks).all(axis=1)
     first, total = (np.full((len(metrics), count), np.nan) for _ in range(2))
@@ -434,9 +434,9 @@ def sobol(
         if both.size:
             mean[k], std[k] = both.mean(), 0.0
         if both.size < 4 or not np.ptp(both) > 1e-12 * np.abs(both).max():
-            continue  # constant: no variance to share
+            continue  # a constant metric has no variance to apportion
         variance = both.var()
-        # Without the mean, products lose no digits.
+        # Subtract the mean, so that products do not lose digits.
         first[k] = ((b - mean[k]) * (mixed - a)).mean(axis=1) / variance
         total[k] = 0.5 * ((a - mixed) ** 2).mean(axis=1) / variance
         std[k] = np.sqrt(variance)

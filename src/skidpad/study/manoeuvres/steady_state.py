@@ -90,7 +90,7 @@ def steady_points(car: Subject, runs: Sequence[CaseRun]) -> SteadyPoints:
 
 
 def _averaged(car: Subject, end: CaseRun, steady: NDArray[np.bool_]) -> SteadyPoints:
-    """Means of a part of a run; NaN where it is not steady."""
+    """Mean signals over a part of a run; NaN where the motion is not steady."""
     a_y, curvature = end["a_y"], end["omega"] / np.maximum(end["v_x"], 0.1)
     columns = (
         a_y,
@@ -198,7 +198,7 @@ SETTLED: s = 10.0
 def levels(car: Subject) -> Array:
     """Lateral accelerations of the points in m/s², to both sides.
 
-    They are dense where gradients are fitted, and reach slightly beyond the grip.
+    The levels are dense where gradients are fitted, and reach slightly beyond the grip limit.
     """
     small = np.array([0.25, 0.5, 0.75, 1.0]) * A_FIT
     large = np.linspace(0.4, 1.1, 15) * car.grip
@@ -255,7 +255,7 @@ class _SteadyTurns(StandardManoeuvre):
             if (np.abs(first) > 0.1).all():
                 points.append(_averaged(car, window, steady))
         told = np.sort([float(point.a_y[0]) for point in points if np.isfinite(point.a_y[0])])
-        # Windows of one turn differ by its noise, and no gradient is in them.
+        # Windows of a single turn differ only by noise, so they contain no gradient.
         different = int((np.diff(told) > APART).sum()) + 1 if len(told) else 0
         if different < TURNS:
             raise InvalidValue(
@@ -295,7 +295,8 @@ class _SteadyTurns(StandardManoeuvre):
         driven = Curve(a_y[steady], angle[steady], "steady turns")
         diagram = _diagram("Handling diagram", driven, bicycles[0], -2.0 * A_FIT)
         notes = endings(runs)
-        # Beyond the limit no turn is expected to be steady, which is noted only if too few are.
+        # Beyond the limit no turn is expected to be steady; a note is made only if too few turns
+        # are.
         if runs and (np.abs(a_y[steady]) <= A_FIT).sum() < TURNS:
             through = np.array([run.outcomes[0] == OK for run in runs])
             restless = int((through & ~np.isfinite(at.a_y[:, 0])).sum())
@@ -502,7 +503,7 @@ class SlowRamp(StandardManoeuvre):
 
 
 class _Limit(NamedTuple):
-    """The limit found in a ramp, each (V,), mirrored to the left."""
+    """Limit of handling found in a ramp, each field (V,), mirrored to the left."""
 
     a_y: Array
     angle: Array
@@ -527,7 +528,7 @@ def _in_balance(car: Subject, run: CaseRun) -> tuple[Array, Array, Array, Array]
     curvature = omega / np.maximum(run["v_x"], 0.1)
     with np.errstate(invalid="ignore"):
         held = np.abs(a_y - run["v_x"] * omega) < BALANCE * car.grip
-        # A log may lack the sideslip.
+        # The sideslip may be missing in a log.
         held &= ~(np.abs(slip - np.arctan(car.l_r * curvature)) >= MOST_SLIP)
     for wheels in (("F_z_fl", "F_z_rl"), ("F_z_fr", "F_z_rr")):
         if all(name in run for name in wheels):
@@ -603,7 +604,7 @@ class TurningCircle(StandardManoeuvre):
         wheels, corners = np.array([(w.x, w.y) for w in car.geometry.wheels]) - com, corners_of(car)
         radii = (np.hypot(p[:, :1] - ahead, p[:, 1:] - aside) for p in (wheels, corners))
         kerb, wall = (2.0 * radius.max(axis=0) for radius in radii)
-        # Values of a vehicle without slip whose mean front wheel has this angle.
+        # Kinematic values of a vehicle without slip whose mean front wheel has this angle.
         shapes = ((each.geometry.wheel_base, each.geometry.track) for each in car.each)
         ends = ((base / np.tan(lock) + 0.5 * track, base) for base, track in shapes)
         theory = [2.0 * float(np.hypot(*end)) for end in ends]

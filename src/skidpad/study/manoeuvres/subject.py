@@ -135,7 +135,7 @@ class LinearCar:
         state[n + 1] = 1.0 / rise
         held = inner.copy()
         held[n, n + 1] = 0.0
-        # Over the sample in which the angle arrives both parts are exact, too.
+        # The sample in which the ramp ends is split into two parts, each of which is exact.
         whole = int(rise / period)
         left = rise - whole * period
         rising = _orbit(_exp(period * inner), state, whole + 1)
@@ -152,7 +152,7 @@ class LinearCar:
         states: Any = np.linalg.lstsq(self.A, self.B, rcond=1e-12)[0]
         missing = np.linalg.norm(self.A @ states - self.B)
         if missing > 1e-6 * np.linalg.norm(self.B):
-            return dict.fromkeys(self.OUTPUTS, float("nan"))  # the angle itself is an integral
+            return dict.fromkeys(self.OUTPUTS, float("nan"))  # input: a steering rate
         out = self.D - self.C @ states
         return {name: float(value) for name, value in zip(self.OUTPUTS, out, strict=True)}
 
@@ -165,13 +165,13 @@ class LinearCar:
 def _exp(matrix: Array) -> Array:
     """Matrix exponential by scaling and squaring.
 
-    SciPy's uses a pool of threads even for a matrix of six rows, which on a busy machine takes a
-    thousand times as long.
+    SciPy's function uses a pool of threads even for a matrix of six rows, which on a busy machine
+    takes a thousand times as long.
     """
     halvings = max(int(np.ceil(np.log2(max(np.abs(matrix).sum(axis=1).max(), 1e-3)))) + 4, 0)
     scaled = matrix * 0.5**halvings
     total = term = np.eye(len(matrix))
-    for k in range(1, 12):  # at most 1/16 to the twelfth power is left out
+    for k in range(1, 12):  # the truncation error is at most (1/16)^12
         term = term @ scaled / k
         total = total + term
     for _ in range(halvings):
@@ -244,7 +244,7 @@ MOST_THEORIES = 8
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A vehicle under test.
+    """Vehicle under test, in one or several variants.
 
     Variants are vehicles that differ in parameters: `params` by name, each (V,). All variants drive
     a manoeuvre at once.
@@ -310,7 +310,7 @@ class Subject:
         return np.array([shape.centre_of_mass[0] - shape.rear_axle for shape in shapes])
 
     def with_lengths(self, **lengths: float) -> Subject:
-        """The vehicle with another `wheel_base` or `l_r` in m, for a log of a vehicle that differs.
+        """Subject with another `wheel_base` or `l_r` in m, for a log of a different vehicle.
 
         Everything else, including linear theory, is still that of its parameters.
         """
@@ -326,10 +326,11 @@ class Subject:
         return Subject(self.vehicle, rows, self.name)
 
     def with_theory(self) -> Subject:
-        """The variants whose linear theory is computed: all if there are no more than
+        """Subject reduced to the variants whose linear theory is computed: all, up to
         `MOST_THEORIES`.
 
-        Otherwise the first alone, since a theory takes longer than a run.
+        With more variants only the first one is kept, since computing a theory takes longer than a
+        run.
         """
         return self if self.variants <= MOST_THEORIES else self.part(0, 1)
 

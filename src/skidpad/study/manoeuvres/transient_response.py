@@ -197,7 +197,7 @@ class SingleSine(StandardManoeuvre):
     def perform(self, car: Subject) -> Performing:
         """Find the amplitude in a first run, then drive the test."""
         per_rad = self._peaks(self._linear(car, np.ones(car.variants)), "a_y")
-        # A vehicle whose angle is an integral of its input has no theory.
+        # Linear theory does not exist for a vehicle whose input is a steering rate.
         known = np.isfinite(car.theory(self.speed).gains["a_y"])
         guess = self.a_y / per_rad.height[0, :1] if known else np.array([np.nan])
         (tried,) = yield [self._case(car, "finds the amplitude", guess)]
@@ -495,7 +495,7 @@ def sine_with_dwell(t: Array) -> Array:
 def yaw_left(run: CaseRun, after: s) -> Array:
     """Yaw rate at a time after the end of steering, relative to its peak since the sign change,
     (V,)."""
-    # The second peak is the one after the angle has gone through zero.
+    # The second peak follows the zero crossing of the angle.
     turned = run.since(0.5 / FREQUENCY, END)
     peak = np.abs(turned["omega"]).max(axis=0)
     then = values_at(run.t, run["omega"], np.full(run.variants, END + after))

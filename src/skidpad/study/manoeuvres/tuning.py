@@ -132,16 +132,16 @@ def tune(
     """Find the parameters within bounds whose metrics are nearest to targets, smallest or largest.
 
     Args:
-        vehicle: where the search starts.
+        vehicle: vehicle from whose parameters the search starts.
         targets: by names such as "step_steer.yaw_rate_overshoot", in the units of the metrics.
-        free: parameters by name with their bounds; without bounds, a fifth in either direction.
+        free: parameters by name with their bounds; by default ±20 % of the value.
         minimise: names of metrics to minimise while targets are reached.
         maximise: names of metrics to maximise; each counts relative to its value at the start, as
             does each of `minimise`.
         manoeuvres: with settings of their own; others are the standard ones.
         tolerance: share of a target by which it may be missed and still counts as reached; for a
             target of zero, share of the metric at the start.
-        iterations: at most.
+        iterations: largest number of iterations.
         watch: called after each iteration with its number, from zero at the start, and the share
             by which the farthest target is missed, zero without targets.
 
@@ -289,7 +289,7 @@ class _Search:
         return np.where(self.aimed, errors, self.sign * values) / self.scale
 
     def _cost(self, residuals: Array) -> float:
-        """Sum of squares if all goals are targets.
+        """Cost to minimise: the sum of squares if all goals are targets.
 
         Otherwise the sum of the objectives, with a penalty for targets that are missed by more than
         half of the tolerance.
@@ -318,7 +318,7 @@ class _Search:
         for damping in DAMPING:
             rows = np.concatenate([at.jacobian, np.diag(np.sqrt(damping) * size)])
             right = np.concatenate([-at.residuals, np.zeros(len(at.z))])
-            # lsq_linear refuses a range of no width.
+            # lsq_linear does not accept a range of zero width.
             ends = -at.z - 1e-12, 1.0 - at.z + 1e-12
             moves.append(lsq_linear(rows, right, ends).x)
         return moves
@@ -380,7 +380,7 @@ class _Search:
         return sign[:, None] * (high - low) / (apart * self.scale[:, None])
 
     def _metrics(self, z: Array) -> Array:
-        """Metrics (M, V) of variants (V, P)."""
+        """Metrics (M, V) of the variants with scaled parameters (V, P)."""
         p = self.low + z * (self.high - self.low)
         params = {name: p[:, k] for k, name in enumerate(self.names)}
         by_name = metrics_of(self.manoeuvres, self.vehicle, params, self.kernels)
@@ -466,7 +466,7 @@ def _manoeuvre(name: str) -> str:
 
 
 def usual_bounds(vehicle: Vehicle, name: str) -> tuple[float, float]:
-    """Default bounds of a parameter: a fifth in either direction."""
+    """Default bounds of a parameter: ±20 % of its value."""
     own = own_value(vehicle, name)
     return own - WIDTH * abs(own), own + WIDTH * abs(own)
 
