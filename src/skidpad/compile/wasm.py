@@ -5,7 +5,8 @@ all inputs before the first output. `memory` is exported as well, and `fused_her
 if the module's multiply-add rounds once: the relaxed instruction may multiply, round, add and round
 again on a processor without a fused one. Shared arrays lie in the memory of the module.
 
-A Program, or a function of one, as the body of a WebAssembly function, and the layout of memory.
+`Body` writes a Program, or one of its functions, as a WebAssembly function; `Memory` lays out the
+memory.
 
 A value that is used once is written where it is used, as part of an expression, and memory is
 loaded where it is used: engines keep such code in registers. Compared with operations one by one in
@@ -152,7 +153,7 @@ class Place(NamedTuple):
 
 
 class Body:
-    """Writes the body of one function."""
+    """Writer of the body of one WebAssembly function."""
 
     def __init__(
         self,
@@ -225,7 +226,7 @@ class Body:
         return w.body(self.kinds, bytes(code))
 
     def _uses(self) -> Counter[int]:
-        """How often each value is used; the result of a call taken by address does not count."""
+        """Count the uses of each value; results of calls that are taken by address do not count."""
         uses = Counter(r for result in self.program.results for r in result)
         for i in self.program.code:
             count = len(i.args)
@@ -237,7 +238,7 @@ class Body:
         return uses
 
     def _inline(self, results: Collection[int]) -> set[int]:
-        """Values whose code is written where they are used."""
+        """Select the values whose code is written where they are used."""
         inline: set[int] = set()
         depth = [0] * len(self.program.code)
         for k, i in enumerate(self.program.code):
@@ -348,7 +349,7 @@ class Body:
 
 
 _SCALE = {8: 2.0**-52, 4: 2.0**-23}
-"""Distance from 1 to the next larger number, by the size of a number in bytes."""
+"""Machine epsilon (distance from 1 to the next larger number), by the size of a number in bytes."""
 
 
 def triples(size: int) -> list[tuple[float, float, float]]:
@@ -437,11 +438,11 @@ def reads_read(f: Format, table: int, count: int) -> bytes:
 
 
 RESERVED = ("memory", "fused_here")
-"""Names of the exports of every module besides its Programs."""
+"""Names that every module exports in addition to its Programs."""
 
 
 class Module(NamedTuple):
-    """The bytes of a module and the addresses of its ports."""
+    """A WebAssembly module as bytes, and the addresses of its ports."""
 
     code: bytes
     memory: Memory
@@ -498,7 +499,7 @@ class _Assembly:
         return Module(self._bytes(), self.memory)
 
     def _add(self, kind: bytes, body: bytes) -> int:
-        """Add a function; returns its index."""
+        """Add a function to the module; return its index."""
         if kind not in self.types:
             self.types.append(kind)
         self.functions.append(self.types.index(kind))
@@ -558,7 +559,7 @@ def _export(name: str, what: int, index: int) -> bytes:
 
 
 class _Words:
-    """Finds the constants of Programs by writing their operations once."""
+    """Collector of the constants of Programs, found by writing their operations once."""
 
     def __init__(self, dialect: Dialect) -> None:
         self.constants: set[int] = set()

@@ -4,7 +4,7 @@ Instructions are bytes; their operands stand before them, so expressions are nes
 `op("f64.add", get(0), get(1))`. Names and numbers are those of the WebAssembly Core Specification
 3.0, which contains the vector instructions and the relaxed ones.
 
-The two dialects in which the operations of Programs are written.
+Operations of Programs are written in one of two dialects, vector or scalar.
 
 **Vector.** WebAssembly has a fused multiply-add for vectors only, so every number is a vector of
 equal lanes: loads fill all lanes, and the first is stored. That costs nothing on current
@@ -50,7 +50,7 @@ from ..errors import UnknownOperation
 from .program import BOOL_OPS, MAGIC
 
 I32, I64, F32, F64, V128 = b"\x7f", b"\x7e", b"\x7d", b"\x7c", b"\x7b"
-"""Value types."""
+"""WebAssembly value types, as encoded bytes."""
 EMPTY = b"\x40"
 """Type of a block without a value."""
 END, ELSE, RETURN = b"\x0b", b"\x05", b"\x0f"
@@ -303,7 +303,7 @@ class Dialect:
 
 
 class Writer:
-    """Writes operations in a dialect, for one module."""
+    """Writer of operations in one dialect, for one module."""
 
     def __init__(self, dialect: Dialect, helpers: Helpers, constant: Callable[[int], int]) -> None:
         self.dialect, self.format, self.helpers = dialect, dialect.format, helpers
@@ -532,7 +532,7 @@ def _split(value: int, scaled: int, high: int, low: int) -> bytes:
 
 
 def _lost(x: int, y: int, total: int, part: int) -> bytes:
-    """The rounding error of the sum of two numbers."""
+    """Code for the rounding error of the sum of two numbers."""
     return put(part, sub(get(total), get(x))) + add(
         sub(get(x), sub(get(total), get(part))), sub(get(y), get(part))
     )
@@ -693,7 +693,7 @@ def _wide_product(names: Locals, x: int, y: int, high: int, low: int) -> bytes:
 
 
 def _sticky(word: bytes) -> bytes:
-    """1 if any bit of a word is set."""
+    """Code for 1 if any bit of a word is set, else 0."""
     return op("i64.extend_i32_u", op("i64.ne", word, i64(0)))
 
 

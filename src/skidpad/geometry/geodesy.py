@@ -1,4 +1,4 @@
-"""Geodesy: places on the WGS 84 ellipsoid, local frames, UTM and military grid squares.
+"""Geodesy: positions on the WGS 84 ellipsoid, local frames, UTM and military grid squares.
 
 A local frame touches the ellipsoid at its origin: east, north, up. The conversion back from
 earth-centred coordinates is B. R. Bowring's ("Transformation from spatial to geographical
@@ -23,7 +23,7 @@ from ..units import Allowed, Unit, m, rad
 from .pose import Rotation, Vector, rotated, rotation_turned, rotation_turned_back
 
 degree = Annotated[float, Unit("°")]
-"""Geographic coordinates are in degrees, as in files and messages."""
+"""Unit of geographic coordinates: degrees, as in files and messages."""
 
 _A, _F = 6_378_137.0, 1.0 / 298.257223563
 _B = _A * (1.0 - _F)
@@ -61,11 +61,11 @@ class Place(NamedTuple):
     """A geographic position."""
 
     latitude: degree
-    """Positive to the north."""
+    """Latitude, positive to the north."""
     longitude: degree
-    """Positive to the east."""
+    """Longitude, positive to the east."""
     altitude: m
-    """Height above the ellipsoid, not above sea level."""
+    """Height above the WGS 84 ellipsoid, not above sea level."""
 
 
 class Origin(NamedTuple):
@@ -107,13 +107,15 @@ def earth_centred(place: Place) -> Vector:
 
 
 def place_of(position: Vector) -> Place:
-    """Inverse of `earth_centred`; undefined at the centre of the earth."""
+    """Geographic position of earth-centred coordinates in m; undefined at the centre of the
+    earth.
+    """
     across = sqrt(position.x * position.x + position.y * position.y)
     first = _latitude(position.z, across, atan2(position.z * _A, across * _B))
     reduced = atan2((1.0 - _F) * sin(first), cos(first))
     latitude = _latitude(position.z, across, reduced)
     s, c = sin(latitude), cos(latitude)
-    # Good at the poles too, where across over c is not.
+    # This formula is accurate at the poles, too, unlike the usual one with across / c.
     altitude = across * c + position.z * s - _A * sqrt(1.0 - _E2 * s * s)
     return Place(_degrees(latitude), _degrees(atan2(position.y, position.x)), altitude)
 
@@ -146,7 +148,7 @@ def _latitude(z: m, across: m, reduced: rad) -> rad:
 
 
 def _axes(origin: Origin) -> Rotation:
-    """East, north and up at the origin, in earth-centred axes."""
+    """Unit vectors east, north and up at the origin, in earth-centred axes."""
     latitude, longitude = _radians(origin.latitude), _radians(origin.longitude)
     c_a, s_a = cos(latitude), sin(latitude)
     c_o, s_o = cos(longitude), sin(longitude)
@@ -185,11 +187,11 @@ def to_utm(latitude: degree, longitude: degree, zone: int, south: bool) -> tuple
 
 
 def from_utm(easting: m, northing: m, zone: int, south: bool) -> tuple[degree, degree]:
-    """Latitude and longitude; the inverse of `to_utm`."""
+    """Latitude and longitude of a UTM position; the inverse of `to_utm`."""
     lift = _FALSE_NORTHING if south else 0.0
     ellipsoid = complex(northing - lift, easting - _FALSE_EASTING) / (_SCALE * _RADIUS)
     sphere = ellipsoid
-    # Each round leaves a few hundredths of a per cent of the error.
+    # Each iteration leaves a few hundredths of a per cent of the error.
     for _ in range(6):
         sphere = ellipsoid - _bend(sphere)
     aside, ahead = math.sinh(sphere.imag), math.cos(sphere.real)
@@ -202,7 +204,7 @@ def from_utm(easting: m, northing: m, zone: int, south: bool) -> tuple[degree, d
 
 
 def _central(zone: int) -> degree:
-    """Central meridian of a zone."""
+    """Longitude of the central meridian of a UTM zone."""
     return 6.0 * zone - 183.0
 
 
@@ -213,8 +215,9 @@ def _conformal(t: float) -> float:
 
 
 def _bend(sphere: complex) -> complex:
-    """Sum of Krüger's series at coordinates on the sphere, north + i east; a correction to be
-    added."""
+    """Correction by Krüger's series at coordinates north + i east on the sphere, to be added to
+    them.
+    """
     return sum(a * cmath.sin(2 * k * sphere) for k, a in enumerate(_SERIES, start=1))
 
 
@@ -234,7 +237,7 @@ class MilitaryGrid:
         self._corner = tuple(math.floor(value / _SQUARE) * _SQUARE for value in place)
 
     def project(self, latitude: degree, longitude: degree) -> tuple[m, m]:
-        """Easting and northing from the square's south-west corner."""
+        """Easting and northing of a place in m from the square's south-west corner."""
         _check_in_grid(latitude, longitude)
         easting, northing = to_utm(latitude, longitude, self.zone, self._south)
         return easting - self._corner[0], northing - self._corner[1]

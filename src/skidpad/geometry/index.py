@@ -76,8 +76,7 @@ def list_items(boxes: Any, segments: Any, frame: Any, place: Any, items: Any, wr
         right = int((boxes[k, 2] - x) / size)
         bottom = int((boxes[k, 1] - y) / size)
         top = int((boxes[k, 3] - y) / size)
-        # Test the distance along the normal of the segment, too, which its bounding box does not
-        # limit.
+        # Also test the distance along the segment's normal, which the bounding box does not limit.
         n_x = n_y = offset = reach = 0.0
         if exact:
             n_x = -(segments[k, 3] - segments[k, 1])
@@ -146,7 +145,7 @@ def search(segments: Any, cells: Any, points: Any, distance: Any, which: Any, fo
                         if square > 0.0:
                             along = ((x - ax) * dx + (y - ay) * dy) / square
                             along = min(max(along, 0.0), 1.0)
-                        # The far end itself, not a sum that may miss its last digit.
+                        # Use the far end itself, since a sum may differ from it in the last digit.
                         fx = ax + along * dx if along < 1.0 else segments[i, 2]
                         fy = ay + along * dy if along < 1.0 else segments[i, 3]
                         away = np.hypot(x - fx, y - fy)

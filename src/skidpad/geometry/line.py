@@ -104,7 +104,7 @@ def directions(points: Array, *, closed: bool = False) -> tuple[Array, Array]:
         return np.repeat(chords, 2), np.zeros(2)
     across = np.hypot(*(points[2:] - points[:-2]).T)
     turn = np.sin(np.diff(chords))
-    # A line that turns on the spot has no circle; it keeps a finite curvature.
+    # Limit the curvature where the line reverses on the spot and no circle exists.
     inner = 2.0 * turn / np.maximum(across, 1e-9 * (pieces[1:] + pieces[:-1]))
     heading = chords[:-1] + np.arcsin(np.clip(0.5 * inner * pieces[:-1], -1.0, 1.0))
     if closed:
@@ -170,7 +170,9 @@ class Line:
 
     @classmethod
     def through(cls, points: ArrayLike, *, closed: bool = False, name: str = "points") -> Line:
-        """Line through points (n, 2) in m; those of a closed line do not repeat the first."""
+        """Make a line through points (n, 2) in m; the points of a closed line do not repeat the
+        first.
+        """
         line = vertices(points, name)
         heading, curvature = directions(line, closed=closed)
         if closed:
@@ -186,7 +188,9 @@ class Line:
 
     @property
     def vertices(self) -> Array:
-        """Points without the repeated one of a closed line, (n - 1, 2)."""
+        """Points of the line, (n, 2), for a closed line without the repeated last one, (n - 1,
+        2).
+        """
         return self.points[:-1] if self.closed else self.points
 
     @cached_property
@@ -200,7 +204,9 @@ class Line:
         return Line.through(points[:-1] if self.closed else points, closed=self.closed)
 
     def beside(self, left: ArrayLike) -> Array:
-        """The `vertices` offset to the left by a distance in m, one for all or one for each."""
+        """Points offset from the `vertices` to the left by a distance in m, one for all or one for
+        each.
+        """
         heading = self.heading[: len(self.vertices)]
         normal = np.column_stack([-np.sin(heading), np.cos(heading)])
         return self.vertices + np.asarray(left)[..., None] * normal
@@ -231,11 +237,11 @@ class Line:
 
     @cached_property
     def _turn(self) -> rad:
-        """Total turn of a lap."""
+        """Total change of heading over a lap in rad."""
         return float(self.heading[-1] - self.heading[0])
 
     def at(self, s: Any) -> LinePoint:
-        """The line at one or many arc lengths in m.
+        """Evaluate the line at one or many arc lengths in m.
 
         An open line continues straight beyond its ends. Laps of a closed one are equal except
         for the heading, which grows by the turn of each lap.
@@ -243,7 +249,7 @@ class Line:
         return self.point(self.spot(s))
 
     def point(self, spot: Spot) -> LinePoint:
-        """The line at the positions from `spot`."""
+        """Evaluate the line at positions returned by `spot`."""
         columns = self.x, self.y, self.heading, self.curvature
         x, y, heading, curvature = (spot.between(column) for column in columns)
         if self.closed:
@@ -278,8 +284,9 @@ class Line:
         return nearest
 
     def _beyond(self, places: Array, nearest: Nearest, end: int, sign: float) -> Nearest:
-        """Nearest points, replaced by those on the straight extension at an end where these are
-        nearer."""
+        """Replace nearest points by points on the straight extension beyond an end, where these are
+        nearer.
+        """
         ahead = np.array([np.cos(self.heading[end]), np.sin(self.heading[end])])
         offset = places - self.points[end]
         reached = sign * np.maximum(sign * (offset @ ahead), 0.0)
@@ -293,7 +300,7 @@ class Line:
     @cached_property
     def _pieces(self) -> _Pieces:
         steps = np.diff(self.points, axis=0)
-        # A file may repeat a point; the empty segment is never the only nearest one.
+        # Empty segments of repeated points are harmless: a neighbour is as near.
         length = np.maximum(np.hypot(*steps.T), np.finfo(float).tiny)
         along = steps / length[:, None]
         ends = along[-1:] + along[:1] if self.closed else None
@@ -309,7 +316,7 @@ class Line:
 
     @cached_property
     def _index(self) -> Any:
-        # Imports compiled loops, which most lines do without.
+        # Imported here, as it loads compiled loops that most lines do not need.
         from .index import Nearby
 
         return Nearby(line_edges(self.points))
@@ -338,7 +345,7 @@ class _Pieces(NamedTuple):
 
 
 def _to_the_left(offset: Array, direction: Array) -> Array:
-    """Lengths of offsets (k, 2), negative for those to the right of a direction."""
+    """Signed lengths of offsets (k, 2) from a line, negative to the right of its direction."""
     side = direction[:, 0] * offset[:, 1] - direction[:, 1] * offset[:, 0]
     return np.where(side < 0.0, -1.0, 1.0) * np.hypot(offset[:, 0], offset[:, 1])
 
@@ -359,7 +366,7 @@ class EvenCurve(NamedTuple):
 
     def between(self, values: Array) -> Array:
         """Linear interpolation of values at the given points."""
-        # A closed curve ends on the way back to its first point.
+        # Append the first point, to which a closed curve returns.
         around = np.append(values, values[0])
         return np.interp(self.knots, np.arange(len(around)), around)
 
@@ -441,8 +448,9 @@ def crossings(segments: Array) -> Crossings:
 
 
 def crossing_shares(p: Array, q: Array) -> tuple[Array, Array]:
-    """Where the lines through segments p and q (..., 4) cross, as shares of their lengths; not
-    finite for parallel ones."""
+    """Crossing of the lines through segments p and q (..., 4), as shares of both lengths; not
+    finite for parallel lines.
+    """
     u, v, gap = p[..., 2:] - p[..., :2], q[..., 2:] - q[..., :2], q[..., :2] - p[..., :2]
     across = _cross(u, v)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -471,7 +479,7 @@ def _pairs(points: Array, reach: float) -> NDArray[np.int64]:
 
 
 def _joined(a: Array, b: Array) -> Any:
-    """Mask of the pairs of segments with a common end."""
+    """Mask of the pairs of segments that share an end."""
     ends = [(a[:, i : i + 2] == b[:, j : j + 2]).all(axis=1) for i in (0, 2) for j in (0, 2)]
     return np.any(ends, axis=0)
 

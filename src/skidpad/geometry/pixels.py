@@ -22,7 +22,7 @@ Pixels = NDArray[np.uint8]
 _FARTHEST = 1e15
 """Distance from the picture, in pixels, beyond which nothing is drawn."""
 _UNSEEN = 1.0 / 512.0
-"""Largest coverage that changes no byte."""
+"""Largest coverage of a pixel that changes no colour byte."""
 
 
 def empty_shares(height: int, width: int) -> Array:
@@ -75,8 +75,9 @@ def _is_drawable(corners: Any) -> bool:
 
 @loop
 def _add_edge(shares: Any, low: Any, high: Any, x0: float, y0: float, x1: float, y1: float) -> None:
-    """Add the change of coverage from column to column due to an edge: the area right of an edge is
-    covered, and not covered for an edge that goes up."""
+    """Add an edge's changes of coverage from column to column: the area right of the edge is
+    covered, or uncovered if the edge goes up.
+    """
     if y0 == y1:
         return
     sign = 1.0
@@ -138,7 +139,7 @@ def colour_cells(
     rows, columns = cells.shape
     share = 1.0 / (samples * samples)
     i, j = np.divmod(np.arange(samples * samples), samples)
-    # Coordinates of the points relative to the corner of their pixel.
+    # Sample points relative to the corner of their pixel.
     off_x = (right[0] * (j + 0.5) + down[0] * (i + 0.5)) / samples
     off_y = (right[1] * (j + 0.5) + down[1] * (i + 0.5)) / samples
     for row in range(pixels.shape[0]):

@@ -31,7 +31,7 @@ _BLOCK = 4_000_000
 """Point-edge pairs processed at once, which limits memory to some tens of MB."""
 
 VertexName = Callable[[int], str]
-"""Name of a vertex, by index, for errors."""
+"""Type of a function that returns the name of a vertex for errors, from its index."""
 AnyNumbers = TypeVar("AnyNumbers", bound=NDArray[Any])
 
 
@@ -68,7 +68,7 @@ def ring_of(name: str, values: Any) -> Array:
     distinct = len({(x, y) for x, y in points.tolist()})
     if distinct < 3:
         raise InvalidValue(f"{name} has {distinct} different vertices; a ring needs at least 3")
-    # Thin against its length.
+    # The ring is too thin for its length to enclose an area.
     offsets = ring - ring[0]
     lengths: Array = np.hypot(offsets[:, 0], offsets[:, 1])
     far = offsets[int(lengths.argmax())]
@@ -89,7 +89,7 @@ def line_of(name: str, values: Any) -> Array:
 
 
 def frozen(array: AnyNumbers) -> AnyNumbers:
-    """The array, made read-only."""
+    """Make an array read-only and return it."""
     array.flags.writeable = False
     return array
 
@@ -124,9 +124,10 @@ def stacked_edges(rings: Sequence[Array], lines: Sequence[Array] = ()) -> Array:
 
 
 def signed_area(ring: Any) -> float:
-    """Area in m², positive for a counter-clockwise ring."""
+    """Signed area of a ring in m², positive if it is counter-clockwise."""
     corners = np.asarray(ring, dtype=np.float64)
-    # About its first corner, as far from the origin the products would lose all digits.
+    # Use coordinates relative to the first corner: far from the origin the products would lose all
+    # digits.
     x, y = (corners - corners[0]).T
     return 0.5 * float(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y))
 
@@ -163,7 +164,7 @@ def _enclosed(points: Array, ring: Array, border: bool) -> Mask:
 def within(points: Array, ring: Array, margin: m) -> Mask:
     """Mask of the points inside a ring or within `margin` of its border."""
     result = enclosed(points, ring)
-    # The border itself is exact above, where a distance would be rounded.
+    # Points on the border are decided exactly above, whereas a distance would be rounded.
     if margin > 0.0:
         result |= distances(points, ring_edges(ring)).min(axis=1) <= margin
     return result
@@ -198,7 +199,7 @@ class Moments(NamedTuple):
 
 
 def cleaned(points: Sequence[Point]) -> Outline:
-    """Counter-clockwise corners without duplicates and without collinear ones.
+    """Clean an outline: counter-clockwise corners without duplicates and without collinear corners.
 
     Raises for fewer than 3 corners, no area, and edges that cross or touch.
     """
@@ -224,7 +225,8 @@ def moments(corners: Sequence[Point]) -> Moments:
     Raises if it encloses no area.
     """
     x_0, y_0 = corners[0]
-    # Seen from a corner, so that a small figure far away keeps its digits.
+    # Use coordinates relative to a corner, so that a small figure far from the origin keeps its
+    # digits.
     seen = [(x - x_0, y - y_0) for x, y in corners]
     total = first_x = first_y = second = 0.0
     for (a_x, a_y), (b_x, b_y) in pairwise([*seen, seen[0]]):
@@ -398,7 +400,7 @@ def _is_convex(points: Sequence[Point]) -> bool:
 
 
 def _triangles(outline: Outline) -> list[tuple[int, int, int]]:
-    """Corner indices of triangles that fill the outline."""
+    """Triangulate an outline; return the corner indices of the triangles."""
     left = list(range(len(outline)))
     triangles: list[tuple[int, int, int]] = []
     while len(left) > 3:
@@ -420,10 +422,10 @@ def _is_ear(outline: Outline, left: Sequence[int], k: int) -> bool:
 
 
 def _joined(first: Sequence[int], second: Sequence[int]) -> list[int] | None:
-    """Two pieces merged along their common edge; None if they share no edge."""
+    """Merge two pieces along their common edge; None if they share no edge."""
     edges = {(second[k - 1], second[k]): k for k in range(len(second))}
     for k in range(len(first)):
-        # Both go round counter-clockwise, so a common edge runs the other way in the other one.
+        # Both pieces are counter-clockwise, so a common edge has opposite directions in them.
         here = edges.get((first[k], first[k - 1]))
         if here is not None:
             around = [second[(here + step) % len(second)] for step in range(1, len(second) - 1)]

@@ -23,7 +23,9 @@ def turned(c: Any, s: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def turned_back(c: Any, s: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """Inverse of `turned`: components in the rotated axes."""
+    """Rotate a vector back by an angle with this cosine and sine: components in the rotated axes
+    (inverse of `turned`).
+    """
     return c * x + s * y, c * y - s * x
 
 
@@ -57,13 +59,13 @@ def to_body(pose: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def relative(pose: Any, other: Any) -> Pose:
-    """A pose relative to another one, in its frame; the yaw is not wrapped."""
+    """Pose in the frame of a reference pose; the yaw is not wrapped."""
     x, y, yaw = other
     return Pose(*to_body(pose, x, y), yaw - pose[2])
 
 
 def placed(pose: Any, inner: Any) -> Pose:
-    """World pose of one given relative to a pose; the inverse of `relative`."""
+    """World pose of a pose given in the frame of a reference pose; the inverse of `relative`."""
     x, y, yaw = inner
     return Pose(*to_world(pose, x, y), pose[2] + yaw)
 
@@ -125,7 +127,7 @@ def rotation_turned(r: Rotation, v: Vector) -> Vector:
 
 
 def rotation_turned_back(r: Rotation, v: Vector) -> Vector:
-    """Inverse of `rotation_turned`."""
+    """Components in the rotated axes of a vector with components `v` in the original axes."""
     return Vector(
         r.xx * v.x + r.yx * v.y + r.zx * v.z,
         r.xy * v.x + r.yy * v.y + r.zy * v.z,

@@ -44,18 +44,20 @@ _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eEdD][-+]?[0-9]+)?")
 
 
 class Channel(NamedTuple):
-    """A column of the rows, or a virtual one given by a start and an increment."""
+    """A channel of an OpenCRG file: a column of the rows, or a virtual column with start and
+    increment.
+    """
 
     name: str
     unit: str
     line: int
-    """Line of its definition in the file."""
+    """Line number of the channel's definition in the file."""
     start: float = math.nan
     increment: float = math.nan
 
 
 class Line(NamedTuple):
-    """A line of a block without its comment."""
+    """A text line of a block, without its comment."""
 
     number: int
     text: str
@@ -89,7 +91,7 @@ class CrgFile:
     __repr__ = brief_repr
 
     def row_places(self) -> tuple[float, float]:
-        """u of the first row, and the spacing of rows."""
+        """Coordinate u of the first row, and the spacing of rows, in m."""
         start = self.header.get("reference_line_start_u", 0.0)
         step = self.header.get("reference_line_increment", _DEFAULT_INCREMENT)
         line = self.lines.get("reference_line_increment")
@@ -106,7 +108,9 @@ class CrgFile:
         return start, step
 
     def column_places(self) -> tuple[Array, list[int]]:
-        """v of the height columns, increasing, and their indices."""
+        """Coordinates v of the height columns in m, increasing, and the indices of these
+        columns.
+        """
         sections = [
             (k, channel)
             for k, channel in enumerate(self.channels)
@@ -140,7 +144,7 @@ class CrgFile:
 
 
 def read_crg(path: str | os.PathLike[str]) -> CrgFile:
-    """Read a file; if it has no rows itself, those of the file it refers to."""
+    """Read an OpenCRG file; if it has no rows, read the rows of the file that it refers to."""
     file, target = _read(Path(os.fspath(path)))
     if target is None:
         return file
@@ -218,7 +222,7 @@ def _numbers(path: Path, block: str, lines: list[Line]) -> dict[str, tuple[float
     numbers: dict[str, tuple[float, int]] = {}
     for line in _plain(lines):
         if block == _OPTIONS and not _is_number(line.text.partition("=")[2]):
-            continue  # they do not change the road, and files have all kinds of them
+            continue  # blocks that do not change the road are skipped
         name, equals, value = line.text.partition("=")
         if not equals:
             raise _error(path, f"{line.text!r} must be a name, = and a number", line.number)
@@ -273,7 +277,7 @@ def _binary_rows(path: Path, data: bytes, dtype: str, width: int) -> Array:
         raise _error(path, f"its last row has fewer than {width} numbers")
     with np.errstate(invalid="ignore"):
         rows = numbers[: count * width].reshape(count, width).astype(float)
-    # Empty rows at the end only fill up the last record.
+    # Drop empty rows at the end, which only fill up the last record.
     full = np.flatnonzero(~np.isnan(rows).all(axis=1))
     return rows[: full[-1] + 1 if full.size else 0]
 
@@ -293,7 +297,7 @@ def _text_rows(path: Path, data: bytes, first: int, digits: int, width: int) -> 
         for j in range(part * per_line, min(width, (part + 1) * per_line)):
             begin = (j - part * per_line) * digits
             text = line[begin : begin + digits].strip()
-            # A value that begins with an asterisk stands for a missing number.
+            # Read a value that begins with an asterisk as a missing number.
             missing = text.startswith("*") or text.lower() == "nan"
             rows[row, j] = math.nan if missing else _number(path, text, first + k)
     return rows
@@ -304,7 +308,7 @@ _AT, _NUMBERED = "long section at v =", "long section "
 _DEFAULT_INCREMENT = 0.01
 """Default increment of u and of v, in m."""
 _TOLERANCE = 1e-4
-"""Tolerance in m for contradictions within a file; 1e-6 of the value if that is larger."""
+"""Tolerance in m for contradictions within a file, or 1e-6 of the value if that is larger."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -313,11 +317,11 @@ class CrgRoad:
 
     file: CrgFile
     start: float
-    """u of the first row, in m."""
+    """Coordinate u of the first row, in m."""
     step: float
     """Distance between rows, in m."""
     v: Array
-    """v of the columns, increasing, in m."""
+    """Coordinates v of the columns, increasing, in m."""
     heading: Array
     """Heading of the line between rows, (rows - 1,), in rad."""
     z: Array
@@ -330,7 +334,7 @@ class CrgRoad:
     origin: tuple[float, float, float]
     """x, y and z of the line at the first row, in m."""
     end: tuple[float | None, float | None, float | None]
-    """The same at the last row, if the file has it."""
+    """x, y and z of the line at the last row in m, if the file has them."""
 
     @property
     def line(self) -> tuple[Array, Array, Array]:
@@ -378,10 +382,10 @@ class CrgRoad:
         return value
 
     def without_gaps(self, modifiers: Mapping[str, float]) -> CrgRoad:
-        """The road with missing heights at its sides filled in.
+        """Fill in the missing heights at the sides of the road.
 
-        They are set to the outermost existing height of the row, unless a modifier sets them to 0
-        or leaves them missing.
+        Missing heights become the outermost existing height of the row, unless a modifier sets them
+        to 0 or leaves them missing.
         """
         mode, offset = modifiers.get("grid_nan_mode", 2.0), modifiers.get("grid_nan_offset", 0.0)
         if mode not in (0.0, 1.0, 2.0):
@@ -436,7 +440,7 @@ class CrgRoad:
 
 
 def _agree(file: CrgFile, name: str, value: float) -> None:
-    """Raise if the header contradicts the rows and channels."""
+    """Raise if the header of a file contradicts its rows and channels."""
     stated = file.header.get(name, value)
     if not abs(stated - value) <= max(1e-6 * (abs(stated) + abs(value)), _TOLERANCE):
         fault = f"{name} = {stated:g} does not fit {value:g} of its data"
@@ -520,7 +524,9 @@ def _scaled(road: CrgRoad) -> CrgRoad:
 def _turned(
     line: PlacedLine, turn: float, x: float, y: float, dx: float, dy: float, dz: float
 ) -> PlacedLine:
-    """The line rotated about a point and moved; bit-identical if neither applies."""
+    """Rotate a line about a point and move it; without rotation and offset the line is unchanged to
+    the bit.
+    """
     if turn == 0.0:
         return line._replace(x=line.x + dx, y=line.y + dy, z=line.z + dz)
     c, s = np.cos(turn), np.sin(turn)

@@ -123,7 +123,7 @@ class _Wedge(NamedTuple):
     """A position between the cross sections through the ends of a segment."""
 
     t: one
-    """Fraction of the way from the first to the second, 0 to 1."""
+    """Position between the two cross sections, as a fraction from 0 (first) to 1 (second)."""
     v: m
     dx: m
     """Components of the segment."""
@@ -155,7 +155,7 @@ class Columns(NamedTuple):
     """Positions of height columns that are not equidistant."""
 
     places: m
-    """Number of the shared array of their v, increasing; see `shared_array`."""
+    """Number of the shared array of the columns' v, increasing; see `shared_array`."""
     columns: one
     """Number of columns."""
     before: one
@@ -250,9 +250,9 @@ class ListedCurvedRoad(NamedTuple):
 
 
 _MOST_CELLS = 400_000
-"""Most cells of the map of nearest segments."""
+"""Largest number of cells of the map of nearest segments."""
 _MOST_PARTS = 1_000_000
-"""Most intervals of the width of a road with listed columns."""
+"""Largest number of intervals across a road with listed columns."""
 _EVEN = 1e-9
 """Tolerance of equidistant columns, as a share of the width."""
 
@@ -299,14 +299,14 @@ def curved_line(x: Array, y: Array, start: m, step: m, reach: m) -> CurvedLine:
 
 
 def _lengthened(points: Array) -> Array:
-    """The points extended by two at each end, straight on."""
+    """Extend a line by two points at each end, straight on."""
     first, last = points[1] - points[0], points[-1] - points[-2]
     before = points[0] - first * np.array([2.0, 1.0])
     return np.concatenate([before, points, points[-1] + last * np.array([1.0, 2.0])])
 
 
 def _nearest(xs: Array, ys: Array, x: Array, y: Array) -> Array:
-    """First point of the segment whose midpoint is nearest to each position."""
+    """Index of the first point of the segment whose midpoint is nearest to each position."""
     from scipy.spatial import KDTree
 
     middles = np.stack([0.5 * (xs[1:] + xs[:-1]), 0.5 * (ys[1:] + ys[:-1])], axis=-1)

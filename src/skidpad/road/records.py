@@ -2,8 +2,8 @@
 
 A surface is any record with a method `at(x, y)` that returns a `SurfacePoint`. Its numbers are
 leaves, so they are parameters of a vehicle that stands on it; its class is the kind of the road.
-Grip is a factor: that under a wheel relative to that on which its tyre was measured. 1 is the road
-of the tyre, 0.3 a road with three tenths of its friction. `road_record` joins a surface and a grip.
+Grip is a factor on a tyre's friction, relative to the road on which the tyre was measured: 1 is
+that road, 0.3 a road with three tenths of its friction. `road_record` joins a surface and a grip.
 
 The contact with a road is in the axes of a vehicle with a given yaw: forward, left and up. On a
 road that rises by `slope` forward and by `bank` to the left, per horizontal distance, the axes in
@@ -96,7 +96,7 @@ class FlatRoad(NamedTuple):
     """Level ground at height 0."""
 
     def at(self, x: m, y: m) -> SurfacePoint:
-        """Height and slopes at a position; see `Surface`."""
+        """Height and slopes at a position (x, y) of the world in m; see `Surface`."""
         return SurfacePoint(0.0, 0.0, 0.0)
 
 
@@ -114,7 +114,7 @@ class PlaneRoad(NamedTuple):
     """Height at the origin of the world."""
 
     def at(self, x: m, y: m) -> SurfacePoint:
-        """Height and slopes at a position; see `Surface`."""
+        """Height and slopes at a position (x, y) of the world in m; see `Surface`."""
         z_x, z_y = turned(cos(self.yaw), sin(self.yaw), self.slope, self.bank)
         return SurfacePoint(self.z + z_x * x + z_y * y, z_x, z_y)
 
@@ -132,7 +132,7 @@ class WaveRoad(NamedTuple):
     """The direction, from the x axis of the world, positive to the left."""
 
     def at(self, x: m, y: m) -> SurfacePoint:
-        """Height and slopes at a position; see `Surface`."""
+        """Height and slopes at a position (x, y) of the world in m; see `Surface`."""
         c, s = cos(self.yaw), sin(self.yaw)
         along, _ = turned_back(c, s, x, y)
         density = _TURN * (1.0 / self.wavelength)
@@ -142,12 +142,12 @@ class WaveRoad(NamedTuple):
 
 
 def _on_lattice(road: Any, x: m, y: m) -> SurfacePoint:
-    """Height and slopes at a position; see `Surface`."""
+    """Height and slopes at a position (x, y) of the world in m; see `Surface`."""
     return SurfacePoint(*sloped_value(road.heights, x, y))
 
 
 def _along_line(road: Any, x: m, y: m) -> SurfacePoint:
-    """Height and slopes at a position; see `Surface`."""
+    """Height and slopes at a position (x, y) of the world in m; see `Surface`."""
     c, s = cos(road.yaw), sin(road.yaw)
     along, _ = turned_back(c, s, x - road.x, y - road.y)
     z, rise = sloped_value(road.profile, along)
@@ -223,7 +223,7 @@ class Grip(Protocol):
 
 
 class FullGrip(NamedTuple):
-    """The reference road everywhere: grip 1, that of the road on which the tyres were measured."""
+    """Grip 1 everywhere, as on the reference road on which the tyres were measured."""
 
     def at(self, x: m, y: m) -> one:
         """Grip at a position; see `Grip`."""
@@ -234,7 +234,7 @@ class UniformGrip(NamedTuple):
     """The same grip everywhere."""
 
     mu: Annotated[one, non_negative] = 1.0
-    """Grip relative to that on which the tyres were measured."""
+    """Grip relative to the road on which the tyres were measured."""
 
     def at(self, x: m, y: m) -> one:
         """Grip at a position; see `Grip`."""
@@ -350,7 +350,7 @@ def _corners(patch: Patch | PolygonPatch) -> Array:
 def road_type(surface: type, grip: type) -> Any:
     """Record class of roads with these classes of surface and grip."""
     kinds: dict[str, Any] = {"surface": surface, "grip": grip}
-    # All or none, so that the fields keep their order.
+    # Give all fields defaults or none, so that they keep their order.
     whole = all(len(kind._field_defaults) == len(kind._fields) for kind in kinds.values())
     return record.define(
         "RoadRecord",
@@ -374,7 +374,7 @@ def record_of(road: Any) -> Any:
 
 
 FLAT = road_record(FlatRoad(), FullGrip())
-"""Level ground with the grip on which the tyres were measured."""
+"""Level ground with grip 1, the grip of the road on which the tyres were measured."""
 
 
 class Direction(NamedTuple):
@@ -472,10 +472,11 @@ def down(slope: one, bank: one) -> Direction:
 
 
 def plane_through(values: Sequence[Any], places: Sequence[tuple[m, m]]) -> tuple[Any, Any, Any]:
-    """Mean, slope forward and slope to the left of values at four wheels (fl, fr, rl, rr).
+    """Plane through values at four wheels (fl, fr, rl, rr): mean, slope forward and slope to the
+    left.
 
-    The slope forward is that from the midpoint of the rear wheels to the midpoint of the front
-    ones, the slope to the left the mean of those of both axles.
+    The slope forward is between the midpoints of the rear and the front wheels; the slope to the
+    left is the mean of both axles' slopes.
     """
     (forward, left), (_, right), (back, rear_left), (_, rear_right) = places
     fl, fr, rl, rr = values
@@ -550,7 +551,7 @@ def _pull_of_rise(ahead: one, aside: one, turn: m, plane: RoadPlane, g: m_s2) ->
 def fitted_plane(contacts: Sequence[WheelContact], places: Sequence[tuple[m, m]]) -> RoadPlane:
     """Least-squares plane through the road at positions (forward, left) of a body.
 
-    Under four wheels at the corners of a rectangle it is that of `plane_under`.
+    Under four wheels at the corners of a rectangle the result equals `plane_under`.
     """
     along, across = _weights(places)
     slope = _weighted(along, [contact.z for contact in contacts])
@@ -563,8 +564,7 @@ def fitted_plane(contacts: Sequence[WheelContact], places: Sequence[tuple[m, m]]
 def fitted_pull(
     contacts: Sequence[WheelContact], places: Sequence[tuple[m, m]], plane: RoadPlane, g: m_s2
 ) -> StandingPull:
-    """Gravity along an uneven road on a body whose height is that of the fitted plane at its
-    reference point.
+    """Gravity along an uneven road on a body whose reference point lies on the fitted plane.
 
     The pull does the work of this point's rise for any motion in `plane_motion`. The weight
     along the plane does not: in a bend the front wheels take another path than the rear wheels,
@@ -587,8 +587,9 @@ def fitted_pull(
 def _rises(
     contacts: Sequence[WheelContact], places: Sequence[tuple[m, m]]
 ) -> tuple[list[one], list[one], list[m]]:
-    """Rise of the road under each wheel per distance ahead, to the left, and per turn of the
-    body."""
+    """Rise of the road under each wheel, per distance ahead, per distance to the left and per turn
+    of the body.
+    """
     turns = [
         ahead * contact.bank - aside * contact.slope
         for contact, (ahead, aside) in zip(contacts, places, strict=True)
@@ -597,7 +598,7 @@ def _rises(
 
 
 def _weights(places: Sequence[tuple[m, m]]) -> tuple[list[Any], list[Any]]:
-    """Weights of heights in the slope forward and in that to the left."""
+    """Weights of the wheels' heights in the slope forward and in the slope to the left."""
     by_count = 1.0 / len(places)
     middle_x, middle_y = (_sum(values) * by_count for values in zip(*places, strict=True))
     from_middle = [(x - middle_x, y - middle_y) for x, y in places]
@@ -608,7 +609,7 @@ def _weights(places: Sequence[tuple[m, m]]) -> tuple[list[Any], list[Any]]:
 
 
 def _weighted(weights: Sequence[Any], values: Sequence[Any]) -> one:
-    # Differences to the first value, so that level ground is level to the last bit.
+    # Use differences from the first value, so that level ground is level to the last bit.
     products = zip(weights[1:], values[1:], strict=True)
     return _sum([weight * (value - values[0]) for weight, value in products])
 

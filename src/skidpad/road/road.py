@@ -49,7 +49,7 @@ _COSINE = list(
 _EXPONENTIAL = [1.0 / factorial(k) for k in range(16)]
 _SQUARINGS = 10
 _COSH_STEP = 1.0050041680558035
-"""cosh 0.1"""
+"""Hyperbolic cosine of 0.1."""
 _STEP = 0.1
 
 
@@ -97,7 +97,7 @@ def fourier_sum(real: Array, imaginary: Array) -> Array:
     """
     a, b = real[..., None].copy(), imaginary[..., None].copy()
     while a.shape[-2] > 1:
-        # Axis -2 counts what is still to be joined, axis -1 what is joined.
+        # Axis -2 counts the transforms still to be joined; axis -1 has the joined values.
         half, size = a.shape[-2] // 2, a.shape[-1]
         turns: Array = np.arange(size) / (2.0 * size)
         c, s = cosine(turns), sine(turns)
@@ -123,9 +123,13 @@ N_0 = 0.1
 WAVELENGTHS = (1.0 / 2.83, 1.0 / 0.011)
 """Shortest and longest wavelength of the standard, in m."""
 _SMOOTHEST = 16e-6
-"""Geometric mean of class A at n_0, in m³; each class has four times that of the one before."""
+"""Geometric mean of G_d(n_0) for class A, in m³; each further class has four times the value of the
+one before.
+"""
 _MOST_NUMBERS = 1 << 26
-"""Most heights of a road, all tracks together, before it is cut to its length."""
+"""Largest number of generated heights of a road, all tracks together, before it is cut to its
+length.
+"""
 
 
 def roughness_of(kind: Any) -> float:
@@ -195,14 +199,16 @@ def track_heights(
 
 
 def coherence(n: Array, distance: float) -> Array:
-    """Ratio of the cross spectral density of two tracks at a distance in m to that of one track."""
+    """Coherence of two tracks: their cross spectral density relative to the density of a single
+    track.
+    """
     if distance == 0.0:
         return np.ones(np.shape(n))
     return bessel_x_k1((_TURN * abs(distance)) * n)
 
 
 def _factor(n: Array, tracks: Array) -> list[list[Array]]:
-    """Rows of the Cholesky factor of the coherence of all tracks, each entry for every n."""
+    """Cholesky factor of the tracks' coherence matrix, by rows, each entry an array over n."""
     rows: list[list[Array]] = []
     for i, y in enumerate(tracks):
         row: list[Array] = []
@@ -242,9 +248,9 @@ class Road:
     """
 
     surface: Any = FLAT.surface
-    """Record of the height."""
+    """Record that computes the height; its class is the kind of the surface."""
     friction: Any = FLAT.grip
-    """Record of the grip."""
+    """Record that computes the grip."""
 
     @property
     def record(self) -> Any:
@@ -285,7 +291,7 @@ class Road:
         step: Any = None,
         area: Area | None = None,
     ) -> Road:
-        """The same road with another grip.
+        """Return the same road with another grip.
 
         Args:
             grip: one number for the whole road; or a list of patches (`Patch`, `strip`,
@@ -447,17 +453,17 @@ class Road:
         return cls(road_of_crg(path, modifiers=modifiers))
 
     def __repr__(self) -> str:
-        """Classes of its surface and its grip."""
+        """Text with the record classes of the surface and the grip."""
         return f"Road({type(self.surface).__name__}, {type(self.friction).__name__})"
 
 
 def _places(x: Any, y: Any) -> tuple[Any, Any]:
-    """Positions with lists converted to arrays; all other types are unchanged."""
+    """Convert lists of positions to arrays; all other types are unchanged."""
     return tuple(np.asarray(v, float) if isinstance(v, (list, tuple)) else v for v in (x, y))  # type: ignore[return-value]
 
 
 def _at_all(value: Any, x: Any, y: Any) -> Any:
-    """A value broadcast to all positions."""
+    """Broadcast a value to the shape of the positions."""
     if not any(isinstance(v, np.ndarray) for v in (x, y)):
         return value
     shape = np.broadcast_shapes(np.shape(x), np.shape(y))

@@ -204,7 +204,7 @@ class Lidar:
     def read(
         self, true: Array, *, seed: int = 0, steps: ArrayLike = 0, vehicles: ArrayLike = 0
     ) -> Array:
-        """Readings for true ranges (B, rays), with noise, limits and lost beams."""
+        """Lidar readings for true ranges (B, rays), with noise, limits and lost beams applied."""
         out = np.array(true, dtype=float)
         if self.std > 0.0 or self.std_relative > 0.0:
             noise = self._drawn(streams.normals, "white", seed, steps, vehicles)

@@ -82,7 +82,7 @@ class SensorModel(Instrument):
 
     @property
     def noise_model(self) -> UncertaintyModel:
-        """Noise, with one value per output."""
+        """Noise model of the outputs, with one value per output."""
         return self._noise
 
     @property
@@ -102,7 +102,9 @@ class SensorModel(Instrument):
 
     @abstractmethod
     def output(self, x: Any, u: Any, w: Any = None) -> Any:
-        """Output without noise, from records; `w` is the disturbance, its default if None."""
+        """Output without noise, from records of state and input; `w` is the disturbance, its
+        default if None.
+        """
 
     def nominal_output(self, x: Any, u: Any = None, w: Any = None) -> Any:
         """Output without noise, from any form of state and input.
@@ -121,7 +123,7 @@ class SensorModel(Instrument):
         random: bool = True,
         w: Any = None,
     ) -> tuple[Any, Any]:
-        """Measurement, an Output record, and the memory of the noise.
+        """Take a measurement; return an Output record and the memory of the noise.
 
         Args:
             x: state, a record.
@@ -150,7 +152,8 @@ class SensorModel(Instrument):
         w: Any = None,
         rand_noise: bool | None = None,
     ) -> Any:
-        """One measurement, an Output record; noise with memory is as at its first step.
+        """Take one measurement, an Output record; noise with memory is sampled as at its first
+        step.
 
         Without a draw, one vehicle is measured with the noise model's own stream (see
         `UncertaintyModel.sample_uncertainty`). `rand_noise` is another name of `random`.
@@ -276,7 +279,7 @@ def vehicle_of(vehicle: Any) -> Vehicle:
 
 
 def _rows(state: Any, draw: Draw) -> Array:
-    """States (runs, nx) in the form that the noise model takes."""
+    """Convert states to rows (runs, nx), the form that the noise model takes."""
     leaves = record.flatten(state)
     columns = np.array(np.broadcast_arrays(*leaves), dtype=float) if leaves else np.empty((0, 1))
     rows = np.atleast_2d(columns.T)
@@ -383,9 +386,9 @@ def by_field(part: Any) -> Mapping[str, Any]:
 class FullStateFeedback(SensorModel):
     """Full state feedback, y = x + n, as a State record.
 
-    For a vehicle, or for given numbers of states and inputs. `noise_model` is another name of
-    `noise`; with `state_output_factory`, an object as in commonroad-control, measurements are made
-    by its `state_from_numpy_array`.
+    The sensor is made for a vehicle, or for given numbers of states and inputs. `noise_model` is
+    another name of `noise`; with `state_output_factory`, an object as in commonroad-control,
+    measurements are made by its `state_from_numpy_array`.
     """
 
     def __init__(
@@ -600,10 +603,10 @@ ARGUMENTS = ("x", "u", "w", "p")
 
 
 class OutputFunction(SensorModel):
-    """Any pure function of a vehicle's records as output, plus noise.
+    """Sensor whose output is any pure function of a vehicle's records, plus noise.
 
-    `function` is called with those of `x` (state), `u` (input), `w` (disturbance) and `p`
-    (parameters) that its signature names, and returns an `Output` record.
+    `function` takes some of the arguments `x` (state), `u` (input), `w` (disturbance) and `p`
+    (parameters), by name, and returns an `Output` record.
     """
 
     def __init__(

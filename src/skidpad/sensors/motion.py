@@ -74,7 +74,7 @@ class Motion(NamedTuple):
 
 
 NOT_KNOWN = Acceleration(*(float("nan"),) * 3)
-"""Acceleration of a discrete model: unknown, NaN."""
+"""Acceleration of a discrete model, which is unknown: NaN."""
 
 
 def motion_of(
@@ -94,7 +94,7 @@ def motion_of(
     if not vehicle.model.continuous:
         acceleration = NOT_KNOWN
     elif body.acceleration is None:
-        # The derivative of the velocity along the motion, the input constant.
+        # Differentiate the velocity along the motion, with constant input.
         push = record.build(vehicle.model.Disturbance) if w is None else w
         columns, shape = _columns([record.flatten(part) for part in (state, inputs, push, params)])
         rates = (_rows(value, shape) for value in _velocity_rate(vehicle)(*columns))
@@ -130,7 +130,7 @@ def motion_along(trajectory: Trajectory, vehicle: Vehicle | None = None, **other
         # sample with the coming input.
         led_there = np.vstack([trajectory.inputs[:1], trajectory.inputs[:-1]])
         fields = motion_of(vehicle, trajectory.states, led_there)._asdict()
-        # With dead time the recorded inputs are commands, which have not acted yet.
+        # With dead time, recorded inputs are commands that have not taken effect yet.
         if not vehicle.model.continuous or vehicle.model.dead_times:
             velocity = Velocity(*(fields[name] + 0.0 * trajectory.t for name in Velocity._fields))
             fields |= _differences(velocity, trajectory.t)._asdict()
@@ -198,7 +198,7 @@ def _rows(value: Any, shape: tuple[int, ...] | None) -> list[Any]:
 
 
 def _recorded(trajectory: Trajectory) -> dict[str, Any]:
-    """Recorded columns that are fields of a motion, and fields derived from them."""
+    """Select recorded columns that are fields of a motion, and add fields derived from them."""
     fields: dict[str, Any] = {n: trajectory[n] for n in Motion._fields if n in trajectory}
     lacking = [name for name in ("x", "y", "yaw", "v_x") if name not in fields]
     if lacking:
@@ -214,12 +214,14 @@ def _recorded(trajectory: Trajectory) -> dict[str, Any]:
 
 
 def _differences(velocity: Velocity, t: Any) -> Acceleration:
-    """Acceleration along a run, by finite differences."""
+    """Acceleration along a recorded run, by finite differences of the velocities."""
     return over_ground(velocity, Velocity._make(_rate(part, t) for part in velocity))
 
 
 def _rate(values: Any, t: Any) -> Any:
-    """Time derivative by second-order differences; zero for a single sample."""
+    """Time derivative of a sampled quantity by second-order differences; zero for a single
+    sample.
+    """
     if len(t) == 1:
         return 0.0 * values
     return np.gradient(values, t, edge_order=2 if len(t) > 2 else 1)

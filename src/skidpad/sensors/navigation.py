@@ -6,9 +6,9 @@ from the body point a turning body adds α×r (Euler) and ω×(ω×r) (centripet
 
 `Gnss` reads the position of an antenna, with white and slowly varying errors.
 
-`Odometry` is dead reckoning, whose error grows with the distance. Its truth is the twist that moves
-the pose at one sample to the pose at the next in the time between. On an arc this is the actual
-velocity; increments and the pose are integrated from that twist with its errors.
+`Odometry` is dead reckoning, whose error grows with the distance. Its true value is the constant
+twist between two samples, which moves the pose at one to the pose at the next. On an arc this is
+the actual velocity; increments and the pose are integrated from that twist with its errors.
 
 `WheelSpeed` is a sensor or an encoder at each hub. The wheels roll without slip: a wheel turns as
 fast as its contact patch moves along it. The cars of this package output forces at the wheels, not
@@ -245,7 +245,7 @@ class Gnss(Sensor):
         return self.horizontal, self.horizontal, self.vertical, *(velocity,) * 3, heading
 
     def measure(self, truth: Motion) -> GnssReading:
-        """Fix without errors, for numbers, arrays and symbols."""
+        """Position fix without errors, for numbers, arrays and symbols."""
         antenna = antenna_motion(truth, self.mounting.position)
         nothing = float("nan")
         velocity = antenna.velocity if self.velocity else (nothing,) * 3
@@ -328,7 +328,7 @@ class Step(NamedTuple):
 
 
 def twist_of(change: Step) -> Step:
-    """The constant twist that makes this change of pose in unit time (logarithm of SE(2))."""
+    """Constant twist that produces a change of pose in unit time (logarithm of SE(2))."""
     half = 0.5 * change.yaw
     small = abs(half) < _SMALL
     safe = where(small, 1.0, half)
@@ -389,7 +389,9 @@ class Odometry(Sensor):
 
     @property
     def looks_back(self) -> bool:
-        """True, as an increment needs two samples."""
+        """Whether a reading needs the previous sample: always True, as increments need two
+        samples.
+        """
         return True
 
     def measure(self, truth: Motion) -> OdometryReading:
@@ -404,7 +406,7 @@ class Odometry(Sensor):
         """Twist between two samples."""
         ends = (pose_in_world(self.mounting, at.x, at.y, at.yaw) for at in (before, truth))
         x, y, turn = relative(*ends)
-        # The shorter turn.
+        # Take the shorter direction of rotation.
         yaw = turn - 2.0 * pi * floor((turn + pi) * (0.5 / pi))
         twist = twist_of(Step(x, y, yaw))
         return [part / _not_zero(elapsed) for part in twist]
@@ -439,7 +441,7 @@ def _summed(start: Array, gained: Any) -> Array:
 
 
 def _not_zero(elapsed: Any) -> Any:
-    """Elapsed time as a divisor: not 0 at the first sample."""
+    """Elapsed time as a divisor, replaced where it is 0 at the first sample."""
     return np.where(elapsed > 0.0, elapsed, 1.0)
 
 

@@ -86,9 +86,9 @@ def sampled_rows(t: Array, rate: float | None) -> tuple[NDArray[np.int64], NDArr
 
 
 def arrival_rows(t: Array, rows: NDArray[np.int64], delay: float) -> NDArray[np.int64]:
-    """Row at which each sample is output; the number of rows if it never is."""
+    """Row at which each sample is output; the number of rows for a sample that is never output."""
     arrival = np.searchsorted(t, t[rows] + delay * (1.0 - _SLACK))
-    # That sum is rounded differently from the difference that decides in `old_enough`.
+    # Correct the search by `old_enough`, whose difference is rounded differently from this sum.
     earlier = np.maximum(arrival - 1, rows)
     arrival = np.where(old_enough(t[earlier], t[rows], delay), earlier, arrival)
     at = np.minimum(arrival, t.size - 1)
@@ -237,15 +237,15 @@ class Memory(NamedTuple):
     truth: Any
     """Truth at the last sample, a record of the last rows of its leaves."""
     errors: Any
-    """Memory of its errors."""
+    """Memory of the sensor's error sources."""
     own: Any
-    """State of the sensor itself; see `Instrument.complete`."""
+    """Memory of the sensor itself; see `Instrument.complete`."""
 
 
 class Instrument(ABC):
     """Base of all sensors: rate, delay, lost samples, and readings in loops, runs and fleets."""
 
-    # What each sensor can be set to; see `Sensor`.
+    # Settings that every sensor has; `Sensor` documents them.
     name: str
     rate: float | None
     delay: float
@@ -285,7 +285,7 @@ class Instrument(ABC):
 
     @abstractmethod
     def true_values(self, truth: Any, before: Any, elapsed: Any) -> Sequence[Any]:
-        """True values, one per measured number.
+        """True values of a sample, one per measured number.
 
         `before` is the truth `elapsed` s ago, at the previous sample; `elapsed` is 0 at the first.
         """
@@ -333,7 +333,7 @@ class Instrument(ABC):
         Returns fields (samples, vehicles, fields), a mask of the received samples, and the memory.
         """
         truth, shape = batch.truth, (batch.t.size, errors.count)
-        # 0 at the very first sample.
+        # Elapsed time since the previous sample, 0 at the very first sample.
         since = np.diff(batch.t, prepend=batch.t[0] if before is None else before.t)
         elapsed = since[:, None]
         previous = truth
@@ -485,7 +485,7 @@ class Sensor(Instrument):
         """Reading without errors at one instant; its stamp is 0."""
 
     def true_values(self, truth: Any, before: Any, elapsed: Any) -> Sequence[Any]:
-        """True values, one per channel.
+        """True values of a sample, one per channel.
 
         `before` is the truth `elapsed` s ago, at the previous sample; `elapsed` is 0 at the first.
         """
@@ -510,7 +510,9 @@ class Sensor(Instrument):
 
     @cached_property
     def shows_accelerations(self) -> bool:
-        """Whether its readings depend on accelerations, which discrete models do not provide."""
+        """Whether the sensor's readings depend on accelerations, which discrete models do not
+        provide.
+        """
         count = len(self.channels)
         known, blind = (
             record.flatten(self.measure(Motion(**fields)))[:count]
@@ -557,7 +559,8 @@ _FINITE = Allowed()
 
 @dataclass(frozen=True, kw_only=True)
 class Channel:
-    """Errors of one channel; the default is perfect. Its unit is called U here.
+    """Errors of one measured number; the default channel is perfect. U stands for the unit of the
+    number.
 
     A reading is (1 + scale) times the truth, plus the constant bias, the turn-on bias, the random
     walk, the correlated error and the white noise; it is then limited to the range and rounded.
@@ -780,7 +783,7 @@ class ChannelErrors(ErrorSource):
     def _drift(self, steps: Steps, elapsed: Array, before: Wander | None) -> Array:
         level = self._settings["drift"]
         age = -elapsed[:, None] / self._settings["drift_time"]
-        # The variance is preserved: kept² of it remains, and the rest is drawn anew.
+        # Preserve the variance: the fraction kept² remains, and the rest is drawn anew.
         kept, fresh = np.exp(age), level * np.sqrt(-np.expm1(2.0 * age))
         if before is None:  # everything is drawn anew
             kept[0], fresh[0] = 0.0, level

@@ -78,20 +78,21 @@ class Footprint:
 
     @cached_property
     def arrays(self) -> tuple[Array, NDArray[np.int64]]:
-        """Corners of all parts concatenated, and the index of each part's begin and of the last
-        one's end."""
+        """Corners of all parts concatenated, and the start index of each part followed by the total
+        number.
+        """
         counts = [len(part) for part in self.parts]
         return np.concatenate(self.parts), np.cumsum([0, *counts], dtype=np.int64)
 
 
 def poses_of(name: str, values: Any) -> Array:
-    """Copy of poses x, y, yaw as an array (B, 3); raises unless all are finite."""
+    """Copy poses x, y, yaw to an array (B, 3); raise unless all are finite."""
     poses = np.array(floats(name, values))
     if poses.ndim == 1:
         poses = poses[None]
     if poses.ndim != 2 or poses.shape[1] != 3:
         raise InvalidValue(f"{name} has shape {np.shape(values)}; allowed are (3,) and (B, 3)")
-    # The largest number stands for all of them, as each call has to look at its poses.
+    # Test the largest magnitude only, which is faster than testing every number of every call.
     largest = np.abs(poses).max(initial=0.0)
     if not largest <= FARTHEST:
         points_of(name, poses[:, :2], 0, lambda k: f"{name}[{k}]")
@@ -101,7 +102,7 @@ def poses_of(name: str, values: Any) -> Array:
 
 
 def _motions(before: Any, after: Any) -> tuple[Array, Array]:
-    """Poses (B, 3) at the start and at the end of motions; raises if their numbers differ."""
+    """Check the start and end poses (B, 3) of motions; raise if their numbers differ."""
     start, end = poses_of("before", before), poses_of("after", after)
     if start.shape != end.shape:
         raise InvalidValue(f"before has {len(start)} poses, but after has {len(end)}")
@@ -229,7 +230,8 @@ class Checker:
         hit = np.zeros(len(before), dtype=np.bool_)
         self._mark(footprint, before, hit)
         contact[hit] = 0.0
-        # A body without contact at the start crosses a border before it is inside of an area.
+        # Areas need no check of their own: a body without contact at the start first crosses a
+        # border.
         corners, parts = footprint.arrays
         shape = (corners, parts, footprint.radius)
         overlap.first_contacts(before, after, shape, self._walls_and_borders, contact)
@@ -275,13 +277,14 @@ class Checker:
 def _walls(segments: Array) -> _Walls:
     from ..index import cells_of_segments
 
-    own = np.array(segments)  # compiled loops treat read-only arrays as another type
+    own = np.array(
+        segments
+    )  # copied, since compiled loops treat read-only arrays as a different type
     return _Walls(own, cells_of_segments(own))
 
 
 TOLERANCE = 1e-6
-"""Gap, as a share of the longest possible way, below which moving vehicles count as in
-contact."""
+"""Gap below which moving vehicles count as in contact, as a share of the longest possible path."""
 
 
 class Contacts(NamedTuple):
@@ -323,11 +326,12 @@ def between(footprints: Footprint | Sequence[Footprint], poses: Any) -> NDArray[
 def first_contacts(
     footprints: Footprint | Sequence[Footprint], before: Any, after: Any
 ) -> Contacts:
-    """Pairs of vehicles that touch while all move from one pose to the next, and when.
+    """Find pairs of vehicles that touch while all move from one pose to the next, with contact
+    times.
 
     Each motion has a constant twist as in `Checker.first_contact`, and all take the same time. A
     contact is never reported late, and early by at most the time it takes to cover 1e-6 of the
-    longest possible way of both: 1e-6 of the motion for two that drive towards each other.
+    longest possible path of both: 1e-6 of the motion for two that drive towards each other.
     Vehicles that pass each other within that distance are reported, too.
     """
     from . import overlap

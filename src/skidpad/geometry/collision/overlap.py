@@ -37,7 +37,7 @@ turned_back = loop(pose.turned_back)
 
 @loop
 def placed(frame: Any, point: Any) -> tuple[float, float]:
-    """A point of the frame in the outer one."""
+    """Transform a point from a frame to its outer frame."""
     x, y, cos, sin = frame
     return moved(cos, sin, x, y, point[0], point[1])
 
@@ -46,7 +46,8 @@ def placed(frame: Any, point: Any) -> tuple[float, float]:
 def touches(corners: Any, part: Any, a: Any, b: Any) -> bool:
     """Whether a segment and a convex part, both in the vehicle's axes, have a point in common.
 
-    They do not if and only if the normal of an edge of the part, or of the segment, separates them.
+    They have none if and only if the normal of an edge of the part, or of the segment, separates
+    them.
     """
     (first, last), (ax, ay), (bx, by) = part, a, b
     n_x, n_y = ay - by, bx - ax
@@ -118,7 +119,7 @@ def in_ring(x: float, y: float, ring: Any, first: int, last: int) -> bool:
 def mark_solids(poses: Any, corners: Any, parts: Any, areas: Any, hit: Any) -> None:
     """Set `hit` for the poses at which a part of the footprint lies within a solid area.
 
-    Only for parts that touch no wall: then one corner decides for the whole part. `areas` are
+    The parts must touch no wall, so that one corner decides for the whole part. `areas` are
     vertices, the index of the first vertex of each ring, the index of the first ring of each area
     (its outline, then its holes), and the cells of the areas.
     """
@@ -233,7 +234,9 @@ def list_pairs(boxes: Any, order: Any, pairs: Any) -> int:
 
 @loop
 def in_front(corners: Any, part: Any, other: Any, frame: Any) -> bool:
-    """Whether all of one part, rotated and shifted, is on the outer side of an edge of another."""
+    """Whether a part, rotated and shifted, lies entirely on the outer side of an edge of another
+    part.
+    """
     first, last = part
     for k in range(first, last):
         px, py = corners[k, 0], corners[k, 1]
@@ -379,8 +382,9 @@ def first_contacts(before: Any, after: Any, shape: Any, walls: Any, contact: Any
 
 @loop
 def first_contact(before: Any, after: Any, shape: Any, walls: Any) -> float:
-    """Fraction of the motion at the first contact; inf without contact. It must start without
-    contact."""
+    """Fraction of a motion at the first contact, inf without contact; the motion must start without
+    contact.
+    """
     radius, cells = shape[2], walls[1]
     vx, vy, turn = motion = twist(before, after)
     length = math.hypot(vx, vy) + radius * abs(turn)
@@ -398,7 +402,7 @@ def first_contact(before: Any, after: Any, shape: Any, walls: Any) -> float:
     # The middle of an arc leaves the chord by chord / 2 * tan(angle / 4).
     reach = radius + 0.5 * chord * abs(math.tan(0.5 * half)) + _SLACK * length
     for piece in range(pieces):
-        # From the start each time: the rounding of many pieces must not add up.
+        # Compute each position from the start, so that the rounding of many pieces does not add up.
         part = (piece + 1) * step
         next_x, next_y = position(before, motion, part)
         next_yaw = before[2] + part * turn
@@ -456,7 +460,7 @@ def separation(
     best, best_x, best_y = -1.0, 1.0, 0.0
     apart = False
     for turn in range(2):
-        # Edges of the one part against corners of the other, then the other way round.
+        # Test edges of the first part against corners of the second, then the reverse.
         (low, high), (begin, end) = (part, other) if turn == 0 else (other, part)
         for k in range(low, high):
             after = k + 1 if k + 1 < high else low
@@ -500,7 +504,7 @@ def fastest(motion: Any, left: float, n: Any) -> float:
 
 @loop
 def meet(i: Any, j: Any, corners: Any, part: Any, other: Any, limits: Any) -> float:
-    """Time of the first contact of two parts, if before the latest; otherwise inf.
+    """Time of the first contact of two parts if it is before the latest time, else inf.
 
     `i` and `j` are the starts, motions and radii of their vehicles; `limits` are the tolerance and
     the latest time.

@@ -1,5 +1,6 @@
-"""Maps from GeoJSON, occupancy grids, cone tracks, CommonRoad or Python, as one `Map`; race
-tracks."""
+"""Maps from GeoJSON, occupancy grids, cone tracks, CommonRoad or Python, as a `Map`, and race
+tracks.
+"""
 
 from ...core import record
 from .cones import CentreLine

@@ -35,7 +35,7 @@ from ..polygon import line_edges
 from .map import LINE_COLUMNS, Map, Polygon, centre_line_of, from_shapes
 
 _SAME: m = 1e-6
-"""Distance below which points are the same."""
+"""Distance in m below which points count as the same."""
 COLOURS = ("blue", "yellow", "orange")
 CONE_RADII: dict[str, m] = {"blue": 0.114, "yellow": 0.114, "orange": 0.1425}
 """Base radii of Formula Student's cones, which are 228 mm and 285 mm wide."""
@@ -67,7 +67,9 @@ class CentreLine:
     """
 
     rows: Array
-    """One row per point; on a closed track the last is the first one again, a lap later."""
+    """Rows of the line, one per point; on a closed track the last row is the first one again, a lap
+    later.
+    """
 
     __repr__ = brief_repr
 
@@ -83,7 +85,7 @@ class CentreLine:
 
     @cached_property
     def line(self) -> Line:
-        """The line without widths."""
+        """The centre line as a `Line`, without widths."""
         s, x, y, phi, kappa, _ = self.rows.T
         return Line(s, x, y, phi, kappa, closed=math.dist((x[0], y[0]), (x[-1], y[-1])) <= _SAME)
 
@@ -112,9 +114,9 @@ class CentreLine:
         return np.column_stack([distances, *self.line.at(distances), width])
 
     def laps(self, before: int = 1, after: int = 1) -> Array:
-        """Rows (n, 6) of several consecutive laps, with s = 0 at the start of the middle one.
+        """Rows (n, 6) of several consecutive laps, with s = 0 at the start of the middle lap.
 
-        brains2 stores a line like this: the lap before, this one and the next.
+        brains2 stores lines in this form: the previous, the current and the next lap.
         """
         if not self.closed:
             raise InvalidValue("an open line has no laps")
@@ -200,7 +202,7 @@ def borders(rows: Array) -> tuple[Array, Array]:
 
 
 def _found_line(file: Path, chosen: Any, cones: Array, colours: list[str]) -> Array | None:
-    """Centre line rows of a track, or None."""
+    """Rows of the centre line of a cone track, or None if it has none."""
     if chosen is None:
         return None
     if chosen != "auto":
@@ -238,7 +240,7 @@ def _line_rows(file: Path) -> Array:
 
 def _repeats(rows: Array, period: int) -> bool:
     plan = rows[:, [1, 2, 4, 5]]
-    # A thousandth of a step: files have their numbers rounded.
+    # Tolerate a thousandth of a step, since files contain rounded numbers.
     tolerance = 1e-3 * float(lengths(rows[:, 1:3]).max())
     return bool(np.all(np.abs(plan[period:] - plan[:-period]) <= tolerance))
 
@@ -275,7 +277,9 @@ def line_points(table: Table, x: Array, y: Array) -> Array:
 
 
 def cone_outlines(positions: Array, colours: list[str], radius: m | None) -> list[Polygon]:
-    """Octagon of each cone; without a radius, of its colour's size; none for radius 0."""
+    """Octagon of each cone, without a radius in the size of its colour; no octagons for radius
+    0.
+    """
     if radius is not None and not_negative("cone_radius", radius, "m") == 0.0:
         return []
     angles = (np.arange(CONE_SIDES) + 0.5) * (2.0 * math.pi / CONE_SIDES)
@@ -291,7 +295,7 @@ _LEAST = 4
 _APART: m = 0.2
 """Least distance of the points of the line."""
 _Edge = tuple[int, int]
-"""Indices of a blue and a yellow cone."""
+"""Edge across the track, as the indices of a blue and a yellow cone."""
 
 
 def line_between(cones: Array, colours: Sequence[str]) -> Array | None:
@@ -340,7 +344,7 @@ def line_between(cones: Array, colours: Sequence[str]) -> Array | None:
     if len(kept) < _LEAST:
         return None
     rows = line_rows(middles[kept], np.ones(len(kept)))
-    # How far the cones are from the line, straight across it.
+    # Half widths: distances of the cones from the line, at a right angle to it.
     heading, offset = rows[:, 3], np.resize(aside[kept], (len(rows), 2))
     rows[:, 5] = np.abs(np.cos(heading) * offset[:, 1] - np.sin(heading) * offset[:, 0])
     return rows
@@ -357,7 +361,7 @@ def _neighbours(triangles: AnyArray, is_blue: AnyArray, sides: Array) -> dict[_E
             pairs.append((first, second))
     edges = {edge for pair in pairs for edge in pair}
     across = {(b, y): float(np.hypot(*(sides[b] - sides[y]))) for b, y in edges}
-    # Each cone has someone opposite: the shortest edges of cones are the usual width.
+    # The shortest edge of each cone leads to the opposite one, so it has the usual width.
     shortest: dict[int, float] = {}
     for (b, y), length in across.items():
         shortest[b] = min(shortest.get(b, length), length)
@@ -405,7 +409,9 @@ class Table(NamedTuple):
         return InvalidValue(f"{self.file}, line {self.lines[row]}: {fault}")
 
     def check(self, good: AnyArray, fault: Callable[[int], str]) -> None:
-        """Raise for the first row that is not good; `fault` describes it by its index."""
+        """Raise for the first row whose mask `good` is False; `fault` describes the row by its
+        index.
+        """
         bad = np.flatnonzero(~good)
         if len(bad):
             raise self.error(fault(int(bad[0])), int(bad[0]))
@@ -418,7 +424,7 @@ class Table(NamedTuple):
             raise InvalidValue(f"{self.file}, line 1: {fault}")
 
     def columns(self, names: Sequence[str]) -> list[Array]:
-        """Numbers of columns; raises for any other content."""
+        """Return columns as arrays of numbers; raise for any other content."""
         return [
             np.array([self._number(name, text, row) for row, text in enumerate(self.texts(name))])
             for name in names
@@ -462,11 +468,11 @@ def read_table(file: Path) -> Table:
 
 
 _Row = tuple[int, tuple[str, ...]]
-"""Line number and cells."""
+"""A row of a CSV file as its line number and cells."""
 
 
 def _named(rows: list[_Row], comments: list[_Row]) -> tuple[tuple[str, ...], list[_Row]]:
-    """Column names and the rows below them."""
+    """Split a table into column names and the rows below them."""
     line, first = rows[0]
     if not all(map(_is_number, first)):
         return first, rows[1:]

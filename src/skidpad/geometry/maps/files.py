@@ -60,7 +60,7 @@ def parse_geojson(
 
 
 _Geometries = Iterator[tuple[str, Mapping[str, Any]]]
-"""Places and contents of geometries."""
+"""Geometries of a file, each with its place in the file (for errors) and its content."""
 
 
 def _geometries(content: Any, source: str) -> _Geometries:
@@ -78,7 +78,7 @@ def _geometries(content: Any, source: str) -> _Geometries:
 
 
 def _parts(content: Any, place: str) -> _Geometries:
-    """The geometry itself, or the members of a collection."""
+    """List a geometry itself, or the members of a geometry collection."""
     if content is None:
         raise InvalidValue(f"{place} has no geometry")
     geometry = _checked(content, dict, f"{place}: geometry")
@@ -93,7 +93,7 @@ def _parts(content: Any, place: str) -> _Geometries:
 def _collect(
     place: str, content: Mapping[str, Any], polygons: list[Polygon], lines: list[Array]
 ) -> None:
-    """Append the polygons and lines of a geometry."""
+    """Append the polygons and lines of a GeoJSON geometry to two lists."""
     kind = content.get("type", "Polygon")
     if kind not in GEOMETRIES:
         allowed = ", ".join(GEOMETRIES)
@@ -153,8 +153,8 @@ BOUNDARIES = ("road", "lanelets")
 def read_commonroad(path: str | os.PathLike[str], *, boundaries: Boundaries = "road") -> Map:
     """Map of a scenario, with the lanelet boundaries as walls.
 
-    "road" leaves out those between adjacent lanelets, which are lane markings; "lanelets"
-    includes all. Where lanelets cross, as at junctions, their boundaries cross too.
+    "road" leaves out boundaries between adjacent lanelets, which are lane markings; "lanelets"
+    includes all boundaries. Where lanelets cross, as at junctions, their boundaries cross too.
     """
     file = path_of(path)
     one_of("boundaries", boundaries, BOUNDARIES)
@@ -162,12 +162,12 @@ def read_commonroad(path: str | os.PathLike[str], *, boundaries: Boundaries = "r
 
 
 def opened(file: Path) -> tuple[Any, Any]:
-    """Scenario and planning problems of a file, as CommonRoad's own objects."""
+    """Read scenario and planning problems from a file, as objects of `commonroad-io`."""
     reader = require("commonroad.common.file_reader", purpose=f"Reading {file}")
     regular_file(file)
     try:
         return reader.CommonRoadFileReader(str(file)).open()
-    # The reader lets out whatever its parsers and checks raise, assertions included.
+    # The reader passes on any exception of its parsers and checks, assertions included.
     except Exception as error:
         raise InvalidValue(f"{file} is not a CommonRoad scenario: {error!r}") from error
 
@@ -315,7 +315,7 @@ def read_track(
             return Track.of_grid(grid, start, name=file.stem, **options)
     map_ = read_geojson(file)
     with reading(file, "holds no track"):
-        # The walls as cells; solid areas within them enclose nothing, so they are not rings.
+        # Rasterise the walls only: a solid area encloses no free ground, so it forms no ring.
         x0, y0, x1, y1 = map_.bounds
         size = max(x1 - x0, y1 - y0) / _CELLS
         cells = Grid.over(map_.bounds, size, 3.0 * size)
@@ -361,7 +361,7 @@ def _of_table(file: Path, width: m | None, closed: bool | None, options: dict[st
 
 
 def _columns(table: Table) -> _Columns:
-    """Columns by name, or in TUM's order if the names are not conclusive."""
+    """Find columns by name, or by TUM's order if the names are not conclusive."""
     names = table.header
     x, y, right, left = (
         [name for name in names if says(name)]
@@ -384,7 +384,7 @@ def _columns(table: Table) -> _Columns:
 
 
 def _sides(table: Table, columns: _Columns, width: m | None) -> tuple[Array, Array]:
-    """Distances to the right and to the left of each point."""
+    """Distances from each point to the right and to the left border."""
     if columns.right is None or columns.left is None:
         if width is None:
             raise InvalidValue(

@@ -45,18 +45,18 @@ if TYPE_CHECKING:
     from ..index import Nearby
 
 LINE_COLUMNS = ("s", "x", "y", "phi", "kappa", "w")
-"""Columns of a centre line: m, m, m, rad, 1/m, and half the width in m."""
+"""Column names of a centre line, with units m, m, m, rad, 1/m, and half the width in m."""
 _ROWS = 200_000
-"""Points of a distance field that are evaluated at once."""
+"""Number of points of a distance field that are evaluated at once."""
 _LARGEST_DRAW = 100_000
 _DRAWS = 2_000_000
-"""Largest number of random points tried."""
+"""Largest number of random points tried by `Map.sample_free`."""
 _ROUNDING = 1e-9
 """Tolerance in cells within which a segment counts as touching a cell."""
 
 
 class Nearest(NamedTuple):
-    """Nearest obstacles of N points."""
+    """Nearest obstacle of each of N points."""
 
     distance: Array
     """Distance in m, at least 0, shape (N,)."""
@@ -293,8 +293,8 @@ class Map:
         own_cells = not len(self.segments) and not margin
         if grid is not None and own_cells and resolution == grid.resolution:
             outside = distances_to_cells(grid.occupied)
-            # Outside of its border the grid counts as free, so an occupied cell at the border is
-            # near to free space.
+            # Outside of the grid counts as free, so an occupied cell at the border is near to free
+            # space.
             inside = distances_to_cells(~np.pad(grid.occupied, 1))[1:-1, 1:-1]
             values = grid.resolution * np.where(grid.occupied, -inside, outside)
             return DistanceField(frozen(values), grid.resolution, grid.origin)
@@ -307,10 +307,10 @@ class Map:
     def sample_free(
         self, count: int, *, clearance: m = 0.0, seed: int = 0, within: Any = None
     ) -> Array:
-        """Random poses x, y, yaw with at least `clearance` to all obstacles, shape (count, 3).
+        """Random poses x, y, yaw with at least `clearance` in m to all obstacles, shape (count, 3).
 
-        Uniformly distributed over the area within the fences, without fences over the bounds, or
-        over `within`, a ring of points (x, y). Unknown cells are excluded.
+        The poses are uniformly distributed over the area within the fences, without fences over the
+        bounds, or over `within`, a ring of points (x, y). Unknown cells are excluded.
         """
         count = whole("count", count, "at least 0", least=0)
         seed = whole("seed", seed, "at least 0", least=0, most=None)
@@ -333,7 +333,7 @@ class Map:
         return _sample_poses(count, seed, corners, is_good, what)
 
     def rasterised(self, resolution: m, *, margin: m = 0.0) -> Grid:
-        """The map as an occupancy grid; a cell is occupied if it touches an obstacle."""
+        """Convert the map to an occupancy grid; a cell is occupied if it touches an obstacle."""
         resolution = positive("resolution", resolution, "m")
         cells = Grid.over(self.bounds, resolution, not_negative("margin", margin, "m"))
         ends = cells.to_grid(self._walls_and_borders.reshape(-1, 2)).reshape(-1, 4)
@@ -346,7 +346,7 @@ class Map:
         return Grid(touched, cells.resolution, cells.origin)
 
     def vectorised(self) -> Map:
-        """The map without its grid: the borders of its occupied cells become segments."""
+        """Convert the grid to walls: the borders of its occupied cells become segments."""
         if self.grid is None:
             return self
         return replace(self, segments=self._walls_and_borders, grid=None)
@@ -359,7 +359,7 @@ class Map:
     @cached_property
     def nearby(self) -> Nearby:
         """Index of `segments` and `border_segments` for `nearest`, built on first use."""
-        # Imports compiled loops, which most maps do without.
+        # Imported here, as it loads compiled loops that most maps do not need.
         from ..index import Nearby
 
         return Nearby(self._walls_and_borders)
@@ -371,7 +371,9 @@ class Map:
     def plot(
         self, path: str | os.PathLike[str] | None = None, *, title: str | None = None
     ) -> Figure:
-        """A figure of the map; with `path` it is written as PNG, SVG or PDF by its suffix."""
+        """Draw a figure of the map; with `path` the figure is written as PNG, SVG or PDF by its
+        suffix.
+        """
         from ...view.plots.runs import plot
 
         return plot(self, path, title=title)
@@ -409,7 +411,7 @@ def from_shapes(
 
 
 def _polygon_of(name: str, shape: Any) -> Polygon:
-    """Polygon from a ring, from rings, or from a `Polygon`."""
+    """Convert a ring, a list of rings or a `Polygon` to a polygon."""
     try:
         flat = np.ndim(shape) == 2
     except ValueError:  # rings of different lengths
@@ -428,7 +430,7 @@ def _rings_of(name: str, rings: Iterable[Any]) -> tuple[Array, ...]:
 
 
 def segments_of(values: Any) -> Array:
-    """Checked finite segments (n, 4)."""
+    """Check segments: an array (n, 4) of finite numbers."""
     array = floats("segments", values)
     if array.ndim != 2 or array.shape[1] != 4:
         raise InvalidValue(f"segments has shape {array.shape}; allowed is (n, 4)")
@@ -437,7 +439,7 @@ def segments_of(values: Any) -> Array:
 
 
 def centre_line_of(rows: Any) -> Array:
-    """Checked rows of `LINE_COLUMNS`: at least 2, finite, with increasing s."""
+    """Check the rows of a centre line (`LINE_COLUMNS`): at least 2, finite, with increasing s."""
     line = np.array(floats("centre_line", rows))
     if line.ndim != 2 or line.shape[1] != len(LINE_COLUMNS) or len(line) < 2:
         raise InvalidValue(
@@ -468,7 +470,7 @@ def _sample_poses(
     while have < count:
         if tried >= _DRAWS:
             raise InvalidValue(f"only {have} of {tried} random points {what}; {count} are required")
-        # Doubles with the number still missing, and grows where little is free.
+        # Try twice as many points as are missing, and more where little of the area is free.
         size = min(_LARGEST_DRAW, max(64, 2 * (count - have), tried))
         points = random.uniform(low, high, (size, 2))
         kept.append(points[is_good(points)])
@@ -478,7 +480,7 @@ def _sample_poses(
 
 
 def distances_to_cells(cells: Any) -> Array:
-    """Distances from all cell centres to the nearest of these closed cells, in cells.
+    """Distances from all cell centres to the nearest marked cell, border included, in cells.
 
     On a lattice of half the spacing a cell covers 3 x 3 points, and the point of it nearest to the
     centre of another cell is always one of them. So the distance to points is that to squares.
@@ -538,7 +540,7 @@ def contour(occupied: Mask) -> NDArray[np.int64]:
     """
     solid = np.pad(occupied, 1).astype(np.int8)
     line, begin, end, above = _runs(solid[1:, 1:-1] - solid[:-1, 1:-1])
-    # With occupied cells above, to the right; with occupied cells below, to the left.
+    # Direct segments to the right if the occupied cells are above, else to the left.
     first, last = np.where(above, begin, end), np.where(above, end, begin)
     level = np.column_stack([first, line, last, line])
     line, begin, end, right = _runs((solid[1:-1, 1:] - solid[1:-1, :-1]).T)
@@ -548,7 +550,7 @@ def contour(occupied: Mask) -> NDArray[np.int64]:
 
 
 def _runs(change: NDArray[np.int8]) -> tuple[Any, Any, Any, Any]:
-    """Runs of equal changes along each line: line, begin, end, whether it rises."""
+    """Find runs of equal changes along each line: line, begin, end, and whether the value rises."""
     padded = np.pad(change, ((0, 0), (1, 1)))
     differs = padded[:, 1:] != padded[:, :-1]
     begins = np.nonzero(differs & (padded[:, 1:] != 0))
@@ -564,7 +566,7 @@ _TOUCH = 1e-9
 
 
 class MapWarning(UserWarning):
-    """Warning: ambiguous content of a map."""
+    """Warning about ambiguous content of a map."""
 
 
 class Polygon(NamedTuple):
@@ -610,7 +612,7 @@ def areas(polygons: Sequence[Polygon], inside: Inside) -> Areas:
         if solid:
             holes.setdefault(max(solid, key=lambda outer: levels[outer]), []).append(rings[k])
         else:
-            # Happens only if a hole sticks out of its outline; an obstacle is the safe choice.
+            # A hole sticks out of its outline; treating the area as an obstacle is the safe choice.
             is_solid[k] = True
     solids = (Polygon(ring, tuple(holes.get(k, ()))) for k, ring in enumerate(rings) if is_solid[k])
     return Areas(tuple(solids), tuple(rings[k] for k in sorted(fences)))
@@ -639,7 +641,7 @@ def _without_repeats(polygons: Sequence[Polygon]) -> list[Polygon]:
 
 
 def _warn_of_crossings(numbers: Sequence[int], rings: Sequence[Array]) -> None:
-    """Warn of outermost rings that cross each other."""
+    """Warn about outermost rings of a map that cross each other."""
     pairs: list[str] = []
     boxes = {k: (rings[k].min(axis=0), rings[k].max(axis=0)) for k in numbers}
     order = sorted(numbers, key=lambda k: boxes[k][0][0])
@@ -685,10 +687,10 @@ def _nesting(polygons: Sequence[Polygon], rings: Sequence[Array]) -> list[set[in
         begin, end = np.searchsorted(lefts, [low[k, 0], np.nextafter(high[k, 0], np.inf)])
         near = order[begin:end]
         boxed = near[np.all((low[near] >= low[k]) & (high[near] <= high[k]), axis=1)].tolist()
-        # Of two equal rings the later one is the inner.
+        # Of two equal rings, the later one counts as the inner.
         inner = [j for j in boxed if j != k and j not in around[k]]
         if inner:
-            # Those with all their vertices in this ring.
+            # Rings with all their vertices in this ring are contained in it.
             starts = np.cumsum([0, *(len(rings[j]) for j in inner[:-1])])
             inside = enclosed(np.concatenate([rings[j] for j in inner]), ring)
             whole = np.logical_and.reduceat(inside, starts)

@@ -54,7 +54,7 @@ _STRIP = 1 << 20
 
 
 class Reading(NamedTuple):
-    """Interpretation of an image."""
+    """Interpretation of an image as an occupancy grid: scale, pose and thresholds."""
 
     resolution: m
     """Edge of a pixel in m."""
@@ -162,12 +162,12 @@ def _grid(file: Path, reading: Reading, unknown: Unknown) -> Grid:
     occupied, is_unknown = (np.concatenate(parts) for parts in zip(*strips, strict=True))
     if unknown == "occupied":
         occupied = occupied | is_unknown
-    # Images begin at the top.
+    # Flip the rows, since images begin at the top.
     return Grid(occupied[::-1], reading.resolution, reading.origin, is_unknown[::-1])
 
 
 def _judged(colours: Array, opacity: Array | None, reading: Reading) -> tuple[Any, Any]:
-    """Masks of the occupied and of the unknown pixels."""
+    """Classify pixels: masks of the occupied and of the unknown ones."""
     shade = colours.mean(axis=2)
     if reading.mode == "raw":
         percent = np.round(255.0 * shade)
@@ -175,7 +175,7 @@ def _judged(colours: Array, opacity: Array | None, reading: Reading) -> tuple[An
         return (percent >= 100.0 * reading.occupied_thresh) & ~unknown, unknown
     if reading.mode == "trinary" and opacity is not None:
         bands = colours.shape[2]
-        # Three colours and the opacity; a grey pixel has its one shade three times.
+        # Average three colours and the opacity; a grey pixel counts its shade three times.
         shade = (colours.sum(axis=2) * (3 / bands) + opacity) / 4.0
     occupancy = shade if reading.negate else 1.0 - shade
     occupied = occupancy > reading.occupied_thresh
@@ -209,7 +209,7 @@ def _pixels(file: Path) -> Iterator[tuple[Array, Array | None]]:
 
 def _bands(image: Any) -> tuple[Array, Array | None]:
     if image.mode.startswith("I"):
-        # 16 bits a pixel, which Pillow keeps in integers of 16 or 32 bits.
+        # Images of 16 bits per pixel, which Pillow stores in integers of 16 or 32 bits.
         return np.asarray(image, dtype=np.float64)[:, :, None] / 65535.0, None
     transparent = image.mode in ("LA", "PA", "RGBA") or "transparency" in image.info
     grey = image.mode in ("1", "L", "LA")
@@ -221,7 +221,7 @@ def _bands(image: Any) -> tuple[Array, Array | None]:
 
 
 CLASSES = ("mrpt::maps::COccupancyGridMap2D", "mrpt::slam::COccupancyGridMap2D")
-"""Class names of the map, by age; the oldest files have it without a prefix."""
+"""Class names of MRPT's grid map, by age; the oldest files have a name without prefix."""
 NEWEST = 7
 """Latest known version of the layout."""
 _HEAD = struct.Struct("<IIfffff")
@@ -266,9 +266,9 @@ def read_gridmap(path: str | os.PathLike[str]) -> Grid:
         if bits == 16:
             cells = (cells >> 8).astype(np.int8)
         odds = cells if version >= 3 else cells.view(np.uint8).astype(np.int16) - 128
-        # Only the sign counts: a cell is an obstacle if it is rather occupied than free.
+        # Test the sign only: a cell is an obstacle if it is more likely occupied than free.
         unknown = np.abs(odds.astype(np.int16)) <= _UNSURE
-        # Kept in single precision: 0.05 m shall be 0.05 m.
+        # Files store single precision: convert by the shortest decimal, so that 0.05 m is 0.05 m.
         resolution = float(f"{head.resolution:.7g}")
         x, y = (resolution * round(edge / resolution) for edge in (head.x_min, head.y_min))
         return Grid((odds < 0) & ~unknown, resolution, (x, y, 0.0), unknown)

@@ -59,7 +59,7 @@ def way_around(grid: Grid, start: tuple[m, m, rad] | None, spacing: m | None) ->
     free = ~grid.occupied if grid.unknown is None else ~(grid.occupied | grid.unknown)
     numbers, _ = _areas(np.pad(free, 1), _BY_EDGES)
     ring = _largest_ring(numbers, grid) if pose is None else _ring_at(numbers, grid, pose)
-    # With a margin of one cell; the padded grid has a border of one cell as well.
+    # Crop with a margin of one cell, as wide as the border of the padded grid.
     (top, bottom), (first, last) = (
         np.flatnonzero(ring.any(axis=axis))[[0, -1]].tolist() for axis in (1, 0)
     )
@@ -70,7 +70,7 @@ def way_around(grid: Grid, start: tuple[m, m, rad] | None, spacing: m | None) ->
         DistanceField(grid.resolution * distances_to_cells(cells), grid.resolution, origin)
         for cells in (within, around)
     )
-    # Points between the inner half, where the values are negative, and the outer one.
+    # Find points between the inner half, where the values are negative, and the outer half.
     values = inner.values - outer.values
     negative = values < 0.0
     points: dict[tuple[int, int, int], tuple[float, float]] = {}
@@ -135,7 +135,7 @@ def _encloses(ring: Mask) -> bool:
 
 
 def _sides(ring: Mask) -> tuple[Mask, Mask]:
-    """Masks of the cells within the ring and around it."""
+    """Masks of the obstacle cells within the ring of free cells and around it."""
     numbers, _ = _areas(~ring, _BY_CORNERS)
     sizes = np.bincount(numbers.ravel())
     sizes[[0, numbers[0, 0]]] = 0
@@ -170,7 +170,9 @@ def _traced(points: dict[tuple[int, int, int], tuple[float, float]], negative: M
 
 
 def _beside(edge: tuple[int, int, int], negative: Mask) -> list[tuple[int, int, int]]:
-    """Edges to which the line continues from one, through the squares on both sides of it."""
+    """Edges to which a contour line continues from a given edge, through the squares on both
+    sides.
+    """
     r, c, across = edge
     squares = [(r - 1, c), (r, c)] if across else [(r, c - 1), (r, c)]
     neighbours: list[tuple[int, int, int]] = []
@@ -193,19 +195,19 @@ def _beside(edge: tuple[int, int, int], negative: Mask) -> list[tuple[int, int, 
 
 
 def _smoothed(loop: Array, blur: m, resolution: m) -> Array:
-    """Smooth closed line from one along stairs of cells."""
+    """Smooth a closed line that follows stairs of cells."""
     closed = np.vstack([loop, loop[:1]])
     s = arc_length(closed)
     count = max(64, round(float(s[-1]) / resolution))
     at = np.linspace(0.0, s[-1], count, endpoint=False)
     even = np.column_stack([np.interp(at, s, column) for column in closed.T])
     smooth = blurred(even, float(s[-1]) / count, blur)
-    # Few enough points for a curve through them, and many for its bends.
+    # Choose few points, so that the curve is smooth, but enough to follow the bends.
     return smooth[:: max(1, int(0.5 * blur / resolution))]
 
 
 def _begun(way: Way, grid: Grid, start: tuple[m, m, rad]) -> Way:
-    """The closed line started near a pose and oriented in its direction."""
+    """Start a closed line near a pose, and orient it in the direction of the pose."""
     x, y, yaw = start
     place = grid.to_grid(np.array([[x, y]]))[0]
     first = int(np.argmin(np.hypot(*(way.centre - place).T)))
@@ -224,7 +226,7 @@ SPACING: m = 0.5
 """Default spacing of the points of a centre line."""
 LEAST_POINTS = 4
 _BORDERS = cast("Array", None)
-"""Default of `walls`: made from the borders."""
+"""Default of `walls`: walls are made from the borders."""
 _STRAIGHT = 0.005
 """Tolerance of walls simplified from the borders, as a share of the least distance to a border:
 few and long walls speed up lidars and contacts."""
@@ -238,9 +240,9 @@ class NarrowPlace(NamedTuple):
     s: m
     """Distance along the centre line."""
     x: m
-    """x coordinate."""
+    """x coordinate of the narrowest place in m."""
     y: m
-    """y coordinate."""
+    """y coordinate of the narrowest place in m."""
     width: m
     """Width from border to border."""
 
@@ -401,11 +403,11 @@ class Track:
     ) -> Track:
         """Track along the ring of free cells of an occupancy grid, as in F1TENTH's maps.
 
-        Its line is equidistant from the obstacles within the ring and those around it. It begins
-        near the pose `start` (x, y, yaw) and has its direction; without one the ring is the
-        largest that does not reach the edge of the grid, and the direction is counter-clockwise.
-        `spacing` is the approximate distance of its points, by default an eighth of the mean
-        width, at most 0.5 m.
+        The centre line is equidistant from the obstacles within the ring and those around it. The
+        line begins near the pose `start` (x, y, yaw) and has its direction; without one the ring is
+        the largest that does not reach the edge of the grid, and the direction is
+        counter-clockwise. `spacing` is the approximate distance of its points, by default an eighth
+        of the mean width, at most 0.5 m.
         """
         instance_of("grid", grid, Grid)
         step = None if spacing is None else positive("spacing", spacing, "m")
@@ -579,10 +581,10 @@ class _Border(NamedTuple):
             )
 
     def cut(self, intersections: Crossings, line: Line, side: Side, width: m) -> _Border:
-        """The border without the shortest loops, none of which lies in another."""
+        """Remove loops from the border, the shortest ones first, none of which lies in another."""
         count = len(self.points)
         spans = intersections.second - intersections.first
-        # Of a closed border the loop is the shorter way round.
+        # On a closed border, the loop is the shorter of the two parts between the crossing edges.
         outer = line.closed & (2 * spans > count)
         order = np.argsort(np.where(outer, count - spans, spans), kind="stable")
         points, at = self.points.copy(), self.at.copy()
@@ -596,7 +598,7 @@ class _Border(NamedTuple):
                 continue
             self.check_fold(loop, intersections.points[k], line, side, width)
             touched[around] = True
-            # The first of them moves to where the edges cross.
+            # Move the first point of the loop to the crossing of the edges.
             remaining[loop[1:]] = False
             points[loop[0]], at[loop[0]] = intersections.points[k], math.nan
         return _Border(points[remaining], at[remaining])
@@ -607,7 +609,7 @@ def border(line: Line, width: Array, side: Side) -> Array:
     self-crossings."""
     points = line.beside(width if side == "left" else -width)
     whole = _Border(points, np.arange(len(points), dtype=float))
-    # Each round removes points.
+    # At most as many passes as points are needed, since each pass removes some.
     for _ in range(len(points)):
         intersections = crossings(edges(whole.points, line.closed))
         if len(intersections):
@@ -624,13 +626,14 @@ def border(line: Line, width: Array, side: Side) -> Array:
 
 
 def edges(border: Array, closed: bool) -> Array:
-    """Segments (n, 4) of a border."""
+    """Segments (n, 4) between consecutive points of a border."""
     return ring_edges(border) if closed else line_edges(border)
 
 
 def simplify_border(border: Array, closed: bool, tolerance: m) -> Array:
-    """Fewer points of a border (k, 2); all removed ones are within `tolerance` in m of the
-    simplified line."""
+    """Simplify a border (k, 2) to fewer points; removed points are within `tolerance` in m of the
+    simplified line.
+    """
     points = border.tolist()
     if closed:
         points.append(points[0])
@@ -643,7 +646,8 @@ def simplify_border(border: Array, closed: bool, tolerance: m) -> Array:
         if k == kept[-1] + 1:
             ahead, off, low, high = _turn(points[k - 1], points[k], 0.0), 0.0, -math.pi, math.pi
             away = math.dist(points[k - 1], points[k])
-        # Directions in which a line from there passes this point closely enough.
+        # Range of directions in which a line from the last kept point passes close enough to this
+        # point.
         half = math.asin(min(tolerance / max(away, tolerance), 1.0))
         low, high, reach = max(low, off - half), min(high, off + half), away
     return border[kept if closed else [*kept, len(border) - 1]]

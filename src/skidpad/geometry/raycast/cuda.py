@@ -59,7 +59,8 @@ class Tables:
 
 
 def grid_of(scene: Scene) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """Grid for the kernel: x, y, cos, sin, resolution, rows, columns; and its cells.
+    """Convert an occupancy grid for the kernel: x, y, cos, sin, resolution, rows, columns; and its
+    cells.
 
     Without a grid the resolution is 0.
     """

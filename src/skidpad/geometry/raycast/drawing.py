@@ -159,7 +159,7 @@ def look(
     distance = (x * x + y * y).root() * SURELY
     part = radius / distance
     around = ~(part < 1.0)
-    # asin(part), or a little more.
+    # Upper bound of asin(part).
     half = (part + part * part * part * 0.5708) * v["per_rad"] + v["margin"]
     middle = _number(v, x, y)
     low, high = middle - half, middle + half
@@ -225,7 +225,7 @@ def prepare(emit: Emitter, view: Any, table: Any, block: Any, plan: Any, places:
     # more than one turn a segment may cover more than two ranges.
     wide = (span.size() + v["margin"] >= half) | (v["top"] >= v["per_turn"] + v["margin"])
 
-    # Counter-clockwise from a to b, as `meet` has it: a change of sign swaps them, exactly.
+    # Order the ends counter-clockwise, as `meet` requires: a change of sign swaps them exactly.
     way = constant(builder, 1.0).signed_as(area)
     per_area = 1.0 / area
     out, place = Block(emit, plan, none, 6), Block(emit, places, none, 2)

@@ -81,7 +81,7 @@ def fan(angles: Any) -> Fan:
     """
     if isinstance(angles, Fan):
         return angles
-    # Sensors ask for the same angles over and over.
+    # Cache the fan, since sensors use the same angles at every scan.
     for kept in tuple(_last):
         if np.array_equal(angles, kept.angles):
             return kept
@@ -131,7 +131,7 @@ def _beams(angles: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def angles_of(values: Any) -> NDArray[np.float64]:
-    """Checked copy of the angles (N,) of a scan."""
+    """Check and copy the angles (N,) of a scan."""
     angles = np.array(values, dtype=np.float64, ndmin=1)
     if angles.ndim != 1 or not 1 <= len(angles) <= MOST_RAYS:
         raise InvalidValue(

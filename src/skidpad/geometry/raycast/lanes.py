@@ -31,7 +31,7 @@ LANES = 8
 
 
 class Emitter(NamedTuple):
-    """Where instructions are emitted."""
+    """Position at which instructions are emitted: a numba context and an LLVM builder."""
 
     context: Any
     builder: Any
@@ -108,7 +108,7 @@ class Lanes:
         return Lanes(self.builder, self.builder.not_(self.value))
 
     def pick(self, yes: Lanes | float, no: Lanes | float) -> Lanes:
-        """`yes` where this is true, else `no`."""
+        """Select `yes` in lanes where the truth value holds, else `no`."""
         return Lanes(self.builder, self.builder.select(self.value, self._of(yes), self._of(no)))
 
     def _called(self, name: str, *more: Lanes) -> Lanes:
@@ -119,23 +119,23 @@ class Lanes:
         return Lanes(self.builder, self.builder.call(function, operands))
 
     def size(self) -> Lanes:
-        """Magnitude."""
+        """Magnitude of each number."""
         return self._called("fabs")
 
     def root(self) -> Lanes:
         return self._called("sqrt")
 
     def signed_as(self, other: Lanes) -> Lanes:
-        """Magnitude of this with the sign of the other."""
+        """Magnitude of these numbers with the signs of the others."""
         return self._called("copysign", other)
 
     def within(self, low: Lanes | float, high: Lanes | float) -> Lanes:
-        """This, clamped to limits."""
+        """Numbers clamped to limits."""
         raised = (self < low).pick(low, self)
         return (raised > high).pick(high, raised)
 
     def raised_to(self, other: Lanes) -> Lanes:
-        """Maximum of both, if this one is 0 or more.
+        """Maximum of two numbers per lane, of which this one must be at least 0.
 
         Such numbers have the order of their bits as integers. A comparison of the floats would
         become a masked store, which delays the next load.
@@ -208,7 +208,7 @@ class Block:
 
 
 def repeated(builder: Any, scalar: Any) -> Lanes:
-    """A scalar in all lanes."""
+    """Broadcast a scalar to all lanes."""
     nothing = ir.Constant(_VECTOR, ir.Undefined)
     first = builder.insert_element(nothing, scalar, ir.Constant(_INT, 0))
     order = ir.Constant(ir.VectorType(_INT, LANES), [0] * LANES)
@@ -216,7 +216,7 @@ def repeated(builder: Any, scalar: Any) -> Lanes:
 
 
 def constant(builder: Any, value: float) -> Lanes:
-    """A constant in all lanes."""
+    """Broadcast a constant to all lanes."""
     return Lanes(builder, ir.Constant(_VECTOR, [value] * LANES))
 
 
@@ -280,7 +280,7 @@ def store_in_row(emit: Emitter, array: Any, row: Any, block: Any, value: Lanes) 
 
 @instruction("float64", "float64 float64 float64")
 def fma(emit: Emitter, a: Any, b: Any, c: Any) -> Any:
-    """a*b + c, rounded once."""
+    """Fused multiply-add a*b + c, rounded once."""
     return emit.builder.fma(a, b, c)
 
 

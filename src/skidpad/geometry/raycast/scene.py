@@ -43,7 +43,7 @@ ALWAYS, NEVER = -1.0, np.inf
 
 
 def rows_of(segments: Array, square: float = NEVER) -> Array:
-    """Fields (n, 8) of those segments (n, 4) that have a length."""
+    """Fields (n, 8) of segments (n, 4); segments without length are left out."""
     edges = segments[:, 2:] - segments[:, :2]
     kept = np.any(edges != 0.0, axis=1)
     rows = np.zeros((int(kept.sum()), len(FIELDS)))
@@ -111,7 +111,7 @@ def hide_backs(rows: Array) -> Array:
         for v in (x, y)
     )
     square = np.maximum.reduceat((x - middle_x) ** 2 + (y - middle_y) ** 2, starts)
-    # Those that turn left are reversed.
+    # Reverse loops that turn left.
     about = np.repeat(convex & (total > 0.0), counts)
     turned = rows.copy()
     turned[about, :4] = rows[about][:, [2, 3, 0, 1]]
@@ -318,7 +318,7 @@ def _middle(boxes: Array) -> Array:
 
 
 def _above(boxes: Array, middle: Array, radius: Array) -> tuple[Array, Array, Array]:
-    """Boxes and discs around each group of eight."""
+    """Bounding boxes and discs of each group of eight."""
     starts = np.arange(0, len(boxes), 8)
     if len(starts) == 0:
         return boxes, middle, radius
@@ -340,7 +340,7 @@ _NO_MOVERS = np.empty((1, 0, BLOCK))
 
 
 def plain(array: Array) -> Array:
-    """The array, or a copy, such that it is contiguous and writable.
+    """Return the array, or a copy of it, as a contiguous and writable one.
 
     Kernels are compiled for such arrays only.
     """
@@ -348,7 +348,7 @@ def plain(array: Array) -> Array:
 
 
 def segments_of(values: Any) -> Array:
-    """Checked segments (n, 4)."""
+    """Check segments (n, 4) for finite coordinates within the limit."""
     array = np.array(values, dtype=np.float64)
     if array.size == 0:
         return np.empty((0, 4))
@@ -379,18 +379,18 @@ def movers_per_pose(movers: Any, poses: int) -> Any:
 
 
 def poses_of(values: Any) -> Array:
-    """Checked poses (B, 3) of sensors: x, y, yaw."""
+    """Check the poses (B, 3) of sensors: x, y, yaw."""
     array = plain(np.asarray(values, dtype=np.float64))
     if array.ndim != 2 or array.shape[1] != 3:
         raise InvalidValue(f"poses has shape {array.shape}: it must be (B, 3) with x, y, yaw")
-    # One look at all of them is enough where none is wrong.
+    # Test all poses at once, and search for the wrong one only if there is any.
     if not (np.abs(array) <= _FARTHEST_POSE).all():
         check_rays(*array.T)
     return array
 
 
 def rays_of(x: Any, y: Any, angle: Any) -> list[Array]:
-    """Checked origins and angles of rays, each (N,)."""
+    """Check origins and angles of rays, each (N,)."""
     values = [np.atleast_1d(np.asarray(v, dtype=np.float64)) for v in (x, y, angle)]
     try:
         shape = np.broadcast_shapes(*(v.shape for v in values))
@@ -441,7 +441,7 @@ _WORTH_A_THREAD = 50_000
 
 
 class _Scans(NamedTuple):
-    """Arguments of scans, checked."""
+    """Checked arguments of scans, ready for the kernels."""
 
     poses: Array
     rays: Fan
@@ -496,7 +496,7 @@ class Scene:
 
     @cached_property
     def cells(self) -> Cells:
-        """Walls as sorted for single rays, built on first use."""
+        """Walls sorted into cells for single rays, built on first use."""
         return cells_of(self.rows)
 
     @classmethod
@@ -505,7 +505,7 @@ class Scene:
         return cls(map.segments, map.grid, engine=engine)
 
     def on_cuda(self) -> Any:
-        """The same walls on a CUDA device, a `cuda.CudaScene`, for many sensors."""
+        """Copy the walls to a CUDA device, as a `cuda.CudaScene` for many sensors."""
         from .cuda import CudaScene
 
         return CudaScene(self)
