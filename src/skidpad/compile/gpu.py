@@ -113,9 +113,9 @@ Work estimated at less than `_SHORT` is one launch. Otherwise the first launch t
 `_FIRST` by the estimate, and later ones `_LONG` by measurement.
 """
 _GROWTH = 16
-"""Largest growth factor of a launch over the one before.
+"""Largest ratio of a launch's number of steps to the previous launch's.
 
-A short launch is measured inaccurately.
+The duration of a short launch is measured inaccurately.
 """
 
 

@@ -167,7 +167,9 @@ class View:
     def load(
         self, b: ir.IRBuilder, group: Group, fields: int | Sequence[int], step: Any = None
     ) -> list[Any]:
-        """Load some fields, or the first `fields` ones, of this group of vehicles as vectors."""
+        """Load selected fields, or the first `fields` fields, of this group of vehicles as
+        vectors.
+        """
         fields = range(fields) if isinstance(fields, int) else fields
         if not fields:
             return []

@@ -289,7 +289,7 @@ def _library(
 
 
 def _label(program: Program) -> str:
-    """Progress text for what is compiled, such as "compiling two_track, Radau"."""
+    """Progress text of a compilation, such as "compiling two_track, Radau"."""
     vehicle, _, rest = program.name.partition(".")
     what = rest.removeprefix("step.")
     what = {"radau": "Radau", "rk4": "RK4"}.get(what, what)

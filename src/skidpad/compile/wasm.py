@@ -233,7 +233,7 @@ class Body:
             if i.op == "call":
                 count = len(self.functions[i.imm[0]].inputs[0].fields)
             uses.update(i.args[:count] if i.op != "item" else ())
-        # All calls are emitted; unused ones have already been removed by `dead_code`.
+        # All calls are emitted, since `dead_code` has already removed unused calls.
         uses.update(k for k, i in enumerate(self.program.code) if i.op == "call")
         return uses
 

@@ -293,7 +293,7 @@ def _find(kind: type) -> Any:
 
 R = TypeVar("R")
 Tracer = Callable[[Callable[..., Any], tuple[Any, ...]], Any]
-"""Function of a kernel and its arguments; returns what the kernel would return."""
+"""Type of a tracer: a function of a kernel and its arguments that returns the kernel's result."""
 
 _TRACER: ContextVar[Tracer | None] = ContextVar("skidpad_tracer", default=None)
 

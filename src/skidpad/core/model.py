@@ -324,7 +324,7 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
     model: Model[X, U, P, Y, W]
     params: P
     outlines: tuple[Outline, ...] | None = None
-    """Outlines from above that replace those of its body's geometry, or None."""
+    """Outlines from above that replace the outlines of the body's geometry, or None."""
     clips_inputs: bool = False
     """Whether steering angles far beyond the actuator's limit are clipped; otherwise they are
     refused, since they may be in degrees. See `with_clipped_inputs`."""
@@ -404,8 +404,9 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
         return _vehicle, (type(self), self.model, leaves, self.outlines, self.clips_inputs)
 
     def with_params(self, params: Any = None, /, **values: Any) -> Self:
-        """Copy of the vehicle with some parameters replaced, nested ones by record or dotted
-        name."""
+        """Copy of the vehicle with some parameters replaced; nested parameters by record or dotted
+        name.
+        """
         return replace(
             self, params=record.build(self.model.Params, params, base=self.params, **values)
         )

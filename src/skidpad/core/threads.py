@@ -259,7 +259,7 @@ class _Job:
                 raise KeyboardInterrupt
 
     def close(self) -> None:
-        """Start no more threads and wait for the working ones, despite interrupts."""
+        """Start no more threads, and wait for the working threads despite interrupts."""
         interrupt: BaseException | None = None
         while self._helpers or not self._closed:
             try:

@@ -277,7 +277,7 @@ class Variables:
 
     @cached_property
     def _kinds(self) -> dict[str, Any]:
-        """Record class of each group, in order; rates have that of the states."""
+        """Record class of each variable group, in order; rates share the class of the states."""
         model = self.exported.model
         kinds = (model.State, model.State, model.Input, model.Disturbance, model.Outputs)
         return dict(zip(_ROLES, (*kinds, model.Params), strict=True))
@@ -588,7 +588,7 @@ def _structure(
 ) -> None:
     structure = ET.SubElement(root, "ModelStructure")
     if version == 3:
-        # An array has one reference, that of its first number.
+        # An array has a single reference, the reference of its first number.
         places = {v.reference + k: v.reference for v in listed for k in range(v.size)}
     else:
         places = {v.reference: k for k, v in enumerate(listed, 2)}

@@ -100,7 +100,7 @@ def line_edges(line: Array) -> Array:
 
 
 def ring_edges(ring: Array) -> Array:
-    """Segments (x0, y0, x1, y1) around a ring, including the one back to the first vertex."""
+    """Segments (x0, y0, x1, y1) around a ring, including the segment back to the first vertex."""
     return np.hstack([ring, np.roll(ring, -1, axis=0)])
 
 

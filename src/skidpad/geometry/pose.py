@@ -104,7 +104,7 @@ class Vector(NamedTuple):
 
 
 class Rotation(NamedTuple):
-    """Rotation matrix; its columns are the rotated axes in the original ones."""
+    """Rotation matrix, whose columns are the rotated axes expressed in the original axes."""
 
     xx: one
     xy: one

@@ -152,7 +152,7 @@ def radau_spectrum(stages: int) -> Spectrum:
         polynomial = coefficients
         starts = np.roots([float(c) for c in polynomial]).tolist()
         roots = [_polished(polynomial, z) for z in starts]
-        # Real ones, then by falling real part, the upper of each pair first.
+        # Sort real eigenvalues first, then pairs by falling real part, upper half-plane first.
         roots.sort(key=lambda root: (root[1] != 0, -root[0], -root[1]))
         reals = [root for root in roots if root[1] == 0]
         pairs = [root for root in roots if root[1] > 0]

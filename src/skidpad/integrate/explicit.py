@@ -69,7 +69,7 @@ class Tableau:
 
     @property
     def explicit(self) -> bool:
-        """Whether each stage needs only earlier ones."""
+        """Whether the method is explicit: each stage needs only earlier stages."""
         return all(not any(row[i:]) for i, row in enumerate(self.a))
 
 

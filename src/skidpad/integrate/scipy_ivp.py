@@ -1,7 +1,7 @@
-"""The methods of `scipy.integrate.solve_ivp` with the interface of an integrator.
+"""Methods of `scipy.integrate.solve_ivp` with the interface of an `Integrator`.
 
-They choose their own steps inside dt, so they run on floats only. They are slow, and serve as a
-reference with a known tolerance.
+The methods choose their own steps inside dt, so they run on floats only. They are slow, and serve
+as a reference with a known tolerance.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class ScipyMethod:
         def derivative(values: Vector) -> Vector:
             return np.asarray(same_length(f, tuple(values.tolist())), dtype=float)
 
-        # float() of a CasADi symbol is NaN without a word, so the types are looked at first.
+        # Check the types first, since float() of a CasADi symbol is silently NaN.
         for value in (*x, dt):
             if not isinstance(value, Real):
                 raise InvalidValue(
@@ -93,7 +93,7 @@ class ScipyMethod:
         return tuple(self.solver().advance(derivative, start, float(dt)).tolist()), 0.0
 
     def solver(self) -> StepSolver:
-        """The solver of this method, restarted at every step."""
+        """SciPy solver of this method, restarted at every step."""
         # scipy.integrate takes a tenth of a second to import, which `import skidpad` should not
         # pay.
         import scipy.integrate
@@ -148,11 +148,12 @@ class StepSolver:
         `time` in s is used in errors only: `StepNotConverged` when the solver gives up,
         `SimulationDiverged` when a state or its derivative is not finite.
         """
-        # From a derivative that is not finite SciPy would look for its first step without end.
+        # Raise here: with a derivative that is not finite, SciPy searches for its first step
+        # without end.
         if not self._frozen and not np.isfinite(derivative(x)).all():
             raise self._diverged(x, time)
         try:
-            # LSODA says by a warning what it says by its result too.
+            # Suppress LSODA's warnings, since its result reports the same failure.
             quiet = warnings.catch_warnings() if self._warns else contextlib.nullcontext()
             with np.errstate(all="ignore"), quiet:
                 if self._warns:
@@ -165,7 +166,7 @@ class StepSolver:
 
     def _solved(self, function: _Watched, x: Vector, dt: float, time: float) -> Vector:
         solver = self._solver(function, 0.0, x, dt, vectorized=False, **self._options)
-        # With this first step an explicit method never ends.
+        # Refuse a first step of NaN, with which an explicit method never ends.
         if np.isnan(getattr(solver, "h_abs", 0.0)):
             raise self._failed(time, "the first step it looks for is NaN; it would not return")
         message = None

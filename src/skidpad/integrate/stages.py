@@ -69,7 +69,9 @@ class Method:
 
     @classmethod
     def of(cls, tableau: Tableau, inverse: Sequence[Sequence[float]], h: SX) -> Method:
-        """The method of a tableau with step `h`; `inverse` is that of the tableau's matrix."""
+        """Make the method of a tableau with step `h`; `inverse` is the inverse of the tableau's
+        matrix.
+        """
         return cls(
             weights=[[h * a for a in row] for row in tableau.a],
             times=[h if c == 1 else h * c for c in tableau.c],
@@ -275,7 +277,7 @@ class LargeBlock:
 
 @dataclass(frozen=True)
 class TransformedFactors:
-    """Factors of all matrices λ/h - J: those of the real eigenvalues, then of the pairs."""
+    """Factors of all matrices λ/h - J, first for real eigenvalues, then for complex pairs."""
 
     spectrum: Spectrum
     factors: list[SparseFactors]

@@ -67,8 +67,9 @@ class StraightLine(NamedTuple):
 
 
 class CurvedLine(NamedTuple):
-    """Points at equal steps, two extra ones at each end, and a map for finding the nearest
-    segment."""
+    """Curved reference line: points at equal steps, two extra points at each end, and a map that
+    finds the nearest segment.
+    """
 
     xs: m
     """Number of the shared array of the points' x; see `shared_array`."""

@@ -188,7 +188,8 @@ def track_heights(
     modes = modes[(n * shortest <= 1.0) & (n * longest >= 1.0)]
     n = modes / (size * step)
     spread = np.sqrt(psd(n, roughness) / (size * step))
-    # (modes, tracks, 2) independent normal numbers; those of a track do not depend on the others.
+    # Independent normal numbers (modes, tracks, 2); a track's numbers do not depend on the other
+    # tracks.
     drawn = normals(seed, "road", modes, np.arange(tracks.size), 2)
     parts = np.zeros((2, tracks.size, size))
     for i, row in enumerate(_factor(n, tracks)):
@@ -389,7 +390,8 @@ class Road:
         Args:
             curvature: of the line between its points, 1/m, positive to the left; (n - 1,).
             step: spacing of its points in m.
-            width: of the road in m, half to each side. Outside, the height is that of its border.
+            width: of the road in m, half to each side. Outside, the height equals the height of the
+                border.
             z: height of the line at its n points, in m.
             bank: rise to the left at its n points, per horizontal distance.
         """
@@ -424,7 +426,8 @@ class Road:
         Args:
             roughness: a class from "A" to "H", or G_d at 0.1 1/m, in m³.
             seed: any integer; each gives a different road.
-            length: from (x, y) along `yaw`, in m. Beyond it the height is that of its end.
+            length: from (x, y) along `yaw`, in m. Beyond it the height equals the height of the
+                end.
             step: spacing of its points in m; heights are linear between them.
             tracks: increasing offsets in m to the left of the line at which heights are generated,
                 coherent as on a surface with isotropic roughness.

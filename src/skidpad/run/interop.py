@@ -280,7 +280,7 @@ class JaxModel(FlatModel):
         def once(_: Any, state: Any) -> Any:
             return self.update(state, *rest, dt / many, start)[0]
 
-        # A loop keeps the compiled code as small as that of one sub-step.
+        # A loop keeps the compiled code as small as for one sub-step.
         end = once(0, start) if many == 1 else self.fori_loop(0, many, once, start)
         return self._flat(record.flatten(end))
 

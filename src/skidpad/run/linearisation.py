@@ -4,11 +4,11 @@
     rate, A, B = linearise_continuous(car, x, u)            # x' is about rate + A dx + B du
     along, across = normalised_acceleration(car, x, u)      # 1 is the limit of each
 
-The derivatives are exact: those of the expressions of `interop`, which the simulator itself
-steps, compiled once for a model and an integrator. After that a call takes some ten microseconds,
-and less through a `Linearisation` that the caller holds. The step of a small model is one function;
-that of a large one is assembled at each call from the derivatives of its stages, by the same chain
-rule with far less to compile. A delayed input counts as the one in effect.
+The derivatives are exact: they differentiate the expressions of `interop`, which the simulator
+itself steps, compiled once for a model and an integrator. After that a call takes some ten
+microseconds, and less through a `Linearisation` that the caller holds. The step of a small model is
+one function; that of a large one is assembled at each call from the derivatives of its stages, by
+the same chain rule with far less to compile. A delayed input counts as the one in effect.
 
 The step is one of RK4. If that is unstable at every driving speed ("auto"), or with "exact", the
 linear motion is solved exactly instead: with the input held, x' = rate + A dx + B du has a closed

@@ -777,7 +777,7 @@ class MonteCarlo:
 
 
 def _place(name: str, value: Any, kept: Array, argument: str) -> int:
-    """Index of a level among the recorded ones; raises if it was not recorded."""
+    """Index of a level among the recorded levels; raises if it was not recorded."""
     number = finite(name, value)
     at = np.flatnonzero(np.isclose(kept, number, rtol=0.0, atol=1e-12))
     if not at.size:

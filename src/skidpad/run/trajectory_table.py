@@ -643,7 +643,7 @@ def from_csv(kind: type[T], path: str | os.PathLike[str], units: Mapping[str, Un
 
 
 def csv_rows(file: Path, separator: str = ",") -> list[list[str]]:
-    """The rows of a CSV file, empty ones included."""
+    """Read all rows of a CSV file, including empty rows."""
     text = io.StringIO(text_of(file, "a text table"), newline="")
     reader = csv.reader(text, delimiter=separator)
     try:

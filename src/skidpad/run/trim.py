@@ -300,7 +300,7 @@ tangents is below `STRAIGHT`: the next turn must not belong to another part of t
 PER_SPEED, PER_DEMAND, PER_SLIP = 0.03, 0.02, 0.2
 """Weights of 1 m/s, 1 m/s² of demanded acceleration and the slip of a wheel in a stride, in rad."""
 IN_AIR = 1e-4
-"""Rate in 1/s at which the spin of a wheel approaches that of rolling.
+"""Rate in 1/s at which the spin of a wheel approaches the spin of free rolling.
 
 Negligible compared with a tyre on the ground, but without it the spin of a wheel in the air
 would be undetermined.

@@ -110,7 +110,7 @@ class Imu(Sensor):
 
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """Channels of the accelerometer, then those of the gyroscope."""
+        """Channels of the three accelerometer axes, then of the three gyroscope axes."""
         return _three("accelerometer", self.accelerometer) + _three("gyroscope", self.gyroscope)
 
     def measure(self, truth: Motion) -> ImuReading:

@@ -376,7 +376,9 @@ def _neighbours(triangles: AnyArray, is_blue: AnyArray, sides: Array) -> dict[_E
 
 
 def _spread(points: Array) -> list[int]:
-    """Indices of points with a least distance from the one before."""
+    """Select points at least a given distance from the previously selected point; return their
+    indices.
+    """
     kept = [0]
     for k in range(1, len(points)):
         if np.hypot(*(points[k] - points[kept[-1]])) >= _APART:

@@ -138,7 +138,7 @@ class CudaScene:
         return array
 
     def _units(self, angles: Any) -> tuple[Any, Any]:
-        """Cosines and sines of the angles on the device; those of the last call are cached."""
+        """Cosines and sines of the angles on the device; the last result is cached."""
         values = angles.angles if isinstance(angles, Fan) else angles
         if self._angles is None or not np.array_equal(values, self._angles):
             xp = self.xp

@@ -49,7 +49,7 @@ NOISE = 1e-15
 TINY = 1e-290
 """Magnitude below which products are taken as 0, since their inverses could overflow."""
 SURELY = 1.0 - 1e-9
-"""Factor on distances, so that rounding never excludes what lies exactly at a limit."""
+"""Factor on distances, so that rounding never excludes an object exactly at a limit."""
 
 
 @instruction("void", "array int64 array int64 float64 float64")

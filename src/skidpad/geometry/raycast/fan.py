@@ -19,7 +19,7 @@ MOST_RAYS = 1_000_000
 BEARING_ERROR = 2e-6
 """Bound of the error of bearings in rad, by which ranges of rays are widened."""
 LARGEST_ANGLE = 1e9
-"""Largest magnitude of an angle in rad; sines of larger ones would not be exact."""
+"""Largest magnitude of an angle in rad; sines of larger angles would not be exact."""
 
 VIEW = (
     "x", "y", "cos", "sin", "per_rad", "per_turn", "margin", "top", "middle", "max_range",
