@@ -251,7 +251,7 @@ class Place(NamedTuple):
 
 
 class PlaceMemory(NamedTuple):
-    """The part of `Place` that is carried from one control period to the next."""
+    """Memory of a vehicle's `Place` that is carried from one control period to the next."""
 
     s: m = 0.0
     """Distance along the centre line; on a loop, modulo the lap length."""
@@ -260,7 +260,7 @@ class PlaceMemory(NamedTuple):
 
 
 class Courses:
-    """All tracks of a task, with their shared arrays.
+    """Tracks of a task, with their shared arrays.
 
     Args:
         tracks: one or more tracks.
@@ -369,7 +369,7 @@ def place_of(
         point = point_at(course, s)
         ahead, left = to_body(point[:3], pose.x, pose.y)
         s = s + advance(Deviation(ahead, left, 0.0), point.curvature)
-    # Beyond the end of an open line a vehicle stays at its last point and gains nothing more.
+    # Beyond the end of an open line, the place stays at the last point and progress stops.
     s = where(course.closed > 0.5, s, clip(s, 0.0, course.length))
     gained = s - before.s
     s = _within_lap(course, s)

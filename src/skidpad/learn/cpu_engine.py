@@ -190,7 +190,8 @@ class TaskArrays:
 
     def room(self, fields: int, steps: int = 1) -> Any:
         """Zeros (steps, B, fields)."""
-        # The row is last in memory, so that neighbouring lanes read neighbouring numbers.
+        # Rows are the fastest-varying axis in memory, so that neighbouring lanes read neighbouring
+        # numbers.
         return self.xp.zeros((steps, fields, self.rows), self.dtype).swapaxes(1, 2)
 
 
@@ -202,7 +203,7 @@ class CpuEngine(TaskArrays):
         self._few = rows <= FEW
         super().__init__(programs, rows, precision, np, own_parameters=self._few)
         self._threads = 1 if self._few else threads
-        # Two sets of states and memories, each written from the other.
+        # States and memories exist twice; each period reads one set and writes the other.
         self._states = [self.room(self.size["x"], 2) for _ in range(2)]
         self._memories = [self.room(self.size["m"]) for _ in range(2)]
         self._now = 0

@@ -268,7 +268,7 @@ class Environments:
         self._books.advance()
         if healthy is not True and of["fault"].any():
             self._raise_fault(lambda k: diverged(self.task, k, self.steps[k] + 1))
-        # For an environment that only restarts no period passes.
+        # An environment that only restarts in this call does not advance by a period.
         self._periods += of["renewed"] < 0.5
         self.steps[:] = of["steps"]
         engine.judge(of["time"], self._noise(slice(None)))
@@ -339,7 +339,7 @@ class Environments:
     def _noise(self, rows: Any) -> Array:
         if not self._noise_words.size:
             return _QUIET if isinstance(rows, slice) else np.empty((len(rows), 0))
-        # Agents of a world draw the same starts, but their own noise.
+        # Agents of a world share the samples of their start, but have separate noise.
         own = self._seeds[rows] + (self._agent[rows].astype(np.uint64) << np.uint64(40))
         return shares("learn.noise", own, self._periods[rows], self._noise_words)
 

@@ -211,7 +211,7 @@ class FunctionalEnvironments:
         self.environments = environments
         """Environments that compute the steps; results do not depend on their own state."""
         self._jax, self._host = jax, device == "cpu"
-        # Steps of several threads take turns.
+        # The lock lets only one thread step at a time.
         self._lock = Lock()
         observation = environments.reset(seed=0)
         shape = jax.ShapeDtypeStruct

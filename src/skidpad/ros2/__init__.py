@@ -1,4 +1,4 @@
-"""Nodes of ROS 2, with or without a ROS installation; see docs/ros2.md.
+"""ROS 2 nodes that run with or without a ROS installation; see docs/ros2.md.
 
 The nodes of `skidpad ros2` are programs of a `Node` that a `Loop` runs; `Exchange` connects nodes
 within one process.

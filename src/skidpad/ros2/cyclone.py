@@ -70,7 +70,7 @@ def _leave_domain(number: int) -> None:
         opened.users -= 1
         if opened.users == 0:
             del _opened[number]
-            # Deleted here, with its threads: at the end of the interpreter it would be too late.
+            # Delete the domain here, with its threads; at interpreter exit it would be too late.
             dds.delete(opened.domain)
 
 
@@ -139,9 +139,9 @@ class Participant:
         if qos.depth < 1:
             raise InvalidValue(f"depth is {qos.depth}, but must be at least 1")
         last = policy.History.KeepLast(qos.depth)
-        # rmw uses the same setting.
+        # rmw_cyclonedds uses the same setting.
         policies = [
-            # Without waiting: a new sample replaces an old one if there is no room.
+            # Writing never blocks: a new sample replaces an old one if the history is full.
             policy.Reliability.Reliable(0) if qos.reliable else policy.Reliability.BestEffort,
             policy.Durability.TransientLocal if qos.latched else policy.Durability.Volatile,
             policy.DataRepresentation(use_cdrv0_representation=True),
@@ -172,7 +172,7 @@ class Participant:
 
 
 class _Others:
-    """Writers or readers of all participants by topic, from the built-in topics of DDS."""
+    """Endpoints (writers or readers) of all participants by topic, from DDS built-in topics."""
 
     def __init__(self, participant: Any, writers: bool) -> None:
         builtin = cyclone("builtin")
@@ -215,7 +215,7 @@ _FOREVER = 2**63 - 1
 
 
 class Waiting:
-    """Calls the function of each reader with new samples, one at a time, in one thread."""
+    """Waiting thread that calls the function of each reader with new samples, one at a time."""
 
     def __init__(self, participant: Any, retry: Callable[[], bool]) -> None:
         core = cyclone("core")
@@ -237,7 +237,7 @@ class Waiting:
         core = cyclone("core")
         states = core.SampleState.NotRead | core.ViewState.Any | core.InstanceState.Any
         with self._lock:
-            # A callback may have closed it meanwhile, and the reader with it.
+            # A previous callback may have closed the participant, and the reader with it.
             if self._ended:
                 return
             condition = core.ReadCondition(reader, states)
@@ -271,7 +271,7 @@ class Waiting:
             many = wait(wait_set, due, room, patience)
             if many < 0:
                 return
-            # First, so that later requests wake the thread again.
+            # Clear the flag first, so that later requests wake the thread again.
             wake.set(False)
             for number in due[: min(many, room)]:
                 taker = self._takers.get(number)
@@ -318,7 +318,8 @@ class Graph:
             if isinstance(sample, self._Sample):
                 with suppress(InvalidValue):
                     self._look_at(dds.decoded_info(sample.data))
-        # The sender may be the first, or the last, of another release of ROS 2.
+        # This sender may be the first or last participant of another ROS 2 release, which affects
+        # the Gid size.
         with self._lock:
             size = dds.gid_size(self._distribution, self._others())
             if self._entities is not None and size != self._gid_size:
@@ -391,14 +392,14 @@ subscriptions."""
 
 
 class Peers:
-    """Checks the peers of one endpoint, each once.
+    """Checker of the peers of one endpoint, each peer once.
 
     Args:
         entity: the writer or reader of the endpoint.
         publishes: whether it is a publisher.
         topic: full name of its topic.
         type_: its type.
-        notices: takes the warnings.
+        notices: receives the warnings.
         lookup: finds the endpoints of a topic.
     """
 
@@ -693,7 +694,8 @@ class CycloneTransport(Transport):
         except BaseException:
             self._participant.close()
             raise
-        # Threads of the library that outlive the interpreter would call into it.
+        # Close at exit: threads of the library that outlive the interpreter would still call into
+        # it.
         atexit.register(self.close)
 
     def publisher(self, topic: str, type_: MessageType, qos: Qos) -> CyclonePublisher:
@@ -743,7 +745,7 @@ class CycloneTransport(Transport):
 
     def look(self) -> None:
         with self._lock:
-            # Publishers come first.
+            # Close publishers first.
             peers = sorted(self._peers, key=lambda one: not one.publishes)
             for one in () if self.closed else (*peers, *self._services):
                 one.look()
@@ -780,7 +782,7 @@ class CycloneTransport(Transport):
         ]
 
     def _retry(self) -> bool:
-        """Send waiting replies; true while some remain."""
+        """Send waiting replies; returns whether some remain."""
         for service in tuple(self._services):
             self._guarded(service.name, service.send_waiting)()
         return not self.closed and any(service.waiting for service in tuple(self._services))

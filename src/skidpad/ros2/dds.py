@@ -65,7 +65,7 @@ class Identity(NamedTuple):
 
 
 class Publisher(Protocol):
-    """Writes messages of one type to one topic."""
+    """Publisher: writes messages of one type to one topic."""
 
     def write(self, cdr: Data) -> None:
         """Send a message without waiting for readers; the bytes may change after it returns."""
@@ -103,10 +103,10 @@ class Notices:
         """Add a warning about a peer that is not connected because of its type.
 
         Args:
-            peer: its identity.
+            peer: identity of the peer.
             who: "a publisher of" or "a subscription to".
             topic: full name of the topic.
-            node: full name of its node; empty if unknown.
+            node: full name of the peer's node; empty if unknown.
             types: the types of the peer and of this node.
         """
         other, own = types
@@ -288,7 +288,9 @@ def settings_of(environment: Mapping[str, str]) -> Settings:
 
 
 def _range(environment: Mapping[str, str]) -> str:
-    """Discovery range; ROS_LOCALHOST_ONLY takes precedence over the variable introduced by Iron."""
+    """Discovery range set in the environment; ROS_LOCALHOST_ONLY precedes the variable introduced
+    by Iron.
+    """
     localhost = environment.get("ROS_LOCALHOST_ONLY", "").strip() or "0"
     if localhost not in ("0", "1"):
         raise InvalidValue(f"ROS_LOCALHOST_ONLY is {localhost!r}, but must be 0 or 1")
@@ -305,7 +307,7 @@ _ERRORS = 3
 
 
 class Calls(NamedTuple):
-    """C functions that the binding wraps differently or not at all."""
+    """C functions that the Python binding wraps differently or not at all."""
 
     attach: Any
     """Arguments: wait set, entity, and a number that identifies it."""
@@ -382,7 +384,7 @@ def graph_sample_type() -> Any:
 
 
 def _structure(dds_name: str, fields: dict[str, Any]) -> Any:
-    """A class of the binding; all ROS types are "final", which allows no further members."""
+    """Structure class of the binding; ROS types are "final", which allows no further members."""
     idl = cyclone("idl")
     made = idl.make_idl_struct(
         dds_name.replace("::", "_"), dds_name.replace("::", "."), fields, dataclassify=False
@@ -433,7 +435,7 @@ GUID = 16
 
 
 class NodeEntities(NamedTuple):
-    """A node with the GUIDs of its endpoints."""
+    """Node of a participant with the GUIDs of its endpoints."""
 
     identity: Identity
     readers: tuple[bytes, ...] = ()
@@ -480,7 +482,7 @@ def _info_type(gid_size: int) -> MessageType:
 
 
 def _guid(gid: Any) -> bytes:
-    """GUID in a Gid, after which all bytes must be zero."""
+    """GUID at the start of a Gid, whose remaining bytes must be zero."""
     data = bytes(gid.data)
     if any(data[GUID:]):
         raise InvalidValue(f"{data.hex()} is no Gid")

@@ -68,11 +68,11 @@ class Program(Protocol):
 
 
 class Loop:
-    """Runs a program.
+    """Loop that runs a program of a node, in real time or in lock-step.
 
     Args:
-        node: its node. If its clock is neither the system clock nor followed, the ticks advance it
-            and it is published on `/clock`.
+        node: the program's node. If its clock is neither the system clock nor followed, the ticks
+            advance it and it is published on `/clock`.
         program: the simulation, such as `SingleVehicle`.
         lock_step: whether time waits until every command topic has a new message, or `~/step` is
             called. The same commands then give the same bits, however fast they arrive. A
@@ -106,7 +106,7 @@ class Loop:
         node.parameters.changed.append(self._changed)
         self._clock = None
         if not node.clock.wall and not followed:
-            # Serves reliable and best-effort subscribers.
+            # This quality suits reliable and best-effort subscribers.
             reliable = CLOCK._replace(reliable=True)
             self._clock = node.publisher("/clock", "rosgraph_msgs/msg/Clock", reliable)
             self._time = Prepared(self._clock.type, self._clock.type.Record())
@@ -247,16 +247,16 @@ class Loop:
 
     def _reset(self, request: Any) -> Any:
         self.program.reset()
-        # A pause by the user continues.
+        # A pause requested by the user remains in effect.
         self.paused, self._failed = self.paused and not self._failed, False
         self._pace.restart(self._now())
         return self._trigger(success=True, message="reset")
 
 
 class Exchange:
-    """Connects the nodes of one process; messages arrive immediately and in order.
+    """Connection between the nodes of one process; messages arrive immediately and in order.
 
-    For closed loops that are reproducible and need no network.
+    Use it for reproducible closed loops without a network.
     """
 
     __repr__ = brief_repr
@@ -404,7 +404,7 @@ def transport(kind: str, identity: Identity) -> Transport:
     """
     if kind not in ("auto", *_CLASSES):
         raise InvalidValue(f"middleware {kind!r}: must be one of auto, {', '.join(_CLASSES)}")
-    # Imported here: each brings its library.
+    # Imported here, since each transport imports its library.
     module, name = _CLASSES[_choose() if kind == "auto" else kind]
     return getattr(import_module(f".{module}", __package__), name)(identity)
 
@@ -414,7 +414,7 @@ def _choose() -> str:
     if (wanted or _DEFAULT).startswith("rmw_fastrtps") and _is_installed("rclpy"):
         return "rclpy"
     if wanted:
-        # Others, such as rmw_connextdds, need a sourced ROS 2.
+        # Other middlewares, such as rmw_connextdds, need a sourced ROS 2.
         kind = _OF_IMPLEMENTATION.get(wanted, "rclpy")
         if kind == "rclpy" and not _is_installed(kind):
             raise InvalidValue(

@@ -1,10 +1,10 @@
-"""A node of ROS 2 on any transport: topics, services, parameters, clock and inbox.
+"""ROS 2 node on any transport: topics, services, parameters, clock and inbox.
 
 All of it runs in the simulating thread. Arriving messages wait in an inbox until `handle`.
 
 `parse_arguments` reads the words after `--ros-args`: names and their remaps, parameters and their
-files. `Parameters` are those of a node: declared
-with a default, set by the user, changed by other nodes.
+files. `Parameters` holds the parameters of a node: declared with a default, set by the user,
+changed by other nodes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class Channel:
-    """A source of messages: a subscription or a service.
+    """Source of messages: a subscription or a service.
 
     Args:
         handle: called with each message, in the simulating thread.
@@ -112,10 +112,10 @@ def stamp(nanoseconds: int) -> Any:
 
 
 class Clock:
-    """The time of a node, in ns: system clock, `/clock`, or simulated.
+    """Clock of a node, in ns: system clock, `/clock`, or simulated time.
 
     Args:
-        wall: whether it is the system clock; otherwise the time is the one set last.
+        wall: whether to follow the system clock; otherwise the time is the last time set.
     """
 
     __repr__ = brief_repr
@@ -183,7 +183,7 @@ class Topic:
 
     @property
     def is_heard(self) -> bool:
-        """Whether there is a subscriber or a bag."""
+        """Whether the topic has a subscriber or is recorded to a bag."""
         return self._node.bag is not None or self.readers > 0
 
     def send(self, record: Any) -> None:
@@ -204,9 +204,9 @@ class Node:
 
     Args:
         identity: name and namespace.
-        transport: its middleware; closed with the node.
+        transport: connection to the middleware; closed with the node.
         arguments: remaps and parameters of the user.
-        clock: its clock; None for the system clock.
+        clock: clock of the node; None for the system clock.
     """
 
     __repr__ = brief_repr
@@ -305,8 +305,9 @@ class Node:
         return True
 
     def is_own(self, name: str, data: bytes) -> bool:
-        """Whether the node sent a message itself, as can happen on `/tf`; then it is recorded
-        already."""
+        """Whether a received message was sent by this node, as on `/tf`; such a message is already
+        recorded.
+        """
         own = (topic for topic in self._topics if topic.name == name)
         return any(data.startswith(said) for topic in own for said in reversed(topic.said))
 

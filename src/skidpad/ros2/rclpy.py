@@ -43,7 +43,7 @@ class RclpyTransport(Transport):
         self._rclpy = _imported("rclpy")
         self._context = _imported("rclpy.context").Context()
         signals = _imported("rclpy.signals").SignalHandlerOptions
-        # Without a list rclpy would read the arguments of the process.
+        # Without an explicit list rclpy would read the arguments of the process.
         self._rclpy.init(args=[], context=self._context, signal_handler_options=signals.NO)
         # Logs and parameters are those of `Node`, as with every transport.
         off = ("use_global_arguments", "enable_rosout", "start_parameter_services")
@@ -74,7 +74,7 @@ class RclpyTransport(Transport):
         """Call a function with each request of a service and a function that sends its response."""
         kind = _class(type_.name)
         serialization, future = _imported("rclpy.serialization"), _imported("rclpy.task").Future
-        # In the default group everything else would wait for the response.
+        # In the default callback group, all other callbacks would wait for the response.
         group = _imported("rclpy.callback_groups").ReentrantCallbackGroup()
 
         async def take(request: Any, _: Any) -> Any:
@@ -125,7 +125,7 @@ class RclpyTransport(Transport):
         self._context.try_shutdown()
 
     def _spin(self) -> None:
-        # A shutdown of the context from outside ends this too.
+        # An external shutdown of the context ends this loop, too.
         with suppress(_imported("rclpy.executors").ExternalShutdownException):
             while not self.closed:
                 self._executor.spin_once(timeout_sec=_PATIENCE)

@@ -193,14 +193,14 @@ class Graph:
 SETTINGS: dict[str, Any] = {
     "mode": "peer",
     "connect/endpoints": ["tcp/localhost:7447"],
-    # Without a router the session opens nevertheless and keeps trying to connect.
+    # Without a router the session still opens and keeps trying to connect.
     "connect/timeout_ms": {"router": -1, "peer": -1, "client": 0},
     "connect/exit_on_failure": {"router": False, "peer": False, "client": True},
     "connect/retry": {"period_init_ms": 1000, "period_max_ms": 1000, "period_increase_factor": 1},
     "listen/endpoints": ["tcp/localhost:0"],
     "scouting/multicast/enabled": False,
     "scouting/gossip/enabled": True,
-    # Samples that are kept for late joiners need times.
+    # Samples kept for late joiners need timestamps.
     "timestamping/enabled": {"router": True, "peer": True, "client": True},
     "queries_default_timeout": 600_000,
 }
@@ -241,7 +241,7 @@ def session_settings() -> zenoh.Config:
 def places(config: zenoh.Config) -> str:
     """Addresses at which a session looks for a router."""
     endpoints: Any = json.loads(config.get_json("connect/endpoints"))
-    # One list for all modes, or one for each.
+    # The configuration has one list for all modes, or a list per mode.
     if isinstance(endpoints, dict):
         endpoints = [place for some in endpoints.values() for place in some]
     return ", ".join(map(str, endpoints)) or "nowhere"

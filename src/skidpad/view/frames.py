@@ -1,9 +1,9 @@
 """Frames: pictures of one moment as pixel arrays, drawn without a browser or a display.
 
-They look like the page seen from above. A picture of 640 x 480 pixels takes a few milliseconds.
-Order of the module: `Canvas`, a raster picture of the world with shapes given in metres; fixed
-objects (ground, grid, lanes, walls, lines, cones); vehicles, whose parts are built once per shape
-in its own frame; then `FramePainter`, which combines them.
+The pictures look like the replay page seen from above. A picture of 640 x 480 pixels takes a few
+milliseconds. Order of the module: `Canvas`, a raster picture of the world with shapes given in
+metres; fixed objects (ground, grid, lanes, walls, lines, cones); vehicles, whose parts are built
+once per shape in its own frame; then `FramePainter`, which combines them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Canvas:
         """Offset of the upper border from the origin of the world, in pixels, positive
         downwards."""
         self.pixels: Pixels = np.empty((height, width, 3), np.uint8)
-        # Row by row, which is many times as fast as pixel by pixel.
+        # Fill the background row by row, which is many times as fast as pixel by pixel.
         self.pixels[0] = palette.rgb(ground)
         self.pixels[1:] = self.pixels[0]
         self._shares = empty_shares(height, width)

@@ -1,18 +1,18 @@
-"""Ground under vehicles: their height and attitude, gravity on slopes, friction of regions.
+"""Ground under vehicles: height and attitude of the vehicles, gravity on slopes, friction regions.
 
 `Ground` does all of this for a world; `Footing` is the state of one group on the ground. Each of
 the support points of a vehicle rides on the ground, or falls freely with the vertical velocity
 with which it left (`Ride`, `advance`). The vehicle lies on the plane through them: with all points
-in the air it is in free flight, with constant rates of pitch and roll. With some of them in the air
+in the air it is in free flight, with constant rates of pitch and roll. With some points in the air,
 this is a body whose dynamic index k²/(l_f l_r) is 1 in pitch and in roll, so that each end falls
 independently of the other. A point leaves the ground where the ground drops below its free fall by
 more than the extension of tyre and suspension (`GIVE`), or more steeply than 45°. It lands without
 rebound: the normal velocity is lost, the horizontal one stays.
 
-`Regions` are boxes of the world in which a property has a value; of those that overlap, the first
-in the file counts. `spans` gives the height ranges of bodies, so that those on different floors
-do not touch. `Stillness` skips all of this while the ground cannot have changed: on flat pieces
-that do not move, it is constant around a vehicle up to the nearest edge of a piece.
+`Regions` are boxes of the world in which a property has a value; where boxes overlap, the first one
+in the file counts. `spans` gives the height ranges of bodies, so that those on different floors do
+not touch. `Stillness` skips all of this while the ground cannot have changed: on flat pieces that
+do not move, it is constant around a vehicle up to the nearest edge of a piece.
 """
 
 from __future__ import annotations
@@ -92,10 +92,10 @@ def advance(ride: Ride, ground: Array, give: Array, speeds: Array, g: m_s2, dt: 
     """Ride one step later.
 
     Args:
-        ride: at the beginning of the step.
-        ground: heights of the ground under the points at its end, (B, n).
+        ride: vertical motion at the beginning of the step.
+        ground: heights of the ground under the points at the end of the step, (B, n).
         give: drop of the ground that points follow without leaving it, (B, n), in m.
-        speeds: of the vehicles, (B,), in m/s.
+        speeds: speeds of the vehicles, (B,), in m/s.
         g: gravity in m/s².
         dt: length of the step in s.
     """
@@ -116,7 +116,7 @@ def advance(ride: Ride, ground: Array, give: Array, speeds: Array, g: m_s2, dt: 
     in_air = (ride.in_air & ~touches) | leaves
     # A point that leaves the ground falls from its height on the ground.
     free = np.where(leaves, ride.heights + (ride.rates - 0.5 * g * dt) * dt, free)
-    # After the fall, the ground may still be above the point.
+    # A point that is below the ground after the fall has landed.
     in_air &= free > ground
     touches |= leaves & ~in_air
     return ride._replace(
@@ -171,7 +171,7 @@ SWITCHES = ("gps_no_coverage",)
 
 
 class Regions:
-    """The property regions of a scene that set the property `name`."""
+    """Property regions of a scene that set the property `name`."""
 
     def __init__(self, scene: Scene, name: str) -> None:
         regions = (e for e in scene.elements if isinstance(e, PropertyRegion) and e.name == name)
@@ -198,7 +198,7 @@ class Regions:
 
 
 def _checked(region: PropertyRegion) -> PropertyRegion:
-    """The region; raises if its value is not allowed for the property."""
+    """Return the region; raises if its value is not allowed for the property."""
     value = region.value
     if region.name in SWITCHES and not isinstance(value, bool):
         expected = "true or false, given as <value_bool>"
@@ -233,7 +233,7 @@ class Stillness:
         if self._seen is None:
             return False
         moved = (self._places() - self._seen).ravel()
-        # No vehicle has moved farther than all together.
+        # The norm over all vehicles bounds the distance that any single vehicle has moved.
         return bool(moved.dot(moved) < self._room2)
 
     def note(self) -> None:
@@ -248,7 +248,7 @@ class Stillness:
             self._seen, self._room2 = places.copy(), nearest * nearest
 
     def forget(self) -> None:
-        """Force a new evaluation."""
+        """Force a new evaluation of the ground in the next step."""
         self._seen = None
 
     def _places(self) -> Array:
@@ -280,7 +280,7 @@ def warn_of_no_grip(built: Built, road: Road | None) -> None:
 
 
 def _where(built: Built, holds: Callable[[Any], bool]) -> list[str]:
-    """Names of the vehicles whose own road (None if they have none) meets a condition."""
+    """Names of the vehicles whose own road (None without one) satisfies the condition `holds`."""
     return [
         f"{name} ({made.vehicle.name})"
         for name, made in sorted(built.items())
@@ -409,9 +409,9 @@ class Footing:
     def felt(self, terrain: Terrain, time: s, poses: Array) -> tuple[Array, Array]:
         """Pitch and roll of the ground that acts on the vehicles, (B,) each.
 
-        They are taken from the plane on which a vehicle lies; for vehicles that are `loose`, from
-        the ground at the touching points, since both sides of an edge may be level. They have no
-        effect in free flight.
+        Both angles are taken from the plane on which a vehicle lies; for vehicles that are `loose`,
+        from the ground at the touching points, since both sides of an edge may be level. In free
+        flight the ground does not act.
         """
         _, pitch, roll = self.lying(self.heights)
         for row in np.flatnonzero(self.ride.loose).tolist():
@@ -472,7 +472,8 @@ class Footing:
 
     def lying(self, heights: Array, rows: slice = _ALL) -> tuple[Array, Array, Array]:
         """Height of the reference point, pitch and roll of vehicles on ground of these heights."""
-        # Heights relative to the first one, so that level ground is level to the bit.
+        # Heights are taken relative to the first point, so that level ground gives exactly zero
+        # angles.
         base = heights[:, :1]
         rise, along, across = np.einsum("bkn,bn->kb", self._fit[rows], heights - base)
         return base[:, 0] + rise, np.arctan(0.0 - along), np.arctan(across / np.hypot(1.0, along))
@@ -520,7 +521,7 @@ def _apply(bodies: Bodies, ground: GroundUnder) -> None:
 
 
 def _without_grip(under: GroundUnder, in_air: Flags) -> GroundUnder:
-    """A copy without forces at wheels that are in the air, (B, wheels)."""
+    """Copy of the ground's effect without forces at wheels that are in the air, (B, wheels)."""
     if not in_air.any():
         return under
     own = (-1.0,) * in_air.shape[1]

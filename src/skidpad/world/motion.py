@@ -72,7 +72,7 @@ class Group:
         self.params: AnyArray = _rows(model.Params, [v.params for v in vehicles])
         """Parameters (B, np); changes take effect from the next step."""
         self.state[:] = _rows(model.State, [record.build(model.State)] * count)
-        # The tables are views: a value written into an array is used by the next step.
+        # The tables are views: values written into them take effect in the next step.
         rows = (self.state, self.inputs, self.disturbances, self.params)
         kinds: tuple[Part, ...] = ("State", "Input", "Disturbance", "Params")
         self._tables = dict(zip(kinds, rows, strict=True))
@@ -99,7 +99,8 @@ class Group:
 
     def step(self) -> AnyArray:
         """Advance all vehicles; returns their states (B, nx) before the step."""
-        # Bound at the first step, so that a world that is only inspected needs no compiler.
+        # The kernel is bound at the first step, so that a world that is only inspected needs no
+        # compiler.
         if self._bound is None:
             self._bound = self._runner.bound(self._arrays, self._out, self._queue)
         state, queue, pending = self.state, self._queue, None
@@ -120,7 +121,7 @@ class Group:
         return before
 
     def _judge(self, health: AnyArray) -> None:
-        """Record which vehicles failed in a step, or raise; see `contains`."""
+        """Record which vehicles failed in a step, or raise an error; see `contains`."""
         diverged, bad_input, _ = ~np.isfinite(health)
         if not self.contains or bad_input.any():
             self._runner.judge(self._arrays, self._out, health, self._queue)
@@ -175,7 +176,9 @@ def _rows(kind: type, records: Sequence[Any]) -> AnyArray:
 
 
 def group_by_model(vehicles: dict[str, Vehicle], dt: s) -> list[Group]:
-    """Vehicles grouped by model, in the order of names, independent of the order of `vehicles`."""
+    """Groups of vehicles with the same model, ordered by name, independent of the order of
+    `vehicles`.
+    """
     by_model: dict[int, list[str]] = {}
     for name in sorted(vehicles):
         by_model.setdefault(id(vehicles[name].model), []).append(name)
@@ -246,8 +249,8 @@ class Bodies:
         if self._places.columns is not None:
             x, y = np.arange(len(fields))[self._places.columns].tolist()
             return x, y
-        # If the reference point of the body differs from the point of the state, the map motion is
-        # that of the latter.
+        # If the body's reference point differs from the point that the state describes, the motion
+        # on the map is that of the state's point.
         return (fields["x"], fields["y"]) if "x" in fields and "y" in fields else None
 
     @property
@@ -310,7 +313,8 @@ class Bodies:
             motions = table.tolist()
         if self._written is not None:
             columns, chosen = self._written
-            # Row by row: up to some twenty vehicles that is faster than one write of all.
+            # Rows are written one by one, which is faster than one write for up to about twenty
+            # vehicles.
             for row, motion in zip(rows, motions, strict=True):
                 state[row, columns] = chosen(motion)
             return
@@ -351,7 +355,7 @@ class Bodies:
     def _fields_written(self) -> tuple[slice | list[int], Callable[[Any], Any]] | None:
         """State columns to which a motion is written, and the function that selects their values.
 
-        None if the columns are computed from the motion.
+        Returns None if the columns are computed from the motion.
         """
         motion = [np.zeros(len(self.group.names)) for _ in range(6)]
         after = self.body.placed(self.x, Pose._make(motion[:3]), Velocity._make(motion[3:]), self.p)
@@ -420,9 +424,9 @@ def mean_acceleration(before: Sequence[Any], now: Sequence[Any], dt: Any) -> Acc
     """Mean acceleration over `dt` seconds, from pose and velocity before and after, six numbers
     each.
 
-    It is the change of velocity divided by the time, contact impulses included, in the body axes
-    at the end: turned into the world and summed over steps it gives the change of velocity
-    exactly.
+    The acceleration is the change of velocity divided by the time, contact impulses included, in
+    the body axes at the end. Rotated to world axes and summed over steps it gives the change of
+    velocity exactly.
     """
     *_, yaw_before, v_x_before, v_y_before, omega_before = before
     *_, yaw, v_x, v_y, omega = now
@@ -435,7 +439,7 @@ def _in_world(x: m, y: m, yaw: rad, v_x: m_s, v_y: m_s, omega: rad_s) -> Moving:
 
 
 def _record(kind: type, table: AnyArray) -> Any:
-    """Record of the columns of a table (n, fields)."""
+    """Record whose fields are the columns of a table (n, fields)."""
     return record.unflatten(kind, list(table.T))
 
 
@@ -512,11 +516,11 @@ class Halts:
     """Vehicles of a world that cannot be simulated any further, held while others continue.
 
     A vehicle is held where it last was, at rest, when its state becomes NaN or infinite, or when it
-    has run away beyond `FARTHEST`. It can still be seen, touched and pushed; commands to it have no
-    effect. `World.place`, `World.restore` and `World.reset` release it.
+    has run away beyond `FARTHEST`. Such a vehicle can still be detected, touched and pushed;
+    commands to it have no effect. `World.place`, `World.restore` and `World.reset` release it.
 
     Args:
-        groups: the vehicles.
+        groups: groups of the vehicles.
         raises: whether a vehicle that fails raises `SimulationDiverged` instead.
         extent: largest |x| or |y| at which a vehicle starts, in m.
     """
@@ -602,7 +606,7 @@ def growth(model: Any, params: Array, dt: s) -> Array:
     differences of the step itself.
 
     Args:
-        model: of a wheeled robot.
+        model: model of a wheeled robot.
         params: rows of its parameters (B, np).
         dt: length of the step.
     """
@@ -611,7 +615,7 @@ def growth(model: Any, params: Array, dt: s) -> Array:
     x = model.update(x, u, w, p, dt)
     at = np.stack(np.broadcast_arrays(*record.flatten(x)))[:, 0, :]
     count = len(at)
-    # State, which of its fields is moved, vehicle.
+    # Axes: state field, displaced field, vehicle.
     moved = at[:, None, :] + _SHIFT * np.eye(count)[:, :, None]
     back = at[:, None, :] - _SHIFT * np.eye(count)[:, :, None]
     after, before = (_flat(model, u, w, p, states, dt) for states in (moved, back))

@@ -91,7 +91,7 @@ def warn_of(names: Sequence[str], text: str, *, stacklevel: int) -> None:
 
 
 def first_of(names: Sequence[str], separator: str = ", ", most: int = 12) -> str:
-    """The first few names, and how many more there are."""
+    """Text with the first few names and the number of further names."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return separator.join(names[:most]) + more
 
@@ -100,7 +100,9 @@ T = TypeVar("T")
 
 
 class Inventory(dict[str, T]):
-    """Dictionary of named objects of one kind, such as vehicles."""
+    """Dictionary of named objects of one kind, such as vehicles; unknown names raise a helpful
+    error.
+    """
 
     def __init__(self, kind: str, things: Mapping[str, T] | None = None) -> None:
         super().__init__(things or {})
@@ -148,7 +150,7 @@ def written(record: type) -> dict[str, Written]:
     for name, (base, marks) in _annotations(record).items():
         tag = next((mark for mark in marks if isinstance(mark, Tag)), None)
         if tag is not None:
-            # A number may be missing: `float | None`.
+            # The type may be optional: `float | None`.
             otherwise = "numbers" if typing.get_origin(base) is tuple else "number"
             kind = tag.kind or _KINDS.get(base, otherwise)
             tags = (tag.name or name, *tag.aliases)
@@ -307,7 +309,7 @@ class ElevationMap:
 
 @dataclass(frozen=True, eq=False)
 class RoadGround:
-    """A road as the ground of a world: its heights are the ground, its grip acts on wheels."""
+    """Ground of a world made of a road: its heights are the ground, its grip acts on wheels."""
 
     road: Road
     source: Source = NOWHERE
@@ -803,7 +805,7 @@ class Scene:
         return next((e.road for e in self.elements if isinstance(e, RoadGround)), None)
 
     def on_road(self, road: Road) -> Scene:
-        """A copy on this road, replacing any other."""
+        """Copy of the scene on this road, which replaces any other road."""
         if not isinstance(road, Road):
             raise InvalidValue(f"road must be a Road, got {road!r}; Road.load reads a .crg file")
         others = (e for e in self.elements if not isinstance(e, RoadGround))

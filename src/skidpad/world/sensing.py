@@ -1,4 +1,4 @@
-"""Sensors of a world: schedule, readings, random numbers, and the line of sight of lasers.
+"""Sensors of a world: schedule, readings, random numbers, and ray casting for lasers.
 
 A sensor is read in the first step that begins at least one period after the step of its previous
 reading (for the first reading: after the start). Its stamp is the time at the end of that step. The
@@ -73,7 +73,7 @@ class Sight:
         first = grids[0] if grids else None
         nothing = np.empty((0, 4))
         self._map = Walls(np.concatenate([nothing, *borders]), first)
-        # Upstream handles maps and bodies separately, and applies angle errors only to maps.
+        # Upstream casts rays on maps and bodies separately, and applies angle errors only to maps.
         self._apart = scene.compat == "upstream"
         both = [nothing, *bodies] if self._apart else [nothing, *borders, *bodies]
         self._walls = Walls(np.concatenate(both), None if self._apart else first)
@@ -118,7 +118,7 @@ class Sight:
     def _of_all(
         self, poses: Array, owners: Sequence[str], angles: Array, max_range: m, jitter: Any
     ) -> Array:
-        """Ranges to walls, maps and moving bodies."""
+        """Ranges (B, rays) in m to the nearest of walls, maps and moving bodies."""
         places = self._places()
         self._turn_trailers()
         edges = moved_edges(self._edges, places[self._owner])
@@ -248,7 +248,7 @@ class NotSimulated:
         return False
 
     def __getattr__(self, name: str) -> NoReturn:
-        # Python asks for names of its own when it copies and pickles.
+        # Python looks up special names when it copies and pickles an object.
         if name.startswith("__"):
             raise AttributeError(name)
         raise AttributeError(f"there is no {name}: {self}")
@@ -287,12 +287,12 @@ class Sensing:
 
     Args:
         scene: the scene.
-        seed: of the noise; any integer.
+        seed: seed of the noise; any integer.
     """
 
     def __init__(self, scene: Scene, seed: int = 0) -> None:
         self._scene, self.seed = scene, seed
-        # Raises for wrong regions before anything runs.
+        # Invalid regions raise here, before anything runs.
         Regions(scene, "gps_no_coverage")
         self._latest: dict[tuple[str, str], Any] = {}
         self._names: dict[str, tuple[str, ...]] = {"": tuple(one.name for one in scene.sensors)}
@@ -387,7 +387,7 @@ class Sensing:
         return read(vehicle)
 
     def snapshot(self) -> Any:
-        """All variable state, and the seed."""
+        """Variable state of all sensors, and the seed."""
         turns = [(turn.last, turn.count) for turn in self._turns]
         work = None if self._at_work is None else self._at_work.snapshot()
         return self.seed, turns, dict(self._latest), work
@@ -518,7 +518,7 @@ class Instruments:
         a_x, a_y, omega_rate = mean_acceleration(before.tolist(), now, dt)
         a_z = 0.0
         if self._world.is_flying(owner):
-            # It falls, without the specific force of standing on the ground.
+            # The vehicle falls, so the specific force of standing on the ground is absent.
             g = self._scene.settings.gravity
             fall_x, fall_y = down(pitch, roll)
             a_x, a_y, a_z = a_x + g * fall_x, a_y + g * fall_y, -g * cos(pitch) * cos(roll)
@@ -529,7 +529,7 @@ class Instruments:
     ) -> InertialReading:
         motion = self._motion(owner)
         if (owner, one.name) not in self._units:
-            # Upstream has every unit at the reference point and along the vehicle.
+            # Upstream places every inertial unit at the reference point, aligned with the vehicle.
             mounting = Mounting() if self._upstream else mounting_of(one)
             unit = Imu(mounting=mounting, g=self._scene.settings.gravity)
             self._units[owner, one.name] = unit
@@ -561,7 +561,7 @@ class Instruments:
         x, y, z = (v + s * d for v, s, d in zip(at, spread, drawn, strict=True))
         geo = self._scene.georeference
         if geo is not None and geo.world_is_utm:
-            # Zones of equal width, as in upstream, without the exceptions around Norway.
+            # UTM zones have equal width, as in upstream, without the exceptions around Norway.
             zone = geo.utm_zone or utm_zone(0.0, geo.longitude)
             place = Place(*from_utm(x, y, zone, geo.latitude < 0.0), geo.height + z)
         else:
@@ -691,8 +691,8 @@ class DeadReckoning:
         self._noted = [poses[-1]]
         moved = poses[1:] - poses[:-1]
         ahead, left = unrotated(moved[:, :, 0], moved[:, :, 1], poses[:-1, :, 2])
-        # Poses and steps below each other, added up one after the other, so that the bits do not
-        # depend on when the pose is read.
+        # Poses and steps are stacked and summed one after the other, so that the bits do not depend
+        # on when the pose is read.
         way = np.empty_like(poses)
         way[0] = self._pose
         k_x, k_y, k_yaw = self._factors.T

@@ -2,8 +2,8 @@
 
 A road or an elevation map is the base ground. Planes and blocks lie above it, possibly stacked: a
 wheel stands on the highest surface that it can roll onto. Elsewhere the ground is at z = 0.
-Upstream treats an elevation map like the others: one that begins above a vehicle does not affect
-it.
+Upstream treats an elevation map like a plane: a map that begins above a vehicle does not affect the
+    vehicle.
 
 A ramp rises along its x axis and a bump is round across it, whether they stand or move, and whether
 or not they are also obstacles. Any other block is ground only if it has no body: then its top is a
@@ -109,7 +109,7 @@ class BlockTops:
     def heights(self, x: Array, y: Array, time: s, *, solid: bool = False) -> Iterator[Array]:
         """Heights at points of the world, of each top that is near one of them; NaN outside.
 
-        With `solid`, only of blocks that have a body.
+        With `solid`, only blocks that have a body count.
         """
         if not self._tops:
             return
@@ -137,7 +137,7 @@ class BlockTops:
 
 
 def seen_from(pose: Moving, x: Array, y: Array) -> tuple[Array, Array]:
-    """Points of the world in the frame of a pose."""
+    """Coordinates of world points in the frame of a pose."""
     return to_body(pose[:3], np.asarray(x), np.asarray(y))
 
 
@@ -146,7 +146,7 @@ def _is_climbable(block: BlockSpec) -> bool:
 
 
 class Surface(Protocol):
-    """A piece of ground."""
+    """Interface of a piece of ground."""
 
     def height(self, x: Array, y: Array, time: s) -> Array:
         """Heights in m at points of the world at a time; NaN outside."""
@@ -173,7 +173,7 @@ class Terrain:
         if upstream:
             self._over += lattices
         self._tops = BlockTops()
-        # Only blocks that are ground count, lower ones first.
+        # Only blocks that are ground are used, ordered from low to high.
         blocks = [block for block in scene.blocks if block.intangible or _is_climbable(block)]
         for block in sorted(blocks, key=lambda block: (block.pose.z, block.name)):
             stands = not block.skip_elevation_adjust
@@ -234,8 +234,8 @@ class Terrain:
     def solid_height(self, x: Array, y: Array, time: s = 0.0) -> Array | None:
         """Heights of ramps and bumps that have a body, at points of the world; NaN elsewhere.
 
-        They count at any height, since nothing can be under them. None if the scene has no such
-        blocks.
+        These blocks count at any height, since nothing can be under them. None if the scene has no
+        such blocks.
         """
         if not self._tops.solid:
             return None
@@ -270,7 +270,7 @@ class Lattice:
         nx, ny = self._heights.shape
         u = (np.asarray(x) - self._corner[0]) / self._resolution
         v = (np.asarray(y) - self._corner[1]) / self._resolution
-        # Within the lattice, where cutting off the fraction rounds down.
+        # Coordinates are non-negative within the lattice, so truncation rounds down.
         i = np.minimum(np.maximum(u, 0.0), nx - 2.0).astype(np.int64)
         j = np.minimum(np.maximum(v, 0.0), ny - 2.0).astype(np.int64)
         a, b = u - i, v - j

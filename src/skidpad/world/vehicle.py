@@ -114,7 +114,7 @@ class WorldVehicle:
 
     @property
     def truth(self) -> Truth:
-        """Pose and velocity of its reference point."""
+        """True pose and velocity of the vehicle's reference point."""
         (x, y, yaw), velocity = self.bodies.motion(self.row)
         z, pitch, roll = self._world.attitude(self.name)
         return Truth(x, y, z, yaw, pitch, roll, *velocity)
@@ -165,7 +165,7 @@ class WorldVehicle:
 
     @property
     def sensors(self) -> Mapping[str, Any]:
-        """Latest readings of its sensors by name; None before the first.
+        """Latest readings of the vehicle's sensors by name; None before the first reading.
 
         The entry of a sensor that is not simulated is a `NotSimulated`, which is false and gives
         the reason.
@@ -218,7 +218,7 @@ class Route:
         omega = speed * arc(ahead, left, _ARRIVED)
         limit = self._path.omega_max
         if limit > 0.0 and abs(omega) > limit:
-            # Reduce the speed rather than the curvature, so that the circle stays the same.
+            # Limit the speed rather than the curvature, so that the vehicle stays on the circle.
             return speed * limit / abs(omega), copysign(limit, omega)
         return speed, omega
 
@@ -270,7 +270,7 @@ def keyframe_pose(initial: Pose, frames: Sequence[Keyframe], time: s) -> Moving:
     a, b, share = _between(frames, time)
     x = a.x + share * (b.x - a.x)
     y = a.y + share * (b.y - a.y)
-    # The shorter way round.
+    # Interpolate angles the shorter way round.
     turn = (b.yaw - a.yaw + pi) % (2.0 * pi) - pi
     start = initial.x, initial.y, initial.yaw
     return Moving(*placed(start, (x, y, a.yaw + share * turn)))
@@ -353,7 +353,7 @@ class TurningPart(NamedTuple):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Fields of the angles, from the vehicle backwards."""
+        """State fields of the part's angles, ordered from the vehicle backwards."""
         return (*(field for field, _ in self.ahead), self.field)
 
     def outline(self, *angles: rad) -> Outline:
@@ -403,7 +403,7 @@ def built_vehicle(
         set_point |= spec.dynamics.control.set_point
     else:
         vehicle = _own(spec.dynamics, compat, gravity)
-        # A chassis without a shape does not define the outline.
+        # If the chassis has no shape, the outline is not taken from it.
         shape = None if shape is None or shape.made_from == "default" else shape
     if road is not None:
         vehicle = _on_road(vehicle, road, gravity)
@@ -435,8 +435,9 @@ def built_vehicle(
 
 
 def _own(dynamics: specs.OwnDynamics | Vehicle, compat: str | None, gravity: m_s2) -> Vehicle:
-    """One of skidpad's own vehicles with the gravity of the world; any other vehicle is returned
-    unchanged."""
+    """Vehicle of a skidpad dynamics class, with the world's gravity; a `Vehicle` is returned
+    unchanged.
+    """
     if not isinstance(dynamics, specs.OwnDynamics):
         body_of(vehicle_of(dynamics), "a world")
         return dynamics
@@ -510,7 +511,7 @@ def fill(contacts: Contacts, scene: Scene, built: Built) -> None:
         start = initial_motion(spec)
         contacts.add_vehicle(spec.name, vehicle.parts, start, vehicle.inertia, imposed=imposed)
     climbed = {block.name for block in scene.blocks if is_climbed(block, scene)}
-    # Upstream moves animated blocks from pose to pose, so they do not carry other bodies along.
+    # Upstream teleports animated blocks from pose to pose, so they do not push other bodies.
     driven = {b.name for b in scene.blocks if b.animation and scene.compat != "upstream"}
     for name, parts, pose in sorted(standing_parts(scene), key=lambda thing: thing[0]):
         kind = {"climbed": name in climbed, "driven": name in driven}
@@ -582,7 +583,7 @@ def warn_of_overlaps(scene: Scene, built: Built, meet: Callable[[str, str], bool
     ]
     grids = [e.grid for e in scene.elements if isinstance(e, OccupancyGrid)]
     for one in sorted(solids(scene, built), key=lambda one: one.name) if grids else ():
-        # A corner or the middle of a piece.
+        # Test the corners and the middle of each piece.
         middle = [piece.mean(axis=0, keepdims=True) for piece in one.pieces]
         points = np.concatenate([*one.pieces, *middle])
         if one.moves and any(grid.at(points).any() for grid in grids):
@@ -637,7 +638,8 @@ def _at(pose: Moving, outlines: list[Points]) -> list[Array]:
 def _depth(a: Array, b: Array) -> m:
     """Penetration depth of two convex outlines; negative if they are apart.
 
-    It is the least overlap of their projections on the normals of their edges (separating axes).
+    The depth is the least overlap of the outlines' projections on the normals of their edges
+    (separating axes).
     """
     least = np.inf
     for ring in (a, b):

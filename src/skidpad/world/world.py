@@ -135,8 +135,8 @@ class World:
         return self._time_after(self._steps)
 
     def _time_after(self, steps: int) -> s:
-        # Whole numbers divide without an error on the way: 560 steps of 0.005 s are 2.8 s, while
-        # 560 * 0.005 is 2.8000000000000003.
+        # Integer arithmetic avoids rounding: 560 steps of 0.005 s give 2.8 s, while 560 * 0.005 is
+        # 2.8000000000000003.
         return steps * self._dt_ratio[0] / self._dt_ratio[1]
 
     @property
@@ -204,7 +204,7 @@ class World:
         A step that fails or is interrupted leaves the world unchanged. A step while another
         thread steps the world raises `SimulatorInUse`.
         """
-        # Changes by the contact solver cannot be undone; those of the vehicles can.
+        # The steps of vehicles can be undone, changes by the contact solver cannot.
         self._alone(self._deferred_step if self.movable else self._step)
 
     def _alone(self, work: Callable[[], None]) -> None:
@@ -305,8 +305,9 @@ class World:
 
     @property
     def uncommanded(self) -> tuple[str, ...]:
-        """Names of the vehicles that nothing moves: at rest, without a path, all inputs at their
-        defaults."""
+        """Names of the vehicles without commands: at rest, without a path, all inputs at their
+        defaults.
+        """
         paths = {spec.name for spec in self.scene.vehicles if spec.path is not None}
         return tuple(
             name

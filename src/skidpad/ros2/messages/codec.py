@@ -41,7 +41,7 @@ DUMMY = "structure_needs_at_least_one_member"
 
 
 class Shape(Enum):
-    """The number of values of a field."""
+    """Number of values of a field: one, a fixed array, or a sequence."""
 
     ONE = "one"
     ARRAY = "array"
@@ -129,7 +129,7 @@ def _no_keyword(name: str) -> str:
 def _default(field: Field) -> Any:
     if field.base in DTYPES and field.shape is not Shape.ONE:
         zeros = np.zeros(field.size if field.shape is Shape.ARRAY else 0, DTYPES[field.base])
-        zeros.flags.writeable = False  # All records share it.
+        zeros.flags.writeable = False  # All records share the array.
         return zeros
     if field.shape in (Shape.SEQUENCE, Shape.BOUNDED):
         return ()
@@ -545,7 +545,7 @@ def _write_many(source: _Source, field: Field, value: str) -> None:
         write = _element_writer(replace(field, shape=Shape.ONE, size=0))
         source.add(f"for e in {values}: {source.name('w', write)}(e, out)")
         return
-    if size == 8:  # Behind a count, so at a multiple of 4; of none there is no gap.
+    if size == 8:  # The count before it is at a multiple of 4; an empty sequence has no gap.
         source.add(f"if {values} and not len(out) & 4: out += PAD")
     source.add(f"out += {values}")
 
@@ -602,7 +602,7 @@ def _read_many(source: _Source, field: Field) -> str:
         return _read_numbers(source, field)
     count, values = _read_count(source, field), source.name("a")
     read = _element_reader(replace(field, shape=Shape.ONE, size=0), source.order)
-    # Every value has a byte or more.
+    # Every value takes at least a byte, which bounds the count.
     source.add(f"if {count} > len(d) - p: raise ValueError", f"{values} = []")
     source.add(f"for _ in range({count}):", f"    e, p = {source.name('f', read)}(d, p)")
     source.add(f"    {values}.append(e)")

@@ -571,7 +571,7 @@ class Definitions:
 
 
 def _number(text: str | None) -> float:
-    """A default value; 0 without a number."""
+    """Default value in a text as a number; 0 if the text is not a number."""
     words = {"true": 1.0, "false": 0.0}
     try:
         return words.get((text or "0").lower()) or float(text or 0.0)
@@ -712,7 +712,7 @@ class Prepared:
         if not paths or len(set(paths)) < len(paths):
             raise InvalidValue(f"{self.type.name}: give each path once, and one at least: {paths}")
 
-        # The generated function packs everything before it writes anything.
+        # The generated function packs all values before it writes any.
         def explain(*values: Any) -> InvalidValue:
             for leaf, value in zip(places, values, strict=True):
                 if fault := number_fault(f"{self.type.name}.{leaf.path}", leaf.base, value):

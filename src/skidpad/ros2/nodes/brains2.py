@@ -245,7 +245,7 @@ class Pictures:
     def send(self, steer: float) -> None:
         """Publish the car, and the cones if they are due."""
         readers, now = self._topic.readers, self._node.clock.now()
-        # If the clock was set back, they are not delayed.
+        # If the clock was set back, the cones are sent without delay.
         due = abs(now - self._shown) >= _CONES_EVERY * SECOND
         if self._always or due or readers > self._readers:
             self.send_cones()
@@ -288,10 +288,11 @@ _G = 9.81
 
 
 def own_car(file: str) -> dict[str, float]:
-    """Constants of a file as parameters of `formula_student`; empty for an empty path.
+    """Parameters of `formula_student` from the constants in a file; empty for an empty path.
 
-    Only tyres and air resist its motion: C_r0 as a share of the weight and C_r2 as drag. It has
-    neither C_r1, proportional to the speed, nor C_m0, one over the radius.
+    Only rolling resistance (C_r0, as a share of the weight) and drag (C_r2) resist the motion. The
+    car has no counterpart of C_r1, proportional to the speed, and of C_m0, the inverse wheel
+    radius.
     """
     numbers = car_constants(file)
     if not numbers:
@@ -379,7 +380,7 @@ class Brains2:
             self._diagnose(time.perf_counter() - began, error)
             raise
         runtime = time.perf_counter() - began
-        # Upstream uses the clock of the machine, which differs if the machine is too slow.
+        # Upstream uses the system clock, which differs from simulated time on a slow machine.
         if self.laps.add(self.simulator.time, state.x, state.y):
             times = f"{self.laps.last:.3f} s (best: {self.laps.best:.3f} s)"
             self._node.log("info", f"lap completed in {times}")

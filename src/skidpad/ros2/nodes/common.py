@@ -75,12 +75,12 @@ def marker(frame: str, space: str, number: int, solid: Solid, **more: Any) -> An
 
 
 def inside(prefix: str, *names: str) -> tuple[str, ...]:
-    """Paths of fields below a prefix: "pose.pose.position.x"."""
+    """Field paths below a prefix, such as "pose.pose.position.x"."""
     return tuple(f"{prefix}.{name}" for name in names)
 
 
 class Stream:
-    """A topic that is published only while it has subscribers."""
+    """Topic that is published only while it has subscribers."""
 
     def __init__(self, topic: Topic) -> None:
         self.topic = topic
@@ -295,7 +295,7 @@ class Watchdog:
         stop: stops the vehicle; called once per timeout.
         default: default of the parameter.
         dynamic: whether the parameter may change while the node runs.
-        effect: what happens at that age, for the description of the parameter.
+        effect: effect of the timeout, for the description of the parameter.
     """
 
     def __init__(
@@ -354,7 +354,7 @@ class FrameWatch:
 
     def _hear(self, data: bytes) -> None:
         suspects = self._frames() - self._warned
-        # Text search first, which takes less than a microsecond.
+        # Search the bytes first, which takes less than a microsecond.
         if not any(child.encode() + b"\0" in data for child in suspects):
             return
         if self._node.is_own(self._topic.name, data):
@@ -493,7 +493,7 @@ class Listener:
                 continue
             turn = (q.x / size, q.y / size, q.z / size, q.w / size)
             parent, child = one.header.frame_id.strip("/"), one.child_frame_id.strip("/")
-            # In the order of arrival, so that the oldest are dropped.
+            # Frames are kept in the order of arrival, so that the oldest are dropped.
             self._parent.pop(child, None)
             self._parent[child] = (parent, Rigid((t.x, t.y, t.z), turn))
             if len(self._parent) > MOST_FRAMES:

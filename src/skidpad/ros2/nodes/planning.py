@@ -156,7 +156,7 @@ class ReportTopics:
         self.state_covariances(settings.x_stddev, settings.y_stddev)
 
     def state_covariances(self, x_stddev: m, y_stddev: m) -> None:
-        """Set the two entries of the odometry's covariance."""
+        """Set the x and y entries of the odometry's covariance."""
         covariance = self._first[0][0].message.array("pose.covariance")
         covariance[0], covariance[7] = x_stddev, y_stddev
 
@@ -195,7 +195,7 @@ _ALWAYS = {
     "input/engage": "/vehicle/engage",
     "input/control_mode_request": "/control/control_mode_request",
     "output/imu": "/sensing/imu/imu_data",
-    # The topic of the node raw_vehicle_cmd_converter, which is part of this one.
+    # Topic of upstream's node raw_vehicle_cmd_converter, which is part of this node.
     "output/actuation_command": "/control/command/actuation_cmd",
 } | {
     f"output/{name}": f"/vehicle/status/{status}"
@@ -408,7 +408,8 @@ class Planning:
             used = (not parameter.models or model in parameter.models) and not parameter.unread
             if value is None or not (used or name in wanted):
                 continue
-            # With their own types: a whole number is a real one here, a tuple a list.
+            # Parameters are declared with ROS types: integers become floating-point numbers, tuples
+            # lists.
             typed = {"double": float, "strings": list}.get(parameter.kind, lambda same: same)
             node.parameters.declare(
                 name,

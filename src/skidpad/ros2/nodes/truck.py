@@ -107,7 +107,7 @@ class TruckMessages:
             "sensor_msgs/msg/Imu",
             (*_GYRO, *_FORCE),
             "camera_imu_optical_frame",
-            # -1 stands for no orientation.
+            # A first covariance of -1 means that there is no orientation.
             orientation_covariance=[-1.0] + [0.0] * 8,
         )
         self._broadcaster = Broadcaster(node, [(WORLD, ODOM)])
@@ -226,5 +226,5 @@ def _noise(node: Node, sensor: str, compat: str | None) -> Noise:
     mean = declare("mean", 0.0, "In the unit of the sensor.")
     variance = declare("variance", 0.0, "In the square of that unit.")
     not_negative(f"sensor_noise.{sensor}.variance", variance)
-    # Upstream uses it as the standard deviation.
+    # Upstream uses the variance as the standard deviation.
     return Noise(mean, variance if compat else sqrt(variance)) if on else Noise()

@@ -88,7 +88,7 @@ class Commands:
         if not (isinstance(command, Target) and isinstance(before, Target)) or (
             command.v * before.v <= 0.0
         ):
-            # Resistance changes its sign with the direction of travel.
+            # Driving resistance changes its sign with the direction of travel.
             self._trim = 0.0
         self._command = command
         self._watchdog.heard()
@@ -123,7 +123,7 @@ class Commands:
         wanted = {"steering_angle": drive.steering_angle, "speed": drive.speed}
         _must_be_finite({**wanted, "acceleration": drive.acceleration})
         steer = common.limited(drive.steering_angle, self._can.steer_max)
-        # In this message an acceleration of 0 stands for the largest one.
+        # In this message an acceleration of 0 stands for the largest possible acceleration.
         most = abs(drive.acceleration) or inf
         self._take(Target(drive.speed, 0.0, steer, most))
 
@@ -235,7 +235,7 @@ class BodyTopics:
         if declare("publish_tf", True, "Whether the vehicle's frame is published on /tf."):
             self._transform = Broadcaster(node, [(frame, base)])
         self._imu = None
-        # A vehicle that is not continuous has no acceleration.
+        # A discrete vehicle has no acceleration.
         if vehicle.model.continuous:
             turn = (*common.ORIENTATION[2:], "angular_velocity.z")
             paths = (*STAMP, *turn, *inside("linear_acceleration", *"xyz"))
@@ -336,7 +336,7 @@ class SingleVehicle:
         for note in notes:
             node.log("warn", str(note.message))
         self.vehicle = changed.with_clipped_inputs()
-        # A whole state rather than names, so that unnamed wheels roll.
+        # Pass a whole state rather than named fields, so that all wheels roll.
         State = self.vehicle.State
         self._start = record.build(State, _numbers(node, "initial", record.build(State)))
         self.simulator = Simulator(

@@ -402,7 +402,7 @@ def _warm_up(scene: Scene) -> None:
     """Compile everything ticks need, so that the node does not stall once other nodes see it."""
     periods = [one.period for spec in scene.vehicles for one in spec.sensors]
     longest = min(max(periods, default=0.0), _LONGEST_WARM_UP)
-    # A world with errors reports them when it is made for the node.
+    # Errors of the world are reported later, when the node builds it.
     with warnings.catch_warnings(), suppress(SkidpadError):
         warnings.simplefilter("ignore", WorldWarning)
         world = World(scene)

@@ -83,7 +83,7 @@ def numbers_of(world: World, *, corrected: bool) -> Numbers:
     elif world.uneven:
         at = _correction(truth, reckoned)
     else:
-        # As `_correction`, for vehicles without roll and pitch.
+        # The same correction as `_correction`, for vehicles without roll and pitch.
         x, y, z, w = reckoned.T[:4]
         q_z, q_w = truth[:, 5] * w - truth[:, 6] * z, truth[:, 6] * w + truth[:, 5] * z
         cosine, sine = q_w * q_w - q_z * q_z, 2.0 * q_z * q_w
@@ -98,7 +98,7 @@ def _correction(truth: Array, reckoned: Array) -> Array:
     """Pose of `odom` on the map that makes odometry agree with the true pose."""
     x, y, z, w = reckoned.T[:4]
     q_x, q_y, q_z, q_w = truth[:, 3:7].T
-    # The rotation of the vehicle without that of the odometry about z.
+    # Rotation of the vehicle, relative to the odometry's rotation about z.
     a, b = q_x * w - q_y * z, q_y * w + q_x * z
     c, d = q_z * w - q_w * z, q_w * w + q_z * z
     moved = (
@@ -153,7 +153,7 @@ def legal(name: str) -> str:
 
 
 class FleetTopic:
-    """A topic that every robot has, with the same type.
+    """Topic that every robot has, with the same message type.
 
     Args:
         node: the node.

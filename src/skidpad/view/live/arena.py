@@ -212,7 +212,7 @@ class Pilot:
     def drive(self, axes: Axes) -> None:
         """Apply key positions, and make the keyboard the controller."""
         if self.controller != KEYBOARD:
-            # Released keys do not take a vehicle from its controller.
+            # Released keys do not take control of a vehicle away from its controller.
             if axes == Axes():
                 return
             self.choose(KEYBOARD)
@@ -455,7 +455,7 @@ class Arena:
         old = self.world
         scene = replace(old.scene, blocks=(*old.scene.blocks, block))
         world = World(scene, seed=old.seed, on_diverge=old.on_diverge)
-        # The new obstacle stands as at its start, everything else as it was.
+        # The new obstacle is at its start; everything else keeps its state.
         kept = old.snapshot()
         bodies, *contacts = kept.encounters
         bodies = {**world.snapshot().encounters[0], **bodies}

@@ -152,7 +152,7 @@ def _listener(host: str, port: int | None) -> socket.socket:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
         else:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Connections inherit it.
+        # Accepted connections inherit this option.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
         try:
             listener.bind((host, number))
@@ -427,7 +427,7 @@ class EpisodePage:
         if now < due:
             self._sleep(due - now)
         else:
-            # Lost time is not made up for.
+            # If the display is late, the schedule is shifted instead of catching up.
             self._begun = now - seen.time
         if max(now, due) >= self._next_frame:
             self._next_frame = max(now, due) + 1.0 / _EPISODE_RATE

@@ -114,7 +114,7 @@ MOST_LEGEND = 12
 
 
 class Trace(NamedTuple):
-    """A curve and its style."""
+    """Curve of a chart with its style."""
 
     x: Array
     y: Array

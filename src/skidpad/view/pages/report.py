@@ -207,7 +207,7 @@ the width of the vehicle."""
 
 @dataclass
 class Picture:
-    """A chart with the curves of all vehicles."""
+    """Picture of the report: a chart with the curves of all vehicles."""
 
     chart: Chart
     curves: list[Trace] = field(default_factory=list[Trace])

@@ -53,9 +53,9 @@ class Nearness:
     """Clearances of vehicles from walls, from each other and from other moving bodies.
 
     Args:
-        radii: of the circles around the vehicles' reference points, (B,).
-        segments: of fixed obstacles, (n, 4).
-        other_radii: of circles around other moving bodies, such as blocks, (m,).
+        radii: radii of the circles around the vehicles' reference points, (B,), in m.
+        segments: edges of fixed obstacles, (n, 4).
+        other_radii: radii of the circles around other moving bodies, such as blocks, (m,), in m.
     """
 
     def __init__(self, radii: Array, segments: Array, other_radii: Array) -> None:
@@ -77,7 +77,7 @@ class Nearness:
         everyone = np.concatenate([places, others]) if len(others) else places
         if self._seen is not None:
             moved = (everyone - self._seen).ravel()
-            # No vehicle has moved farther than all together.
+            # The norm over all vehicles bounds the distance that any single vehicle has moved.
             if moved.dot(moved) < self._room:
                 return _NO_VEHICLES
         return self._looked(places, everyone, begin)
@@ -99,7 +99,7 @@ class Nearness:
         near = np.flatnonzero(clear < MARGIN)
         self._seen = None
         if not len(near):
-            # Two vehicles that drive towards each other share the clearance.
+            # Two vehicles may approach each other, so each may use up half of the clearance.
             self._seen = everyone.copy()
             self._room = (0.5 * (clear.min(initial=REACH) - MARGIN)) ** 2
         return near
@@ -150,7 +150,7 @@ class _Standing:
     def _look(self, rows: NDArray[np.int64], places: Array) -> Array:
         radii = self._radii[rows]
         distance, _ = self._tree.query(places, distance_upper_bound=REACH + radii.max())
-        # A quarter of the margin accounts for the spacing of the sample points on walls.
+        # A quarter of the margin covers the spacing of the sample points on walls.
         clear = np.minimum(distance - radii - 0.25 * MARGIN, REACH)
         self._seen[rows], self._clear[rows] = places, clear
         return clear
@@ -192,7 +192,7 @@ class _Traffic:
 
 
 def _tree(points: Array) -> Any:
-    # Takes a third of a second to import, which a world where nothing can be met need not wait for.
+    # Imported only when needed, as the import takes a third of a second.
     from scipy.spatial import KDTree
 
     return KDTree(points)
@@ -241,7 +241,7 @@ class SteepGround:
         shapes = [built[name].geometry for name in self._names]
         feelers = [_corners(s) + ([] if upstream else _wheel_corners(s)) for s in shapes]
         most = max((len(row) for row in feelers), default=0)
-        # Shorter rows repeat their last one.
+        # Shorter rows are padded by repeating their last entry.
         rows = [row + row[-1:] * (most - len(row)) for row in feelers]
         self._points = np.array([[point for point, _, _ in row] for row in rows])
         self._step = np.array([[step for _, step, _ in row] for row in rows])
@@ -330,8 +330,8 @@ class SteepGround:
     ) -> list[Square]:
         """Obstacle squares in front of points (k, 2) of a vehicle on steep ground.
 
-        Each has a side where the ground rises, or farther off, so that no part of the vehicle is
-        deep inside.
+        Each square has a side where the ground rises, or farther off, so that no part of the
+        vehicle is deep inside.
         """
         motions = np.concatenate([them.motions for them in self._bodies])[row]
         arms = at - motions[:2]
@@ -463,7 +463,7 @@ class TurningParts:
     def follow(self, rows: Sequence[int], before: AnyArray) -> None:
         """Turn the parts of some vehicles to their angles in the states (B, nx) before a step.
 
-        Takes effect when the vehicles are passed to the next step of the contacts.
+        The new shapes take effect when the vehicles are passed to the next step of the contacts.
         """
         if not self._fields:
             return
@@ -506,7 +506,8 @@ class Encounters:
             settings.gravity,
             settings.velocity_iterations,
             settings.position_iterations,
-            # Upstream's animated blocks are stopped one step late, at their position by then.
+            # Upstream stops animated blocks one step late, at the position they have reached by
+            # then.
             careful=scene.compat != "upstream",
         )
         fill(self.contacts, scene, built)
@@ -527,7 +528,7 @@ class Encounters:
         radii = np.array([built[name].radius for name in names])
         others = [b.shape.radius for b in solid] + [a.collision_radius for a in scene.actors]
         self._nearness = Nearness(radii, standing_segments(scene), np.array(others))
-        # Vehicles on joints are always in the solver.
+        # Vehicles on joints always take part in the contact solver.
         self._always = [k for k, name in enumerate(names) if self.contacts.always_in(name)]
         self._count = len(names)
         # Moving bodies may meet a block that is at rest.
@@ -560,7 +561,7 @@ class Encounters:
             self._lifted[rows] = z[rows]
 
     def look_at(self, ground: Ground) -> None:
-        """Find the vehicles in front of steep ground in the step that begins."""
+        """Find the vehicles in front of steep ground for the step that is about to begin."""
         if self._floors:
             self._lift(ground)
         self._stopped = self._steep.look(ground, self.contacts)
@@ -610,7 +611,7 @@ class Encounters:
         return near
 
     def _by_groups(self, numbers: list[int]) -> Iterator[tuple[int, list[int]]]:
-        """Groups that contain some of the vehicles, and their rows."""
+        """Groups that contain the vehicles with these indices, and the rows in each group."""
         first = 0
         for k, bodies in enumerate(self._bodies):
             end = first + len(bodies.group.names)
@@ -647,7 +648,7 @@ class Encounters:
         return them, self.contacts.touches.snapshot(), self.contacts.origin.place
 
     def check(self, snapshot: Any) -> None:
-        """Raise if a snapshot is not of this world."""
+        """Raise if a snapshot belongs to another world."""
         if snapshot[0].keys() != set(self.contacts.names):
             raise InvalidValue("the snapshot is not of this world")
 
@@ -655,7 +656,7 @@ class Encounters:
         them, touches, origin = snapshot
         self.contacts.origin.move(*origin)
         for name, moving in them.items():
-            # Bodies that were not moved keep the impulses from which the solver starts.
+            # Bodies that were not moved keep their contact impulses, from which the solver starts.
             if self.contacts.at(name)[:3] != moving[:3]:
                 self.contacts.dismiss(name)
             self.contacts.put(name, moving)

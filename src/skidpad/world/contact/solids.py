@@ -114,8 +114,8 @@ CLIMBABLE = ("ramp", "semi_cylinder_bump")
 def is_climbed(block: BlockSpec, scene: Scene) -> bool:
     """Whether vehicles drive onto a block rather than collide with it: a ramp or a bump.
 
-    Parts of it that are too steep stop them as steep ground does. Upstream's vehicles collide with
-    ramps and bumps as with boxes unless these are intangible.
+    Parts of a ramp or bump that are too steep stop vehicles as steep ground does. In upstream,
+    vehicles collide with ramps and bumps as with boxes unless these are intangible.
     """
     geometry = block.geometry
     return scene.compat != "upstream" and geometry is not None and geometry.kind in CLIMBABLE
@@ -139,8 +139,8 @@ def standing_parts(scene: Scene) -> Iterator[tuple[str, list[Part], Moving]]:
 
 
 def _from_their_middle(parts: list[Part]) -> tuple[list[Part], Moving]:
-    """Parts in world coordinates, shifted to have their centre at the origin, as solvers work in
-    single precision.
+    """Convert parts in world coordinates to coordinates about their centre, as solvers use single
+    precision.
 
     The centre is rounded to whole metres, so that the corners are shifted without rounding.
     """
@@ -151,7 +151,7 @@ def _from_their_middle(parts: list[Part]) -> tuple[list[Part], Moving]:
 
 
 def plane_parts(plane: VerticalPlane) -> list[tuple[tuple[float, float], ...]]:
-    """The pieces of a wall between its doors, in the world. Windows do not interrupt it."""
+    """Pieces of a wall between its doors, in world coordinates; windows do not interrupt it."""
     (x0, y0), (x1, y1) = (plane.x0, plane.y0), (plane.x1, plane.y1)
     length = hypot(x1 - x0, y1 - y0)
     angle = atan2(y1 - y0, x1 - x0)
@@ -272,7 +272,7 @@ class _Meeting:
         self, contact: Any, pressing: tuple[float, ...], flipped: bool, to_world: ToWorld
     ) -> None:
         """Add the points of a Box2D manifold."""
-        # The normal is a view into the manifold, which has to stay.
+        # The normal is a view into the manifold, which must therefore be kept alive.
         manifold = contact.worldManifold
         normal, side = manifold.normal, -1.0 if flipped else 1.0
         points = manifold.points[: contact.manifold.pointCount]
@@ -287,7 +287,7 @@ class _Meeting:
             self.weight += weight
 
     def where(self) -> _Where:
-        """Weighted mean of the points added."""
+        """Weighted mean position of the contact points added."""
         if self.weight == 0.0:
             return _Where()
         length = hypot(self.n_x, self.n_y) or 1.0
@@ -296,7 +296,7 @@ class _Meeting:
 
 
 class _Open(NamedTuple):
-    """A contact in progress."""
+    """Contact in progress, with the impulse so far."""
 
     since: s
     where: _Where
@@ -312,7 +312,7 @@ class _Open(NamedTuple):
 
 
 class Touches:
-    """The contacts of a world, as Box2D's listener reports them.
+    """Contacts of a world, collected from Box2D's listener.
 
     `begin`, `end` and `solved` are called while Box2D steps, `settle` after each step.
     """
@@ -336,8 +336,8 @@ class Touches:
         """Handle the beginning of a contact of two shapes."""
         first, second = contact.fixtureA.body.userData, contact.fixtureB.body.userData
         if first in self.pressing or second in self.pressing:
-            # A rebound would separate bodies, corner by corner, that the next step presses together
-            # again.
+            # No restitution: it would separate bodies, corner by corner, that the next step presses
+            # together again.
             contact.restitution = 0.0
         flipped = second < first
         pair = (second, first) if flipped else (first, second)
@@ -357,7 +357,8 @@ class Touches:
         pair, flipped = known
         pressing = impulse.normalImpulses
         normal, tangential = self._impulses.get(pair, _NOTHING)
-        # Box2D's tangent points to the right of its normal; on the other body both are turned.
+        # Box2D's tangent points to the right of its normal; for the other order of bodies both are
+        # reversed.
         rubbing = sum(impulse.tangentImpulses)
         self._impulses[pair] = _Impulse(normal + sum(pressing), tangential - rubbing)
         if pair not in self._open:

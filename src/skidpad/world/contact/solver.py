@@ -46,7 +46,7 @@ Parts = Sequence[Part]
 
 
 class Ends(NamedTuple):
-    """The ends of a joint: two Box2D bodies and the anchors in their frames."""
+    """Ends of a joint: two Box2D bodies and the anchors in their frames."""
 
     body_a: Any
     body_b: Any
@@ -59,7 +59,7 @@ class Ends(NamedTuple):
         return bodies | {"localAnchorA": self.anchor_a, "localAnchorB": self.anchor_b}
 
     def places(self) -> tuple[Any, Any]:
-        """The anchors in the solver's coordinates."""
+        """Anchor points in the solver's coordinates."""
         return self.body_a.GetWorldPoint(self.anchor_a), self.body_b.GetWorldPoint(self.anchor_b)
 
     def length_after(self, dt: s) -> m:
@@ -129,8 +129,8 @@ class Joints:
 class _Spring:
     """A soft joint, with frequency and damping ratio set for its effective mass.
 
-    Box2D 2.3 requires these; they are those of a mass m on a spring, where 1/m is the sum over both
-    bodies of 1/mass + (r x u)²/I, with the lever arm r and the direction u of the joint.
+    Box2D 2.3 requires these two numbers, which describe a mass m on a spring, where 1/m is the sum
+    over both bodies of 1/mass + (r x u)²/I, with the lever arm r and the direction u of the joint.
     """
 
     ends: Ends
@@ -177,7 +177,7 @@ def _ease(body: Any, at: Any, u: Point) -> float:
     if mass == 0.0:
         return 0.0
     middle, offset = body.worldCenter, body.localCenter
-    # Box2D gives the inertia about the body's origin.
+    # Box2D's inertia refers to the body's origin.
     inertia = body.inertia - mass * (offset.x * offset.x + offset.y * offset.y)
     arm = (at.x - middle.x) * u[1] - (at.y - middle.y) * u[0]
     return 1.0 / mass + (arm * arm / inertia if inertia > 0.0 else 0.0)
@@ -190,7 +190,7 @@ _FAR: m = 2048.0
 
 
 class Origin:
-    """The origin of a Box2D world in the coordinates of the scene."""
+    """Origin of a Box2D world in the coordinates of the scene."""
 
     def __init__(self, world: Any) -> None:
         self._world = world
@@ -232,7 +232,7 @@ class Origin:
 
     @property
     def place(self) -> Point:
-        """Position in the world."""
+        """Position of the solver's origin in the world."""
         return self._x, self._y
 
 
@@ -256,13 +256,13 @@ class SolverBody:
     """Whether its motion is imposed in every part of a step."""
 
     def __post_init__(self) -> None:
-        # Views of Box2D's own memory: asking for them costs more than reading them.
+        # Views of Box2D's memory are cached: creating a view costs more than reading it.
         self.place: Any = self.body.position
         self.velocity: Any = self.body.linearVelocity
 
     @property
     def motion(self) -> tuple[Point, float]:
-        """Velocity of its centre of mass, in m/s, and yaw rate."""
+        """Velocity of the body's centre of mass in m/s, and its yaw rate in rad/s."""
         return (self.velocity.x, self.velocity.y), self.body.angularVelocity
 
     @motion.setter
@@ -270,7 +270,7 @@ class SolverBody:
         self.body.linearVelocity, self.body.angularVelocity = motion
 
     def way(self, dt: s) -> m:
-        """Distance moved in a time."""
+        """Distance in m that the body moves in the time `dt`."""
         return dt * hypot(self.velocity.x, self.velocity.y)
 
 
@@ -303,7 +303,7 @@ def fixtures_of(
 def stride_of(parts: Parts) -> m:
     """Largest motion allowed per part of a step: a quarter of the width of the widest part.
 
-    After it the centre of a body is still in front of the obstacle that it hit.
+    After such a motion the centre of a body is still in front of the obstacle that it hit.
     """
     return 0.25 * max(width_of(part.outline) for part in parts)
 
@@ -493,7 +493,7 @@ class Contacts:
     def add_walls(self, name: str, segments: Any, surface: solids.Surface = solids.PLAIN) -> None:
         """Add walls of zero thickness: segments (n, 4) in world coordinates."""
         lines = np.asarray(segments, dtype=float).reshape(-1, 4)
-        # A nearby position that is stored without rounding.
+        # Place the body at a nearby position that single precision stores exactly.
         x, y = lines.reshape(-1, 2).mean(axis=0) if len(lines) else (0.0, 0.0)
         pose = Moving(float(round(x)), float(round(y)), 0.0)
         body = self._world.CreateStaticBody(**self._placed(name, pose))
@@ -649,8 +649,8 @@ class Contacts:
 
     def step(self, dt: s, guests: Mapping[str, Moving], time: s = 0.0) -> dict[str, Moving]:
         """Make a step with these vehicles that ends at `time`; returns their motion after it."""
-        # A guest stays while it is near, so that the solver starts from its previous impulses. The
-        # order is by name rather than of a set, which differs between runs.
+        # A vehicle remains in the solver while it is near something, so that the solver starts from
+        # its previous impulses. Names are sorted, since the order of a set differs between runs.
         for name in sorted(self._inside - guests.keys()):
             self._admit(name, within=False)
         for name in sorted(guests.keys() - self._inside):

@@ -66,12 +66,12 @@ def _sign(x: float) -> float:
 
 
 def _round(x: float) -> float:
-    """Nearest integer, halves rounded away from 0, as in C."""
+    """Integer nearest to x, with halves rounded away from 0, as in C."""
     return math.copysign(math.floor(abs(x) + 0.5), x)
 
 
 def _outside(low: float, x: float, high: float) -> float:
-    """Value moved out of a range, to the nearer end of it."""
+    """x moved out of the range from `low` to `high`, to the nearer end."""
     if not low < x < high:
         return x
     return low if x < 0.5 * (low + high) else high
@@ -329,7 +329,7 @@ class Scope:
     written."""
 
     def having(self, name: str, value: str) -> Scope:
-        """This scope with an additional name."""
+        """Copy of the scope with an additional name."""
         return Scope(self.folder, {**self.local, name: (value, self)})
 
 
@@ -358,7 +358,7 @@ class Values:
             self.named = around
 
     def expand(self, text: str, scope: Scope, depth: int = 0) -> str:
-        """The text with everything that begins with `$` substituted."""
+        """Text with all substitutions that begin with `$` made."""
         if "$" not in text:
             return text
         if depth > _DEEPEST:

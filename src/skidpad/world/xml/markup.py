@@ -92,7 +92,7 @@ def read(file: Path) -> Document:
             'another encoding is declared as in <?xml version="1.0" encoding="latin-1"?>',
             source=Source(str(file), line, column),
         ) from None
-    except (UnicodeError, ValueError) as error:  # from codecs that are not for text
+    except (UnicodeError, ValueError) as error:  # from codecs that do not decode to text
         raise WorldError(f"the text of {file} is not {encoding}: {error}") from None
     return parse(text, file)
 
@@ -200,7 +200,7 @@ class _Parser:
             raise self._error("not well-formed: text outside of all elements", inside)
 
     def _resolved(self, text: str, at: int) -> str:
-        """The text with its character references replaced."""
+        """Text with its character references replaced."""
 
         def character(match: re.Match[str]) -> str:
             name = match[1]
@@ -280,7 +280,7 @@ def _shortened(line: str) -> str:
     if len(line) <= LONGEST_LINE:
         return line
     subjects = line.split("; ")
-    # Each length is that of the subjects so far with a separator behind each.
+    # Cumulative lengths of the subjects, each followed by a separator.
     lengths = accumulate(len(subject) + 2 for subject in subjects)
     kept = sum(1 for _ in takewhile(lambda length: length - 2 <= LONGEST_LINE, lengths))
     if kept == 0:
@@ -416,7 +416,7 @@ class Node:
 
     @property
     def source(self) -> Source:
-        """Position of its opening tag."""
+        """Position of the element's opening tag."""
         return self.element.source
 
     def error(self, message: object) -> WorldError:
@@ -439,7 +439,7 @@ class Node:
         return self.element.attributes.get(name)
 
     def expects(self, *names: str) -> None:
-        """Declare the attributes with a meaning here; others cause a warning."""
+        """Declare the known attributes of the element; others cause a warning."""
         if self.element.looked_up is None:
             self.element.looked_up = set()
         self.element.looked_up.update(names)
@@ -483,7 +483,7 @@ class Node:
         return list(self.each())
 
     def texts(self) -> dict[str, str]:
-        """Texts of its children by tag."""
+        """Texts of the element's children by tag."""
         return {child.tag: child.text() for child in self.each()}
 
     def included_and_own(self) -> list[list[Node]]:
@@ -556,7 +556,7 @@ class Node:
         if text in TRUE:
             return True
         if self.context.upstream:
-            # Upstream reads the digits before anything else.
+            # Upstream reads only the leading digits.
             whole = _LEADING_INTEGER.match(text)
             return whole is not None and whole[0].strip("+-0") != ""
         try:
@@ -744,7 +744,7 @@ _NOTHING: Any = object()
 
 
 def as_written(node: Node, name: str, text: str, how: Written) -> Any:
-    """Value in the representation of the field."""
+    """Value parsed from text in the representation of its field."""
     if how.kind in _PARSERS:
         return _PARSERS[how.kind](node, name, text)
     if how.kind == "numbers":
@@ -797,7 +797,7 @@ def as_numbers(node: Node, name: str, text: str, *counts: int) -> list[float]:
 
 
 def shown(text: str) -> str:
-    """A quoted value for a message, shortened if it is long."""
+    """Quoted value for a message, shortened if it is long."""
     return repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")
 
 
@@ -852,8 +852,9 @@ def pose_in_degrees(x: m, y: m, *rest: float) -> Pose:
 
 
 def one_of(node: Node, what: str, word: str, known: Collection[str]) -> str:
-    """The name if it is known; otherwise raises an error with the known names and the closest
-    one."""
+    """Return the name if it is known; else raise an error with the known names and the closest
+    match.
+    """
     if word in known:
         return word
     close = get_close_matches(word, list(known), 1, 0.6)

@@ -80,7 +80,7 @@ _EDGES = ("x_min", "x_max", "y_min", "y_max")
 
 
 def element(node: Node) -> Element | None:
-    """The map, ground, wall or region of an `<element>`; None if it is not simulated."""
+    """Read the map, ground, wall or region of an `<element>`; None if it is not simulated."""
     kind = one_of(node, "class of element", node.needed("class"), [*READERS, *PICTURES])
     fields = Fields.of(node)
     fields.ignore(_SURFACE)
@@ -213,7 +213,7 @@ def _scattered(
     nodes = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(-1, 2)
     nearest = KDTree(points[:, :2] - lowest).query(nodes)[1]
     heights = points[nearest, 2].reshape(counts[0], counts[1])
-    # Upstream takes the heights at cell centres for the heights at the lowest corners of the cells.
+    # Upstream uses the heights at cell centres as heights at the lowest corners of the cells.
     corner = lowest if node.context.upstream else lowest + 0.5 * resolution
     return heights, (float(corner[0]), float(corner[1]))
 
@@ -261,7 +261,7 @@ def _vertical_plane(fields: Fields, node: Node) -> specs.VerticalPlane:
 
 def _opening(node: Node) -> specs.Opening:
     fields, kind = Fields.of(node), cast("Any", node.tag)
-    # Upstream accepts both forms here.
+    # Upstream accepts these values as attributes and as children.
     opening = fields.record(specs.Opening(kind), attributes_of=node, children=True)
     name = node.attribute("name") or fields.string("name") or fields.string("n")
     fields.ignore(("name", "n"))
@@ -355,7 +355,7 @@ class Reader:
             self._context.report(error)
         except (MissingExtra, Warning):
             raise
-        # Numbers that a file may contain, but that the object made of them cannot have.
+        # Values that pass the parser but that the object rejects.
         except Exception as error:
             failure = node.error(f"cannot be used: {type(error).__name__}: {error}")
             failure.__cause__ = error
@@ -536,7 +536,7 @@ def loads(text: str, *, folder: str | os.PathLike[str] = ".", **options: Any) ->
 
 
 def problems(path: str | os.PathLike[str], **options: Any) -> list[WorldError]:
-    """All errors in those parts of a world file that can be read."""
+    """List of all errors in the readable parts of a world file."""
     return list(review(path, **options).errors)
 
 
@@ -554,7 +554,7 @@ class Review(NamedTuple):
 
 
 def review(path: str | os.PathLike[str], **options: Any) -> Review:
-    """Errors and warnings of a world file."""
+    """Collect all errors and warnings of a world file."""
     context = _options(options).context(collecting=True)
     scene: Scene | None = None
     try:

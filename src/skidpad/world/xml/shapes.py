@@ -193,7 +193,7 @@ def _reading(file: Path) -> Generator[None]:
             yield
         except NoMesh:
             raise
-        # Which exceptions broken files cause is up to the libraries.
+        # Broken files cause exceptions of any kind, depending on the library.
         except Exception as error:
             raise NoMesh(f"{file.name} cannot be read: {error}") from error
 
@@ -262,11 +262,11 @@ def _unpacked(archive: Path, inside: str) -> Path:
             with zipfile.ZipFile(archive) as content:
                 if sum(entry.file_size for entry in content.infolist()) > LARGEST:
                     raise OSError(f"{archive} unpacks to more than {LARGEST} bytes")
-                # `extractall` drops what would lead out of the folder.
+                # `extractall` keeps all members within the folder.
                 content.extractall(folder)
         except OSError:
             raise
-        # Damaged, with a password, or packed in a rare way: each has an exception of its own.
+        # Damaged, encrypted or unusual archives raise exceptions of several kinds.
         except Exception as error:
             raise OSError(f"{archive} is not an archive that can be read: {error}") from error
     return target
@@ -415,7 +415,7 @@ def _file(visual: Visual, where: Models) -> Path:
 
 
 def stand_in(declared: Shape | None, around: Outline | None, z: tuple[m, m]) -> Shape:
-    """Shape that replaces a model: the declared one, else one around the wheels, else a box."""
+    """Shape that replaces a model: the declared shape, else one around the wheels, else a box."""
     if declared is not None:
         return replace(declared, made_from="stand-in")
     outline = around or rings.rectangle(-0.5, 0.5, -0.5, 0.5)
@@ -470,7 +470,7 @@ class Names:
 
 
 def free_name(name: str, taken: Container[str]) -> str:
-    """The name, numbered if it is taken."""
+    """Name that is not in `taken`: the name itself, numbered if necessary."""
     return (
         name
         if name not in taken
@@ -582,7 +582,7 @@ def actor(node: Node, classes: Classes, names: Names) -> ActorSpec:
         source=node.source,
     )
     spec = replace(fields.record(spec), **fields.part("path", _path, {}))
-    # The last name is on upstream's page of actors, but its program does not read it.
+    # Upstream documents the last tag, but its program does not read it.
     fields.ignore(("skip_elevation_adjust", "publish", "turning_rate"))
     fields.finish()
     return spec

@@ -80,9 +80,9 @@ def _dynamics(fields: Fields, pictures: tuple[Visual, ...]) -> Made:
         parts["drivetrain"] = fields.part("drivetrain", _drivetrain, Drivetrain())
     if KINDS[kind].steered:
         parts["steer_max"] = math.radians(limit)
-    # An extension: whether acceleration moves load between the wheels.
+    # Extension of the format: whether acceleration causes load transfer between the wheels.
     parts["loads"] = fields.string("wheel_loads", "dynamic")
-    # Some of upstream's files carry these whatever the class.
+    # Some of upstream's files have these tags for every class.
     fields.ignore(("drivetrain", "f_wheels_x", "f_wheels_d"))
     fields.finish()
     try:
@@ -103,7 +103,7 @@ def _wheels(fields: Fields, kind: str) -> tuple[Wheel, ...]:
         for k, (tag, place) in enumerate(zip(CLASSES[kind], places, strict=True))
     ]
     if wheels[0].y < wheels[1].y:
-        # One of upstream's own vehicles has them in the wrong order.
+        # One of upstream's own vehicles has the wheels in the wrong order.
         left, right = CLASSES[kind][:2]
         owner = fields.owner
         note = f"<{left}> stands to the right of <{right}>: taken for each other"
@@ -205,7 +205,7 @@ def _control(node: Node, kind: str) -> Control:
         gains = fields.numbers(KINDS[kind].default_gains(name))
         form = _form(fields, gains)
         if name == "front_steer_pid" and node.context.upstream:
-            # Upstream passes on only four of the numbers.
+            # Upstream passes only four of the numbers on to the controller.
             kept = {key: getattr(gains, key) for key in ("KP", "KI", "KD", "max_torque")}
             gains, form = KINDS[kind].default_gains(name)._replace(**kept), Form()
     set_point = _set_point(fields, kind, name)
@@ -214,7 +214,7 @@ def _control(node: Node, kind: str) -> Control:
 
 
 def _standing_in(node: Node, fields: Fields, name: str) -> str:
-    """Controller that replaces one of a later version of upstream."""
+    """Controller that stands in for a controller of a later upstream version."""
     if name == "trajectory":
         # `timed_path` reads them; the world gives the commands.
         fields.ignore(("loop", "lookahead_distance", "max_angular_speed", "waypoint"))
@@ -399,7 +399,7 @@ def _path(node: Node) -> TimedPath:
     node.check(len(points) > 1, f"a trajectory needs two or more {waypoints}, got {len(points)}")
     for before, after in pairwise(points):
         node.check(before.time < after.time, f"two waypoints are at t = {after.time:g} s")
-    # Both as children and as attributes, in either mode.
+    # Values may be children or attributes, with or without compat.
     path = fields.record(TimedPath(()), attributes_of=node, children=True)
     return replace(path, points=tuple(points))
 
@@ -410,7 +410,7 @@ def vehicle(node: Node, classes: shapes.Classes, names: shapes.Names) -> Vehicle
     fields = shapes.fields_of(node, classes, Node.included_and_own)
     with node.context.values.naming(NAME=name):
         pictures = shapes.visuals(fields.all("visual"))
-        # If it is wrong, the rest is read nevertheless, to find all errors at once.
+        # If the element is invalid, the rest is still read, to report all errors at once.
         nothing: Made = robots.differential(), None
         moved_by, shape = fields.attempt(lambda: _dynamics(fields, pictures), nothing)
         spec = VehicleSpec(
