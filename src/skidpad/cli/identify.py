@@ -24,6 +24,7 @@ from .options import (
     VehicleName,
     bounds_of,
     calibrated_vehicle,
+    compared_vehicles,
     names_of,
     number_of,
     pairs_of,
@@ -217,10 +218,7 @@ def compare(
         target_of(report)
     if out is not None:
         require_extras("plots", purpose="The plot of a comparison")
-    own = {
-        name: calibrated_vehicle(text, params, settings)
-        for name, text in zip(_labels(vehicles), vehicles, strict=True)
-    }
+    own, lacks = compared_vehicles(_labels(vehicles), vehicles, params, settings)
     with _interruptible(), caught_texts(Warning) as notes:
         found = study.compare(
             {name: car for name, (car, _) in own.items()},
@@ -236,7 +234,7 @@ def compare(
         )
     from .identify_sheets import comparison_as_json, comparison_sheet
 
-    notes = [*found.notes, *dict.fromkeys(notes)]
+    notes = [*lacks, *found.notes, *dict.fromkeys(notes)]
     if json:
         print_json(finite(comparison_as_json(found, notes)))
     else:

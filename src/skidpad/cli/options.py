@@ -21,7 +21,7 @@ import inspect
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import wraps
 from pathlib import Path
@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_type
 import typer
 from typer import Argument, Option
 
-from ..core.files import json_of, yaml_of
+from ..core.files import CALIBRATION, WITH_FILE, listed, parameter_changes
 from ..errors import InvalidValue
 from .output import warnings_as_notes
 
@@ -354,34 +354,6 @@ def set_values(settings: Sequence[str] | None) -> dict[str, float | str]:
     return {n: text if n in TYRE_NAMES else number_of("--set", n, text) for n, text in pairs}
 
 
-def parameter_changes(
-    files: Sequence[Path] | None = None, values: Mapping[str, float | str] | None = None
-) -> dict[str, Any]:
-    """Parameters by dotted name from YAML or JSON files, then from `values`; later ones
-    override."""
-    changes: dict[str, Any] = {}
-    for file in files or ():
-        tree = json_of(file) if file.suffix.lower() == ".json" else yaml_of(file)
-        if not isinstance(tree, Mapping):
-            raise InvalidValue(f"{file} must be a mapping of parameters by name")
-        changes |= dict(_leaves(tree, ""))
-    return changes | dict(values or {})
-
-
-def _leaves(tree: Mapping[Any, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    for name, value in tree.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
-
-
-WITH_FILE = re.compile(r"(.+?):((?:[A-Za-z]:)?[^:]+\.(?:ya?ml|json))")
-"""Name of a vehicle, and a parameter file of its own."""
-CALIBRATION = ("log.", "delay.")
-"""Beginnings of the names of parameters that belong to a log and not to a vehicle."""
-
-
 def vehicle_of(
     name: str,
     files: Sequence[Path] | None = None,
@@ -440,6 +412,38 @@ def _vehicle(
             values = {n: v for n, v in values.items() if n not in apart}
             car = vehicle_by_text(name, values, telling=telling)
     return car, {n: float(v) for n, v in apart.items()}
+
+
+def compared_vehicles(
+    names: Sequence[str],
+    texts: Sequence[str],
+    files: Sequence[Path] | None,
+    settings: Sequence[str] | None,
+) -> tuple[dict[str, tuple[Vehicle, dict[str, float]]], list[str]]:
+    """Vehicles and calibrations by name, and notes on parameters that only some of them have.
+
+    Each of several vehicles takes the parameters of the files that it has.
+    """
+    from ..core import record
+    from ..vehicles.registry import COMMAND_DRIVEN
+
+    if not files or len(texts) == 1 or any(text in COMMAND_DRIVEN for text in texts):
+        pairs = zip(names, texts, strict=True)
+        return {n: calibrated_vehicle(text, files, settings) for n, text in pairs}, []
+    given, typed = parameter_changes(files), set_values(settings)
+    fields = {text: record.names(vehicle_of(text).Params) for text in texts}
+    for name in given:
+        if not (name.startswith(CALIBRATION) or any(name in own for own in fields.values())):
+            calibrated_vehicle(texts[0], files, settings)  # raises for the unknown name
+    found: dict[str, tuple[Vehicle, dict[str, float]]] = {}
+    notes: list[str] = []
+    for label, text in zip(names, texts, strict=True):
+        lacks = [n for n in given if n not in fields[text] and not n.startswith(CALIBRATION)]
+        values = {n: value for n, value in given.items() if n not in lacks}
+        found[label] = _vehicle(text, None, {**values, **typed}, calibrated=True)
+        if lacks:
+            notes.append(f"{label} has no {listed(lacks, 12)} of {listed(list(map(str, files)))}")
+    return found, notes
 
 
 def vehicle_names() -> list[str]:

@@ -470,3 +470,31 @@ def _items(values: Any) -> str:
         return f"({', '.join(_text(v) for v in values)})"
     kind = type(next(iter(values))).__name__
     return f"<{len(values)} x {kind}>"
+
+
+WITH_FILE = re.compile(r"(.+?):((?:[A-Za-z]:)?[^:]+\.(?:ya?ml|json))")
+"""Name of a vehicle, and a parameter file of its own."""
+CALIBRATION = ("log.", "delay.")
+"""Beginnings of the names of parameters that belong to a log and not to a vehicle."""
+
+
+def parameter_changes(
+    files: Sequence[Path] | None = None, values: Mapping[str, float | str] | None = None
+) -> dict[str, Any]:
+    """Parameters by dotted name from YAML or JSON files, then from `values`; later ones
+    override."""
+    changes: dict[str, Any] = {}
+    for file in files or ():
+        tree = json_of(file) if file.suffix.lower() == ".json" else yaml_of(file)
+        if not isinstance(tree, Mapping):
+            raise InvalidValue(f"{file} must be a mapping of parameters by name")
+        changes |= dict(_leaves(tree, ""))
+    return changes | dict(values or {})
+
+
+def _leaves(tree: Mapping[Any, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value

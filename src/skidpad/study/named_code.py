@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from .. import vehicles
+from ..core.files import CALIBRATION, WITH_FILE, parameter_changes
 from ..core.model import Vehicle, VehicleFactory
 from ..core.record import unknown_name
 from ..errors import InvalidValue
@@ -52,7 +53,8 @@ def vehicle_by_text(
 
     Args:
         text: `two_track`, `two_track:sports` with a parameter set, or `module:name` for a vehicle
-            of the user or a function that makes one.
+            of the user or a function that makes one; each may be followed by a colon and a
+            parameter file (`two_track:sports:mine.yaml`), whose calibration of a log is left out.
         settings: numbers by dotted names of parameters; `tyre`, or `front` and `rear`, or `fl`,
             `fr`, `rl` and `rr` are files (`.tir`) or names of tyres.
         folder: the folder in which the module of a user's vehicle is searched first.
@@ -60,6 +62,14 @@ def vehicle_by_text(
         telling: whether to warn about assumed parameters.
         fault: makes errors about a text that names code.
     """
+    if own := WITH_FILE.fullmatch(text):
+        text, files = own[1], (Path(folder) / own[2], *files)
+        if text not in COMMAND_DRIVEN:
+            typed = settings or {}
+            every = parameter_changes(files, typed)
+            left_out = {n for n in every if n not in typed and n.startswith(CALIBRATION)}
+            settings = {n: v for n, v in every.items() if n not in left_out}
+            files = ()
     given = dict(settings or {})
     tyres = {name: _tyre(name, given.pop(name)) for name in TYRE_NAMES if name in given}
     name, colon, chosen = text.partition(":")

@@ -11,6 +11,8 @@ import pytest
 import skidpad as sp
 from skidpad.cli import main
 from skidpad.core.files import yaml_of
+from skidpad.study.identify import compare
+from skidpad.study.named_code import vehicle_by_text
 from skidpad.vehicles.command_driven import autoware
 from skidpad.vehicles.command_driven.parameters import write
 from study.identify.drives import BASE, MODEL, TRUTH, drive, noisy
@@ -286,6 +288,17 @@ def test_a_fitted_car_is_compared_with_its_calibration(
     both = (car, f"single_track:{target}")
     code, out, _ = run("compare", *both, "--log", log, "--window", "1")
     assert "The logs support single_track:mine.yaml." in " ".join(out.split())
+    # Python takes the same names, with the calibration of the file.
+    python = compare([f"single_track:{target}"], log, window=1.0)
+    assert f"{python.error('omega').rmse:.3g}" in out
+    assert vehicle_by_text(f"single_track:{target}").params.I_z == found["I_z"]
+    # Of several vehicles, each takes the parameters of a file that it has.
+    cars = ("kinematic_bicycle", "single_track")
+    (tmp_path / "height.yaml").write_text("z_cg: 0.3\nlog.steer_offset: 0.0\n")
+    args = ("compare", *cars, "--params", tmp_path / "height.yaml", "--log", log, "--window", "1")
+    code, out, err = run(*args)
+    assert (code, err) == (0, "")
+    assert "kinematic_bicycle has no z_cg of" in " ".join(out.split())
     code, _, err = run(
         "estimate", "single_track", "--params", target, "--log", log, "--states", "v_z"
     )

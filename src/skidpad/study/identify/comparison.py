@@ -28,7 +28,7 @@ from ...errors import InvalidValue
 from ...run.monte_carlo import mean_bounds
 from ...units import m, s
 from ...view.plots.comparison import horizon_figure, replay_figure
-from .drives import Drives, prepare_logs, vehicle_named
+from .drives import Drives, calibration_of, prepare_logs, vehicle_named
 from .replay import HORIZONS, LEAD, LONGEST_STEP, Guess, Replay, calibration_guess
 from .window_errors import (
     WHOLE,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .fitting import Fit
 
 Candidate: TypeAlias = "Vehicle | str | Fit"
-"""A vehicle, its name, or a fit."""
+"""A vehicle, its name (also with a file, `single_track:sports:mine.yaml`), or a fit."""
 WINDOWS: tuple[s, ...] = (10.0, 5.0, 2.0, 1.0)
 """Lengths of windows that are tried in turn, until the logs have `ENOUGH` of them."""
 STRIDE: s = 1.0
@@ -316,13 +316,23 @@ def _guess(
     return calibration_guess(values, ", or be the name of a vehicle of the comparison")
 
 
+class _Calibrated(NamedTuple):
+    """Vehicle of a parameter file with a calibration."""
+
+    vehicle: Vehicle
+    guess: Guess
+
+
 def _named(
     given: Candidate | Sequence[Candidate] | Mapping[str, Candidate],
 ) -> dict[str, Vehicle | Fit]:
     """Vehicles and fits by name; of several with the same name the later ones are numbered."""
 
-    def known(one: Any) -> Vehicle | Fit:
-        return one if hasattr(one, "guess") else vehicle_named(one)
+    def known(one: Any) -> Any:
+        if hasattr(one, "guess"):
+            return one
+        car, calibration = vehicle_named(one), calibration_of(one)
+        return _Calibrated(car, calibration_guess(calibration)) if calibration else car
 
     if isinstance(given, Mapping):
         return {name: known(one) for name, one in given.items()}

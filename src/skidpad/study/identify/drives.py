@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from ...core.files import CALIBRATION, WITH_FILE, parameter_changes
 from ...core.model import Vehicle, vehicle_of
 from ...core.record import size, unknown_name
 from ...errors import InvalidValue, SkidpadError
+from ...vehicles.registry import COMMAND_DRIVEN
 from ...vehicles.registry import get as registered
 from ..logs.log import Log
 from ..logs.preparation import Line, Prepared, prepare
@@ -62,12 +65,26 @@ def prepare_logs(
 
 
 def vehicle_named(one: Vehicle | str) -> Vehicle:
-    """A vehicle, or that of a name such as `two_track:sports`."""
+    """A vehicle, or that of a name such as `two_track:sports` or `two_track:sports:mine.yaml`."""
     if not isinstance(one, str):
         return vehicle_of(one)
+    if own := WITH_FILE.fullmatch(one):
+        if own[1] in COMMAND_DRIVEN:
+            command_driven: Any = registered(own[1])
+            return command_driven([own[2]])
+        values = parameter_changes([Path(own[2])])
+        values = {n: value for n, value in values.items() if not n.startswith(CALIBRATION)}
+        return vehicle_named(own[1]).with_params(values)
     name, _, parameter_set = one.partition(":")
     factory: Any = registered(name)
     return factory(parameter_set) if parameter_set else factory()
+
+
+def calibration_of(one: Any) -> dict[str, float]:
+    """Parameters of sensors and delays in the file of a name such as `two_track:mine.yaml`."""
+    own = WITH_FILE.fullmatch(one) if isinstance(one, str) else None
+    values = parameter_changes([Path(own[2])]) if own else {}
+    return {n: float(v) for n, v in values.items() if n.startswith(CALIBRATION)}
 
 
 def reported(log: Log) -> Log:

@@ -34,7 +34,7 @@ from ...vehicles.command_driven.parameters import gather, period, write
 from ...vehicles.command_driven.records import PARAMETERS
 from ...vehicles.registry import COMMAND_DRIVEN
 from ...view.plots.comparison import replay_figure
-from .drives import Drives, prepare_logs, vehicle_named
+from .drives import Drives, calibration_of, prepare_logs, vehicle_named
 from .observed import CHANNELS, Sensors
 from .problem import (
     LOSSES,
@@ -302,7 +302,7 @@ def fit(
         if value is not None:
             positive(what, value, "s")
     one_of("loss", loss, tuple(LOSSES))
-    known = calibration_guess(calibration or {})
+    known = calibration_guess({**calibration_of(vehicle), **(calibration or {})})
     if known.params:
         if isinstance(options.get("sensors"), Sensors):
             raise InvalidValue("give either sensors or calibration with parameters log.")
