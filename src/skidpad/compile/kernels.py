@@ -835,7 +835,6 @@ def _reload(
 
 
 def _larger(b: Any, value: Any, so_far: Any) -> Any:
-    """Maximum of two numbers; NaN if either is NaN."""
     keep = b.fcmp_ordered("<=", value, so_far)
     raised = b.select(keep, so_far, value)
     return b.select(b.fcmp_unordered("uno", so_far, so_far), so_far, raised)

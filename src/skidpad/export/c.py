@@ -491,7 +491,6 @@ def _substep_checks(naming: Naming, program: Program, taken: Statements) -> list
 
 
 def _arrays(naming: Naming) -> list[str]:
-    """C definitions of the vehicle's shared arrays."""
     if not naming.arrays:
         return []
     name, kind = naming.name, naming.kind

@@ -455,7 +455,6 @@ class ModelHeader:
 
 
 def _function(head: str, *body: str) -> list[str]:
-    """Text of a static C function."""
     return [f"static {head}", "{", *body, "}"]
 
 
@@ -467,5 +466,4 @@ def _table(declaration: str, values: Sequence[str], columns: int = 12) -> list[s
 
 
 def _quoted(text: str) -> str:
-    """Format a text as a C string literal."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

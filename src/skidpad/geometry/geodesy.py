@@ -204,7 +204,6 @@ def from_utm(easting: m, northing: m, zone: int, south: bool) -> tuple[degree, d
 
 
 def _central(zone: int) -> degree:
-    """Longitude of the central meridian of a UTM zone."""
     return 6.0 * zone - 183.0
 
 

@@ -266,7 +266,6 @@ def _weighted_sum(grouped: dict[Coefficient, list[Scalars]], i: int) -> Any:
 
 
 def _scaled(coefficient: Coefficient, value: Any) -> Any:
-    """Product coefficient * value, without a multiplication by 1."""
     return value if coefficient == 1 else float(Fraction(coefficient)) * value
 
 

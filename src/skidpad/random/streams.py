@@ -456,7 +456,7 @@ class Draw:
     step: int
     """Number of the step, from the start of the run."""
     dt: float
-    """Length of the step in s, over which the numbers are constant."""
+    """Length in s of the step over which the numbers are constant."""
     time: float
     """Time at which the step begins, from the start of the run, in s."""
     threads: int | None

@@ -184,13 +184,13 @@ class Columns(NamedTuple):
 
 
 def _regular(road: Any, x: m, y: m) -> SurfacePoint:
-    """Height and slopes at a position; see `Surface`."""
+    """Height and slopes at a position (x, y) of the world in m; see `Surface`."""
     place = road.line.place(x, y)
     return _in_world(place, *sloped_value(road.heights, place.u, place.v))
 
 
 def _listed(road: Any, x: m, y: m) -> SurfacePoint:
-    """Height and slopes at a position; see `Surface`."""
+    """Height and slopes at a position (x, y) of the world in m; see `Surface`."""
     place = road.line.place(x, y)
     column, by_v = road.columns.coordinate(place.v)
     z, z_u, z_column = sloped_value(road.heights, place.u, column)

@@ -355,7 +355,7 @@ class FullState(Sensor):
         return self.Reading(*self.as_truth(truth), 0.0)
 
     def as_truth(self, truth: Any) -> Any:
-        """Values of the fields, found by name."""
+        """Values of the selected fields, found by name."""
         if isinstance(truth, self.Truth):
             return truth
         parts = truth if isinstance(truth, list) else [truth]
@@ -469,7 +469,7 @@ class SelectedOutputs(SensorModel):
         return self._fields
 
     def output(self, x: Any, u: Any, w: Any = None) -> Any:
-        """Values of the fields, found by name."""
+        """Values of the selected fields, found by name."""
         outputs = {} if self._only_state else by_field(self._vehicle.outputs(x, u, w))
         values = {**outputs, **by_field(x)}
         return self.Output._make(values[name] for name in self._fields)

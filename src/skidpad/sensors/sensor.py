@@ -66,7 +66,9 @@ def check_sampling(kind: str, rate: float | None, delay: float, dropout: float) 
 
 
 def tick(t: Any, rate: float) -> Any:
-    """Index of the last multiple of 1/rate at or before a time in s; also for arrays."""
+    """Sample index: number of the last multiple of 1/rate at or before a time in s (number or
+    array).
+    """
     return np.floor(t * rate + _SLACK)
 
 
@@ -96,7 +98,7 @@ def arrival_rows(t: Array, rows: NDArray[np.int64], delay: float) -> NDArray[np.
 
 
 class Moment(NamedTuple):
-    """State of a sampler."""
+    """State of a sampler between two steps."""
 
     t: float = -math.inf
     """Time of the last step in s; -inf before the first."""
@@ -108,7 +110,7 @@ class Moment(NamedTuple):
 
 
 class Sampler:
-    """Sampler with a rate in Hz and a delay in s."""
+    """Sampler that takes samples at a rate in Hz and outputs them after a delay in s."""
 
     def __init__(self, rate: float | None, delay: float) -> None:
         self._rate, self._delay = rate, delay
@@ -140,7 +142,7 @@ class Sampler:
 
 
 class Snapshot(NamedTuple):
-    """State of a runner; see `Runner.restore`."""
+    """Complete state of a runner; see `Runner.restore`."""
 
     sensor: Any
     moment: Moment
