@@ -41,7 +41,7 @@ _MOST_PAINTERS = 64
 
 
 class Seen(NamedTuple):
-    """One vehicle of a rendered environment."""
+    """State of one vehicle in a rendered environment."""
 
     vehicle: Vehicle
     """Vehicle with the parameters of this episode."""
@@ -53,7 +53,7 @@ class Seen(NamedTuple):
 
 
 class SeenMoment(NamedTuple):
-    """One environment at the current time."""
+    """State of one rendered environment at the current time."""
 
     time: s
     """Time since the start of the episode."""

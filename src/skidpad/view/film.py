@@ -62,7 +62,7 @@ class ScanAt(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Film:
-    """A stage and the motion of everything on it."""
+    """Film of a stage: the motion of everything on it over time."""
 
     stage: Stage
     times: NDArray[np.float64]

@@ -392,7 +392,7 @@ class _Extents(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """Parts of a vehicle unit in its own frame; quadrilaterals are arrays (n, 4, 2)."""
+    """Drawable parts of a vehicle unit in the unit's frame; quadrilaterals are arrays (n, 4, 2)."""
 
     extents: _Extents
     bodies: tuple[Array, ...]

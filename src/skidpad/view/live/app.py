@@ -55,7 +55,7 @@ def new_token() -> str:
 
 @dataclass(frozen=True)
 class Access:
-    """Conditions that a request must meet."""
+    """Access conditions that a request must meet."""
 
     host: str
     token: str | None = None
@@ -268,7 +268,7 @@ class Wheel:
             raise InvalidValue(f"viewer {self.driver} has the wheel; only they may do this")
 
     def hear(self, client: int, now: s) -> None:
-        """Note a message from a client, which resets its silence."""
+        """Note a message from a client, which restarts the dead-man timeout."""
         if client == self.driver:
             self._heard = now
 
@@ -298,7 +298,7 @@ _FULL, _TOO_FAST = 1013, 1008
 
 
 class Room:
-    """Viewers of one session.
+    """Room of the viewers of one session.
 
     Args:
         submit: passes a client's message to the session.

@@ -219,7 +219,7 @@ _SCAN = struct.Struct("<HH")
 
 
 class Moment(NamedTuple):
-    """Contents of a frame."""
+    """Contents of a frame: the state of the world at one moment."""
 
     sequence: int
     flags: int
@@ -301,7 +301,7 @@ _MOST = 1000
 
 
 class Said(NamedTuple):
-    """Message from the session."""
+    """Text message from the session."""
 
     about: str
     """Type of the message."""

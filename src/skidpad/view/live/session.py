@@ -73,7 +73,7 @@ class Pace:
             self._mark, self._marked = now, 0
 
     def wait(self, now: s) -> s:
-        """Time until the next step is due."""
+        """Waiting time in s until the next step is due."""
         return max(0.0, self._begin + (self._count + 1) * self._dt / self._factor - now)
 
 

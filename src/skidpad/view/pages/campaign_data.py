@@ -221,7 +221,7 @@ def _drawn(study: Study, name: str) -> Iterator[Array]:
 
 
 def _known(study: Study, name: str) -> Iterator[Array]:
-    """Batches of its finite values."""
+    """Batches of a column's finite values."""
     for values in _drawn(study, name):
         yield values[~np.isnan(values)]
 
@@ -278,7 +278,7 @@ class Bins(NamedTuple):
         return len(self.centres)
 
     def place(self, values: Array) -> AnyArray:
-        """Index of the bin of each value."""
+        """Index of the bin that contains each value."""
         return np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, self.parts - 1)
 
 
@@ -313,7 +313,7 @@ View = tuple[float, float]
 
 @dataclass(frozen=True)
 class Response:
-    """A column as a function of one factor."""
+    """Response of a column to one factor: statistics in each bin of the factor."""
 
     column: str
     factor: str

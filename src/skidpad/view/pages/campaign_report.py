@@ -360,7 +360,7 @@ class _Report:
         self.spreads = [one for one in spreads if one is not None]
 
     def _label(self, name: str) -> str:
-        """A name with its unit: "v_x in m/s"."""
+        """Label of a column with its unit, such as "v_x in m/s"."""
         unit = self.columns[name].unit if name in self.columns else ""
         return f"{name} in {unit}" if unit and unit != "1" else name
 
@@ -537,7 +537,7 @@ class _Report:
         return tables
 
     def over_factors(self) -> dict[str, tuple[str, str]]:
-        """Sections of responses and of surfaces."""
+        """Sections that show columns over factors: responses and surfaces."""
         study, extents, runs = self.study, self.totals.extents, self.totals.runs
         factors = {name: factor_of(name, plain) for name, plain in self.plan["factors"].items()}
         views: dict[str, data.View] = {

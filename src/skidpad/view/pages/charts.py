@@ -32,7 +32,7 @@ class Axis:
     log: bool = False
 
     def place(self, values: Any) -> Array:
-        """Coordinates of values."""
+        """Drawing coordinates of values on the axis."""
         numbers = np.asarray(values, dtype=float)
         low, high = self.low, self.high
         if self.log:
@@ -72,7 +72,7 @@ def axis_of(values: Array, begin: float, end: float, *, log: bool = False) -> Ax
 
 
 def equalise(x: Axis, y: Axis) -> tuple[Axis, Axis]:
-    """Both axes at equal scale, one of them extended."""
+    """Make both axes equal in scale by extending one of them."""
     scales = [(one.high - one.low) / abs(one.end - one.begin) for one in (x, y)]
     wide: list[Axis] = []
     for one, scale in zip((x, y), scales, strict=True):

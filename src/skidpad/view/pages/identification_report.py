@@ -57,7 +57,7 @@ DIVERGED = "diverged"
 
 
 def value_text(value: float) -> str:
-    """A number with four digits, without an exponent below a million."""
+    """Text of a number with four digits, without an exponent below a million."""
     large = 1e4 <= abs(value) < 1e6
     return f"{float(f'{value:.4g}'):.0f}".replace("-", "−") if large else number_text(value)
 
@@ -73,7 +73,7 @@ def channel_words(channel: str) -> str:
 
 
 def error_text(value: float, unit: str = "") -> str:
-    """An error with its unit, or a text that the run diverged."""
+    """Text of an error with its unit, or a note that the run diverged."""
     if not isfinite(value):
         return DIVERGED
     return f"{number_text(float(f'{value:.3g}'))} {unit}".rstrip()

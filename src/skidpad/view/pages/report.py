@@ -221,7 +221,7 @@ class Picture:
 
 
 class Layer(NamedTuple):
-    """A chart of one vehicle."""
+    """Layer of an overlay: the chart of one vehicle."""
 
     name: str
     number: int

@@ -351,7 +351,7 @@ def _draw_points(axes: Axes, across: Array, along: Array, **look: Any) -> Any:
 
 
 def _some(values: Any) -> Any:
-    """About `MOST_POINTS` evenly spaced values, to keep the file small."""
+    """Evenly spaced subset of about `MOST_POINTS` values, to keep the file small."""
     return values[:: max(1, values.size // MOST_POINTS)]
 
 
