@@ -197,7 +197,7 @@ def test_a_fat_binary_has_its_parts_at_pages() -> None:
     assert whole[16384 : 16384 + len(intel)] == intel
     assert whole[32768 : 32768 + len(arm)] == arm
     assert int.from_bytes(whole[8 + 20 : 8 + 24], "big") == 0x0100000C
-    with pytest.raises(sp.InvalidValue, match="no library"):
+    with pytest.raises(sp.InvalidValue, match="not a macOS library"):
         fat_binary([b"MZ" + bytes(30)])
 
 
