@@ -40,7 +40,11 @@ GIVEN = {
         "7.4 m/s, 2 %, 9 %, 0.03 rad, 0.03 rad, 5.7 %, 4 m/s, 0.3 %, 0.54 m/s², 7 %, "
         "27 rad/s, 1000 N, 0.001 N, 0.1 mm"
     ),
-    "docs/estimators.md": "95 %, 95.2 %, 4 %, 95 %, 3 %",
+    "docs/estimators.md": (
+        "6 s, 200 s, 95 %, 95 %, 97.5 %, 30 s, 20 m/s, 4.3 m/s², 4.3 m/s², 4.3 m/s², 32 %, 100 %, "
+        "100 %, 100 %, 100 %, 6.4 m/s², 9.4 m/s², 96 %, 1.6 m/s², 86 %, 8 µs, 8 µs, 35 µs, 11 µs, "
+        "13 µs, 40 µs, 15 µs, 5 µs, 31 µs, 23 µs"
+    ),
     "docs/export.md": "3.7 MB, 1 GB, 42 kB, 944 bytes, 19 kB, 720 bytes, 250 kB",
     "docs/fleet.md": "0.3 s, 1 ms, 1 ms, 10 m/s",
     "docs/getting_started.md": "10 ms, 10 ms, 10 m/s",

@@ -243,11 +243,11 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: FullStateFeedback(state_dimension=2), "input_dimension = None must be a whole"),
     (
         lambda: FullStateFeedback(CAR, state_dimension=5),
-        "state_dimension = 5 but 'four_wheel' has 11",
+        "state_dimension = 5 must be 11, the number of fields of 'four_wheel'",
     ),
     (
         lambda: FullStateFeedback(CAR, input_dimension=2),
-        "input_dimension = 2 but 'four_wheel' has 5",
+        "input_dimension = 2 must be 5, the number of fields of 'four_wheel'",
     ),
     (
         lambda: FullStateFeedback(CAR, noise(NX), noise_model=noise(NX)),

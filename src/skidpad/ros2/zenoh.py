@@ -129,6 +129,19 @@ class Sender(NamedTuple):
     gid: bytes
 
 
+def read_attachment(data: bytes | None) -> Sender:
+    """Sender of a message; raises InvalidValue unless its attachment has the form of rmw_zenoh."""
+    if data is None:
+        raise InvalidValue("no attachment; rmw_zenoh has one of 33 bytes")
+    if len(data) != _ATTACHMENT.size or data[16] != _GID_SIZE:
+        raise InvalidValue(
+            f"attachment {shown(data)} is not one of rmw_zenoh: 8 bytes number, 8 bytes time, "
+            "a byte 16, 16 bytes sender"
+        )
+    sequence, _, _, sender = _ATTACHMENT.unpack(data)
+    return Sender(sequence, sender)
+
+
 def shown(data: bytes) -> str:
     """Text with the first bytes of a value and their number, for messages."""
     dots = "" if len(data) <= 8 else "..."
@@ -517,13 +530,4 @@ def _checked(data: bytes, about: zenoh.ZBytes | None) -> Any:
     """Sender of a message; raises InvalidValue unless it has the form of rmw_zenoh."""
     if len(data) < _SMALLEST:
         raise InvalidValue(f"payload {shown(data)} has less than a header and a byte")
-    if about is None:
-        raise InvalidValue("no attachment; rmw_zenoh has one of 33 bytes")
-    attached = about.to_bytes()
-    if len(attached) != _ATTACHMENT.size or attached[16] != _GID_SIZE:
-        raise InvalidValue(
-            f"attachment {shown(attached)} is not one of rmw_zenoh: 8 bytes number, 8 bytes time, "
-            "a byte 16, 16 bytes sender"
-        )
-    sequence, _, _, sender = _ATTACHMENT.unpack(attached)
-    return Sender(sequence, sender)
+    return read_attachment(None if about is None else about.to_bytes())

@@ -177,7 +177,7 @@ def test_files_of_system_that_claim_to_be_empty_are_bounded(
     monkeypatch.setattr(files, "LARGEST", 5)
     claims = os.stat_result((stat.S_IFREG | 0o644, *([0] * 9)))
     monkeypatch.setattr(files.os, "fstat", lambda _: claims)
-    with pytest.raises(InvalidValue, match="allowed are 5"):
+    with pytest.raises(InvalidValue, match="at most 5 are allowed"):
         files.bytes_of(path)
 
 

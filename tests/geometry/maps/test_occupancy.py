@@ -162,7 +162,7 @@ def test_an_image_alone_needs_a_scale(tmp_path: Path) -> None:
     (tmp_path / "map.pgm").write_bytes(plain())
     with pytest.raises(InvalidValue, match="give resolution in m per pixel"):
         Map.load(tmp_path / "map.pgm")
-    with pytest.raises(InvalidValue, match="scale is no option"):
+    with pytest.raises(InvalidValue, match="scale is not an option"):
         Map.load(tmp_path / "map.pgm", resolution=1.0, scale=2)
     assert Map.load(tmp_path / "map.pgm", resolution=2.0).bounds == (0.0, 0.0, 4.0, 6.0)
 

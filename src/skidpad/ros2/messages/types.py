@@ -633,10 +633,14 @@ def service_type(name: str) -> ServiceType:
             f"service type {name!r} is not known; known are: {', '.join(sorted(SERVICES))}"
         )
     if name not in _services:
-        request, response = SERVICES[name]
-        ends = (f"{name}_Request", request), (f"{name}_Response", response)
-        _services[name] = ServiceType(name, *(_TABLE.read(*end) for end in ends))
+        _services[name] = service_of(name, *SERVICES[name])
     return _services[name]
+
+
+def service_of(name: str, request: str, response: str) -> ServiceType:
+    """Type of a service whose request and response have these definitions."""
+    ends = (f"{name}_Request", request), (f"{name}_Response", response)
+    return ServiceType(name, *(_TABLE.read(*end) for end in ends))
 
 
 _DEFINITION_TEXT_LINE = "=" * 80
