@@ -172,7 +172,7 @@ WORK: dict[str, Any] = {"duration": DURATION, "parameters": len(FREE), "asked": 
 
 
 def fit_entries(budget: Budget) -> Iterator[Entry]:
-    """A fit in fresh processes, and in this one compared with SciPy."""
+    """Entries of a fit, timed in fresh processes, and compared with SciPy in this one."""
     for kind, runs in cold_and_cached(_job, budget.fresh).items():
         yield Entry(f"fit.single_track.{kind}", TIME, typical(runs), details=dict(WORK))
     car, log = first_guess(), drive()

@@ -4,7 +4,8 @@ functions.
 A fleet needs nothing else, and a plant fits into one file, which a machine without CasADi can load,
 lower and run, on the CPU or on a GPU.
 
-A plant from a file is checked: its Programs have to fit its records, and numbers their ranges.
+A plant from a file is checked: its Programs must match its records, and its numbers be within
+their ranges.
 Kernels take the lengths of arrays from the ports of a Program, and callers allocate the arrays by
 the records; if the two differed, kernels would read and write foreign memory.
 """

@@ -293,7 +293,7 @@ class Variables:
 
     @cached_property
     def first(self) -> dict[str, int]:
-        """Value reference of the first leaf of each group."""
+        """FMI value reference of the first scalar of each group of variables."""
         starts = accumulate(self.sizes.values(), initial=TIME + 1)
         return dict(zip(self.sizes, starts, strict=False))
 

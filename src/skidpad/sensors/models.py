@@ -167,7 +167,7 @@ class SensorModel(Instrument):
         return self._returned(self._added(clean, row[None, :]))
 
     def _returned(self, y: Any) -> Any:
-        """The form in which `measure` returns an Output record."""
+        """Convert an Output record to the type that `measure` returns."""
         return y
 
     def _added(self, clean: tuple[Any, ...], noise: Array) -> Any:

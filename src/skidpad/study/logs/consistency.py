@@ -4,8 +4,8 @@ Speed, yaw rate, heading, accelerations and positions of one drive determine eac
 the heading is the yaw rate, a_y is nearly v times omega, a_x nearly the change of v, and the speed
 along x and y is v.
 
-* `check_columns` reveals reversed signs and units that no heading states. Each check compares a
-  column with one derived from others, by a straight line through zero. The slope should be one; a
+* `check_columns` detects reversed signs, and units that no column title states. Each check compares
+  a column with one derived from others, by a straight line through zero. The slope should be one; a
   slope that a reversed sign or a common unit explains is refused, naming the column that explains
   it, and so is a clearly negative correlation. Where there may be a valid reason, it is a note: a
   sliding car is steered against its turn, and a banked road tilts a sensor.

@@ -489,7 +489,8 @@ def time_chart_svg(
         span: first and last time of the axis.
         marks: times that are marked by a thin line, such as starts of windows.
         shaded: spans with a shaded background.
-        most: most points of a curve; of more, the lowest and highest of each interval are drawn.
+        most: largest number of points of a curve; a longer curve is reduced to the lowest and
+            highest point of each interval.
     """
     x = Axis(*span, LEFT, WIDTH - RIGHT)
     values = [np.asarray(curve.y, float) for curve in curves]

@@ -106,7 +106,7 @@ class Joints:
         self.world.CreateRevoluteJoint(referenceAngle=turned, **bounds, **ends.options())
 
     def distance(self, ends: Ends, span: Span) -> None:
-        """Add a rope, a spring or a rod."""
+        """Add a distance joint between two bodies: a rope, a spring or a rigid rod."""
         least = max(span.min_length, SLOP)
         most = max(span.max_length, least)
         if least == most:

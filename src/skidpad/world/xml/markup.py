@@ -656,9 +656,9 @@ class Fields:
     ) -> T:
         """Value of a child, or the default.
 
-        With `attributes_of` it is an attribute of that element. `children` sets whether a child is
-        accepted, too; by default it is, as upstream's documentation says, except under
-        compat="upstream".
+        With `attributes_of`, the value is read from an attribute of that element. `children`
+        sets whether a child is accepted, too; by default it is, as upstream's documentation says,
+        except under compat="upstream".
         """
         if attributes_of is not None:
             holder, text = attributes_of, attributes_of.written(tag)
